@@ -1,0 +1,52 @@
+import { z } from 'zod';
+
+/** The audit event types, in the order of docs/reference. Management operations add `management_<operation>`. */
+export const AUDIT_EVENT_TYPES = [
+  'mcp_initialize',
+  'mcp_tool_call',
+  'mcp_tools_list',
+  'mcp_resource_read',
+  'mcp_resources_list',
+  'mcp_prompt_get',
+  'mcp_prompts_list',
+  'mcp_completion',
+  'mcp_notification',
+  'mcp_ping',
+  'http_request',
+  'auth_login_started',
+  'auth_login_completed',
+  'auth_login_failed',
+  'auth_client_registered',
+  'auth_token_issued',
+  'auth_token_refreshed',
+  'auth_token_revoked',
+  'auth_consent',
+  'upstream_token_refreshed',
+  'upstream_token_failed',
+  'policy_reloaded',
+  'config_reloaded',
+] as const;
+
+export type AuditEventType = (typeof AUDIT_EVENT_TYPES)[number];
+
+/** What is written to the audit stream. The same shape in a resource and in a run configuration. */
+export const AuditConfig = z.strictObject({
+  enabled: z.boolean().default(false).describe('Write audit events.'),
+  component: z.string().max(253).optional().describe('Name of this component in each event; default the server name.'),
+  eventTypes: z.array(z.string().max(64)).max(64).optional().describe('Only these event types; absent means all.'),
+  excludeEventTypes: z
+    .array(z.string().max(64))
+    .max(64)
+    .optional()
+    .describe('Never these event types; wins over eventTypes.'),
+  includeRequestData: z.boolean().default(false).describe('Put the request parameters into `data`.'),
+  includeResponseData: z.boolean().default(false).describe('Put the result into `data`.'),
+  logFile: z.string().max(4096).optional().describe('File to append to; absent means standard output.'),
+  maxDataSize: z
+    .int()
+    .min(0)
+    .max(1_048_576)
+    .default(1024)
+    .describe('Largest `data`, in bytes; longer data is cut and marked.'),
+});
+export type AuditConfig = z.infer<typeof AuditConfig>;

@@ -1,0 +1,19 @@
+import type { Config } from 'jest';
+
+const config: Config = {
+  testEnvironment: 'node',
+  extensionsToTreatAsEsm: ['.ts'],
+  transform: {
+    '^.+\\.ts$': [
+      '@swc/jest',
+      { jsc: { target: 'es2024', parser: { syntax: 'typescript' } }, module: { type: 'es6' } },
+    ],
+  },
+  testMatch: ['**/*.test.ts'],
+  modulePathIgnorePatterns: ['<rootDir>/dist/', '<rootDir>/\\.vmcp/'],
+  testPathIgnorePatterns: ['/node_modules/', '<rootDir>/dist/'],
+  watchman: false,
+  testTimeout: 30_000,
+};
+
+export default config;

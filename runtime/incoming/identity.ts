@@ -1,0 +1,33 @@
+/** A claim value that policies can read; everything else of a token is normalised to these or dropped. */
+export type ClaimValue = string | number | boolean | readonly (string | number | boolean)[];
+
+/** Who is calling, after boundary 1. */
+export interface Identity {
+  /** `iss` of the token; empty for an anonymous caller. */
+  readonly issuer: string;
+  /** `sub` of the token; `anonymous` for an anonymous caller. */
+  readonly subject: string;
+  readonly clientId: string | undefined;
+  readonly scopes: readonly string[];
+  readonly groups: readonly string[];
+  /** All claims of the token, normalised. */
+  readonly claims: Readonly<Record<string, ClaimValue>>;
+  /** Names the principal in caches and sessions: issuer and subject, unambiguous. */
+  readonly key: string;
+  /** The bearer itself: only for a token exchange, never for a backend or a log. */
+  readonly token: string | undefined;
+  /** Milliseconds since the epoch; Infinity for an anonymous caller. */
+  readonly expiresAt: number;
+}
+
+/** Boundary 1. `rawHeaders` is node's flat list, so that a repeated Authorization header is seen. */
+export interface Authenticator {
+  /**
+   * The caller, at once where the token is remembered.
+   * @throws RequestError 401 (invalid token), 403 (insufficient_scope) or 503 (keys or introspection not to be had)
+   */
+  authenticate(rawHeaders: readonly string[]): Identity | Promise<Identity>;
+  /** Warnings for the log and /status, e.g. that anybody may call. */
+  readonly warnings: readonly string[];
+  close(): void;
+}
