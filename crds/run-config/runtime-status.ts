@@ -1,0 +1,25 @@
+import { z } from 'zod';
+
+/** One backend as a runtime sees it now. */
+const BackendStatus = z.object({
+  name: z.string(),
+  /** ready: answers; degraded: answers, but not as it should; unavailable: does not answer; unknown: not asked yet. */
+  phase: z.enum(['ready', 'degraded', 'unavailable', 'unknown']),
+  /** Number of tools; null until somebody listed (per-user backends). */
+  tools: z.int().nullable(),
+  /** What is wrong and what to do, without secrets. */
+  message: z.string().default(''),
+});
+
+/** What a runtime answers at `/status` on its private port, as far as the operator reads it. */
+export const RuntimeStatus = z.object({
+  /** SHA-256 (hex) of the run configuration file that is in force. */
+  config_digest: z.string().optional(),
+  ready: z.boolean().default(true),
+  backends: z.array(BackendStatus).default([]),
+  /** Number of tools after aggregation; null while unknown. */
+  tools: z.int().nullable().default(null),
+  /** Names dropped by conflicts, and other things that an administrator should know. */
+  warnings: z.array(z.string()).default([]),
+});
+export type RuntimeStatus = z.infer<typeof RuntimeStatus>;

@@ -1,0 +1,21 @@
+/** The user must act: nothing changes until a resource changes, so nothing is retried. */
+export class Stalled extends Error {
+  override readonly name = 'Stalled';
+  /** CamelCase reason of the condition, e.g. `InvalidIncomingAuth`. The message says what to do. */
+  readonly reason: string;
+  constructor(reason: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.reason = reason;
+  }
+}
+
+/** Something named is missing: tried again when it appears, and from time to time in case the news of it is lost. */
+export class Waiting extends Error {
+  override readonly name = 'Waiting';
+  /** CamelCase reason of the condition, e.g. `GroupNotFound`. The message names what is missing. */
+  readonly reason: string;
+  constructor(reason: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.reason = reason;
+  }
+}

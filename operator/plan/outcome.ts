@@ -1,0 +1,119 @@
+import type { RunConfigDocument } from '#crds/run-config/run-config';
+import type { ResourceKey } from '../world.ts';
+
+/** Where the content of a secret file comes from. The plan never sees a value. */
+export type SecretSource = { secret: string; key: string } | { generated: 'sealing' | 'statusToken' };
+
+/** What one runtime is given: its document, and the files that the document names. */
+export interface Rendered {
+  document: RunConfigDocument;
+  /** Folder in which the runtime finds the files of `secretFiles`. */
+  secretDirectory: string;
+  /** Folder in which the runtime finds run-config.yaml and the files of `plainFiles`. */
+  configDirectory: string;
+  /** File name (carries a content hash) to where its content comes from. Written 0600. */
+  secretFiles: Record<string, SecretSource>;
+  /** File name (carries a content hash) to its text: CA bundles. */
+  plainFiles: Record<string, string>;
+}
+
+/** A Kubernetes object that the resource owns. */
+export interface ClusterObject {
+  platform: 'cluster';
+  object: {
+    apiVersion: string;
+    kind: string;
+    metadata: { name: string; namespace: string; [field: string]: unknown };
+    [field: string]: unknown;
+  };
+}
+
+/** A runtime on this machine, started with `<configDirectory>/run-config.yaml`. */
+export interface RuntimeProcess {
+  platform: 'local';
+  role: 'runtime';
+  /** Child name, `vmcp-<name>`. */
+  name: string;
+  host: string;
+  port: number;
+  privatePort: number;
+}
+
+/** A backend on this machine that speaks HTTP or SSE on `port`. (stdio backends are children of the runtime.) */
+export interface BackendProcess {
+  platform: 'local';
+  role: 'backend';
+  /** Child name, `mcp-<name>`. */
+  name: string;
+  command: string;
+  args: string[];
+  env: Record<string, string>;
+  /** Variable name to the Secret key with its value. */
+  secretEnv: Record<string, { secret: string; key: string; digest: string }>;
+  port: number;
+  url: string;
+  /** Any change of it means a restart of this process, and only this. */
+  restartToken: string;
+}
+
+export type Child = ClusterObject | RuntimeProcess | BackendProcess;
+
+/** metav1.Condition. */
+export interface Condition {
+  type: string;
+  status: 'True' | 'False' | 'Unknown';
+  reason: string;
+  /** Says what to do. */
+  message: string;
+  /** RFC 3339, whole seconds. */
+  lastTransitionTime: string;
+  observedGeneration?: number;
+}
+
+export type BackendPhase = 'Ready' | 'Degraded' | 'Unavailable' | 'Unknown' | 'Excluded';
+
+export interface BackendSummary {
+  name: string;
+  /** Where it is reached; `stdio:<command>` for a process of the runtime. */
+  url: string;
+  phase: BackendPhase;
+  /** Absent while nobody listed. */
+  tools?: number;
+  authType: string;
+  message: string;
+  lastTransitionTime: string;
+}
+
+/** Status of a VirtualMCPServer; of the other kinds `phase`, `observedGeneration`, `conditions` and what they add. */
+export interface Status {
+  phase: 'Pending' | 'Ready' | 'Degraded' | 'Failed';
+  observedGeneration?: number;
+  conditions: Condition[];
+  url?: string;
+  backends?: BackendSummary[];
+  backendCount?: number;
+  toolCount?: number;
+  /** Upstream provider name to the redirect URI to enter there. */
+  redirectUris?: Record<string, string>;
+  /** Names of the resources that use this one, at most 100; `usedByCount` says how many there are. */
+  usedBy?: string[];
+  usedByCount?: number;
+}
+
+/** What is to be done for one resource. */
+export interface Outcome {
+  key: ResourceKey;
+  /**
+   * apply: make `rendered` and `children` so, and remove children that are not listed any more.
+   * keep: change nothing that runs and start nothing new (the status says why).
+   * remove: the resource is gone, and all that it owned goes.
+   */
+  action: 'apply' | 'keep' | 'remove';
+  /** Only for resources that have a runtime, and only with `apply`. */
+  rendered?: Rendered;
+  children: Child[];
+  /** Absent when the resource is gone. */
+  status?: Status;
+  /** Try again after so many milliseconds although nothing changed. */
+  requeueAfter?: number;
+}

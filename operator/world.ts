@@ -1,0 +1,90 @@
+import type { RunConfigDocument } from '#crds/run-config/run-config';
+import type { RuntimeStatus } from '#crds/run-config/runtime-status';
+
+/** The kinds that are reconciled. */
+export const KINDS = ['VirtualMCPServer', 'MCPGroup', 'MCPServer', 'MCPExternalAuthConfig', 'MCPOIDCConfig'] as const;
+export type Kind = (typeof KINDS)[number];
+
+/** One resource of a namespace: what is reconciled, or a Secret or ConfigMap that others name. */
+export interface ResourceKey {
+  kind: Kind | 'Secret' | 'ConfigMap';
+  namespace: string;
+  name: string;
+}
+
+/** A resource as it was written. `spec` is not checked yet: the plan does that, and says what is wrong in the status. */
+export interface Manifest {
+  apiVersion: string;
+  kind: Kind;
+  metadata: {
+    name: string;
+    namespace: string;
+    uid?: string;
+    generation?: number;
+    labels?: Record<string, string>;
+    annotations?: Record<string, string>;
+  };
+  spec?: unknown;
+  /** The status written last: only to keep `lastTransitionTime` where nothing changed. */
+  status?: unknown;
+}
+
+/** Data key to a keyed hash of its value (hex, at least 16 digits, under a key that only the platform has): it names a file and must not let anybody guess the value. */
+export type SecretDigests = Record<string, string>;
+
+/** What only a folder on one machine has. */
+export interface LocalFacts {
+  mode: 'local';
+  /** Absolute path below which each child has its folder. */
+  directory: string;
+  /** Ports of each VirtualMCPServer by name; a loopback `resourceUrl` with a port wins over `port`. */
+  ports: Record<string, { port: number; privatePort: number }>;
+  /** Port of each MCPServer that is started here and speaks HTTP, by name; `mcpPort` wins. */
+  backendPorts: Record<string, number>;
+  /** Identity of each VirtualMCPServer by name, made once and kept. */
+  uids: Record<string, string>;
+  /** The engine that runs images, if there is one. */
+  containerEngine?: 'podman' | 'docker' | 'nerdctl';
+}
+
+/** What only a cluster has. */
+export interface ClusterFacts {
+  mode: 'cluster';
+  /** Key set of the cluster's own API server, for `oidcConfig.type: kubernetes`. */
+  keySet?: { keys: Record<string, unknown>[] };
+  /** Issuer of the cluster's service account tokens, as the API server's discovery document says it. */
+  issuer?: string;
+  runtimeImage: string;
+  /** `hostPath` volumes are allowed by the administrator. */
+  allowHostPaths: boolean;
+}
+
+/** Everything of one namespace that the plan may read. Secret values are not in it. */
+export interface World {
+  namespace: string;
+  /** API group of the kinds, e.g. `vmcp.dev`: owner references carry it. */
+  apiGroup: string;
+  platform: LocalFacts | ClusterFacts;
+
+  virtualMcpServers: Record<string, Manifest>;
+  mcpGroups: Record<string, Manifest>;
+  mcpServers: Record<string, Manifest>;
+  mcpExternalAuthConfigs: Record<string, Manifest>;
+  mcpOidcConfigs: Record<string, Manifest>;
+  /** Secret name to its keys. */
+  secrets: Record<string, SecretDigests>;
+  /** ConfigMap name to key to text. */
+  configMaps: Record<string, Record<string, string>>;
+
+  /** Per VirtualMCPServer: digests of the secrets that the platform makes for it, once. */
+  generated: Record<string, { sealing?: string; statusToken?: string }>;
+  /** Per VirtualMCPServer: the document that its runtime serves or is to serve; absent before the first. */
+  documents: Record<string, RunConfigDocument>;
+  /** Per VirtualMCPServer: what its runtime answered at /status; absent while it does not answer. */
+  observed: Record<string, RuntimeStatus>;
+}
+
+/** Text form of a key, unique among all resources. */
+export function keyText(key: ResourceKey): string {
+  return `${key.kind}/${key.namespace}/${key.name}`;
+}
