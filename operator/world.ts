@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import type { RuntimeStatus } from '#crds/run-config/runtime-status';
 
@@ -21,6 +22,8 @@ export interface Manifest {
     namespace: string;
     uid?: string;
     generation?: number;
+    /** RFC 3339. Of two resources that render the same child name, the older one keeps it. */
+    creationTimestamp?: string;
     labels?: Record<string, string>;
     annotations?: Record<string, string>;
   };
@@ -87,4 +90,15 @@ export interface World {
 /** Text form of a key, unique among all resources. */
 export function keyText(key: ResourceKey): string {
   return `${key.kind}/${key.namespace}/${key.name}`;
+}
+
+/** The key that `keyText` wrote. */
+export function parseKey(text: string): ResourceKey {
+  const [kind, namespace, name] = text.split('/');
+  return { kind: kind as ResourceKey['kind'], namespace: namespace ?? '', name: name ?? '' };
+}
+
+/** SHA-256 of a text, the first 16 hex digits: names a file by its content. Not for secret values. */
+export function contentHash(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }

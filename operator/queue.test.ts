@@ -1,0 +1,133 @@
+import { describe, expect, it } from '@jest/globals';
+import { type Clock, WorkQueue } from '#operator/queue';
+
+/** A clock that stands still until it is moved. */
+class ManualClock implements Clock {
+  #time = 0;
+  #timers: { due: number; then: () => void }[] = [];
+  now(): number {
+    return this.#time;
+  }
+  after(milliseconds: number, then: () => void): () => void {
+    const timer = { due: this.#time + milliseconds, then };
+    this.#timers.push(timer);
+    return () => {
+      this.#timers = this.#timers.filter((other) => other !== timer);
+    };
+  }
+  pass(milliseconds: number): void {
+    this.#time += milliseconds;
+    const due = this.#timers.filter((timer) => timer.due <= this.#time);
+    this.#timers = this.#timers.filter((timer) => timer.due > this.#time);
+    for (const timer of due) timer.then();
+  }
+}
+
+/** Work that ends when told to. */
+function heldWork() {
+  const started: string[] = [];
+  const ends: (() => void)[] = [];
+  const work = (key: string) => {
+    started.push(key);
+    return new Promise<void>((resolve) => ends.push(resolve));
+  };
+  const endNext = async () => {
+    ends.shift()?.();
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  return { started, work, endNext };
+}
+
+describe('the work queue', () => {
+  it('works on a key once, however often it was added while it waited', async () => {
+    const { started, work, endNext } = heldWork();
+    const queue = new WorkQueue({ work, clock: new ManualClock(), concurrency: 1 });
+    for (const key of ['a', 'b', 'b', 'b']) queue.add(key);
+    await endNext();
+    await endNext();
+    await queue.idle();
+    expect(started).toEqual(['a', 'b']);
+  });
+
+  it('works once more on a key that was added while it was worked on, and never twice at once', async () => {
+    const { started, work, endNext } = heldWork();
+    const queue = new WorkQueue({ work, clock: new ManualClock(), concurrency: 8 });
+    queue.add('a');
+    queue.add('a');
+    queue.add('a');
+    expect(started).toEqual(['a']);
+    await endNext();
+    expect(started).toEqual(['a', 'a']);
+    await endNext();
+    await queue.idle();
+    expect(started).toEqual(['a', 'a']);
+  });
+
+  it('keeps to its concurrency and lets other keys pass one that takes long', async () => {
+    const { started, work, endNext } = heldWork();
+    const queue = new WorkQueue({ work, clock: new ManualClock(), concurrency: 2 });
+    for (const key of ['a', 'b', 'c']) queue.add(key);
+    expect(started).toEqual(['a', 'b']);
+    await endNext();
+    expect(started).toEqual(['a', 'b', 'c']);
+    await endNext();
+    await endNext();
+  });
+
+  it('waits for a delay, and of two delays takes the earlier', () => {
+    const { started, work } = heldWork();
+    const clock = new ManualClock();
+    const queue = new WorkQueue({ work, clock });
+    queue.addAfter('a', 1000);
+    queue.addAfter('a', 5000);
+    queue.addAfter('b', 5000);
+    queue.addAfter('b', 2000);
+    clock.pass(999);
+    expect(started).toEqual([]);
+    clock.pass(1);
+    expect(started).toEqual(['a']);
+    clock.pass(1000);
+    expect(started).toEqual(['a', 'b']);
+    clock.pass(10_000);
+    expect(started).toEqual(['a', 'b']);
+  });
+
+  it('drops a delay when the key is added at once', async () => {
+    const { started, work, endNext } = heldWork();
+    const clock = new ManualClock();
+    const queue = new WorkQueue({ work, clock });
+    queue.addAfter('a', 1000);
+    queue.add('a');
+    await endNext();
+    clock.pass(1000);
+    expect(started).toEqual(['a']);
+  });
+
+  it('doubles the delay with each failure of a key up to the longest, and starts over after a success', () => {
+    const queue = new WorkQueue({ work: heldWork().work, clock: new ManualClock(), baseDelay: 100, maxDelay: 1000 });
+    expect([1, 2, 3, 4, 5, 6].map(() => queue.failed('a'))).toEqual([100, 200, 400, 800, 1000, 1000]);
+    expect(queue.failed('b')).toBe(100);
+    queue.forget('a');
+    expect(queue.failed('a')).toBe(100);
+  });
+
+  it('takes nothing more once closed, and waits for what runs', async () => {
+    const { started, work, endNext } = heldWork();
+    const clock = new ManualClock();
+    const queue = new WorkQueue({ work, clock, concurrency: 1 });
+    queue.add('a');
+    queue.add('b');
+    queue.addAfter('c', 10);
+    let closed = false;
+    const closing = queue.close().then(() => {
+      closed = true;
+    });
+    queue.add('d');
+    await Promise.resolve();
+    expect(closed).toBe(false);
+    await endNext();
+    await closing;
+    clock.pass(10);
+    expect(started).toEqual(['a']);
+  });
+});
