@@ -1,0 +1,215 @@
+import {
+  BRACE,
+  decodeKey,
+  isPlainKey,
+  MALFORMED,
+  skipSpace,
+  TOO_DEEP,
+  valueEnd,
+  walkObject,
+  type VisitMember,
+} from './scan-json.ts';
+
+/** A range of the message: [start, end). Byte offsets for bytes, character offsets for a string. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A member of a `_meta` object whose key is reserved for the protocol. */
+export interface MetaMember extends Span {
+  /** The key as a JSON reader sees it. `start` is the key's opening quote, `end` the position after the value. */
+  readonly key: string;
+  readonly reserved: boolean;
+}
+
+/** The values that a gateway reads or replaces, by their path. */
+export type SpanPath =
+  | 'jsonrpc'
+  | 'id'
+  | 'method'
+  | 'params'
+  | 'result'
+  | 'error'
+  | 'params.name'
+  | 'params.uri'
+  | 'params.arguments'
+  | 'params.argument'
+  | 'params.context'
+  | 'params.cursor'
+  | 'params.level'
+  | 'params.ref'
+  | 'params.ref.type'
+  | 'params.ref.name'
+  | 'params.ref.uri'
+  | 'params.requestId'
+  | 'params.reason'
+  | 'params.progressToken'
+  | 'params.requestState'
+  | 'params.inputResponses'
+  | 'params.protocolVersion'
+  | 'params.capabilities'
+  | 'params.clientInfo'
+  | 'params.notifications'
+  | 'params._meta'
+  | 'params._meta.progressToken'
+  | 'result._meta'
+  | 'result.resultType'
+  | 'result.requestState'
+  | 'result.inputRequests'
+  | 'result.isError'
+  | 'result.structuredContent'
+  | 'result.ttlMs'
+  | 'result.cacheScope'
+  | 'result.nextCursor';
+
+export type Spans = Partial<Record<SpanPath, Span>>;
+
+/** Why a message is refused. */
+export type EnvelopeProblem =
+  | 'malformed'
+  | 'too_deep'
+  | 'not_an_object'
+  | 'batch'
+  | 'duplicate_key'
+  | 'case_variant_key'
+  | 'params_not_an_object'
+  | 'meta_not_an_object';
+
+/** What one walk over the outer levels found. */
+export interface Envelope {
+  readonly text: string;
+  readonly spans: Spans;
+  /** Members of `_meta` of params or result, in order; empty where there is none. */
+  readonly meta: readonly MetaMember[];
+  readonly problem: EnvelopeProblem | undefined;
+}
+
+const RESERVED_PREFIX = 'io.modelcontextprotocol/';
+
+interface KnownKey {
+  readonly key: string;
+  readonly path: SpanPath;
+  readonly object?: Level;
+}
+/** One object of the message whose keys are checked. */
+interface Level {
+  readonly depth: number;
+  readonly isMeta: boolean;
+  readonly keys: ReadonlyMap<string, KnownKey>;
+}
+
+/** Keys that a case-insensitive reader behind the gateway could take for one that the gateway read. */
+function level(depth: number, keys: readonly KnownKey[], isMeta = false): Level {
+  return { depth, isMeta, keys: new Map(keys.map((entry) => [entry.key.toLowerCase(), entry])) };
+}
+/** The key is what follows the last dot of its path. */
+const known = (...paths: SpanPath[]): KnownKey[] =>
+  paths.map((path) => ({ key: path.slice(path.lastIndexOf('.') + 1), path }));
+
+const META = level(3, known('params._meta.progressToken'), true);
+const RESULT_META = level(3, [], true);
+const REF = level(3, known('params.ref.type', 'params.ref.name', 'params.ref.uri'));
+const PARAMS = level(2, [
+  ...known('params.name', 'params.uri', 'params.arguments', 'params.argument', 'params.context', 'params.cursor'),
+  ...known('params.level', 'params.requestId', 'params.reason', 'params.progressToken', 'params.requestState'),
+  ...known('params.inputResponses', 'params.protocolVersion', 'params.capabilities', 'params.clientInfo'),
+  ...known('params.notifications'),
+  { key: 'ref', path: 'params.ref', object: REF },
+  { key: '_meta', path: 'params._meta', object: META },
+]);
+const RESULT = level(2, [
+  ...known('result.resultType', 'result.requestState', 'result.inputRequests', 'result.isError', 'result.ttlMs'),
+  ...known('result.structuredContent', 'result.cacheScope', 'result.nextCursor'),
+  { key: '_meta', path: 'result._meta', object: RESULT_META },
+]);
+const ENVELOPE = level(1, [
+  ...known('jsonrpc', 'id', 'method', 'error'),
+  { key: 'params', path: 'params', object: PARAMS },
+  { key: 'result', path: 'result', object: RESULT },
+]);
+
+interface Walk {
+  readonly text: string;
+  readonly isLatin1: boolean;
+  readonly foldsAllKeys: boolean;
+  readonly spans: Spans;
+  readonly meta: MetaMember[];
+  problem: EnvelopeProblem | undefined;
+}
+
+/** Keys seen in one object: a list while it is short, as most are. */
+interface LevelWalk {
+  readonly walk: Walk;
+  readonly level: Level;
+  readonly seen: string[];
+  many: Set<string> | undefined;
+}
+
+const LIST_UP_TO = 12;
+
+function isRepeated(state: LevelWalk, key: string): boolean {
+  if (state.many) {
+    if (state.many.has(key)) return true;
+    state.many.add(key);
+    return false;
+  }
+  if (state.seen.includes(key)) return true;
+  state.seen.push(key);
+  if (state.seen.length > LIST_UP_TO) state.many = new Set(state.seen);
+  return false;
+}
+
+/** Upper case first: it also maps the long s and the dotless i onto the letters that lenient readers take them for. */
+const fold = (key: string, isPlain: boolean): string => (isPlain ? key.toLowerCase() : key.toUpperCase().toLowerCase());
+
+function refuse(walk: Walk, problem: EnvelopeProblem): number {
+  walk.problem ??= problem;
+  return MALFORMED;
+}
+
+const visit: VisitMember<LevelWalk> = (state, rawKey, start, keyStart) => {
+  const { walk, level: inside } = state;
+  const isPlain = isPlainKey(rawKey);
+  const key = isPlain ? rawKey : decodeKey(rawKey, walk.isLatin1);
+  if (key === undefined) return MALFORMED;
+  const folded = fold(key, isPlain);
+  const match = inside.keys.get(folded);
+  if (isRepeated(state, walk.foldsAllKeys ? folded : key)) return refuse(walk, 'duplicate_key');
+  if (match && match.key !== key) return refuse(walk, 'case_variant_key');
+  const end = match?.object ? walkLevel(walk, start, match.object) : valueEnd(walk.text, start, inside.depth);
+  if (end < 0) return end;
+  if (match) walk.spans[match.path] = { start, end };
+  if (inside.isMeta) walk.meta.push({ key, start: keyStart, end, reserved: folded.startsWith(RESERVED_PREFIX) });
+  return end;
+};
+
+function walkLevel(walk: Walk, open: number, inside: Level): number {
+  if (walk.text.charCodeAt(open) !== BRACE) {
+    if (inside === PARAMS) return refuse(walk, 'params_not_an_object');
+    if (inside === META || inside === RESULT_META) return refuse(walk, 'meta_not_an_object');
+    return valueEnd(walk.text, open, inside.depth - 1);
+  }
+  return walkObject(walk.text, open, { walk, level: inside, seen: [], many: undefined }, visit);
+}
+
+/**
+ * Walks the outer levels of one JSON-RPC message: envelope, params, `_meta`, `ref`, result. Deeper values are skipped.
+ * `isLatin1`: the text is a byte sequence read as latin1, so positions are byte offsets.
+ * `foldsAllKeys`: keys that differ only by case count as duplicates even where the gateway does not know them.
+ */
+export function scanEnvelope(text: string, isLatin1: boolean, foldsAllKeys: boolean): Envelope {
+  const walk: Walk = { text, isLatin1, foldsAllKeys, spans: {}, meta: [], problem: undefined };
+  const open = skipSpace(text, 0);
+  if (text.charCodeAt(open) === BRACE) {
+    const end = walkLevel(walk, open, ENVELOPE);
+    if (end === TOO_DEEP) walk.problem ??= 'too_deep';
+    else if (end < 0 || skipSpace(text, end) !== text.length) walk.problem ??= 'malformed';
+  } else {
+    const end = valueEnd(text, open, 0);
+    if (end === TOO_DEEP) walk.problem = 'too_deep';
+    else if (end < 0) walk.problem = 'malformed';
+    else walk.problem = text.charCodeAt(open) === 0x5b ? 'batch' : 'not_an_object';
+  }
+  return walk;
+}

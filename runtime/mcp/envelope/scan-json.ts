@@ -1,0 +1,133 @@
+// Positions in JSON text, found without building values. The text is a string whose indexes are byte offsets (a body
+// read as latin1), or a real string. On text that is not JSON the answers are meaningless but every step ends: the caller
+// either parses the same text natively as well, or treats the walked levels as all that it vouches for.
+
+/** Deepest nesting that is let through; deeper text breaks recursive readers behind the gateway. */
+export const MAX_DEPTH = 256;
+
+/** Returned instead of a position: the text is not JSON. */
+export const MALFORMED = -1;
+/** Returned instead of a position: nested deeper than MAX_DEPTH. */
+export const TOO_DEEP = -2;
+
+export const QUOTE = 0x22;
+export const BRACE = 0x7b;
+export const BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
+const COLON = 0x3a;
+const COMMA = 0x2c;
+const CLOSE_BRACE = 0x7d;
+const CLOSE_BRACKET = 0x5d;
+const LOOK_AHEAD = 24;
+
+/** First position at or after `at` that is not JSON white space. */
+export function skipSpace(text: string, at: number): number {
+  for (;;) {
+    const c = text.charCodeAt(at);
+    if (c !== 0x20 && c !== 0x0a && c !== 0x0d && c !== 0x09) return at;
+    at++;
+  }
+}
+
+/** Position of the quote that closes the string whose first character is at `from`, or MALFORMED. */
+export function stringEnd(text: string, from: number): number {
+  // A short string is done faster by hand than by a native search; a long one much slower.
+  const near = from + LOOK_AHEAD;
+  let at = from;
+  while (at < near) {
+    const c = text.charCodeAt(at);
+    if (c === QUOTE) return at;
+    if (c === BACKSLASH) at++;
+    at++;
+  }
+  const start = at;
+  for (;;) {
+    const quote = text.indexOf('"', at);
+    if (quote < 0) return MALFORMED;
+    let slash = quote - 1;
+    while (slash >= start && text.charCodeAt(slash) === BACKSLASH) slash--;
+    if ((quote - slash) % 2 === 1) return quote;
+    at = quote + 1;
+  }
+}
+
+function scalarEnd(text: string, at: number): number {
+  const start = at;
+  for (;;) {
+    const c = text.charCodeAt(at);
+    // NaN at the end of the text fails every comparison with >.
+    if (!(c > 0x20) || c === COMMA || c === CLOSE_BRACE || c === CLOSE_BRACKET) return at === start ? MALFORMED : at;
+    at++;
+  }
+}
+
+/** Position after the value that starts at `at`, MALFORMED or TOO_DEEP. `depth` is the nesting around the value. */
+export function valueEnd(text: string, at: number, depth: number): number {
+  const first = text.charCodeAt(at);
+  if (first === QUOTE) {
+    const end = stringEnd(text, at + 1);
+    return end < 0 ? end : end + 1;
+  }
+  if ((first | 0x20) !== BRACE) return scalarEnd(text, at);
+  const room = MAX_DEPTH - depth;
+  let open = 0;
+  for (; at < text.length; at++) {
+    const c = text.charCodeAt(at);
+    if (c === QUOTE) {
+      at = stringEnd(text, at + 1);
+      if (at < 0) return MALFORMED;
+    } else if ((c | 0x20) === BRACE) {
+      // `{` and `[` differ in one bit, and so do `}` and `]`.
+      if (++open > room) return TOO_DEEP;
+    } else if ((c | 0x20) === CLOSE_BRACE && --open === 0) return at + 1;
+  }
+  return MALFORMED;
+}
+
+/** One member of an object: `keyStart` at the key's opening quote, `start` and `end` around the value. */
+export type VisitMember<Context> = (
+  context: Context,
+  key: string,
+  start: number,
+  keyStart: number,
+) => number; /* position after the value, MALFORMED or TOO_DEEP */
+
+/** Walks the object whose brace is at `open`. Returns the position after it, or what a visit refused with. */
+export function walkObject<Context>(text: string, open: number, context: Context, visit: VisitMember<Context>): number {
+  let at = skipSpace(text, open + 1);
+  if (text.charCodeAt(at) === CLOSE_BRACE) return at + 1;
+  for (;;) {
+    if (text.charCodeAt(at) !== QUOTE) return MALFORMED;
+    const keyEnd = stringEnd(text, at + 1);
+    if (keyEnd < 0) return MALFORMED;
+    const colon = skipSpace(text, keyEnd + 1);
+    if (text.charCodeAt(colon) !== COLON) return MALFORMED;
+    const end = visit(context, text.slice(at + 1, keyEnd), skipSpace(text, colon + 1), at);
+    if (end < 0) return end;
+    at = skipSpace(text, end);
+    const next = text.charCodeAt(at);
+    if (next === CLOSE_BRACE) return at + 1;
+    if (next !== COMMA) return MALFORMED;
+    at = skipSpace(text, at + 1);
+  }
+}
+
+/** Whether a key stands for itself: only ASCII, no escapes. */
+export function isPlainKey(key: string): boolean {
+  for (let i = 0; i < key.length; i++) {
+    const c = key.charCodeAt(i);
+    if (c > 0x7e || c === BACKSLASH) return false;
+  }
+  return true;
+}
+
+/** The key that a JSON reader sees: escapes resolved, bytes decoded. Undefined where it is not a JSON string. */
+export function decodeKey(key: string, isLatin1: boolean): string | undefined {
+  const text = isLatin1 ? Buffer.from(key, 'latin1').toString('utf8') : key;
+  try {
+    const decoded: unknown = JSON.parse(`"${text}"`);
+    return typeof decoded === 'string' ? decoded : undefined;
+  } catch {
+    return undefined;
+  }
+}
