@@ -1,0 +1,54 @@
+import { randomBytes } from 'node:crypto';
+import {
+  createMcpHandler,
+  createRequestStateCodec,
+  hostHeaderValidationResponse,
+  isLegacyRequest,
+  localhostAllowedHostnames,
+  localhostAllowedOrigins,
+  originValidationResponse,
+} from '@modelcontextprotocol/server';
+import { serveWebHandler, type RunningServer } from '../http/serve-web-handler.ts';
+import { buildServer } from './build-server.ts';
+import { createSessions } from './sessions.ts';
+import { createWorld } from './world.ts';
+
+export interface EverythingServer extends RunningServer {
+  /** The MCP endpoint. */
+  url: string;
+}
+
+/**
+ * An MCP server with every feature, for tests and the conformance suite: 2026-07-28 and the revisions with sessions on
+ * one endpoint, told apart by what the request says. Loopback only.
+ */
+export async function serveEverything({
+  port = 0,
+  refusesCalls = false,
+}: { port?: number; refusesCalls?: boolean } = {}): Promise<EverythingServer> {
+  const world = createWorld({ refusesCalls });
+  const state = createRequestStateCodec<{ round: number }>({ key: randomBytes(32) });
+  const build = () => buildServer(world, state);
+  const modern = createMcpHandler(build, { legacy: 'reject' });
+  const stop = world.listen(modern.notify);
+  const sessions = createSessions(world, build);
+
+  const running = await serveWebHandler(async (request) => {
+    const refused =
+      hostHeaderValidationResponse(request, localhostAllowedHostnames()) ??
+      originValidationResponse(request, localhostAllowedOrigins());
+    if (refused) return refused;
+    if (new URL(request.url).pathname !== '/mcp') return new Response(null, { status: 404 });
+    return (await isLegacyRequest(request)) ? sessions.handle(request) : modern.fetch(request);
+  }, port);
+
+  return {
+    ...running,
+    url: `${running.origin}/mcp`,
+    async close() {
+      stop();
+      await Promise.all([sessions.close(), modern.close()]);
+      await running.close();
+    },
+  };
+}

@@ -1,0 +1,56 @@
+import type { ServerNotifier } from '@modelcontextprotocol/server';
+import { WATCHED_URI } from './resources.ts';
+
+/** What all sessions and requests of one fixture share, and who hears of a change. */
+export interface World {
+  readonly extraTool: boolean;
+  readonly extraPrompt: boolean;
+  readonly watchedContent: string;
+  /** Lists everything, but refuses each call: shows a gateway that routed to the wrong backend. */
+  readonly refusesCalls: boolean;
+  toggleTool(): void;
+  togglePrompt(): void;
+  updateResource(content: string): void;
+  /** @returns how to stop listening */
+  listen(notifier: ServerNotifier): () => void;
+}
+
+export function createWorld({ refusesCalls }: { refusesCalls: boolean }): World {
+  const listeners = new Set<ServerNotifier>();
+  const tell = (change: (notifier: ServerNotifier) => void) => {
+    for (const listener of listeners) change(listener);
+  };
+  let extraTool = false;
+  let extraPrompt = false;
+  let watchedContent = 'Watched resource content';
+  return {
+    refusesCalls,
+    get extraTool() {
+      return extraTool;
+    },
+    get extraPrompt() {
+      return extraPrompt;
+    },
+    get watchedContent() {
+      return watchedContent;
+    },
+    toggleTool() {
+      extraTool = !extraTool;
+      tell((notifier) => notifier.toolsChanged());
+    },
+    togglePrompt() {
+      extraPrompt = !extraPrompt;
+      tell((notifier) => notifier.promptsChanged());
+    },
+    updateResource(content) {
+      watchedContent = content;
+      tell((notifier) => notifier.resourceUpdated(WATCHED_URI));
+    },
+    listen(notifier) {
+      listeners.add(notifier);
+      return () => {
+        listeners.delete(notifier);
+      };
+    },
+  };
+}
