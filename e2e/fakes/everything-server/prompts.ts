@@ -44,7 +44,7 @@ export function registerPrompts(server: McpServer): void {
     ],
   }));
   server.registerPrompt('test_input_required_result_prompt', { description: 'A prompt that asks first' }, (context) => {
-    const answer = context.mcpReq.inputResponses?.['user_context'];
+    const answer = context.mcpReq.inputResponses?.user_context;
     if (answer !== undefined) return { messages: [user(`Context: ${JSON.stringify(answer)}`)] };
     const requestedSchema = {
       type: 'object' as const,

@@ -1,13 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  inputRequired,
-  MissingRequiredClientCapabilityError,
-  type CallToolResult,
-  type McpServer,
-  type ServerContext,
-} from '@modelcontextprotocol/server';
+import { inputRequired, type CallToolResult, type McpServer, type ServerContext } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import { declaredCapabilities } from './input-tools.ts';
 import type { World } from './world.ts';
 
 const NOTHING = z.object({});
@@ -74,19 +67,11 @@ export function registerStreamTools(server: McpServer): void {
     'test_streaming_elicitation',
     { description: 'Reports progress, then asks', inputSchema: NOTHING },
     async (_arguments, context) => {
-      const answer = context.mcpReq.inputResponses?.['answer'];
+      const answer = context.mcpReq.inputResponses?.answer;
       if (answer !== undefined) return text(`answer: ${JSON.stringify(answer)}`);
       await reportProgress(context, [1], 2);
       const requestedSchema = { type: 'object' as const, properties: { ok: { type: 'boolean' as const } } };
       return inputRequired({ inputRequests: { answer: inputRequired.elicit({ message: 'Go on?', requestedSchema }) } });
-    },
-  );
-  server.registerTool(
-    'test_missing_capability',
-    { description: 'Needs a client that samples', inputSchema: NOTHING },
-    (_arguments, context) => {
-      if (declaredCapabilities(server, context).sampling) return text('The client can sample.');
-      throw new MissingRequiredClientCapabilityError({ requiredCapabilities: { sampling: {} } });
     },
   );
 }

@@ -2,7 +2,6 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { ReadableStream } from 'node:stream/web';
 
 /** A server that listens, and how to end it. */
 export interface RunningServer {
@@ -53,7 +52,7 @@ async function answer(handler: WebHandler, request: IncomingMessage, response: S
     response.writeHead(result.status, Object.fromEntries(result.headers));
     response.flushHeaders();
     if (result.body === null) response.end();
-    else await pipeline(Readable.fromWeb(result.body as ReadableStream), response);
+    else await pipeline(Readable.fromWeb(result.body), response);
   } catch {
     if (!response.headersSent) response.writeHead(500);
     response.end();
