@@ -1,0 +1,87 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { BackendAuth } from '#crds/run-config/outgoing';
+import { ConfigError } from '#runtime/errors';
+import type { Identity } from '#runtime/incoming/identity';
+import { createCredential } from './create-credential.ts';
+import { ExchangedTokens } from './exchanged-tokens.ts';
+
+const alice: Identity = {
+  issuer: 'https://idp',
+  subject: 'alice',
+  clientId: undefined,
+  scopes: [],
+  groups: [],
+  claims: {},
+  key: 'https://idp alice',
+  token: 'alice-token',
+  expiresAt: Infinity,
+};
+
+let files: Record<string, string>;
+let warnings: string[];
+beforeEach(() => {
+  files = { '/s/value': 'sesame' };
+  warnings = [];
+});
+
+function create(document: unknown) {
+  const ignore = () => undefined;
+  return createCredential(BackendAuth.parse(document), {
+    backend: 'files',
+    readSecret: (file) => files[file] ?? '',
+    exchanged: new ExchangedTokens({ now: Date.now }),
+    now: Date.now,
+    log: {
+      debug: ignore,
+      info: ignore,
+      error: ignore,
+      warn: (text, fields) => warnings.push(text + JSON.stringify(fields)),
+    },
+  });
+}
+
+describe('credentials', () => {
+  it('sends nothing to an unauthenticated backend, the caller’s bearer least of all', () => {
+    const credential = create({ type: 'unauthenticated' });
+    expect(credential.headersFor(alice)).toEqual([]);
+    expect(credential).toMatchObject({ authType: 'unauthenticated', perUser: false });
+    expect(credential.invalidate(alice)).toBe(false);
+  });
+
+  it('injects a header with a file’s value', () => {
+    const credential = create({ type: 'header_injection', header_name: 'X-Api-Key', value_file: '/s/value' });
+    expect(credential.headersFor(alice)).toEqual(['x-api-key', 'sesame']);
+    expect(credential).toMatchObject({ authType: 'headerInjection', perUser: false });
+  });
+
+  it('sends a bearer token from a file', () => {
+    const credential = create({ type: 'bearer_token', token_file: '/s/value' });
+    expect(credential.headersFor(alice)).toEqual(['authorization', 'Bearer sesame']);
+    expect(credential.authType).toBe('bearerToken');
+  });
+
+  it('follows a changed file, but keeps a usable value over an unusable one', () => {
+    const credential = create({ type: 'bearer_token', token_file: '/s/value' });
+    files['/s/value'] = 'rotated';
+    expect(credential.headersFor(alice)).toEqual(['authorization', 'Bearer rotated']);
+    files['/s/value'] = 'two\nlines';
+    expect(credential.headersFor(alice)).toEqual(['authorization', 'Bearer rotated']);
+    expect(credential.headersFor(alice)).toEqual(['authorization', 'Bearer rotated']);
+    expect(warnings).toHaveLength(1);
+    expect(warnings[0]).not.toMatch(/two|rotated/);
+  });
+
+  it.each([
+    [
+      'a header of the protocol',
+      { type: 'header_injection', header_name: 'Content-Length', value_file: '/s/value' },
+      /content-length/,
+    ],
+    ['an empty value', { type: 'bearer_token', token_file: '/s/none' }, /\/s\/none is empty/],
+    ['upstream_inject', { type: 'upstream_inject', provider_name: 'github' }, /files: upstreamInject/],
+    ['aws_sts', { type: 'aws_sts', region: 'eu-west-1' }, /files: awsSts/],
+  ])('refuses %s and says so', (_case, document, message) => {
+    expect(() => create(document)).toThrow(message);
+    expect(() => create(document)).toThrow(ConfigError);
+  });
+});

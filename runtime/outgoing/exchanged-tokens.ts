@@ -1,0 +1,107 @@
+import type { CredentialHeaders } from './credential.ts';
+
+/** One token got by an exchange. Times are milliseconds since the epoch. */
+export interface ExchangedToken {
+  readonly headers: CredentialHeaders;
+  readonly obtainedAt: number;
+  /** From here on a call asks for a successor while this one still serves. */
+  refreshAt: number;
+  /** From here on it is not used any more. */
+  readonly usableUntil: number;
+  /** Replaced, evicted or refused by its backend. */
+  dropped: boolean;
+  /** Used since the last look for something to evict. */
+  used: boolean;
+}
+
+const SWEEP_EVERY = 60_000;
+
+/** Exchanged tokens by key, bounded, and the exchanges under way: one for each key. */
+export class ExchangedTokens {
+  readonly #tokens = new Map<string, ExchangedToken>();
+  readonly #flights = new Map<string, Promise<ExchangedToken>>();
+  readonly #maxTokens: number;
+  readonly #maxFlights: number;
+  readonly #now: () => number;
+  #sweepAt = 0;
+
+  constructor({
+    maxTokens = 10_000,
+    maxFlights = 1_000,
+    now,
+  }: {
+    maxTokens?: number;
+    maxFlights?: number;
+    now: () => number;
+  }) {
+    this.#maxTokens = maxTokens;
+    this.#maxFlights = maxFlights;
+    this.#now = now;
+  }
+
+  /** Tokens that are kept. */
+  get size(): number {
+    return this.#tokens.size;
+  }
+
+  get(key: string): ExchangedToken | undefined {
+    return this.#tokens.get(key);
+  }
+
+  drop(key: string): void {
+    const token = this.#tokens.get(key);
+    if (token === undefined) return;
+    token.dropped = true;
+    this.#tokens.delete(key);
+  }
+
+  /** The exchange of this key that is under way. */
+  flightOf(key: string): Promise<ExchangedToken> | undefined {
+    return this.#flights.get(key);
+  }
+
+  /**
+   * Runs one exchange for this key, or joins the one under way, and keeps its token. A failure is not kept.
+   * Undefined: too many exchanges are under way.
+   */
+  obtain(key: string, exchange: () => Promise<ExchangedToken>): Promise<ExchangedToken> | undefined {
+    const running = this.#flights.get(key);
+    if (running !== undefined) return running;
+    if (this.#flights.size >= this.#maxFlights) return undefined;
+    const flight = exchange()
+      .then((token) => {
+        this.#keep(key, token);
+        return token;
+      })
+      .finally(() => this.#flights.delete(key));
+    this.#flights.set(key, flight);
+    return flight;
+  }
+
+  #keep(key: string, token: ExchangedToken): void {
+    this.drop(key);
+    this.#sweep();
+    while (this.#tokens.size >= this.#maxTokens) this.#evictOne();
+    this.#tokens.set(key, token);
+  }
+
+  #sweep(): void {
+    const now = this.#now();
+    if (now < this.#sweepAt) return;
+    this.#sweepAt = now + SWEEP_EVERY;
+    for (const [key, token] of this.#tokens) if (now >= token.usableUntil) this.drop(key);
+  }
+
+  /** Second chance: a token in use goes to the back of the line once, so that a hit costs no reordering. */
+  #evictOne(): void {
+    for (const [key, token] of this.#tokens) {
+      if (!token.used) {
+        this.drop(key);
+        return;
+      }
+      token.used = false;
+      this.#tokens.delete(key);
+      this.#tokens.set(key, token);
+    }
+  }
+}

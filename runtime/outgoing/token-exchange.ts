@@ -1,0 +1,189 @@
+import { hash } from 'node:crypto';
+import type { Dispatcher } from 'undici';
+import type { TokenExchange } from '#crds/run-config/outgoing';
+import { ConfigError, RequestError } from '#runtime/errors';
+import type { Identity } from '#runtime/incoming/identity';
+import { checkHeaderName } from './check-header-name.ts';
+import type { CredentialDeps } from './create-credential.ts';
+import type { Credential, CredentialHeaders } from './credential.ts';
+import { createDispatcher } from './dispatcher.ts';
+import { exchangeError } from './exchange-error.ts';
+import { exchangeToken } from './exchange-token.ts';
+import type { ExchangedToken } from './exchanged-tokens.ts';
+
+const DEADLINE = 5_000;
+const CONNECT_TIMEOUT = 3_000;
+const CONNECTIONS = 16;
+/** A token younger than this is taken for the renewal that a 401 asks for: parallel 401s renew once. */
+const RENEWED_WITHIN = 2_000;
+/** How long a failed refresh waits while the present token still serves. */
+const REFRESH_RETRY = 5_000;
+
+/** The configuration with the values of the files that it names, as of their last change. */
+interface Resolved {
+  /** Names the resolved configuration in keys of the cache. */
+  readonly digest: string;
+  readonly clientSecret: string | undefined;
+  readonly caBundle: string | undefined;
+  readonly dispatcher: Dispatcher;
+}
+
+/**
+ * RFC 8693 with the caller's own token as subject token; the result is remembered for configuration and subject token.
+ * @throws ConfigError
+ */
+export function tokenExchange(auth: TokenExchange, deps: CredentialDeps): Credential {
+  checkTokenExchange(auth, deps);
+  return new TokenExchangeCredential(auth, deps);
+}
+
+function checkTokenExchange(auth: TokenExchange, { backend, log }: CredentialDeps): void {
+  const url = new URL(auth.token_url);
+  const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname);
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') {
+    throw new ConfigError(`backend ${backend}: token_url must be an https or http URL`);
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new ConfigError(
+      `backend ${backend}: token_url must not hold credentials; use client_id and client_secret_file`,
+    );
+  }
+  if (auth.client_secret_file !== undefined && auth.client_id === undefined) {
+    throw new ConfigError(`backend ${backend}: client_secret_file needs client_id`);
+  }
+  if (url.protocol === 'http:' && !loopback) {
+    log.warn('token exchange without TLS: callers’ tokens cross the network in clear text', { backend });
+  }
+}
+
+class TokenExchangeCredential implements Credential {
+  readonly authType = 'tokenExchange';
+  readonly perUser = true;
+  readonly #auth: TokenExchange;
+  readonly #deps: CredentialDeps;
+  readonly #headerName: string;
+  /** The last token of an identity, so that a hit hashes nothing. */
+  readonly #known = new WeakMap<Identity, { digest: string; token: ExchangedToken }>();
+  #resolved: Resolved;
+
+  constructor(auth: TokenExchange, deps: CredentialDeps) {
+    this.#auth = auth;
+    this.#deps = deps;
+    this.#headerName = checkHeaderName(auth.external_token_header_name ?? 'authorization', deps.backend);
+    this.#resolved = this.#resolve();
+    if (this.#resolved.clientSecret === '') {
+      throw new ConfigError(`backend ${deps.backend}: ${auth.client_secret_file ?? ''} is empty`);
+    }
+  }
+
+  headersFor(identity: Identity): CredentialHeaders | Promise<CredentialHeaders> {
+    const known = this.#known.get(identity);
+    if (known !== undefined && !known.token.dropped && known.digest === this.#current().digest) {
+      if (this.#deps.now() < known.token.refreshAt) return this.#hit(known.token);
+    }
+    return this.#lookUp(identity);
+  }
+
+  invalidate(identity: Identity): boolean {
+    if (identity.token === undefined) return false;
+    const key = this.#keyOf(identity.token);
+    const token = this.#deps.exchanged.get(key);
+    if (token !== undefined && this.#deps.now() - token.obtainedAt >= RENEWED_WITHIN) this.#deps.exchanged.drop(key);
+    return true;
+  }
+
+  close(): void {
+    void this.#resolved.dispatcher.close();
+  }
+
+  #hit(token: ExchangedToken): CredentialHeaders {
+    token.used = true;
+    this.#deps.count?.('hit');
+    return token.headers;
+  }
+
+  #lookUp(identity: Identity): CredentialHeaders | Promise<CredentialHeaders> {
+    const now = this.#deps.now();
+    if (identity.token === undefined || now >= identity.expiresAt) {
+      throw exchangeError('token_exchange_no_subject', this.#deps.backend, new Error('no valid subject token'));
+    }
+    const { digest } = this.#current();
+    const key = this.#keyOf(identity.token);
+    const token = this.#deps.exchanged.get(key);
+    if (token === undefined || now >= token.usableUntil) return this.#await(identity, identity.token, key);
+    this.#known.set(identity, { digest, token });
+    if (now >= token.refreshAt) this.#refresh(token, identity, identity.token, key);
+    return this.#hit(token);
+  }
+
+  async #await(identity: Identity, subjectToken: string, key: string): Promise<CredentialHeaders> {
+    const flight = this.#deps.exchanged.obtain(key, () => this.#exchange(identity, subjectToken));
+    if (flight === undefined) {
+      throw exchangeError('token_exchange_busy', this.#deps.backend, new Error('too many exchanges under way'));
+    }
+    return (await flight).headers;
+  }
+
+  /** Gets a successor while the present token still serves; a failure is tried again a little later. */
+  #refresh(token: ExchangedToken, identity: Identity, subjectToken: string, key: string): void {
+    token.refreshAt = Math.min(this.#deps.now() + REFRESH_RETRY, token.usableUntil);
+    this.#deps.exchanged.obtain(key, () => this.#exchange(identity, subjectToken))?.catch(() => undefined);
+  }
+
+  async #exchange(identity: Identity, subjectToken: string): Promise<ExchangedToken> {
+    const { backend, now, exchangeDeadline: deadline = DEADLINE, log, count } = this.#deps;
+    const { clientSecret, dispatcher } = this.#current();
+    try {
+      const call = { backend, clientSecret, subjectToken, dispatcher, deadline, now };
+      const { accessToken, expiresAt } = await exchangeToken(this.#auth, call);
+      const obtainedAt = now();
+      const lifetime = expiresAt - obtainedAt;
+      // Never past the subject token, and not in the last moments of its own, which a call may outlast.
+      const usableUntil = Math.min(expiresAt - Math.min(5_000, lifetime / 10), identity.expiresAt);
+      count?.('exchanged');
+      return {
+        headers: Object.freeze([this.#headerName, `Bearer ${accessToken}`]),
+        obtainedAt,
+        refreshAt: Math.min(expiresAt - Math.min(60_000, lifetime / 5), usableUntil),
+        usableUntil,
+        dropped: false,
+        used: true,
+      };
+    } catch (error) {
+      count?.('failed');
+      log.warn('token exchange failed', {
+        backend,
+        code: error instanceof RequestError ? error.answer.code : '',
+        error,
+      });
+      throw error;
+    }
+  }
+
+  #keyOf(subjectToken: string): string {
+    return this.#current().digest + hash('sha256', subjectToken, 'base64url');
+  }
+
+  /** What is in force; made anew when a file changed, so that no token of the old credentials serves the new ones. */
+  #current(): Resolved {
+    const { client_secret_file: secretFile, ca_bundle_file: caFile } = this.#auth;
+    if (secretFile === undefined && caFile === undefined) return this.#resolved;
+    const { readSecret } = this.#deps;
+    const sameSecret = secretFile === undefined || readSecret(secretFile) === this.#resolved.clientSecret;
+    const sameCa = caFile === undefined || readSecret(caFile) === this.#resolved.caBundle;
+    if (sameSecret && sameCa) return this.#resolved;
+    void this.#resolved.dispatcher.close();
+    this.#resolved = this.#resolve();
+    return this.#resolved;
+  }
+
+  #resolve(): Resolved {
+    const { client_secret_file: secretFile, ca_bundle_file: caFile } = this.#auth;
+    const clientSecret = secretFile === undefined ? undefined : this.#deps.readSecret(secretFile);
+    const caBundle = caFile === undefined ? undefined : this.#deps.readSecret(caFile);
+    const digest = hash('sha256', JSON.stringify([this.#auth, clientSecret, caBundle]), 'base64url');
+    const { proxy } = this.#deps;
+    const dispatcher = createDispatcher({ caBundle, proxy, connectTimeout: CONNECT_TIMEOUT, connections: CONNECTIONS });
+    return { digest, clientSecret, caBundle, dispatcher };
+  }
+}
