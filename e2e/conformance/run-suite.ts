@@ -1,0 +1,79 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { parse } from 'yaml';
+
+const PACKAGE = join(import.meta.dirname, '..', '..', 'node_modules', '@modelcontextprotocol', 'conformance');
+const DEADLINE_MS = 8 * 60_000;
+
+export interface SuiteResult {
+  passed: string[];
+  failed: string[];
+  /** Required scenarios that the suite did not report. */
+  missing: string[];
+  /** What failed, as the suite said it. */
+  details: string[];
+}
+
+/** The server scenarios that a revision requires. */
+async function requiredScenarios(revision: string): Promise<string[]> {
+  const document: unknown = parse(await readFile(join(PACKAGE, 'requirements', `${revision}.yaml`), 'utf8'));
+  return (document as { server: string[] }).server;
+}
+
+/**
+ * Runs the official suite against a URL.
+ *
+ * @param revision a revision with a requirement set, e.g. `2026-07-28`
+ * @param onScenario told when a scenario begins
+ */
+export async function runSuite(
+  url: string,
+  revision: string,
+  onScenario: (name: string) => void,
+): Promise<SuiteResult> {
+  const required = await requiredScenarios(revision);
+  const folder = await mkdtemp(join(tmpdir(), 'vmcp-conformance-'));
+  const program = join(PACKAGE, 'dist', 'index.js');
+  const args = [program, 'server', '--url', url, '--requirements', revision, '--output-dir', folder];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], timeout: DEADLINE_MS });
+  child.stderr.resume();
+  const verdicts = new Map<string, boolean>();
+  const details: string[] = [];
+  for await (const line of createInterface({ input: child.stdout })) {
+    const running = /^=== Running scenario: (\S+)/.exec(line)?.[1];
+    if (running !== undefined) onScenario(running);
+    const [, mark, name] = /^([✓✗]) ([\w/-]+): \d+ passed/.exec(line) ?? [];
+    if (name === undefined) continue;
+    verdicts.set(name, mark === '✓');
+    if (mark !== '✓' && required.includes(name)) details.push(line, ...(await failedChecks(folder, name)));
+  }
+  await rm(folder, { recursive: true, force: true });
+  return {
+    passed: required.filter((name) => verdicts.get(name) === true),
+    failed: required.filter((name) => verdicts.get(name) === false),
+    missing: required.filter((name) => !verdicts.has(name)),
+    details,
+  };
+}
+
+interface Check {
+  id: string;
+  status: string;
+  errorMessage?: string;
+}
+
+/** One line for each check that failed, from the files that the suite leaves. */
+async function failedChecks(folder: string, scenario: string): Promise<string[]> {
+  const runs = (await readdir(folder)).filter((name) => name.startsWith(`server-${scenario}-20`));
+  const lines: string[] = [];
+  for (const run of runs) {
+    const checks: unknown = JSON.parse(await readFile(join(folder, run, 'checks.json'), 'utf8'));
+    for (const check of checks as Check[]) {
+      if (check.status === 'FAILURE') lines.push(`    ${check.id}: ${check.errorMessage ?? 'failed'}`);
+    }
+  }
+  return lines;
+}

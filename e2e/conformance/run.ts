@@ -1,0 +1,88 @@
+import { parseArgs } from 'node:util';
+import type { RunConfigDocument } from '#crds/run-config/run-config';
+import { serveEverything, type EverythingServer } from '../fakes/everything-server/serve.ts';
+import { startGateway } from '../gateway/start-gateway.ts';
+import { runSuite } from './run-suite.ts';
+
+const REVISIONS = ['2025-11-25', '2026-07-28'];
+
+/** Something that has a URL to test, and what to close afterwards. */
+interface Target {
+  url: string;
+  output: () => string;
+  close(): Promise<void>;
+}
+
+const backend = (name: string, server: EverythingServer): RunConfigDocument['backends'][number] => ({
+  name,
+  transport: 'streamable-http',
+  url: server.url,
+});
+
+async function direct(): Promise<Target> {
+  const server = await serveEverything();
+  return { url: server.url, output: () => '', close: () => server.close() };
+}
+
+async function throughGateway(
+  servers: EverythingServer[],
+  aggregation: RunConfigDocument['aggregation'],
+): Promise<Target> {
+  const closeServers = async () => {
+    await Promise.all(servers.map((server) => server.close()));
+  };
+  const backends = servers.map((server, index) => backend(['first', 'second'][index] ?? 'more', server));
+  try {
+    const gateway = await startGateway({ incoming: { type: 'anonymous' }, backends, aggregation });
+    const close = async () => {
+      await gateway.stop();
+      await closeServers();
+    };
+    return { url: gateway.url, output: gateway.output, close };
+  } catch (error) {
+    await closeServers();
+    throw error;
+  }
+}
+
+const ARRANGEMENTS: Record<string, () => Promise<Target>> = {
+  direct,
+  'one backend': async () =>
+    throughGateway([await serveEverything()], { conflict_resolution: 'prefix', prefix_format: '' }),
+  // The second has the same names and refuses every call: a call that goes astray fails its scenario.
+  'two backends, every name collides': async () =>
+    throughGateway([await serveEverything(), await serveEverything({ refusesCalls: true })], {
+      conflict_resolution: 'priority',
+      priority_order: ['first', 'second'],
+    }),
+};
+
+async function run(): Promise<boolean> {
+  const { values } = parseArgs({
+    options: { direct: { type: 'boolean', default: false }, revision: { type: 'string', multiple: true } },
+  });
+  const names = Object.keys(ARRANGEMENTS).filter((name) => (name === 'direct') === values.direct);
+  const totals = { passed: 0, failed: 0 };
+  for (const name of names) {
+    for (const revision of values.revision ?? REVISIONS) {
+      console.log(`\n${name}, ${revision}`);
+      const target = await ARRANGEMENTS[name]?.();
+      if (!target) continue;
+      try {
+        const result = await runSuite(target.url, revision, (scenario) => console.log(`  ${scenario}`));
+        for (const line of result.details) console.log(line);
+        for (const missing of result.missing) console.log(`✗ ${missing}: not reported`);
+        if (result.failed.length + result.missing.length > 0) console.log(target.output().slice(-4000));
+        totals.passed += result.passed.length;
+        totals.failed += result.failed.length + result.missing.length;
+        console.log(`  ${result.passed.length} of ${result.passed.length + result.failed.length} required scenarios`);
+      } finally {
+        await target.close();
+      }
+    }
+  }
+  console.log(`\n${totals.passed} passed, ${totals.failed} failed, 0 skipped`);
+  return totals.failed === 0 && totals.passed > 0;
+}
+
+process.exitCode = (await run()) ? 0 : 1;

@@ -1,0 +1,96 @@
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { RunConfigDocument } from '#crds/run-config/run-config';
+import { startProgram } from './start-program.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+
+export interface Gateway {
+  url: string;
+  /** Origin of the private port: health, metrics, status. */
+  privateUrl: string;
+  pid: number;
+  /** Milliseconds from the start of the process until it was ready. */
+  readyAfterMs: number;
+  output: () => string;
+  stop(): Promise<void>;
+}
+
+/** What a test says about a gateway; names, ports and versions are filled in. */
+export type GatewayConfig = Pick<RunConfigDocument, 'backends' | 'incoming'> & Partial<RunConfigDocument>;
+
+export interface GatewayOptions {
+  /** Put in front of the command, e.g. `['taskset', '-c', '0']`. */
+  prefix?: string[];
+  nodeOptions?: string[];
+  deadlineMs?: number;
+}
+
+/** A port that was free a moment ago. */
+export async function findFreePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** The program that serves: built when there is a build, else the sources. */
+export function runtimeProgram(): string {
+  const built = join(ROOT, 'dist', 'runtime.js');
+  return existsSync(built) ? built : join(ROOT, 'runtime', 'main.ts');
+}
+
+/** Starts the runtime with this configuration, and waits until it says that it is ready. */
+export async function startGateway(config: GatewayConfig, options: GatewayOptions = {}): Promise<Gateway> {
+  const folder = await mkdtemp(join(tmpdir(), 'vmcp-e2e-'));
+  const [port, privatePort] = [await findFreePort(), await findFreePort()];
+  const document: RunConfigDocument = {
+    schema_version: 'v0.1.0',
+    server: { namespace: 'e2e', name: 'gateway', uid: 'e2e' },
+    listen: { port, private_port: privatePort },
+    ...config,
+  };
+  const file = join(folder, 'run-config.yaml');
+  await writeFile(file, JSON.stringify(document));
+  const words = [...(options.prefix ?? []), process.execPath, ...(options.nodeOptions ?? [])];
+  const [command, ...args] = [...words, runtimeProgram(), '--config', file];
+  const started = performance.now();
+  const program = startProgram(command, args);
+  const privateUrl = `http://127.0.0.1:${privatePort}`;
+  const gateway: Gateway = {
+    url: `http://127.0.0.1:${port}/mcp`,
+    privateUrl,
+    pid: program.pid,
+    readyAfterMs: 0,
+    output: program.output,
+    async stop() {
+      await program.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+  const deadline = started + (options.deadlineMs ?? 15_000);
+  while (!(await answersReady(privateUrl))) {
+    if (program.exited() || performance.now() > deadline) {
+      await gateway.stop();
+      throw new Error(`the gateway did not become ready:\n${program.output()}`);
+    }
+    await sleep(5);
+  }
+  gateway.readyAfterMs = performance.now() - started;
+  return gateway;
+}
+
+async function answersReady(origin: string): Promise<boolean> {
+  try {
+    const response = await fetch(`${origin}/readyz`, { signal: AbortSignal.timeout(1_000) });
+    await response.body?.cancel();
+    return response.ok;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,58 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const OUTPUT_LIMIT = 64 * 1024;
+const STOP_DEADLINE_MS = 5_000;
+
+/** A running child process, and what it wrote last. */
+export interface Program {
+  pid: number;
+  /** The last 64 KiB of both outputs. */
+  output: () => string;
+  exited(): boolean;
+  /** Resolves with the first line of standard output that is a JSON object; rejects when there is none in time. */
+  firstJson(deadlineMs: number): Promise<Record<string, unknown>>;
+  stop(): Promise<void>;
+}
+
+/** Starts a program of this machine. Its standard input is closed. */
+export function startProgram(command: string, args: string[], env: NodeJS.ProcessEnv = process.env): Program {
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env });
+  let output = '';
+  let stdout = '';
+  const keep = (chunk: string) => {
+    output = (output + chunk).slice(-OUTPUT_LIMIT);
+  };
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    if (stdout.length < OUTPUT_LIMIT) stdout += chunk;
+    keep(chunk);
+  });
+  child.stderr.setEncoding('utf8').on('data', keep);
+  child.on('error', (error) => {
+    keep(error.message);
+  });
+  const exited = () => child.exitCode !== null || child.signalCode !== null || child.pid === undefined;
+  return {
+    pid: child.pid ?? 0,
+    output: () => output,
+    exited,
+    async firstJson(deadlineMs) {
+      for (let waited = 0; waited < deadlineMs && !exited(); waited += 20) {
+        const line = stdout.split('\n').find((candidate) => candidate.startsWith('{'));
+        if (line !== undefined && stdout.includes(`${line}\n`)) return JSON.parse(line) as Record<string, unknown>;
+        await sleep(20);
+      }
+      throw new Error(`${args.join(' ')} did not start: ${output}`);
+    },
+    stop: () => stop(child, exited),
+  };
+}
+
+async function stop(child: ChildProcess, exited: () => boolean): Promise<void> {
+  if (exited()) return;
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_DEADLINE_MS);
+  await ended;
+  clearTimeout(timer);
+}
