@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** One duration: digits with a unit, several may follow each other (`1h30m`). Units: ms, s, m, h, d. */
-const DURATION = /^(\d+(ms|s|m|h|d))+$/;
+const DURATION = /^([0-9]{1,9}(ms|s|m|h|d)){1,8}$/;
 const MILLISECONDS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** Milliseconds of a duration string such as `30s` or `1h30m`. The string must already match the duration pattern. */
@@ -17,7 +17,76 @@ export function millisecondsOf(duration: string): number {
 export const Duration = z
   .string()
   .max(32)
-  .regex(DURATION, 'write a duration as digits and a unit, for example 30s, 5m, 1h30m or 7d');
+  .regex(DURATION, 'not a duration; write digits and a unit, for example 30s, 5m, 1h30m or 7d');
 
 /** A duration string on the way in, milliseconds on the way out. */
 export const Milliseconds = Duration.transform(millisecondsOf);
+
+/** A text that is not empty. */
+export const text = (max: number) => z.string().min(1).max(max);
+
+/** An http(s) URL. No user name or password: secrets are references. */
+export const HttpUrl = z
+  .string()
+  .max(2048)
+  .regex(
+    /^https?:\/\/[^\s/?#@\\]+([/?#][^\s\\]*)?$/,
+    'not an absolute http or https URL without user name and password; write for example https://host.example/path',
+  );
+
+/** The identifier of an issuer or of a resource (RFC 8414 §2, RFC 9728 §3): a URL without query and fragment. */
+export const IdentifierUrl = z
+  .string()
+  .max(2048)
+  .regex(
+    /^https?:\/\/[^\s/?#@\\]+(\/[^\s?#\\]*)?$/,
+    'not an absolute http or https URL without user name, query and fragment; write for example https://host.example/path',
+  );
+
+/** RFC 1123 label. */
+export const DnsLabel = z
+  .string()
+  .max(63)
+  .regex(
+    /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/,
+    'not a DNS label; write lower-case letters, digits and hyphens, at most 63, the first and last no hyphen',
+  );
+
+/** Name of an object that something refers to. The objects of one namespace are meant: there is no other to name. */
+export const ObjectName = z
+  .string()
+  .max(253)
+  .regex(
+    /^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$/,
+    'not the name of an object; write lower-case letters, digits, hyphens and dots',
+  );
+
+/** RFC 9110 §5.6.2. */
+export const HeaderName = z
+  .string()
+  .max(256)
+  .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'not a header name; write a name such as X-Api-Key');
+
+export const EnvName = z
+  .string()
+  .max(256)
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'not the name of an environment variable; write letters, digits and underscores');
+
+/** `host[:port]`, or `*.` and a suffix. */
+export const HostPattern = z
+  .string()
+  .max(260)
+  .regex(
+    /^(\*\.)?([A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$/,
+    'not a host; write host, host:port or *.suffix',
+  );
+
+export const Cidr = z
+  .string()
+  .max(64)
+  .regex(/^[0-9A-Fa-f:.]+\/[0-9]{1,3}$/, 'not an address range; write for example 10.0.0.0/8');
+
+export const Port = z.int().min(1).max(65_535);
+export const Scope = text(256).regex(/^[!#-[\]-~]+$/, 'not a scope; write it without spaces, quotes and backslashes');
+export const Scopes = z.array(Scope).max(64);
+export const ToolName = text(256);

@@ -1,0 +1,8 @@
+export { MCPExternalAuthConfig, MCPExternalAuthConfigSpec } from './mcp-external-auth-config.ts';
+export { MCPGroup, MCPGroupSpec } from './mcp-group.ts';
+export { MCPOIDCConfig, MCPOIDCConfigSpec } from './mcp-oidc-config.ts';
+export { MCPServer, MCPServerSpec, transportOf } from './mcp-server.ts';
+export { VirtualMCPServer, VirtualMCPServerSpec, VirtualMCPServerStatus } from './virtual-mcp-server.ts';
+export { OBJECTS, SPECS } from './schemas.ts';
+export { resourceUrlOf } from '../parts/incoming-auth.ts';
+export { caBundleOf } from '../parts/references.ts';

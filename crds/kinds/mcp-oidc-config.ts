@@ -1,0 +1,27 @@
+import { z } from 'zod';
+import { backReferences, statusFields } from '../parts/conditions.ts';
+import { secureUrl, SharedKubernetesOidc, SharedOidc } from '../parts/oidc-config.ts';
+import { oneBlockPerType } from '../parts/one-block-per-type.ts';
+import { withRules } from '../parts/rule.ts';
+import { resource } from './resource.ts';
+
+export const MCPOIDCConfigSpec = withRules(
+  oneBlockPerType(
+    z.strictObject({
+      type: z.enum(['kubernetesServiceAccount', 'inline']).describe('What kind of issuer it is.'),
+      kubernetesServiceAccount: SharedKubernetesOidc.optional().describe('Service account tokens of the cluster.'),
+      inline: SharedOidc.optional().describe('Any other issuer.'),
+    }),
+    {
+      kubernetesServiceAccount: { block: 'kubernetesServiceAccount', optional: true },
+      inline: { block: 'inline' },
+    },
+  ),
+  secureUrl(['inline', 'issuer'], ['inline', 'insecureAllowHTTP']),
+);
+
+const Status = z.object({ ...backReferences, ...statusFields });
+
+/** An issuer that several resources share by `oidcConfigRef`. */
+export const MCPOIDCConfig = resource('MCPOIDCConfig', MCPOIDCConfigSpec, Status);
+export type MCPOIDCConfig = z.infer<typeof MCPOIDCConfig>;

@@ -1,0 +1,179 @@
+import { z } from 'zod';
+import { ToolsFilter, ToolsOverride } from '../parts/aggregation.ts';
+import { AuditConfig } from '../parts/audit.ts';
+import { AuthzConfig } from '../parts/authz-config.ts';
+import { backReferences, Phase, statusFields } from '../parts/conditions.ts';
+import { OidcConfig, OidcConfigRef, secureUrl } from '../parts/oidc-config.ts';
+import { PodTemplateSpec, Replicas, Resources } from '../parts/pod.ts';
+import { Cidr, HttpUrl, ObjectName, Port, text } from '../parts/primitives.ts';
+import { RateLimitingConfig } from '../parts/rate-limiting.ts';
+import { CaBundleRef, named } from '../parts/references.ts';
+import { needs, notBoth, type Rule, withRules } from '../parts/rule.ts';
+import { SessionStorage } from '../parts/storage.ts';
+import { TelemetryConfig } from '../parts/telemetry.ts';
+import {
+  EnvSecrets,
+  EnvVars,
+  HeaderForward,
+  PermissionProfile,
+  RemoteAuth,
+  ResourceOverrides,
+  Volumes,
+  Webhooks,
+} from '../parts/workload.ts';
+import { resource } from './resource.ts';
+
+const what = {
+  image: text(1024).optional().describe('Container image. In local mode it is not used beside command.'),
+  command: z
+    .array(z.string().max(4096))
+    .min(1)
+    .max(256)
+    .optional()
+    .describe("Program to start, with its arguments; overrides the image's entry point."),
+  args: z.array(z.string().max(4096)).max(256).optional().describe('Arguments of the program.'),
+  remoteUrl: HttpUrl.optional().describe('MCP server that runs elsewhere; excludes image and command.'),
+  groupRef: ObjectName.optional().describe('Name of the MCPGroup it belongs to.'),
+  transport: z
+    .enum(['stdio', 'sse', 'streamable-http'])
+    .optional()
+    .describe('What it speaks; default stdio with command, else streamable-http.'),
+  stdioProcess: z
+    .enum(['shared', 'perSession'])
+    .default('shared')
+    .describe('One process for all sessions or one for each; perSession in local mode only.'),
+  mcpPort: Port.optional().describe('Port that the program listens on; in a cluster default 8080.'),
+  path: z
+    .string()
+    .max(1024)
+    .regex(/^\/[^\s?#]*$/, 'not a path; write it from /, without query')
+    .optional()
+    .describe('Path of its MCP endpoint; default /mcp, with transport sse /sse.'),
+  env: EnvVars.optional().describe('Environment variables of the program.'),
+  secrets: EnvSecrets.optional().describe('Environment variables whose values are Secret keys.'),
+  volumes: Volumes.optional().describe('Folders of the machine that the program sees.'),
+  permissionProfile: PermissionProfile.optional().describe('What it may reach, read and write.'),
+  suspend: z.boolean().default(false).describe('Stop it, and keep everything else.'),
+};
+
+const offer = {
+  toolsFilter: ToolsFilter.optional().describe('Only these tools, by original name.'),
+  toolsOverride: ToolsOverride.optional().describe('Original tool name to what replaces its own texts.'),
+  headerForward: HeaderForward.optional().describe('Headers that are added to requests to it.'),
+  externalAuthConfigRef: named('MCPExternalAuthConfig').optional().describe('How it is authenticated at.'),
+  caBundleRef: CaBundleRef.optional(),
+  remoteAuth: RemoteAuth.optional().describe('vmcp as OAuth client of remoteUrl.'),
+  webhooks: Webhooks.optional().describe('Webhooks that are asked before calls.'),
+  authzConfig: AuthzConfig.optional(),
+  rateLimiting: RateLimitingConfig.optional().describe('How many requests are let through.'),
+};
+
+const byItself = {
+  oidcConfig: OidcConfig.optional().describe('The issuer whose tokens are let in, when it is used by itself.'),
+  oidcConfigRef: OidcConfigRef.optional().describe('The same, shared by a MCPOIDCConfig.'),
+  proxyPort: Port.optional().describe('Port of its own endpoint; default 4483.'),
+  proxyMode: z
+    .enum(['streamable-http', 'sse'])
+    .optional()
+    .describe('What its own endpoint speaks; default streamable-http.'),
+  endpointPrefix: z
+    .string()
+    .max(1024)
+    .regex(/^\/[^\s?#]*$/, 'not a path; write it from /, without query')
+    .optional()
+    .describe('Path prefix of its own endpoint, as a proxy in front of it sees it.'),
+  trustProxyHeaders: z.boolean().default(false).describe('Forwarding headers of trustedProxies count.'),
+  trustedProxies: z.array(Cidr).max(100).optional().describe('Address ranges whose forwarding headers count.'),
+  sessionAffinity: z
+    .enum(['None', 'ClientIP'])
+    .optional()
+    .describe('Session affinity of the Service. Accepted; not needed.'),
+  sessionStorage: SessionStorage.optional().describe('Where the sessions of its own endpoint are kept.'),
+  audit: AuditConfig.optional().describe('Audit events of its own endpoint.'),
+  telemetry: TelemetryConfig.optional().describe('Traces and metrics of its own endpoint.'),
+};
+
+const pods = {
+  replicas: Replicas.optional().describe('Pods of its own endpoint; default 1.'),
+  backendReplicas: Replicas.optional().describe('Pods of the program; default 1.'),
+  serviceAccount: ObjectName.optional().describe('Service account of the program.'),
+  resources: Resources.optional().describe('Requests and limits of the program.'),
+  podTemplateSpec: PodTemplateSpec.optional().describe(
+    'Merged over the rendered pod template; the container is `mcp`.',
+  ),
+  resourceOverrides: ResourceOverrides.optional().describe('Labels, annotations and variables of what is rendered.'),
+};
+
+const Fields = z.strictObject({ ...what, ...offer, ...byItself, ...pods });
+type Fields = z.infer<typeof Fields>;
+
+/** What an MCPServer speaks, its default included. */
+export function transportOf(spec: Pick<Fields, 'transport' | 'command'>): 'stdio' | 'sse' | 'streamable-http' {
+  return spec.transport ?? (spec.command === undefined ? 'streamable-http' : 'stdio');
+}
+
+const STDIO = "(has(self.transport) ? self.transport == 'stdio' : has(self.command))";
+
+const hasSource: Rule<Fields> = {
+  at: [],
+  message: 'needs something to run or to reach; write at least one of image, remoteUrl and command',
+  holds: ({ image, remoteUrl, command }) => [image, remoteUrl, command].some((source) => source !== undefined),
+  cel: 'has(self.image) || has(self.remoteUrl) || has(self.command)',
+};
+
+const remoteIsHttp: Rule<Fields> = {
+  at: ['transport'],
+  message: 'stdio cannot be spoken to a remoteUrl; write streamable-http or sse',
+  holds: (spec) => spec.remoteUrl === undefined || transportOf(spec) !== 'stdio',
+  cel: `!has(self.remoteUrl) || !${STDIO}`,
+};
+
+const perSessionIsStdio: Rule<Fields> = {
+  at: ['stdioProcess'],
+  message: 'perSession is for transport stdio; write transport: stdio, or remove stdioProcess',
+  holds: (spec) => spec.stdioProcess === 'shared' || transportOf(spec) === 'stdio',
+  cel: `self.stdioProcess == 'shared' || ${STDIO}`,
+};
+
+const oneStdioPod: Rule<Fields> = {
+  at: ['backendReplicas'],
+  message: 'a program on stdio has one pod; write 0 or 1, or another transport',
+  holds: (spec) => (spec.backendReplicas ?? 1) <= 1 || transportOf(spec) !== 'stdio',
+  cel: `!has(self.backendReplicas) || self.backendReplicas <= 1 || !${STDIO}`,
+};
+
+const headersNeedHttp: Rule<Fields> = {
+  at: ['headerForward'],
+  message: 'transport stdio has no headers; write the values as env or secrets, or another transport',
+  holds: (spec) => spec.headerForward === undefined || transportOf(spec) !== 'stdio',
+  cel: `!has(self.headerForward) || !${STDIO}`,
+};
+
+export const MCPServerSpec = withRules(
+  Fields,
+  hasSource,
+  notBoth(['remoteUrl'], ['image']),
+  notBoth(['remoteUrl'], ['command']),
+  needs(['remoteAuth'], ['remoteUrl']),
+  notBoth(['remoteAuth'], ['externalAuthConfigRef']),
+  notBoth(['oidcConfig'], ['oidcConfigRef']),
+  secureUrl(['oidcConfig', 'inline', 'issuer'], ['oidcConfig', 'inline', 'insecureAllowHTTP']),
+  remoteIsHttp,
+  perSessionIsStdio,
+  oneStdioPod,
+  headersNeedHttp,
+);
+
+const Status = z.object({
+  phase: Phase.optional().describe('Pending, Ready, Degraded or Failed.'),
+  url: z.string().max(2048).optional().describe('Where it is reached.'),
+  transport: z.string().max(32).optional().describe('What it speaks.'),
+  toolCount: z.int().min(0).optional().describe('How many tools it has, where known.'),
+  replicas: z.int().min(0).optional().describe('Pods that there are.'),
+  ...backReferences,
+  ...statusFields,
+});
+
+/** One MCP server: a program, an image, or a remote one. */
+export const MCPServer = resource('MCPServer', MCPServerSpec, Status);
+export type MCPServer = z.infer<typeof MCPServer>;

@@ -1,0 +1,27 @@
+import { z } from 'zod';
+import { nameRule, ObjectMeta } from '../parts/object-meta.ts';
+import { withRules } from '../parts/rule.ts';
+
+export const VERSION = 'v1alpha1';
+
+/** The whole object of a kind, in any API group. */
+export function resource<K extends string, Spec extends z.ZodType, Status extends z.ZodType>(
+  kind: K,
+  spec: Spec,
+  status: Status,
+) {
+  const whole = z.strictObject({
+    apiVersion: z
+      .string()
+      .max(260)
+      .regex(
+        /^[a-z0-9]([-.a-z0-9]*[a-z0-9])?\/v1alpha1$/,
+        `not an API version of this kind; write <api_group>/${VERSION}`,
+      ),
+    kind: z.literal(kind),
+    metadata: ObjectMeta,
+    spec: spec.describe('What is wanted.'),
+    status: status.optional().describe('What is the case; written by the operator only.'),
+  });
+  return withRules(whole, nameRule);
+}

@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import { listByKey, mapOf } from './collections.ts';
+import { DEFAULTS } from './defaults.ts';
+import { DnsLabel, ToolName } from './primitives.ts';
+import { type Rule, withRules } from './rule.ts';
+
+/** Annotation hints of a tool (MCP). The same in a resource and in a run configuration. */
+export const ToolHints = z.strictObject({
+  title: z.string().max(1024).optional().describe('Title for people.'),
+  readOnlyHint: z.boolean().optional().describe('Changes nothing.'),
+  destructiveHint: z.boolean().optional().describe('May destroy something.'),
+  idempotentHint: z.boolean().optional().describe('A second call has no further effect.'),
+  openWorldHint: z.boolean().optional().describe('Talks to an open world.'),
+});
+
+/** What a tool is called and said to do, in place of what the backend says. */
+export const ToolText = {
+  name: ToolName.optional().describe('Name in place of its own.'),
+  description: z.string().max(8192).optional().describe('Description in place of its own.'),
+};
+
+/** Tool name to what replaces its own texts. */
+export const ToolsOverride = mapOf(ToolName, z.strictObject(ToolText), 1000);
+export const ToolsFilter = z.array(ToolName).max(1000);
+
+const WorkloadTools = z.strictObject({
+  workload: DnsLabel.describe('Name of the backend.'),
+  filter: ToolsFilter.optional().describe('Only these tools, by original name.'),
+  overrides: mapOf(
+    ToolName,
+    z.strictObject({ ...ToolText, annotations: ToolHints.optional().describe('Hints in place of its own.') }),
+    1000,
+  )
+    .optional()
+    .describe('Original tool name to what replaces its own texts.'),
+  excludeAll: z.boolean().default(false).describe('Offer none of its tools.'),
+});
+
+const Fields = z.strictObject({
+  conflictResolution: z
+    .enum(['prefix', 'priority', 'manual'])
+    .default('prefix')
+    .describe(
+      '`prefix`: names get the prefix of their backend; `priority`: the first backend keeps a name; `manual`: overrides tell them apart.',
+    ),
+  conflictResolutionConfig: z
+    .strictObject({
+      prefixFormat: z
+        .string()
+        .max(256)
+        .default(DEFAULTS.prefixFormat)
+        .describe('Prefix; {workload} stands for the name of the backend.'),
+      prefixMode: z
+        .enum(['always', 'onConflict'])
+        .default('always')
+        .describe('`onConflict` prefixes only names that occur twice, so that a new backend may change names.'),
+      priorityOrder: z.array(DnsLabel).max(500).optional().describe('Backends, the most important first.'),
+    })
+    .optional()
+    .describe('Settings of the conflict resolution.'),
+  tools: listByKey(WorkloadTools, 500, 'workload').optional().describe('Filter and overrides of each backend.'),
+  excludeAllTools: z.boolean().default(false).describe('Offer no tools at all.'),
+});
+
+const priorityNeedsOrder: Rule<z.infer<typeof Fields>> = {
+  at: ['conflictResolution'],
+  message: 'priority needs conflictResolutionConfig.priorityOrder; write the backends there, the most important first',
+  holds: (value) =>
+    value.conflictResolution !== 'priority' || (value.conflictResolutionConfig?.priorityOrder?.length ?? 0) > 0,
+  cel: "self.conflictResolution != 'priority' || (has(self.conflictResolutionConfig) && has(self.conflictResolutionConfig.priorityOrder) && self.conflictResolutionConfig.priorityOrder.size() > 0)",
+};
+
+/** How the lists of all backends become one. */
+export const AggregationConfig = withRules(Fields, priorityNeedsOrder);
+export type AggregationConfig = z.infer<typeof AggregationConfig>;

@@ -1,0 +1,169 @@
+import { z } from 'zod';
+import { durationBetween } from './bounded-duration.ts';
+import { listByKey } from './collections.ts';
+import { DEFAULTS } from './defaults.ts';
+import { secureUrl } from './oidc-config.ts';
+import { DnsLabel, HeaderName, HostPattern, IdentifierUrl, Scopes, text } from './primitives.ts';
+import { SecretKeyRef } from './references.ts';
+import { type Rule, valueAt, withRules } from './rule.ts';
+import { AuthServerStorage } from './storage.ts';
+import { type UpstreamProvider, UpstreamProvider as Provider } from './upstream-provider.ts';
+
+const Count = z.int().min(1).max(1_000_000);
+
+/** Fields of the embedded authorization server; `providers` is the schema of its list of providers. */
+const fields = (providers: z.ZodType<UpstreamProvider[]>) => ({
+  issuer: IdentifierUrl.describe('Issuer of the JWTs. Must equal the issuer in incomingAuth.'),
+  authorizationEndpointBaseUrl: IdentifierUrl.optional().describe(
+    'Replaces the issuer in `authorization_endpoint` alone; all other endpoints derive from issuer.',
+  ),
+  insecureAllowHTTP: z.boolean().default(false).describe('Allow http URLs that are not on loopback.'),
+  signingKeySecretRefs: z
+    .array(SecretKeyRef)
+    .max(16)
+    .optional()
+    .describe('Private keys: the first signs, all verify. Absent: a key that is lost at a restart.'),
+  hmacSecretRefs: z
+    .array(SecretKeyRef)
+    .max(16)
+    .optional()
+    .describe('Secrets of codes and refresh tokens: the first makes, all check. Absent: lost at a restart.'),
+  tokenLifespans: z
+    .strictObject({
+      accessTokenLifespan: durationBetween('1m', '24h')
+        .default(DEFAULTS.accessTokenLifespan)
+        .describe('Lifetime of access tokens.'),
+      refreshTokenLifespan: durationBetween('1h', '30d')
+        .default(DEFAULTS.refreshTokenLifespan)
+        .describe('Lifetime of refresh tokens; slides with use. A login ends after 30 d whatever happens.'),
+      authCodeLifespan: durationBetween('30s', '10m')
+        .default(DEFAULTS.authCodeLifespan)
+        .describe('Lifetime of authorization codes.'),
+    })
+    .prefault({})
+    .describe('How long what is issued lives.'),
+  upstreamProviders: providers.describe('Identity providers; a login visits them in this order.'),
+  primaryUpstreamProvider: DnsLabel.optional().describe(
+    'The provider that says who the user is; default the first required one.',
+  ),
+  scopesSupported: Scopes.default([...DEFAULTS.scopesSupported]).describe('Scopes that clients may ask for.'),
+  storage: AuthServerStorage.prefault({}).describe('Where logins and upstream tokens are kept.'),
+  cimd: z
+    .strictObject({ enabled: z.boolean().default(false).describe('Accept and advertise them.') })
+    .prefault({})
+    .describe('Client ID metadata documents.'),
+  registration: z
+    .strictObject({
+      enabled: z.boolean().default(true).describe('Clients may register themselves (RFC 7591).'),
+      allowedRedirectHosts: z
+        .array(HostPattern)
+        .max(64)
+        .optional()
+        .describe('Hosts of https redirect URIs; absent: all. Loopback is always allowed.'),
+    })
+    .prefault({})
+    .describe('Dynamic client registration.'),
+  introspectionClients: listByKey(
+    z.strictObject({
+      clientId: text(512).describe('Client identifier.'),
+      clientSecretRef: SecretKeyRef.describe('Client secret.'),
+    }),
+    16,
+    'clientId',
+  )
+    .optional()
+    .describe('Who may ask /oauth/introspect. None: the endpoint does not exist.'),
+  revalidateAfter: durationBetween('1m', '24h')
+    .default(DEFAULTS.revalidateAfter)
+    .describe('A refresh this long after the last time asks the primary provider whether the user still exists.'),
+  limits: z
+    .strictObject({
+      registrationsPerMinute: Count.default(DEFAULTS.registrationsPerMinute).describe('Registrations of one address.'),
+      clients: Count.default(DEFAULTS.registeredClients).describe('Registered clients.'),
+      pendingLogins: Count.default(DEFAULTS.pendingLogins).describe('Logins under way.'),
+      pendingLoginLifespan: durationBetween('1m', '1h')
+        .default(DEFAULTS.pendingLoginLifespan)
+        .describe('Longest time that a login may take.'),
+    })
+    .prefault({})
+    .describe('Bounds.'),
+});
+
+interface Providers {
+  upstreamProviders: UpstreamProvider[];
+  primaryUpstreamProvider?: string | undefined;
+}
+
+const primaryIsRequired: Rule<Providers> = {
+  at: ['primaryUpstreamProvider'],
+  message: 'the primary provider must be an entry of upstreamProviders with required: true; name one that is',
+  holds: ({ upstreamProviders, primaryUpstreamProvider }) =>
+    upstreamProviders.some(({ name, required }) => required && name === (primaryUpstreamProvider ?? name)),
+  cel: 'self.upstreamProviders.exists(p, p.required && (!has(self.primaryUpstreamProvider) || p.name == self.primaryUpstreamProvider))',
+};
+
+const primaryYieldsSubject: Rule<Providers> = {
+  at: ['upstreamProviders'],
+  message: 'the primary provider of type oauth2 cannot say who the user is; write its userInfo or identityFromToken',
+  holds: ({ upstreamProviders, primaryUpstreamProvider }) => {
+    const primary = upstreamProviders.find(
+      ({ name, required }) => required && name === (primaryUpstreamProvider ?? name),
+    )?.oauth2Config;
+    return primary === undefined || primary.userInfo !== undefined || primary.identityFromToken !== undefined;
+  },
+  cel:
+    'self.upstreamProviders.filter(p, p.required && (!has(self.primaryUpstreamProvider) || p.name == self.primaryUpstreamProvider))' +
+    '.map(p, !has(p.oauth2Config) || has(p.oauth2Config.userInfo) || has(p.oauth2Config.identityFromToken)).indexOf(false) != 0',
+};
+
+/** http of an upstream provider is allowed on loopback only, as secrets and codes go there. */
+function secureUpstreams(): Rule<Providers & { insecureAllowHTTP: boolean }> {
+  const paths: [string, string][] = [
+    ['oidcConfig', 'issuerUrl'],
+    ['oauth2Config', 'authorizationEndpoint'],
+    ['oauth2Config', 'tokenEndpoint'],
+  ];
+  const one = paths.map(([block, field]) => ({ block, field, rule: secureUrl([block, field]) }));
+  return {
+    at: ['upstreamProviders'],
+    message:
+      'an http URL of a provider is allowed on loopback only; write https URLs, or set insecureAllowHTTP to true',
+    holds: ({ upstreamProviders, insecureAllowHTTP }) =>
+      insecureAllowHTTP || upstreamProviders.every((provider) => one.every(({ rule }) => rule.holds(provider))),
+    cel: `self.insecureAllowHTTP || self.upstreamProviders.all(p, ${one
+      .map(({ rule }) => `(${rule.cel?.replaceAll('self.', 'p.') ?? 'true'})`)
+      .join(' && ')})`,
+  };
+}
+
+const rules = [
+  secureUrl(['issuer'], ['insecureAllowHTTP']),
+  secureUrl(['authorizationEndpointBaseUrl'], ['insecureAllowHTTP']),
+  secureUpstreams(),
+  primaryIsRequired,
+  primaryYieldsSubject,
+] as const;
+
+/** The embedded authorization server of a VirtualMCPServer. */
+export const AuthServerConfig = withRules(z.strictObject(fields(listByKey(Provider, 32, 'name').min(1))), ...rules);
+export type AuthServerConfig = z.infer<typeof AuthServerConfig>;
+
+/** The embedded authorization server of an MCPServer by itself: one provider, whose token it swaps in. */
+export const EmbeddedAuthServer = withRules(
+  z.strictObject({
+    ...fields(listByKey(Provider, 1, 'name').min(1)),
+    headerStrategy: z
+      .enum(['replace', 'custom'])
+      .default('replace')
+      .describe('`replace`: the token goes into Authorization; `custom`: into customHeaderName.'),
+    customHeaderName: HeaderName.optional().describe('Header of the token, with headerStrategy custom.'),
+  }),
+  ...rules,
+  {
+    at: ['customHeaderName'],
+    message: 'belongs to headerStrategy custom, which needs it; write both or neither',
+    holds: (value) => (valueAt(value, ['headerStrategy']) === 'custom') === (value.customHeaderName !== undefined),
+    cel: "(self.headerStrategy == 'custom') == has(self.customHeaderName)",
+  },
+);
+export type EmbeddedAuthServer = z.infer<typeof EmbeddedAuthServer>;

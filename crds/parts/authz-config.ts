@@ -1,0 +1,34 @@
+import { z } from 'zod';
+import { oneBlockPerType } from './one-block-per-type.ts';
+import { text } from './primitives.ts';
+import { configMapKeyRef } from './references.ts';
+
+/** Policies written out, or the content of the ConfigMap key that holds them. */
+export const InlineAuthz = z.strictObject({
+  policies: z
+    .array(text(16_384))
+    .max(200)
+    .default([])
+    .describe('Cedar policies. An empty list lets nobody do anything.'),
+  entitiesJson: z.string().max(262_144).default('[]').describe('Cedar entities, a JSON array.'),
+});
+export type InlineAuthz = z.infer<typeof InlineAuthz>;
+
+/** Who may do what after authentication. Absent: every authenticated caller may do everything. */
+export const AuthzConfig = oneBlockPerType(
+  z.strictObject({
+    type: z.enum(['inline', 'configMap']).describe('Where the policies stand.'),
+    mode: z
+      .enum(['enforce', 'audit'])
+      .default('enforce')
+      .describe('`audit` records what would have been denied and denies nothing.'),
+    inline: InlineAuthz.optional().describe('The policies, written here.'),
+    configMap: configMapKeyRef('authz.json')
+      .optional()
+      .describe('A ConfigMap key that holds the inline block as YAML or JSON.'),
+  }),
+  { inline: { block: 'inline' }, configMap: { block: 'configMap' } },
+).describe(
+  'Cedar policies. Absent: every authenticated caller may do everything; an empty list: nobody may do anything.',
+);
+export type AuthzConfig = z.infer<typeof AuthzConfig>;

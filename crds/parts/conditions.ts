@@ -1,0 +1,37 @@
+import { z } from 'zod';
+
+/** metav1.Condition. The message says what to do. */
+export const Condition = z.object({
+  type: z.string().max(316).describe('What the condition is about, CamelCase.'),
+  status: z.enum(['True', 'False', 'Unknown']).describe('Whether it holds.'),
+  observedGeneration: z.int().min(0).optional().describe('Generation of the resource that was looked at.'),
+  lastTransitionTime: z.string().max(64).describe('When status changed last, RFC 3339.'),
+  reason: z.string().max(1024).describe('Why, one CamelCase word.'),
+  message: z.string().max(32_768).describe('What is so, and what to do.'),
+});
+export type Condition = z.infer<typeof Condition>;
+
+export const PHASES = ['Pending', 'Ready', 'Degraded', 'Failed'] as const;
+export const Phase = z.enum(PHASES);
+export type Phase = z.infer<typeof Phase>;
+
+/** What the status of every kind has. */
+export const statusFields = {
+  observedGeneration: z.int().min(0).optional().describe('Generation of the spec that is in force.'),
+  conditions: z
+    .array(Condition)
+    .max(32)
+    .optional()
+    .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] })
+    .describe('What is the case, and what to do.'),
+};
+
+/** Who refers to a resource: at most 100 names, and how many there are. */
+export const backReferences = {
+  referencedBy: z
+    .array(z.object({ kind: z.string().max(63).describe('Kind.'), name: z.string().max(253).describe('Name.') }))
+    .max(100)
+    .optional()
+    .describe('Resources that refer to this one, at most 100.'),
+  referenceCount: z.int().min(0).optional().describe('How many resources refer to this one.'),
+};

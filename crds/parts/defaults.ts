@@ -1,0 +1,41 @@
+/** Defaults that a resource and the run configuration share. Durations as people write them, sizes in bytes. */
+export const DEFAULTS = {
+  accessTokenLifespan: '1h',
+  refreshTokenLifespan: '168h',
+  authCodeLifespan: '10m',
+  revalidateAfter: '1h',
+  scopesSupported: ['mcp', 'offline_access'],
+  registrationsPerMinute: 10,
+  registeredClients: 10_000,
+  pendingLogins: 10_000,
+  pendingLoginLifespan: '10m',
+  callTimeout: '60s',
+  healthCheckInterval: '30s',
+  healthCheckTimeout: '5s',
+  unhealthyThreshold: 3,
+  breakerFailureThreshold: 5,
+  breakerTimeout: '60s',
+  concurrencyPerBackend: 256,
+  concurrencyQueue: 1024,
+  sessionIdle: '30m',
+  sessionsPerPrincipal: 100,
+  sessionsPerReplica: 10_000,
+  listDeadline: '5s',
+  connectTimeout: '3s',
+  maxRequestBytes: 4_194_304,
+  maxResponseBytes: 104_857_600,
+  jwksMaxAge: '5m',
+  jwksCooldown: '30s',
+  introspectionCache: '30s',
+  maxNameLength: 60,
+  prefixFormat: '{workload}_',
+  webhookTimeout: '10s',
+  redisDialTimeout: '5s',
+  redisReadTimeout: '3s',
+  redisWriteTimeout: '3s',
+} as const;
+
+/** Audience of service account tokens where a resource names none. */
+export const KUBERNETES_AUDIENCE = 'toolhive';
+/** Issuer of service account tokens where the cluster's own cannot be found out. */
+export const KUBERNETES_ISSUER = 'https://kubernetes.default.svc';

@@ -1,0 +1,139 @@
+import { z } from 'zod';
+import { KUBERNETES_AUDIENCE } from './defaults.ts';
+import { oneBlockPerType } from './one-block-per-type.ts';
+import { DnsLabel, HttpUrl, IdentifierUrl, ObjectName, Scopes, text } from './primitives.ts';
+import { CaBundleRef, configMapKeyRef, SecretKeyRef } from './references.ts';
+import { celHas, celPath, celString, needs, type Rule, valueAt, withRules } from './rule.ts';
+
+export const Audience = text(2048).describe(
+  '`aud` that a token must have. Absent: the resourceUrl; neither: not checked.',
+);
+
+/** An issuer, without what depends on who asks: audience and scopes. */
+const issuer = {
+  issuer: IdentifierUrl.describe('Issuer of the tokens, compared byte for byte with `iss`.'),
+  clientId: text(512).optional().describe('Client identifier for token introspection.'),
+  clientSecretRef: SecretKeyRef.optional().describe(
+    'Client secret; with it opaque tokens are introspected (RFC 7662).',
+  ),
+  jwksUrl: HttpUrl.optional().describe('Key set. Absent: found by the discovery document of the issuer.'),
+  introspectionUrl: HttpUrl.optional().describe('Introspection endpoint. Absent: found by discovery.'),
+  caBundleRef: CaBundleRef.optional(),
+  jwksAuthTokenPath: z
+    .string()
+    .max(4096)
+    .regex(
+      /^\/var\/run\/secrets\/([A-Za-z0-9_-]+[A-Za-z0-9._-]*\/)*[A-Za-z0-9_-]+[A-Za-z0-9._-]*$/,
+      'not a file below /var/run/secrets/; write its absolute path without ..',
+    )
+    .optional()
+    .describe('File with a bearer token for the key set. Only below /var/run/secrets/.'),
+  insecureAllowHTTP: z.boolean().default(false).describe('Allow an http issuer that is not on loopback.'),
+  jwksAllowPrivateIP: z.boolean().optional().describe('Allow a key set at a private address.'),
+  protectedResourceAllowPrivateIP: z.boolean().default(false).describe('Allow a private address for introspection.'),
+  groupsClaim: text(256).optional().describe('Claim with the groups of a caller, besides `groups` and `roles`.'),
+};
+const audience = {
+  audience: Audience.optional(),
+  scopes: Scopes.optional().describe('Scopes that every token must have.'),
+};
+
+const serviceAccounts = {
+  issuer: IdentifierUrl.optional().describe(
+    'Issuer of service account tokens. Absent: the cluster is asked; https://kubernetes.default.svc where it does not say.',
+  ),
+  jwksUrl: HttpUrl.optional().describe('Key set, with useClusterAuth: false.'),
+  introspectionUrl: HttpUrl.optional().describe('Introspection endpoint.'),
+  serviceAccount: ObjectName.optional().describe('Only this service account is let in.'),
+  namespace: DnsLabel.optional().describe('Namespace of serviceAccount; default that of the resource.'),
+  useClusterAuth: z.boolean().default(true).describe("The operator supplies the cluster's key set."),
+};
+
+const CLUSTER_HOST = '^https://kubernetes[.]default([.]svc([.]cluster[.]local)?)?(:443)?(/|$)';
+
+const introspection = needs(['clientSecretRef'], ['clientId']);
+const clusterRules = [needs(['namespace'], ['serviceAccount']), ownKeySet()] as const;
+
+export const InlineOidc = withRules(z.strictObject({ ...issuer, ...audience }), introspection);
+export type InlineOidc = z.infer<typeof InlineOidc>;
+export const SharedOidc = withRules(z.strictObject(issuer), introspection);
+
+export const KubernetesOidc = withRules(
+  z.strictObject({
+    audience: text(2048).default(KUBERNETES_AUDIENCE).describe('`aud` that a token must have.'),
+    ...serviceAccounts,
+  }),
+  ...clusterRules,
+);
+export type KubernetesOidc = z.infer<typeof KubernetesOidc>;
+export const SharedKubernetesOidc = withRules(z.strictObject(serviceAccounts), ...clusterRules);
+
+export const ResourceUrl = IdentifierUrl.describe(
+  'Externally reachable URL of the MCP endpoint, exactly as clients type it (RFC 9728).',
+);
+
+/** The issuer whose tokens are let in, written where it is used. */
+export const OidcConfig = oneBlockPerType(
+  z.strictObject({
+    type: z.enum(['inline', 'kubernetes', 'configMap']).describe('Where the issuer is described.'),
+    resourceUrl: ResourceUrl.optional(),
+    inline: InlineOidc.optional().describe('An issuer, written here.'),
+    kubernetes: KubernetesOidc.optional().describe('Service account tokens of the cluster.'),
+    configMap: configMapKeyRef('oidc.json')
+      .optional()
+      .describe('A ConfigMap key that holds the inline block as YAML or JSON.'),
+  }),
+  {
+    inline: { block: 'inline' },
+    kubernetes: { block: 'kubernetes', optional: true },
+    configMap: { block: 'configMap' },
+  },
+);
+export type OidcConfig = z.infer<typeof OidcConfig>;
+
+/** A shared issuer, and what of it depends on who asks. */
+export const OidcConfigRef = z.strictObject({
+  name: ObjectName.describe('Name of the MCPOIDCConfig.'),
+  audience: z
+    .string({ error: (issue) => (issue.input === undefined ? AUDIENCE_MISSING : undefined) })
+    .min(1)
+    .max(2048)
+    .describe('`aud` that a token must have. A shared issuer serves several audiences, so it must be written.'),
+  scopes: Scopes.optional().describe('Scopes that every token must have.'),
+  resourceUrl: ResourceUrl.optional(),
+});
+export type OidcConfigRef = z.infer<typeof OidcConfigRef>;
+
+const AUDIENCE_MISSING = 'required field is missing; with oidcConfigRef the audience must be written explicitly';
+const SECURE_URL = '^(https://|http://(localhost|127([.][0-9]{1,3}){3}|[[]::1[]])(:[0-9]+)?(/|$))';
+
+/** http only on loopback, unless one of the switches is on. A missing URL passes. */
+export function secureUrl(at: [string, ...string[]], ...switches: [string, ...string[]][]): Rule {
+  const allowed = switches.map((path) => path.join('.')).join(' or ');
+  const open = switches.map((path) => ` || (${celHas(path)} && ${celPath(path)})`).join('');
+  return {
+    at,
+    message: `http is allowed on loopback only; write an https URL, or set ${allowed} to true`,
+    holds: (value) => {
+      const url = valueAt(value, at);
+      if (typeof url !== 'string' || new RegExp(SECURE_URL).test(url)) return true;
+      return switches.some((path) => valueAt(value, path) === true);
+    },
+    cel: `!(${celHas(at)}) || ${celPath(at)}.matches(${celString(SECURE_URL)})${open}`,
+  };
+}
+
+function ownKeySet(): Rule {
+  return {
+    at: ['jwksUrl'],
+    message:
+      "not the cluster's own key set, which useClusterAuth supplies; set useClusterAuth to false, or remove jwksUrl",
+    holds: (value) => {
+      const url = valueAt(value, ['jwksUrl']);
+      return (
+        typeof url !== 'string' || valueAt(value, ['useClusterAuth']) !== true || new RegExp(CLUSTER_HOST).test(url)
+      );
+    },
+    cel: `!has(self.jwksUrl) || !self.useClusterAuth || self.jwksUrl.matches(${celString(CLUSTER_HOST)})`,
+  };
+}

@@ -1,0 +1,49 @@
+import type { z } from 'zod';
+import { celHas, celString, type Rule, valueAt, withRules } from './rule.ts';
+
+/** The block that a value of `type` has; `none`: no block; `optional`: it may be left out, as all its fields have defaults. */
+export type Blocks = Record<string, { block: string; optional?: true } | 'none'>;
+
+/**
+ * Makes a flat union of an object with a field `type` and optional blocks: only the block of the type may be written, and it
+ * must be, unless it is optional. The one declaration gives the refinement and the CEL rules.
+ */
+export function oneBlockPerType<S extends z.ZodType>(schema: S, blocks: Blocks): S {
+  const names = new Set(Object.values(blocks).flatMap((entry) => (entry === 'none' ? [] : [entry.block])));
+  return withRules(schema, ...[...names].flatMap((block) => [foreign(block, blocks), missing(block, blocks)].flat()));
+}
+
+function foreign(block: string, blocks: Blocks): Rule {
+  const owners = ownersOf(block, blocks);
+  return {
+    at: [block],
+    message: `belongs to type ${owners.join(' or ')} only; change type, or remove ${block}`,
+    holds: (value) => valueAt(value, [block]) === undefined || owners.includes(String(valueAt(value, ['type']))),
+    cel: `!${celHas([block])} || self.type in ${celList(owners)}`,
+  };
+}
+
+function missing(block: string, blocks: Blocks): Rule[] {
+  const owners = ownersOf(block, blocks).filter((type) => {
+    const entry = blocks[type];
+    return entry !== undefined && entry !== 'none' && entry.optional !== true;
+  });
+  if (owners.length === 0) return [];
+  return [
+    {
+      at: ['type'],
+      message: `type ${owners.join(' or ')} needs the block ${block}; write ${block}, or change type`,
+      holds: (value) => valueAt(value, [block]) !== undefined || !owners.includes(String(valueAt(value, ['type']))),
+      cel: `${celHas([block])} || !(self.type in ${celList(owners)})`,
+    },
+  ];
+}
+
+function ownersOf(block: string, blocks: Blocks): string[] {
+  return Object.keys(blocks).filter((type) => {
+    const entry = blocks[type];
+    return entry !== undefined && entry !== 'none' && entry.block === block;
+  });
+}
+
+const celList = (values: string[]) => `[${values.map(celString).join(', ')}]`;

@@ -1,0 +1,143 @@
+import { z } from 'zod';
+import { durationBetween } from './bounded-duration.ts';
+import { listByKey, mapOf } from './collections.ts';
+import { DEFAULTS } from './defaults.ts';
+import { DnsLabel, EnvName, HeaderName, HttpUrl, ObjectName, Port, Scopes, text } from './primitives.ts';
+import { CaBundleRef, SecretKeyRef } from './references.ts';
+import { needs, type Rule, withRules } from './rule.ts';
+
+export const EnvVars = listByKey(
+  z.strictObject({
+    name: EnvName.describe('Name of the variable.'),
+    value: z.string().max(32_768).default('').describe('Its value. Secrets are references: see secrets.'),
+  }),
+  256,
+  'name',
+);
+
+const AbsolutePath = z.string().max(4096).regex(/^\//, 'not an absolute path; write it from /');
+
+export const EnvSecrets = listByKey(
+  z.strictObject({
+    name: ObjectName.describe('Name of the Secret.'),
+    key: SecretKeyRef.shape.key,
+    targetEnvName: EnvName.optional().describe('Environment variable that gets it; default the key.'),
+  }),
+  256,
+  'name',
+  'key',
+);
+
+export const Volumes = listByKey(
+  z.strictObject({
+    name: DnsLabel.describe('Name of the volume.'),
+    hostPath: AbsolutePath.describe('Folder of the machine.'),
+    mountPath: AbsolutePath.describe('Where the workload sees it.'),
+    readOnly: z.boolean().default(false).describe('The workload may not write.'),
+  }),
+  64,
+  'name',
+);
+
+export const HeaderForward = z.strictObject({
+  addPlaintextHeaders: mapOf(HeaderName, z.string().max(8192), 64)
+    .optional()
+    .describe('Header name to value, added to each request to the backend.'),
+  addHeadersFromSecret: mapOf(HeaderName, SecretKeyRef, 64)
+    .optional()
+    .describe('Header name to the Secret key with its value.'),
+});
+
+const Profile = z.strictObject({
+  type: z.enum(['builtin', 'configmap']).describe('Where the profile stands.'),
+  name: ObjectName.describe('`none` or `network` with builtin; else name of the ConfigMap.'),
+  key: text(253).optional().describe('Key of the ConfigMap.'),
+});
+
+const profileRule: Rule<z.infer<typeof Profile>> = {
+  at: ['name'],
+  message: 'type builtin has the profiles none and network and no key, type configmap needs a key; write accordingly',
+  holds: ({ type, name, key }) =>
+    type === 'builtin' ? (name === 'none' || name === 'network') && key === undefined : key !== undefined,
+  cel: "self.type == 'builtin' ? self.name in ['none', 'network'] && !has(self.key) : has(self.key)",
+};
+
+/** What a workload may reach, read and write. */
+export const PermissionProfile = withRules(Profile, profileRule);
+
+const Texts = mapOf(text(317), z.string().max(8192), 64);
+
+export const ResourceOverrides = z.strictObject({
+  proxyDeployment: z
+    .strictObject({
+      labels: Texts.optional().describe('More labels.'),
+      annotations: Texts.optional().describe('More annotations.'),
+      podLabels: Texts.optional().describe('More labels of its pods.'),
+      podAnnotations: Texts.optional().describe('More annotations of its pods.'),
+      env: EnvVars.optional().describe('More environment variables of its container.'),
+    })
+    .optional()
+    .describe('The Deployment of the proxy.'),
+  proxyService: z
+    .strictObject({
+      labels: Texts.optional().describe('More labels.'),
+      annotations: Texts.optional().describe('More annotations.'),
+    })
+    .optional()
+    .describe('The Service of the proxy.'),
+});
+
+/** vmcp as OAuth client of a remote server. */
+export const RemoteAuth = withRules(
+  z.strictObject({
+    issuer: HttpUrl.optional().describe('Issuer; absent: the challenge of the server says it.'),
+    authorizeUrl: HttpUrl.optional().describe('Authorization endpoint; absent: found by discovery.'),
+    tokenUrl: HttpUrl.optional().describe('Token endpoint; absent: found by discovery.'),
+    clientId: text(512).optional().describe('Client identifier; absent: vmcp registers itself.'),
+    clientSecretRef: SecretKeyRef.optional().describe('Client secret.'),
+    bearerTokenSecretRef: SecretKeyRef.optional().describe('A fixed token in place of any login.'),
+    scopes: Scopes.optional().describe('Scopes that are asked for.'),
+    resource: HttpUrl.optional().describe('Resource indicator (RFC 8707); default remoteUrl.'),
+    oauthParams: mapOf(text(256), z.string().max(2048), 32)
+      .optional()
+      .describe('More parameters of the authorization request.'),
+    usePkce: z.boolean().default(true).describe('Use PKCE (RFC 7636).'),
+    callbackPort: Port.optional().describe('Port of the callback on this machine.'),
+    timeout: durationBetween('1s', '1h').default('5m').describe('Longest time that the login may take.'),
+    administrators: z
+      .array(text(512))
+      .max(100)
+      .optional()
+      .describe('Subjects who may log in at /connections; the token is one shared identity.'),
+  }),
+  needs(['clientSecretRef'], ['clientId']),
+);
+
+const Webhook = z.strictObject({
+  name: DnsLabel.describe('Name in logs and audit events.'),
+  url: HttpUrl.describe('Where it is asked.'),
+  timeout: durationBetween('1s', '30s')
+    .default(DEFAULTS.webhookTimeout)
+    .describe('Longest time to wait for its answer.'),
+  failurePolicy: z
+    .enum(['fail', 'ignore'])
+    .default('fail')
+    .describe('Refuse the call or let it through when the webhook fails.'),
+  hmacSecretRef: SecretKeyRef.optional().describe('Secret that signs the request (HMAC-SHA256).'),
+  tls: withRules(
+    z.strictObject({
+      caBundleRef: CaBundleRef.optional(),
+      clientCertSecretRef: SecretKeyRef.optional().describe('Client certificate.'),
+      clientKeySecretRef: SecretKeyRef.optional().describe('Key of the client certificate.'),
+      insecureSkipVerify: z.boolean().default(false).describe('Do not check the certificate: development only.'),
+    }),
+    needs(['clientCertSecretRef'], ['clientKeySecretRef']),
+    needs(['clientKeySecretRef'], ['clientCertSecretRef']),
+  )
+    .optional()
+    .describe('TLS towards the webhook.'),
+});
+
+export const Webhooks = z.strictObject({
+  validating: listByKey(Webhook, 16, 'name').optional().describe('Asked before each tools/call, in this order.'),
+});
