@@ -1,0 +1,52 @@
+import { describe, expect, it } from '@jest/globals';
+import { allot, type Allotments, portsOfSlot } from '#operator/local/allotments';
+
+const none: Allotments = { slots: {}, backendPlaces: {}, uids: {} };
+const servers = (...names: string[]) => names.map((name) => ({ name }));
+
+describe('what a server is given', () => {
+  it('is 4483 and 4484, then 4493 and 4494, then 4503 and 4504', () => {
+    const { slots } = allot(none, servers('d/a', 'd/b', 'd/c'), []);
+    expect(['d/a', 'd/b', 'd/c'].map((name) => portsOfSlot(slots[name]!))).toEqual([
+      { port: 4483, privatePort: 4484 },
+      { port: 4493, privatePort: 4494 },
+      { port: 4503, privatePort: 4504 },
+    ]);
+  });
+
+  it('stays the same when servers come and go', () => {
+    const before = allot(none, servers('d/a', 'd/b'), []);
+    const after = allot(before, servers('d/0', 'd/b'), []);
+    expect(after.slots['d/b']).toBe(before.slots['d/b']);
+    expect(after.uids['d/b']).toBe(before.uids['d/b']);
+    expect(after.slots['d/0']).toBe(0);
+  });
+
+  it('keeps the identity of a server that was away', () => {
+    const before = allot(none, servers('d/a'), []);
+    const after = allot(allot(before, [], []), servers('d/a'), []);
+    expect(after.uids['d/a']).toBe(before.uids['d/a']);
+  });
+
+  it('never is a port that another resource asks for', () => {
+    const { slots } = allot(none, [{ name: 'd/a' }, { name: 'd/b', claims: 4483 }], [{ name: 'd/x', claims: 4494 }]);
+    expect(portsOfSlot(slots['d/a']!)).toEqual({ port: 4503, privatePort: 4504 });
+  });
+
+  it('has the private port beside the port that its own resource asks for', () => {
+    const { slots } = allot(none, [{ name: 'd/a', claims: 4483 }], []);
+    expect(portsOfSlot(slots['d/a']!).privatePort).toBe(4484);
+  });
+
+  it('moves away when another resource starts to ask for that port', () => {
+    const before = allot(none, servers('d/a'), []);
+    const after = allot(before, [{ name: 'd/a' }, { name: 'd/b', claims: 4484 }], []);
+    expect(portsOfSlot(after.slots['d/a']!).port).toBe(4493);
+  });
+
+  it('is a port of its own for each backend', () => {
+    const { backendPlaces } = allot(none, [], [{ name: 'd/x' }, { name: 'd/y' }, { name: 'd/z', claims: 14_483 }]);
+    expect(backendPlaces['d/x']).toBe(1);
+    expect(backendPlaces['d/y']).toBe(2);
+  });
+});

@@ -1,0 +1,73 @@
+import { closeSync, linkSync, openSync, rmSync, writeSync } from 'node:fs';
+import { z } from 'zod';
+import { isRunning, startOf } from './process-identity.ts';
+import type { StateFolder } from './state-folder.ts';
+import { readIfThere } from './write-file.ts';
+
+const Lock = z.object({
+  pid: z.int().positive(),
+  started: z.string(),
+  /** Folder with the manifests. */
+  folder: z.string(),
+});
+/** Who runs on a state folder. */
+export type Lock = z.infer<typeof Lock>;
+
+export class AlreadyRunning extends Error {
+  override readonly name = 'AlreadyRunning';
+  constructor(lock: Lock) {
+    super(
+      `vmcp already runs here (process ${lock.pid}, folder ${lock.folder}): ` +
+        'stop it with "vmcp down", or give this one a state folder of its own with --state',
+    );
+  }
+}
+
+/** Who holds the lock; undefined when nobody does, or the holder is no longer alive. */
+export function readLock(state: StateFolder): Lock | undefined {
+  const text = readIfThere(state.lock);
+  if (text === undefined) return undefined;
+  try {
+    const lock = Lock.parse(JSON.parse(text));
+    return isRunning(lock) ? lock : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function writeNew(path: string, text: string): void {
+  const descriptor = openSync(path, 'wx', 0o600);
+  try {
+    writeSync(descriptor, text);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/**
+ * Takes the state folder for this process. The file appears with its content (by a link, which fails when the name is
+ * taken), so that nobody takes a half-written lock for a stale one. A stale lock is removed. Throws AlreadyRunning.
+ * Returns the function that gives it back.
+ */
+export function takeLock(state: StateFolder, folder: string): () => void {
+  const mine = { pid: process.pid, started: startOf(process.pid) ?? '', folder };
+  const draft = `${state.lock}.${process.pid}`;
+  rmSync(draft, { force: true });
+  writeNew(draft, JSON.stringify(mine));
+  try {
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      try {
+        linkSync(draft, state.lock);
+        return () => rmSync(state.lock, { force: true });
+      } catch (problem) {
+        if ((problem as NodeJS.ErrnoException).code !== 'EEXIST') throw problem;
+      }
+      const holder = readLock(state);
+      if (holder) throw new AlreadyRunning(holder);
+      rmSync(state.lock, { force: true });
+    }
+    throw new Error(`the lock ${state.lock} cannot be taken: another vmcp starts at the same time; try again`);
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}

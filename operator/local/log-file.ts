@@ -1,0 +1,56 @@
+import { existsSync, renameSync, statSync, truncateSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { Writable } from 'node:stream';
+
+/** Bytes after which a log file is put aside as `<name>.1`, whose predecessor goes. */
+const LIMIT = 10 * 1024 * 1024;
+
+class LogFile extends Writable {
+  readonly #path: string;
+  readonly #limit: number;
+  #handle: FileHandle | undefined;
+  #size = 0;
+
+  constructor(path: string, limit: number) {
+    super();
+    this.#path = path;
+    this.#limit = limit;
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (problem?: Error | null) => void): void {
+    this.#append(chunk).then(() => done(), done);
+  }
+
+  override _final(done: (problem?: Error | null) => void): void {
+    this.#close().then(() => done(), done);
+  }
+
+  async #append(chunk: Buffer): Promise<void> {
+    if (this.#handle && this.#size + chunk.length > this.#limit) {
+      await this.#close();
+      renameSync(this.#path, `${this.#path}.1`);
+    }
+    if (!this.#handle) {
+      this.#handle = await open(this.#path, 'a', 0o600);
+      this.#size = (await this.#handle.stat()).size;
+    }
+    await this.#handle.write(chunk);
+    this.#size += chunk.length;
+  }
+
+  async #close(): Promise<void> {
+    const handle = this.#handle;
+    this.#handle = undefined;
+    await handle?.close();
+  }
+}
+
+/** A file (0600) to append to, with a bound: at most `limit` bytes, and as many in the one before it. */
+export function openLogFile(path: string, limit = LIMIT): Writable {
+  return new LogFile(path, limit);
+}
+
+/** Empties a log that other processes may hold open, if it has grown beyond the limit. */
+export function boundLog(path: string, limit = LIMIT): void {
+  if (existsSync(path) && statSync(path).size > limit) truncateSync(path, 0);
+}
