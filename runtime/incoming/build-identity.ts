@@ -1,0 +1,49 @@
+import type { Identity } from './identity.ts';
+import { normaliseClaims, readGroups } from './normalise-claims.ts';
+
+/** Names a principal in caches and sessions. JSON keeps issuer and subject apart whatever they hold. */
+function keyOf(issuer: string, subject: string): string {
+  return JSON.stringify([issuer, subject]);
+}
+
+/** The caller where no token is asked for. */
+export const ANONYMOUS: Identity = {
+  issuer: '',
+  subject: 'anonymous',
+  clientId: undefined,
+  scopes: [],
+  groups: [],
+  claims: {},
+  key: keyOf('', 'anonymous'),
+  token: undefined,
+  expiresAt: Infinity,
+};
+
+/**
+ * The caller that verified claims speak of.
+ * @param about.expiresAt milliseconds since the epoch
+ * @throws ClaimsTooLarge
+ */
+export function buildIdentity(
+  claims: Readonly<Record<string, unknown>>,
+  about: { issuer: string; subject: string; token: string; expiresAt: number; groupsClaim: string | undefined },
+): Identity {
+  const { issuer, subject, token, expiresAt, groupsClaim } = about;
+  return {
+    issuer,
+    subject,
+    clientId: [claims.client_id, claims.azp].find((id) => typeof id === 'string'),
+    scopes: readScopes(claims),
+    groups: readGroups(claims, groupsClaim),
+    claims: normaliseClaims(claims),
+    key: keyOf(issuer, subject),
+    token,
+    expiresAt,
+  };
+}
+
+/** RFC 8693 §4.2 `scope` is one string; some issuers write a list, or call it `scp`. */
+function readScopes(claims: Readonly<Record<string, unknown>>): string[] {
+  const scopes = [claims.scope, claims.scp].flat().filter((scope) => typeof scope === 'string');
+  return [...new Set(scopes.flatMap((scope) => scope.split(' ')).filter((scope) => scope !== ''))];
+}

@@ -1,0 +1,87 @@
+import { RequestError } from '#runtime/errors';
+
+/** Fixed texts of a 401: they say what to do about a token without saying anything that came with it. */
+export const INVALID_TOKEN = {
+  malformed: 'The access token is malformed',
+  repeated: 'Send exactly one Authorization header',
+  expired: 'The access token has expired',
+  notYetValid: 'The access token is not valid yet',
+  issuer: 'The access token comes from another issuer',
+  audience: 'The access token is for another audience',
+  subject: 'The access token is for a subject that is not accepted here',
+  kind: 'The token is not an access token',
+  claims: 'The access token carries more claims than are accepted',
+  unverified: 'The access token could not be verified',
+  inactive: 'The access token is not active',
+} as const;
+export type InvalidToken = keyof typeof INVALID_TOKEN;
+
+/** The refusals of boundary 1, as RFC 6750 §3 and RFC 9728 §5.1 want them. */
+export interface Challenges {
+  /** 401 without an `error`: the client did not know that a token is needed. */
+  missing(): RequestError;
+  invalid(reason: InvalidToken, cause?: unknown): RequestError;
+  /** 403 that asks for what the token has and what it lacks, so that a new token loses nothing. */
+  insufficientScope(held: readonly string[]): RequestError;
+  /** 503: whether the token is good cannot be found out now. */
+  unavailable(cause: unknown): RequestError;
+}
+
+const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/;
+const MAX_SCOPES = 64;
+
+/** Builds the refusals of an endpoint whose metadata is at `metadataUrl` and that requires `scopes`. */
+export function createChallenges(settings: { metadataUrl: string | undefined; scopes: readonly string[] }): Challenges {
+  const { metadataUrl, scopes } = settings;
+  const refuse = (status: number, code: string, text: string, parameters: Parameters, cause?: unknown) =>
+    new RequestError({ status, code, text, headers: { 'WWW-Authenticate': challenge(parameters) } }, { cause });
+  return {
+    missing: () =>
+      refuse(401, 'unauthorized', 'This endpoint needs an access token', {
+        resource_metadata: metadataUrl,
+        scope: scopes.join(' '),
+      }),
+    invalid: (reason, cause) =>
+      refuse(
+        401,
+        'invalid_token',
+        INVALID_TOKEN[reason],
+        {
+          resource_metadata: metadataUrl,
+          error: 'invalid_token',
+          error_description: INVALID_TOKEN[reason],
+          scope: scopes.join(' '),
+        },
+        cause,
+      ),
+    insufficientScope: (held) =>
+      refuse(403, 'insufficient_scope', 'The access token lacks a required scope', {
+        resource_metadata: metadataUrl,
+        error: 'insufficient_scope',
+        error_description: 'The access token lacks a required scope',
+        scope: union(scopes, held).join(' '),
+      }),
+    unavailable: (cause) =>
+      new RequestError(
+        {
+          status: 503,
+          code: 'authentication_unavailable',
+          text: 'Access tokens cannot be verified at the moment',
+          headers: { 'Retry-After': '5' },
+        },
+        { cause },
+      ),
+  };
+}
+
+type Parameters = Record<string, string | undefined>;
+
+function challenge(parameters: Parameters): string {
+  const shown = Object.entries(parameters).flatMap(([name, value]) => (value ? [`${name}="${value}"`] : []));
+  return shown.length > 0 ? `Bearer ${shown.join(', ')}` : 'Bearer';
+}
+
+/** The scopes a token holds come from outside: only what RFC 6749 §3.3 allows in a quoted string goes into a header. */
+function union(required: readonly string[], held: readonly string[]): string[] {
+  return [...new Set([...required, ...held.filter((scope) => SCOPE.test(scope))])].slice(0, MAX_SCOPES);
+}

@@ -1,0 +1,123 @@
+import { isIP } from 'node:net';
+import { Agent, request, type buildConnector, type Dispatcher } from 'undici';
+import { AddressRefused, isPrivateAddress, publicLookup } from './private-address.ts';
+
+/** What the connections to an identity provider use; the caller may put a proxy in between. */
+export type ConnectOptions = buildConnector.BuildOptions;
+export type DispatcherFor = (connect: ConnectOptions) => Dispatcher;
+
+export interface JsonClientRules {
+  readonly allowPrivateAddress: boolean;
+  readonly allowHttp: boolean;
+  /** PEM of the certificate authorities to trust instead of the system's. */
+  readonly readCaBundle: (() => Promise<string>) | undefined;
+  /** Milliseconds for a whole call, name lookup and body included. */
+  readonly deadline: number;
+  readonly dispatcherFor: DispatcherFor | undefined;
+}
+
+/** Calls to an identity provider: bounded in time and size, no redirect followed, only to addresses that are allowed. */
+export interface JsonClient {
+  /** @throws IdpUnavailable */
+  get(url: string, headers?: Record<string, string>): Promise<unknown>;
+  /** @throws IdpUnavailable */
+  postForm(url: string, form: Record<string, string>, headers: Record<string, string>): Promise<unknown>;
+  close(): void;
+}
+
+/** Why an identity provider's answer cannot be used. The message names the host and the remedy, and holds no secret. */
+export class IdpUnavailable extends Error {
+  override readonly name = 'IdpUnavailable';
+}
+/** The provider did answer, but not with the document: another place may have it. */
+export class NotFound extends IdpUnavailable {}
+
+const MAX_BYTES = 524_288;
+const CONNECT_TIMEOUT = 3_000;
+
+/** Opens a client. Its connections are made on first use and live until `close`. */
+export function createJsonClient(rules: JsonClientRules): JsonClient {
+  let dispatcher: Promise<Dispatcher> | undefined;
+  const open = () =>
+    (dispatcher ??= openDispatcher(rules).catch((error: unknown) => {
+      dispatcher = undefined;
+      throw error;
+    }));
+  const call = async (url: string, options: Omit<Dispatcher.RequestOptions, 'origin' | 'path'>) => {
+    const target = checkTarget(url, rules);
+    try {
+      const signal = AbortSignal.timeout(rules.deadline);
+      const answer = await request(target, { ...options, dispatcher: await open(), signal });
+      return await readJson(answer, target);
+    } catch (error) {
+      if (error instanceof IdpUnavailable) throw error;
+      throw new IdpUnavailable(`${target.host} cannot be called: ${reasonOf(error)}`, { cause: error });
+    }
+  };
+  return {
+    get: (url, headers) => call(url, { method: 'GET', headers: { accept: 'application/json', ...headers } }),
+    postForm: (url, form, headers) =>
+      call(url, {
+        method: 'POST',
+        headers: { accept: 'application/json', 'content-type': 'application/x-www-form-urlencoded', ...headers },
+        body: new URLSearchParams(form).toString(),
+      }),
+    close: () => {
+      dispatcher?.then((opened) => opened.destroy()).catch(() => undefined);
+      dispatcher = undefined;
+    },
+  };
+}
+
+async function openDispatcher(rules: JsonClientRules): Promise<Dispatcher> {
+  const ca = await rules.readCaBundle?.();
+  const connect = {
+    timeout: CONNECT_TIMEOUT,
+    allowH2: false,
+    ...(ca !== undefined && { ca }),
+    ...(!rules.allowPrivateAddress && { lookup: publicLookup() }),
+  } as ConnectOptions;
+  return (rules.dispatcherFor ?? ((options) => new Agent({ connect: options, connections: 16 })))(connect);
+}
+
+/** An address in the URL itself never passes the lookup, so it is checked here. Plain http stays on the machine or is asked for. */
+function checkTarget(url: string, rules: JsonClientRules): URL {
+  const target = new URL(url);
+  const host = target.hostname.replace(/^\[|\]$/g, '');
+  const onMachine = host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+  if (target.protocol !== 'https:' && !(target.protocol === 'http:' && (rules.allowHttp || onMachine))) {
+    throw new IdpUnavailable(`${target.host} is not called over plain http; set insecureAllowHTTP to allow it`);
+  }
+  if (!rules.allowPrivateAddress && isIP(host) !== 0 && isPrivateAddress(host)) {
+    throw new IdpUnavailable(`${target.host} is a private address; set jwksAllowPrivateIP to allow it`);
+  }
+  return target;
+}
+
+async function readJson(answer: Dispatcher.ResponseData, target: URL): Promise<unknown> {
+  const { statusCode, body } = answer;
+  if (statusCode !== 200) {
+    await body.dump();
+    throw new NotFound(`${target.host}${target.pathname} answered ${statusCode}`);
+  }
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > MAX_BYTES)
+      throw new IdpUnavailable(`${target.host}${target.pathname} answered more than ${MAX_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString('utf8')) as unknown;
+  } catch {
+    throw new NotFound(`${target.host}${target.pathname} did not answer JSON`);
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof AddressRefused) return `${error.message}; set jwksAllowPrivateIP to allow it`;
+  if (!(error instanceof Error)) return 'unknown error';
+  if (error.name === 'TimeoutError') return 'no answer in time';
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+}

@@ -1,0 +1,102 @@
+import { hash } from 'node:crypto';
+import type { OidcIncoming } from '#crds/run-config/incoming';
+import { metadataUrl } from '#runtime/http/resource-metadata';
+import type { AuthenticatorOptions } from './authenticator-options.ts';
+import { createChallenges, type Challenges } from './challenges.ts';
+import type { Authenticator, Identity } from './identity.ts';
+import type { KeySet } from './key-set.ts';
+import { readBearer } from './read-bearer.ts';
+import { createTokenMemory, type RememberedToken, type TokenMemory } from './token-memory.ts';
+import { createTokenVerifier, type TokenVerifier } from './token-verifier.ts';
+
+const REMEMBERED_TOKENS = 10_000;
+
+/**
+ * Boundary 1 with bearer tokens of one issuer. A token is remembered by its hash, never past its expiry nor past the keys that
+ * verified it, so that a known one costs a hash and a look-up.
+ * @throws ConfigError
+ */
+export function createOidcAuthenticator(incoming: OidcIncoming, options: AuthenticatorOptions): Authenticator {
+  const { resourceUrl, now } = options;
+  const audience = incoming.audience ?? resourceUrl;
+  const challenges = createChallenges({
+    metadataUrl: options.metadataUrl ?? (resourceUrl === undefined ? undefined : metadataUrl(resourceUrl)),
+    scopes: incoming.scopes,
+  });
+  const verifier = createTokenVerifier(incoming, options, { audience, challenges });
+  return new OidcAuthenticator(verifier, challenges, now, warningsOf(incoming, audience));
+}
+
+class OidcAuthenticator implements Authenticator {
+  readonly warnings: readonly string[];
+  readonly #verifier: TokenVerifier;
+  readonly #challenges: Challenges;
+  readonly #now: () => number;
+  readonly #memory: TokenMemory = createTokenMemory(REMEMBERED_TOKENS);
+  readonly #underWay = new Map<string, Promise<Identity>>();
+
+  constructor(verifier: TokenVerifier, challenges: Challenges, now: () => number, warnings: readonly string[]) {
+    this.#verifier = verifier;
+    this.#challenges = challenges;
+    this.#now = now;
+    this.warnings = warnings;
+  }
+
+  authenticate(rawHeaders: readonly string[]): Identity | Promise<Identity> {
+    const token = readBearer(rawHeaders, this.#challenges);
+    const digest = hash('sha256', token, 'base64');
+    const known = this.#memory.get(digest);
+    if (known === undefined || this.#now() >= known.until) return this.#verifyOnce(token, digest);
+    if (known.keys === undefined) return known.identity;
+    return this.#recheck(known, token, digest);
+  }
+
+  close(): void {
+    this.#memory.clear();
+    this.#verifier.close();
+  }
+
+  /** A token that keys have verified is good as long as they are the keys; keys that have come of age are renewed first. */
+  #recheck(known: RememberedToken, token: string, digest: string): Identity | Promise<Identity> {
+    const keys = this.#currentKeys();
+    if (!(keys instanceof Promise)) return keys === known.keys ? known.identity : this.#verifyOnce(token, digest);
+    return keys.then(
+      (renewed) => (renewed === known.keys ? known.identity : this.#verifyOnce(token, digest)),
+      (error: unknown) => {
+        throw this.#challenges.unavailable(error);
+      },
+    );
+  }
+
+  #currentKeys(): KeySet | Promise<KeySet> {
+    try {
+      return this.#verifier.keys.get();
+    } catch (error) {
+      throw this.#challenges.unavailable(error);
+    }
+  }
+
+  /** The same token in many requests at once is verified once. */
+  #verifyOnce(token: string, digest: string): Promise<Identity> {
+    const started = this.#underWay.get(digest);
+    if (started) return started;
+    const verifying = this.#verify(token, digest).finally(() => this.#underWay.delete(digest));
+    this.#underWay.set(digest, verifying);
+    return verifying;
+  }
+
+  async #verify(token: string, digest: string): Promise<Identity> {
+    this.#memory.delete(digest);
+    const verified = await this.#verifier.verify(token);
+    this.#memory.set(digest, verified);
+    return verified.identity;
+  }
+}
+
+function warningsOf(incoming: OidcIncoming, audience: string | undefined): readonly string[] {
+  if (audience !== undefined) return [];
+  return [
+    `The audience of tokens is not checked: every token of ${incoming.issuer} is accepted, also those for other services. ` +
+      'Set incomingAuth.resourceUrl or audience.',
+  ];
+}

@@ -1,0 +1,184 @@
+import { decodeProtectedHeader, type ProtectedHeaderParameters } from 'jose';
+import type { OidcIncoming } from '#crds/run-config/incoming';
+import { ConfigError } from '#runtime/errors';
+import type { AuthenticatorOptions } from './authenticator-options.ts';
+import { buildIdentity } from './build-identity.ts';
+import type { Challenges } from './challenges.ts';
+import { discoverIssuer, type IssuerMetadata } from './discover-issuer.ts';
+import type { Identity } from './identity.ts';
+import { createIntrospection, type Introspected } from './introspect-token.ts';
+import { createJsonClient, IdpUnavailable, type JsonClient } from './json-client.ts';
+import type { KeySet } from './key-set.ts';
+import { createKeySource } from './key-source.ts';
+import { ClaimsTooLarge } from './normalise-claims.ts';
+import { isToken } from './read-bearer.ts';
+import { createRefreshed, type Refreshed } from './refreshed.ts';
+import type { RememberedToken } from './token-memory.ts';
+import { acceptedTypes, verifyJwt } from './verify-jwt.ts';
+
+/** Finds out whether a token is good and whose it is, and for how long that may be remembered. */
+export interface TokenVerifier {
+  /** It rejects with a RequestError: 401, 403 or 503. */
+  verify(token: string): Promise<RememberedToken>;
+  readonly keys: Refreshed<KeySet>;
+  close(): void;
+}
+
+const DEADLINE = 5_000;
+/** An outage of the issuer's metadata is bridged as one of its keys is. */
+const METADATA_STALE_FOR = 3_600_000;
+
+/**
+ * The verifier of one issuer's tokens: JWTs here, opaque ones by introspection where a client secret is configured.
+ * @param audience undefined: not checked
+ * @throws ConfigError
+ */
+export function createTokenVerifier(
+  incoming: OidcIncoming,
+  options: AuthenticatorOptions,
+  boundary: { audience: string | undefined; challenges: Challenges },
+): TokenVerifier {
+  const { challenges } = boundary;
+  const outside = openClients(incoming, options);
+  const metadata = createMetadata(incoming, options, outside.keys);
+  const keys = createKeySource({
+    incoming,
+    client: outside.keys,
+    metadata,
+    readFile: options.readFile,
+    embeddedKeys: options.embeddedKeys,
+    jwksMaxAge: options.limits.jwksMaxAge,
+    jwksCooldown: options.limits.jwksCooldown,
+    now: options.now,
+    log: options.log,
+  });
+  const rules = { issuer: incoming.issuer, ...boundary, now: options.now };
+  const jwtRules = { ...rules, types: acceptedTypes(incoming) };
+  const introspect = chooseIntrospection(incoming, options, { ...rules, metadata, client: outside.introspection });
+  const admit = createAdmission(incoming, options, challenges);
+  return {
+    async verify(token) {
+      if (!isToken(token)) throw challenges.invalid('malformed');
+      const header = jwtHeader(token);
+      if (header) {
+        const { claims, keys: verifiedWith } = await verifyJwt(token, header, jwtRules, keys);
+        const identity = admit(token, claims, claims.exp * 1000);
+        return { identity, until: identity.expiresAt, keys: verifiedWith };
+      }
+      if (!introspect) throw challenges.invalid('malformed');
+      const claims = await introspect(token);
+      const until = options.now() + options.limits.introspectionCache;
+      const identity = admit(token, claims, claims.exp === undefined ? until : claims.exp * 1000);
+      return { identity, until: Math.min(until, identity.expiresAt), keys: undefined };
+    },
+    keys,
+    close() {
+      outside.keys.close();
+      outside.introspection.close();
+    },
+  };
+}
+
+/** Introspection goes with the client's secret to a server of the administrator's own, hence a permission of its own. */
+function openClients(
+  incoming: OidcIncoming,
+  options: AuthenticatorOptions,
+): Record<'keys' | 'introspection', JsonClient> {
+  const caBundle = incoming.ca_bundle_file;
+  const rules = {
+    allowHttp: incoming.insecure_allow_http,
+    readCaBundle: caBundle === undefined ? undefined : () => options.readFile(caBundle),
+    deadline: options.deadline ?? DEADLINE,
+    dispatcherFor: options.dispatcherFor,
+  };
+  const forKeys = incoming.jwks_allow_private_ip;
+  const forIntrospection = forKeys || incoming.protected_resource_allow_private_ip;
+  return {
+    keys: createJsonClient({ ...rules, allowPrivateAddress: forKeys }),
+    introspection: createJsonClient({ ...rules, allowPrivateAddress: forIntrospection }),
+  };
+}
+
+function createMetadata(
+  { issuer }: OidcIncoming,
+  { limits, now, log }: AuthenticatorOptions,
+  client: JsonClient,
+): Refreshed<IssuerMetadata> {
+  return createRefreshed({
+    load: () => discoverIssuer(issuer, client),
+    maxAge: limits.jwksMaxAge,
+    cooldown: limits.jwksCooldown,
+    staleFor: METADATA_STALE_FOR,
+    now,
+    onFailure: (error) =>
+      log.warn('the metadata of the issuer cannot be read', { reason: error instanceof Error ? error.message : '' }),
+  });
+}
+
+function chooseIntrospection(
+  incoming: OidcIncoming,
+  { readFile, now }: AuthenticatorOptions,
+  rules: {
+    issuer: string;
+    audience: string | undefined;
+    challenges: Challenges;
+    metadata: Refreshed<IssuerMetadata>;
+    client: JsonClient;
+  },
+): ((token: string) => Promise<Introspected>) | undefined {
+  const { client_id, client_secret_file, introspection_url } = incoming;
+  if (client_secret_file === undefined) return undefined;
+  if (client_id === undefined) throw new ConfigError('incoming.client_secret_file needs incoming.client_id beside it');
+  const discover = async () => {
+    const { introspection_endpoint } = await rules.metadata.get();
+    if (introspection_endpoint !== undefined) return introspection_endpoint;
+    throw new IdpUnavailable('the metadata of the issuer names no introspection_endpoint; set introspectionUrl');
+  };
+  return createIntrospection({
+    ...rules,
+    clientId: client_id,
+    readClientSecret: () => readFile(client_secret_file),
+    endpoint: introspection_url === undefined ? discover : () => Promise.resolve(introspection_url),
+    now,
+  });
+}
+
+type Admission = (token: string, claims: Readonly<Record<string, unknown>>, expiresAt: number) => Identity;
+
+/** What a good token must say besides: a subject, the one that is asked for, and the scopes. */
+function createAdmission(incoming: OidcIncoming, options: AuthenticatorOptions, challenges: Challenges): Admission {
+  const { issuer, scopes, required_subject } = incoming;
+  const groupsClaim = incoming.groups_claim ?? options.groupsClaim;
+  return (token, claims, expiresAt) => {
+    const subject = claims.sub;
+    if (typeof subject !== 'string' || subject === '') throw challenges.invalid('unverified');
+    if (required_subject !== undefined && subject !== required_subject) throw challenges.invalid('subject');
+    const identity = build(claims, { issuer, subject, token, expiresAt, groupsClaim }, challenges);
+    if (!scopes.every((scope) => identity.scopes.includes(scope))) throw challenges.insufficientScope(identity.scopes);
+    return identity;
+  };
+}
+
+function build(
+  claims: Readonly<Record<string, unknown>>,
+  about: Parameters<typeof buildIdentity>[1],
+  challenges: Challenges,
+): Identity {
+  try {
+    return buildIdentity(claims, about);
+  } catch (error) {
+    if (error instanceof ClaimsTooLarge) throw challenges.invalid('claims', error);
+    throw error;
+  }
+}
+
+/** The header of a signed JWT in compact form; undefined for whatever else a token may be. */
+function jwtHeader(token: string): ProtectedHeaderParameters | undefined {
+  if (token.split('.', 4).length !== 3) return undefined;
+  try {
+    const header = decodeProtectedHeader(token);
+    return typeof header.alg === 'string' ? header : undefined;
+  } catch {
+    return undefined;
+  }
+}
