@@ -1,0 +1,40 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { decodeEventId, encodeEventId } from './event-id.ts';
+
+const part = fc.string({ unit: 'grapheme', maxLength: 20 }).map((text) => text.toWellFormed());
+const position = fc.record({ backend: part, stream: part, original: part });
+
+describe('event ids', () => {
+  it('carry backend, stream and the original id through a header', () => {
+    fc.assert(
+      fc.property(position, (sent) => {
+        const id = encodeEventId(sent)!;
+        expect(id).toMatch(/^[!-~]*$/);
+        expect(decodeEventId(id)).toEqual(sent);
+      }),
+    );
+  });
+
+  it('differ where any part differs', () => {
+    fc.assert(
+      fc.property(position, position, (a, b) => {
+        expect(encodeEventId(a) === encodeEventId(b)).toBe(JSON.stringify(a) === JSON.stringify(b));
+      }),
+    );
+    expect(encodeEventId({ backend: 'a:b', stream: '', original: 'c' })).not.toBe(
+      encodeEventId({ backend: 'a', stream: 'b', original: 'c' }),
+    );
+  });
+
+  it.each(['', 'a:b', 'a:b:c:d', 'a:%:c', 'a:%61:c', '%ff:b:c', 'a:b:é', `a:b:${'c'.repeat(3000)}`])(
+    'are not made of %p',
+    (text) => {
+      expect(decodeEventId(text)).toBeUndefined();
+    },
+  );
+
+  it('are left out where they would be too long', () => {
+    expect(encodeEventId({ backend: 'a', stream: 'b', original: 'x'.repeat(3000) })).toBeUndefined();
+  });
+});

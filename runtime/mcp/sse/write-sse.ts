@@ -1,0 +1,28 @@
+/** What goes out as one event. */
+export interface OutgoingEvent {
+  /** Without line ends and NUL: an id of `encodeEventId`. */
+  readonly id?: string | undefined;
+  readonly event?: string | undefined;
+  readonly data: string;
+  /** Milliseconds. */
+  readonly retry?: number | undefined;
+}
+
+const ONE_LINE = /^[^\r\n\0]*$/;
+const LINE_ENDS = /\r\n|\r|\n/g;
+
+function checkOneLine(value: string): string {
+  if (!ONE_LINE.test(value)) throw new RangeError('an event field must not hold a line end');
+  return value;
+}
+
+/** The text of one event. Throws RangeError where id or event would break out of their line. */
+export function writeSse(event: OutgoingEvent): string {
+  let text = '';
+  if (event.event !== undefined) text += `event: ${checkOneLine(event.event)}\n`;
+  if (event.id !== undefined) text += `id: ${checkOneLine(event.id)}\n`;
+  if (event.retry !== undefined) text += `retry: ${event.retry}\n`;
+  const isOneLine = !event.data.includes('\n') && !event.data.includes('\r');
+  const data = isOneLine ? event.data : event.data.replaceAll(LINE_ENDS, '\ndata: ');
+  return `${text}data: ${data}\n\n`;
+}
