@@ -1,0 +1,90 @@
+import { randomBytes } from 'node:crypto';
+import Provider, { type Configuration } from 'oidc-provider';
+import { describeResource, PASSWORD, registerPasswordGrant, registerTokenExchange, TOKEN_EXCHANGE } from './grants.ts';
+import type { SigningKeys } from './signing-keys.ts';
+import { CLI_CLIENT, GATEWAY_CLIENT, USERS } from './users.ts';
+
+export interface ProviderSettings {
+  issuer: string;
+  keys: SigningKeys;
+  /** Seconds that an access token lives. */
+  tokenLifetime: number;
+  /** Audiences for which tokens may be exchanged; absent: any. */
+  audiences: string[] | undefined;
+  /** Redirect addresses of the gateway's own login. */
+  redirectUris: string[];
+  cookieKey?: string;
+}
+
+/** The OpenID provider with its users, clients and grants. */
+export function createProvider(settings: ProviderSettings): Provider {
+  const provider = new Provider(settings.issuer, configure(settings));
+  registerPasswordGrant(provider, settings.tokenLifetime);
+  registerTokenExchange(provider, {
+    keys: settings.keys,
+    lifetime: settings.tokenLifetime,
+    audiences: settings.audiences,
+  });
+  return provider;
+}
+
+function configure({ issuer, keys, tokenLifetime, redirectUris, cookieKey }: ProviderSettings): Configuration {
+  return {
+    jwks: { keys: keys.private },
+    cookies: { keys: [cookieKey ?? randomBytes(32).toString('hex')] },
+    scopes: ['openid', 'offline_access', 'profile', 'email', 'mcp', 'read', 'write', 'mcp:tools', 'mcp:read'],
+    claims: { openid: ['sub'], profile: ['name', 'groups'], email: ['email', 'email_verified'] },
+    clientBasedCORS: () => true,
+    ttl: {
+      AccessToken: tokenLifetime,
+      Grant: 86_400,
+      IdToken: 3_600,
+      Interaction: 600,
+      RefreshToken: 86_400,
+      Session: 86_400,
+    },
+    clients: [
+      {
+        client_id: GATEWAY_CLIENT.id,
+        client_secret: GATEWAY_CLIENT.secret,
+        grant_types:
+          redirectUris.length > 0 ? [TOKEN_EXCHANGE, 'authorization_code', 'refresh_token'] : [TOKEN_EXCHANGE],
+        redirect_uris: redirectUris,
+        response_types: redirectUris.length > 0 ? ['code'] : [],
+      },
+      {
+        client_id: CLI_CLIENT.id,
+        token_endpoint_auth_method: 'none',
+        application_type: 'native',
+        grant_types: [PASSWORD],
+        redirect_uris: [],
+        response_types: [],
+      },
+    ],
+    findAccount: (_context, sub) => {
+      const user = USERS[sub];
+      if (!user) return undefined;
+      const { name, email, groups } = user;
+      return { accountId: sub, claims: () => ({ sub, name, email, email_verified: true, groups }) };
+    },
+    extraTokenClaims: (context, token) => {
+      const user = 'accountId' in token ? USERS[token.accountId] : undefined;
+      const exchanged = context.oidc.params?.grant_type === TOKEN_EXCHANGE;
+      // RFC 8693 §4.1: who acts for the user.
+      const actor = exchanged ? { act: { sub: token.clientId } } : {};
+      return user ? { groups: user.groups, email: user.email, name: user.name, ...actor } : actor;
+    },
+    features: {
+      devInteractions: { enabled: true },
+      registration: { enabled: true },
+      revocation: { enabled: true },
+      introspection: { enabled: true },
+      resourceIndicators: {
+        enabled: true,
+        defaultResource: () => issuer,
+        useGrantedResource: () => true,
+        getResourceServerInfo: (_context, identifier) => describeResource(identifier, tokenLifetime),
+      },
+    },
+  };
+}

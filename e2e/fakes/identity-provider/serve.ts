@@ -1,0 +1,109 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { JWTPayload } from 'jose';
+import { createProvider, type ProviderSettings } from './create-provider.ts';
+import { isFault, isPart, partOf, type Fault, type Part } from './faults.ts';
+import { createSigningKeys } from './signing-keys.ts';
+
+export interface IdentityProvider {
+  port: number;
+  issuer: string;
+  tokenUrl: string;
+  jwksUrl: string;
+  /** Requests since the start, by part. */
+  counts: ReadonlyMap<Part, number>;
+  /** A token with these claims besides issuer, time of issue and a lifetime of one hour; claims given win. */
+  sign(claims: JWTPayload, header?: Record<string, unknown>): Promise<string>;
+  /** New signing key; with `dropOld` tokens of older keys no longer verify. */
+  rotate(options?: { dropOld?: boolean }): Promise<void>;
+  /** Makes a part fail with 503, hang, or work again. */
+  setFault(part: Part, fault: Fault | undefined): void;
+  close(): Promise<void>;
+}
+
+export interface IdentityProviderOptions {
+  port?: number;
+  tokenLifetime?: number;
+  audiences?: string[];
+  redirectUris?: string[];
+}
+
+/** Starts a real OpenID provider on 127.0.0.1 with the users alice and bob. Nothing of it is stored. */
+export async function serveIdentityProvider(options: IdentityProviderOptions = {}): Promise<IdentityProvider> {
+  const keys = await createSigningKeys();
+  const faults = new Map<Part, Fault>();
+  const counts = new Map<Part, number>();
+  let handle: (request: IncomingMessage, response: ServerResponse) => unknown = (_request, response) => response.end();
+
+  const http = createServer((request, response) => {
+    const path = (request.url ?? '/').split('?')[0] ?? '/';
+    if (path === '/control') {
+      void control(request, response);
+      return;
+    }
+    const part = partOf(path);
+    counts.set(part, (counts.get(part) ?? 0) + 1);
+    const fault = faults.get(part) ?? faults.get('all');
+    if (fault === 'fail') response.writeHead(503).end('out of order');
+    else if (fault === undefined) void handle(request, response);
+  });
+  await new Promise<void>((resolve, reject) => {
+    http.once('error', reject);
+    http.listen(options.port ?? 0, '127.0.0.1', resolve);
+  });
+  const { port } = http.address() as AddressInfo;
+  const issuer = `http://127.0.0.1:${port}`;
+  const settings: ProviderSettings = {
+    issuer,
+    keys,
+    tokenLifetime: options.tokenLifetime ?? 3_600,
+    audiences: options.audiences,
+    redirectUris: options.redirectUris ?? [],
+  };
+  const renew = () => {
+    handle = createProvider(settings).callback();
+  };
+  renew();
+
+  async function rotate(how?: { dropOld?: boolean }): Promise<void> {
+    await keys.rotate(how);
+    renew();
+  }
+
+  function setFault(part: Part, fault: Fault | undefined): void {
+    if (fault === undefined) faults.delete(part);
+    else faults.set(part, fault);
+  }
+
+  /** `POST /control?rotate=drop|keep`, `?fault=jwks:hang`, `?fault=jwks:none`; the answer holds the counts. */
+  async function control(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const query = new URL(request.url ?? '/', issuer).searchParams;
+    const rotation = query.get('rotate');
+    if (request.method === 'POST' && rotation !== null) await rotate({ dropOld: rotation === 'drop' });
+    const [part = '', fault = ''] = (query.get('fault') ?? '').split(':');
+    if (request.method === 'POST' && isPart(part)) setFault(part, isFault(fault) ? fault : undefined);
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ counts: Object.fromEntries(counts), faults: Object.fromEntries(faults) }));
+  }
+
+  return {
+    port,
+    issuer,
+    tokenUrl: `${issuer}/token`,
+    jwksUrl: `${issuer}/jwks`,
+    counts,
+    sign(claims, header) {
+      const now = Math.floor(Date.now() / 1000);
+      return keys.sign({ iss: issuer, iat: now, exp: now + 3_600, ...claims }, header);
+    },
+    rotate,
+    setFault,
+    close: () =>
+      new Promise((resolve) => {
+        http.close(() => {
+          resolve();
+        });
+        http.closeAllConnections();
+      }),
+  };
+}
