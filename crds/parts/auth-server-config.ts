@@ -11,13 +11,15 @@ import { type UpstreamProvider, UpstreamProvider as Provider } from './upstream-
 
 const Count = z.int().min(1).max(1_000_000);
 
-/** Fields of the embedded authorization server; `providers` is the schema of its list of providers. */
-const fields = (providers: z.ZodType<UpstreamProvider[]>) => ({
+const identity = {
   issuer: IdentifierUrl.describe('Issuer of the JWTs. Must equal the issuer in incomingAuth.'),
   authorizationEndpointBaseUrl: IdentifierUrl.optional().describe(
     'Replaces the issuer in `authorization_endpoint` alone; all other endpoints derive from issuer.',
   ),
   insecureAllowHTTP: z.boolean().default(false).describe('Allow http URLs that are not on loopback.'),
+};
+
+const keys = {
   signingKeySecretRefs: z
     .array(SecretKeyRef)
     .max(16)
@@ -42,12 +44,10 @@ const fields = (providers: z.ZodType<UpstreamProvider[]>) => ({
     })
     .prefault({})
     .describe('How long what is issued lives.'),
-  upstreamProviders: providers.describe('Identity providers; a login visits them in this order.'),
-  primaryUpstreamProvider: DnsLabel.optional().describe(
-    'The provider that says who the user is; default the first required one.',
-  ),
+};
+
+const clients = {
   scopesSupported: Scopes.default([...DEFAULTS.scopesSupported]).describe('Scopes that clients may ask for.'),
-  storage: AuthServerStorage.prefault({}).describe('Where logins and upstream tokens are kept.'),
   cimd: z
     .strictObject({ enabled: z.boolean().default(false).describe('Accept and advertise them.') })
     .prefault({})
@@ -73,6 +73,10 @@ const fields = (providers: z.ZodType<UpstreamProvider[]>) => ({
   )
     .optional()
     .describe('Who may ask /oauth/introspect. None: the endpoint does not exist.'),
+};
+
+const bounds = {
+  storage: AuthServerStorage.prefault({}).describe('Where logins and upstream tokens are kept.'),
   revalidateAfter: durationBetween('1m', '24h')
     .default(DEFAULTS.revalidateAfter)
     .describe('A refresh this long after the last time asks the primary provider whether the user still exists.'),
@@ -87,6 +91,18 @@ const fields = (providers: z.ZodType<UpstreamProvider[]>) => ({
     })
     .prefault({})
     .describe('Bounds.'),
+};
+
+/** Fields of the embedded authorization server; `providers` is the schema of its list of providers. */
+const fields = (providers: z.ZodType<UpstreamProvider[]>) => ({
+  ...identity,
+  upstreamProviders: providers.describe('Identity providers; a login visits them in this order.'),
+  primaryUpstreamProvider: DnsLabel.optional().describe(
+    'The provider that says who the user is; default the first required one.',
+  ),
+  ...keys,
+  ...clients,
+  ...bounds,
 });
 
 interface Providers {

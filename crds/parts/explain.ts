@@ -1,0 +1,175 @@
+import type { z } from 'zod';
+import { knownFields } from './known-fields.ts';
+import { nearest } from './nearest.ts';
+
+type Path = (string | number)[];
+
+/** One thing that is wrong in a document, and what to do about it. */
+export interface Problem {
+  file: string;
+  /** 1-based; absent when the source is not known. */
+  line?: number;
+  /** As it is written: `spec.incomingAuth.type`, `spec.upstreamProviders[0].name`. Empty for the whole document. */
+  path: string;
+  /** `what; remedy`. */
+  message: string;
+}
+
+export interface Source {
+  file: string;
+  /** Line at which a path is written; undefined for what is not written, or where the source is not known. */
+  lineOf: (path: Path) => number | undefined;
+  /** The schema that refused: its field names are suggested for unknown ones. */
+  schema: z.ZodType;
+}
+
+/** What zod found, as lines that a person can act on: `file:line path: what; remedy`. */
+export function explainIssues(error: z.ZodError, source: Source): string[] {
+  return explainProblems(error, source).map(problemText);
+}
+
+/** The same, in parts. At most one problem for each place and message. */
+export function explainProblems(error: z.ZodError, source: Source): Problem[] {
+  const problems = error.issues.flatMap((issue) => explain(issue, [], source));
+  const seen = new Set<string>();
+  return problems.filter((problem) => {
+    const text = problemText(problem);
+    return !seen.has(text) && seen.add(text);
+  });
+}
+
+/** `file:line path: message`, without the parts that are not known. */
+export function problemText({ file, line, path, message }: Problem): string {
+  const place = line === undefined ? file : `${file}:${line}`;
+  return `${place}${path === '' ? '' : ` ${path}`}: ${message}`;
+}
+
+/** A path as people write it. Names with other signs than letters, digits, `-` and `_` are quoted. */
+export function pathText(path: readonly PropertyKey[]): string {
+  return path.reduce<string>((text, step) => {
+    if (typeof step === 'number') return `${text}[${step}]`;
+    const name = String(step);
+    if (!/^[\w-]+$/.test(name)) return `${text}[${JSON.stringify(name)}]`;
+    return text === '' ? name : `${text}.${name}`;
+  }, '');
+}
+
+type Issue = z.core.$ZodIssue;
+
+function explain(issue: Issue, above: Path, source: Source): Problem[] {
+  const path = [...above, ...(issue.path as Path)];
+  if (issue.code === 'unrecognized_keys') {
+    const known = knownFields(source.schema, path);
+    return issue.keys.map((key) => problemAt([...path, key], unknownField(key, known), source));
+  }
+  // A key of a map: what is wrong with it stands in the issues of its own.
+  if (issue.code === 'invalid_key') return issue.issues.flatMap((inner) => explain(inner, path, source));
+  if (issue.code === 'invalid_union' && issue.errors.length > 0 && issue.message === 'Invalid input') {
+    // The alternative that came furthest is the one that was meant.
+    const [meant = []] = [...issue.errors].sort((a, b) => depth(b) - depth(a));
+    return meant.flatMap((inner) => explain(inner, path, source));
+  }
+  return [problemAt(path, describe(issue, isMissing(path, source)), source)];
+}
+
+const depth = (issues: Issue[]) => Math.max(0, ...issues.map(({ path }) => path.length));
+
+function problemAt(path: Path, message: string, { file, lineOf }: Source): Problem {
+  const line = nearestLine(path, lineOf);
+  return { file, ...(line !== undefined && { line }), path: pathText(path), message };
+}
+
+/** The line of a path, or of the nearest thing above it that is written. */
+function nearestLine(path: Path, lineOf: Source['lineOf']): number | undefined {
+  for (let length = path.length; length >= 0; length--) {
+    const line = lineOf(path.slice(0, length));
+    if (line !== undefined) return line;
+  }
+  return undefined;
+}
+
+function isMissing(path: Path, { lineOf }: Source): boolean {
+  return path.length > 0 && lineOf(path) === undefined && lineOf([]) !== undefined;
+}
+
+function unknownField(key: string, known: string[]): string {
+  const meant = nearest(key, known);
+  if (meant !== undefined) return `unknown field \`${key}\`; did you mean \`${meant}\`?`;
+  const listed = known.length > 0 && known.length <= 20 ? `, or use one of ${known.join(', ')}` : '';
+  return `unknown field \`${key}\`; remove it${listed}`;
+}
+
+function describe(issue: Issue, missing: boolean): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return wrongType(issue.expected, issue.message);
+    case 'invalid_value':
+      return notOneOf(issue.values.map(String), missing);
+    case 'invalid_union':
+      return issue.errors.length > 0 ? issue.message : notOneOf(optionsOf(issue), missing);
+    case 'too_big':
+      return tooBig(issue.origin, String(issue.maximum));
+    case 'too_small':
+      return tooSmall(issue.origin, String(issue.minimum));
+    case 'invalid_format':
+      return badFormat(issue.format, issue.message);
+    default:
+      return issue.message;
+  }
+}
+
+/** The values of the discriminator: zod hands them over, its types do not say so. */
+function optionsOf(issue: Issue): string[] {
+  return 'options' in issue && Array.isArray(issue.options) ? issue.options.map(String) : [];
+}
+
+const KINDS: Record<string, string> = {
+  string: 'a string',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  object: 'a mapping',
+  record: 'a mapping',
+  array: 'a list',
+};
+
+function wrongType(expected: string, message: string): string {
+  if (!message.startsWith('Invalid input')) return message;
+  const wanted = KINDS[expected] ?? expected;
+  const received = /received (\w+)/.exec(message)?.[1];
+  if (received === 'undefined') return `required field is missing; write ${wanted}`;
+  if (received === 'null') return `is empty; write ${wanted}`;
+  const is = received === undefined ? 'has the wrong type' : `is ${KINDS[received] ?? received}`;
+  return `${received === 'boolean' ? 'is a boolean' : is}, not ${wanted}; write ${wanted}${quoting(expected, received)}`;
+}
+
+/** YAML reads `true` and `5` as other things than `"true"` and `"5"`. */
+function quoting(expected: string, received: string | undefined): string {
+  if (expected === 'string' && (received === 'number' || received === 'boolean')) return ', in quotes';
+  if (received === 'string' && expected !== 'object' && expected !== 'array') return ', without quotes';
+  return '';
+}
+
+function notOneOf(values: string[], missing: boolean): string {
+  const list = values.join(', ');
+  if (missing) return `required field is missing; write ${values.length > 1 ? `one of ${list}` : list}`;
+  return values.length > 1 ? `not one of ${list}; write one of them` : `not ${list}; write ${list}`;
+}
+
+function tooBig(origin: string, maximum: string): string {
+  if (origin === 'string') return `longer than ${maximum} characters; shorten it`;
+  if (origin === 'array') return `has more than ${maximum} entries; remove some`;
+  return `greater than ${maximum}; write at most ${maximum}`;
+}
+
+function tooSmall(origin: string, minimum: string): string {
+  if (origin === 'string') return minimum === '1' ? 'is empty; write a value' : `shorter than ${minimum} characters`;
+  if (origin === 'array') return `has fewer than ${minimum} entries; add what is missing`;
+  return `less than ${minimum}; write at least ${minimum}`;
+}
+
+function badFormat(format: string, message: string): string {
+  if (!message.startsWith('Invalid')) return message;
+  if (format === 'url') return 'not a URL; write an absolute one, for example https://host.example/path';
+  return `has not the expected form; ${message.replace(/^Invalid string: /, '')}`;
+}
