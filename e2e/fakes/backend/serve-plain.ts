@@ -1,0 +1,53 @@
+import type { FakeServer, FakeTool } from '../mcp/answer.ts';
+import { serveFake, type Intercept, type RunningFake } from '../mcp/serve.ts';
+
+export interface PlainOptions {
+  port?: number;
+  name?: string;
+  /** How many tools it lists: `tool_0`, `tool_1`, … */
+  tools?: number;
+  /** Bytes of text in each result. */
+  payload?: number;
+  intercept?: Intercept;
+}
+
+/** A plain backend, and a way to change what it lists. */
+export interface PlainBackend extends RunningFake {
+  /** Changes the number of tools and tells all open streams. */
+  setTools(count: number): void;
+}
+
+const INPUT_SCHEMA = {
+  type: 'object',
+  properties: { text: { type: 'string', description: 'Anything' }, count: { type: 'integer', minimum: 0 } },
+  required: ['text'],
+};
+
+function makeTools(count: number): FakeTool[] {
+  return Array.from({ length: count }, (_, index) => ({
+    name: `tool_${index}`,
+    description: `Answers with a fixed text. Number ${index} of ${count}.`,
+    inputSchema: INPUT_SCHEMA,
+  }));
+}
+
+/** An MCP backend on plain node:http that answers every call with the same prepared text. */
+export async function servePlain(options: PlainOptions = {}): Promise<PlainBackend> {
+  let tools = makeTools(options.tools ?? 10);
+  let names = new Set(tools.map((tool) => tool.name));
+  const result = JSON.stringify({ content: [{ type: 'text', text: 'x'.repeat(options.payload ?? 100) }] });
+  const server: FakeServer = {
+    name: options.name ?? 'plain',
+    tools: () => tools,
+    call: (name) => (names.has(name) ? result : undefined),
+  };
+  const running = await serveFake(server, options.port ?? 0, options.intercept);
+  return {
+    ...running,
+    setTools(count) {
+      tools = makeTools(count);
+      names = new Set(tools.map((tool) => tool.name));
+      running.toolsChanged();
+    },
+  };
+}
