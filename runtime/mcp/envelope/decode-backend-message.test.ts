@@ -2,6 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { decodeBackendMessage } from './decode-backend-message.ts';
 
+fc.configureGlobal({ seed: 20_251_125 });
+
 const result = (text: string, id = '1') => `{"jsonrpc":"2.0","id":${id},"result":${text}}`;
 
 describe('decoding a message of a backend', () => {

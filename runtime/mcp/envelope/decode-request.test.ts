@@ -7,6 +7,8 @@ import { MAX_DEPTH } from './scan-json.ts';
 import type { Span } from './scan-envelope.ts';
 import { splice } from './splice.ts';
 
+fc.configureGlobal({ seed: 20_251_125 });
+
 const bytes = (text: string) => Buffer.from(text, 'utf8');
 const call = (params: string) => `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`;
 

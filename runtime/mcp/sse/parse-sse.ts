@@ -1,5 +1,7 @@
 // Server-sent events, WHATWG HTML §9.2: parsed from bytes as they arrive, whatever the chunks' borders.
 
+import { isAscii } from 'node:buffer';
+
 /** One event. An event without data is given too where it carries an id or a retry: MCP streams open with such a one. */
 export interface SseEvent {
   readonly id: string | undefined;
@@ -30,7 +32,9 @@ const LF = 0x0a;
 const CR = 0x0d;
 const COLON = 0x3a;
 const SPACE = 0x20;
-const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
+/** The byte order mark's UTF-8 bytes, read as latin1. */
+const BOM = '\u00ef\u00bb\u00bf';
+const LONGEST_NAME = 5;
 const DIGITS = /^\d{1,9}$/;
 
 /** What each further data line of one event counts for besides its bytes: an event of a million empty lines is no small one. */
@@ -47,26 +51,45 @@ interface Fields {
 }
 const noFields = (): Fields => ({ id: undefined, event: undefined, data: [], retry: undefined });
 
-function takeField(fields: Fields, name: string, value: string): void {
-  if (name === 'data') fields.data.push(value);
-  else if (name === 'event') fields.event = value;
-  else if (name === 'id' && !value.includes('\0')) fields.id = value;
-  else if (name === 'retry' && DIGITS.test(value)) fields.retry = Number(value);
+/** Bytes, the same as latin1 text (so that positions agree), and whether all of them are ASCII. */
+interface Source {
+  readonly bytes: Buffer;
+  readonly text: string;
+  readonly isAscii: boolean;
+}
+const sourceOf = (bytes: Buffer): Source => ({ bytes, text: bytes.toString('latin1'), isAscii: isAscii(bytes) });
+
+function valueOf(source: Source, start: number, end: number): string {
+  return source.isAscii ? source.text.slice(start, end) : source.bytes.toString('utf8', start, end);
 }
 
-function takeLine(fields: Fields, line: Buffer): void {
-  let colon = line.indexOf(COLON);
-  if (colon < 0) colon = line.length;
+/** Takes the line [start, end). */
+function takeLine(fields: Fields, source: Source, start: number, end: number): void {
+  const { text } = source;
+  let colon = start;
   // No field that counts has a longer name: the rest of the line need not be read.
-  if (colon === 0 || colon > 5) return;
-  const value = line[colon + 1] === SPACE ? colon + 2 : colon + 1;
-  takeField(fields, line.toString('latin1', 0, colon), value < line.length ? line.toString('utf8', value) : '');
+  while (colon < end && text.charCodeAt(colon) !== COLON) if (++colon - start > LONGEST_NAME) return;
+  const value = text.charCodeAt(colon + 1) === SPACE ? colon + 2 : colon + 1;
+  const name = text.slice(start, colon);
+  if (name === 'data') fields.data.push(valueOf(source, value, Math.max(value, end)));
+  else if (name === 'event') fields.event = valueOf(source, value, Math.max(value, end));
+  else if (name === 'id') takeId(fields, source.bytes.toString('utf8', value, Math.max(value, end)));
+  else if (name === 'retry') takeRetry(fields, text.slice(value, end));
+}
+function takeId(fields: Fields, value: string): void {
+  if (!value.includes('\0')) fields.id = value;
+}
+function takeRetry(fields: Fields, value: string): void {
+  if (DIGITS.test(value)) fields.retry = Number(value);
 }
 
 /** Position of the next line end, or -1. Most streams have no CR; in one that has, no byte is looked at twice. */
-function findLineEnd(chunk: Buffer, from: number, hasCr: boolean): number {
-  if (!hasCr) return chunk.indexOf(LF, from);
-  for (let at = from; at < chunk.length; at++) if (chunk[at] === LF || chunk[at] === CR) return at;
+function findLineEnd(text: string, from: number, hasCr: boolean): number {
+  if (!hasCr) return text.indexOf('\n', from);
+  for (let at = from; at < text.length; at++) {
+    const c = text.charCodeAt(at);
+    if (c === LF || c === CR) return at;
+  }
   return -1;
 }
 
@@ -91,16 +114,18 @@ class StreamParser implements SseParser {
 
   push(chunk: Buffer): void {
     if (chunk.length === 0) return;
-    const hasCr = chunk.includes(CR);
-    let at = this.#endedWithCr && chunk[0] === LF ? 1 : 0;
-    this.#endedWithCr = chunk.at(-1) === CR;
+    const source = sourceOf(chunk);
+    const { text } = source;
+    const hasCr = text.includes('\r');
+    let at = this.#endedWithCr && text.charCodeAt(0) === LF ? 1 : 0;
+    this.#endedWithCr = hasCr && text.endsWith('\r');
     for (;;) {
-      const end = findLineEnd(chunk, at, hasCr);
+      const end = findLineEnd(text, at, hasCr);
       if (end < 0) break;
-      this.#endLine(chunk.subarray(at, end));
-      at = chunk[end] === CR && chunk[end + 1] === LF ? end + 2 : end + 1;
+      this.#endLine(source, at, end);
+      at = text.charCodeAt(end) === CR && text.charCodeAt(end + 1) === LF ? end + 2 : end + 1;
     }
-    if (at < chunk.length) this.#keep(chunk.subarray(at));
+    if (at < chunk.length) this.#keep(at === 0 ? chunk : chunk.subarray(at));
   }
 
   #keep(part: Buffer): void {
@@ -122,28 +147,28 @@ class StreamParser implements SseParser {
     throw new SseEventTooLarge('an event is larger than the limit');
   }
 
-  #endLine(rest: Buffer): void {
+  #endLine(source: Source, start: number, end: number): void {
     if (this.#pendingBytes === 0) {
-      this.#checkSize(rest.length);
-      this.#takeWholeLine(rest);
+      this.#checkSize(end - start);
+      this.#takeWholeLine(source, start, end);
       return;
     }
-    this.#keep(rest);
-    const line = this.#pending.subarray(0, this.#pendingBytes);
+    this.#keep(source.bytes.subarray(start, end));
+    const line = sourceOf(this.#pending.subarray(0, this.#pendingBytes));
     this.#pendingBytes = 0;
     if (this.#pending.length > KEEP_BYTES) this.#pending = Buffer.alloc(0);
-    this.#takeWholeLine(line);
+    this.#takeWholeLine(line, 0, line.bytes.length);
   }
 
-  #takeWholeLine(whole: Buffer): void {
-    const line = this.#isFirstLine && whole.subarray(0, BOM.length).equals(BOM) ? whole.subarray(BOM.length) : whole;
+  #takeWholeLine(source: Source, from: number, end: number): void {
+    const start = this.#isFirstLine && source.text.startsWith(BOM, from) ? from + BOM.length : from;
     this.#isFirstLine = false;
-    if (line.length === 0) {
+    if (start === end) {
       this.#endEvent();
-    } else if (line[0] !== COLON) {
+    } else if (source.text.charCodeAt(start) !== COLON) {
       // A comment leaves nothing behind, so a stream of them never fills an event.
-      this.#eventBytes += line.length + (this.#fields.data.length > 0 ? LINE_COST : 0);
-      takeLine(this.#fields, line);
+      this.#eventBytes += end - start + (this.#fields.data.length > 0 ? LINE_COST : 0);
+      takeLine(this.#fields, source, start, end);
     }
   }
 
