@@ -1,0 +1,40 @@
+import type { Kind } from '#operator/world';
+
+/** A file as it was read; `file` is the path as it is to be shown. */
+export interface ManifestFile {
+  file: string;
+  text: string;
+}
+
+/** Something wrong in a file. */
+export interface Problem {
+  file: string;
+  /** Counted from 1. */
+  line: number;
+  /** Field, e.g. `spec.incomingAuth.type`; empty for a whole document or file. */
+  path: string;
+  /** What is wrong and what to do. Never holds a secret value. */
+  message: string;
+  /** The file could not be understood as resources at all (broken YAML), not merely a field of one. */
+  unreadable?: boolean;
+}
+
+interface Source {
+  file: string;
+  /** First line of the document, counted from 1. */
+  line: number;
+}
+
+interface ReadMetadata {
+  name: string;
+  namespace?: string;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+}
+
+/** One document of a file: a kind that is reconciled (its `spec` as written, valid or not), or what others name. */
+export type Resource =
+  | (Source & { kind: Kind; apiVersion: string; metadata: ReadMetadata; spec?: unknown })
+  /** `values`: `stringData` and decoded `data` in one. */
+  | (Source & { kind: 'Secret'; metadata: ReadMetadata; values: Record<string, string> })
+  | (Source & { kind: 'ConfigMap'; metadata: ReadMetadata; data: Record<string, string> });
