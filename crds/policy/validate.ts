@@ -1,17 +1,123 @@
-import { policySetTextToParts } from '@cedar-policy/cedar-wasm/nodejs';
+import { validate, type SchemaJson, type ValidationError } from '@cedar-policy/cedar-wasm/nodejs';
+import { readEntities, type UserEntity } from './entities.ts';
+import { shapeEntities, type EntityShapes } from './entity-types.ts';
+import { inferTypes, type Reading } from './infer-types.ts';
+import { findMentions, type Mentions } from './mentions.ts';
+import { describeError, nameOf, parsePolicies, type ParsedPolicy } from './parse.ts';
+import { buildSchema } from './schema.ts';
+import { writeType, type ValueType } from './value-type.ts';
+
+/** How many ways to give types to disputed attributes are tried. */
+const MAX_ASSIGNMENTS = 32;
 
 export interface PolicySetSource {
+  /** Policy texts; each may hold several policies. */
   readonly policies: readonly string[];
+  /** The user's entities, in Cedar's JSON form. */
   readonly entitiesJson?: string | undefined;
 }
 
-export type PolicySetValidation = { readonly ok: true } | { readonly ok: false; readonly problems: readonly string[] };
+/** A policy set that validates. */
+export interface PolicySet {
+  readonly policies: readonly ParsedPolicy[];
+  readonly entities: readonly UserEntity[];
+  readonly mentions: Mentions;
+}
 
-/** Whether a policy set can be served. Each problem names the policy and says what to do. */
+export type PolicySetValidation =
+  | { readonly ok: true; readonly set: PolicySet; readonly warnings: readonly string[] }
+  | { readonly ok: false; readonly problems: readonly string[] };
+
+/**
+ * Reads and validates a policy set against the schema that its own use of claims and arguments gives. Pure.
+ * @returns the set with warnings (policies that can never apply); or problems, each of which names the policy by its `@id`
+ *   or its place, and says what to do
+ */
 export function validatePolicySet(source: PolicySetSource): PolicySetValidation {
-  const problems = source.policies.flatMap((text, index) => {
-    const parts = policySetTextToParts(text);
-    return parts.type === 'success' ? [] : parts.errors.map((error) => `policies[${index}]: ${error.message}`);
+  const { policies, problems } = parsePolicies(source.policies);
+  const { entities, problems: entityProblems } = readEntities(source.entitiesJson ?? '[]');
+  const { shapes, problems: shapeProblems } = shapeEntities(entities);
+  const found = [...problems, ...entityProblems, ...shapeProblems];
+  if (found.length > 0) return { ok: false, problems: found };
+
+  const readings = inferTypes(policies, attributesOf(shapes));
+  const checks = assignments(readings).map((types) => check(policies, shapes, types));
+  const passed = checks.find((checked) => checked.problems.length === 0);
+  if (passed === undefined)
+    return { ok: false, problems: [...explainDisputes(readings), ...(checks[0]?.problems ?? [])] };
+  return {
+    ok: true,
+    set: { policies, entities, mentions: findMentions(policies, entities) },
+    warnings: passed.warnings,
+  };
+}
+
+/** Types by attribute name, where all entity types that have it agree. */
+function attributesOf(shapes: EntityShapes): ReadonlyMap<string, ValueType> {
+  const types = new Map<string, Set<string>>();
+  const known = new Map<string, ValueType>();
+  for (const { attributes } of shapes.values()) {
+    for (const [name, type] of attributes) {
+      types.set(name, (types.get(name) ?? new Set()).add(writeType(type)));
+      known.set(name, type);
+    }
+  }
+  return new Map([...known].filter(([name]) => types.get(name)?.size === 1));
+}
+
+/** Every choice of one reading for each attribute, first readings first. */
+function assignments(readings: ReadonlyMap<string, readonly Reading[]>): ReadonlyMap<string, ValueType>[] {
+  let choices = [new Map<string, ValueType>()];
+  for (const [name, options] of readings) {
+    const wider = choices.flatMap((choice) => options.map(({ type }) => new Map([...choice, [name, type]])));
+    choices = wider.slice(0, MAX_ASSIGNMENTS);
+  }
+  return choices;
+}
+
+interface Check {
+  readonly problems: readonly string[];
+  readonly warnings: readonly string[];
+}
+
+function check(policies: readonly ParsedPolicy[], shapes: EntityShapes, types: ReadonlyMap<string, ValueType>): Check {
+  const build = (required: boolean) => buildSchema({ shapes, requestAttributes: types, required });
+  const always = runValidator(policies, build(true));
+  const sometimes = runValidator(policies, build(false));
+  // Attributes need no guard, so what Cedar says about a missing guard is no problem. All else it finds is.
+  const guarded = sometimes.problems.filter((problem) => !/optional attribute|same optionality/.test(problem));
+  return { problems: [...new Set([...always.problems, ...guarded])], warnings: sometimes.warnings };
+}
+
+function runValidator(policies: readonly ParsedPolicy[], schema: SchemaJson<string>): Check {
+  const staticPolicies = Object.fromEntries(policies.map(({ key, json }) => [key, json]));
+  const answer = validate({ schema, policies: { staticPolicies } });
+  if (answer.type === 'failure') return { problems: answer.errors.map(describeError), warnings: [] };
+  const names = new Map(policies.map((policy) => [policy.key, nameOf(policy)]));
+  const order = [...names.keys()];
+  const describe = (findings: readonly ValidationError[]): string[] =>
+    [...findings]
+      .sort((a, b) => order.indexOf(a.policyId) - order.indexOf(b.policyId))
+      .map(({ policyId, error }) => `${names.get(policyId) ?? policyId}: ${simplify(describeError(error))}`);
+  const impossible = answer.validationWarnings.filter(({ error }) => error.message.includes('policy is impossible'));
+  return { problems: describe(answer.validationErrors), warnings: describe(impossible) };
+}
+
+/** Cedar's words without its names for policies and for its inner types, and once for all actions. */
+function simplify(text: string): string {
+  return text
+    .replaceAll(/for policy `[^`]*`, /g, '')
+    .replaceAll(/ for Action::"[^"]*"/g, '')
+    .replaceAll('__cedar::internal::AnyEntity, or __cedar::internal::OpenRecord{}', 'an entity or record')
+    .replaceAll('Set<__cedar::internal::Any>', 'Set')
+    .replaceAll('__cedar::internal::', '');
+}
+
+function explainDisputes(readings: ReadonlyMap<string, readonly Reading[]>): string[] {
+  return [...readings].flatMap(([attribute, options]) => {
+    const [first, second] = options;
+    if (first === undefined || second === undefined) return [];
+    const uses = `as ${writeType(first.type)} in ${first.by} and as ${writeType(second.type)} in ${second.by}`;
+    return [`${attribute} is used ${uses}: an attribute has one type in all policies, change one of the two`];
   });
-  return problems.length === 0 ? { ok: true } : { ok: false, problems };
 }

@@ -1,0 +1,28 @@
+/**
+ * Cedar's parser and evaluator are recursive, and overflowing their stack breaks the WebAssembly instance for every later
+ * caller. These bounds keep a wide margin (nesting breaks at 200, a chain of operators at 4,000).
+ */
+const MAX_NESTING = 48;
+const MAX_OPERATORS = 1_000;
+
+const TOKENS = /"(?:\\[^]|[^"\\])*"|\/\/[^\n\r]*|[([{]|[)\]}]|\|\||&&|[-+*.!;]|\b(?:if|when|unless)\b/g;
+const OPENING = new Set(['(', '[', '{']);
+const CLOSING = new Set([')', ']', '}']);
+
+/** What is too deep or too long in policy text for Cedar to read safely; undefined: nothing. Reads the text once. */
+export function checkNesting(text: string): string | undefined {
+  let depth = 0;
+  let operators = 0;
+  let conditionals = 0;
+  for (const [token] of text.matchAll(TOKENS)) {
+    if (token.startsWith('"') || token.startsWith('//')) continue;
+    if (OPENING.has(token)) depth += 1;
+    else if (CLOSING.has(token)) depth -= 1;
+    else if (token === 'if') conditionals += 1;
+    if (token === ';' && depth === 0) operators = conditionals = 0;
+    else if (!CLOSING.has(token)) operators += 1;
+    if (depth + conditionals > MAX_NESTING) return `is nested deeper than ${MAX_NESTING} levels: split it`;
+    if (operators > MAX_OPERATORS) return `has more than ${MAX_OPERATORS} operators: split it`;
+  }
+  return undefined;
+}

@@ -1,0 +1,84 @@
+import type { CedarValueJson, Expr, PolicyJson } from '@cedar-policy/cedar-wasm/nodejs';
+import { entityReference, referencesOf, type UserEntity } from './entities.ts';
+import { viewExpression } from './expression.ts';
+import { ARGUMENT, CLAIM, CLIENT, RESERVED_RESOURCE_ATTRIBUTES } from './vocabulary.ts';
+
+/** What policies can read of a request. A decision is a function of nothing else but the action and the resource's uid. */
+export interface Mentions {
+  /** Names of claims, without `claim_`. Sorted. */
+  readonly claims: readonly string[];
+  /** Names of arguments, without `arg_`. Sorted. */
+  readonly args: readonly string[];
+  /** Attributes of the resource that a request fills. Sorted. */
+  readonly resourceAttributes: readonly string[];
+  /** `context` is used as a whole record: all claims and all arguments count. */
+  readonly wholeContext: boolean;
+  /** The principal may be used as an entity: its uid and parents count. False only where that is certain. */
+  readonly principal: boolean;
+}
+
+interface Found {
+  readonly attributes: Set<string>;
+  wholeContext: boolean;
+  principal: boolean;
+}
+
+/** What a set of policies reads. `entities` are the user's own, which may lead from anything to a principal. */
+export function findMentions(policies: readonly { json: PolicyJson }[], entities: readonly UserEntity[]): Mentions {
+  const clients = entities.some((entity) => [...referencesOf(entity)].some(({ type }) => type === CLIENT));
+  const found: Found = { attributes: new Set(), wholeContext: false, principal: clients };
+  for (const { json } of policies) {
+    if (json.principal.op !== 'All' && (json.principal.op !== 'is' || json.principal.in !== undefined)) {
+      found.principal = true;
+    }
+    for (const { body } of json.conditions) visit(body, found);
+  }
+  const named = [...found.attributes].sort();
+  const behind = (prefix: string) =>
+    named.flatMap((name) => (name.startsWith(prefix) ? [name.slice(prefix.length)] : []));
+  return {
+    claims: behind(CLAIM),
+    args: behind(ARGUMENT),
+    resourceAttributes: named.filter((name) => RESERVED_RESOURCE_ATTRIBUTES.includes(name)),
+    wholeContext: found.wholeContext,
+    principal: found.principal,
+  };
+}
+
+/** Whether an expression reads an argument of the call, or a record that holds all of them. */
+export function readsArguments(expr: Expr): boolean {
+  const found: Found = { attributes: new Set(), wholeContext: false, principal: false };
+  visit(expr, found);
+  return found.wholeContext || [...found.attributes].some((name) => name.startsWith(ARGUMENT));
+}
+
+/** A literal that is the principal's entity for some caller. */
+function mayBeClient(value: CedarValueJson): boolean {
+  if (typeof value !== 'object') return false;
+  const reference = entityReference(value);
+  return reference === undefined || reference.type === CLIENT;
+}
+
+function visit(expr: Expr, found: Found): void {
+  const { head, operands } = viewExpression(expr);
+  if (head.kind === 'variable') {
+    if (head.name === 'context') found.wholeContext = true;
+    if (head.name === 'principal') found.principal = true;
+  } else if (head.kind === 'value') {
+    if (mayBeClient(head.value)) found.principal = true;
+  } else if (head.kind === 'get' || head.kind === 'has') {
+    visitAttribute(head.kind === 'get' ? [head.attribute] : head.attributes, operands, found);
+  } else {
+    for (const operand of operands) visit(operand, found);
+  }
+}
+
+/** An attribute straight of `principal`, `resource` or `context` is a value; of anything else it may be anybody's. */
+function visitAttribute(attributes: readonly string[], operands: readonly Expr[], found: Found): void {
+  for (const attribute of attributes) found.attributes.add(attribute);
+  for (const operand of operands) {
+    const { head } = viewExpression(operand);
+    if (head.kind !== 'variable') visit(operand, found);
+    else if (head.name === 'principal' && !attributes.every((name) => name.startsWith(CLAIM))) found.principal = true;
+  }
+}

@@ -1,0 +1,84 @@
+import {
+  policySetTextToParts,
+  policyToJson,
+  type DetailedError,
+  type Effect,
+  type PolicyJson,
+} from '@cedar-policy/cedar-wasm/nodejs';
+import { checkNesting } from './check-nesting.ts';
+import { normalisePolicy } from './normalise-policy.ts';
+
+/** One policy in Cedar's JSON form: actions by their one name, chains of `&&` and `||` flat. */
+export interface ParsedPolicy {
+  /** Names the policy to Cedar; unique in its set. */
+  readonly key: string;
+  /** Its `@id`, else its place (`policies[2]`). */
+  readonly id: string;
+  readonly advice: string | undefined;
+  readonly effect: Effect;
+  readonly json: PolicyJson;
+}
+
+export interface ParsedPolicies {
+  readonly policies: readonly ParsedPolicy[];
+  readonly problems: readonly string[];
+}
+
+/** What Cedar says about a mistake, with its hint. */
+export function describeError(error: DetailedError): string {
+  const label = error.sourceLocations?.find((location) => location.label !== null)?.label;
+  const hints = [label, error.help].filter((hint) => typeof hint === 'string');
+  return hints.length === 0 ? error.message : `${error.message} (${hints.join('; ')})`;
+}
+
+/** Names a policy in problems, warnings and logs. */
+export function nameOf(policy: { id: string }): string {
+  return policy.id.startsWith('policies[') ? policy.id : `policy "${policy.id}"`;
+}
+
+/**
+ * Parses policy texts; one text may hold several policies.
+ * @returns the policies in their order, and problems that name each text or policy that cannot be used
+ */
+export function parsePolicies(texts: readonly string[]): ParsedPolicies {
+  const policies: ParsedPolicy[] = [];
+  const problems: string[] = [];
+  texts.forEach((text, index) => {
+    const place = `policies[${index}]`;
+    const parts = splitText(text, place);
+    problems.push(...parts.problems);
+    parts.policies.forEach((part, nth) => {
+      const where = parts.policies.length === 1 ? place : `${place}#${nth + 1}`;
+      const parsed = parseOne(part, where, `policy${policies.length}`);
+      if (typeof parsed === 'string') problems.push(parsed);
+      else policies.push(parsed);
+    });
+  });
+  return { policies, problems };
+}
+
+function splitText(text: string, place: string): { policies: readonly string[]; problems: readonly string[] } {
+  const refuse = (problem: string) => ({ policies: [], problems: [problem] });
+  const tooDeep = checkNesting(text);
+  if (tooDeep !== undefined) return refuse(`${place} ${tooDeep}`);
+  const parts = policySetTextToParts(text);
+  if (parts.type === 'failure') {
+    return { policies: [], problems: parts.errors.map((error) => `${place}: ${describeError(error)}`) };
+  }
+  if (parts.policy_templates.length > 0) {
+    return refuse(`${place} is a template: write the principal or resource in place of ?principal or ?resource`);
+  }
+  if (parts.policies.length === 0) return refuse(`${place} holds no policy: write one or remove the entry`);
+  return { policies: parts.policies, problems: [] };
+}
+
+function parseOne(text: string, where: string, key: string): ParsedPolicy | string {
+  const parsed = policyToJson(text);
+  if (parsed.type === 'failure') return `${where}: ${parsed.errors.map(describeError).join('; ')}`;
+  const id = parsed.json.annotations?.id ?? '';
+  const advice = parsed.json.annotations?.advice;
+  const named = id === '' ? where : id;
+  const normalised = normalisePolicy(parsed.json);
+  if (typeof normalised === 'string') return `${nameOf({ id: named })} ${normalised}`;
+  return { key, id: named, advice: advice === '' ? undefined : advice, effect: normalised.effect, json: normalised };
+}
