@@ -1,0 +1,176 @@
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ConfigError } from '#runtime/errors';
+import { type ConfigReactions, type FollowedRunConfig, followRunConfig } from './follow-run-config.ts';
+import type { LoadedRunConfig } from './load-run-config.ts';
+
+let folder: string;
+let file: string;
+let logged: string[];
+let applied: string[];
+let renewed: string[][];
+let opened: FollowedRunConfig[];
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'follow-'));
+  file = join(folder, 'run-config.yaml');
+  [logged, applied, renewed, opened] = [[], [], [], []];
+});
+afterEach(async () => {
+  for (const one of opened) one.close();
+  await rm(folder, { recursive: true });
+});
+
+const document = (name: string, more = '') =>
+  `schema_version: v0.1.0\nserver: { namespace: d, name: ${name}, uid: u }\nincoming: { type: anonymous }\nbackends: []\n${more}`;
+const log = (level: string) => (text: string, fields?: unknown) =>
+  logged.push(`${level} ${text} ${JSON.stringify(fields)}`);
+
+async function start(more: Partial<ConfigReactions> = {}, timing = { interval: 3_600_000, debounce: 3_600_000 }) {
+  const followed = await followRunConfig({
+    file,
+    log: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
+    now: () => 1_900_000_000_000,
+    ...timing,
+  });
+  opened.push(followed);
+  await followed.follow({
+    apply: ({ config }: LoadedRunConfig) => void applied.push(config.server.name),
+    filesChanged: (files) => void renewed.push([...files]),
+    ...more,
+  });
+  return followed;
+}
+
+async function replace(path: string, text: string): Promise<void> {
+  await writeFile(`${path}.new`, text);
+  await rename(`${path}.new`, path);
+}
+
+describe('following a run configuration', () => {
+  it('takes a changed document over, once', async () => {
+    await writeFile(file, document('one'));
+    const followed = await start();
+    await replace(file, document('two'));
+    await followed.check();
+    await followed.check();
+    expect(applied).toEqual(['two']);
+    expect(followed.current.config.server.name).toBe('two');
+  });
+
+  it('takes nothing over when the same content is written again', async () => {
+    await writeFile(file, document('one'));
+    const followed = await start();
+    await replace(file, document('one'));
+    await followed.check();
+    expect(applied).toEqual([]);
+  });
+
+  it('keeps the document in force when a bad one comes, says so once, and recovers', async () => {
+    await writeFile(file, document('one'));
+    const followed = await start();
+    await replace(file, document('two', 'nonsense: 1\n'));
+    await followed.check();
+    await followed.check();
+    expect(followed.current.config.server.name).toBe('one');
+    expect(followed.refused).toEqual({
+      at: 1_900_000_000_000,
+      message: expect.stringMatching(/:5 nonsense: unknown field/),
+    });
+    expect(logged.filter((line) => line.startsWith('error'))).toHaveLength(1);
+    await replace(file, document('one'));
+    await followed.check();
+    expect(followed.refused).toBeUndefined();
+    expect(applied).toEqual([]);
+  });
+
+  it('keeps the document in force when the new one cannot be applied', async () => {
+    await writeFile(file, document('one'));
+    const apply = () => {
+      throw new ConfigError('policy p1: unexpected end');
+    };
+    const followed = await start({ apply });
+    await replace(file, document('two'));
+    await followed.check();
+    expect(followed.current.config.server.name).toBe('one');
+    expect(followed.refused?.message).toBe('policy p1: unexpected end');
+  });
+
+  it('tells the public no inner reason of an unexpected failure', async () => {
+    await writeFile(file, document('one'));
+    const apply = () => {
+      throw new TypeError('inner secret');
+    };
+    const followed = await start({ apply });
+    await replace(file, document('two'));
+    await followed.check();
+    expect(followed.refused?.message).toBe('it could not be taken over; the log has the reason');
+  });
+
+  it('waits for a file that a new document names, and takes both over when it is there', async () => {
+    await writeFile(file, document('one'));
+    const followed = await start();
+    await replace(file, document('two', 'status_token_file: token-2\n'));
+    await followed.check();
+    expect(followed.refused?.message).toMatch(/token-2: there is no such file/);
+    await writeFile(join(folder, 'token-2'), 's');
+    await followed.check();
+    expect(followed.current.config.server.name).toBe('two');
+    expect(followed.refused).toBeUndefined();
+  });
+
+  it('reads a changed secret again and tells which', async () => {
+    await writeFile(join(folder, 'token'), 'one');
+    await writeFile(file, document('one', 'status_token_file: token\n'));
+    const followed = await start();
+    await replace(join(folder, 'token'), 'two\n');
+    await followed.check();
+    expect(renewed).toEqual([['token']]);
+    expect(followed.files.read('token')).toBe('two');
+    expect(applied).toEqual([]);
+    expect(logged.join()).not.toContain('two');
+  });
+
+  it('sees Kubernetes’ swapped ..data link by notification', async () => {
+    await mkdir(join(folder, 'v1'));
+    await mkdir(join(folder, 'v2'));
+    await writeFile(join(folder, 'v1', 'run-config.yaml'), document('one'));
+    await writeFile(join(folder, 'v2', 'run-config.yaml'), document('two'));
+    await symlink('v1', join(folder, '..data'));
+    await symlink('..data/run-config.yaml', file);
+    const followed = await start({}, { interval: 3_600_000, debounce: 20 });
+    await symlink('v2', join(folder, '..data_tmp'));
+    await rename(join(folder, '..data_tmp'), join(folder, '..data'));
+    await waitFor(() => followed.current.config.server.name === 'two');
+  });
+
+  it('sees a change by polling where nothing is notified', async () => {
+    await writeFile(file, document('one'));
+    const followed = await start({}, { interval: 20, debounce: 3_600_000 });
+    await replace(file, document('two'));
+    await waitFor(() => followed.current.config.server.name === 'two');
+  });
+
+  it('makes one reload of many writes in a row', async () => {
+    await writeFile(file, document('one'));
+    const followed = await start({}, { interval: 3_600_000, debounce: 150 });
+    for (let write = 0; write < 10; write++) await replace(file, document(`v${write}`));
+    await waitFor(() => followed.current.config.server.name === 'v9');
+    expect(applied).toEqual(['v9']);
+  });
+
+  it('sees nothing any more once closed', async () => {
+    await writeFile(file, document('one'));
+    const followed = await start();
+    followed.close();
+    await replace(file, document('two'));
+    await followed.check();
+    expect(applied).toEqual([]);
+  });
+});
+
+async function waitFor(condition: () => boolean): Promise<void> {
+  for (let turn = 0; turn < 600 && !condition(); turn++) await new Promise((resolve) => setTimeout(resolve, 5));
+  expect(condition()).toBe(true);
+}

@@ -1,0 +1,45 @@
+/** A file that a run configuration names, and where it does. */
+export interface NamedFile {
+  readonly file: string;
+  readonly path: readonly (string | number)[];
+}
+
+/** Maps whose keys belong to the user, so that a key that ends in `_file` names no file. */
+const FOREIGN_KEYS = new Set([
+  'add_plaintext_headers',
+  'additional_authorization_params',
+  'additional_headers',
+  'customAttributes',
+  'env',
+  'headers',
+  'jwks',
+]);
+
+/**
+ * Every file that must exist for this run configuration: members `*_file`, lists `*_files` and maps `*_files`.
+ * `logFile` and a database's `file` are made when they are missing, so they are not among them.
+ */
+export function listFiles(value: unknown, path: readonly (string | number)[] = []): NamedFile[] {
+  if (Array.isArray(value)) return value.flatMap((item, index) => listFiles(item, [...path, index]));
+  if (!isObject(value)) return [];
+  return Object.entries(value).flatMap(([key, member]) => {
+    const here = [...path, key];
+    if (FOREIGN_KEYS.has(key)) return [];
+    if (key.endsWith('_file') && typeof member === 'string') return [{ file: member, path: here }];
+    if (key.endsWith('_files') && isObject(member)) return strings(member, here);
+    return listFiles(member, here);
+  });
+}
+
+function strings(group: object, path: readonly (string | number)[]): NamedFile[] {
+  const named: NamedFile[] = [];
+  for (const [key, file] of Object.entries(group)) {
+    const step = Array.isArray(group) ? Number(key) : key;
+    if (typeof file === 'string') named.push({ file, path: [...path, step] });
+  }
+  return named;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}

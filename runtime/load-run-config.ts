@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { z } from 'zod';
+import { explainIssues, pathText, problemText } from '#crds/parts/explain';
+import { RUN_CONFIG_VERSION, RunConfig } from '#crds/run-config/run-config';
+import { ConfigError } from '#runtime/errors';
+import { listFiles, type NamedFile } from './list-files.ts';
+import { type ReadDocument, readDocument } from './read-document.ts';
+import { readProblem } from './secret-files.ts';
+
+/** Some ten times what fits into a ConfigMap. */
+const MAX_BYTES = 16 * 1024 * 1024;
+
+export interface LoadedRunConfig {
+  readonly config: RunConfig;
+  /** SHA-256 of the document's bytes, in hex. */
+  readonly digest: string;
+  /** The files that it names. */
+  readonly files: readonly NamedFile[];
+}
+
+/** A document that is well-formed and of the schema; whether its files are there is another question. */
+export interface ParsedRunConfig extends LoadedRunConfig {
+  /** @throws ConfigError that names each file that `read` cannot read, with its place in the document */
+  readonly checkFiles: (read: (file: string) => unknown) => void;
+}
+
+/**
+ * Reads a run configuration and checks that every file that it names can be read.
+ * @throws ConfigError, one line `file:line path: problem` for each problem
+ */
+export async function loadRunConfig(file: string, read: (file: string) => unknown): Promise<LoadedRunConfig> {
+  const parsed = await parseRunConfig(file);
+  parsed.checkFiles(read);
+  return parsed;
+}
+
+/**
+ * Reads a run configuration without looking at the files that it names.
+ * @throws ConfigError
+ */
+export async function parseRunConfig(file: string): Promise<ParsedRunConfig> {
+  const bytes = await readBytes(file);
+  const document = readDocument(bytes.toString('utf8'), file);
+  checkVersion(document, file);
+  const result = RunConfig.safeParse(document.value);
+  if (!result.success) {
+    const problems = explainIssues(result.error, { file, lineOf: document.lineOf, schema: RunConfig });
+    throw new ConfigError(problems.join('\n'), { cause: result.error });
+  }
+  const files = listFiles(result.data);
+  return {
+    config: result.data,
+    digest: createHash('sha256').update(bytes).digest('hex'),
+    files,
+    checkFiles: (read) => checkFiles(files, read, document, file),
+  };
+}
+
+async function readBytes(file: string): Promise<Buffer> {
+  let bytes: Buffer;
+  try {
+    bytes = await readFile(file);
+  } catch (cause) {
+    throw new ConfigError(`${file}: ${readProblem(cause)}`, { cause });
+  }
+  if (bytes.length > MAX_BYTES) throw new ConfigError(`${file}: it is larger than ${MAX_BYTES} bytes`);
+  return bytes;
+}
+
+/** Before all else, as a document of another version would only give misleading complaints about its members. */
+function checkVersion({ value, lineOf }: ReadDocument, file: string): void {
+  const version = z.object({ schema_version: z.string() }).safeParse(value);
+  if (!version.success) {
+    const message = `required field is missing; write schema_version: ${RUN_CONFIG_VERSION}`;
+    throw new ConfigError(problemAt(['schema_version'], message, lineOf, file));
+  }
+  const { schema_version: found } = version.data;
+  if (found === RUN_CONFIG_VERSION) return;
+  const message = `${JSON.stringify(found)} is not known; this runtime reads ${RUN_CONFIG_VERSION}`;
+  throw new ConfigError(problemAt(['schema_version'], message, lineOf, file));
+}
+
+function checkFiles(
+  files: readonly NamedFile[],
+  read: (file: string) => unknown,
+  { lineOf }: ReadDocument,
+  file: string,
+) {
+  const problems: string[] = [];
+  for (const named of files) {
+    try {
+      read(named.file);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      problems.push(problemAt(named.path, reason, lineOf, file));
+    }
+  }
+  if (problems.length > 0) throw new ConfigError(problems.join('\n'));
+}
+
+function problemAt(path: NamedFile['path'], message: string, lineOf: ReadDocument['lineOf'], file: string): string {
+  return problemText({ file, line: lineOf(path) ?? 1, path: pathText(path), message });
+}

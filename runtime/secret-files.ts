@@ -1,0 +1,87 @@
+import { createHmac } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { ConfigError } from '#runtime/errors';
+import type { Log } from '#runtime/telemetry/log';
+
+const MAX_BYTES = 1_048_576;
+
+/** The files that a run configuration names: keys, secrets, certificates. Each is read once and again when it changed. */
+export interface SecretFiles {
+  /**
+   * The content in force, without trailing line breaks. Cheap where the file was read before.
+   * @throws ConfigError when it cannot be read; the message holds its name, never its content
+   */
+  readonly read: (file: string) => string;
+  /** Reads these again. One that cannot be read keeps its content. Returns those whose content is another now. */
+  readonly refresh: (files: readonly string[]) => string[];
+  /** Forgets all others. */
+  readonly keep: (files: readonly string[]) => void;
+  /**
+   * For each file a keyed HMAC-SHA256 of its bytes, in hex: who knows key and content can tell that it is in force.
+   */
+  readonly fingerprints: (key: string) => Record<string, string>;
+}
+
+interface Content {
+  readonly bytes: Buffer;
+  readonly text: string;
+}
+
+/** Relative names are taken from `folder`. */
+export function createSecretFiles({ folder, log }: { folder: string; log: Log }): SecretFiles {
+  const contents = new Map<string, Content>();
+
+  function load(file: string): Content {
+    const bytes = readRegularFile(resolve(folder, file), file);
+    const content = { bytes, text: bytes.toString('utf8').replace(/[\r\n]+$/, '') };
+    contents.set(file, content);
+    return content;
+  }
+
+  function renew(file: string): boolean {
+    const before = contents.get(file);
+    if (before === undefined) return false;
+    try {
+      return !load(file).bytes.equals(before.bytes);
+    } catch (error) {
+      log.warn('file cannot be read any more; what it held stays in force', { file, error });
+      return false;
+    }
+  }
+
+  return {
+    read: (file) => (contents.get(file) ?? load(file)).text,
+    refresh: (files) => files.filter(renew),
+    keep(files) {
+      const wanted = new Set(files);
+      for (const file of contents.keys()) if (!wanted.has(file)) contents.delete(file);
+    },
+    fingerprints(key) {
+      const all: Record<string, string> = {};
+      for (const [file, { bytes }] of contents) all[file] = createHmac('sha256', key).update(bytes).digest('hex');
+      return all;
+    },
+  };
+}
+
+function readRegularFile(path: string, name: string): Buffer {
+  try {
+    const stat = statSync(path);
+    // A pipe or a device would block the process or never end.
+    if (!stat.isFile()) throw new Error('it is no regular file');
+    if (stat.size > MAX_BYTES) throw new Error(`it is larger than ${MAX_BYTES} bytes`);
+    return readFileSync(path);
+  } catch (cause) {
+    throw new ConfigError(`${name}: ${readProblem(cause)}`, { cause });
+  }
+}
+
+/** Why a file could not be read, in words and without its content. */
+export function readProblem(cause: unknown): string {
+  const code = typeof cause === 'object' && cause !== null && 'code' in cause ? cause.code : undefined;
+  if (code === 'ENOENT' || code === 'ENOTDIR') return 'there is no such file';
+  if (code === 'EACCES' || code === 'EPERM') return 'this process may not read it';
+  if (code === 'EISDIR') return 'it is a folder';
+  return cause instanceof Error ? cause.message : String(cause);
+}
