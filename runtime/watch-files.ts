@@ -1,0 +1,134 @@
+import { hash } from 'node:crypto';
+import { type FSWatcher, watch } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Log } from '#runtime/telemetry/log';
+
+export interface WatchOptions {
+  /** Gets the files whose content is another than before; missing counts as a content. Never runs twice at once. */
+  readonly onChange: (files: readonly string[]) => Promise<void> | void;
+  readonly log: Log;
+  /** Milliseconds between two looks when nothing is notified; default 5 s. */
+  readonly interval?: number;
+  /** Milliseconds of quiet after a notification; default 100. */
+  readonly debounce?: number;
+}
+
+interface Seen {
+  /** Identity, size and times: while they stay, a poll does not read the file. */
+  readonly signature: string;
+  readonly digest: string;
+}
+
+const MISSING = 'missing';
+
+/**
+ * Watches files by content: notices of their folders (which also see a replaced file and Kubernetes' swapped `..data`
+ * link), and polling for file systems that notify nobody.
+ */
+export class FileWatch {
+  readonly #options: WatchOptions;
+  readonly #seen = new Map<string, Seen>();
+  readonly #folders = new Map<string, FSWatcher>();
+  readonly #poll: NodeJS.Timeout;
+  #quiet: NodeJS.Timeout | undefined;
+  #running: Promise<void> = Promise.resolve();
+  #closed = false;
+
+  constructor(options: WatchOptions) {
+    this.#options = options;
+    this.#poll = setInterval(() => void this.#enqueue(false), options.interval ?? 5_000).unref();
+  }
+
+  /** Replaces the files that are watched; what a new one holds now counts as seen. */
+  async watch(files: readonly string[]): Promise<void> {
+    const wanted = new Set(files);
+    for (const file of this.#seen.keys()) if (!wanted.has(file)) this.#seen.delete(file);
+    for (const file of wanted) {
+      if (this.#seen.has(file)) continue;
+      const signature = await signatureOf(file);
+      this.#seen.set(file, { signature, digest: await digestOf(file, signature) });
+    }
+    this.#followFolders();
+  }
+
+  /** Looks at once. */
+  check(): Promise<void> {
+    return this.#enqueue(true);
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearInterval(this.#poll);
+    clearTimeout(this.#quiet);
+    for (const folder of this.#folders.keys()) this.#unfollow(folder);
+  }
+
+  /** One look after the other, so that a change is told once and in order. */
+  #enqueue(readAll: boolean): Promise<void> {
+    this.#running = this.#running
+      .then(() => this.#look(readAll))
+      .catch((error: unknown) => this.#options.log.error('watching files failed', { error }));
+    return this.#running;
+  }
+
+  async #look(readAll: boolean): Promise<void> {
+    if (this.#closed) return;
+    this.#followFolders();
+    const changed: string[] = [];
+    for (const [file, before] of this.#seen) {
+      const signature = await signatureOf(file);
+      if (signature === before.signature && !readAll) continue;
+      const digest = await digestOf(file, signature);
+      this.#seen.set(file, { signature, digest });
+      if (digest !== before.digest) changed.push(file);
+    }
+    if (changed.length > 0) await this.#options.onChange(changed);
+  }
+
+  #followFolders(): void {
+    if (this.#closed) return;
+    const wanted = new Set([...this.#seen.keys()].map((file) => dirname(file)));
+    for (const folder of this.#folders.keys()) if (!wanted.has(folder)) this.#unfollow(folder);
+    for (const folder of wanted) if (!this.#folders.has(folder)) this.#follow(folder);
+  }
+
+  #follow(folder: string): void {
+    try {
+      const watcher = watch(folder, { persistent: false }, () => this.#noticed());
+      watcher.on('error', () => this.#unfollow(folder));
+      this.#folders.set(folder, watcher);
+    } catch {
+      // A folder that is not there, or no watch left in the kernel: polling sees its files all the same.
+    }
+  }
+
+  #unfollow(folder: string): void {
+    this.#folders.get(folder)?.close();
+    this.#folders.delete(folder);
+  }
+
+  #noticed(): void {
+    clearTimeout(this.#quiet);
+    this.#quiet = setTimeout(() => void this.#enqueue(true), this.#options.debounce ?? 100).unref();
+  }
+}
+
+async function signatureOf(file: string): Promise<string> {
+  try {
+    const found = await stat(file, { bigint: true });
+    // What is no regular file (a pipe, a folder) is never opened: that could wait for ever.
+    return found.isFile() ? `${found.ino} ${found.size} ${found.mtimeNs} ${found.ctimeNs}` : MISSING;
+  } catch {
+    return MISSING;
+  }
+}
+
+async function digestOf(file: string, signature: string): Promise<string> {
+  if (signature === MISSING) return MISSING;
+  try {
+    return hash('sha256', await readFile(file));
+  } catch {
+    return MISSING;
+  }
+}
