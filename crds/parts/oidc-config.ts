@@ -105,7 +105,7 @@ export const OidcConfigRef = z.strictObject({
 export type OidcConfigRef = z.infer<typeof OidcConfigRef>;
 
 const AUDIENCE_MISSING = 'required field is missing; with oidcConfigRef the audience must be written explicitly';
-const SECURE_URL = '^(https://|http://(localhost|127([.][0-9]{1,3}){3}|[[]::1[]])(:[0-9]+)?(/|$))';
+const SECURE_URL = '^(https://|http://(localhost|127([.][0-9]{1,3}){3}|\\[::1\\])(:[0-9]+)?(/|$))';
 
 /** http only on loopback, unless one of the switches is on. A missing URL passes. */
 export function secureUrl(at: [string, ...string[]], ...switches: [string, ...string[]][]): Rule {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { mapOf } from './collections.ts';
 
 /** Traces and metrics. The same shape in a resource and in a run configuration. */
 export const TelemetryConfig = z.strictObject({
@@ -13,7 +14,7 @@ export const TelemetryConfig = z.strictObject({
     .regex(/^(0(\.\d+)?|1(\.0+)?)$/)
     .default('0.05')
     .describe('Share of requests that are traced, 0 to 1.'),
-  headers: z.record(z.string().max(256), z.string().max(4096)).optional().describe('Headers of the export requests.'),
+  headers: mapOf(z.string().max(256), z.string().max(4096), 64).optional().describe('Headers of the export requests.'),
   insecure: z.boolean().default(false).describe('Allow an http endpoint.'),
   enablePrometheusMetricsPath: z.boolean().default(true).describe('Serve /metrics on the private port.'),
   environmentVariables: z
@@ -21,8 +22,7 @@ export const TelemetryConfig = z.strictObject({
     .max(64)
     .optional()
     .describe('Environment variables added to each span.'),
-  customAttributes: z
-    .record(z.string().max(256), z.string().max(1024))
+  customAttributes: mapOf(z.string().max(256), z.string().max(1024), 64)
     .optional()
     .describe('Attributes added to each span.'),
   useLegacyAttributes: z.boolean().default(false).describe('Also set attribute names of older semantic conventions.'),

@@ -1,0 +1,24 @@
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { generatedFiles, GENERATED_FOLDERS } from './generate/generated-files.ts';
+import { DEFAULT_API_GROUP } from './kinds/kind-names.ts';
+
+// Writes everything that follows from the schemas: the CRDs, the chart's copy of them, the schema of the run configuration
+// and the reference. `--api-group` makes the CRDs of another group.
+
+const { values } = parseArgs({ options: { 'api-group': { type: 'string', default: DEFAULT_API_GROUP } } });
+const root = join(import.meta.dirname, '..');
+const files = generatedFiles(values['api-group']);
+
+for (const folder of GENERATED_FOLDERS) {
+  mkdirSync(join(root, folder), { recursive: true });
+  for (const name of readdirSync(join(root, folder))) {
+    if (!files.has(`${folder}/${name}`)) rmSync(join(root, folder, name), { recursive: true });
+  }
+}
+for (const [path, text] of files) {
+  mkdirSync(dirname(join(root, path)), { recursive: true });
+  writeFileSync(join(root, path), text);
+}
+console.log(`${files.size} files generated`);

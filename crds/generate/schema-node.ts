@@ -1,0 +1,47 @@
+/** One node of an OpenAPI v3 schema, as far as it is read here. */
+export interface SchemaNode {
+  type?: string;
+  description?: string;
+  default?: unknown;
+  enum?: unknown[];
+  const?: unknown;
+  pattern?: string;
+  format?: string;
+  minimum?: number;
+  maximum?: number;
+  minLength?: number;
+  maxLength?: number;
+  minItems?: number;
+  maxItems?: number;
+  maxProperties?: number;
+  nullable?: boolean;
+  properties?: Record<string, SchemaNode>;
+  required?: string[];
+  additionalProperties?: SchemaNode | false;
+  propertyNames?: SchemaNode;
+  items?: SchemaNode;
+  anyOf?: SchemaNode[];
+  oneOf?: SchemaNode[];
+  allOf?: SchemaNode[];
+  /** What a CRD says in place of this node. */
+  structural?: SchemaNode;
+  'x-kubernetes-validations'?: { rule: string; message: string; fieldPath?: string }[];
+  'x-kubernetes-preserve-unknown-fields'?: true;
+  'x-kubernetes-int-or-string'?: true;
+  'x-kubernetes-list-type'?: string;
+  'x-kubernetes-list-map-keys'?: string[];
+}
+
+/** Every node below a node, itself included, with its path: `spec.tools[].name`, `spec.env{}` for the values of a map. */
+export function* nodesOf(node: SchemaNode, path = ''): Generator<[path: string, node: SchemaNode]> {
+  yield [path, node];
+  for (const [name, child] of Object.entries(node.properties ?? {})) {
+    yield* nodesOf(child, path === '' ? name : `${path}.${name}`);
+  }
+  if (node.items !== undefined) yield* nodesOf(node.items, `${path}[]`);
+  if (typeof node.additionalProperties === 'object') yield* nodesOf(node.additionalProperties, `${path}{}`);
+  // Its alternatives are a fixed formula of the API server, not fields.
+  if (node['x-kubernetes-int-or-string']) return;
+  for (const child of [...(node.anyOf ?? []), ...(node.oneOf ?? []), ...(node.allOf ?? [])])
+    yield* nodesOf(child, path);
+}

@@ -1,0 +1,92 @@
+import { z } from 'zod';
+import type { SchemaNode } from './schema-node.ts';
+
+/** The structural schema (OpenAPI v3, as a CRD wants it) of the object of a kind. */
+export function structuralSchema(object: z.ZodType): SchemaNode {
+  const { properties = {}, ...root } = jsonSchemaOf(object);
+  const { spec = {}, status = {} } = properties;
+  return {
+    type: 'object',
+    properties: {
+      apiVersion: { type: 'string', description: 'Group and version.' },
+      kind: { type: 'string', description: 'The kind.' },
+      metadata: { type: 'object' },
+      spec: structural(spec, true),
+      status: structural(status, false),
+    },
+    ...(root.required?.includes('spec') === true && { required: ['spec'] }),
+    ...pick(root, ['x-kubernetes-validations']),
+  };
+}
+
+/** zod's own translation: what is written, before defaults. */
+export function jsonSchemaOf(schema: z.ZodType): SchemaNode {
+  return z.toJSONSchema(schema, { target: 'openapi-3.0', io: 'input', reused: 'inline' }) as SchemaNode;
+}
+
+const KEPT = [
+  'description',
+  'type',
+  'format',
+  'enum',
+  'pattern',
+  'minimum',
+  'maximum',
+  'minLength',
+  'maxLength',
+  'minItems',
+  'maxItems',
+  'maxProperties',
+  'nullable',
+  'required',
+  'const',
+  'propertyNames',
+  'anyOf',
+  'oneOf',
+  'allOf',
+  'x-kubernetes-list-type',
+  'x-kubernetes-list-map-keys',
+  'x-kubernetes-validations',
+] as const;
+
+/**
+ * A structural CRD has no `additionalProperties: false`: objects below `spec` keep what they do not know, so that a misspelt
+ * field is seen and refused by name instead of vanishing.
+ */
+function structural(node: SchemaNode, keepUnknown: boolean): SchemaNode {
+  if (node.structural !== undefined) return { ...pick(node, ['description']), ...node.structural };
+  const { properties, items, additionalProperties } = node;
+  return {
+    ...pick(node, KEPT),
+    ...(node.type === 'integer' && { format: 'int64' }),
+    ...(node.default !== undefined && { default: withDefaults(node.default, node) }),
+    ...(items !== undefined && { items: structural(items, keepUnknown) }),
+    ...(properties !== undefined && {
+      properties: Object.fromEntries(
+        Object.entries(properties).map(([name, child]) => [name, structural(child, keepUnknown)]),
+      ),
+      ...(keepUnknown && { 'x-kubernetes-preserve-unknown-fields': true as const }),
+    }),
+    ...(typeof additionalProperties === 'object' && {
+      additionalProperties: structural(additionalProperties, keepUnknown),
+    }),
+  };
+}
+
+/** The API server checks a default as it stands, CEL included, so the defaults of what is in it are written out. */
+function withDefaults(value: unknown, node: SchemaNode): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  const filled: Record<string, unknown> = { ...value };
+  for (const [name, child] of Object.entries(node.properties ?? {})) {
+    const inner = filled[name] ?? child.default;
+    if (inner !== undefined) filled[name] = withDefaults(inner, child);
+  }
+  return filled;
+}
+
+function pick<K extends keyof SchemaNode>(node: SchemaNode, keys: readonly K[]): Pick<SchemaNode, K> {
+  return Object.fromEntries(keys.filter((key) => node[key] !== undefined).map((key) => [key, node[key]])) as Pick<
+    SchemaNode,
+    K
+  >;
+}
