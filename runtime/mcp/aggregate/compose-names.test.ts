@@ -1,0 +1,277 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { Aggregation } from '#crds/run-config/aggregation';
+import { composeEntries } from './compose-entries.ts';
+import { composeNames, type Composed, type NamedList } from './compose-names.ts';
+import type { ListedEntry } from './fetch-list.ts';
+
+fc.configureGlobal({ seed: 20_251_125 });
+
+type Settings = Parameters<typeof Aggregation.parse>[0];
+
+const entry = (name: string, more: Record<string, unknown> = {}): ListedEntry => ({
+  name,
+  text: JSON.stringify({ name, ...more }),
+  annotations: undefined,
+});
+function list(backend: string, names: readonly (string | ListedEntry)[], settings = {}): NamedList {
+  return {
+    backend: { name: backend, tools_filter: undefined, tools_override: {}, ...settings },
+    entries: names.map((name) => (typeof name === 'string' ? entry(name) : name)),
+  };
+}
+const tools = (lists: NamedList[], settings: Settings = {}, max = 60): Composed =>
+  composeNames('tools', lists, Aggregation.parse(settings), max);
+const names = ({ entries }: Composed) => entries.map(({ name }) => name);
+const owners = ({ entries }: Composed) => entries.map(({ name, backend }) => `${name}@${backend}`);
+
+describe('advertised names', () => {
+  it('carry their backend by default', () => {
+    const composed = tools([list('git', ['log', 'diff']), list('files', ['diff'])]);
+    expect(composed.entries.map(({ name, backend, originalName }) => [name, backend, originalName])).toEqual([
+      ['git_log', 'git', 'log'],
+      ['git_diff', 'git', 'diff'],
+      ['files_diff', 'files', 'diff'],
+    ]);
+    expect(composed.entries[0]?.text).toBe('{"name":"git_log"}');
+  });
+
+  it.each([
+    ['{workload}.', 'git.log'],
+    ['', 'log'],
+    ['x-', 'x-log'],
+    ['{workload}-{workload}-', 'git-git-log'],
+  ])('follow the prefix format %p', (prefix_format, expected) => {
+    expect(names(tools([list('git', ['log'])], { prefix_format }))).toEqual([expected]);
+  });
+
+  it('are prefixed only where they collide when the mode says so', () => {
+    const lists = [list('a', ['x', 'y']), list('b', ['x'])];
+    expect(names(tools(lists, { prefix_mode: 'onConflict' }))).toEqual(['a_x', 'y', 'b_x']);
+    const third = tools([...lists, list('c', ['a_x'])], { prefix_mode: 'onConflict' });
+    expect(names(third)).toEqual(['y', 'b_x']);
+    expect(third.conflicts.map(({ name }) => name)).toEqual(['a_x']);
+  });
+
+  it('go to the first backend in order under priority', () => {
+    const lists = [list('a', ['x', 'only-a']), list('b', ['x', 'y']), list('c', ['y', 'z'])];
+    const settings = { conflict_resolution: 'priority', priority_order: ['c', 'unknown'] } as const;
+    const composed = tools(lists, settings);
+    expect(owners(composed)).toEqual(['x@a', 'only-a@a', 'y@c', 'z@c']);
+    expect(composed.conflicts).toEqual([]);
+  });
+
+  it('are dropped and reported where two stand under one name and nobody decided', () => {
+    const composed = tools([list('a', ['x', 'y']), list('b', ['x'])], { conflict_resolution: 'manual' });
+    expect(owners(composed)).toEqual(['y@a']);
+    expect(composed.conflicts).toEqual([
+      {
+        name: 'x',
+        pairs: [
+          { backend: 'a', originalName: 'x' },
+          { backend: 'b', originalName: 'x' },
+        ],
+      },
+    ]);
+  });
+
+  it('are kept under manual where overrides set the two apart', () => {
+    const composed = tools([list('a', ['x']), list('b', ['x'])], {
+      conflict_resolution: 'manual',
+      tools: [{ workload: 'b', overrides: { x: { name: 'bx' } } }],
+    });
+    expect(composed.entries.map(({ name, originalName }) => [name, originalName])).toEqual([
+      ['x', 'x'],
+      ['bx', 'x'],
+    ]);
+    expect(composed.conflicts).toEqual([]);
+  });
+
+  it('a_b + c against a + b_c: both are dropped and reported', () => {
+    const composed = tools([list('a_b', ['c', 'd']), list('a', ['b_c', 'e'])]);
+    expect(names(composed)).toEqual(['a_b_d', 'a_e']);
+    expect(composed.conflicts).toEqual([
+      {
+        name: 'a_b_c',
+        pairs: [
+          { backend: 'a_b', originalName: 'c' },
+          { backend: 'a', originalName: 'b_c' },
+        ],
+      },
+    ]);
+  });
+
+  it('collide also beyond the length at which they are shortened', () => {
+    const long = 'n'.repeat(80);
+    const composed = tools([list('a_b', [long]), list('a', [`b_${long}`])]);
+    expect(composed.entries).toEqual([]);
+    expect(composed.conflicts).toHaveLength(1);
+  });
+
+  it('are shortened with a hash that tells them apart and never changes', () => {
+    const [first, second] = names(tools([list('a', [`${'n'.repeat(80)}1`, `${'n'.repeat(80)}2`])]));
+    expect(first).toBe(`a_${'n'.repeat(49)}_01b536e0`);
+    expect(second).toHaveLength(60);
+    expect(second).not.toBe(first);
+    expect(names(tools([list('a', ['n'.repeat(58)])]))).toEqual([`a_${'n'.repeat(58)}`]);
+    expect(names(tools([list('a', ['😀'.repeat(40)])], { prefix_format: '' }))[0]?.isWellFormed()).toBe(true);
+  });
+
+  it('stand for the first of two entries that one backend lists under one name', () => {
+    const composed = tools([list('a', [entry('x', { n: 1 }), entry('x', { n: 2 })])]);
+    expect(composed.entries.map(({ text }) => text)).toEqual(['{"name":"a_x","n":1}']);
+  });
+
+  it('belong to prompts as well, without filters and overrides', () => {
+    const settings = {
+      exclude_all_tools: true,
+      tools: [{ workload: 'a', filter: [], overrides: { x: { name: 'y' } } }],
+    };
+    const composed = composeNames('prompts', [list('a', ['x'], { tools_filter: [] })], Aggregation.parse(settings), 60);
+    expect(names(composed)).toEqual(['a_x']);
+  });
+});
+
+describe('filters and overrides of tools', () => {
+  it('let only the listed ones through', () => {
+    const lists = [list('a', ['x', 'y', 'z'], { tools_filter: ['x', 'y'] }), list('b', ['x'])];
+    expect(names(tools(lists, { tools: [{ workload: 'a', filter: ['y', 'z'] }] }))).toEqual(['a_y', 'b_x']);
+    expect(names(tools(lists, { tools: [{ workload: 'a', filter: [] }] }))).toEqual(['b_x']);
+    expect(names(tools(lists, { tools: [{ workload: 'a', exclude_all: true }] }))).toEqual(['b_x']);
+    expect(names(tools(lists, { exclude_all_tools: true }))).toEqual([]);
+  });
+
+  it('rename for the aggregate what the workload renamed for itself', () => {
+    const lists = [list('a', ['x'], { tools_override: { x: { name: 'y', description: 'own' } } })];
+    const settings = {
+      tools: [{ workload: 'a', filter: ['y'], overrides: { y: { name: 'z' }, x: { name: 'wrong' } } }],
+    };
+    const [tool] = tools(lists, settings).entries;
+    expect(tool).toMatchObject({ name: 'a_z', originalName: 'x', text: '{"name":"a_z","description":"own"}' });
+  });
+
+  it('change name, description and hints, and nothing else', () => {
+    const text =
+      '{"title":"T","description":"d","inputSchema":{"$schema":"u","$defs":{"name":{"const":1.0}},"name":"n"}, "name" : "x",' +
+      '"annotations":{"title":"A","readOnlyHint":false,"x":1},"_meta":{"big":12345678901234567890}}';
+    const listed = { name: 'x', text, annotations: { title: 'A', readOnlyHint: false } };
+    const overrides = { x: { description: 'é', annotations: { readOnlyHint: true } } };
+    const [tool] = tools([list('a', [listed])], { tools: [{ workload: 'a', overrides }] }).entries;
+    expect(tool?.text).toBe(
+      text
+        .replace('"d"', '"é"')
+        .replace('"name" : "x"', '"name" : "a_x"')
+        .replace('{"title":"A","readOnlyHint":false,"x":1}', '{"title":"A","readOnlyHint":true,"x":1}'),
+    );
+    expect(tool?.annotations).toEqual({ title: 'A', readOnlyHint: true });
+  });
+
+  it('add what the backend left out', () => {
+    const overrides = { x: { description: 'd', annotations: { title: 't' } } };
+    const [tool] = tools([list('a', ['x'])], { prefix_format: '', tools: [{ workload: 'a', overrides }] }).entries;
+    expect(tool?.text).toBe('{"name":"x","description":"d","annotations":{"title":"t"}}');
+    expect(tool?.annotations).toEqual({ title: 't' });
+  });
+
+  it('leave an entry that nothing changes byte for byte', () => {
+    const text = '{ "name":"x" , "n":1.00 }';
+    const composed = tools([list('a', [{ name: 'x', text, annotations: undefined }])], { prefix_format: '' });
+    expect(composed.entries[0]?.text).toBe(text);
+  });
+
+  it('advertise one name where the backend wrote two', () => {
+    const text = '{"name":"shown","n\\u0061me":"x"}';
+    const composed = tools([list('a', [{ name: 'x', text, annotations: undefined }])]);
+    expect(composed.entries[0]?.text).toBe('{"name":"a_x"}');
+  });
+
+  it('take no name from the prototype of objects', () => {
+    expect(names(tools([list('a', ['constructor', '__proto__'])], { tools: [{ workload: 'a' }] }))).toEqual([
+      'a_constructor',
+      'a___proto__',
+    ]);
+  });
+});
+
+describe('resources', () => {
+  it.each(['resources', 'templates'] as const)('keep their URI, and the first backend has a %s of two', (kind) => {
+    const lists = [list('a', ['f://1']), list('b', ['f://1', 'f://2'])];
+    const compose = (settings: Settings) => owners(composeNames(kind, lists, Aggregation.parse(settings), 16));
+    expect(compose({})).toEqual(['f://1@a', 'f://2@b']);
+    expect(compose({ conflict_resolution: 'priority', priority_order: ['b'] })).toEqual(['f://1@b', 'f://2@b']);
+  });
+});
+
+describe('conflicts in words', () => {
+  it('name both pairs and the remedy', () => {
+    const lists = ['a_b', 'a'].map((name, index) => ({
+      backend: { config: list(name, []).backend },
+      list: { entries: [entry(index === 0 ? 'c' : 'b_c')], ttlMs: undefined, isPublic: false },
+    }));
+    expect(composeEntries('tools', lists, Aggregation.parse({}), 60).conflicts).toEqual([
+      'a_b_c is dropped, as it stands for c of a_b, b_c of a: rename one of them by an override',
+    ]);
+  });
+});
+
+describe('names of any backends', () => {
+  const word = fc.array(fc.constantFrom('a', 'b', '_', 'c'), { minLength: 1, maxLength: 4 }).map((all) => all.join(''));
+  const backends = fc
+    .uniqueArray(fc.tuple(word, fc.uniqueArray(word, { maxLength: 4 })), { selector: ([name]) => name, maxLength: 5 })
+    .map((all) => all.map(([name, entries]) => list(name, entries)));
+  const settings = fc.record({
+    conflict_resolution: fc.constantFrom('prefix' as const, 'priority' as const, 'manual' as const),
+    priority_order: fc.uniqueArray(word, { maxLength: 3 }),
+  });
+  const pairs = ({ entries }: Composed) =>
+    new Map(entries.map(({ name, backend, originalName }) => [JSON.stringify([backend, originalName]), name]));
+
+  it('are each advertised once', () => {
+    fc.assert(
+      fc.property(backends, settings, (lists, chosen) => {
+        const all = names(tools(lists, chosen));
+        expect(new Set(all).size).toBe(all.length);
+      }),
+    );
+  });
+
+  it('do not depend on the order of the lists', () => {
+    fc.assert(
+      fc.property(backends, settings, fc.nat(), (lists, chosen, turn) => {
+        // Under priority the order of the configuration decides between backends that priority_order leaves out.
+        fc.pre(chosen.conflict_resolution !== 'priority');
+        const at = lists.length === 0 ? 0 : turn % lists.length;
+        const turned = [...lists.slice(at), ...lists.slice(0, at)].reverse();
+        expect([...pairs(tools(turned, chosen))].sort()).toEqual([...pairs(tools(lists, chosen))].sort());
+      }),
+    );
+  });
+
+  it('stay when a backend joins: a pair is advertised under the same name or not at all', () => {
+    fc.assert(
+      fc.property(backends, settings, fc.constantFrom(8, 60), (lists, chosen, max) => {
+        const before = pairs(tools(lists.slice(0, -1), chosen, max));
+        for (const [pair, name] of pairs(tools(lists, chosen, max)))
+          if (before.has(pair)) expect(before.get(pair)).toBe(name);
+      }),
+    );
+  });
+
+  it('lose a pair only to a reported conflict, or to a backend before it', () => {
+    fc.assert(
+      fc.property(backends, settings, (lists, chosen) => {
+        const composed = tools(lists, chosen);
+        const shown = pairs(composed);
+        const reported = new Set(
+          composed.conflicts.flatMap((conflict) => conflict.pairs.map((pair) => JSON.stringify(Object.values(pair)))),
+        );
+        for (const { backend, entries } of lists)
+          for (const { name } of entries) {
+            const pair = JSON.stringify([backend.name, name]);
+            if (chosen.conflict_resolution === 'priority') expect(names(composed)).toContain(name);
+            else expect(shown.has(pair)).not.toBe(reported.has(pair));
+          }
+      }),
+    );
+  });
+});

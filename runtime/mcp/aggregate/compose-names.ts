@@ -1,0 +1,161 @@
+import { createHash } from 'node:crypto';
+import type { Aggregation } from '#crds/run-config/aggregation';
+import type { CatalogueEntry } from './catalogue.ts';
+import type { ListedEntry } from './fetch-list.ts';
+import type { ListKind } from './list-kinds.ts';
+import { presentTools, type Presented, type ToolSettings } from './present-tools.ts';
+import { rewriteEntry } from './rewrite-entry.ts';
+
+/** One backend's list. */
+export interface NamedList {
+  readonly backend: ToolSettings;
+  readonly entries: readonly ListedEntry[];
+}
+
+/** Pairs that compose to one name: none of them is advertised. */
+export interface NameConflict {
+  readonly name: string;
+  readonly pairs: readonly { readonly backend: string; readonly originalName: string }[];
+}
+
+export interface Composed {
+  readonly entries: readonly CatalogueEntry[];
+  readonly conflicts: readonly NameConflict[];
+}
+
+interface Candidate extends Presented {
+  readonly advertised: string;
+}
+
+const HASH_DIGITS = 8;
+
+/** Names that are too long keep their beginning and end in a hash of the whole, the same at every start. */
+function shorten(name: string, maxLength: number): string {
+  if (name.length <= maxLength) return name;
+  const hash = createHash('sha256').update(name).digest('hex').slice(0, HASH_DIGITS);
+  const kept = name.slice(0, maxLength - HASH_DIGITS - 1);
+  // A pair of surrogates is not cut in two.
+  return `${kept.isWellFormed() ? kept : kept.slice(0, -1)}_${hash}`;
+}
+
+function countNames(presented: readonly Presented[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { name } of presented) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return counts;
+}
+
+/** How the advertised name of a pair is made. Only `onConflict` looks at what else there is. */
+function nameWith(aggregation: Aggregation, presented: readonly Presented[]): (entry: Presented) => string {
+  if (aggregation.conflict_resolution !== 'prefix') return ({ name }) => name;
+  const prefixed = ({ backend, name }: Presented) =>
+    // A function, as `$` in a replacement text has a meaning.
+    aggregation.prefix_format.replaceAll('{workload}', () => backend) + name;
+  if (aggregation.prefix_mode === 'always') return prefixed;
+  const counts = countNames(presented);
+  return (entry) => (counts.get(entry.name) === 1 ? entry.name : prefixed(entry));
+}
+
+/** Smaller is first: the order of priority where it is in force, then that of the configuration, which `lists` has. */
+function rankOf(lists: readonly NamedList[], aggregation: Aggregation): (backend: string) => number {
+  const order = aggregation.conflict_resolution === 'priority' ? aggregation.priority_order : [];
+  const ranks = new Map<string, number>();
+  for (const name of [...order, ...lists.map(({ backend }) => backend.name)])
+    if (!ranks.has(name)) ranks.set(name, ranks.size);
+  return (backend) => ranks.get(backend) ?? ranks.size;
+}
+
+/** What one backend lists twice under one name is one pair; the first stands for it. */
+function oncePerName(entries: readonly ListedEntry[]): ListedEntry[] {
+  const seen = new Set<string>();
+  return entries.filter(({ name }) => !seen.has(name) && seen.add(name));
+}
+
+function groupByName(candidates: readonly Candidate[]): Map<string, Candidate[]> {
+  const groups = new Map<string, Candidate[]>();
+  for (const candidate of candidates) {
+    const group = groups.get(candidate.advertised);
+    if (group) group.push(candidate);
+    else groups.set(candidate.advertised, [candidate]);
+  }
+  return groups;
+}
+
+function toEntry({ advertised, backend, listed, changes }: Candidate): CatalogueEntry {
+  const isChanged = advertised !== listed.name || Object.keys(changes).length > 0;
+  return {
+    name: advertised,
+    backend,
+    originalName: listed.name,
+    text: isChanged ? rewriteEntry(listed.text, { ...changes, name: advertised }) : listed.text,
+    annotations: changes.annotations ? { ...listed.annotations, ...hintsOf(changes.annotations) } : listed.annotations,
+  };
+}
+function hintsOf(annotations: Readonly<Record<string, unknown>>): Record<string, string | boolean> {
+  return Object.fromEntries(
+    Object.entries(annotations).filter(
+      (hint): hint is [string, string | boolean] => typeof hint[1] === 'boolean' || typeof hint[1] === 'string',
+    ),
+  );
+}
+
+/** Tools and prompts: named, and freed of names that stand for two pairs. */
+function composeNamed(
+  presented: readonly Presented[],
+  aggregation: Aggregation,
+  maxNameLength: number,
+  rank: (backend: string) => number,
+): Composed {
+  const nameOf = nameWith(aggregation, presented);
+  const candidates = presented.map((entry) => ({ ...entry, advertised: shorten(nameOf(entry), maxNameLength) }));
+  const dropped = new Set<Candidate>();
+  const conflicts: NameConflict[] = [];
+  for (const [name, group] of groupByName(candidates)) {
+    if (group.length === 1) continue;
+    const ordered = group.toSorted(
+      (a, b) => rank(a.backend) - rank(b.backend) || (a.listed.name < b.listed.name ? -1 : 1),
+    );
+    const isDecided = aggregation.conflict_resolution === 'priority';
+    for (const loser of isDecided ? ordered.slice(1) : ordered) dropped.add(loser);
+    if (!isDecided)
+      conflicts.push({ name, pairs: ordered.map(({ backend, listed }) => ({ backend, originalName: listed.name })) });
+  }
+  return { entries: candidates.filter((one) => !dropped.has(one)).map(toEntry), conflicts };
+}
+
+/** Resources and templates keep their URIs: the first backend that names one has it. */
+function composeUris(presented: readonly Presented[], rank: (backend: string) => number): Composed {
+  const first = new Map<string, Presented>();
+  for (const entry of presented) {
+    const before = first.get(entry.name);
+    if (!before || rank(entry.backend) < rank(before.backend)) first.set(entry.name, entry);
+  }
+  const entries = presented.filter((entry) => first.get(entry.name) === entry);
+  return { entries: entries.map((entry) => toEntry({ ...entry, advertised: entry.name })), conflicts: [] };
+}
+
+/**
+ * One list of all backends. `lists` stand in the order of the configuration. The advertised name of a (backend, name) pair
+ * depends on the configuration and that pair alone, except under `prefix_mode: onConflict`; what else is there decides only
+ * whether the pair is advertised.
+ */
+export function composeNames(
+  kind: ListKind,
+  lists: readonly NamedList[],
+  aggregation: Aggregation,
+  maxNameLength: number,
+): Composed {
+  const rank = rankOf(lists, aggregation);
+  const presented = lists.flatMap(({ backend, entries }) =>
+    kind === 'tools'
+      ? presentTools(backend, oncePerName(entries), aggregation)
+      : oncePerName(entries).map((listed): Presented => ({
+          backend: backend.name,
+          listed,
+          name: listed.name,
+          changes: {},
+        })),
+  );
+  return kind === 'tools' || kind === 'prompts'
+    ? composeNamed(presented, aggregation, maxNameLength, rank)
+    : composeUris(presented, rank);
+}

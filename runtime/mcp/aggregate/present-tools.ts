@@ -1,0 +1,61 @@
+import type { Aggregation } from '#crds/run-config/aggregation';
+import type { Backend } from '#crds/run-config/backend';
+import type { ListedEntry } from './fetch-list.ts';
+import type { EntryChanges } from './rewrite-entry.ts';
+
+/** What of a backend's configuration shapes its tools. */
+export type ToolSettings = Pick<Backend, 'name' | 'tools_filter' | 'tools_override'>;
+
+/** An entry on its way into the aggregate, before its name is composed. */
+export interface Presented {
+  readonly backend: string;
+  readonly listed: ListedEntry;
+  /** Its name after overrides, without prefix. */
+  readonly name: string;
+  readonly changes: Omit<EntryChanges, 'name'>;
+}
+
+type WorkloadTools = Aggregation['tools'][number];
+
+/** The workload's own settings: what it would show by itself. Both refer to the names that the backend gives. */
+function presentByItself(backend: ToolSettings, listed: ListedEntry): Presented | undefined {
+  if (backend.tools_filter && !backend.tools_filter.includes(listed.name)) return undefined;
+  const override = Object.hasOwn(backend.tools_override, listed.name) ? backend.tools_override[listed.name] : undefined;
+  return {
+    backend: backend.name,
+    listed,
+    name: override?.name ?? listed.name,
+    changes: override?.description === undefined ? {} : { description: override.description },
+  };
+}
+
+/** The aggregation's settings for that workload. They refer to the names that the workload shows by itself. */
+function presentInAggregate(tool: Presented, settings: readonly WorkloadTools[]): Presented | undefined {
+  let { name, changes } = tool;
+  for (const { filter, overrides, exclude_all: excludesAll } of settings) {
+    if (excludesAll || (filter && !filter.includes(tool.name))) return undefined;
+    const override = Object.hasOwn(overrides, tool.name) ? overrides[tool.name] : undefined;
+    name = override?.name ?? name;
+    if (override?.description !== undefined) changes = { ...changes, description: override.description };
+    if (override?.annotations !== undefined) changes = { ...changes, annotations: override.annotations };
+  }
+  return { ...tool, name, changes };
+}
+
+/**
+ * The tools of one backend that are advertised at all, with their overrides. Filters list what is let through: an empty
+ * one lets nothing through.
+ */
+export function presentTools(
+  backend: ToolSettings,
+  entries: readonly ListedEntry[],
+  aggregation: Aggregation,
+): Presented[] {
+  if (aggregation.exclude_all_tools) return [];
+  const settings = aggregation.tools.filter(({ workload }) => workload === backend.name);
+  return entries.flatMap((listed) => {
+    const own = presentByItself(backend, listed);
+    const tool = own && presentInAggregate(own, settings);
+    return tool ? [tool] : [];
+  });
+}

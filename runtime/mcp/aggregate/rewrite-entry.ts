@@ -1,0 +1,65 @@
+import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
+import { decodeKey, isPlainKey, MALFORMED, skipSpace, valueEnd, walkObject } from '#runtime/mcp/envelope/scan-json';
+import { spliceText, type Edit } from '#runtime/mcp/envelope/splice';
+
+/** What is advertised otherwise than the backend says it; absent members stay as they are. */
+export interface EntryChanges {
+  readonly name?: string;
+  readonly description?: string;
+  readonly annotations?: Readonly<Record<string, unknown>>;
+}
+
+/** The message that held the entry was not too deep, so no part of it is. */
+const NO_DEPTH = 0;
+
+interface Member {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Where the entry's own members stand; undefined where a key occurs twice, which two readers could read in two ways. */
+function findMembers(text: string): Map<string, Member> | undefined {
+  const members = new Map<string, Member>();
+  const end = walkObject(text, skipSpace(text, 0), members, (found, raw, start) => {
+    const key = isPlainKey(raw) ? raw : decodeKey(raw, false);
+    const after = valueEnd(text, start, NO_DEPTH);
+    if (key === undefined || after < 0 || found.has(key)) return MALFORMED;
+    found.set(key, { start, end: after });
+    return after;
+  });
+  return end < 0 ? undefined : members;
+}
+
+function mergeAnnotations(text: string, hints: Readonly<Record<string, unknown>>): JsonObject {
+  const before: unknown = JSON.parse(text);
+  return { ...(isJsonObject(before) ? before : {}), ...hints };
+}
+
+/**
+ * The entry's JSON text with only these members changed; all else (schemas, `_meta`, order, spelling of numbers) stays as the
+ * backend wrote it.
+ */
+export function rewriteEntry(text: string, changes: EntryChanges): string {
+  const members = findMembers(text);
+  // Written anew from what a parser makes of it, an entry has each key once.
+  if (!members) return rewriteEntry(JSON.stringify(JSON.parse(text)), changes);
+  const edits: Edit[] = [];
+  const added: string[] = [];
+  const put = (key: string, value: unknown) => {
+    const member = members.get(key);
+    if (member) edits.push({ ...member, text: JSON.stringify(value) });
+    else added.push(`,${JSON.stringify(key)}:${JSON.stringify(value)}`);
+  };
+  if (changes.name !== undefined) put('name', changes.name);
+  if (changes.description !== undefined) put('description', changes.description);
+  if (changes.annotations !== undefined) {
+    const { start, end } = members.get('annotations') ?? { start: 0, end: 0 };
+    put('annotations', mergeAnnotations(text.slice(start, end) || '{}', changes.annotations));
+  }
+  if (added.length > 0) {
+    // Every entry has a name, so there is a member before the closing brace.
+    const brace = text.lastIndexOf('}');
+    edits.push({ start: brace, end: brace, text: added.join('') });
+  }
+  return spliceText(text, edits);
+}
