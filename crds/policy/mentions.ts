@@ -1,4 +1,4 @@
-import type { CedarValueJson, Expr, PolicyJson } from '@cedar-policy/cedar-wasm/nodejs';
+import type { Expr, PolicyJson, TypeAndId } from '@cedar-policy/cedar-wasm/nodejs';
 import { entityReference, referencesOf, type UserEntity } from './entities.ts';
 import { viewExpression } from './expression.ts';
 import { ARGUMENT, CLAIM, CLIENT, RESERVED_RESOURCE_ATTRIBUTES } from './vocabulary.ts';
@@ -15,10 +15,13 @@ export interface Mentions {
   readonly wholeContext: boolean;
   /** The principal may be used as an entity: its uid and parents count. False only where that is certain. */
   readonly principal: boolean;
+  /** Entities that conditions name. */
+  readonly literals: readonly TypeAndId[];
 }
 
 interface Found {
   readonly attributes: Set<string>;
+  readonly literals: TypeAndId[];
   wholeContext: boolean;
   principal: boolean;
 }
@@ -26,7 +29,7 @@ interface Found {
 /** What a set of policies reads. `entities` are the user's own, which may lead from anything to a principal. */
 export function findMentions(policies: readonly { json: PolicyJson }[], entities: readonly UserEntity[]): Mentions {
   const clients = entities.some((entity) => [...referencesOf(entity)].some(({ type }) => type === CLIENT));
-  const found: Found = { attributes: new Set(), wholeContext: false, principal: clients };
+  const found: Found = { attributes: new Set(), literals: [], wholeContext: false, principal: clients };
   for (const { json } of policies) {
     if (json.principal.op !== 'All' && (json.principal.op !== 'is' || json.principal.in !== undefined)) {
       found.principal = true;
@@ -42,21 +45,23 @@ export function findMentions(policies: readonly { json: PolicyJson }[], entities
     resourceAttributes: named.filter((name) => RESERVED_RESOURCE_ATTRIBUTES.includes(name)),
     wholeContext: found.wholeContext,
     principal: found.principal,
+    literals: found.literals,
   };
 }
 
 /** Whether an expression reads an argument of the call, or a record that holds all of them. */
 export function readsArguments(expr: Expr): boolean {
-  const found: Found = { attributes: new Set(), wholeContext: false, principal: false };
+  const found: Found = { attributes: new Set(), literals: [], wholeContext: false, principal: false };
   visit(expr, found);
   return found.wholeContext || [...found.attributes].some((name) => name.startsWith(ARGUMENT));
 }
 
-/** A literal that is the principal's entity for some caller. */
-function mayBeClient(value: CedarValueJson): boolean {
-  if (typeof value !== 'object') return false;
+function visitLiteral(value: unknown, found: Found): void {
   const reference = entityReference(value);
-  return reference === undefined || reference.type === CLIENT;
+  if (reference === undefined) return;
+  found.literals.push(reference);
+  // For some caller this is the principal.
+  if (reference.type === CLIENT) found.principal = true;
 }
 
 function visit(expr: Expr, found: Found): void {
@@ -65,7 +70,7 @@ function visit(expr: Expr, found: Found): void {
     if (head.name === 'context') found.wholeContext = true;
     if (head.name === 'principal') found.principal = true;
   } else if (head.kind === 'value') {
-    if (mayBeClient(head.value)) found.principal = true;
+    visitLiteral(head.value, found);
   } else if (head.kind === 'get' || head.kind === 'has') {
     visitAttribute(head.kind === 'get' ? [head.attribute] : head.attributes, operands, found);
   } else {

@@ -1,0 +1,64 @@
+import { randomUUID } from 'node:crypto';
+import { validatePolicySet, type PolicySet } from '#crds/policy/validate';
+import type { Authz } from '#crds/run-config/incoming';
+import { ConfigError } from '#runtime/errors';
+import type { Log } from '#runtime/telemetry/log';
+import type { Authorizer, Decision } from './authorizer.ts';
+import { createDecider } from './decide.ts';
+import { policiesForLists } from './filter-list.ts';
+import type { PolicyMetrics } from './policy-metrics.ts';
+
+/** Decisions remembered of each of the two: calls, lists. Some 300 bytes each. */
+const CACHE_SIZE = 20_000;
+
+export interface AuthorizerOptions {
+  readonly log: Log;
+  /** Names the policy set, e.g. `server` or `backend/files`: a reload under the same name takes over its memory in Cedar. */
+  readonly name?: string;
+  /** Decisions remembered for calls, and as many for lists; 0: none. */
+  readonly cacheSize?: number;
+  readonly metrics?: Partial<PolicyMetrics>;
+}
+
+const ALLOWED: Decision = { allowed: true, wouldDeny: false, policies: [] };
+
+/**
+ * Loads the policies of one boundary. `authz` absent: every authenticated caller gets in; an empty list: nobody.
+ * @throws ConfigError that names each policy that does not validate, and what to do
+ */
+export function createAuthorizer(authz: Authz | undefined, options: AuthorizerOptions): Authorizer {
+  const id = randomUUID();
+  if (authz === undefined) return { id, readsArguments: false, decide: () => ALLOWED, visible: () => true };
+
+  const validated = validatePolicySet({ policies: authz.policies, entitiesJson: authz.entities_json });
+  if (!validated.ok) throw new ConfigError(validated.problems.join('\n'));
+  for (const warning of validated.warnings) options.log.warn(warning);
+
+  const { mentions } = validated.set;
+  const readsArguments = mentions.wholeContext || mentions.args.length > 0;
+  const { decide, decideForLists } = createDeciders(validated.set, authz, options, readsArguments);
+  const audited = authz.mode === 'audit';
+  return {
+    id,
+    readsArguments,
+    visible: (identity, action, resource) => audited || decideForLists(identity, action, resource, undefined).allowed,
+    decide: (identity, action, resource, args) => {
+      const decision = decide(identity, action, resource, args);
+      if (decision.allowed) options.metrics?.decided?.('allowed');
+      else options.metrics?.decided?.(audited ? 'would_deny' : 'denied');
+      return decision.allowed || !audited ? decision : { ...decision, allowed: true, wouldDeny: true };
+    },
+  };
+}
+
+function createDeciders(set: PolicySet, authz: Authz, options: AuthorizerOptions, readsArguments: boolean) {
+  const { log, metrics = {}, name = 'server', cacheSize = CACHE_SIZE } = options;
+  const { policies, entities } = set;
+  const shared = { entities, groupsClaim: authz.groups_claim, cacheSize, log, metrics };
+  const decide = createDecider({ ...shared, name, policies });
+  if (!readsArguments) return { decide, decideForLists: decide };
+  return {
+    decide,
+    decideForLists: createDecider({ ...shared, name: `${name} lists`, policies: policiesForLists(policies) }),
+  };
+}

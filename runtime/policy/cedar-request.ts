@@ -1,0 +1,139 @@
+import type { CedarValueJson, EntityJson, TypeAndId } from '@cedar-policy/cedar-wasm/nodejs';
+import { writeUid, type UserEntity } from '#crds/policy/entities';
+import type { Mentions } from '#crds/policy/mentions';
+import { ARGUMENT, BACKEND, CLAIM, CLIENT, GROUP, HINT_TYPES, RESOURCE_TYPES } from '#crds/policy/vocabulary';
+import type { Identity } from '#runtime/incoming/identity';
+import type { PolicyAction, PolicyResource } from './authorizer.ts';
+import { keyPart } from './decision-key.ts';
+import { findReachable } from './find-reachable.ts';
+import { normaliseValue, type PolicyValue } from './normalise-value.ts';
+import type { CedarRequest } from './policy-engine.ts';
+
+type Values = Readonly<Record<string, PolicyValue>>;
+
+/** What policies can read of a caller. */
+export interface Caller {
+  /** Whether Cedar can hold the name: it knows no broken Unicode. */
+  readonly speakable: boolean;
+  readonly key: string;
+  readonly uid: TypeAndId;
+  readonly groups: readonly string[];
+  /** `claim_<name>` of each mentioned claim. */
+  readonly attributes: Values;
+  /** The claims in the context: all, where the context is used as a whole. */
+  readonly context: Values;
+}
+
+/** What policies can read of a tool, prompt or resource. */
+export interface Target {
+  readonly speakable: boolean;
+  readonly key: string;
+  readonly id: string;
+  readonly backend: string;
+  readonly attributes: Values;
+}
+
+/** What policies can read of a call's arguments. */
+export interface CallArguments {
+  readonly key: string;
+  readonly context: Values;
+}
+
+/** @param groupsClaim the claim that holds the groups for this policy set; absent: those of the identity */
+export function readCaller(identity: Identity, mentions: Mentions, groupsClaim: string | undefined): Caller {
+  const { claims, subject } = identity;
+  const attributes = readValues(claims, mentions.claims, CLAIM);
+  const context = mentions.wholeContext ? readValues(claims, Object.keys(claims), CLAIM) : attributes;
+  const own = groupsClaim === undefined ? undefined : claims[groupsClaim];
+  const named = own === undefined ? identity.groups : [own].flat().filter((group) => typeof group === 'string');
+  const groups = [...new Set(named.filter((group) => group.isWellFormed()))].sort();
+  const values = mentions.wholeContext
+    ? Object.entries(context)
+    : mentions.claims.map((name) => attributes[CLAIM + name]);
+  const key = keyPart([mentions.principal ? [subject, groups] : null, values]);
+  return { speakable: subject.isWellFormed(), key, uid: { type: CLIENT, id: subject }, groups, attributes, context };
+}
+
+/** Attributes are passed as far as policies mention them: a resource itself is compared by its uid alone. */
+export function readTarget(resource: PolicyResource, mentions: Mentions): Target {
+  const { name, backend, originalName, annotations } = resource;
+  const offered: Record<string, unknown> = { name, backend, original_name: originalName };
+  for (const [hint, type] of Object.entries(HINT_TYPES)) {
+    const value = annotations?.[hint];
+    if (typeof value === type.toLowerCase()) offered[hint] = value;
+  }
+  const attributes = readValues(offered, mentions.resourceAttributes, '');
+  const values = mentions.resourceAttributes.map((attribute) => attributes[attribute]);
+  const speakable = name.isWellFormed() && backend.isWellFormed();
+  return { speakable, key: keyPart([name, backend, values]), id: name, backend, attributes };
+}
+
+const NO_ARGUMENTS: CallArguments = { key: '', context: {} };
+
+/** @param args the parsed arguments; anything but an object holds none */
+export function readArguments(args: unknown, mentions: Mentions): CallArguments {
+  if (mentions.args.length === 0 && !mentions.wholeContext) return NO_ARGUMENTS;
+  const given = isRecord(args) ? args : {};
+  const context = readValues(given, mentions.wholeContext ? Object.keys(given) : mentions.args, ARGUMENT);
+  const values = mentions.wholeContext
+    ? Object.entries(context)
+    : mentions.args.map((name) => context[ARGUMENT + name]);
+  return { key: keyPart(values), context };
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function readValues(from: Readonly<Record<string, unknown>>, names: readonly string[], prefix: string): Values {
+  const values: Record<string, PolicyValue> = {};
+  for (const name of names) {
+    const attribute = prefix + name.toWellFormed();
+    const value = Object.hasOwn(from, name) ? normaliseValue(attribute, from[name]) : undefined;
+    if (value !== undefined) values[attribute] = value;
+  }
+  return values;
+}
+
+/** Builds the questions of one policy set, whose user's own entities are added where the request leads to them. */
+export function createRequestBuilder(entities: readonly UserEntity[], mentions: Mentions) {
+  const own = new Map(entities.map((entity) => [writeUid(entity.uid), entity]));
+  return (action: PolicyAction, caller: Caller, target: Target, call: CallArguments): CedarRequest => {
+    const resource = { type: RESOURCE_TYPES[action], id: target.id };
+    const asked = [
+      merge(
+        own,
+        caller.uid,
+        caller.attributes,
+        caller.groups.map((id) => ({ type: GROUP, id })),
+      ),
+      merge(own, resource, target.attributes, [{ type: BACKEND, id: target.backend }]),
+    ];
+    return {
+      principal: caller.uid,
+      action: { type: 'Action', id: action },
+      resource,
+      context: { ...caller.context, ...call.context },
+      entities: [...asked, ...findReachable(asked, mentions.literals, own)],
+    };
+  };
+}
+
+/** An entity of the request, with what the user's own entity of that uid adds. */
+function merge(
+  own: ReadonlyMap<string, UserEntity>,
+  uid: TypeAndId,
+  attributes: Values,
+  parents: readonly TypeAndId[],
+): EntityJson & UserEntity {
+  const added = own.get(writeUid(uid));
+  const attrs: Record<string, CedarValueJson> = { ...added?.attrs };
+  for (const [name, value] of Object.entries(attributes)) attrs[name] = toCedar(value);
+  const merged = { uid, attrs, parents: [...parents, ...(added?.parents ?? [])] };
+  return added?.tags === undefined ? merged : { ...merged, tags: added.tags };
+}
+
+function toCedar(value: PolicyValue): CedarValueJson {
+  if (typeof value !== 'object') return value;
+  return 'unreadable' in value ? { unreadable: value.unreadable } : [...value];
+}

@@ -1,0 +1,130 @@
+import type { AuthorizationError } from '@cedar-policy/cedar-wasm/nodejs';
+import type { UserEntity } from '#crds/policy/entities';
+import { findMentions } from '#crds/policy/mentions';
+import { nameOf, type ParsedPolicy } from '#crds/policy/parse';
+import { RequestError } from '#runtime/errors';
+import type { Identity } from '#runtime/incoming/identity';
+import type { Log } from '#runtime/telemetry/log';
+import type { Decision, PolicyAction, PolicyResource } from './authorizer.ts';
+import {
+  createRequestBuilder,
+  readArguments,
+  readCaller,
+  readTarget,
+  type Caller,
+  type Target,
+} from './cedar-request.ts';
+import { joinKey } from './decision-key.ts';
+import type { PolicyMetrics } from './policy-metrics.ts';
+import { loadPolicies, type CedarRequest } from './policy-engine.ts';
+import { createMemory } from './remember-decisions.ts';
+
+/** One policy set in force. */
+export interface DeciderSettings {
+  /** Names the set in memory; see `loadPolicies`. */
+  readonly name: string;
+  readonly policies: readonly ParsedPolicy[];
+  readonly entities: readonly UserEntity[];
+  readonly groupsClaim: string | undefined;
+  /** Decisions that are remembered. */
+  readonly cacheSize: number;
+  readonly log: Log;
+  readonly metrics: Partial<PolicyMetrics>;
+}
+
+type Decide = (identity: Identity, action: PolicyAction, resource: PolicyResource, args: unknown) => Decision;
+
+const DENIED: Decision = { allowed: false, wouldDeny: false, policies: [] };
+
+/**
+ * Decides requests by one policy set. A decision that was made before for everything that the policies can read of a request
+ * is remembered.
+ * @throws PolicyEngineFailed while loading; the function that it returns throws RequestError 503
+ */
+export function createDecider(settings: DeciderSettings): Decide {
+  const { entities, groupsClaim, metrics, policies } = settings;
+  const mentions = findMentions(policies, entities);
+  const buildRequest = createRequestBuilder(entities, mentions);
+  const answer = createAnswerer(settings);
+  const memory = createMemory<Decision>(settings.cacheSize);
+  // Identities and list entries live as long as their token and list; what was read of them is kept no longer.
+  const callers = new WeakMap<Identity, Caller>();
+  const targets = new WeakMap<PolicyResource, Target>();
+
+  return (identity, action, resource, args) => {
+    const caller = memo(callers, identity, () => readCaller(identity, mentions, groupsClaim));
+    const target = memo(targets, resource, () => readTarget(resource, mentions));
+    if (!caller.speakable || !target.speakable) return DENIED;
+    const call = readArguments(args, mentions);
+    const key = joinKey(action, caller.key, target.key, call.key);
+    const remembered = memory.get(key);
+    metrics.lookedUp?.(remembered !== undefined);
+    if (remembered !== undefined) return remembered;
+    const decision = answer(buildRequest(action, caller, target, call));
+    memory.set(key, decision);
+    return decision;
+  };
+}
+
+function memo<K extends object, V>(known: WeakMap<K, V>, key: K, make: () => V): V {
+  const found = known.get(key);
+  if (found !== undefined) return found;
+  const made = make();
+  known.set(key, made);
+  return made;
+}
+
+function createAnswerer(settings: DeciderSettings): (request: CedarRequest) => Decision {
+  const { log, metrics, name, policies } = settings;
+  const loaded = loadPolicies(name, Object.fromEntries(policies.map(({ key, json }) => [key, json])));
+  const byKey = new Map(policies.map((policy) => [policy.key, policy]));
+  const find = (keys: readonly string[]): ParsedPolicy[] =>
+    keys.map((key) => byKey.get(key)).filter((policy) => policy !== undefined);
+  const reportErrors = createErrorReport(log, metrics);
+
+  return (request) => {
+    const { decision, diagnostics } = evaluate(() => loaded.evaluate(request), settings);
+    const failed = find(policyKeys(diagnostics.errors));
+    reportErrors(failed);
+    // Cedar skips a policy that errs; a `forbid` must not be got rid of that way.
+    const failedForbids = failed.filter(({ effect }) => effect === 'forbid');
+    const allowed = decision === 'allow' && failedForbids.length === 0;
+    const deciding = find(diagnostics.reason).filter(({ effect }) => (effect === 'permit') === allowed);
+    const explained = [...deciding, ...failedForbids].sort((a, b) => policies.indexOf(a) - policies.indexOf(b));
+    return { allowed, wouldDeny: false, policies: explained.map(explain) };
+  };
+}
+
+function policyKeys(errors: readonly AuthorizationError[]): string[] {
+  return [...new Set(errors.map(({ policyId }) => policyId))];
+}
+
+function explain({ id, advice }: ParsedPolicy): { id: string; advice?: string } {
+  return advice === undefined ? { id } : { id, advice };
+}
+
+/** Fails closed: without an answer nobody gets in. */
+function evaluate<T>(ask: () => T, { log, metrics, name }: DeciderSettings): T {
+  try {
+    return ask();
+  } catch (cause) {
+    metrics.engineFailed?.();
+    log.error('the policy engine failed', { policySet: name });
+    const answer = { status: 503, code: 'policy_unavailable', text: 'Authorization is not available at the moment' };
+    throw new RequestError(answer, { cause });
+  }
+}
+
+/** Each policy is logged once, each error counted. Cedar's own words may hold values of the call: they are not logged. */
+function createErrorReport(log: Log, metrics: Partial<PolicyMetrics>): (failed: readonly ParsedPolicy[]) => void {
+  const logged = new Set<string>();
+  return (failed) => {
+    for (const policy of failed) {
+      metrics.policyErred?.(policy.effect);
+      if (logged.has(policy.key)) continue;
+      logged.add(policy.key);
+      const effect = policy.effect === 'forbid' ? 'denies' : 'grants nothing';
+      log.warn(`${nameOf(policy)} errs and therefore ${effect}: an attribute is missing or has another type`);
+    }
+  };
+}

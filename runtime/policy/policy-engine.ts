@@ -1,0 +1,94 @@
+import {
+  preparsePolicySet,
+  statefulIsAuthorized,
+  type EntityJson,
+  type PolicyJson,
+  type Response,
+  type TypeAndId,
+} from '@cedar-policy/cedar-wasm/nodejs';
+
+/** One question to Cedar. */
+export interface CedarRequest {
+  readonly principal: TypeAndId;
+  readonly action: TypeAndId;
+  readonly resource: TypeAndId;
+  readonly context: Record<string, unknown>;
+  readonly entities: readonly EntityJson[];
+}
+
+/** Policies that Cedar has parsed. */
+export interface LoadedPolicies {
+  /** @throws PolicyEngineFailed */
+  evaluate(request: CedarRequest): Response;
+}
+
+/** Cedar did not answer. Its words may hold values of the request: never log them. */
+export class PolicyEngineFailed extends Error {
+  override readonly name = 'PolicyEngineFailed';
+}
+
+const MAX_SLOTS = 1_000;
+
+interface Slot {
+  readonly id: string;
+  owner: symbol | undefined;
+}
+
+/**
+ * Cedar keeps parsed policy sets by id inside its one WebAssembly instance and never lets one go, so ids are used again: one
+ * for each policy set of the configuration, whatever it holds at the time, and a bounded number in all. This map mirrors that
+ * store; it says whose policies lie under an id now.
+ */
+const slots = new Map<string, Slot>();
+
+function slotOf(name: string): Slot {
+  const known = slots.get(name);
+  if (known !== undefined) return known;
+  const slot = spareSlot();
+  slots.set(name, slot);
+  return slot;
+}
+
+function spareSlot(): Slot {
+  const [oldest] = slots;
+  if (oldest === undefined || slots.size < MAX_SLOTS) return { id: `policies-${slots.size}`, owner: undefined };
+  slots.delete(oldest[0]);
+  return oldest[1];
+}
+
+/**
+ * Hands a policy set to Cedar.
+ * @param name of the policy set in the configuration; a later set of this name takes its place in memory, and an earlier one
+ *   that is still asked goes on with its own policies, slowly
+ * @throws PolicyEngineFailed
+ */
+export function loadPolicies(name: string, policies: Readonly<Record<string, PolicyJson>>): LoadedPolicies {
+  const owner = Symbol(name);
+  const load = () => {
+    const slot = slotOf(name);
+    if (slot.owner === owner) return slot;
+    slot.owner = undefined;
+    const loaded = attempt(() => preparsePolicySet(slot.id, { staticPolicies: { ...policies } }));
+    if (loaded.type === 'failure') throw new PolicyEngineFailed(loaded.errors.map(({ message }) => message).join('; '));
+    slot.owner = owner;
+    return slot;
+  };
+  load();
+  return {
+    evaluate: (request) => {
+      const slot = load();
+      const call = { ...request, preparsedPolicySetId: slot.id, validateRequest: false };
+      const answer = attempt(() => statefulIsAuthorized(call as Parameters<typeof statefulIsAuthorized>[0]));
+      if (answer.type === 'success') return answer.response;
+      throw new PolicyEngineFailed(answer.errors.map(({ message }) => message).join('; '));
+    },
+  };
+}
+
+function attempt<T>(run: () => T): T {
+  try {
+    return run();
+  } catch (error) {
+    throw new PolicyEngineFailed('Cedar stopped', { cause: error });
+  }
+}

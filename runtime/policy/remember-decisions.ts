@@ -1,0 +1,38 @@
+/** A bounded memory of values by key: those not asked for lately are forgotten first, in two generations. */
+export interface Memory<T> {
+  get(key: string): T | undefined;
+  set(key: string, value: T): void;
+  /** Entries held now; never more than twice the capacity's half, rounded up. */
+  readonly size: number;
+}
+
+/** @param capacity how many values are held at most; 0 remembers nothing */
+export function createMemory<T>(capacity: number): Memory<T> {
+  const generation = Math.ceil(capacity / 2);
+  let recent = new Map<string, T>();
+  let older = new Map<string, T>();
+  const set = (key: string, value: T): void => {
+    if (generation === 0) return;
+    if (recent.size >= generation && !recent.has(key)) {
+      older = recent;
+      recent = new Map();
+    }
+    recent.set(key, value);
+  };
+  return {
+    get: (key) => {
+      const value = recent.get(key);
+      if (value !== undefined) return value;
+      const aged = older.get(key);
+      if (aged !== undefined) {
+        older.delete(key);
+        set(key, aged);
+      }
+      return aged;
+    },
+    set,
+    get size() {
+      return recent.size + older.size;
+    },
+  };
+}
