@@ -27,6 +27,7 @@ export interface GatewayOptions {
   /** Put in front of the command, e.g. `['taskset', '-c', '0']`. */
   prefix?: string[];
   nodeOptions?: string[];
+  env?: Record<string, string>;
   deadlineMs?: number;
 }
 
@@ -60,7 +61,7 @@ export async function startGateway(config: GatewayConfig, options: GatewayOption
   const words = [...(options.prefix ?? []), process.execPath, ...(options.nodeOptions ?? [])];
   const [command, ...args] = [...words, runtimeProgram(), '--config', file];
   const started = performance.now();
-  const program = startProgram(command, args);
+  const program = startProgram(command, args, { ...process.env, ...options.env });
   const privateUrl = `http://127.0.0.1:${privatePort}`;
   const gateway: Gateway = {
     url: `http://127.0.0.1:${port}/mcp`,

@@ -17,6 +17,9 @@ export interface PlainBackend extends RunningFake {
   setTools(count: number): void;
 }
 
+const MAX_PREPARED = 16;
+const MAX_PAYLOAD = 1024 * 1024;
+
 const INPUT_SCHEMA = {
   type: 'object',
   properties: { text: { type: 'string', description: 'Anything' }, count: { type: 'integer', minimum: 0 } },
@@ -31,15 +34,33 @@ function makeTools(count: number): FakeTool[] {
   }));
 }
 
-/** An MCP backend on plain node:http that answers every call with the same prepared text. */
+const textOf = (bytes: number) => JSON.stringify({ content: [{ type: 'text', text: 'x'.repeat(bytes) }] });
+
+/**
+ * An MCP backend on plain node:http that answers every call with a prepared text, as long as the call's argument
+ * `count` says, up to 1 MiB.
+ */
 export async function servePlain(options: PlainOptions = {}): Promise<PlainBackend> {
   let tools = makeTools(options.tools ?? 10);
   let names = new Set(tools.map((tool) => tool.name));
-  const result = JSON.stringify({ content: [{ type: 'text', text: 'x'.repeat(options.payload ?? 100) }] });
+  const payload = options.payload ?? 100;
+  const results = new Map<number, string>();
+  const resultOf = (bytes: number) => {
+    let result = results.get(bytes);
+    if (result === undefined) {
+      result = textOf(bytes);
+      if (results.size >= MAX_PREPARED) results.clear();
+      results.set(bytes, result);
+    }
+    return result;
+  };
   const server: FakeServer = {
     name: options.name ?? 'plain',
     tools: () => tools,
-    call: (name) => (names.has(name) ? result : undefined),
+    call(name, { count }) {
+      const bytes = typeof count === 'number' && count >= 0 ? Math.min(count, MAX_PAYLOAD) : payload;
+      return names.has(name) ? resultOf(bytes) : undefined;
+    },
   };
   const running = await serveFake(server, options.port ?? 0, options.intercept);
   return {

@@ -1,0 +1,9 @@
+import { renameSync, writeFileSync } from 'node:fs';
+
+// Loaded before the server under test: on SIGUSR2 it collects garbage and writes what is left.
+const file = process.env.BENCH_MEMORY_FILE ?? '';
+process.on('SIGUSR2', () => {
+  for (let turn = 0; turn < 3; turn += 1) globalThis.gc?.();
+  writeFileSync(`${file}.new`, JSON.stringify(process.memoryUsage()));
+  renameSync(`${file}.new`, file);
+});

@@ -1,0 +1,141 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { GATEWAY_CLIENT } from '../fakes/identity-provider/users.ts';
+import type { IdentityProvider } from '../fakes/identity-provider/serve.ts';
+import { startGateway, type Gateway, type GatewayConfig, type GatewayOptions } from '../gateway/start-gateway.ts';
+import { startProgram, type Program } from '../gateway/start-program.ts';
+import { CLIENT_CORE, SERVER_CORE } from './load.ts';
+import { BENCH_POLICIES } from './policies.ts';
+
+const HERE = import.meta.dirname;
+const START_MS = 15_000;
+
+/** A server under test. */
+export interface Target {
+  name: string;
+  url: string;
+  port: number;
+  pid: number;
+  tokens?: string[];
+  stop(): Promise<void>;
+}
+
+/** A set of backends in one process. */
+export interface Backends {
+  pid: number;
+  urls: string[];
+  stop(): Promise<void>;
+}
+
+async function run(
+  core: string[],
+  file: string,
+  args: string[],
+): Promise<{ program: Program; said: Record<string, unknown> }> {
+  const [command = '', ...prefix] = core;
+  const program = startProgram(command, [...prefix, process.execPath, join(HERE, file), ...args]);
+  return { program, said: await program.firstJson(START_MS) };
+}
+
+/** Starts plain backends, `tools` each. */
+export async function startBackends(count: number, tools: number, core = CLIENT_CORE): Promise<Backends> {
+  const args = ['--count', String(count), '--tools', String(tools)];
+  const { program, said } = await run(core, '../fakes/backend/main.ts', args);
+  return { pid: program.pid, urls: said.urls as string[], stop: () => program.stop() };
+}
+
+/** The backend itself as the server under test. */
+export async function startDirect(tools: number): Promise<Target> {
+  const { pid, urls, stop } = await startBackends(1, tools, SERVER_CORE);
+  const url = urls[0] ?? '';
+  return { name: 'direct', url, port: Number(new URL(url).port), pid, stop };
+}
+
+/** The bare reverse proxy in front of one backend. */
+export async function startBareProxy(backend: string): Promise<Target> {
+  const { program, said } = await run(SERVER_CORE, 'bare-proxy.ts', [new URL(backend).origin]);
+  const port = Number(said.port);
+  return {
+    name: 'bare proxy',
+    url: `http://127.0.0.1:${port}/mcp`,
+    port,
+    pid: program.pid,
+    stop: () => program.stop(),
+  };
+}
+
+const LIMITS: NonNullable<GatewayConfig['limits']> = {
+  sessions_per_principal: 1_000_000,
+  sessions_per_replica: 1_000_000,
+  list_deadline: '30s',
+};
+
+export const backendNames = (urls: string[]): GatewayConfig['backends'] =>
+  urls.map((url, index) => ({ name: `b${index}`, transport: 'streamable-http', url }));
+
+const asTarget = (name: string, gateway: Gateway, tokens?: string[]): Target => ({
+  name,
+  url: gateway.url,
+  port: Number(new URL(gateway.url).port),
+  pid: gateway.pid,
+  ...(tokens ? { tokens } : {}),
+  stop: () => gateway.stop(),
+});
+
+/** The gateway without authentication, pinned to the server's core. */
+export function startAnonymousGateway(urls: string[], options: GatewayOptions = {}): Promise<Gateway> {
+  const config: GatewayConfig = { incoming: { type: 'anonymous' }, backends: backendNames(urls), limits: LIMITS };
+  return startGateway(config, { prefix: SERVER_CORE, ...options });
+}
+
+export async function startAnonymous(urls: string[]): Promise<Target> {
+  return asTarget('vmcp anonymous', await startAnonymousGateway(urls));
+}
+
+/** Both boundaries: JWT, ten policies, exchanged tokens; with the audit log on or off. */
+export async function startBothBoundaries(
+  urls: string[],
+  identity: IdentityProvider,
+  audited: boolean,
+): Promise<Target> {
+  const folder = await mkdtemp(join(tmpdir(), 'vmcp-bench-'));
+  const secret = join(folder, 'client-secret');
+  await writeFile(secret, GATEWAY_CLIENT.secret, { mode: 0o600 });
+  const auth = {
+    type: 'token_exchange' as const,
+    token_url: identity.tokenUrl,
+    client_id: GATEWAY_CLIENT.id,
+    client_secret_file: secret,
+    audience: 'backend',
+  };
+  const config: GatewayConfig = {
+    incoming: {
+      type: 'oidc',
+      issuer: identity.issuer,
+      audience: 'bench',
+      jwks_url: identity.jwksUrl,
+      insecure_allow_http: true,
+      jwks_allow_private_ip: true,
+    },
+    authz: { policies: BENCH_POLICIES },
+    backends: backendNames(urls).map((backend) => ({ ...backend, auth })),
+    limits: LIMITS,
+    audit_config: audited ? { enabled: true, logFile: join(folder, 'audit.log') } : { enabled: false },
+  };
+  const users = Array.from({ length: 8 }, (_, index) => `user-${index}`);
+  const tokens = await Promise.all(
+    users.map((sub) =>
+      identity.sign({ sub, aud: 'bench', scope: 'mcp', groups: ['engineering'], department: 'research', level: 3 }),
+    ),
+  );
+  const name = audited ? 'vmcp both boundaries, audit' : 'vmcp both boundaries';
+  const target = asTarget(name, await startGateway(config, { prefix: SERVER_CORE }), tokens);
+  return {
+    ...target,
+    async stop() {
+      await target.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
