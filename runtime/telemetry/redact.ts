@@ -1,0 +1,23 @@
+export const REDACTED = '[redacted]';
+
+/** Names of members whose value is a secret, as they are written in headers, OAuth messages and configurations. */
+const SECRET_NAME =
+  /(authorization|cookie|password|passwd|passphrase|secret|credentials?|assertion|api[-_]?key|access[-_]?key|private[-_]?key|code[-_]?verifier|(^|[-_])auth[-_]?code|token)s?$/i;
+/** What ends like a secret's name and holds none. */
+const PUBLIC_NAME = /^(progress|page|next[-_]?page|continuation|max|prompt|completion|total)[-_]?tokens?$/i;
+
+const AUTH_SCHEME = /\b(bearer|basic|dpop)(\s+)[A-Za-z0-9._~+/=-]{8,}/gi;
+const JWT = /\beyJ[A-Za-z0-9_-]{8,}(\.[A-Za-z0-9_-]*){1,4}/g;
+const QUERY =
+  /([?&#](?:access_token|refresh_token|id_token|token|code|client_secret|secret|password|api_?key|sig|signature)=)[^&#\s"']+/gi;
+
+/** Whether a member of this name holds a secret. */
+export function isSecretName(name: string): boolean {
+  return SECRET_NAME.test(name) && !PUBLIC_NAME.test(name);
+}
+
+/** A text without the tokens that can be told by their form: after an authentication scheme, JWTs, in a query. */
+export function redactText(text: string): string {
+  if (text.length < 10) return text;
+  return text.replace(AUTH_SCHEME, `$1$2${REDACTED}`).replace(JWT, REDACTED).replace(QUERY, `$1${REDACTED}`);
+}
