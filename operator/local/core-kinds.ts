@@ -1,0 +1,45 @@
+import { isUtf8 } from 'node:buffer';
+import { z } from 'zod';
+import { mapOf } from '#crds/parts/collections';
+import { ForeignMeta } from '#crds/parts/object-meta';
+
+const Key = z
+  .string()
+  .min(1)
+  .max(253)
+  .regex(/^[-._A-Za-z0-9]+$/, 'not a key; write letters, digits, hyphens, dots and underscores');
+const Text = z.string().max(1_048_576);
+
+const Base64 = Text.refine((value) => /^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(value), {
+  message: 'not base64; encode it, or write the value under stringData',
+  abort: true,
+}).refine((value) => isUtf8(Buffer.from(value, 'base64')), 'not text in UTF-8; only text can be read from a folder');
+
+/** The Secret of Kubernetes, as far as a folder can have one. */
+export const Secret = z.strictObject({
+  apiVersion: z.literal('v1'),
+  kind: z.literal('Secret'),
+  metadata: ForeignMeta,
+  type: z.string().max(253).optional(),
+  immutable: z.boolean().optional(),
+  stringData: mapOf(Key, Text, 1000).optional(),
+  data: mapOf(Key, Base64, 1000).nullable().optional(),
+});
+
+/** Key to value; `stringData` wins over `data`, as with the API server. */
+export function readSecretValues({ data, stringData }: z.infer<typeof Secret>): Record<string, string> {
+  const decoded = Object.entries(data ?? {}).map(([key, value]) => [
+    key,
+    Buffer.from(value, 'base64').toString('utf8'),
+  ]);
+  return { ...Object.fromEntries(decoded), ...stringData };
+}
+
+export const ConfigMap = z.strictObject({
+  apiVersion: z.literal('v1'),
+  kind: z.literal('ConfigMap'),
+  metadata: ForeignMeta,
+  immutable: z.boolean().optional(),
+  data: mapOf(Key, Text, 1000).default({}),
+  binaryData: z.undefined({ error: 'not read from a folder; write text under data' }).optional(),
+});

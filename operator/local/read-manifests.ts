@@ -1,0 +1,125 @@
+import { z } from 'zod';
+import { KIND_NAMES, type KindName, OBJECTS } from '#crds/kinds/index';
+import { explainProblems, type Source } from '#crds/parts/explain';
+import { nearest } from '#crds/parts/nearest';
+import { ObjectMeta } from '#crds/parts/object-meta';
+import { ConfigMap, readSecretValues, Secret } from './core-kinds.ts';
+import type { ManifestFile, Problem, Resource } from './resource.ts';
+import { readYamlDocuments, type YamlDocument } from './yaml-documents.ts';
+
+const OWN_KINDS = Object.keys(KIND_NAMES) as KindName[];
+const KNOWN_KINDS = [...OWN_KINDS, 'Secret', 'ConfigMap'];
+
+export interface ReadManifests {
+  /** In the order of the files. A resource whose `spec` is wrong is among them: what runs by it must not vanish. */
+  resources: Resource[];
+  problems: Problem[];
+  /** API groups of our kinds that were read, sorted. */
+  groups: string[];
+}
+
+/**
+ * Reads the documents of files as resources. What is wrong becomes a problem with file, line, path and remedy; a file that
+ * cannot be read leaves the others untouched. Any API group is taken for the known kinds.
+ */
+export function parseManifests(files: readonly ManifestFile[]): ReadManifests {
+  const problems: Problem[] = [];
+  const resources = new Map<string, Resource>();
+  for (const file of files) {
+    const read = readYamlDocuments(file);
+    problems.push(...read.problems);
+    for (const document of read.documents) {
+      const { resource, problems: found } = readResource(file.file, document);
+      problems.push(...found);
+      if (resource === undefined) continue;
+      const key = `${resource.kind}/${resource.metadata.namespace ?? 'default'}/${resource.metadata.name}`;
+      const first = resources.get(key);
+      if (first === undefined) resources.set(key, resource);
+      else problems.push(duplicate(resource, first, document));
+    }
+  }
+  const groups = [...resources.values()].flatMap((resource) =>
+    'apiVersion' in resource ? [resource.apiVersion.split('/')[0] ?? ''] : [],
+  );
+  return { resources: [...resources.values()], problems, groups: [...new Set(groups)].sort() };
+}
+
+interface Read {
+  resource?: Resource;
+  problems: Problem[];
+}
+
+function readResource(file: string, document: YamlDocument): Read {
+  const kind = kindOf(document.value);
+  const own = OWN_KINDS.find((name) => name === kind);
+  if (own !== undefined) return readOwn(own, file, document);
+  if (kind === 'Secret') return readSecret(file, document);
+  if (kind === 'ConfigMap') return readConfigMap(file, document);
+  return { problems: [unknownKind(kind, file, document)] };
+}
+
+const kindOf = (value: unknown) => z.object({ kind: z.string() }).safeParse(value).data?.kind;
+
+/** The status of a resource is not read: the operator alone says it. */
+function readOwn(kind: KindName, file: string, document: YamlDocument): Read {
+  const whole = z.record(z.string(), z.unknown()).parse(document.value);
+  const written = Object.fromEntries(Object.entries(whole).filter(([field]) => field !== 'status'));
+  const schema = OBJECTS[kind];
+  const { error } = schema.safeParse(written);
+  const problems = error === undefined ? [] : explain(error, schema, file, document);
+  const head = z.object({ apiVersion: z.string(), metadata: ObjectMeta }).safeParse(written).data;
+  if (head === undefined) return { problems };
+  const { apiVersion, metadata } = head;
+  return {
+    resource: { kind, apiVersion, metadata: named(metadata), spec: whole.spec, ...at(file, document) },
+    problems,
+  };
+}
+
+function readSecret(file: string, document: YamlDocument): Read {
+  const { data, error } = Secret.safeParse(document.value);
+  if (data === undefined) return { problems: explain(error, Secret, file, document) };
+  const values = readSecretValues(data);
+  return { resource: { kind: 'Secret', metadata: named(data.metadata), values, ...at(file, document) }, problems: [] };
+}
+
+function readConfigMap(file: string, document: YamlDocument): Read {
+  const { data, error } = ConfigMap.safeParse(document.value);
+  if (data === undefined) return { problems: explain(error, ConfigMap, file, document) };
+  const metadata = named(data.metadata);
+  return { resource: { kind: 'ConfigMap', metadata, data: data.data, ...at(file, document) }, problems: [] };
+}
+
+const at = (file: string, { line }: YamlDocument) => ({ file, line });
+
+function named({ name, namespace, labels, annotations }: ObjectMeta) {
+  return {
+    name,
+    ...(namespace !== undefined && { namespace }),
+    ...(labels !== undefined && { labels }),
+    ...(annotations !== undefined && { annotations }),
+  };
+}
+
+function explain(error: z.ZodError, schema: z.ZodType, file: string, document: YamlDocument): Problem[] {
+  const source: Source = { file, lineOf: document.lineOf, schema };
+  return explainProblems(error, source).map((problem) => ({ ...problem, line: problem.line ?? document.line }));
+}
+
+function unknownKind(kind: string | undefined, file: string, { line, lineOf }: YamlDocument): Problem {
+  const place = { file, line: lineOf(['kind']) ?? line };
+  const known = KNOWN_KINDS.join(', ');
+  if (kind === undefined) {
+    return { ...place, path: 'kind', message: `required field is missing; write one of ${known}` };
+  }
+  const meant = nearest(kind, KNOWN_KINDS);
+  const remedy = meant === undefined ? 'move it to another folder' : `did you mean \`${meant}\`?`;
+  return { ...place, path: 'kind', message: `unknown kind \`${kind}\`; known are ${known}; ${remedy}` };
+}
+
+function duplicate(resource: Resource, first: Resource, { lineOf }: YamlDocument): Problem {
+  const line = lineOf(['metadata', 'name']) ?? resource.line;
+  const what = `${resource.kind} \`${resource.metadata.name}\``;
+  const message = `${what} is already written at ${first.file}:${first.line}, which counts; remove one of them`;
+  return { file: resource.file, line, path: 'metadata.name', message };
+}
