@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { parse, stringify } from 'yaml';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import type { RuntimeStatus } from '#crds/run-config/runtime-status';
 
@@ -62,6 +63,9 @@ export interface ClusterFacts {
   allowHostPaths: boolean;
 }
 
+/** A runtime's answer at /status. `current`: what it serves is the document that stands in `World.documents`. */
+export type ObservedRuntime = RuntimeStatus & { current: boolean };
+
 /** Everything of one namespace that the plan may read. Secret values are not in it. */
 export interface World {
   namespace: string;
@@ -84,7 +88,7 @@ export interface World {
   /** Per VirtualMCPServer: the document that its runtime serves or is to serve; absent before the first. */
   documents: Record<string, RunConfigDocument>;
   /** Per VirtualMCPServer: what its runtime answered at /status; absent while it does not answer. */
-  observed: Record<string, RuntimeStatus>;
+  observed: Record<string, ObservedRuntime>;
 }
 
 /** Text form of a key, unique among all resources. */
@@ -98,7 +102,35 @@ export function parseKey(text: string): ResourceKey {
   return { kind: kind as ResourceKey['kind'], namespace: namespace ?? '', name: name ?? '' };
 }
 
+/** The manifest that a key names; undefined for one that is gone, and for Secrets and ConfigMaps. */
+export function manifestOf(key: ResourceKey, world: World): Manifest | undefined {
+  switch (key.kind) {
+    case 'VirtualMCPServer':
+      return world.virtualMcpServers[key.name];
+    case 'MCPGroup':
+      return world.mcpGroups[key.name];
+    case 'MCPServer':
+      return world.mcpServers[key.name];
+    case 'MCPExternalAuthConfig':
+      return world.mcpExternalAuthConfigs[key.name];
+    case 'MCPOIDCConfig':
+      return world.mcpOidcConfigs[key.name];
+    default:
+      return undefined;
+  }
+}
+
 /** SHA-256 of a text, the first 16 hex digits: names a file by its content. Not for secret values. */
 export function contentHash(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
+}
+
+/** Value of a YAML or JSON text that a resource holds. Throws on what is neither. */
+export function readText(text: string): unknown {
+  return parse(text, { maxAliasCount: 0 });
+}
+
+/** A value as YAML, the same text for the same value. */
+export function writeText(value: unknown): string {
+  return stringify(value, { lineWidth: 120, aliasDuplicateObjects: false });
 }

@@ -57,6 +57,7 @@ const clusterRules = [needs(['namespace'], ['serviceAccount']), ownKeySet()] as 
 export const InlineOidc = withRules(z.strictObject({ ...issuer, ...audience }), introspection);
 export type InlineOidc = z.infer<typeof InlineOidc>;
 export const SharedOidc = withRules(z.strictObject(issuer), introspection);
+export type SharedOidc = z.infer<typeof SharedOidc>;
 
 export const KubernetesOidc = withRules(
   z.strictObject({
@@ -67,6 +68,7 @@ export const KubernetesOidc = withRules(
 );
 export type KubernetesOidc = z.infer<typeof KubernetesOidc>;
 export const SharedKubernetesOidc = withRules(z.strictObject(serviceAccounts), ...clusterRules);
+export type SharedKubernetesOidc = z.infer<typeof SharedKubernetesOidc>;
 
 export const ResourceUrl = IdentifierUrl.describe(
   'Externally reachable URL of the MCP endpoint, exactly as clients type it (RFC 9728).',

@@ -60,6 +60,7 @@ export const AuthServerStorage = oneBlockPerType(
   }),
   { memory: 'none', redis: { block: 'redis' } },
 );
+export type AuthServerStorage = z.infer<typeof AuthServerStorage>;
 
 const Session = z.strictObject({
   provider: z.enum(['memory', 'redis']).default('memory').describe('`memory` serves one replica.'),

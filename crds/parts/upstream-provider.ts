@@ -24,6 +24,7 @@ export const UserInfo = z.strictObject({
     .optional()
     .describe('Where the attributes of the user stand in the answer.'),
 });
+export type UserInfo = z.infer<typeof UserInfo>;
 
 const client = {
   clientId: text(512).describe('Client identifier at the provider.'),

@@ -1,3 +1,4 @@
+import type { Condition, Phase } from '#crds/parts/conditions';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import type { ResourceKey } from '../world.ts';
 
@@ -58,18 +59,6 @@ export interface BackendProcess {
 
 export type Child = ClusterObject | RuntimeProcess | BackendProcess;
 
-/** metav1.Condition. */
-export interface Condition {
-  type: string;
-  status: 'True' | 'False' | 'Unknown';
-  reason: string;
-  /** Says what to do. */
-  message: string;
-  /** RFC 3339, whole seconds. */
-  lastTransitionTime: string;
-  observedGeneration?: number;
-}
-
 export type BackendPhase = 'Ready' | 'Degraded' | 'Unavailable' | 'Unknown' | 'Excluded';
 
 export interface BackendSummary {
@@ -86,7 +75,7 @@ export interface BackendSummary {
 
 /** Status of a VirtualMCPServer; of the other kinds `phase`, `observedGeneration`, `conditions` and what they add. */
 export interface Status {
-  phase: 'Pending' | 'Ready' | 'Degraded' | 'Failed';
+  phase: Phase;
   observedGeneration?: number;
   conditions: Condition[];
   url?: string;
@@ -95,9 +84,14 @@ export interface Status {
   toolCount?: number;
   /** Upstream provider name to the redirect URI to enter there. */
   redirectUris?: Record<string, string>;
-  /** Names of the resources that use this one, at most 100; `usedByCount` says how many there are. */
-  usedBy?: string[];
-  usedByCount?: number;
+  /** What an MCPServer speaks. */
+  transport?: string;
+  /** MCPServers of an MCPGroup, at most 100, and how many there are. */
+  servers?: string[];
+  serverCount?: number;
+  /** Resources that refer to this one, at most 100, and how many there are. */
+  referencedBy?: { kind: string; name: string }[];
+  referenceCount?: number;
 }
 
 /** What is to be done for one resource. */

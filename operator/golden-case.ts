@@ -1,0 +1,69 @@
+import { createHash } from 'node:crypto';
+import { parse, stringify } from 'yaml';
+import { plan } from '#operator/plan/plan';
+import { type Manifest, parseKey, type World } from '#operator/world';
+
+interface SecretOrConfigMap {
+  kind: 'Secret' | 'ConfigMap';
+  metadata: { name: string };
+  stringData?: Record<string, string>;
+  data?: Record<string, string>;
+}
+
+/** An input of the plan as testdata writes it: what differs from the usual, and the resources. */
+interface GoldenInput extends Partial<Omit<World, 'virtualMcpServers'>> {
+  key: string;
+  now?: string;
+  resources: (Manifest | SecretOrConfigMap)[];
+}
+
+const LOCAL: World['platform'] = {
+  mode: 'local',
+  directory: '/work/.vmcp',
+  ports: { demo: { port: 4483, privatePort: 4484 } },
+  backendPorts: {},
+  uids: { demo: '6f0c2f5e-0000-4000-8000-000000000001' },
+};
+
+/** Stands for the platform's keyed hash. */
+function digest(value: string): string {
+  return createHash('sha256').update(`test key ${value}`).digest('hex').slice(0, 16);
+}
+
+function worldOf(input: GoldenInput): World {
+  const named = <T>(kind: string) =>
+    Object.fromEntries(
+      input.resources
+        .filter((resource) => resource.kind === kind)
+        .map((resource) => [resource.metadata.name, resource as T]),
+    );
+  const entries = (kind: string) =>
+    Object.entries(named<SecretOrConfigMap>(kind)).map(
+      ([name, { stringData, data }]) => [name, { ...data, ...stringData }] as const,
+    );
+  const digests = (values: Record<string, string>) =>
+    Object.fromEntries(Object.entries(values).map(([key, value]) => [key, digest(value)]));
+  return {
+    namespace: 'default',
+    apiGroup: 'vmcp.dev',
+    platform: LOCAL,
+    virtualMcpServers: named<Manifest>('VirtualMCPServer'),
+    mcpGroups: named<Manifest>('MCPGroup'),
+    mcpServers: named<Manifest>('MCPServer'),
+    mcpExternalAuthConfigs: named<Manifest>('MCPExternalAuthConfig'),
+    mcpOidcConfigs: named<Manifest>('MCPOIDCConfig'),
+    secrets: Object.fromEntries(entries('Secret').map(([name, values]) => [name, digests(values)])),
+    configMaps: Object.fromEntries(entries('ConfigMap')),
+    generated: input.generated ?? {},
+    documents: input.documents ?? {},
+    observed: input.observed ?? {},
+    ...(input.platform ? { platform: input.platform } : {}),
+  };
+}
+
+/** The plan's outcome for one golden input, both as YAML text. */
+export function goldenOutput(inputText: string): string {
+  const input = parse(inputText) as GoldenInput;
+  const outcome = plan(parseKey(input.key), worldOf(input), input.now ?? '2026-01-02T03:04:05Z');
+  return stringify(outcome, { lineWidth: 120, aliasDuplicateObjects: false });
+}

@@ -1,0 +1,26 @@
+import { Stalled } from '../errors.ts';
+import type { ServerSpec } from './render-run-config.ts';
+
+/** What several replicas with an authorization server must share besides sessions. */
+function missingForAuthServer(config: ServerSpec['authServerConfig']): string[] {
+  if (!config) return [];
+  return [
+    ...(config.storage.type === 'redis' ? [] : ['authServerConfig.storage.type redis']),
+    ...(config.signingKeySecretRefs ? [] : ['authServerConfig.signingKeySecretRefs']),
+    ...(config.hmacSecretRefs ? [] : ['authServerConfig.hmacSecretRefs']),
+  ];
+}
+
+/** More than one replica needs stores and keys that all of them see. Throws `Stalled`. */
+export function checkReplicas(spec: ServerSpec): void {
+  const most = spec.autoscaling?.maxReplicas ?? spec.replicas ?? 1;
+  if (most <= 1) return;
+  const storage = spec.sessionStorage ?? spec.config.sessionStorage;
+  const missing = [
+    ...(storage?.provider === 'redis' ? [] : ['sessionStorage.provider redis']),
+    ...missingForAuthServer(spec.authServerConfig),
+  ];
+  if (missing.length === 0) return;
+  const message = `${most} replicas need ${missing.join(' and ')}: write it, or run one replica`;
+  throw new Stalled('ReplicasNeedSharedState', message);
+}

@@ -1,0 +1,99 @@
+import { Waiting } from '../errors.ts';
+import { contentHash, type World } from '../world.ts';
+import type { SecretSource } from './outcome.ts';
+
+/** A key of a Secret or of a ConfigMap. */
+export interface KeyReference {
+  name: string;
+  key: string;
+}
+
+/** Longest readable part of a file name; a Secret's data key may have 253 characters. */
+const READABLE = 180;
+
+function fileName(prefix: string, digest: string): string {
+  return `${prefix.replaceAll(/[^A-Za-z0-9._-]/g, '-').slice(0, READABLE)}-${digest.slice(0, 16)}`;
+}
+
+/** The text under a key of a ConfigMap. Throws `Waiting` when it is not there. */
+export function configMapText(world: World, reference: KeyReference, field: string): string {
+  const entries = world.configMaps[reference.name];
+  if (entries === undefined) {
+    throw new Waiting(
+      'ConfigMapNotFound',
+      `${field} names ConfigMap "${reference.name}", which does not exist: create it`,
+    );
+  }
+  const text = entries[reference.key];
+  if (text !== undefined) return text;
+  const keys = Object.keys(entries).join(', ') || 'none';
+  throw new Waiting(
+    'ConfigMapKeyNotFound',
+    `${field}: ConfigMap "${reference.name}" has no key "${reference.key}" (it has: ${keys}): add it`,
+  );
+}
+
+/** Keyed hash of the value under a key of a Secret. Throws `Waiting` when it is not there. */
+export function secretDigest(world: World, reference: KeyReference, field: string): string {
+  const entries = world.secrets[reference.name];
+  if (entries === undefined) {
+    throw new Waiting('SecretNotFound', `${field} names Secret "${reference.name}", which does not exist: create it`);
+  }
+  const digest = entries[reference.key];
+  if (digest !== undefined) return digest;
+  const keys = Object.keys(entries).join(', ') || 'none';
+  throw new Waiting(
+    'SecretKeyNotFound',
+    `${field}: Secret "${reference.name}" has no key "${reference.key}" (it has: ${keys}): add it`,
+  );
+}
+
+/**
+ * The files that one document names, collected while it is rendered. A part that may fail by itself (a backend) collects
+ * into a list of its own, which is added only when the part stands: so no runtime holds a secret that it does not use.
+ */
+export class FileList {
+  readonly secretFiles: Record<string, SecretSource> = {};
+  readonly plainFiles: Record<string, string> = {};
+  readonly #world: World;
+  readonly #directories: { secret: string; config: string };
+
+  constructor(world: World, directories: { secret: string; config: string }) {
+    this.#world = world;
+    this.#directories = directories;
+  }
+
+  /** An empty list for a part of the same document. */
+  part(): FileList {
+    return new FileList(this.#world, this.#directories);
+  }
+
+  /** Takes over what a part collected. */
+  add(part: FileList): void {
+    Object.assign(this.secretFiles, part.secretFiles);
+    Object.assign(this.plainFiles, part.plainFiles);
+  }
+
+  /** Path of the file with a Secret's value. `field` is where the reference stands, for the message. Throws `Waiting`. */
+  secret(reference: KeyReference, field: string): string {
+    const digest = secretDigest(this.#world, reference, field);
+    const file = fileName(`${reference.name}.${reference.key}`, digest);
+    this.secretFiles[file] = { secret: reference.name, key: reference.key };
+    return `${this.#directories.secret}/${file}`;
+  }
+
+  /** Path of the file with a ConfigMap's text. Throws `Waiting`. */
+  configMap(reference: KeyReference, field: string): string {
+    const text = configMapText(this.#world, reference, field);
+    const file = fileName(`${reference.name}.${reference.key}`, contentHash(text));
+    this.plainFiles[file] = text;
+    return `${this.#directories.config}/${file}`;
+  }
+
+  /** Path of the file with a secret that the platform made for this server. */
+  generated(which: 'sealing' | 'statusToken', digest: string): string {
+    const file = fileName(which === 'sealing' ? 'sealing' : 'status-token', digest);
+    this.secretFiles[file] = { generated: which };
+    return `${this.#directories.secret}/${file}`;
+  }
+}

@@ -1,0 +1,43 @@
+import { MCPServer } from '#crds/kinds/index';
+import { Stalled, Waiting } from '../errors.ts';
+import type { World } from '../world.ts';
+import { readSpec } from './read-resource.ts';
+
+export type BackendSpec = MCPServer['spec'];
+
+/** An MCPServer of the group; `problem`: its own resource is not valid. */
+export type Member = { name: string; spec: BackendSpec } | { name: string; problem: Stalled };
+
+/** Whether an unchecked spec names the group. */
+function belongs(spec: unknown, group: string): boolean {
+  return typeof spec === 'object' && spec !== null && 'groupRef' in spec && spec.groupRef === group;
+}
+
+/** Names of the MCPServers of a group, sorted. */
+export function memberNames(group: string, world: World): string[] {
+  const members = Object.values(world.mcpServers).filter(({ spec }) => belongs(spec, group));
+  return members.map(({ metadata }) => metadata.name).sort();
+}
+
+function readMember(name: string, world: World): Member[] {
+  const manifest = world.mcpServers[name];
+  if (!manifest) return [];
+  try {
+    return [{ name, spec: readSpec(MCPServer, manifest) }];
+  } catch (problem) {
+    if (problem instanceof Stalled) return [{ name, problem }];
+    throw problem;
+  }
+}
+
+/** Members in configuration order: those of `priorityOrder` first, the others by name. Throws `Waiting` without the group. */
+export function findGroupMembers(group: string, priorityOrder: string[], world: World): Member[] {
+  if (!world.mcpGroups[group]) {
+    const message = `config.groupRef names MCPGroup "${group}", which does not exist: create it`;
+    throw new Waiting('GroupNotFound', message);
+  }
+  const names = memberNames(group, world);
+  const first = priorityOrder.filter((name) => names.includes(name));
+  const ordered = new Set([...first, ...names]);
+  return [...ordered].flatMap((name) => readMember(name, world));
+}

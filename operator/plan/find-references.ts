@@ -1,0 +1,65 @@
+import type { Manifest, ResourceKey, World } from '../world.ts';
+import type { Status } from './outcome.ts';
+import { memberNames } from './find-group-members.ts';
+
+/** Names kept in a status; the count says how many there are. */
+const LISTED = 100;
+
+type References = Pick<Status, 'referencedBy' | 'referenceCount'>;
+
+/** Whether a field of the given name holds the name of a resource, at any depth of an unchecked spec. */
+function refers(value: unknown, field: string, name: string): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.entries(value as Record<string, unknown>).some(([key, inside]) => {
+    const named =
+      inside === name || (typeof inside === 'object' && inside !== null && 'name' in inside && inside.name === name);
+    return (key === field && named) || refers(inside, field, name);
+  });
+}
+
+function usersIn(resources: Record<string, Manifest>, field: string, name: string): { kind: string; name: string }[] {
+  return Object.values(resources)
+    .filter(({ spec }) => refers(spec, field, name))
+    .map(({ kind, metadata }) => ({ kind, name: metadata.name }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+function list(users: { kind: string; name: string }[]): References {
+  return { referencedBy: users.slice(0, LISTED), referenceCount: users.length };
+}
+
+/** The servers that offer a backend. */
+function serversOf(backend: string, world: World): { kind: string; name: string }[] {
+  return Object.values(world.mcpGroups)
+    .map(({ metadata }) => metadata.name)
+    .filter((group) => memberNames(group, world).includes(backend))
+    .flatMap((group) => usersIn(world.virtualMcpServers, 'groupRef', group));
+}
+
+/** Who refers to a resource. */
+export function findReferences({ kind, name }: ResourceKey, world: World): References {
+  switch (kind) {
+    case 'MCPServer':
+      return list(serversOf(name, world));
+    case 'MCPGroup':
+      return list(usersIn(world.virtualMcpServers, 'groupRef', name));
+    case 'MCPExternalAuthConfig':
+      return list([
+        ...usersIn(world.virtualMcpServers, 'externalAuthConfigRef', name),
+        ...usersIn(world.mcpServers, 'externalAuthConfigRef', name),
+      ]);
+    case 'MCPOIDCConfig':
+      return list([
+        ...usersIn(world.virtualMcpServers, 'oidcConfigRef', name),
+        ...usersIn(world.mcpServers, 'oidcConfigRef', name),
+      ]);
+    default:
+      return {};
+  }
+}
+
+/** The MCPServers of a group. */
+export function listServers(group: string, world: World): Pick<Status, 'servers' | 'serverCount'> {
+  const names = memberNames(group, world);
+  return { servers: names.slice(0, LISTED), serverCount: names.length };
+}

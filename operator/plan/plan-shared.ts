@@ -1,0 +1,65 @@
+import { MCPExternalAuthConfig, MCPGroup, MCPOIDCConfig } from '#crds/kinds/index';
+import type { Schema } from '#crds/parts/read-value';
+import { Stalled, Waiting } from '../errors.ts';
+import type { Manifest, ResourceKey, World } from '../world.ts';
+import { secretDigest } from './file-list.ts';
+import { findReferences, listServers } from './find-references.ts';
+import type { Outcome } from './outcome.ts';
+import { readSpec } from './read-resource.ts';
+import { datedConditions, type Finding, summariseProblem } from './summarise-status.ts';
+
+const VALID: Finding = { type: 'Ready', status: 'True', reason: 'Valid', message: 'It can be referred to.' };
+
+interface Reference {
+  name: string;
+  key: string;
+}
+
+function isReference(value: object): value is Reference {
+  return 'name' in value && 'key' in value && typeof value.name === 'string' && typeof value.key === 'string';
+}
+
+/** All references to Secret keys below a checked value: fields whose name ends in SecretRef or SecretRefs. */
+function secretReferences(value: unknown, field = ''): [string, Reference][] {
+  if (typeof value !== 'object' || value === null) return [];
+  if (/SecretRefs?(\[\d+\])?$/.test(field) && isReference(value)) return [[field, value]];
+  const under = (key: string) =>
+    Array.isArray(value) ? `${field}[${key}]` : `${field === '' ? '' : `${field}.`}${key}`;
+  return Object.entries(value).flatMap(([key, inside]) => secretReferences(inside, under(key)));
+}
+
+/** A resource that has no children: whether it is valid, whether its Secrets are there, and who refers to it. */
+function planShared(
+  kind: Schema<{ spec: unknown }>,
+  key: ResourceKey,
+  manifest: Manifest,
+  world: World,
+  now: string,
+): Outcome {
+  const references = findReferences(key, world);
+  const { generation } = manifest.metadata;
+  try {
+    const spec = readSpec(kind, manifest);
+    for (const [field, reference] of secretReferences(spec)) secretDigest(world, reference, field);
+    const conditions = datedConditions([VALID], manifest, now);
+    const observed = generation === undefined ? {} : { observedGeneration: generation };
+    return { key, action: 'apply', children: [], status: { phase: 'Ready', ...observed, conditions, ...references } };
+  } catch (problem) {
+    if (!(problem instanceof Stalled || problem instanceof Waiting)) throw problem;
+    const status = { ...summariseProblem(problem, manifest, false, now), ...references };
+    return { key, action: 'keep', children: [], status };
+  }
+}
+
+export function planExternalAuthConfig(key: ResourceKey, manifest: Manifest, world: World, now: string): Outcome {
+  return planShared(MCPExternalAuthConfig, key, manifest, world, now);
+}
+
+export function planOidcConfig(key: ResourceKey, manifest: Manifest, world: World, now: string): Outcome {
+  return planShared(MCPOIDCConfig, key, manifest, world, now);
+}
+
+export function planGroup(key: ResourceKey, manifest: Manifest, world: World, now: string): Outcome {
+  const outcome = planShared(MCPGroup, key, manifest, world, now);
+  return outcome.status ? { ...outcome, status: { ...outcome.status, ...listServers(key.name, world) } } : outcome;
+}

@@ -1,0 +1,25 @@
+import { type Kind, type Manifest, manifestOf, type ResourceKey, type World } from '../world.ts';
+import type { Outcome } from './outcome.ts';
+import { planBackend } from './plan-backend.ts';
+import { planServer } from './plan-server.ts';
+import { planExternalAuthConfig, planGroup, planOidcConfig } from './plan-shared.ts';
+
+type PlanOne = (key: ResourceKey, manifest: Manifest, world: World, now: string) => Outcome;
+
+const plans: Record<Kind, PlanOne> = {
+  VirtualMCPServer: planServer,
+  MCPServer: planBackend,
+  MCPGroup: planGroup,
+  MCPExternalAuthConfig: planExternalAuthConfig,
+  MCPOIDCConfig: planOidcConfig,
+};
+
+/**
+ * What is to be done for one resource, given everything of its namespace. Pure: the same world and the same `now` (RFC
+ * 3339) give the same outcome. Problems that people can mend are in the outcome's status, never thrown.
+ */
+export function plan(key: ResourceKey, world: World, now: string): Outcome {
+  const manifest = manifestOf(key, world);
+  if (!manifest || key.kind === 'Secret' || key.kind === 'ConfigMap') return { key, action: 'remove', children: [] };
+  return plans[key.kind](key, manifest, world, now);
+}

@@ -1,0 +1,85 @@
+import { transportOf } from '#crds/kinds/index';
+import { Stalled, Waiting } from '../errors.ts';
+import type { LocalFacts, World } from '../world.ts';
+import { backendChild } from './child-names.ts';
+import { type Command, containerCommand, processCommand, secretVariables } from './command-of-backend.ts';
+import type { FileList } from './file-list.ts';
+import type { BackendSpec } from './find-group-members.ts';
+
+/** Port that a program in a container listens on where `mcpPort` is not written. */
+export const CONTAINER_PORT = 8080;
+
+/** How a runtime gets to a backend. */
+export type Reach =
+  | { transport: 'streamable-http' | 'sse'; url: string }
+  | (Command & { transport: 'stdio'; env_files: Record<string, string>; stdio_process: 'shared' | 'perSession' });
+
+/** What users see as the place of a backend. */
+export function placeOf(reach: Reach): string {
+  return reach.transport === 'stdio' ? `stdio:${reach.command}` : reach.url;
+}
+
+function pathOf(spec: BackendSpec): string {
+  return spec.path ?? (transportOf(spec) === 'sse' ? '/sse' : '/mcp');
+}
+
+/** The program of a backend on this machine: the process that is written, else the image by a container engine. */
+export function localCommand(name: string, spec: BackendSpec, port: number | undefined, local: LocalFacts): Command {
+  if (spec.command) return processCommand(spec.command, spec, port);
+  if (!local.containerEngine) {
+    const remedy = 'install podman, docker or nerdctl, or write command';
+    throw new Stalled(
+      'NoContainerEngine',
+      `MCPServer "${name}" runs an image, and there is no container engine: ${remedy}`,
+    );
+  }
+  return containerCommand(local.containerEngine, name, spec, port);
+}
+
+/** Port on this machine of a backend that speaks HTTP. */
+export function localPort(name: string, spec: BackendSpec, local: LocalFacts): number {
+  const written = spec.command ? spec.mcpPort : undefined;
+  const port = written ?? local.backendPorts[name];
+  if (port !== undefined) return port;
+  throw new Waiting('PortNotAllocated', `MCPServer "${name}" has no port on this machine yet`);
+}
+
+function reachLocal(name: string, spec: BackendSpec, local: LocalFacts, files: FileList): Reach {
+  const transport = transportOf(spec);
+  if (transport !== 'stdio') {
+    return { transport, url: `http://127.0.0.1:${localPort(name, spec, local)}${pathOf(spec)}` };
+  }
+  const secrets = Object.entries(secretVariables(spec)).map(
+    ([variable, reference]) => [variable, files.secret(reference, `MCPServer "${name}" secrets`)] as const,
+  );
+  return {
+    transport,
+    ...localCommand(name, spec, undefined, local),
+    env_files: Object.fromEntries(secrets),
+    stdio_process: spec.stdioProcess,
+  };
+}
+
+function reachInCluster(name: string, spec: BackendSpec, namespace: string): Reach {
+  if (spec.image === undefined) {
+    const message = `MCPServer "${name}" has only a command, which a cluster cannot start: write image, or remoteUrl`;
+    throw new Stalled('ImageNeeded', message);
+  }
+  if (spec.stdioProcess === 'perSession') {
+    const message = `MCPServer "${name}": stdioProcess perSession is for local mode: write shared`;
+    throw new Stalled('PerSessionNeedsLocalMode', message);
+  }
+  const written = transportOf(spec);
+  const transport = written === 'sse' ? 'sse' : 'streamable-http';
+  const port = written === 'stdio' ? CONTAINER_PORT : (spec.mcpPort ?? CONTAINER_PORT);
+  return { transport, url: `http://${backendChild(name)}.${namespace}.svc:${port}${pathOf(spec)}` };
+}
+
+/** Throws `Stalled` or `Waiting` where the backend cannot be reached as it is written. */
+export function reachBackend(name: string, spec: BackendSpec, world: World, files: FileList): Reach {
+  if (spec.remoteUrl !== undefined) {
+    return { transport: transportOf(spec) === 'sse' ? 'sse' : 'streamable-http', url: spec.remoteUrl };
+  }
+  if (world.platform.mode === 'local') return reachLocal(name, spec, world.platform, files);
+  return reachInCluster(name, spec, world.namespace);
+}

@@ -1,0 +1,83 @@
+import { caBundleOf } from '#crds/parts/references';
+import type { RunConfigDocument } from '#crds/run-config/run-config';
+import type { World } from '../world.ts';
+import { checkBackendServed } from './check-served.ts';
+import { defined } from './defined.ts';
+import type { FileList } from './file-list.ts';
+import type { BackendSpec } from './find-group-members.ts';
+import { placeOf, reachBackend } from './reach-backend.ts';
+import { resolveAuthz } from './resolve-authz.ts';
+import { type OutgoingContext, resolveOutgoingAuth } from './resolve-outgoing-auth.ts';
+
+export type BackendDocument = RunConfigDocument['backends'][number];
+type WebhookDocument = NonNullable<BackendDocument['webhooks']>[number];
+type Webhook = NonNullable<NonNullable<BackendSpec['webhooks']>['validating']>[number];
+
+/** A backend of the document, and how the status names it. */
+export interface RenderedBackend {
+  entry: BackendDocument;
+  url: string;
+  authType: string;
+}
+
+function renderWebhook(webhook: Webhook, place: string, files: FileList): WebhookDocument {
+  const field = `${place} webhooks.validating "${webhook.name}"`;
+  const { tls } = webhook;
+  return defined({
+    name: webhook.name,
+    url: webhook.url,
+    timeout: webhook.timeout,
+    failure_policy: webhook.failurePolicy,
+    hmac_secret_file: webhook.hmacSecretRef && files.secret(webhook.hmacSecretRef, field),
+    tls:
+      tls &&
+      defined({
+        ca_bundle_file: tls.caBundleRef && files.configMap(caBundleOf(tls.caBundleRef), field),
+        client_cert_file: tls.clientCertSecretRef && files.secret(tls.clientCertSecretRef, field),
+        client_key_file: tls.clientKeySecretRef && files.secret(tls.clientKeySecretRef, field),
+        insecure_skip_verify: tls.insecureSkipVerify || undefined,
+      }),
+  });
+}
+
+/** What an MCPServer says about what it offers, whatever its transport. */
+function renderOffer(spec: BackendSpec, place: string, world: World, files: FileList) {
+  const overrides = Object.entries(spec.toolsOverride ?? {}).map(([tool, text]) => [tool, defined(text)] as const);
+  return {
+    authz: spec.authzConfig && resolveAuthz(spec.authzConfig, `${place} authzConfig`, undefined, world),
+    webhooks: spec.webhooks?.validating?.map((webhook) => renderWebhook(webhook, place, files)),
+    tools_filter: spec.toolsFilter,
+    tools_override: overrides.length === 0 ? undefined : Object.fromEntries(overrides),
+  };
+}
+
+function renderHeaders(forward: BackendSpec['headerForward'], place: string, files: FileList) {
+  if (!forward) return undefined;
+  const secret = Object.entries(forward.addHeadersFromSecret ?? {}).map(
+    ([header, reference]) => [header, files.secret(reference, `${place} headerForward "${header}"`)] as const,
+  );
+  return defined({
+    add_plaintext_headers: forward.addPlaintextHeaders,
+    add_header_files: secret.length === 0 ? undefined : Object.fromEntries(secret),
+  });
+}
+
+/** One backend of a document. Throws `Stalled` or `Waiting`: then it is left out, and nothing else is disturbed. */
+export function renderBackend(
+  name: string,
+  spec: BackendSpec,
+  context: OutgoingContext,
+  files: FileList,
+): RenderedBackend {
+  const place = `MCPServer "${name}"`;
+  checkBackendServed(name, spec, context.world);
+  const reach = reachBackend(name, spec, context.world, files);
+  const { authType, auth } = resolveOutgoingAuth(name, spec, reach, context, files);
+  const common = { name, auth, ...renderOffer(spec, place, context.world, files) };
+  if (reach.transport === 'stdio') return { entry: defined({ ...common, ...reach }), url: placeOf(reach), authType };
+  const http = {
+    header_forward: renderHeaders(spec.headerForward, place, files),
+    ca_bundle_file: spec.caBundleRef && files.configMap(caBundleOf(spec.caBundleRef), `${place} caBundleRef`),
+  };
+  return { entry: defined({ ...common, ...reach, ...http }), url: placeOf(reach), authType };
+}

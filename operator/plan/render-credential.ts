@@ -1,0 +1,105 @@
+import type { MCPExternalAuthConfig } from '#crds/kinds/index';
+import { caBundleOf } from '#crds/parts/references';
+import { Stalled } from '../errors.ts';
+import { checkCredentialServed } from './check-served.ts';
+import { defined } from './defined.ts';
+import type { FileList } from './file-list.ts';
+import type { AuthDocument } from './resolve-outgoing-auth.ts';
+
+type Spec = MCPExternalAuthConfig['spec'];
+
+/** What a strategy reads: the spec, the providers that there are, the files, and how to name the place of a problem. */
+interface Source {
+  spec: Spec;
+  providers: string[];
+  files: FileList;
+  place: string;
+}
+
+/** A block that the kind's schema demands for its type. */
+function block<T>(written: T | undefined, { place, spec }: Source): T {
+  if (written === undefined)
+    throw new Stalled('InvalidSpec', `${place} of type ${spec.type} lacks its block: write it`);
+  return written;
+}
+
+function knownProvider(name: string, field: string, { providers, place }: Source): string {
+  if (providers.includes(name)) return name;
+  const there =
+    providers.length === 0 ? 'which this VirtualMCPServer has none of' : `which are: ${providers.join(', ')}`;
+  const message = `${place}: ${field} "${name}" is not among authServerConfig.upstreamProviders, ${there}: write one of them`;
+  throw new Stalled('ProviderNotFound', message);
+}
+
+function renderTokenExchange(source: Source): AuthDocument {
+  const config = block(source.spec.tokenExchange, source);
+  const { files, place } = source;
+  const secret = config.clientSecretRef && files.secret(config.clientSecretRef, `${place} clientSecretRef`);
+  const provider = config.subjectProviderName;
+  return defined({
+    type: 'token_exchange' as const,
+    token_url: config.tokenUrl,
+    client_id: config.clientId,
+    client_secret_file: secret,
+    audience: config.audience,
+    scopes: config.scopes,
+    subject_token_type: config.subjectTokenType,
+    subject_provider_name:
+      provider === undefined ? undefined : knownProvider(provider, 'tokenExchange.subjectProviderName', source),
+    external_token_header_name: config.externalTokenHeaderName,
+    ca_bundle_file: config.caBundleRef && files.configMap(caBundleOf(config.caBundleRef), `${place} caBundleRef`),
+  });
+}
+
+function renderAwsSts(source: Source): AuthDocument {
+  const config = block(source.spec.awsSts, source);
+  return defined({
+    type: 'aws_sts' as const,
+    region: config.region,
+    service: config.service,
+    role_claim: config.roleClaim,
+    role_mappings: config.roleMappings?.map(({ claim, matcher, priority, roleArn }) =>
+      defined({ claim, matcher, priority, role_arn: roleArn }),
+    ),
+    fallback_role_arn: config.fallbackRoleArn,
+    session_duration: config.sessionDuration,
+    session_name_claim: config.sessionNameClaim,
+  });
+}
+
+/** From the flat union of the resource to the real union of the run configuration: once, here. */
+const strategies: Record<Spec['type'], (source: Source) => AuthDocument> = {
+  unauthenticated: () => ({ type: 'unauthenticated' }),
+  headerInjection(source) {
+    const { headerName, valueSecretRef } = block(source.spec.headerInjection, source);
+    const file = source.files.secret(valueSecretRef, `${source.place} headerInjection.valueSecretRef`);
+    return { type: 'header_injection', header_name: headerName, value_file: file };
+  },
+  bearerToken(source) {
+    const { tokenSecretRef } = block(source.spec.bearerToken, source);
+    const file = source.files.secret(tokenSecretRef, `${source.place} bearerToken.tokenSecretRef`);
+    return { type: 'bearer_token', token_file: file };
+  },
+  tokenExchange: renderTokenExchange,
+  upstreamInject(source) {
+    const { providerName } = block(source.spec.upstreamInject, source);
+    const provider = knownProvider(providerName, 'upstreamInject.providerName', source);
+    return { type: 'upstream_inject', provider_name: provider };
+  },
+  awsSts: renderAwsSts,
+  embeddedAuthServer({ place }) {
+    const message = `${place} of type embeddedAuthServer is for an MCPServer by itself: use upstreamInject behind a VirtualMCPServer`;
+    throw new Stalled('EmbeddedAuthServerBehindServer', message);
+  },
+};
+
+/**
+ * How a backend is authenticated at, as the run configuration has it. `providers` are the upstream providers of the same
+ * VirtualMCPServer. Throws `Stalled` for what does not fit, `Waiting` for secrets that are not there.
+ */
+export function renderCredential(name: string, spec: Spec, providers: string[], files: FileList): AuthDocument {
+  const place = `MCPExternalAuthConfig "${name}"`;
+  const auth = strategies[spec.type]({ spec, providers, files, place });
+  checkCredentialServed(auth, place);
+  return auth;
+}

@@ -1,0 +1,72 @@
+import { KUBERNETES_ISSUER } from '#crds/parts/defaults';
+import type { SharedKubernetesOidc, SharedOidc } from '#crds/parts/oidc-config';
+import { caBundleOf } from '#crds/parts/references';
+import type { RunConfigDocument } from '#crds/run-config/run-config';
+import { Stalled, Waiting } from '../errors.ts';
+import type { World } from '../world.ts';
+import { defined } from './defined.ts';
+import type { FileList } from './file-list.ts';
+
+type OidcDocument = Extract<RunConfigDocument['incoming'], { type: 'oidc' }>;
+
+/** A switch that is off is not written. */
+const trueOnly = (value: boolean | undefined) => (value === true ? true : undefined);
+
+/** An issuer as the run configuration has it. `field` is where it is written, for messages. */
+export function renderInlineIssuer(
+  issuer: SharedOidc,
+  allowPrivateIp: boolean | undefined,
+  field: string,
+  files: FileList,
+): OidcDocument {
+  return defined({
+    type: 'oidc' as const,
+    issuer: issuer.issuer,
+    client_id: issuer.clientId,
+    client_secret_file: issuer.clientSecretRef && files.secret(issuer.clientSecretRef, `${field}.clientSecretRef`),
+    introspection_url: issuer.introspectionUrl,
+    jwks_url: issuer.jwksUrl,
+    jwks_auth_token_file: issuer.jwksAuthTokenPath,
+    ca_bundle_file: issuer.caBundleRef && files.configMap(caBundleOf(issuer.caBundleRef), `${field}.caBundleRef`),
+    insecure_allow_http: trueOnly(issuer.insecureAllowHTTP),
+    jwks_allow_private_ip: trueOnly(allowPrivateIp ?? issuer.jwksAllowPrivateIP),
+    protected_resource_allow_private_ip: trueOnly(issuer.protectedResourceAllowPrivateIP),
+    groups_claim: issuer.groupsClaim,
+  });
+}
+
+/** Key set of the cluster's own API server: never fetched by the runtime, as that needs a token of the API server's audience. */
+function clusterKeySet(world: World): { keys: Record<string, unknown>[] } {
+  const { platform } = world;
+  if (platform.mode === 'local') {
+    const message =
+      'oidcConfig.type kubernetes has no cluster here to take the key set from: write useClusterAuth: false and jwksUrl';
+    throw new Stalled('InvalidIncomingAuth', message);
+  }
+  if (platform.keySet) return platform.keySet;
+  throw new Waiting(
+    'ClusterKeySetUnknown',
+    "The cluster's key set is not known yet: the operator asks its API server for it",
+  );
+}
+
+/** Service account tokens as the run configuration has them. */
+export function renderKubernetesIssuer(
+  issuer: SharedKubernetesOidc,
+  allowPrivateIp: boolean | undefined,
+  world: World,
+): OidcDocument {
+  const clusterIssuer = world.platform.mode === 'cluster' ? world.platform.issuer : undefined;
+  const name = issuer.issuer ?? clusterIssuer ?? KUBERNETES_ISSUER;
+  const own = issuer.useClusterAuth && [clusterIssuer, KUBERNETES_ISSUER].includes(name);
+  const { serviceAccount, namespace = world.namespace } = issuer;
+  return defined({
+    type: 'oidc' as const,
+    issuer: name,
+    introspection_url: issuer.introspectionUrl,
+    jwks: own ? clusterKeySet(world) : undefined,
+    jwks_url: own ? undefined : issuer.jwksUrl,
+    jwks_allow_private_ip: trueOnly(allowPrivateIp),
+    required_subject: serviceAccount && `system:serviceaccount:${namespace}:${serviceAccount}`,
+  });
+}

@@ -1,0 +1,148 @@
+import type { VirtualMCPServer } from '#crds/kinds/index';
+import { resourceUrlOf } from '#crds/kinds/index';
+import { RUN_CONFIG_VERSION, type RunConfigDocument } from '#crds/run-config/run-config';
+import { Waiting } from '../errors.ts';
+import type { Manifest, World } from '../world.ts';
+import { runtimeChild } from './child-names.ts';
+import { defined } from './defined.ts';
+import type { FileList } from './file-list.ts';
+import { renderAggregation } from './render-aggregation.ts';
+import type { BackendDocument } from './render-backend.ts';
+import { renderLimits, renderOperational, renderRateLimiting } from './render-operational.ts';
+import { renderSessionStorage } from './render-storage.ts';
+import type { ResolvedIncoming } from './resolve-incoming-auth.ts';
+
+export type ServerSpec = VirtualMCPServer['spec'];
+
+/** What earlier steps found out. */
+export interface ServerParts {
+  manifest: Manifest;
+  spec: ServerSpec;
+  incoming: ResolvedIncoming;
+  authServer: RunConfigDocument['embedded_auth_server_config'];
+  backends: BackendDocument[];
+}
+
+interface Listen {
+  host: string;
+  port: number;
+  private_host: string;
+  private_port: number;
+}
+
+const LOOPBACK = new Set(['127.0.0.1', 'localhost', '[::1]']);
+
+/** Prefix of everything that a server stores in a shared store. */
+export function keyPrefixOf(name: string, world: World): string {
+  return `vmcp:${world.namespace}/${name}:`;
+}
+
+/** Addresses of a runtime. On one machine the port of a loopback resourceUrl is what users type, so it is the port. */
+export function listenOf(name: string, spec: ServerSpec, world: World): Listen {
+  const { platform } = world;
+  if (platform.mode === 'cluster') return { host: '::', port: 4483, private_host: '::', private_port: 4484 };
+  const allocated = platform.ports[name];
+  if (!allocated) throw new Waiting('PortNotAllocated', `VirtualMCPServer "${name}" has no port on this machine yet`);
+  const typed = resourceUrlOf(spec.incomingAuth);
+  const url = typed === undefined ? undefined : new URL(typed);
+  const port = url && LOOPBACK.has(url.hostname) && url.port !== '' ? Number(url.port) : allocated.port;
+  return { host: '127.0.0.1', port, private_host: '127.0.0.1', private_port: allocated.privatePort };
+}
+
+/** URL of the endpoint as users type it. */
+export function endpointOf(name: string, spec: ServerSpec, world: World): string {
+  const typed = resourceUrlOf(spec.incomingAuth);
+  if (typed !== undefined) return typed;
+  const scheme = spec.tls ? 'https' : 'http';
+  if (world.platform.mode === 'cluster') return `${scheme}://${runtimeChild(name)}.${world.namespace}.svc:4483/mcp`;
+  return `${scheme}://127.0.0.1:${listenOf(name, spec, world).port}/mcp`;
+}
+
+/** Host headers that belong to the server besides those of resourceUrl and issuer. */
+function hostsOf(name: string, spec: ServerSpec, world: World): string[] {
+  const child = runtimeChild(name);
+  const { namespace } = world;
+  const service = [
+    child,
+    `${child}.${namespace}`,
+    `${child}.${namespace}.svc`,
+    `${child}.${namespace}.svc.cluster.local`,
+  ];
+  const base = spec.authServerConfig?.authorizationEndpointBaseUrl;
+  return [
+    ...(spec.incomingAuth.allowedHosts ?? []),
+    ...(base === undefined ? [] : [new URL(base).host]),
+    ...(world.platform.mode === 'cluster' ? service : []),
+  ];
+}
+
+function uidOf(manifest: Manifest, world: World): string {
+  const { platform } = world;
+  const uid = platform.mode === 'local' ? platform.uids[manifest.metadata.name] : manifest.metadata.uid;
+  if (uid !== undefined) return uid;
+  throw new Waiting('UidNotMade', `VirtualMCPServer "${manifest.metadata.name}" has no uid yet`);
+}
+
+function renderTls(spec: ServerSpec, files: FileList) {
+  if (!spec.tls) return undefined;
+  const { name } = spec.tls.secretRef;
+  return {
+    cert_file: files.secret({ name, key: 'tls.crt' }, 'tls.secretRef'),
+    key_file: files.secret({ name, key: 'tls.key' }, 'tls.secretRef'),
+  };
+}
+
+/** Secrets that seal what is stored outside of the process. */
+function renderSealing(name: string, spec: ServerSpec, world: World, files: FileList): string[] | undefined {
+  const storage = spec.sessionStorage ?? spec.config.sessionStorage;
+  if (storage?.sealingSecretRefs) {
+    return storage.sealingSecretRefs.map((reference, index) =>
+      files.secret(reference, `sessionStorage.sealingSecretRefs[${index}]`),
+    );
+  }
+  if (storage?.provider !== 'redis') return undefined;
+  const digest = world.generated[name]?.sealing;
+  if (digest === undefined) {
+    throw new Waiting(
+      'SealingSecretNotMade',
+      `VirtualMCPServer "${name}" has no sealing secret yet: the operator makes one`,
+    );
+  }
+  return [files.generated('sealing', digest)];
+}
+
+/** The document, from what the earlier steps resolved. Only the slices of the spec that no step has read are read here. */
+export function renderRunConfig(parts: ServerParts, world: World, files: FileList): RunConfigDocument {
+  const { manifest, spec, incoming, authServer, backends } = parts;
+  const { name } = manifest.metadata;
+  const { config } = spec;
+  const statusToken = world.generated[name]?.statusToken;
+  const hosts = hostsOf(name, spec, world);
+  const document = defined({
+    server: { namespace: world.namespace, name, uid: uidOf(manifest, world) },
+    listen: defined({ ...listenOf(name, spec, world), tls: renderTls(spec, files) }),
+    resource_url: resourceUrlOf(spec.incomingAuth),
+    allowed_hosts: hosts.length === 0 ? undefined : hosts,
+    allowed_origins: spec.incomingAuth.allowedOrigins,
+    trusted_proxies: spec.trustedProxies,
+    incoming: incoming.incoming,
+    authz: incoming.authz,
+    embedded_auth_server_config: authServer,
+    aggregation: config.aggregation && renderAggregation(config.aggregation),
+    backends,
+    operational: config.operational && renderOperational(config.operational),
+    limits: spec.limits && renderLimits(spec.limits),
+    passthrough_headers: spec.passthroughHeaders,
+    rate_limiting: spec.rateLimiting && renderRateLimiting(spec.rateLimiting),
+    session_storage: renderSessionStorage(
+      spec.sessionStorage ?? config.sessionStorage,
+      keyPrefixOf(name, world),
+      files,
+    ),
+    sealing_secret_files: renderSealing(name, spec, world, files),
+    audit_config: spec.audit ?? config.audit,
+    telemetry_config: spec.telemetry ?? config.telemetry,
+    status_token_file: statusToken === undefined ? undefined : files.generated('statusToken', statusToken),
+  });
+  return { schema_version: RUN_CONFIG_VERSION, ...document };
+}

@@ -1,0 +1,14 @@
+import type { Manifest, World } from '../world.ts';
+import { runtimeChild } from './child-names.ts';
+import { ownedMetadata } from './object-parts.ts';
+import type { ClusterObject } from './outcome.ts';
+
+/** An account without permissions: the runtime needs none. */
+export function renderServiceAccount(manifest: Manifest, world: World): ClusterObject['object'] {
+  return {
+    apiVersion: 'v1',
+    kind: 'ServiceAccount',
+    metadata: ownedMetadata(runtimeChild(manifest.metadata.name), manifest, world),
+    automountServiceAccountToken: false,
+  };
+}

@@ -1,0 +1,48 @@
+import { MCPOIDCConfig } from '#crds/kinds/index';
+import type { IncomingAuth } from '#crds/parts/incoming-auth';
+import { InlineOidc, KubernetesOidc, type SharedKubernetesOidc, type SharedOidc } from '#crds/parts/oidc-config';
+import { Stalled, Waiting } from '../errors.ts';
+import type { World } from '../world.ts';
+import { readConfigMapBlock } from './read-config-map-block.ts';
+import { readSpec } from './read-resource.ts';
+
+interface Asked {
+  audience?: string | undefined;
+  scopes?: string[] | undefined;
+}
+
+/** The issuer of boundary 1, wherever it is written, and what is asked of its tokens. */
+export type ResolvedIssuer = Asked &
+  ({ type: 'inline'; block: SharedOidc } | { type: 'kubernetes'; block: SharedKubernetesOidc });
+
+function inlineIssuer({ audience, scopes, ...block }: InlineOidc): ResolvedIssuer {
+  return { type: 'inline', block, audience, scopes };
+}
+
+function sharedIssuer(reference: NonNullable<IncomingAuth['oidcConfigRef']>, world: World): ResolvedIssuer {
+  const manifest = world.mcpOidcConfigs[reference.name];
+  if (!manifest) {
+    const message = `incomingAuth.oidcConfigRef names MCPOIDCConfig "${reference.name}", which does not exist: create it`;
+    throw new Waiting('OidcConfigNotFound', message);
+  }
+  const { inline, kubernetesServiceAccount } = readSpec(MCPOIDCConfig, manifest);
+  const asked = { audience: reference.audience, scopes: reference.scopes };
+  if (inline) return { type: 'inline', block: inline, ...asked };
+  return { type: 'kubernetes', block: kubernetesServiceAccount ?? { useClusterAuth: true }, ...asked };
+}
+
+/** Throws `Waiting` for what is missing and `Stalled` for what is not valid. */
+export function resolveIssuer(auth: IncomingAuth, world: World): ResolvedIssuer {
+  if (auth.oidcConfigRef) return sharedIssuer(auth.oidcConfigRef, world);
+  const config = auth.oidcConfig;
+  if (config?.configMap) {
+    const field = 'incomingAuth.oidcConfig.configMap';
+    return inlineIssuer(readConfigMapBlock(InlineOidc, config.configMap, field, 'InvalidIncomingAuth', world));
+  }
+  if (config?.inline) return inlineIssuer(config.inline);
+  if (config?.type !== 'kubernetes') {
+    throw new Stalled('InvalidIncomingAuth', 'incomingAuth.type oidc needs oidcConfig or oidcConfigRef: write one');
+  }
+  const { audience, ...block } = KubernetesOidc.parse(config.kubernetes ?? {});
+  return { type: 'kubernetes', block, audience };
+}

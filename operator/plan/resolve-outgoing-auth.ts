@@ -1,0 +1,73 @@
+import { MCPExternalAuthConfig } from '#crds/kinds/index';
+import type { OutgoingAuth } from '#crds/parts/outgoing-auth';
+import type { RunConfigDocument } from '#crds/run-config/run-config';
+import { Stalled, Waiting } from '../errors.ts';
+import type { World } from '../world.ts';
+import type { FileList } from './file-list.ts';
+import type { BackendSpec } from './find-group-members.ts';
+import { checkAllowed } from './check-allowed.ts';
+import { readSpec } from './read-resource.ts';
+import { type Reach } from './reach-backend.ts';
+import { renderCredential } from './render-credential.ts';
+
+export type AuthDocument = NonNullable<RunConfigDocument['backends'][number]['auth']>;
+
+/** Boundary 2 of one backend. */
+export interface ResolvedAuth {
+  /** Type of the MCPExternalAuthConfig, for people; `unauthenticated` where there is none. */
+  authType: string;
+  auth: AuthDocument;
+}
+
+/** What stays the same for all backends of one document. */
+export interface OutgoingContext {
+  outgoing: OutgoingAuth;
+  /** Names of the upstream providers of the authorization server of the same document. */
+  providers: string[];
+  world: World;
+}
+
+const NONE: ResolvedAuth = { authType: 'unauthenticated', auth: { type: 'unauthenticated' } };
+
+/**
+ * What a backend is to use: what the MCPServer itself says (`own`), a named MCPExternalAuthConfig, or nothing. `inline`
+ * means inline: a backend that is not listed gets unauthenticated requests, whatever it carries, unless a default is written.
+ */
+function choiceFor(name: string, outgoing: OutgoingAuth): 'own' | { name: string } | undefined {
+  if (outgoing.source === 'discovered') return 'own';
+  const entry = outgoing.backends?.[name] ?? outgoing.default;
+  return entry?.type === 'discovered' ? 'own' : entry?.externalAuthConfigRef;
+}
+
+/** A fixed token of a remote server, written on the MCPServer itself. */
+function ownToken(name: string, spec: BackendSpec, files: FileList): ResolvedAuth {
+  const reference = spec.remoteAuth?.bearerTokenSecretRef;
+  if (!reference) {
+    const message = `MCPServer "${name}": a login by remoteAuth is not served yet: write bearerTokenSecretRef, or externalAuthConfigRef`;
+    throw new Stalled('RemoteAuthNotServed', message);
+  }
+  const file = files.secret(reference, `MCPServer "${name}" remoteAuth.bearerTokenSecretRef`);
+  return { authType: 'remoteAuth', auth: { type: 'bearer_token', token_file: file } };
+}
+
+/** Throws `Stalled` or `Waiting`: then the backend is left out, never contacted unauthenticated. */
+export function resolveOutgoingAuth(
+  name: string,
+  spec: BackendSpec,
+  reach: Reach,
+  { outgoing, providers, world }: OutgoingContext,
+  files: FileList,
+): ResolvedAuth {
+  const choice = choiceFor(name, outgoing);
+  if (choice === 'own' && spec.remoteAuth) return ownToken(name, spec, files);
+  const reference = (choice === 'own' ? spec.externalAuthConfigRef : choice)?.name;
+  if (reference === undefined) return NONE;
+  const manifest = world.mcpExternalAuthConfigs[reference];
+  if (!manifest) {
+    const message = `MCPExternalAuthConfig "${reference}" does not exist: create it`;
+    throw new Waiting('AuthConfigNotFound', message);
+  }
+  const config = readSpec(MCPExternalAuthConfig, manifest);
+  checkAllowed(name, reach, reference, config);
+  return { authType: config.type, auth: renderCredential(reference, config, providers, files) };
+}

@@ -1,0 +1,192 @@
+import { Stalled, Waiting } from '../errors.ts';
+import type { Manifest, ObservedRuntime } from '../world.ts';
+import type { Condition } from '#crds/parts/conditions';
+import { defined } from './defined.ts';
+import type { BackendPhase, BackendSummary, Outcome, Status } from './outcome.ts';
+
+/** A condition before it is known since when it holds. */
+export type Finding = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
+
+/** A backend as the plan sees it: in the document, or left out with a reason. */
+export interface BackendFinding {
+  name: string;
+  url: string;
+  authType: string;
+  /** Why it is left out. */
+  excluded?: { reason: string; message: string };
+}
+
+/** What a status says besides what holds for every kind. */
+export interface ServerFindings {
+  url?: string;
+  redirectUris?: Record<string, string>;
+  backends: BackendFinding[];
+  warnings: Finding[];
+}
+
+/** Warnings of a runtime that a condition repeats; its log has all. */
+const RUNTIME_WARNINGS = 20;
+
+const PHASES: Record<ObservedRuntime['backends'][number]['phase'], BackendPhase> = {
+  ready: 'Ready',
+  degraded: 'Degraded',
+  unavailable: 'Unavailable',
+  unknown: 'Unknown',
+};
+
+function previousStatus(manifest: Manifest): Partial<Status> {
+  return manifest.status ?? {};
+}
+
+/** Conditions with the time since when each has its status: the former one's where that did not change. */
+export function datedConditions(findings: Finding[], manifest: Manifest, now: string): Condition[] {
+  const former = previousStatus(manifest).conditions ?? [];
+  const generation = manifest.metadata.generation;
+  return findings.map((finding) => {
+    const same = former.find((condition) => condition.type === finding.type && condition.status === finding.status);
+    return {
+      ...finding,
+      lastTransitionTime: same?.lastTransitionTime ?? now,
+      ...(generation === undefined ? {} : { observedGeneration: generation }),
+    };
+  });
+}
+
+function summariseBackend(
+  finding: BackendFinding,
+  observed: ObservedRuntime | undefined,
+): Omit<BackendSummary, 'lastTransitionTime'> {
+  const { name, url, authType, excluded } = finding;
+  if (excluded) return { name, url, authType, phase: 'Excluded', message: excluded.message };
+  const seen = observed?.backends.find((backend) => backend.name === name);
+  if (!seen) return { name, url, authType, phase: 'Unknown', message: 'The runtime has not reported on it yet.' };
+  const tools = seen.tools === null ? {} : { tools: seen.tools };
+  return { name, url, authType, phase: PHASES[seen.phase], ...tools, message: seen.message };
+}
+
+/** The list of backends as users see it: configured, left out, and what the runtime found. */
+export function summariseBackends(
+  findings: BackendFinding[],
+  observed: ObservedRuntime | undefined,
+  manifest: Manifest,
+  now: string,
+): BackendSummary[] {
+  const former = previousStatus(manifest).backends ?? [];
+  return findings.map((finding) => {
+    const summary = summariseBackend(finding, observed);
+    const same = former.find((backend) => backend.name === summary.name && backend.phase === summary.phase);
+    return { ...summary, lastTransitionTime: same?.lastTransitionTime ?? now };
+  });
+}
+
+function readyFinding(backends: BackendSummary[], observed: ObservedRuntime | undefined): Finding {
+  const type = 'Ready';
+  if (!observed) {
+    const message = 'The runtime does not answer yet: wait, or see its log.';
+    return { type, status: 'False', reason: 'RuntimeNotReady', message };
+  }
+  if (!observed.ready) {
+    const message = 'The runtime says that it is not ready: see its log.';
+    return { type, status: 'False', reason: 'RuntimeNotReady', message };
+  }
+  const bad = backends
+    .filter((backend) => backend.phase !== 'Ready')
+    .map((backend) => `${backend.name} (${backend.phase})`);
+  if (bad.length === 0) return { type, status: 'True', reason: 'AllBackendsReady', message: 'Every backend answers.' };
+  const message = `Served, but not every backend is: ${bad.join(', ')}. See status.backends for what to do.`;
+  return { type, status: 'True', reason: 'SomeBackendsNotReady', message };
+}
+
+function backendFinding(backends: BackendFinding[]): Finding {
+  const type = 'BackendsResolved';
+  const excluded = backends.flatMap(({ name, excluded: why }) => (why ? [{ name, ...why }] : []));
+  const [first] = excluded;
+  if (!first) return { type, status: 'True', reason: 'Resolved', message: 'Every backend of the group is served.' };
+  const reason = excluded.every((backend) => backend.reason === first.reason) ? first.reason : 'SeveralBackendsLeftOut';
+  const list = excluded.map(({ name, message }) => `${name}: ${message}`).join('; ');
+  return { type, status: 'False', reason, message: `Left out, never contacted without its authentication: ${list}` };
+}
+
+function phaseOf(ready: Finding, backends: BackendSummary[]): Status['phase'] {
+  if (ready.status === 'False') return 'Pending';
+  return backends.every((backend) => backend.phase === 'Ready') ? 'Ready' : 'Degraded';
+}
+
+function runtimeFindings(observed: ObservedRuntime | undefined): Finding[] {
+  const said = (observed?.warnings ?? []).slice(0, RUNTIME_WARNINGS);
+  if (said.length === 0) return [];
+  return [{ type: 'RuntimeWarning', status: 'True', reason: 'RuntimeReported', message: said.join('; ') }];
+}
+
+const RECONCILING: Finding = {
+  type: 'Reconciling',
+  status: 'True',
+  reason: 'NewConfiguration',
+  message: 'The runtime has not taken this configuration over yet: wait, or see its log.',
+};
+
+/** Status of a VirtualMCPServer whose plan came out. `delivered`: what its runtime serves is exactly this plan. */
+export function summariseServer(
+  findings: ServerFindings,
+  manifest: Manifest,
+  observed: ObservedRuntime | undefined,
+  delivered: boolean,
+  now: string,
+): Status {
+  const backends = summariseBackends(findings.backends, observed, manifest, now);
+  const ready = readyFinding(backends, observed);
+  const pending = observed && !delivered ? [RECONCILING] : [];
+  const resolved = backendFinding(findings.backends);
+  const all = [ready, resolved, ...pending, ...findings.warnings, ...runtimeFindings(observed)];
+  return defined({
+    phase: phaseOf(ready, backends),
+    observedGeneration: delivered ? manifest.metadata.generation : previousStatus(manifest).observedGeneration,
+    url: findings.url,
+    backends,
+    backendCount: backends.length,
+    toolCount: observed?.tools ?? undefined,
+    redirectUris: findings.redirectUris,
+    conditions: datedConditions(all, manifest, now),
+  });
+}
+
+function problemFindings(problem: unknown): Finding[] {
+  const error = problem instanceof Stalled || problem instanceof Waiting ? problem : undefined;
+  const reason = error?.reason ?? 'ApplyFailed';
+  const message = error?.message ?? 'It could not be applied; it is tried again. The log of the operator says why.';
+  const ready: Finding = { type: 'Ready', status: 'False', reason, message };
+  if (problem instanceof Stalled) return [ready, { type: 'Stalled', status: 'True', reason, message }];
+  if (problem instanceof Waiting) return [ready, { type: 'Waiting', status: 'True', reason, message }];
+  return [ready];
+}
+
+/**
+ * Status of a resource that cannot be brought about: what was known before stays, the conditions say what is wrong.
+ * `serving`: a former configuration goes on being served, and with it go its warnings.
+ */
+export function summariseProblem(problem: unknown, manifest: Manifest, serving: boolean, now: string): Status {
+  const former = previousStatus(manifest);
+  const failed = problem instanceof Stalled ? 'Failed' : 'Pending';
+  const found = problemFindings(problem);
+  const conditions = datedConditions(found, manifest, now);
+  return {
+    ...former,
+    phase: serving ? 'Degraded' : failed,
+    conditions: serving ? [...conditions, ...warningsOf(former.conditions ?? [])] : conditions,
+  };
+}
+
+/** What was warned of before: neither the state itself nor what stood in its way. */
+function warningsOf(conditions: Condition[]): Condition[] {
+  return conditions.filter(({ type }) => !['Ready', 'Stalled', 'Waiting'].includes(type));
+}
+
+/** The outcome whose application failed, with the failure in its status. */
+export function withProblem(outcome: Outcome, problem: unknown, manifest: Manifest | undefined, now: string): Outcome {
+  if (!outcome.status || !manifest) return outcome;
+  const findings = datedConditions(problemFindings(problem), manifest, now);
+  const replaced = new Set(findings.map((finding) => finding.type));
+  const kept = outcome.status.conditions.filter((condition) => !replaced.has(condition.type));
+  const phase = outcome.status.phase === 'Ready' ? 'Degraded' : outcome.status.phase;
+  return { ...outcome, status: { ...outcome.status, phase, conditions: [...findings, ...kept] } };
+}

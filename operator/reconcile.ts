@@ -1,0 +1,79 @@
+import { affected } from '#operator/affected';
+import { Stalled, Waiting } from '#operator/errors';
+import { plan } from '#operator/plan/plan';
+import { withProblem } from '#operator/plan/summarise-status';
+import type { Platform } from '#operator/platform';
+import { type Clock, WorkQueue } from '#operator/queue';
+import { keyText, manifestOf, parseKey, type ResourceKey } from '#operator/world';
+
+/** How long after a missing thing is looked for again, in case the news of it was lost. Milliseconds. */
+const LOOK_AGAIN = 60_000;
+
+/** Told of each key that could not be brought about. `retryIn` is milliseconds; absent when only a change can help. */
+export type OnProblem = (key: ResourceKey, problem: unknown, retryIn?: number) => void;
+
+/** Only a change helps a stalled key; a waiting one is looked at again; anything else backs off. */
+function delayAfter(problem: unknown, queue: WorkQueue, text: string): number | undefined {
+  if (problem instanceof Stalled) return undefined;
+  return problem instanceof Waiting ? LOOK_AGAIN : queue.failed(text);
+}
+
+export interface Reconciling {
+  /** Resolves when all that is known has been worked on; what waits for a delay does not count. */
+  idle(): Promise<void>;
+  /** Stops after what is worked on now. Children go on running. */
+  stop(): Promise<void>;
+}
+
+/**
+ * The whole control loop. A change names a resource. The resources that depend on it are queued, as keys. For each key the
+ * platform is observed, the plan says what should be, the platform makes it so, and writes the status.
+ * Resolves when the platform's first state is queued.
+ */
+export async function reconcile(platform: Platform, clock: Clock, onProblem: OnProblem): Promise<Reconciling> {
+  const changes: WorkQueue = new WorkQueue({ clock, concurrency: 1, work: (text) => attempt(changes, text, spread) });
+  const keys: WorkQueue = new WorkQueue({ clock, work: (text) => attempt(keys, text, bringAbout) });
+
+  async function spread(change: ResourceKey): Promise<undefined> {
+    for (const key of affected(change, await platform.observe(change.namespace))) keys.add(keyText(key));
+  }
+
+  async function bringAbout(key: ResourceKey): Promise<number | undefined> {
+    const now = new Date(clock.now()).toISOString();
+    const world = await platform.observe(key.namespace);
+    const outcome = plan(key, world, now);
+    try {
+      await platform.apply(outcome);
+    } catch (problem) {
+      await platform.report(withProblem(outcome, problem, manifestOf(key, world), now));
+      throw problem;
+    }
+    await platform.report(outcome);
+    return outcome.requeueAfter;
+  }
+
+  async function attempt(queue: WorkQueue, text: string, step: (key: ResourceKey) => Promise<number | undefined>) {
+    const key = parseKey(text);
+    try {
+      const again = await step(key);
+      queue.forget(text);
+      if (again !== undefined) queue.addAfter(text, again);
+    } catch (problem) {
+      const retryIn = delayAfter(problem, queue, text);
+      if (retryIn !== undefined) queue.addAfter(text, retryIn);
+      onProblem(key, problem, retryIn);
+    }
+  }
+
+  await platform.watch((key) => changes.add(keyText(key)));
+  return {
+    async idle() {
+      await changes.idle();
+      await keys.idle();
+    },
+    async stop() {
+      await platform.close();
+      await Promise.all([changes.close(), keys.close()]);
+    },
+  };
+}
