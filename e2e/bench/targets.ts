@@ -18,14 +18,14 @@ export interface Target {
   port: number;
   pid: number;
   tokens?: string[];
-  stop(): Promise<void>;
+  stop: () => Promise<void>;
 }
 
 /** A set of backends in one process. */
 export interface Backends {
   pid: number;
   urls: string[];
-  stop(): Promise<void>;
+  stop: () => Promise<void>;
 }
 
 async function run(

@@ -1,0 +1,78 @@
+import type { Findings } from './report.ts';
+import { median, type Comparison, type Row } from './side-by-side.ts';
+
+interface Figure {
+  what: string;
+  target: string;
+  measured: string;
+  met: boolean;
+}
+
+const ANONYMOUS = 'vmcp anonymous';
+const BOTH = 'vmcp both boundaries';
+const AUDITED = 'vmcp both boundaries, audit';
+const MIB = 2 ** 20;
+const NO_SLOPE = MIB;
+
+const find = (comparisons: Comparison[], title: string, name: string): Row | undefined =>
+  comparisons.find((comparison) => comparison.title === title)?.rows.find((row) => row.name === name);
+
+/** A figure that has to stay at or below its target. */
+function atMost(what: string, value: number, limit: number, unit: string, digits = 2): Figure {
+  return { what, target: `≤ ${limit} ${unit}`, measured: `${value.toFixed(digits)} ${unit}`, met: value <= limit };
+}
+
+function callFigures(servers: Comparison[]): Figure[] {
+  const many = '100 B, 32 connections';
+  const one = '100 B, 1 connection';
+  const row = (title: string, name: string) => find(servers, title, name);
+  const cpu = (name: string, title = many) => row(title, name)?.cpuRatio ?? Number.NaN;
+  const rps = row(many, ANONYMOUS)?.rpsRatio ?? Number.NaN;
+  const behind = (row(one, ANONYMOUS)?.p50 ?? Number.NaN) - (row(one, 'bare proxy')?.p50 ?? Number.NaN);
+  const tail = (row(many, ANONYMOUS)?.p99 ?? Number.NaN) / (row(many, 'direct')?.p99 ?? Number.NaN);
+  return [
+    {
+      what: 'anonymous, calls a second over the bare proxy',
+      target: '≥ 0.9 ×',
+      measured: `${rps.toFixed(2)} ×`,
+      met: rps >= 0.9,
+    },
+    atMost('anonymous, CPU a call over the bare proxy', cpu(ANONYMOUS), 1.1, '×'),
+    atMost('both boundaries, CPU a call over the bare proxy', cpu(BOTH), 1.25, '×'),
+    atMost('both boundaries and audit log, CPU a call over the bare proxy', cpu(AUDITED), 1.45, '×'),
+    atMost('anonymous, p50 at 1 connection above the bare proxy', behind, 60, 'µs', 0),
+    atMost('anonymous, p99 at 32 connections over direct', tail, 3.5, '×'),
+    atMost('anonymous, 10 kB, CPU a call over the bare proxy', cpu(ANONYMOUS, '10 kB, 32 connections'), 1.2, '×'),
+  ];
+}
+
+function gatewayFigures({ grid, starts, sessions, slope }: NonNullable<Findings['gateway']>): Figure[] {
+  const costs = grid.map(({ rows }) => rows.at(-1)?.cpuRatio ?? Number.NaN);
+  const spread = Math.max(...costs) / (costs[0] ?? Number.NaN);
+  return [
+    atMost('CPU a call, worst of all backends and tools over 1 backend with 10 tools', spread, 1.15, '×'),
+    atMost('heap of an idle session', sessions.heap / 1024, 2, 'KiB'),
+    atMost(
+      `growth of resident memory over ${slope.seconds} s of load`,
+      slope.bytesPerMinute / MIB,
+      NO_SLOPE / MIB,
+      'MiB a minute',
+    ),
+    atMost('resident memory at start', median(starts.resident) / MIB, 100, 'MB', 0),
+    atMost('start to ready', median(starts.readyMs) / 1_000, 0.5, 's'),
+    {
+      what: `resident memory for each of ${sessions.sessions} idle sessions`,
+      target: '',
+      measured: `${(sessions.resident / 1024).toFixed(2)} KiB`,
+      met: true,
+    },
+  ];
+}
+
+/** The table of targets beside what was measured. */
+export function renderTargets(findings: Findings, table: (header: string[], rows: string[][]) => string): string {
+  const figures = [...callFigures(findings.servers), ...(findings.gateway ? gatewayFigures(findings.gateway) : [])];
+  const verdict = ({ target, met }: Figure) => (target === '' ? '' : met ? 'met' : '**missed**');
+  const rows = figures.map((figure) => [figure.what, figure.target, figure.measured, verdict(figure)]);
+  return table(['figure', 'target', 'measured', ''], rows);
+}

@@ -1,0 +1,129 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Gateway } from '../gateway/start-gateway.ts';
+import { residentBytes } from './cpu-time.ts';
+import type { LoadGenerator } from './load.ts';
+import { callOnce, listTools, openSession, prepareClients } from './mcp-client.ts';
+import { startAnonymousGateway } from './targets.ts';
+
+export interface SessionCost {
+  sessions: number;
+  /** Bytes for each session. */
+  heap: number;
+  resident: number;
+}
+
+const PROBE = join(import.meta.dirname, 'report-memory.ts');
+const PARALLEL = 16;
+
+/** The live heap after a collection, and resident memory, in bytes. */
+async function probe(gateway: Gateway, file: string): Promise<{ heap: number; resident: number }> {
+  await rm(file, { force: true });
+  process.kill(gateway.pid, 'SIGUSR2');
+  for (let tries = 0; tries < 500; tries += 1) {
+    await sleep(20);
+    const text = await readFile(file, 'utf8').catch(() => undefined);
+    if (text === undefined) continue;
+    const usage = JSON.parse(text) as { heapUsed: number; rss: number };
+    return { heap: usage.heapUsed, resident: usage.rss };
+  }
+  throw new Error('the server under test did not report its memory');
+}
+
+async function openMany(url: string, tool: string, count: number): Promise<void> {
+  let left = count;
+  const worker = async () => {
+    while (left > 0) {
+      left -= 1;
+      await callOnce(url, await openSession(url), tool);
+    }
+  };
+  await Promise.all(Array.from({ length: PARALLEL }, worker));
+}
+
+/** What an idle session costs: one backend, one call made, no stream open. The first 500 sessions warm up. */
+export async function measureSessions(backend: string, sessions: number): Promise<SessionCost> {
+  const folder = await mkdtemp(join(tmpdir(), 'vmcp-bench-'));
+  const file = join(folder, 'memory.json');
+  const gateway = await startAnonymousGateway([backend], {
+    nodeOptions: ['--expose-gc', '--import', PROBE],
+    env: { BENCH_MEMORY_FILE: file },
+  });
+  try {
+    const [tool = ''] = await listTools(gateway.url, await openSession(gateway.url));
+    await openMany(gateway.url, tool, 500);
+    const before = await probe(gateway, file);
+    await openMany(gateway.url, tool, sessions);
+    const after = await probe(gateway, file);
+    return {
+      sessions,
+      heap: (after.heap - before.heap) / sessions,
+      resident: (after.resident - before.resident) / sessions,
+    };
+  } finally {
+    await gateway.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Time from start to ready, over several starts, and resident memory just after, in milliseconds and bytes. */
+export async function measureStarts(
+  backend: string,
+  times: number,
+): Promise<{ readyMs: number[]; resident: number[] }> {
+  const readyMs: number[] = [];
+  const resident: number[] = [];
+  for (let turn = 0; turn < times; turn += 1) {
+    const gateway = await startAnonymousGateway([backend]);
+    readyMs.push(gateway.readyAfterMs);
+    await sleep(500);
+    resident.push(residentBytes(gateway.pid));
+    await gateway.stop();
+  }
+  return { readyMs, resident };
+}
+
+export interface Slope {
+  seconds: number;
+  /** Bytes a minute, by least squares over the second half. */
+  bytesPerMinute: number;
+  startBytes: number;
+  endBytes: number;
+}
+
+/** How resident memory grows under load at 32 connections. */
+export async function measureSlope(load: LoadGenerator, backend: string, seconds: number): Promise<Slope> {
+  const gateway = await startAnonymousGateway([backend]);
+  try {
+    const clients = await prepareClients(gateway.url, { era: '2025-11-25', count: 32, payload: 100 });
+    const port = Number(new URL(gateway.url).port);
+    const job = { port, path: '/mcp', clients, warmUpMs: 0, measureMs: seconds * 1_000, pids: {} };
+    const samples: [second: number, bytes: number][] = [];
+    const begun = performance.now();
+    const timer = setInterval(() => {
+      samples.push([(performance.now() - begun) / 1_000, residentBytes(gateway.pid)]);
+    }, 500);
+    const result = await load.run(job);
+    clearInterval(timer);
+    if (result.errors > 0) throw new Error(`errors under load: ${result.error ?? ''}`);
+    const half = samples.slice(Math.floor(samples.length / 2));
+    return {
+      seconds,
+      bytesPerMinute: slopeOf(half) * 60,
+      startBytes: samples[0]?.[1] ?? 0,
+      endBytes: samples.at(-1)?.[1] ?? 0,
+    };
+  } finally {
+    await gateway.stop();
+  }
+}
+
+function slopeOf(samples: [number, number][]): number {
+  const mean = (pick: 0 | 1) => samples.reduce((sum, sample) => sum + sample[pick], 0) / samples.length;
+  const [meanX, meanY] = [mean(0), mean(1)];
+  const covariance = samples.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0);
+  const variance = samples.reduce((sum, [x]) => sum + (x - meanX) ** 2, 0);
+  return covariance / variance;
+}

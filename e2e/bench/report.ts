@@ -1,0 +1,107 @@
+import { readFile } from 'node:fs/promises';
+import { arch, availableParallelism, platform, totalmem } from 'node:os';
+import { renderTargets } from './check-targets.ts';
+import type { SessionCost, Slope } from './measure-memory.ts';
+import type { Comparison, Row } from './side-by-side.ts';
+
+/** Everything that one run found. */
+export interface Findings {
+  servers: Comparison[];
+  gateway:
+    | {
+        grid: Comparison[];
+        starts: { readyMs: number[]; resident: number[] };
+        sessions: SessionCost;
+        slope: Slope;
+      }
+    | undefined;
+}
+
+const BEGIN = '<!-- written by `make bench`: begin -->';
+const END = '<!-- written by `make bench`: end -->';
+
+const PREFACE = `# Benchmarks
+
+\`make bench\` measures and rewrites the part between the marks; what stands outside of them is written by hand.
+\`node e2e/bench/run.ts --quick\` takes less than two minutes and prints only.
+
+## How it is measured
+
+- The server under test runs alone on one core (\`taskset\`); load generator and backend share the other one. For
+  "direct" the backend is the server under test.
+- The backend is a plain \`node:http\` server that answers every call with prepared JSON. The bare proxy is \`node:http\`
+  in front of an undici pool, which streams both bodies and looks at nothing: \`e2e/bench/bare-proxy.ts\`.
+- The gateway renames (\`{workload}_\`), has one session for each connection, and is measured with its defaults apart
+  from session limits. "Both boundaries" checks a JWT, decides by ten Cedar policies and sends an exchanged token, all of
+  them remembered after the first call. "Audit" writes an event for each call to a file besides.
+- All servers run at once and are measured in turn, round after round. A figure is the median of its rounds; a ratio is
+  taken within each round, then the median of these.
+- CPU is the server's own, from \`/proc\`, over the calls of the round. A payload goes both ways: it is the size of the
+  call's argument and of its result.
+- The load generator writes prepared bytes on raw sockets and looks at one answer in 512.
+`;
+
+const whole = (value: number) => value.toFixed(0);
+const times = (value: number | undefined) => (value === undefined ? '' : `${value.toFixed(2)} ×`);
+
+function table(header: string[], rows: string[][]): string {
+  const line = (cells: string[]) => `| ${cells.join(' | ')} |`;
+  const rule = header.map((_, index) => (index === 0 ? '---' : '---:'));
+  return [line(header), line(rule), ...rows.map(line)].join('\n');
+}
+
+function renderComparison({ title, rows }: Comparison): string {
+  const header = ['server', 'calls/s', '× bare', 'CPU µs/call', '× bare', 'p50 µs', 'p99 µs'];
+  const render = (row: Row) => [
+    row.name,
+    whole(row.rps),
+    times(row.rpsRatio),
+    row.cpu.toFixed(1),
+    times(row.cpuRatio),
+    whole(row.p50),
+    whole(row.p99),
+  ];
+  return `### ${title}\n\n${table(header, rows.map(render))}`;
+}
+
+function renderGrid(grid: Comparison[]): string {
+  const header = ['backends and tools', 'calls/s', '× bare', 'CPU µs/call', '× bare', 'p50 µs', 'p99 µs'];
+  const rows = grid.map(({ title, rows: servers }) => {
+    const row = servers.at(-1);
+    if (!row) return [title];
+    const figures = [whole(row.rps), times(row.rpsRatio), row.cpu.toFixed(1), times(row.cpuRatio)];
+    return [title, ...figures, whole(row.p50), whole(row.p99)];
+  });
+  return `### Backends and tools, anonymous, 100 B, 32 connections\n\n${table(header, rows)}`;
+}
+
+function renderOwnShare(servers: Comparison[]): string {
+  const rows = servers.flatMap(({ title, rows: all }) => {
+    const row = all.find(({ name }) => name === 'bare proxy');
+    return row ? [[title, row.loadCpu.toFixed(1), row.backendCpu.toFixed(1), row.cpu.toFixed(1)]] : [];
+  });
+  const header = ['with the bare proxy', 'load generator µs/call', 'backend µs/call', 'proxy µs/call'];
+  return `### What measuring costs\n\n${table(header, rows)}`;
+}
+
+function machine(): string {
+  const gigabytes = Math.round(totalmem() / 2 ** 30);
+  const cores = availableParallelism();
+  const date = new Date().toISOString().slice(0, 10);
+  return `Measured on ${date}: virtual machine, ${cores} cores (${arch()}), ${gigabytes} GB, ${platform()}, Node ${process.version}.`;
+}
+
+/** The page with these findings; what people wrote into the one at `path` stays. */
+export async function renderReport(path: string, findings: Findings): Promise<string> {
+  const old = await readFile(path, 'utf8').catch(() => '');
+  const after = old.includes(END) ? old.slice(old.indexOf(END) + END.length) : '\n';
+  const parts = [
+    machine(),
+    findings.gateway ? `## Targets\n\n${renderTargets(findings, table)}` : '',
+    '## Figures',
+    ...findings.servers.map(renderComparison),
+    findings.gateway ? renderGrid(findings.gateway.grid) : '',
+    renderOwnShare(findings.servers),
+  ];
+  return `${PREFACE}\n${BEGIN}\n\n${parts.filter((part) => part !== '').join('\n\n')}\n\n${END}${after}`;
+}

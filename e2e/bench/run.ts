@@ -1,0 +1,181 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { serveIdentityProvider } from '../fakes/identity-provider/serve.ts';
+import { startLoadGenerator, type LoadGenerator } from './load.ts';
+import { measureSessions, measureSlope, measureStarts } from './measure-memory.ts';
+import { renderReport, type Findings } from './report.ts';
+import { compare, type Comparison, type Pace, type Shape } from './side-by-side.ts';
+import {
+  startAnonymous,
+  startBackends,
+  startBareProxy,
+  startBothBoundaries,
+  startDirect,
+  type Target,
+} from './targets.ts';
+
+const REPORT = join(import.meta.dirname, '..', '..', 'docs', 'benchmarks.md');
+
+interface Plan {
+  pace: Pace;
+  openLoop: Pace;
+  grid: Pace;
+  cells: [backends: number, tools: number][];
+  sessions: number;
+  slopeSeconds: number;
+  starts: number;
+}
+
+const FULL: Plan = {
+  pace: { rounds: 5, warmUpMs: 700, measureMs: 3_000 },
+  openLoop: { rounds: 3, warmUpMs: 1_000, measureMs: 5_000 },
+  grid: { rounds: 3, warmUpMs: 1_000, measureMs: 2_000 },
+  cells: [1, 5, 20].flatMap((backends) => [10, 200, 2_000].map((tools): [number, number] => [backends, tools])),
+  sessions: 5_000,
+  slopeSeconds: 180,
+  starts: 5,
+};
+
+const QUICK: Plan = {
+  pace: { rounds: 3, warmUpMs: 200, measureMs: 500 },
+  openLoop: { rounds: 3, warmUpMs: 200, measureMs: 500 },
+  grid: { rounds: 3, warmUpMs: 300, measureMs: 400 },
+  cells: [
+    [1, 10],
+    [20, 2_000],
+  ],
+  sessions: 1_000,
+  slopeSeconds: 10,
+  starts: 3,
+};
+
+const SHAPES: Shape[] = [
+  { title: '100 B, 32 connections', era: '2025-11-25', payload: 100, connections: 32 },
+  { title: '100 B, 1 connection', era: '2025-11-25', payload: 100, connections: 1 },
+  { title: '10 kB, 32 connections', era: '2025-11-25', payload: 10_000, connections: 32 },
+  { title: '10 kB, 1 connection', era: '2025-11-25', payload: 10_000, connections: 1 },
+  { title: '100 B, 32 connections, revision 2026-07-28', era: '2026-07-28', payload: 100, connections: 32 },
+];
+const OPEN_LOOP: Shape = {
+  title: '500 calls a second, open loop',
+  era: '2025-11-25',
+  payload: 100,
+  connections: 64,
+  rate: 500,
+};
+
+/** What was opened and has to be closed, last first. */
+type Closers = (() => Promise<void>)[];
+
+async function closing<T>(work: (closers: Closers) => Promise<T>): Promise<T> {
+  const closers: Closers = [];
+  try {
+    return await work(closers);
+  } finally {
+    for (const close of closers.reverse()) await close();
+  }
+}
+
+function say(comparison: Comparison): void {
+  console.log(`\n${comparison.title}`);
+  for (const row of comparison.rows) {
+    const ratios =
+      row.cpuRatio === undefined ? '' : ` ${row.cpuRatio.toFixed(2)}x cpu ${row.rpsRatio?.toFixed(2) ?? ''}x rps`;
+    const figures = `${row.rps.toFixed(0)} rps, ${row.cpu.toFixed(1)} us a call, p50 ${row.p50.toFixed(0)}, p99 ${row.p99.toFixed(0)}`;
+    const errors = row.errors > 0 ? ` ERRORS ${row.errors}: ${row.error ?? ''}` : '';
+    console.log(`  ${row.name.padEnd(28)} ${figures}${ratios}${errors}`);
+  }
+}
+
+async function compareServers(load: LoadGenerator, plan: Plan, withGateway: boolean): Promise<Comparison[]> {
+  return closing(async (closers) => {
+    const backends = await startBackends(1, 10);
+    closers.push(backends.stop);
+    const identity = await serveIdentityProvider({ audiences: ['backend'] });
+    closers.push(() => identity.close());
+    const targets: Target[] = [];
+    const start = async (starting: Promise<Target>) => {
+      const target = await starting;
+      closers.push(target.stop);
+      targets.push(target);
+    };
+    await start(startDirect(10));
+    await start(startBareProxy(backends.urls[0] ?? ''));
+    if (withGateway) {
+      await start(startAnonymous(backends.urls));
+      await start(startBothBoundaries(backends.urls, identity, false));
+      await start(startBothBoundaries(backends.urls, identity, true));
+    }
+    const comparisons: Comparison[] = [];
+    for (const shape of [...SHAPES, OPEN_LOOP]) {
+      const pace = shape.rate === undefined ? plan.pace : plan.openLoop;
+      const comparison = await compare(load, targets, backends.pid, shape, pace);
+      say(comparison);
+      comparisons.push(comparison);
+    }
+    return comparisons;
+  });
+}
+
+async function compareGrid(load: LoadGenerator, plan: Plan): Promise<Comparison[]> {
+  const comparisons: Comparison[] = [];
+  for (const [count, tools] of plan.cells) {
+    const comparison = await closing(async (closers) => {
+      const backends = await startBackends(count, Math.ceil(tools / count));
+      closers.push(backends.stop);
+      const bare = await startBareProxy(backends.urls[0] ?? '');
+      closers.push(bare.stop);
+      const gateway = await startAnonymous(backends.urls);
+      closers.push(gateway.stop);
+      const title = `${count} backend${count > 1 ? 's' : ''}, ${tools} tools`;
+      const shape: Shape = { title, era: '2025-11-25', payload: 100, connections: 32 };
+      return compare(load, [bare, gateway], backends.pid, shape, plan.grid);
+    });
+    say(comparison);
+    comparisons.push(comparison);
+  }
+  return comparisons;
+}
+
+async function measureGateway(load: LoadGenerator, plan: Plan): Promise<Findings['gateway']> {
+  return closing(async (closers) => {
+    const backends = await startBackends(1, 10);
+    closers.push(backends.stop);
+    const url = backends.urls[0] ?? '';
+    const grid = await compareGrid(load, plan);
+    const starts = await measureStarts(url, plan.starts);
+    console.log('\nstarts', starts);
+    const sessions = await measureSessions(url, plan.sessions);
+    console.log('sessions', sessions);
+    const slope = await measureSlope(load, url, plan.slopeSeconds);
+    console.log('slope', slope);
+    return { grid, starts, sessions, slope };
+  });
+}
+
+async function bench(): Promise<boolean> {
+  const { values } = parseArgs({
+    options: {
+      quick: { type: 'boolean', default: false },
+      'without-gateway': { type: 'boolean', default: false },
+      'slope-seconds': { type: 'string' },
+      write: { type: 'boolean', default: false },
+    },
+  });
+  const plan = values.quick ? QUICK : FULL;
+  if (values['slope-seconds'] !== undefined) plan.slopeSeconds = Number(values['slope-seconds']);
+  const load = startLoadGenerator();
+  try {
+    const servers = await compareServers(load, plan, !values['without-gateway']);
+    const gateway = values['without-gateway'] ? undefined : await measureGateway(load, plan);
+    const report = await renderReport(REPORT, { servers, gateway });
+    if (gateway && (!values.quick || values.write)) await writeFile(REPORT, report);
+    else console.log(`\n${report}`);
+    return [...servers, ...(gateway?.grid ?? [])].every(({ rows }) => rows.every(({ errors }) => errors === 0));
+  } finally {
+    await load.stop();
+  }
+}
+
+process.exitCode = (await bench()) ? 0 : 1;
