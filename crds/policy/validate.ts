@@ -85,7 +85,7 @@ function check(policies: readonly ParsedPolicy[], shapes: EntityShapes, types: R
   const always = runValidator(policies, build(true));
   const sometimes = runValidator(policies, build(false));
   // Attributes need no guard, so what Cedar says about a missing guard is no problem. All else it finds is.
-  const guarded = sometimes.problems.filter((problem) => !/optional attribute|same optionality/.test(problem));
+  const guarded = sometimes.problems.filter((problem) => !/safety of access|same optionality/.test(problem));
   return { problems: [...new Set([...always.problems, ...guarded])], warnings: sometimes.warnings };
 }
 
