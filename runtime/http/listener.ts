@@ -1,0 +1,68 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { answerJson } from '#runtime/mcp/relay/client-stream';
+import { metadataPaths, resourceMetadata } from './resource-metadata.ts';
+
+export interface ListenerOptions {
+  /** Certificate and key as PEM; undefined: plain HTTP. */
+  readonly tls: { readonly cert: string; readonly key: string } | undefined;
+  /** Decides by path; undefined: there is nothing. */
+  readonly route: (path: string) => RouteHandler | undefined;
+  /** Told of what a handler threw after all. */
+  readonly failed: (error: unknown) => void;
+}
+
+export type RouteHandler = (req: IncomingMessage, res: ServerResponse) => Promise<void> | void;
+
+const HEADERS_TIMEOUT = 10_000;
+/** The whole of a request, its body included. Answers may take longer. */
+const REQUEST_TIMEOUT = 60_000;
+/** Longer than the idle time of usual proxies' connections, so that they and not we close them. */
+const KEEP_ALIVE = 75_000;
+const MAX_HEADER_BYTES = 32_768;
+
+/** The public port. The MCP endpoint is handed over before anything else looks at the request. */
+export function createListener({ tls, route, failed }: ListenerOptions): Server {
+  const settings = {
+    headersTimeout: HEADERS_TIMEOUT,
+    requestTimeout: REQUEST_TIMEOUT,
+    keepAliveTimeout: KEEP_ALIVE,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    noDelay: true,
+  };
+  const handle = (req: IncomingMessage, res: ServerResponse): void => {
+    const handler = route(pathOf(req.url ?? '/'));
+    if (!handler) {
+      answerJson(res, 404, '{"error":"not_found","error_description":"There is nothing at this path"}');
+      return;
+    }
+    try {
+      const done = handler(req, res);
+      if (done instanceof Promise) done.catch(failed);
+    } catch (error) {
+      failed(error);
+    }
+  };
+  return tls ? createTlsServer({ ...settings, ...tls }, handle) : createServer(settings, handle);
+}
+
+/** The path as it stands: no decoding, no folding of slashes or case. What follows a question mark counts for nothing. */
+function pathOf(url: string): string {
+  const query = url.indexOf('?');
+  return query < 0 ? url : url.slice(0, query);
+}
+
+/** Serves the protected resource metadata (RFC 9728) at its paths, open to every origin. */
+export function metadataRoutes(settings: Parameters<typeof resourceMetadata>[0]): Map<string, RouteHandler> {
+  const metadata = resourceMetadata(settings);
+  if (!metadata) return new Map();
+  const body = JSON.stringify(metadata);
+  const serve: RouteHandler = (req, res) => {
+    if (req.method !== 'GET' && req.method !== 'HEAD') {
+      answerJson(res, 405, '{"error":"method_not_allowed"}', { Allow: 'GET, HEAD' });
+      return;
+    }
+    answerJson(res, 200, body, { 'access-control-allow-origin': '*', 'cache-control': 'max-age=300' });
+  };
+  return new Map(metadataPaths(settings.resourceUrl).map((path) => [path, serve]));
+}

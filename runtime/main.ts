@@ -1,0 +1,52 @@
+import { parseArgs } from 'node:util';
+import { ConfigError } from '#runtime/errors';
+import { followRunConfig } from '#runtime/follow-run-config';
+import type { Observer } from '#runtime/observer';
+import { startRuntime } from '#runtime/process';
+import { createLog } from '#runtime/telemetry/create-log';
+
+const VERSION = '0.1.0';
+const USAGE = 'usage: runtime --config <file> [--drain <seconds>]\n';
+
+const { values } = parseArgs({ options: { config: { type: 'string' }, drain: { type: 'string', default: '4' } } });
+if (values.config === undefined) {
+  process.stderr.write(USAGE);
+  process.exit(2);
+}
+
+const log = createLog('info', process.stderr);
+const observer: Observer = {
+  finished: () => undefined,
+  exchanged: () => undefined,
+  policyReloaded: () => undefined,
+  configReloaded: () => undefined,
+  policy: {},
+};
+
+try {
+  const followed = await followRunConfig({ file: values.config, log, now: Date.now });
+  log.setLevel(followed.current.config.operational.log_level);
+  const { HTTP_PROXY, HTTPS_PROXY, NO_PROXY, http_proxy, https_proxy, no_proxy } = process.env;
+  const runtime = await startRuntime({
+    followed,
+    log,
+    observer,
+    version: VERSION,
+    proxy: {
+      httpProxy: http_proxy ?? HTTP_PROXY,
+      httpsProxy: https_proxy ?? HTTPS_PROXY,
+      noProxy: no_proxy ?? NO_PROXY,
+    },
+    drain: Number(values.drain) * 1_000,
+  });
+  log.info('ready', { host: runtime.address.host, port: runtime.address.port });
+  const stop = () => {
+    void runtime.stop().then(() => process.exit(0));
+  };
+  process.once('SIGTERM', stop);
+  process.once('SIGINT', stop);
+} catch (error) {
+  if (!(error instanceof ConfigError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exit(1);
+}

@@ -1,0 +1,41 @@
+import type { BackendList } from './fetch-list.ts';
+import type { ListKind } from './list-kinds.ts';
+
+/** One advertised tool, prompt, resource or template. */
+export interface CatalogueEntry {
+  /** Advertised name; the URI of a resource, the URI template of a template. */
+  readonly name: string;
+  readonly backend: string;
+  readonly originalName: string;
+  /** JSON text as it is advertised. */
+  readonly text: string;
+  readonly annotations: Readonly<Record<string, string | boolean>> | undefined;
+}
+
+/** One aggregated list. */
+export interface KindCatalogue {
+  readonly entries: readonly CatalogueEntry[];
+  readonly byName: ReadonlyMap<string, CatalogueEntry>;
+  /** Backends whose list was not to be had. */
+  readonly missing: readonly string[];
+  /** The lists that it was composed from: the same lists give the same catalogue. */
+  readonly sources: readonly BackendList[];
+  readonly conflicts: readonly string[];
+  readonly builtAt: number;
+  readonly expiresAt: number;
+  readonly ttlMs: number;
+  readonly isPublic: boolean;
+  /** What was sent to whom: filtered lists by principal, bounded. */
+  readonly rendered: Map<string, string>;
+}
+
+/** What one kind of client sees; shared by all sessions that see the same. */
+export interface Catalogue {
+  readonly kinds: Partial<Record<ListKind, KindCatalogue>>;
+  readonly building: Partial<Record<ListKind, Promise<KindCatalogue>>>;
+  /** Kinds that must be composed again before their next use. */
+  readonly stale: Set<ListKind>;
+  lastUsed: number;
+  /** No longer kept current: whoever holds it asks for another. */
+  retired: boolean;
+}

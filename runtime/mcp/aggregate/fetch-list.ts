@@ -1,0 +1,97 @@
+import type { Answer } from '#runtime/mcp/backends/ask';
+import { isJsonObject } from '#runtime/mcp/envelope/decode-request';
+import { BRACKET, skipSpace, valueEnd, walkObject } from '#runtime/mcp/envelope/scan-json';
+import { LIST_SPECS, type ListKind } from './list-kinds.ts';
+
+/** One entry of a backend's list, verbatim. */
+export interface ListedEntry {
+  /** Name, URI or URI template, as the backend calls it. */
+  readonly name: string;
+  readonly text: string;
+  readonly annotations: Readonly<Record<string, string | boolean>> | undefined;
+}
+
+/** All pages of one list of one backend. */
+export interface BackendList {
+  readonly entries: readonly ListedEntry[];
+  /** Milliseconds for which the backend calls it fresh; undefined: it does not say. */
+  readonly ttlMs: number | undefined;
+  /** The backend says that the list may be shared between callers. */
+  readonly isPublic: boolean;
+}
+
+const MAX_PAGES = 100;
+const MAX_ENTRIES = 10_000;
+const COMMA = 0x2c;
+
+/**
+ * Reads all pages of a list. `ask` sends one list request with these params (JSON text of the object's members).
+ * @throws NoAnswer from `ask`; Error when the backend answers with an error or never ends its pages
+ */
+export async function fetchList(
+  kind: ListKind,
+  ask: (cursor: string | undefined) => Promise<Answer>,
+): Promise<BackendList> {
+  const entries: ListedEntry[] = [];
+  let cursor: string | undefined;
+  let ttlMs: number | undefined;
+  let isPublic = true;
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const answer = await ask(cursor);
+    if (!answer.result) throw new Error(`the list was refused with error ${answer.error?.code ?? 'unknown'}`);
+    entries.push(...readEntries(kind, answer));
+    if (entries.length > MAX_ENTRIES) throw new Error(`the list has more than ${MAX_ENTRIES} entries`);
+    const { result } = answer;
+    if (typeof result.ttlMs === 'number') ttlMs = Math.min(ttlMs ?? Infinity, result.ttlMs);
+    isPublic &&= result.cacheScope === 'public';
+    cursor = typeof result.nextCursor === 'string' && result.nextCursor !== '' ? result.nextCursor : undefined;
+    if (cursor === undefined) return { entries, ttlMs, isPublic };
+  }
+  throw new Error(`the list has more than ${MAX_PAGES} pages`);
+}
+
+function readEntries(kind: ListKind, answer: Answer): ListedEntry[] {
+  const { member, key } = LIST_SPECS[kind];
+  const listed = answer.result?.[member];
+  if (!Array.isArray(listed)) return [];
+  const texts = elementTexts(answer.text, member);
+  return listed.flatMap((value: unknown, index): ListedEntry[] => {
+    const text = texts[index];
+    if (!isJsonObject(value) || text === undefined) return [];
+    const name = value[key];
+    return typeof name === 'string' && name !== '' ? [{ name, text, annotations: readHints(value.annotations) }] : [];
+  });
+}
+
+function readHints(annotations: unknown): Record<string, string | boolean> | undefined {
+  if (!isJsonObject(annotations)) return undefined;
+  const hints = Object.entries(annotations).filter(
+    (hint): hint is [string, string | boolean] => typeof hint[1] === 'boolean' || typeof hint[1] === 'string',
+  );
+  return hints.length === 0 ? undefined : Object.fromEntries(hints);
+}
+
+/** The elements of `result[member]` as they are written: parsing and writing them again would change numbers and order. */
+function elementTexts(text: string, member: string): string[] {
+  const found: string[] = [];
+  walkObject(text, skipSpace(text, 0), member, (_context, key, start) => {
+    if (key !== 'result') return valueEnd(text, start, 1);
+    return walkObject(text, start, member, (_inner, innerKey, at) => {
+      if (innerKey !== member || text.charCodeAt(at) !== BRACKET) return valueEnd(text, at, 2);
+      return readElements(text, at, found);
+    });
+  });
+  return found;
+}
+
+function readElements(text: string, open: number, found: string[]): number {
+  let at = skipSpace(text, open + 1);
+  while (at < text.length && text.charCodeAt(at) !== 0x5d) {
+    const end = valueEnd(text, at, 3);
+    if (end < 0) return end;
+    found.push(text.slice(at, end));
+    at = skipSpace(text, end);
+    if (text.charCodeAt(at) === COMMA) at = skipSpace(text, at + 1);
+  }
+  return at + 1;
+}

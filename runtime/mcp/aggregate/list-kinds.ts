@@ -1,0 +1,56 @@
+/** The four lists of an MCP server. */
+export type ListKind = 'tools' | 'prompts' | 'resources' | 'templates';
+
+export interface ListSpec {
+  readonly method: string;
+  /** Member of the result that holds the entries. */
+  readonly member: string;
+  /** Member of an entry that identifies it. */
+  readonly key: 'name' | 'uri' | 'uriTemplate';
+  readonly capability: 'tools' | 'prompts' | 'resources';
+  /** Notification that says that the list changed. */
+  readonly changed: string;
+}
+
+export const LIST_SPECS: Record<ListKind, ListSpec> = {
+  tools: {
+    method: 'tools/list',
+    member: 'tools',
+    key: 'name',
+    capability: 'tools',
+    changed: 'notifications/tools/list_changed',
+  },
+  prompts: {
+    method: 'prompts/list',
+    member: 'prompts',
+    key: 'name',
+    capability: 'prompts',
+    changed: 'notifications/prompts/list_changed',
+  },
+  resources: {
+    method: 'resources/list',
+    member: 'resources',
+    key: 'uri',
+    capability: 'resources',
+    changed: 'notifications/resources/list_changed',
+  },
+  templates: {
+    method: 'resources/templates/list',
+    member: 'resourceTemplates',
+    key: 'uriTemplate',
+    capability: 'resources',
+    changed: 'notifications/resources/list_changed',
+  },
+};
+
+export const LIST_KINDS: readonly ListKind[] = ['tools', 'prompts', 'resources', 'templates'];
+
+/** The list that a request asks for. */
+export const kindOfMethod: ReadonlyMap<string, ListKind> = new Map(
+  LIST_KINDS.map((kind) => [LIST_SPECS[kind].method, kind]),
+);
+
+/** The lists that a notification invalidates. */
+export function kindsOfNotification(method: string): readonly ListKind[] {
+  return LIST_KINDS.filter((kind) => LIST_SPECS[kind].changed === method);
+}

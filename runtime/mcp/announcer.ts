@@ -1,0 +1,67 @@
+import type { ListKind } from './aggregate/list-kinds.ts';
+import type { Session } from './sessions/session.ts';
+
+/** A listener for changes of the aggregated lists: a session's stream, or a subscription of the stateless revision. */
+export type ChangeListener = (kinds: ReadonlySet<ListKind>) => void;
+
+export interface Announcer {
+  /** A backend's list changed: caches are dropped now, clients told soon. `told`: this session knows already. */
+  listChanged(backend: string | undefined, kinds: readonly ListKind[], told?: Session): void;
+  /** Clients are told that these lists are others now, and nothing is dropped. */
+  announce(kinds: readonly ListKind[]): void;
+  /** Until the returned function is called. */
+  subscribe(listener: ChangeListener): () => void;
+  close(): void;
+}
+
+/** Many sessions' streams tell of the same change; clients are told of it once. */
+const GATHER = 100;
+
+export interface AnnouncerDeps {
+  /** Drops what is cached of these lists. */
+  readonly invalidate: (backend: string | undefined, kinds: readonly ListKind[]) => void;
+  readonly sessions: () => Iterable<Session>;
+}
+
+export function createAnnouncer(deps: AnnouncerDeps): Announcer {
+  const listeners = new Set<ChangeListener>();
+  let gathered = new Set<ListKind>();
+  let told = new Set<Session>();
+  let timer: NodeJS.Timeout | undefined;
+
+  const tell = () => {
+    timer = undefined;
+    const kinds = gathered;
+    const already = told;
+    gathered = new Set();
+    told = new Set();
+    for (const session of deps.sessions()) {
+      if (already.has(session)) continue;
+      if (session.stream) session.stream.announce(kinds);
+      else session.changed = new Set([...(session.changed ?? []), ...kinds]);
+    }
+    for (const listener of listeners) listener(kinds);
+  };
+
+  const announce = (kinds: readonly ListKind[]) => {
+    for (const kind of kinds) gathered.add(kind);
+    timer ??= setTimeout(tell, GATHER).unref();
+  };
+
+  return {
+    announce,
+    listChanged(backend, kinds, knows) {
+      deps.invalidate(backend, kinds);
+      if (knows) told.add(knows);
+      announce(kinds);
+    },
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    close() {
+      clearTimeout(timer);
+      listeners.clear();
+    },
+  };
+}

@@ -1,0 +1,104 @@
+import type { Identity } from '#runtime/incoming/identity';
+import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
+import type { Era } from '../era.ts';
+import type { AnswerSink, Backend, CallFailure } from './backend.ts';
+
+/** A request of the gateway's own to a backend. */
+export interface Question {
+  readonly identity: Identity;
+  readonly era: Era;
+  readonly method: string;
+  /** JSON text of `params`. */
+  readonly paramsText: string;
+  readonly headers: string[];
+  /** Milliseconds. */
+  readonly deadline: number;
+}
+
+export interface Answer {
+  /** The JSON-RPC message as the backend wrote it. */
+  readonly text: string;
+  readonly result: JsonObject | undefined;
+  readonly error: { readonly code: number; readonly data: unknown } | undefined;
+  readonly sessionId: string | undefined;
+  readonly status: number;
+}
+
+/** Rejection of `ask`: there was no answer at all. */
+export class NoAnswer extends Error {
+  override readonly name = 'NoAnswer';
+  readonly failure: CallFailure;
+  constructor(failure: CallFailure) {
+    super(failure.error.message, { cause: failure.error });
+    this.failure = failure;
+  }
+}
+
+const ID = 0;
+
+/**
+ * Asks a backend one thing on the gateway's own behalf, idempotently, and reads the answer.
+ * @throws NoAnswer when there is none; a JSON-RPC error is an answer
+ */
+export function ask(backend: Backend, question: Question): Promise<Answer> {
+  const { identity, era, method, headers, deadline } = question;
+  return new Promise((resolve, reject) => {
+    const sink = collect((text, status, sessionId) => resolve(read(text, status, sessionId)), reject);
+    backend.send({
+      identity,
+      era,
+      method,
+      idText: String(ID),
+      verb: 'POST',
+      body: Buffer.from(
+        `{"jsonrpc":"2.0","id":${ID},"method":${JSON.stringify(method)},"params":${question.paramsText}}`,
+      ),
+      headers,
+      deadline,
+      idempotent: true,
+      sink,
+    });
+  });
+}
+
+function collect(
+  done: (text: string, status: number, sessionId: string | undefined) => void,
+  failed: (error: NoAnswer) => void,
+): AnswerSink {
+  let session: string | undefined;
+  return {
+    json: (status, body, sessionId) => done(body.toString('utf8'), status, sessionId),
+    open: (_flow, sessionId) => {
+      session = sessionId;
+    },
+    event: ({ data, message }) => {
+      if (message?.kind === 'response') done(data, 200, session);
+    },
+    accepted: () => undefined,
+    close: () => undefined,
+    fail: (failure) => failed(new NoAnswer(failure)),
+  };
+}
+
+function read(text: string, status: number, sessionId: string | undefined): Answer {
+  const message = parse(text);
+  const result = isJsonObject(message.result) ? message.result : undefined;
+  const { error } = message;
+  const code = isJsonObject(error) && typeof error.code === 'number' ? error.code : undefined;
+  return {
+    text,
+    result,
+    error: code === undefined ? undefined : { code, data: isJsonObject(error) ? error.data : undefined },
+    sessionId,
+    status,
+  };
+}
+
+function parse(text: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isJsonObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}

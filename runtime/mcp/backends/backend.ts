@@ -1,0 +1,91 @@
+import type { Backend as BackendConfig } from '#crds/run-config/backend';
+import type { Identity } from '#runtime/incoming/identity';
+import type { BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
+import type { Credential } from '#runtime/outgoing/credential';
+import type { Authorizer } from '#runtime/policy/authorizer';
+import type { RequestError } from '#runtime/errors';
+import type { Era } from '../era.ts';
+import type { BackendHealth } from './health.ts';
+
+/** Why a call got no answer from its backend. */
+export interface CallFailure {
+  readonly reason:
+    | 'unavailable'
+    | 'timeout'
+    | 'protocol'
+    | 'session_lost'
+    | 'unauthorized'
+    | 'credential'
+    | 'busy'
+    | 'too_large'
+    | 'aborted';
+  /** Whether the backend may have begun to act on the request. */
+  readonly sent: boolean;
+  readonly error: RequestError;
+}
+
+/** Holds back a stream whose reader is slow. */
+export interface Flow {
+  pause(): void;
+  resume(): void;
+}
+
+/** One event of a backend's stream. `message` is undefined for an event without data, which only carries an id. */
+export interface StreamEvent {
+  readonly id: string | undefined;
+  readonly retry: number | undefined;
+  readonly data: string;
+  readonly message: BackendMessage | undefined;
+}
+
+/** Where a backend's answer goes: exactly one of `json`, `accepted`, `fail`, or `open` (event*) `close`. */
+export interface AnswerSink {
+  /** The whole answer: one JSON-RPC response, its envelope checked. `sessionId` is what the backend's header names. */
+  json(status: number, body: Buffer, sessionId: string | undefined): void;
+  /** A notification or response was taken (202). */
+  accepted(): void;
+  open(flow: Flow, sessionId: string | undefined): void;
+  event(event: StreamEvent): void;
+  /** The stream ended; `complete`: the response was among its events. */
+  close(complete: boolean): void;
+  fail(failure: CallFailure): void;
+}
+
+/** One message on its way to a backend. */
+export interface BackendCall {
+  readonly identity: Identity;
+  readonly era: Era;
+  readonly method: string;
+  /** JSON text of the request's id; undefined for a notification, a response, or a stream that is only listened to. */
+  readonly idText: string | undefined;
+  /** POST carries a message, GET opens the backend's own stream, DELETE ends a session. */
+  readonly verb: 'POST' | 'GET' | 'DELETE';
+  /** JSON-RPC message of a POST. */
+  readonly body: Buffer | undefined;
+  /** Flat list of names and values beyond what every request carries. */
+  readonly headers: string[];
+  /** Milliseconds without a sign of life after which the call is given up; 0: never. */
+  readonly deadline: number;
+  /** Whether it may be sent again when the connection broke after it was sent. */
+  readonly idempotent: boolean;
+  readonly sink: AnswerSink;
+}
+
+/** Lets the one who sent a call give it up. */
+export interface RunningCall {
+  abort(): void;
+}
+
+/** One backend that is in force. Two implementations: over HTTP, and a process on standard input and output. */
+export interface Backend {
+  readonly name: string;
+  readonly config: BackendConfig;
+  readonly credential: Credential;
+  /** The policies of this backend by itself; those of the server are decided beside it. */
+  readonly authorizer: Authorizer | undefined;
+  readonly health: BackendHealth;
+  /** Whether each client session has a session of its own here (false: one process for all). */
+  readonly sessions: boolean;
+  send(call: BackendCall): RunningCall;
+  close(): Promise<void>;
+}

@@ -1,0 +1,101 @@
+import type { Backend as BackendConfig } from '#crds/run-config/backend';
+import type { RunConfig } from '#crds/run-config/run-config';
+import { ANONYMOUS } from '#runtime/incoming/build-identity';
+import type { SecretFiles } from '#runtime/secret-files';
+import type { Log } from '#runtime/telemetry/log';
+import { createBackend, type BackendDeps } from './create-backend.ts';
+import type { Backend } from './backend.ts';
+import type { BackendSet } from './backend-set.ts';
+import { watchBackend, type BackendWatch } from './watch-backend.ts';
+
+/** A backend in force, and the text of the settings that it was made from. */
+interface Live {
+  readonly backend: Backend;
+  readonly watch: BackendWatch;
+  readonly made: string;
+}
+
+export interface LiveBackends extends BackendSet {
+  /** Settles when each backend has been asked once. */
+  readonly first: Promise<void>;
+  /** Names of the backends that were made anew or are gone, compared with the set before. */
+  readonly replaced: readonly string[];
+  /** Closes what the next set did not take over; without one, all. */
+  retire(next?: LiveBackends): Promise<void>;
+  readonly live: ReadonlyMap<string, Live>;
+}
+
+export interface BuildDeps extends Omit<BackendDeps, 'config'> {
+  readonly version: string;
+  readonly wallClock: () => number;
+  readonly log: Log;
+  readonly files: SecretFiles;
+  readonly changed: (backend: Backend) => void;
+}
+
+/**
+ * Makes the backends of a run configuration. One whose settings are what they were keeps running: its connections, its
+ * process, what is known of it.
+ * @throws ConfigError, and then nothing that it made is left
+ */
+export function buildBackends(config: RunConfig, before: LiveBackends | undefined, deps: BuildDeps): LiveBackends {
+  const live = new Map<string, Live>();
+  const fresh: Live[] = [];
+  try {
+    for (const backend of config.backends) {
+      const made = settingsText(backend, config);
+      const known = before?.live.get(backend.name);
+      const one = known?.made === made ? known : startBackend(backend, made, config, deps);
+      if (one !== known) fresh.push(one);
+      live.set(backend.name, one);
+    }
+  } catch (error) {
+    for (const one of fresh) void stop(one);
+    throw error;
+  }
+  const all = [...live.values()].map((one) => one.backend);
+  return {
+    all,
+    live,
+    get: (name) => live.get(name)?.backend,
+    watch: (name) => live.get(name)?.watch,
+    first: Promise.all([...live.values()].map((one) => one.watch.first)).then(() => undefined),
+    replaced: [...(before?.live ?? [])].filter(([name, one]) => live.get(name) !== one).map(([name]) => name),
+    async retire(next) {
+      await Promise.all([...live].filter(([name, one]) => next?.live.get(name) !== one).map(([, one]) => stop(one)));
+    },
+  };
+}
+
+/** What a backend is made from, apart from files: those are read again when they change. */
+function settingsText(backend: BackendConfig, { operational, limits }: RunConfig): string {
+  return JSON.stringify([
+    backend,
+    operational.failure_handling,
+    operational.concurrency,
+    limits.connect_timeout,
+    limits.max_response_bytes,
+  ]);
+}
+
+function startBackend(settings: BackendConfig, made: string, config: RunConfig, deps: BuildDeps): Live {
+  const backend = createBackend(settings, { ...deps, config });
+  const { failure_handling: handling } = config.operational;
+  const watch = watchBackend(
+    backend,
+    {
+      identity: ANONYMOUS,
+      deadline: handling.health_check_timeout,
+      version: deps.version,
+      interval: handling.health_check_interval,
+      unhealthyThreshold: handling.unhealthy_threshold,
+    },
+    deps,
+  );
+  return { backend, watch, made };
+}
+
+async function stop({ backend, watch }: Live): Promise<void> {
+  watch.close();
+  await backend.close();
+}

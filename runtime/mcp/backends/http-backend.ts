@@ -1,0 +1,150 @@
+import { Pool, type Dispatcher } from 'undici';
+import type { HttpBackend as HttpBackendConfig } from '#crds/run-config/backend';
+import type { Identity } from '#runtime/incoming/identity';
+import type { Credential, CredentialHeaders } from '#runtime/outgoing/credential';
+import type { Authorizer } from '#runtime/policy/authorizer';
+import type { Backend, BackendCall, CallFailure, RunningCall } from './backend.ts';
+import type { Breaker } from './breaker.ts';
+import type { Deadlines } from './deadlines.ts';
+import { callFailure } from './failures.ts';
+import type { BackendHealth } from './health.ts';
+import { HttpExchange, type ExchangeHost } from './http-exchange.ts';
+
+export interface HttpBackendOptions {
+  readonly config: HttpBackendConfig;
+  readonly credential: Credential;
+  readonly authorizer: Authorizer | undefined;
+  readonly health: BackendHealth;
+  readonly breaker: Breaker;
+  readonly deadlines: Deadlines;
+  readonly now: () => number;
+  readonly connectTimeout: number;
+  readonly maxResponseBytes: number;
+  readonly concurrency: { readonly perBackend: number; readonly queue: number };
+  /** Certificates that the backend's is checked against; undefined: the system's. */
+  readonly ca: string | undefined;
+  /** Headers of `header_forward`, values read from their files: flat list. */
+  readonly fixedHeaders: () => readonly string[];
+  readonly createPool?: (origin: string, options: Pool.Options) => Dispatcher;
+}
+
+const POST = ['content-type', 'application/json', 'accept', 'application/json, text/event-stream'];
+const GET = ['accept', 'text/event-stream'];
+
+/** A backend that is reached over HTTP. Two pools: streams that stay open must not use up the connections of calls. */
+export class HttpBackend implements Backend, ExchangeHost {
+  readonly name: string;
+  readonly config: HttpBackendConfig;
+  readonly credential: Credential;
+  readonly authorizer: Authorizer | undefined;
+  readonly health: BackendHealth;
+  readonly sessions = true;
+  readonly deadlines: Deadlines;
+  readonly now: () => number;
+  readonly maxResponseBytes: number;
+  readonly #path: string;
+  readonly #calls: Dispatcher;
+  readonly #streams: Dispatcher;
+  readonly #breaker: Breaker;
+  readonly #limit: number;
+  readonly #fixedHeaders: () => readonly string[];
+  #running = 0;
+
+  constructor(options: HttpBackendOptions) {
+    const { config, concurrency } = options;
+    const url = new URL(config.url);
+    this.name = config.name;
+    this.config = config;
+    this.credential = options.credential;
+    this.authorizer = options.authorizer;
+    this.health = options.health;
+    this.deadlines = options.deadlines;
+    this.now = options.now;
+    this.maxResponseBytes = options.maxResponseBytes;
+    this.#path = url.pathname + url.search;
+    this.#breaker = options.breaker;
+    this.#limit = concurrency.perBackend + concurrency.queue;
+    this.#fixedHeaders = options.fixedHeaders;
+    const pool: Pool.Options = {
+      // Deadlines are ours: undici's would end quiet streams and slow tools.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connect: { timeout: options.connectTimeout, ...(options.ca === undefined ? {} : { ca: options.ca }) },
+    };
+    const create = options.createPool ?? ((origin, settings) => new Pool(origin, settings));
+    this.#calls = create(url.origin, { ...pool, connections: concurrency.perBackend });
+    this.#streams = create(url.origin, pool);
+  }
+
+  /** Calls under way. */
+  get running(): number {
+    return this.#running;
+  }
+
+  send(call: BackendCall): RunningCall {
+    const exchange = new HttpExchange(this, call);
+    this.#running++;
+    if (this.#running > this.#limit || !this.#breaker.admits()) {
+      exchange.fail(callFailure(this.name, this.#running > this.#limit ? 'busy' : 'unavailable', false));
+      return exchange;
+    }
+    exchange.arm();
+    this.#authenticate(exchange, call.identity);
+    return exchange;
+  }
+
+  settled(_exchange: HttpExchange, failure: CallFailure | undefined): void {
+    this.#running--;
+    this.#breaker.record(failure);
+  }
+
+  renewCredential(exchange: HttpExchange): boolean {
+    if (exchange.renewed || !this.credential.invalidate(exchange.call.identity)) return false;
+    exchange.renewed = true;
+    exchange.reset();
+    exchange.arm();
+    this.#authenticate(exchange, exchange.call.identity);
+    return true;
+  }
+
+  resend(exchange: HttpExchange): boolean {
+    // The keep-alive race: the backend closed an idle connection just as the request went out.
+    if (exchange.attempts > 1 || !exchange.call.idempotent) return false;
+    exchange.reset();
+    exchange.arm();
+    this.#authenticate(exchange, exchange.call.identity);
+    return true;
+  }
+
+  async close(): Promise<void> {
+    this.credential.close();
+    await Promise.all([this.#calls.destroy(), this.#streams.destroy()]);
+  }
+
+  #authenticate(exchange: HttpExchange, identity: Identity): void {
+    try {
+      const headers = this.credential.headersFor(identity);
+      if (headers instanceof Promise) {
+        headers.then(
+          (resolved) => this.#dispatch(exchange, resolved),
+          (error: unknown) => this.#refuse(exchange, error),
+        );
+      } else {
+        this.#dispatch(exchange, headers);
+      }
+    } catch (error) {
+      this.#refuse(exchange, error);
+    }
+  }
+
+  #refuse(exchange: HttpExchange, error: unknown): void {
+    exchange.fail(callFailure(this.name, 'credential', false, error));
+  }
+
+  #dispatch(exchange: HttpExchange, credential: CredentialHeaders): void {
+    const { verb, body, headers, deadline } = exchange.call;
+    const sent = (verb === 'GET' ? GET : POST).concat(headers, this.#fixedHeaders(), credential);
+    const pool = deadline > 0 ? this.#calls : this.#streams;
+    pool.dispatch({ path: this.#path, method: verb, headers: sent, body: body ?? null }, exchange);
+  }
+}

@@ -1,0 +1,225 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Dispatcher } from 'undici';
+import { decodeBackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
+import { createSseParser, type SseEvent, type SseParser } from '#runtime/mcp/sse/parse-sse';
+import type { BackendCall, CallFailure, Flow, RunningCall } from './backend.ts';
+import type { Deadlines, Expiring } from './deadlines.ts';
+import { callFailure } from './failures.ts';
+
+/** What one exchange needs of its backend. */
+export interface ExchangeHost {
+  readonly name: string;
+  readonly maxResponseBytes: number;
+  readonly deadlines: Deadlines;
+  readonly now: () => number;
+  /** The exchange is over; called once. `failure` is undefined when the backend answered. */
+  settled(exchange: HttpExchange, failure: CallFailure | undefined): void;
+  /** The backend answered 401: true when the exchange will be sent again with a new credential. */
+  renewCredential(exchange: HttpExchange): boolean;
+  /** The connection broke before any answer: true when the exchange is sent again on a fresh one. */
+  resend(exchange: HttpExchange): boolean;
+}
+
+type Mode = 'waiting' | 'json' | 'stream' | 'accepted' | 'discard';
+
+/** One request to a backend over HTTP and its answer: JSON, a stream of events, or 202. A handler of undici's dispatcher. */
+export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, RunningCall, Flow {
+  readonly call: BackendCall;
+  /** How often it was sent. */
+  attempts = 0;
+  renewed = false;
+  expiresAt = Infinity;
+  readonly #host: ExchangeHost;
+  #controller: Dispatcher.DispatchController | undefined;
+  #mode: Mode = 'waiting';
+  #status = 0;
+  #sessionId: string | undefined;
+  #chunks: Buffer[] = [];
+  #size = 0;
+  #parser: SseParser | undefined;
+  #answered = false;
+  #over = false;
+  #sent = false;
+
+  constructor(host: ExchangeHost, call: BackendCall) {
+    this.#host = host;
+    this.call = call;
+  }
+
+  /** Begins, or begins again, to wait: the deadline runs from here. */
+  arm(): void {
+    this.attempts++;
+    this.#mode = 'waiting';
+    this.touch();
+    if (this.call.deadline > 0) this.#host.deadlines.add(this);
+  }
+
+  touch(): void {
+    if (this.call.deadline > 0) this.expiresAt = this.#host.now() + this.call.deadline;
+  }
+
+  expire(): void {
+    this.fail(callFailure(this.#host.name, 'timeout', true));
+  }
+
+  abort(): void {
+    this.#finish(callFailure(this.#host.name, 'aborted', this.#sent));
+  }
+
+  pause(): void {
+    this.#controller?.pause();
+  }
+
+  resume(): void {
+    this.#controller?.resume();
+  }
+
+  fail(failure: CallFailure): void {
+    if (this.#over) return;
+    const streaming = this.#mode === 'stream';
+    this.#finish(failure);
+    if (streaming && this.#answered) this.call.sink.close(true);
+    else this.call.sink.fail(failure);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    this.#sent = true;
+    if (this.#over) controller.abort(new Error('given up'));
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (this.#over || status < 200) return;
+    this.#status = status;
+    const sessionId = headers['mcp-session-id'];
+    this.#sessionId = typeof sessionId === 'string' ? sessionId : undefined;
+    this.touch();
+    this.#mode = this.#chooseMode(status, headers['content-type'] ?? '');
+    if (this.#mode === 'stream') this.#openStream();
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#over) return;
+    if (this.#mode === 'stream') {
+      this.touch();
+      this.#feed(chunk);
+      return;
+    }
+    this.#size += chunk.length;
+    if (this.#size > this.#host.maxResponseBytes) {
+      this.fail(callFailure(this.#host.name, 'too_large', true));
+    } else if (this.#mode === 'json') {
+      this.#chunks.push(chunk);
+    }
+  }
+
+  onResponseEnd(): void {
+    if (this.#over) return;
+    if (this.#mode === 'json') this.#endJson();
+    else if (this.#mode === 'stream') this.#endStream();
+    else if (this.#mode === 'accepted') this.#endAccepted();
+    else this.#endRefused();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (this.#over) return;
+    if (this.#mode === 'stream') {
+      this.#endStream();
+      return;
+    }
+    if (this.#mode === 'waiting' && this.#host.resend(this)) return;
+    this.fail(callFailure(this.#host.name, 'unavailable', this.#sent, error));
+  }
+
+  #chooseMode(status: number, contentType: string): Mode {
+    if (status === 401) return 'discard';
+    if (this.call.idText === undefined && this.call.verb !== 'GET') return status < 300 ? 'accepted' : 'discard';
+    if (status === 200 && contentType.startsWith('text/event-stream')) return 'stream';
+    return contentType.startsWith('application/json') && this.call.idText !== undefined ? 'json' : 'discard';
+  }
+
+  #endJson(): void {
+    const [first] = this.#chunks;
+    const body = this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks);
+    const message = decodeBackendMessage(body);
+    if (message?.kind !== 'response' || message.idText !== this.call.idText) {
+      // A backend says "no such session" with 404 and an error whose id is not that of the request.
+      if (this.#status >= 400) this.#endRefused();
+      else this.fail(callFailure(this.#host.name, 'protocol', true));
+      return;
+    }
+    if (this.#status === 404 && this.call.era === 'session') {
+      this.#endRefused();
+      return;
+    }
+    this.#finish(undefined);
+    this.call.sink.json(this.#status, message.clean(body), this.#sessionId);
+  }
+
+  #openStream(): void {
+    this.#parser = createSseParser({
+      maxEventBytes: this.#host.maxResponseBytes,
+      onEvent: (event) => this.#onEvent(event),
+    });
+    this.call.sink.open(this, this.#sessionId);
+  }
+
+  #feed(chunk: Buffer): void {
+    try {
+      this.#parser?.push(chunk);
+    } catch (cause) {
+      this.fail(callFailure(this.#host.name, 'too_large', true, cause));
+    }
+  }
+
+  #onEvent(event: SseEvent): void {
+    if (this.#over) return;
+    const { data } = event;
+    const message = data === '' ? undefined : decodeBackendMessage(data);
+    if (data !== '' && message === undefined) return;
+    if (message?.kind === 'response') {
+      // Of one request there is one answer, and only that: another id would answer another backend's request.
+      if (this.#answered || (this.call.idText !== undefined && message.idText !== this.call.idText)) return;
+      if (this.call.idText !== undefined) this.#answered = true;
+    }
+    this.call.sink.event({ id: event.id, retry: event.retry, data, message });
+  }
+
+  #endStream(): void {
+    this.#finish(undefined);
+    this.call.sink.close(this.#answered);
+  }
+
+  #endAccepted(): void {
+    this.#finish(undefined);
+    this.call.sink.accepted();
+  }
+
+  /** An HTTP status that is no answer. */
+  #endRefused(): void {
+    const name = this.#host.name;
+    if (this.#status === 401) {
+      if (this.#host.renewCredential(this)) return;
+      this.fail(callFailure(name, 'unauthorized', false));
+    } else if (this.#status === 404 && this.call.era === 'session') {
+      this.fail(callFailure(name, 'session_lost', false));
+    } else {
+      this.fail(callFailure(name, this.#status >= 500 || this.#status < 400 ? 'unavailable' : 'protocol', true));
+    }
+  }
+
+  #finish(failure: CallFailure | undefined): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#host.deadlines.delete(this);
+    this.#host.settled(this, failure);
+    if (failure && this.#controller && !this.#controller.aborted) this.#controller.abort(failure.error);
+  }
+
+  /** The 401 of an exchange that goes out again: what was collected is forgotten. */
+  reset(): void {
+    this.#mode = 'waiting';
+    this.#chunks = [];
+    this.#size = 0;
+  }
+}

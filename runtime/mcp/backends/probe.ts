@@ -1,0 +1,170 @@
+import type { Identity } from '#runtime/incoming/identity';
+import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
+import { readCapabilities } from '#runtime/mcp/sessions/capabilities';
+import type { ServerCapabilities } from '#runtime/mcp/sessions/session';
+import { LATEST_SESSION_REVISION, SESSION_REVISIONS, STATELESS_REVISION, type Era } from '../era.ts';
+import { ask, NoAnswer, type Answer, type Question } from './ask.ts';
+import type { Backend } from './backend.ts';
+
+/** What a probe found out. `eras` is undefined where the answer says nothing about them (a 401 without a credential). */
+export interface Finding {
+  readonly reachable: boolean;
+  readonly eras: ReadonlySet<Era> | undefined;
+  readonly revisions: readonly string[];
+  readonly capabilities: ServerCapabilities | undefined;
+  readonly message: string;
+}
+
+export interface ProbeSettings {
+  readonly identity: Identity;
+  /** Milliseconds for each request. */
+  readonly deadline: number;
+  readonly version: string;
+}
+
+const UNSUPPORTED_VERSION = -32022;
+
+/** `_meta` of the gateway's own requests in the stateless revision. */
+export function ownMeta(version: string, capabilities = '{}'): string {
+  return `{"io.modelcontextprotocol/protocolVersion":"${STATELESS_REVISION}","io.modelcontextprotocol/clientInfo":{"name":"vmcp","version":"${version}"},"io.modelcontextprotocol/clientCapabilities":${capabilities}}`;
+}
+
+/** Headers that the stateless revision asks of each request. */
+export function statelessHeaders(method: string): string[] {
+  return ['mcp-protocol-version', STATELESS_REVISION, 'mcp-method', method];
+}
+
+const unreachable = (message: string): Finding => ({
+  reachable: false,
+  eras: undefined,
+  revisions: [],
+  capabilities: undefined,
+  message,
+});
+
+/**
+ * Asks a backend what it speaks: `server/discover` first, of whose answer only the listed versions are believed, and
+ * `initialize` where no older version is listed: servers of both eras often list the newer only. A session that the probe
+ * opened is ended again.
+ */
+export async function probe(backend: Backend, settings: ProbeSettings, last?: ServerCapabilities): Promise<Finding> {
+  try {
+    const modern = backend.sessions ? await discover(backend, settings, last) : undefined;
+    if (modern?.eras?.has('session')) return modern;
+    const older = await tryInitialize(backend, settings, last);
+    return modern ? merge(modern, older) : older;
+  } catch (error) {
+    if (!(error instanceof NoAnswer)) throw error;
+    const { failure } = error;
+    if (failure.reason === 'unauthorized') {
+      return { ...unreachable('asks for a credential'), reachable: true, message: '' };
+    }
+    return unreachable(failure.error.message);
+  }
+}
+
+function merge(modern: Finding, older: Finding): Finding {
+  if (!older.reachable) return modern;
+  const eras = new Set<Era>([...(modern.eras ?? []), ...(older.eras ?? [])]);
+  return {
+    ...modern,
+    eras,
+    revisions: [...modern.revisions, ...older.revisions],
+    capabilities: older.capabilities ?? modern.capabilities,
+  };
+}
+
+async function discover(
+  backend: Backend,
+  settings: ProbeSettings,
+  last?: ServerCapabilities,
+): Promise<Finding | undefined> {
+  const answer = await askOr(undefined, backend, {
+    ...settings,
+    era: 'stateless',
+    method: 'server/discover',
+    paramsText: `{"_meta":${ownMeta(settings.version)}}`,
+    headers: statelessHeaders('server/discover'),
+  });
+  const versions = answer && supportedVersions(answer);
+  if (!versions) return undefined;
+  const eras = new Set<Era>();
+  if (versions.includes(STATELESS_REVISION)) eras.add('stateless');
+  const older = SESSION_REVISIONS.filter((revision) => versions.includes(revision));
+  if (older.length > 0) eras.add('session');
+  if (eras.size === 0) return undefined;
+  return {
+    reachable: true,
+    eras,
+    revisions: versions.includes(STATELESS_REVISION) ? [STATELESS_REVISION, ...older] : older,
+    capabilities: readCapabilities(answer.result, last),
+    message: '',
+  };
+}
+
+/** Asks; an HTTP refusal, which only says that the other era is spoken here, gives `otherwise`. */
+async function askOr<T>(otherwise: T, backend: Backend, question: Question): Promise<Answer | T> {
+  try {
+    return await ask(backend, question);
+  } catch (error) {
+    if (error instanceof NoAnswer && (error.failure.reason === 'protocol' || error.failure.reason === 'session_lost'))
+      return otherwise;
+    throw error;
+  }
+}
+
+function supportedVersions(answer: Answer): string[] | undefined {
+  const { result, error } = answer;
+  const listed =
+    result?.supportedVersions ??
+    (error?.code === UNSUPPORTED_VERSION && isJsonObject(error.data) ? error.data.supported : undefined);
+  return Array.isArray(listed) ? listed.filter((one): one is string => typeof one === 'string') : undefined;
+}
+
+/** The initialize params of the gateway itself. */
+export function ownInitialize(version: string): string {
+  return `{"protocolVersion":"${LATEST_SESSION_REVISION}","capabilities":{},"clientInfo":{"name":"vmcp","version":"${version}"}}`;
+}
+
+async function tryInitialize(backend: Backend, settings: ProbeSettings, last?: ServerCapabilities): Promise<Finding> {
+  const { identity, version } = settings;
+  const answer = await askOr(undefined, backend, {
+    ...settings,
+    era: 'session',
+    method: 'initialize',
+    paramsText: ownInitialize(version),
+    headers: [],
+  });
+  if (!answer?.result) return unreachable('refuses initialize: it speaks no revision that this gateway knows');
+  if (answer.sessionId !== undefined) endSession(backend, identity, answer.sessionId, revisionOf(answer.result));
+  return {
+    reachable: true,
+    eras: new Set<Era>(['session']),
+    revisions: [revisionOf(answer.result)],
+    capabilities: readCapabilities(answer.result, last),
+    message: '',
+  };
+}
+
+/** The revision that a backend's initialize result names. */
+export function revisionOf(result: JsonObject): string {
+  const revision = result.protocolVersion;
+  return typeof revision === 'string' && SESSION_REVISIONS.includes(revision) ? revision : LATEST_SESSION_REVISION;
+}
+
+/** Tells a backend that a session is over; what it answers does not matter. */
+export function endSession(backend: Backend, identity: Identity, sessionId: string, revision: string): void {
+  const ignore = () => undefined;
+  backend.send({
+    identity,
+    era: 'session',
+    method: 'DELETE',
+    idText: undefined,
+    verb: 'DELETE',
+    body: undefined,
+    headers: ['mcp-session-id', sessionId, 'mcp-protocol-version', revision],
+    deadline: 2_000,
+    idempotent: false,
+    sink: { json: ignore, accepted: ignore, open: ignore, event: ignore, close: ignore, fail: ignore },
+  });
+}

@@ -1,0 +1,17 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { DecodedMessage } from './envelope/decode-request.ts';
+import { SESSION_REVISIONS, type Era } from './era.ts';
+
+export const META_VERSION = 'io.modelcontextprotocol/protocolVersion';
+
+/**
+ * Which era a message belongs to: the stateless one names its revision in `_meta` (or at least in the header), an older
+ * one begins with initialize or carries a session id.
+ */
+export function classifyEra(headers: IncomingHttpHeaders, message: DecodedMessage): Era {
+  if (message.meta.some(({ key }) => key === META_VERSION)) return 'stateless';
+  if (headers['mcp-session-id'] !== undefined || (message.kind === 'request' && message.method === 'initialize'))
+    return 'session';
+  const revision = headers['mcp-protocol-version'];
+  return revision === undefined || SESSION_REVISIONS.includes(String(revision)) ? 'session' : 'stateless';
+}

@@ -1,0 +1,69 @@
+import type { ServerResponse } from 'node:http';
+import type { Flow } from '#runtime/mcp/backends/backend';
+
+const STREAM_HEADERS = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-cache, no-transform',
+  // Tells buffering reverse proxies to let each event through at once.
+  'x-accel-buffering': 'no',
+};
+
+/** A stream of events to a client. Whoever feeds it is held back while the client does not read. */
+export class ClientStream {
+  readonly #res: ServerResponse;
+  readonly #held = new Set<Flow>();
+  #draining = false;
+
+  constructor(res: ServerResponse) {
+    this.#res = res;
+  }
+
+  /** Sends the headers, so that the client knows that it is connected before there is an event. */
+  open(): void {
+    if (this.#res.headersSent) return;
+    this.#res.writeHead(200, STREAM_HEADERS);
+    this.#res.flushHeaders();
+  }
+
+  /** Writes text in the wire form of events. `source` is held back until the client has caught up. */
+  write(text: string, source?: Flow): void {
+    if (this.#res.destroyed || this.#res.writableEnded) return;
+    if (this.#res.write(text) || source === undefined) return;
+    source.pause();
+    this.#held.add(source);
+    if (this.#draining) return;
+    this.#draining = true;
+    this.#res.once('drain', () => this.#release());
+  }
+
+  end(): void {
+    if (!this.#res.writableEnded) this.#res.end();
+  }
+
+  get closed(): boolean {
+    return this.#res.destroyed || this.#res.writableEnded;
+  }
+
+  #release(): void {
+    this.#draining = false;
+    const held = [...this.#held];
+    this.#held.clear();
+    for (const source of held) source.resume();
+  }
+}
+
+/** Answers with one JSON document. */
+export function answerJson(
+  res: ServerResponse,
+  status: number,
+  body: Buffer | string,
+  headers?: Record<string, string>,
+): void {
+  if (res.headersSent || res.destroyed) return;
+  res.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+    ...headers,
+  });
+  res.end(body);
+}

@@ -1,0 +1,17 @@
+import type { Rooms } from '#runtime/rooms';
+import type { DecodedRequest } from '../envelope/decode-request.ts';
+import { duplicateKeysIn } from '../envelope/duplicate-keys.ts';
+import type { Edit } from '../envelope/splice.ts';
+import { invalidRequest } from './refusals.ts';
+import type { Target } from './resolve-target.ts';
+
+/**
+ * Where a policy reads arguments, backend and policy must read the same ones: a key that occurs twice is refused, and what
+ * goes out is written anew from what the policy saw.
+ */
+export function checkArguments(message: DecodedRequest, body: Buffer, { backend }: Target, rooms: Rooms): Edit[] {
+  const span = message.spans['params.arguments'];
+  if (!span || !(rooms.authorizer.readsArguments || backend.authorizer?.readsArguments)) return [];
+  if (duplicateKeysIn(body, span)) throw invalidRequest(400, 'invalid_request', 'a key occurs twice in arguments');
+  return [{ ...span, text: JSON.stringify(message.params?.arguments) }];
+}

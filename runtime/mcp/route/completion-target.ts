@@ -1,0 +1,27 @@
+import type { Rooms } from '#runtime/rooms';
+import type { Asker } from '../aggregate/asker.ts';
+import type { Catalogue } from '../aggregate/catalogue.ts';
+import { isJsonObject, type DecodedRequest } from '../envelope/decode-request.ts';
+import { invalidParams, unknownName } from './refusals.ts';
+import { isVisible, resolveName, resolveUri, type Target } from './resolve-target.ts';
+
+/** Whose completion is asked for: that of a prompt, or of a resource template. What is hidden completes nothing. */
+export async function completionTarget(
+  message: DecodedRequest,
+  catalogue: Catalogue,
+  asker: Asker,
+  rooms: Rooms,
+): Promise<Target> {
+  const ref = message.params?.ref;
+  if (!isJsonObject(ref)) throw invalidParams('completion/complete needs params.ref');
+  if (ref.type === 'ref/prompt' && typeof ref.name === 'string')
+    return resolveName('prompts', ref.name, catalogue, asker, rooms);
+  if (ref.type !== 'ref/resource' || typeof ref.uri !== 'string') {
+    throw invalidParams('params.ref must be a ref/prompt with a name or a ref/resource with a uri');
+  }
+  const template = await rooms.catalogues.find(catalogue, 'templates', ref.uri, asker);
+  if (!template) return resolveUri(ref.uri, catalogue, asker, rooms);
+  const backend = rooms.backends.get(template.backend);
+  if (!backend || !isVisible('templates', template, asker, rooms)) throw unknownName('templates', asker.era, ref.uri);
+  return { entry: template, backend };
+}

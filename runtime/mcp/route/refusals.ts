@@ -1,0 +1,61 @@
+import { RequestError } from '#runtime/errors';
+import type { Decision } from '#runtime/policy/authorizer';
+import type { ListKind } from '../aggregate/list-kinds.ts';
+import type { Era } from '../era.ts';
+
+const INVALID_PARAMS = -32602;
+const RESOURCE_NOT_FOUND = -32002;
+const METHOD_NOT_FOUND = -32601;
+const INVALID_REQUEST = -32600;
+const DENIED = 403;
+
+const nouns: Record<ListKind, string> = {
+  tools: 'tool',
+  prompts: 'prompt',
+  resources: 'resource',
+  templates: 'resource',
+};
+
+/**
+ * What does not exist, or what this caller may not see: the same answer for both, so that nobody can find out which.
+ * The code is the one that the client's revision uses for unknown names.
+ */
+export function unknownName(kind: ListKind, era: Era, name: string): RequestError {
+  const isResource = kind === 'resources' || kind === 'templates';
+  const code = isResource && era === 'session' ? RESOURCE_NOT_FOUND : INVALID_PARAMS;
+  return new RequestError({
+    status: 200,
+    code: 'unknown_name',
+    text: `Unknown ${nouns[kind]}`,
+    rpc: isResource ? { code, data: { uri: name } } : { code },
+  });
+}
+
+/** Visible, but this call is not permitted. `data.policy`: what the deciding policies say of themselves. */
+export function deniedByPolicy(decision: Decision): RequestError {
+  const [first, ...others] = decision.policies;
+  const policy = others.length === 0 ? first : decision.policies;
+  return new RequestError({
+    status: 200,
+    code: 'denied_by_policy',
+    text: first ? 'Denied by policy' : 'Denied: no policy permits this call',
+    rpc: { code: DENIED, data: { policy: policy ?? null } },
+  });
+}
+
+export function invalidParams(text: string, status = 200): RequestError {
+  return new RequestError({ status, code: 'invalid_params', text, rpc: { code: INVALID_PARAMS } });
+}
+
+export function methodNotFound(era: Era): RequestError {
+  return new RequestError({
+    status: era === 'stateless' ? 404 : 200,
+    code: 'method_not_found',
+    text: 'Method not found',
+    rpc: { code: METHOD_NOT_FOUND },
+  });
+}
+
+export function invalidRequest(status: number, code: string, text: string): RequestError {
+  return new RequestError({ status, code, text, rpc: { code: INVALID_REQUEST } });
+}

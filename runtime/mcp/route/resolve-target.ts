@@ -1,0 +1,100 @@
+import type { Rooms } from '#runtime/rooms';
+import type { Trail } from '#runtime/trail';
+import type { Asker } from '../aggregate/asker.ts';
+import type { Catalogue, CatalogueEntry } from '../aggregate/catalogue.ts';
+import type { ListKind } from '../aggregate/list-kinds.ts';
+import type { Backend } from '../backends/backend.ts';
+import { serves } from '../backends/health.ts';
+import type { PolicyAction } from '#runtime/policy/authorizer';
+import { matchTemplate } from './match-template.ts';
+import { deniedByPolicy, unknownName } from './refusals.ts';
+
+/** The backend that a name leads to, and what it is called there. */
+export interface Target {
+  readonly entry: CatalogueEntry;
+  readonly backend: Backend;
+}
+
+const actions: Record<ListKind, PolicyAction> = {
+  tools: 'call_tool',
+  prompts: 'get_prompt',
+  resources: 'read_resource',
+  templates: 'read_resource',
+};
+
+/** Looks a tool or prompt up by its advertised name. @throws RequestError when it is unknown */
+export function resolveName(
+  kind: 'tools' | 'prompts',
+  name: string,
+  catalogue: Catalogue,
+  asker: Asker,
+  rooms: Rooms,
+): Target | Promise<Target> {
+  const entry = rooms.catalogues.find(catalogue, kind, name, asker);
+  if (entry instanceof Promise) return entry.then((found) => targetOf(found, kind, name, asker, rooms));
+  return targetOf(entry, kind, name, asker, rooms);
+}
+
+/** Looks a resource up: by its URI, by a template that matches, else at the only backend that has resources. */
+export async function resolveUri(uri: string, catalogue: Catalogue, asker: Asker, rooms: Rooms): Promise<Target> {
+  const listed = await rooms.catalogues.find(catalogue, 'resources', uri, asker);
+  if (listed) return targetOf(listed, 'resources', uri, asker, rooms);
+  const backend = (await templateBackend(uri, catalogue, asker, rooms)) ?? onlyResourceBackend(asker, rooms);
+  const entry =
+    backend === undefined ? undefined : { name: uri, backend, originalName: uri, text: '', annotations: undefined };
+  return targetOf(entry, 'resources', uri, asker, rooms);
+}
+
+async function templateBackend(
+  uri: string,
+  catalogue: Catalogue,
+  asker: Asker,
+  rooms: Rooms,
+): Promise<string | undefined> {
+  const templates = await rooms.catalogues.list(catalogue, 'templates', asker);
+  for (const entry of templates.entries) if (await matchTemplate(entry.originalName, uri)) return entry.backend;
+  return undefined;
+}
+
+/** A server may serve URIs that it does not list; with one server there is no doubt whose they are. */
+function onlyResourceBackend(asker: Asker, rooms: Rooms): string | undefined {
+  const having = rooms.backends.all.filter(
+    ({ health }) => serves(health, asker.era) && health.capabilities?.resources === true,
+  );
+  return having.length === 1 ? having[0]?.name : undefined;
+}
+
+function targetOf(entry: CatalogueEntry | undefined, kind: ListKind, name: string, asker: Asker, rooms: Rooms): Target {
+  const backend = entry && rooms.backends.get(entry.backend);
+  if (!entry || !backend || !isVisible(kind, entry, asker, rooms)) throw unknownName(kind, asker.era, name);
+  return { entry, backend };
+}
+
+/** Whether this caller may know of the entry: asked of the server's policies and of the backend's own. */
+export function isVisible(kind: ListKind, entry: CatalogueEntry, asker: Asker, rooms: Rooms): boolean {
+  const action = actions[kind];
+  const own = rooms.backends.get(entry.backend)?.authorizer;
+  return (
+    rooms.authorizer.visible(asker.identity, action, entry) && (own?.visible(asker.identity, action, entry) ?? true)
+  );
+}
+
+/** Decides one call. @throws RequestError 403 when it is denied */
+export function authorizeCall(
+  kind: ListKind,
+  target: Target,
+  args: unknown,
+  asker: Asker,
+  rooms: Rooms,
+  trail: Trail,
+): void {
+  const { entry, backend } = target;
+  trail.target = entry.name;
+  trail.backend = backend.name;
+  for (const authorizer of [rooms.authorizer, backend.authorizer]) {
+    if (!authorizer) continue;
+    const decision = authorizer.decide(asker.identity, actions[kind], entry, args);
+    if (decision.wouldDeny || !decision.allowed) trail.decision = decision;
+    if (!decision.allowed) throw deniedByPolicy(decision);
+  }
+}

@@ -1,0 +1,131 @@
+import type { Identity } from '#runtime/incoming/identity';
+import type { ClientStream } from '#runtime/mcp/relay/client-stream';
+import { writeSse } from '#runtime/mcp/sse/write-sse';
+import type { Rooms } from '#runtime/rooms';
+import { LIST_SPECS, type ListKind } from '../aggregate/list-kinds.ts';
+import type { AnswerSink, Backend, CallFailure, Flow, RunningCall, StreamEvent } from '../backends/backend.ts';
+import { legHeaders } from '../sessions/open-leg.ts';
+import type { Leg, Session } from '../sessions/session.ts';
+import { relayedEvent } from './relayed-event.ts';
+
+const FIRST_RETRY = 1_000;
+const LAST_RETRY = 30_000;
+const KEEP_ALIVE = 25_000;
+
+/** One backend's own stream, opened again when it breaks. */
+interface Upstream {
+  running: RunningCall | undefined;
+  timer: NodeJS.Timeout | undefined;
+  lastId: string | undefined;
+  retry: number;
+  failures: number;
+}
+
+/** The stream that a client holds open (GET): the streams of all its legs, merged, and what the gateway itself announces. */
+export class GeneralStream {
+  readonly #session: Session;
+  readonly #identity: Identity;
+  readonly #rooms: Rooms;
+  readonly #client: ClientStream;
+  readonly #upstreams = new Map<string, Upstream>();
+  readonly #keepAlive: NodeJS.Timeout;
+
+  constructor(session: Session, identity: Identity, rooms: Rooms, client: ClientStream) {
+    this.#session = session;
+    this.#identity = identity;
+    this.#rooms = rooms;
+    this.#client = client;
+    this.#keepAlive = setInterval(() => this.#client.write(': keep-alive\n\n'), KEEP_ALIVE).unref();
+  }
+
+  /** Opens the streams of the legs that are there. `lastIds`: where the client was when its last stream broke. */
+  open(lastIds: ReadonlyMap<string, string>): void {
+    this.#client.open();
+    for (const leg of this.#session.legs) this.join(leg, lastIds.get(leg.backend));
+    if (this.#session.changed) this.announce(this.#session.changed);
+    this.#session.changed = undefined;
+  }
+
+  /** A leg that was opened after the stream. */
+  join(leg: Leg, lastId?: string): void {
+    const backend = this.#rooms.backends.get(leg.backend);
+    if (!backend?.sessions || leg.sessionId === undefined || this.#upstreams.has(leg.backend)) return;
+    const upstream: Upstream = { running: undefined, timer: undefined, lastId, retry: FIRST_RETRY, failures: 0 };
+    this.#upstreams.set(leg.backend, upstream);
+    this.#connect(upstream, leg, backend);
+  }
+
+  /** Tells the client that lists have changed. */
+  announce(kinds: ReadonlySet<ListKind>): void {
+    const methods = new Set([...kinds].map((kind) => LIST_SPECS[kind].changed));
+    for (const method of methods) {
+      this.#client.write(writeSse({ event: 'message', data: JSON.stringify({ jsonrpc: '2.0', method }) }));
+    }
+  }
+
+  /** Where each backend's stream was: for the client's next one. */
+  lastIds(): Map<string, string> {
+    const ids = new Map<string, string>();
+    for (const [backend, { lastId }] of this.#upstreams) if (lastId !== undefined) ids.set(backend, lastId);
+    return ids;
+  }
+
+  close(): void {
+    clearInterval(this.#keepAlive);
+    for (const upstream of this.#upstreams.values()) {
+      clearTimeout(upstream.timer);
+      upstream.running?.abort();
+    }
+    this.#upstreams.clear();
+    this.#client.end();
+    if (this.#session.stream === this) this.#session.stream = undefined;
+  }
+
+  #connect(upstream: Upstream, leg: Leg, backend: Backend): void {
+    const resume = upstream.lastId === undefined ? [] : ['last-event-id', upstream.lastId];
+    upstream.running = backend.send({
+      identity: this.#identity,
+      era: 'session',
+      method: 'GET',
+      idText: undefined,
+      verb: 'GET',
+      body: undefined,
+      headers: legHeaders(leg).concat(resume),
+      deadline: 0,
+      idempotent: false,
+      sink: this.#sink(upstream, leg, backend),
+    });
+  }
+
+  #sink(upstream: Upstream, leg: Leg, backend: Backend): AnswerSink {
+    const ignore = () => undefined;
+    let flow: Flow | undefined;
+    return {
+      json: ignore,
+      accepted: ignore,
+      open: (opened) => {
+        flow = opened;
+        upstream.failures = 0;
+      },
+      event: (event: StreamEvent) => {
+        upstream.lastId = event.id ?? upstream.lastId;
+        upstream.retry = event.retry ?? upstream.retry;
+        const source = { backend, stream: 'general' as const, session: this.#session, rooms: this.#rooms };
+        const text = relayedEvent(event, source);
+        if (text !== undefined) this.#client.write(text, flow);
+      },
+      close: () => this.#again(upstream, leg, backend),
+      fail: (failure: CallFailure) => {
+        // 405 and its like: the backend has no stream of its own, which is normal.
+        if (failure.reason === 'unavailable' || failure.reason === 'timeout') this.#again(upstream, leg, backend);
+      },
+    };
+  }
+
+  #again(upstream: Upstream, leg: Leg, backend: Backend): void {
+    if (this.#upstreams.get(leg.backend) !== upstream) return;
+    const delay = Math.min(upstream.retry * 2 ** Math.min(upstream.failures, 5), LAST_RETRY);
+    upstream.failures++;
+    upstream.timer = setTimeout(() => this.#connect(upstream, leg, backend), delay).unref();
+  }
+}

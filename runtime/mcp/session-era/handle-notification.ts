@@ -1,0 +1,66 @@
+import type { Identity } from '#runtime/incoming/identity';
+import { readMintedId } from '#runtime/mcp/envelope/mint-request-id';
+import type { Rooms } from '#runtime/rooms';
+import type { DecodedNotification, DecodedResponse } from '../envelope/decode-request.ts';
+import { idTextOf } from '../envelope/message-id.ts';
+import { splice } from '../envelope/splice.ts';
+import { invalidRequest } from '../route/refusals.ts';
+import { notify, sendInitialized } from '../sessions/open-leg.ts';
+import { legOf, type Leg, type Session } from '../sessions/session.ts';
+
+/** Passes a client's notification to the backends that it concerns. */
+export async function handleNotification(
+  message: DecodedNotification,
+  body: Buffer,
+  session: Session,
+  identity: Identity,
+  rooms: Rooms,
+): Promise<void> {
+  const deadline = rooms.config.limits.list_deadline;
+  const toAll = async (send: (leg: Leg) => Promise<unknown>): Promise<void> => {
+    await Promise.all(session.legs.map(send));
+  };
+  if (message.method === 'notifications/initialized') {
+    session.initialized = true;
+    await toAll(async (leg) => {
+      const backend = rooms.backends.get(leg.backend);
+      if (backend) await sendInitialized(leg, backend, identity, deadline);
+    });
+    return;
+  }
+  const only = message.method === 'notifications/cancelled' ? backendOfRequest(message, session) : undefined;
+  // Of a request that is over nobody needs to know.
+  if (message.method === 'notifications/cancelled' && only === undefined) return;
+  await toAll(async (leg) => {
+    const backend = rooms.backends.get(leg.backend);
+    if (backend && (only === undefined || only === leg.backend)) await notify(leg, backend, identity, deadline, body);
+  });
+}
+
+function backendOfRequest({ params }: DecodedNotification, session: Session): string | undefined {
+  const id = params?.requestId;
+  const idText = idTextOf(id, String(id));
+  return idText === undefined ? undefined : session.inFlight?.get(idText);
+}
+
+/** Passes a client's answer to the backend that asked. @throws RequestError 400 for an answer that nobody asked for */
+export async function handleResponse(
+  message: DecodedResponse,
+  body: Buffer,
+  session: Session,
+  identity: Identity,
+  rooms: Rooms,
+): Promise<void> {
+  const minted = readMintedId(message.id);
+  const backend = minted && rooms.backends.get(minted.backend);
+  const leg = minted && legOf(session, minted.backend);
+  const span = message.spans.id;
+  if (!minted || !backend || !leg || !span) throw invalidRequest(400, 'unknown_request', 'No backend asked this');
+  await notify(
+    leg,
+    backend,
+    identity,
+    rooms.config.limits.list_deadline,
+    splice(body, [{ ...span, text: minted.idText }]),
+  );
+}

@@ -1,0 +1,123 @@
+import { answerJson } from '#runtime/mcp/relay/client-stream';
+import { passthroughHeaders } from '#runtime/mcp/relay/passthrough-headers';
+import { listEntries } from './list-entries.ts';
+import type { Span } from '../envelope/scan-envelope.ts';
+import { splice } from '../envelope/splice.ts';
+import { checkArguments } from '../route/check-arguments.ts';
+import { completionTarget } from '../route/completion-target.ts';
+import { invalidParams, methodNotFound } from '../route/refusals.ts';
+import { authorizeCall, resolveName, resolveUri, type Target } from '../route/resolve-target.ts';
+import { ensureLeg, legHeaders, notifyRequest } from '../sessions/open-leg.ts';
+import { relayCall } from './relay-call.ts';
+import { sessionAsker, sessionCatalogue, type SessionRequest } from './session-request.ts';
+
+type Handler = (request: SessionRequest) => void | Promise<void>;
+
+const handlers: ReadonlyMap<string, Handler> = new Map<string, Handler>([
+  ['ping', answerEmpty],
+  ['tools/list', (request) => listEntries('tools', request)],
+  ['prompts/list', (request) => listEntries('prompts', request)],
+  ['resources/list', (request) => listEntries('resources', request)],
+  ['resources/templates/list', (request) => listEntries('templates', request)],
+  ['tools/call', (request) => callNamed('tools', request)],
+  ['prompts/get', (request) => callNamed('prompts', request)],
+  ['resources/read', callUri],
+  ['resources/subscribe', callUri],
+  ['resources/unsubscribe', callUri],
+  ['completion/complete', complete],
+  ['logging/setLevel', setLevel],
+]);
+
+/** Answers one request of a client session. @throws RequestError */
+export function handleRequest(request: SessionRequest): void | Promise<void> {
+  const handler = handlers.get(request.message.method);
+  if (!handler) throw methodNotFound('session');
+  return handler(request);
+}
+
+function answerEmpty({ res, message }: SessionRequest): void {
+  answerJson(res, 200, `{"jsonrpc":"2.0","id":${message.idText},"result":{}}`);
+}
+
+function callNamed(kind: 'tools' | 'prompts', request: SessionRequest): Promise<void> {
+  const { session, identity, rooms, message } = request;
+  const name = message.params?.name;
+  if (typeof name !== 'string') throw invalidParams(`${message.method} needs params.name`);
+  const asker = sessionAsker(session, identity, rooms);
+  const target = resolveName(kind, name, sessionCatalogue(session, asker, rooms), asker, rooms);
+  return target instanceof Promise
+    ? target.then((found) => forward(kind, found, request))
+    : forward(kind, target, request);
+}
+
+function forward(kind: 'tools' | 'prompts', target: Target, request: SessionRequest): Promise<void> {
+  const { message, rooms, session, identity, trail, body } = request;
+  const edits = checkArguments(message, body, target, rooms);
+  authorizeCall(kind, target, message.params?.arguments, sessionAsker(session, identity, rooms), rooms, trail);
+  const { entry } = target;
+  const span = message.spans['params.name'];
+  if (entry.name !== entry.originalName && span) edits.push({ ...span, text: JSON.stringify(entry.originalName) });
+  return relayCall(request, {
+    backend: target.backend,
+    body: splice(body, edits),
+    idempotent:
+      kind === 'prompts' || entry.annotations?.readOnlyHint === true || entry.annotations?.idempotentHint === true,
+    passthrough: passthroughHeaders(trail.req, rooms),
+  });
+}
+
+async function callUri(request: SessionRequest): Promise<void> {
+  const { session, identity, rooms, message, trail, body } = request;
+  const uri = message.params?.uri;
+  if (typeof uri !== 'string') throw invalidParams(`${message.method} needs params.uri`);
+  const asker = sessionAsker(session, identity, rooms);
+  const target = await resolveUri(uri, sessionCatalogue(session, asker, rooms), asker, rooms);
+  authorizeCall('resources', target, undefined, asker, rooms, trail);
+  await relayCall(request, {
+    backend: target.backend,
+    body,
+    idempotent: true,
+    passthrough: passthroughHeaders(trail.req, rooms),
+  });
+}
+
+async function complete(request: SessionRequest): Promise<void> {
+  const { session, identity, rooms, message, trail, body } = request;
+  const asker = sessionAsker(session, identity, rooms);
+  const target = await completionTarget(message, sessionCatalogue(session, asker, rooms), asker, rooms);
+  trail.target = target.entry.name;
+  trail.backend = target.backend.name;
+  const span: Span | undefined = message.spans['params.ref.name'];
+  const renamed = target.entry.name !== target.entry.originalName && span;
+  await relayCall(request, {
+    backend: target.backend,
+    body: renamed ? splice(body, [{ ...span, text: JSON.stringify(target.entry.originalName) }]) : body,
+    idempotent: true,
+    passthrough: passthroughHeaders(trail.req, rooms),
+  });
+}
+
+/** The level holds at every backend that logs; legs that open later are told then. */
+async function setLevel(request: SessionRequest): Promise<void> {
+  const { session, identity, rooms, message, body } = request;
+  const level = message.params?.level;
+  if (typeof level !== 'string') throw invalidParams('logging/setLevel needs params.level');
+  session.logLevel = level;
+  const deadline = rooms.config.limits.list_deadline;
+  await Promise.all(
+    session.legs.map(async ({ backend: name }) => {
+      const backend = rooms.backends.get(name);
+      if (!backend?.health.capabilities?.logging) return;
+      const leg = await ensureLeg(session, backend, identity, deadline);
+      await notifyRequest(backend, {
+        identity,
+        method: message.method,
+        idText: message.idText,
+        body,
+        headers: legHeaders(leg),
+        deadline,
+      });
+    }),
+  );
+  answerEmpty(request);
+}

@@ -1,0 +1,109 @@
+import type { ServerResponse } from 'node:http';
+import type { Identity } from '#runtime/incoming/identity';
+import { answerJson } from '#runtime/mcp/relay/client-stream';
+import type { Rooms } from '#runtime/rooms';
+import type { Trail } from '#runtime/trail';
+import { NoAnswer } from '../backends/ask.ts';
+import type { Backend } from '../backends/backend.ts';
+import { serves } from '../backends/health.ts';
+import { isJsonObject, type DecodedRequest } from '../envelope/decode-request.ts';
+import { splice } from '../envelope/splice.ts';
+import { LATEST_SESSION_REVISION, SESSION_REVISIONS } from '../era.ts';
+import { invalidParams } from '../route/refusals.ts';
+import { mergeCapabilities, mergeInstructions } from '../sessions/capabilities.ts';
+import { ensureLeg } from '../sessions/open-leg.ts';
+import type { ClientProfile, Session } from '../sessions/session.ts';
+
+/**
+ * Opens a client session: with the client's own initialize at every backend that can be reached in time. What is dead is
+ * left out and joins when it is back.
+ */
+export async function initialize(
+  res: ServerResponse,
+  body: Buffer,
+  message: DecodedRequest,
+  identity: Identity,
+  rooms: Rooms,
+  trail: Trail,
+): Promise<void> {
+  const profile = readProfile(body, message);
+  trail.clientName = profile.clientName;
+  trail.clientVersion = profile.clientVersion;
+  trail.revision = profile.revision;
+  const session = rooms.sessions.create(identity.key, profile);
+  trail.session = session.id;
+  try {
+    await openLegs(session, identity, rooms);
+  } catch (error) {
+    rooms.sessions.delete(session);
+    throw error;
+  }
+  const result = {
+    protocolVersion: profile.revision,
+    capabilities: mergeCapabilities(knownCapabilities(rooms)),
+    serverInfo: { name: rooms.config.server.name, version: rooms.version },
+    instructions: mergeInstructions(
+      session.legs.map((leg) => ({ backend: leg.backend, instructions: leg.capabilities.instructions })),
+    ),
+  };
+  answerJson(res, 200, `{"jsonrpc":"2.0","id":${message.idText},"result":${JSON.stringify(result)}}`, {
+    'mcp-session-id': session.id,
+  });
+}
+
+/** Also of backends that are away now: they may come back within the session. */
+function knownCapabilities(rooms: Rooms) {
+  return rooms.backends.all
+    .filter(({ health }) => health.eras?.has('session') ?? true)
+    .flatMap(({ health }) => (health.capabilities ? [health.capabilities] : []));
+}
+
+function readProfile(body: Buffer, message: DecodedRequest): ClientProfile {
+  const { params, spans } = message;
+  const span = spans.params;
+  if (!params || !span) throw invalidParams('initialize needs params');
+  const { protocolVersion, capabilities, clientInfo } = params;
+  if (typeof protocolVersion !== 'string') throw invalidParams('initialize needs params.protocolVersion');
+  if (!isJsonObject(capabilities)) throw invalidParams('initialize needs params.capabilities');
+  const info = isJsonObject(clientInfo) ? clientInfo : {};
+  const isKnown = SESSION_REVISIONS.includes(protocolVersion);
+  const revision = isKnown ? protocolVersion : LATEST_SESSION_REVISION;
+  return {
+    paramsText: paramsFor(revision, body, message).subarray(span.start).toString('utf8'),
+    capabilities: JSON.stringify(capabilities),
+    revision,
+    clientName: typeof info.name === 'string' ? info.name.slice(0, 256) : undefined,
+    clientVersion: typeof info.version === 'string' ? info.version.slice(0, 64) : undefined,
+  };
+}
+
+/** The bytes up to the end of the params, with the revision that was agreed. */
+function paramsFor(revision: string, body: Buffer, { spans }: DecodedRequest): Buffer {
+  const upToParams = body.subarray(0, spans.params?.end);
+  const version = spans['params.protocolVersion'];
+  return version ? splice(upToParams, [{ ...version, text: JSON.stringify(revision) }]) : upToParams;
+}
+
+async function openLegs(session: Session, identity: Identity, rooms: Rooms): Promise<void> {
+  const { list_deadline: deadline } = rooms.config.limits;
+  const asked = rooms.backends.all.filter(({ health }) => serves(health, 'session'));
+  const opened = await Promise.all(asked.map((backend) => openLeg(session, backend, identity, deadline)));
+  if (rooms.config.operational.failure_handling.partial_failure_mode !== 'fail') return;
+  const failed = opened.find((one) => one !== undefined);
+  if (failed) throw failed.failure.error;
+}
+
+async function openLeg(
+  session: Session,
+  backend: Backend,
+  identity: Identity,
+  deadline: number,
+): Promise<NoAnswer | undefined> {
+  try {
+    await ensureLeg(session, backend, identity, deadline);
+    return undefined;
+  } catch (error) {
+    if (error instanceof NoAnswer) return error;
+    throw error;
+  }
+}

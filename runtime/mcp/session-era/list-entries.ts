@@ -1,0 +1,16 @@
+import { answerJson } from '#runtime/mcp/relay/client-stream';
+import type { ListKind } from '../aggregate/list-kinds.ts';
+import { renderEntries } from '../route/render-entries.ts';
+import { sessionAsker, sessionCatalogue, type SessionRequest } from './session-request.ts';
+
+/** Answers tools/list, prompts/list, resources/list and resources/templates/list: all entries on one page. */
+export async function listEntries(kind: ListKind, request: SessionRequest): Promise<void> {
+  const { session, identity, rooms, message, res } = request;
+  const asker = sessionAsker(session, identity, rooms);
+  const list = await rooms.catalogues.list(sessionCatalogue(session, asker, rooms), kind, asker);
+  answerJson(
+    res,
+    200,
+    `{"jsonrpc":"2.0","id":${message.idText},"result":{${renderEntries(kind, list, asker, rooms)}}}`,
+  );
+}

@@ -1,0 +1,110 @@
+import type { ServerResponse } from 'node:http';
+import type { Identity } from '#runtime/incoming/identity';
+import { ClientStream } from '#runtime/mcp/relay/client-stream';
+import { decodeEventId, type EventPosition } from '#runtime/mcp/sse/event-id';
+import type { Rooms } from '#runtime/rooms';
+import type { AnswerSink, Backend, Flow } from '../backends/backend.ts';
+import { invalidRequest } from '../route/refusals.ts';
+import { legHeaders } from '../sessions/open-leg.ts';
+import { legOf, type Leg, type Session } from '../sessions/session.ts';
+import { GeneralStream } from './general-stream.ts';
+import { relayedEvent } from './relayed-event.ts';
+
+/**
+ * Answers a GET: the client's general stream, or with Last-Event-ID the rest of a stream that broke. Settles when the
+ * stream is over.
+ */
+export function openStream(
+  res: ServerResponse,
+  session: Session,
+  identity: Identity,
+  lastEventId: string | undefined,
+  rooms: Rooms,
+): Promise<void> {
+  const position = lastEventId === undefined ? undefined : decodeEventId(lastEventId);
+  if (lastEventId !== undefined && !position)
+    throw invalidRequest(400, 'unknown_event_id', 'Last-Event-ID is not an id of this server');
+  if (position?.stream === 'call') return resumeCall(res, session, identity, position, rooms);
+  return new Promise((resolve) => {
+    const lastIds = session.stream?.lastIds() ?? new Map<string, string>();
+    if (position) lastIds.set(position.backend, position.original);
+    // The newest stream gets the messages: each is sent on one stream only.
+    session.stream?.close();
+    const stream = new GeneralStream(session, identity, rooms, new ClientStream(res));
+    session.stream = stream;
+    res.once('close', () => {
+      stream.close();
+      resolve();
+    });
+    stream.open(lastIds);
+  });
+}
+
+/** The rest of one call's stream, from the backend that keeps it. */
+function resumeCall(
+  res: ServerResponse,
+  session: Session,
+  identity: Identity,
+  position: EventPosition,
+  rooms: Rooms,
+): Promise<void> {
+  const backend = rooms.backends.get(position.backend);
+  const leg = legOf(session, position.backend);
+  if (!backend || !leg) throw invalidRequest(404, 'stream_gone', 'The stream to resume is gone');
+  return new Promise((resolve, reject) => {
+    const client = new ClientStream(res);
+    const running = backend.send({
+      identity,
+      era: 'session',
+      method: 'GET',
+      idText: undefined,
+      verb: 'GET',
+      body: undefined,
+      headers: legHeaders(leg).concat(['last-event-id', position.original]),
+      deadline: 0,
+      idempotent: true,
+      sink: resumedSink(client, { backend, session, leg, rooms }, resolve, reject),
+    });
+    res.once('close', () => {
+      running.abort();
+      resolve();
+    });
+  });
+}
+
+function resumedSink(
+  client: ClientStream,
+  source: { backend: Backend; session: Session; leg: Leg; rooms: Rooms },
+  resolve: () => void,
+  reject: (error: Error) => void,
+): AnswerSink {
+  const { backend, session, rooms } = source;
+  let flow: Flow | undefined;
+  return {
+    json: () => reject(invalidRequest(404, 'stream_gone', 'The stream to resume is gone')),
+    accepted: () => reject(invalidRequest(404, 'stream_gone', 'The stream to resume is gone')),
+    open: (opened) => {
+      flow = opened;
+      client.open();
+    },
+    event: (event) => {
+      const { message } = event;
+      if (message?.kind === 'response') {
+        // Only the answer to a request that this session sent to this backend.
+        if (message.idText === undefined || session.inFlight?.get(message.idText) !== backend.name) return;
+        session.inFlight.delete(message.idText);
+        if (session.inFlight.size === 0) session.inFlight = undefined;
+      }
+      const text = relayedEvent(event, { backend, stream: 'call', session, rooms });
+      if (text !== undefined) client.write(text, flow);
+    },
+    close: () => {
+      client.end();
+      resolve();
+    },
+    fail: (failure) => {
+      client.end();
+      reject(failure.error);
+    },
+  };
+}

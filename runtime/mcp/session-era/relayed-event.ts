@@ -1,0 +1,65 @@
+import { mintRequestId } from '#runtime/mcp/envelope/mint-request-id';
+import { decodeBackendMessage, type BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
+import { spliceText } from '#runtime/mcp/envelope/splice';
+import { encodeEventId } from '#runtime/mcp/sse/event-id';
+import { writeSse } from '#runtime/mcp/sse/write-sse';
+import type { Rooms } from '#runtime/rooms';
+import { kindsOfNotification } from '../aggregate/list-kinds.ts';
+import type { Backend, StreamEvent } from '../backends/backend.ts';
+import type { Session } from '../sessions/session.ts';
+
+export interface EventSource {
+  readonly backend: Backend;
+  /** `call`: the stream of one request; `general`: the backend's own stream. */
+  readonly stream: 'call' | 'general';
+  readonly session: Session;
+  readonly rooms: Rooms;
+}
+
+/**
+ * A backend's event as the client gets it: event id and request id name the backend, reserved `_meta` is gone.
+ * undefined: not for the client.
+ */
+export function relayedEvent(event: StreamEvent, source: EventSource): string | undefined {
+  const data = event.message === undefined ? '' : relayedData(event.data, event.message, source);
+  if (data === undefined) return undefined;
+  const id =
+    event.id === undefined
+      ? undefined
+      : encodeEventId({ backend: source.backend.name, stream: source.stream, original: event.id });
+  return writeSse({ id, event: data === '' ? undefined : 'message', retry: event.retry, data });
+}
+
+function relayedData(data: string, message: BackendMessage, source: EventSource): string | undefined {
+  if (message.hasReservedMeta) {
+    const clean = message.cleanText(data);
+    const again = decodeBackendMessage(clean);
+    return again && relayedData(clean, again, source);
+  }
+  if (message.kind === 'request') return withMintedId(data, message, source);
+  if (message.kind === 'notification') return relayedNotification(data, message, source);
+  if (source.stream === 'general') return undefined;
+  return data;
+}
+
+function withMintedId(data: string, message: BackendMessage, { backend }: EventSource): string | undefined {
+  const span = message.spans.id;
+  if (!span || message.idText === undefined) return undefined;
+  return spliceText(data, [{ ...span, text: `"${mintRequestId(backend.name, message.idText)}"` }]);
+}
+
+function relayedNotification(data: string, message: BackendMessage, source: EventSource): string | undefined {
+  const { backend, rooms, session, stream } = source;
+  const kinds = kindsOfNotification(message.method ?? '');
+  if (kinds.length > 0) {
+    // Everybody's list has changed. On a call's stream this client is told here, all others on their own streams.
+    rooms.announcer.listChanged(backend.name, kinds, stream === 'call' ? session : undefined);
+    return stream === 'call' ? data : undefined;
+  }
+  const span = message.spans['params.requestId'];
+  if (message.method === 'notifications/cancelled' && span) {
+    const id = `"${mintRequestId(backend.name, data.slice(span.start, span.end))}"`;
+    return spliceText(data, [{ ...span, text: id }]);
+  }
+  return data;
+}

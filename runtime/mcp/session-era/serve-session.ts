@@ -1,0 +1,96 @@
+import type { ServerResponse } from 'node:http';
+import { RequestError } from '#runtime/errors';
+import type { Identity } from '#runtime/incoming/identity';
+import type { Rooms } from '#runtime/rooms';
+import type { Trail } from '#runtime/trail';
+import type { DecodedMessage } from '../envelope/decode-request.ts';
+import { SESSION_REVISIONS, STATELESS_REVISION } from '../era.ts';
+import { invalidRequest } from '../route/refusals.ts';
+import { endLegs } from '../sessions/end-legs.ts';
+import type { Session } from '../sessions/session.ts';
+import { handleNotification, handleResponse } from './handle-notification.ts';
+import { handleRequest } from './handle-request.ts';
+import { initialize } from './initialize.ts';
+import { openStream } from './open-stream.ts';
+
+/** Serves a POST of a revision with sessions. @throws RequestError */
+export async function serveSession(
+  res: ServerResponse,
+  body: Buffer,
+  message: DecodedMessage,
+  identity: Identity,
+  rooms: Rooms,
+  trail: Trail,
+): Promise<void> {
+  if (message.kind === 'request' && message.method === 'initialize') {
+    await initialize(res, body, message, identity, rooms, trail);
+    return;
+  }
+  const session = findSession(identity, rooms, trail);
+  if (message.kind === 'request') {
+    await handleRequest({ res, body, message, session, identity, rooms, trail });
+    return;
+  }
+  if (message.kind === 'notification') await handleNotification(message, body, session, identity, rooms);
+  else await handleResponse(message, body, session, identity, rooms);
+  trail.status = 202;
+  res.writeHead(202, { 'content-length': 0 }).end();
+}
+
+/** Serves a GET: the client's stream. @throws RequestError */
+export async function serveGet(res: ServerResponse, identity: Identity, rooms: Rooms, trail: Trail): Promise<void> {
+  const { headers } = trail.req;
+  if (headers['mcp-protocol-version'] === STATELESS_REVISION) throw noStreams();
+  if (!String(headers.accept ?? '').includes('text/event-stream')) {
+    throw invalidRequest(406, 'not_acceptable', 'The Accept header must list text/event-stream');
+  }
+  trail.method = 'GET';
+  const lastEventId = headers['last-event-id'];
+  const session = findSession(identity, rooms, trail);
+  await openStream(res, session, identity, typeof lastEventId === 'string' ? lastEventId : undefined, rooms);
+}
+
+/** Serves a DELETE: the client ends its session. @throws RequestError */
+export function serveDelete(res: ServerResponse, identity: Identity, rooms: Rooms, trail: Trail): Promise<void> {
+  if (trail.req.headers['mcp-protocol-version'] === STATELESS_REVISION) throw noStreams();
+  trail.method = 'DELETE';
+  const session = findSession(identity, rooms, trail);
+  endLegs(session, identity, rooms.backends);
+  rooms.sessions.delete(session);
+  trail.status = 204;
+  res.writeHead(204).end();
+  return Promise.resolve();
+}
+
+/** Revision 2026-07-28 has neither GET nor DELETE. */
+function noStreams(): RequestError {
+  return new RequestError({
+    status: 405,
+    code: 'method_not_allowed',
+    text: 'This revision has POST only',
+    headers: { Allow: 'POST' },
+  });
+}
+
+/** The caller's session. Another's is as unknown as one that does not exist. @throws RequestError 400, 404 */
+function findSession(identity: Identity, rooms: Rooms, trail: Trail): Session {
+  const { headers } = trail.req;
+  const id = headers['mcp-session-id'];
+  if (typeof id !== 'string')
+    throw invalidRequest(400, 'session_missing', 'The Mcp-Session-Id header is missing: initialize first');
+  const revision = headers['mcp-protocol-version'];
+  if (revision !== undefined && !SESSION_REVISIONS.includes(String(revision))) {
+    throw invalidRequest(
+      400,
+      'unsupported_version',
+      'The MCP-Protocol-Version header names no revision of this server',
+    );
+  }
+  const session = rooms.sessions.find(id, identity.key);
+  if (!session) throw invalidRequest(404, 'session_unknown', 'Session not found: initialize again');
+  trail.session = session.id;
+  trail.revision = session.profile.revision;
+  trail.clientName = session.profile.clientName;
+  trail.clientVersion = session.profile.clientVersion;
+  return session;
+}

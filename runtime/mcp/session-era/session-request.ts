@@ -1,0 +1,56 @@
+import type { ServerResponse } from 'node:http';
+import type { Identity } from '#runtime/incoming/identity';
+import type { Rooms } from '#runtime/rooms';
+import type { Trail } from '#runtime/trail';
+import type { Asker } from '../aggregate/asker.ts';
+import type { Catalogue } from '../aggregate/catalogue.ts';
+import { LIST_SPECS } from '../aggregate/list-kinds.ts';
+import { ask } from '../backends/ask.ts';
+import type { DecodedRequest } from '../envelope/decode-request.ts';
+import { ensureLeg, legHeaders } from '../sessions/open-leg.ts';
+import type { Session } from '../sessions/session.ts';
+
+/** One request of a client session. */
+export interface SessionRequest {
+  readonly res: ServerResponse;
+  readonly body: Buffer;
+  readonly message: DecodedRequest;
+  readonly session: Session;
+  readonly identity: Identity;
+  readonly rooms: Rooms;
+  readonly trail: Trail;
+}
+
+/** Lists are fetched on the client's own legs, as a stateful backend may list other things to other sessions. */
+export function sessionAsker(session: Session, identity: Identity, rooms: Rooms): Asker {
+  const deadline = rooms.config.operational.timeouts.default;
+  return {
+    era: 'session',
+    identity,
+    capabilities: session.profile.capabilities,
+    async ask(backend, kind, cursor) {
+      const leg = await ensureLeg(session, backend, identity, rooms.config.limits.list_deadline);
+      return ask(backend, {
+        identity,
+        era: 'session',
+        method: LIST_SPECS[kind].method,
+        paramsText: cursor === undefined ? '{}' : JSON.stringify({ cursor }),
+        headers: legHeaders(leg),
+        deadline,
+      });
+    },
+  };
+}
+
+/** What this session sees. Looked up once; a reload retires it. */
+export function sessionCatalogue(session: Session, asker: Asker, rooms: Rooms): Catalogue {
+  if (session.catalogue && !session.catalogue.retired) return session.catalogue;
+  session.catalogue = rooms.catalogues.of(asker);
+  return session.catalogue;
+}
+
+/** Milliseconds that a call to this backend may be silent. */
+export function callDeadline(rooms: Rooms, backend: string): number {
+  const { timeouts } = rooms.config.operational;
+  return timeouts.per_workload[backend] ?? timeouts.default;
+}

@@ -1,0 +1,45 @@
+import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
+import type { ServerCapabilities } from './session.ts';
+
+/** What a backend's `initialize` or `server/discover` result says. `last`: given back where it says the same again. */
+export function readCapabilities(result: JsonObject | undefined, last?: ServerCapabilities): ServerCapabilities {
+  const capabilities = isJsonObject(result?.capabilities) ? result.capabilities : {};
+  const instructions = typeof result?.instructions === 'string' ? result.instructions : undefined;
+  const text = JSON.stringify([capabilities, instructions]);
+  if (last?.text === text) return last;
+  const resources = capabilities.resources;
+  return {
+    text,
+    tools: isJsonObject(capabilities.tools),
+    prompts: isJsonObject(capabilities.prompts),
+    resources: isJsonObject(resources),
+    subscribe: isJsonObject(resources) && resources.subscribe === true,
+    logging: isJsonObject(capabilities.logging),
+    completions: isJsonObject(capabilities.completions),
+    instructions,
+  };
+}
+
+/** One server's capabilities out of all its backends'. Lists can always change: a backend may come or go. */
+export function mergeCapabilities(all: readonly ServerCapabilities[]): JsonObject {
+  const any = (pick: (capabilities: ServerCapabilities) => boolean): boolean => all.some(pick);
+  return {
+    tools: { listChanged: true },
+    ...(any((one) => one.prompts) ? { prompts: { listChanged: true } } : {}),
+    ...(any((one) => one.resources)
+      ? { resources: { listChanged: true, ...(any((one) => one.subscribe) ? { subscribe: true } : {}) } }
+      : {}),
+    ...(any((one) => one.completions) ? { completions: {} } : {}),
+    ...(any((one) => one.logging) ? { logging: {} } : {}),
+  };
+}
+
+/** The instructions of all backends, each under its name where there are several. */
+export function mergeInstructions(
+  all: readonly { backend: string; instructions: string | undefined }[],
+): string | undefined {
+  const given = all.filter((one) => one.instructions !== undefined && one.instructions !== '');
+  if (given.length === 0) return undefined;
+  if (given.length === 1) return given[0]?.instructions;
+  return given.map((one) => `## ${one.backend}\n${one.instructions ?? ''}`).join('\n\n');
+}

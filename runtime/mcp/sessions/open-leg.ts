@@ -1,0 +1,136 @@
+import type { Identity } from '#runtime/incoming/identity';
+import { ask, NoAnswer } from '#runtime/mcp/backends/ask';
+import type { AnswerSink, Backend } from '#runtime/mcp/backends/backend';
+import { callFailure } from '#runtime/mcp/backends/failures';
+import { revisionOf } from '#runtime/mcp/backends/probe';
+import { readCapabilities } from './capabilities.ts';
+import { legOf, type Leg, type Session } from './session.ts';
+
+/** Headers that each request on this leg carries. */
+export function legHeaders(leg: Leg): string[] {
+  return leg.sessionId === undefined
+    ? ['mcp-protocol-version', leg.revision]
+    : ['mcp-session-id', leg.sessionId, 'mcp-protocol-version', leg.revision];
+}
+
+/**
+ * The client's own session at this backend, opened with the client's own initialize params where there is none yet.
+ * Callers at the same time share one opening.
+ * @throws NoAnswer
+ */
+export function ensureLeg(
+  session: Session,
+  backend: Backend,
+  identity: Identity,
+  deadline: number,
+): Leg | Promise<Leg> {
+  const leg = legOf(session, backend.name);
+  if (leg) return leg;
+  session.opening ??= new Map();
+  const running = session.opening.get(backend.name);
+  if (running) return running;
+  const opening = openLeg(session, backend, identity, deadline).finally(() => {
+    session.opening?.delete(backend.name);
+    if (session.opening?.size === 0) session.opening = undefined;
+  });
+  session.opening.set(backend.name, opening);
+  return opening;
+}
+
+async function openLeg(session: Session, backend: Backend, identity: Identity, deadline: number): Promise<Leg> {
+  const answer = await ask(backend, {
+    identity,
+    era: 'session',
+    method: 'initialize',
+    paramsText: session.profile.paramsText,
+    headers: [],
+    deadline,
+  });
+  if (!answer.result) throw new NoAnswer(callFailure(backend.name, 'protocol', true));
+  const { health } = backend;
+  health.capabilities = readCapabilities(answer.result, health.capabilities);
+  const leg: Leg = {
+    backend: backend.name,
+    sessionId: answer.sessionId,
+    revision: revisionOf(answer.result),
+    capabilities: health.capabilities,
+    initialized: false,
+  };
+  session.legs = [...session.legs, leg];
+  session.stream?.join(leg);
+  // The client said so before this leg was there.
+  if (session.initialized) await sendInitialized(leg, backend, identity, deadline);
+  if (session.logLevel !== undefined && leg.capabilities.logging)
+    await tellLevel(session.logLevel, leg, backend, identity, deadline);
+  return leg;
+}
+
+async function tellLevel(
+  level: string,
+  leg: Leg,
+  backend: Backend,
+  identity: Identity,
+  deadline: number,
+): Promise<void> {
+  const method = 'logging/setLevel';
+  const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 0, method, params: { level } }));
+  await notifyRequest(backend, { identity, method, idText: '0', body, headers: legHeaders(leg), deadline });
+}
+
+/** Sends notifications/initialized on a leg, once. */
+export async function sendInitialized(leg: Leg, backend: Backend, identity: Identity, deadline: number): Promise<void> {
+  if (leg.initialized) return;
+  leg.initialized = true;
+  await notify(leg, backend, identity, deadline, Buffer.from('{"jsonrpc":"2.0","method":"notifications/initialized"}'));
+}
+
+/** Posts a notification or a response on a leg; settles when it was taken or could not be delivered. */
+export function notify(
+  leg: Leg,
+  backend: Backend,
+  identity: Identity,
+  deadline: number,
+  body: Buffer,
+): Promise<boolean> {
+  return new Promise((resolve) => {
+    const done = (delivered: boolean) => () => resolve(delivered);
+    const sink: AnswerSink = {
+      json: done(true),
+      accepted: done(true),
+      open: () => undefined,
+      event: () => undefined,
+      close: done(true),
+      fail: done(false),
+    };
+    backend.send({
+      identity,
+      era: 'session',
+      method: 'notification',
+      idText: undefined,
+      verb: 'POST',
+      body,
+      headers: legHeaders(leg),
+      deadline,
+      idempotent: false,
+      sink,
+    });
+  });
+}
+
+/** Sends a request whose result does not matter; settles when it was answered or failed. */
+export async function notifyRequest(
+  backend: Backend,
+  request: { identity: Identity; method: string; idText: string; body: Buffer; headers: string[]; deadline: number },
+): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const done = () => resolve();
+    const ignore = () => undefined;
+    const sink: AnswerSink = { json: done, accepted: done, open: ignore, event: ignore, close: done, fail: done };
+    backend.send({ ...request, era: 'session', verb: 'POST', idempotent: true, sink });
+  });
+}
+
+/** Forgets a leg whose session the backend no longer knows. */
+export function dropLeg(session: Session, leg: Leg): void {
+  session.legs = session.legs.filter((one) => one !== leg);
+}

@@ -1,0 +1,64 @@
+import type { ListKind } from '#runtime/mcp/aggregate/list-kinds';
+import type { Catalogue } from '#runtime/mcp/aggregate/catalogue';
+import type { GeneralStream } from '#runtime/mcp/session-era/general-stream';
+
+/** What a client said of itself at `initialize`. Equal profiles are one object, shared by their sessions. */
+export interface ClientProfile {
+  /** JSON text of the initialize params, as the client wrote them. */
+  readonly paramsText: string;
+  /** JSON text of the declared capabilities: what a backend lists may depend on them. */
+  readonly capabilities: string;
+  /** The revision that was agreed. */
+  readonly revision: string;
+  readonly clientName: string | undefined;
+  readonly clientVersion: string | undefined;
+}
+
+/** A client session's own session at one backend. */
+export interface Leg {
+  readonly backend: string;
+  /** undefined: the backend works without sessions. */
+  sessionId: string | undefined;
+  revision: string;
+  capabilities: ServerCapabilities;
+  initialized: boolean;
+}
+
+/** What a backend said of itself; shared by all legs to which it said the same. */
+export interface ServerCapabilities {
+  readonly text: string;
+  readonly tools: boolean;
+  readonly prompts: boolean;
+  readonly resources: boolean;
+  readonly subscribe: boolean;
+  readonly logging: boolean;
+  readonly completions: boolean;
+  readonly instructions: string | undefined;
+}
+
+/** A client session: little more than ids, so that ten thousand idle ones are cheap. */
+export interface Session {
+  readonly id: string;
+  /** `Identity.key` of its owner: to anybody else it does not exist. */
+  readonly principal: string;
+  readonly profile: ClientProfile;
+  legs: Leg[];
+  /** Milliseconds of the monotonic clock. */
+  lastUsed: number;
+  /** The client has sent notifications/initialized. */
+  initialized: boolean;
+  logLevel: string | undefined;
+  /** Requests whose answer has not reached the client: id text to backend. */
+  inFlight: Map<string, string> | undefined;
+  /** Legs being opened: backend to the promise, so that each opens once. */
+  opening: Map<string, Promise<Leg>> | undefined;
+  stream: GeneralStream | undefined;
+  catalogue: Catalogue | undefined;
+  /** Lists that changed while no stream was there to say so. */
+  changed: Set<ListKind> | undefined;
+}
+
+export function legOf(session: Session, backend: string): Leg | undefined {
+  for (const leg of session.legs) if (leg.backend === backend) return leg;
+  return undefined;
+}

@@ -1,0 +1,89 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { RequestError } from '#runtime/errors';
+import { META_VERSION } from '../classify-era.ts';
+import { isJsonObject, type DecodedRequest } from '../envelope/decode-request.ts';
+import { ALL_REVISIONS, STATELESS_REVISION } from '../era.ts';
+import { invalidParams } from '../route/refusals.ts';
+import { decodeHeaderValue } from './header-value.ts';
+
+const HEADER_MISMATCH = -32020;
+const UNSUPPORTED_VERSION = -32022;
+const META_CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
+const META_INFO = 'io.modelcontextprotocol/clientInfo';
+
+/** Requests whose target stands in a header as well. */
+const NAMED: ReadonlyMap<string, 'name' | 'uri'> = new Map([
+  ['tools/call', 'name'],
+  ['prompts/get', 'name'],
+  ['resources/read', 'uri'],
+]);
+
+/** What a client says of itself in each request. Texts are JSON, as the client wrote them. */
+export interface RequestMeta {
+  readonly capabilities: string;
+  readonly clientInfo: string | undefined;
+  readonly clientName: string | undefined;
+  readonly clientVersion: string | undefined;
+}
+
+function mismatch(text: string): RequestError {
+  return new RequestError({ status: 400, code: 'header_mismatch', text, rpc: { code: HEADER_MISMATCH } });
+}
+
+/** The revision that is asked for is served. @throws RequestError 400 -32022 */
+function checkVersion(requested: string): void {
+  if (requested === STATELESS_REVISION) return;
+  throw new RequestError({
+    status: 400,
+    code: 'unsupported_version',
+    text: 'Unsupported protocol version',
+    rpc: { code: UNSUPPORTED_VERSION, data: { supported: ALL_REVISIONS, requested } },
+  });
+}
+
+/**
+ * Checks what revision 2026-07-28 asks of each request: `_meta`, and headers that say the same as the body. The body alone
+ * is what counts afterwards.
+ * @throws RequestError 400 with -32602, -32020 or -32022
+ */
+export function checkRequest(headers: IncomingHttpHeaders, message: DecodedRequest, body: Buffer): RequestMeta {
+  const meta = message.params?._meta;
+  const version = isJsonObject(meta) ? meta[META_VERSION] : undefined;
+  if (!isJsonObject(meta) || typeof version !== 'string') throw invalidParams(`_meta needs ${META_VERSION}`, 400);
+  const header = headers['mcp-protocol-version'];
+  if (header === undefined) throw mismatch('The MCP-Protocol-Version header is missing');
+  if (header !== version) throw mismatch('The MCP-Protocol-Version header does not match the body');
+  checkVersion(version);
+  if (!isJsonObject(meta[META_CAPABILITIES])) throw invalidParams(`_meta needs ${META_CAPABILITIES}`, 400);
+  checkMethodHeaders(headers, message);
+  return readMeta(message, body, meta[META_INFO]);
+}
+
+function checkMethodHeaders(headers: IncomingHttpHeaders, { method, params }: DecodedRequest): void {
+  const header = headers['mcp-method'];
+  if (header === undefined) throw mismatch('The Mcp-Method header is missing');
+  if (header !== method) throw mismatch('The Mcp-Method header does not match the body');
+  const member = NAMED.get(method);
+  if (member === undefined) return;
+  const name = headers['mcp-name'];
+  if (name === undefined) throw mismatch('The Mcp-Name header is missing');
+  if (typeof name !== 'string' || decodeHeaderValue(name) !== params?.[member]) {
+    throw mismatch('The Mcp-Name header does not match the body');
+  }
+}
+
+function readMeta({ meta }: DecodedRequest, body: Buffer, clientInfo: unknown): RequestMeta {
+  const textOf = (wanted: string): string | undefined => {
+    const member = meta.find(({ key }) => key === wanted);
+    if (!member) return undefined;
+    const text = body.toString('utf8', member.start, member.end);
+    return text.slice(text.indexOf(':', JSON.stringify(wanted).length) + 1);
+  };
+  const info = isJsonObject(clientInfo) ? clientInfo : {};
+  return {
+    capabilities: textOf(META_CAPABILITIES) ?? '{}',
+    clientInfo: isJsonObject(clientInfo) ? JSON.stringify(clientInfo) : undefined,
+    clientName: typeof info.name === 'string' ? info.name.slice(0, 256) : undefined,
+    clientVersion: typeof info.version === 'string' ? info.version.slice(0, 64) : undefined,
+  };
+}

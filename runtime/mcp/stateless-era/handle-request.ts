@@ -1,0 +1,114 @@
+import { answerJson } from '#runtime/mcp/relay/client-stream';
+import { passthroughHeaders } from '#runtime/mcp/relay/passthrough-headers';
+import type { ListKind } from '../aggregate/list-kinds.ts';
+import { statelessHeaders } from '../backends/probe.ts';
+import { splice } from '../envelope/splice.ts';
+import { checkArguments } from '../route/check-arguments.ts';
+import { completionTarget } from '../route/completion-target.ts';
+import { invalidParams, methodNotFound } from '../route/refusals.ts';
+import { renderEntries } from '../route/render-entries.ts';
+import { authorizeCall, resolveName, resolveUri, type Target } from '../route/resolve-target.ts';
+import { discover } from './discover.ts';
+import { encodeHeaderValue } from './header-value.ts';
+import { listen } from './listen.ts';
+import { relayCall } from './relay-call.ts';
+import { statelessAsker, type StatelessRequest } from './stateless-request.ts';
+
+type Handler = (request: StatelessRequest) => void | Promise<void>;
+
+const handlers: ReadonlyMap<string, Handler> = new Map<string, Handler>([
+  ['server/discover', discover],
+  ['subscriptions/listen', listen],
+  ['tools/list', (request) => listEntries('tools', request)],
+  ['prompts/list', (request) => listEntries('prompts', request)],
+  ['resources/list', (request) => listEntries('resources', request)],
+  ['resources/templates/list', (request) => listEntries('templates', request)],
+  ['tools/call', (request) => callNamed('tools', request)],
+  ['prompts/get', (request) => callNamed('prompts', request)],
+  ['resources/read', readResource],
+  ['completion/complete', complete],
+]);
+
+/** Answers one request of revision 2026-07-28. @throws RequestError */
+export function handleRequest(request: StatelessRequest): void | Promise<void> {
+  const handler = handlers.get(request.message.method);
+  if (!handler) throw methodNotFound('stateless');
+  return handler(request);
+}
+
+/** A per-identity list is private; a shared one is what its least open part is. */
+async function listEntries(kind: ListKind, request: StatelessRequest): Promise<void> {
+  const { rooms, message, res } = request;
+  const asker = statelessAsker(request);
+  const list = await rooms.catalogues.list(rooms.catalogues.of(asker), kind, asker);
+  const isShared =
+    list.isPublic &&
+    rooms.config.authz === undefined &&
+    rooms.backends.all.every(({ credential }) => !credential.perUser);
+  const members = `"resultType":"complete",${renderEntries(kind, list, asker, rooms)},"ttlMs":${list.ttlMs},"cacheScope":"${isShared ? 'public' : 'private'}"`;
+  answerJson(res, 200, `{"jsonrpc":"2.0","id":${message.idText},"result":{${members}}}`);
+}
+
+function callNamed(kind: 'tools' | 'prompts', request: StatelessRequest): Promise<void> {
+  const { rooms, message } = request;
+  const name = message.params?.name;
+  if (typeof name !== 'string') throw invalidParams(`${message.method} needs params.name`);
+  const asker = statelessAsker(request);
+  const target = resolveName(kind, name, rooms.catalogues.of(asker), asker, rooms);
+  return target instanceof Promise
+    ? target.then((found) => forward(kind, found, request))
+    : forward(kind, target, request);
+}
+
+function forward(kind: 'tools' | 'prompts', target: Target, request: StatelessRequest): Promise<void> {
+  const { message, rooms, trail, body } = request;
+  const edits = checkArguments(message, body, target, rooms);
+  authorizeCall(kind, target, message.params?.arguments, statelessAsker(request), rooms, trail);
+  const { entry } = target;
+  const span = message.spans['params.name'];
+  if (entry.name !== entry.originalName && span) edits.push({ ...span, text: JSON.stringify(entry.originalName) });
+  return relayCall(request, {
+    backend: target.backend,
+    body: splice(body, edits),
+    headers: headersFor(request, entry.originalName),
+    idempotent:
+      kind === 'prompts' || entry.annotations?.readOnlyHint === true || entry.annotations?.idempotentHint === true,
+  });
+}
+
+async function readResource(request: StatelessRequest): Promise<void> {
+  const { rooms, message, trail, body } = request;
+  const uri = message.params?.uri;
+  if (typeof uri !== 'string') throw invalidParams('resources/read needs params.uri');
+  const asker = statelessAsker(request);
+  const target = await resolveUri(uri, rooms.catalogues.of(asker), asker, rooms);
+  authorizeCall('resources', target, undefined, asker, rooms, trail);
+  await relayCall(request, { backend: target.backend, body, headers: headersFor(request, uri), idempotent: true });
+}
+
+async function complete(request: StatelessRequest): Promise<void> {
+  const { rooms, message, trail, body } = request;
+  const asker = statelessAsker(request);
+  const { entry, backend } = await completionTarget(message, rooms.catalogues.of(asker), asker, rooms);
+  trail.target = entry.name;
+  trail.backend = backend.name;
+  const span = message.spans['params.ref.name'];
+  const renamed = entry.name !== entry.originalName && span;
+  await relayCall(request, {
+    backend,
+    body: renamed ? splice(body, [{ ...span, text: JSON.stringify(entry.originalName) }]) : body,
+    headers: headersFor(request, undefined),
+    idempotent: true,
+  });
+}
+
+/** Headers that say what the body says, with the backend's own name, and the client's Mcp-Param headers. */
+function headersFor({ message, trail, rooms }: StatelessRequest, name: string | undefined): string[] {
+  const headers = statelessHeaders(message.method);
+  if (name !== undefined) headers.push('mcp-name', encodeHeaderValue(name));
+  for (const [header, value] of Object.entries(trail.req.headers)) {
+    if (header.startsWith('mcp-param-') && typeof value === 'string') headers.push(header, value);
+  }
+  headers.push(...passthroughHeaders(trail.req, rooms));
+  return headers;
+}

@@ -1,0 +1,25 @@
+const PREFIX = '=?base64?';
+const SUFFIX = '?=';
+const PLAIN = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/;
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+
+function isWrapped(value: string): boolean {
+  return value.startsWith(PREFIX) && value.endsWith(SUFFIX);
+}
+
+/** The value of an Mcp-Name or Mcp-Param header, its Base64 form undone; undefined when that form is broken. */
+export function decodeHeaderValue(value: string): string | undefined {
+  if (!isWrapped(value)) return value;
+  const inside = value.slice(PREFIX.length, -SUFFIX.length);
+  if (!BASE64.test(inside)) return undefined;
+  const bytes = Buffer.from(inside, 'base64');
+  const text = bytes.toString('utf8');
+  return Buffer.from(text, 'utf8').equals(bytes) ? text : undefined;
+}
+
+/** A value as a header can carry it: plain where it is visible ASCII, else Base64. */
+export function encodeHeaderValue(value: string): string {
+  return PLAIN.test(value) && !isWrapped(value)
+    ? value
+    : `${PREFIX}${Buffer.from(value, 'utf8').toString('base64')}${SUFFIX}`;
+}

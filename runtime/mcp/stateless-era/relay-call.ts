@@ -1,0 +1,130 @@
+import { answerJson, ClientStream } from '#runtime/mcp/relay/client-stream';
+import { writeSse } from '#runtime/mcp/sse/write-sse';
+import type { RequestError } from '#runtime/errors';
+import { kindsOfNotification } from '../aggregate/list-kinds.ts';
+import type { AnswerSink, Backend, CallFailure, Flow, RunningCall, StreamEvent } from '../backends/backend.ts';
+import { callFailure } from '../backends/failures.ts';
+import { callDeadline } from '../session-era/session-request.ts';
+import type { StatelessRequest } from './stateless-request.ts';
+
+export interface StatelessCall {
+  readonly backend: Backend;
+  readonly body: Buffer;
+  /** Flat list. */
+  readonly headers: string[];
+  readonly idempotent: boolean;
+}
+
+/** Sends a request to one backend and its answer to the client, as it comes. Settles when the answer is out. */
+export function relayCall(request: StatelessRequest, call: StatelessCall): Promise<void> {
+  return new Promise((resolve, reject) => new StatelessRelay(request, call, resolve, reject).start());
+}
+
+class StatelessRelay implements AnswerSink {
+  readonly #request: StatelessRequest;
+  readonly #call: StatelessCall;
+  readonly #resolve: () => void;
+  readonly #reject: (error: RequestError) => void;
+  readonly #onClose = (): void => this.#clientLeft();
+  #stream: ClientStream | undefined;
+  #flow: Flow | undefined;
+  #running: RunningCall | undefined;
+
+  constructor(
+    request: StatelessRequest,
+    call: StatelessCall,
+    resolve: () => void,
+    reject: (error: RequestError) => void,
+  ) {
+    this.#request = request;
+    this.#call = call;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  start(): void {
+    const { message, identity, rooms, res } = this.#request;
+    const { backend, body, headers, idempotent } = this.#call;
+    res.once('close', this.#onClose);
+    this.#running = backend.send({
+      identity,
+      era: 'stateless',
+      method: message.method,
+      idText: message.idText,
+      verb: 'POST',
+      body,
+      headers,
+      deadline: callDeadline(rooms, backend.name),
+      idempotent,
+      sink: this,
+    });
+  }
+
+  json(status: number, body: Buffer): void {
+    const { res, trail, rooms } = this.#request;
+    if (rooms.config.audit_config.includeResponseData) trail.answer = body.toString('utf8');
+    trail.status = status;
+    answerJson(res, status, body);
+    this.#over();
+  }
+
+  accepted(): void {
+    this.fail(callFailure(this.#call.backend.name, 'protocol', true));
+  }
+
+  open(flow: Flow): void {
+    this.#flow = flow;
+    this.#stream = new ClientStream(this.#request.res);
+    this.#stream.open();
+  }
+
+  event({ data, message }: StreamEvent): void {
+    // This revision has no requests from the server, and event ids mean nothing.
+    if (!message || message.kind === 'request') return;
+    const { rooms, trail } = this.#request;
+    const kinds = message.kind === 'notification' ? kindsOfNotification(message.method ?? '') : [];
+    if (kinds.length > 0) {
+      rooms.announcer.listChanged(this.#call.backend.name, kinds);
+      return;
+    }
+    if (message.kind === 'response' && rooms.config.audit_config.includeResponseData) trail.answer = data;
+    this.#stream?.write(writeSse({ event: 'message', data: message.cleanText(data) }), this.#flow);
+  }
+
+  close(complete: boolean): void {
+    if (!complete) {
+      this.fail(callFailure(this.#call.backend.name, 'protocol', true));
+      return;
+    }
+    this.#stream?.end();
+    this.#over();
+  }
+
+  fail(failure: CallFailure): void {
+    const { res, message, rooms } = this.#request;
+    res.off('close', this.#onClose);
+    if (failure.reason === 'unavailable') rooms.backends.watch(this.#call.backend.name)?.nudge();
+    if (!this.#stream) {
+      this.#reject(failure.error);
+      return;
+    }
+    const { text, rpc } = failure.error.answer;
+    const error = JSON.stringify({ code: rpc?.code ?? -32603, message: text, data: rpc?.data });
+    this.#stream.write(
+      writeSse({ event: 'message', data: `{"jsonrpc":"2.0","id":${message.idText},"error":${error}}` }),
+    );
+    this.#stream.end();
+    this.#resolve();
+  }
+
+  /** Closing the stream is how this revision cancels a request. */
+  #clientLeft(): void {
+    this.#running?.abort();
+    this.#resolve();
+  }
+
+  #over(): void {
+    this.#request.res.off('close', this.#onClose);
+    this.#resolve();
+  }
+}

@@ -1,0 +1,33 @@
+import type { ServerResponse } from 'node:http';
+import type { Identity } from '#runtime/incoming/identity';
+import type { Rooms } from '#runtime/rooms';
+import type { Trail } from '#runtime/trail';
+import type { DecodedMessage } from '../envelope/decode-request.ts';
+import { STATELESS_REVISION } from '../era.ts';
+import { invalidRequest } from '../route/refusals.ts';
+import { checkRequest } from './check-request.ts';
+import { handleRequest } from './handle-request.ts';
+
+/** Serves a POST of revision 2026-07-28. @throws RequestError */
+export async function serveStateless(
+  res: ServerResponse,
+  body: Buffer,
+  message: DecodedMessage,
+  identity: Identity,
+  rooms: Rooms,
+  trail: Trail,
+): Promise<void> {
+  trail.revision = STATELESS_REVISION;
+  if (message.kind === 'response')
+    throw invalidRequest(400, 'invalid_request', 'This revision has no responses from clients');
+  if (message.kind === 'notification') {
+    // The core protocol has none over HTTP; extensions may.
+    trail.status = 202;
+    res.writeHead(202, { 'content-length': 0 }).end();
+    return;
+  }
+  const meta = checkRequest(trail.req.headers, message, body);
+  trail.clientName = meta.clientName;
+  trail.clientVersion = meta.clientVersion;
+  await handleRequest({ res, body, message, meta, identity, rooms, trail });
+}

@@ -1,0 +1,36 @@
+import { RequestError, type PublicAnswer } from '#runtime/errors';
+import type { DecodedMessage } from '#runtime/mcp/envelope/decode-request';
+import type { Era } from '#runtime/mcp/era';
+import type { Outcome, Trail } from '#runtime/trail';
+
+/** Remembers what a request turned out to be. */
+export function noteMessage(trail: Trail, message: DecodedMessage, era: Era): void {
+  trail.era = era;
+  if (message.kind === 'response') {
+    trail.method = 'response';
+    return;
+  }
+  trail.method = message.method;
+  trail.params = message.params;
+  if (message.kind === 'request') trail.rpcId = message.idText;
+}
+
+const DENIED: ReadonlySet<string> = new Set([
+  'denied_by_policy',
+  'unknown_name',
+  'insufficient_scope',
+  'invalid_token',
+]);
+
+/** Remembers how a request was refused or failed. */
+export function noteAnswer(trail: Trail, answer: PublicAnswer, error: unknown): void {
+  trail.status = answer.status;
+  trail.code = answer.code;
+  trail.outcome = outcomeOf(answer, error);
+}
+
+function outcomeOf({ code, status }: PublicAnswer, error: unknown): Outcome {
+  if (!(error instanceof RequestError)) return 'error';
+  if (DENIED.has(code) || status === 401 || status === 403) return 'denied';
+  return status >= 500 || code.startsWith('backend_') ? 'error' : 'failure';
+}

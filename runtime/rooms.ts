@@ -1,0 +1,28 @@
+import type { RunConfig } from '#crds/run-config/run-config';
+import type { HostOriginCheck } from '#runtime/http/check-host-origin';
+import type { Authenticator } from '#runtime/incoming/identity';
+import type { Catalogues } from '#runtime/mcp/aggregate/catalogues';
+import type { BackendSet } from '#runtime/mcp/backends/backend-set';
+import type { Announcer } from '#runtime/mcp/announcer';
+import type { SessionStore } from '#runtime/mcp/sessions/session-store';
+import type { Authorizer } from '#runtime/policy/authorizer';
+import type { Log } from '#runtime/telemetry/log';
+import type { Trail } from '#runtime/trail';
+
+/** Everything that a request's way leads through, as it is in force now. A reload replaces single rooms. */
+export interface Rooms {
+  readonly config: RunConfig;
+  readonly hostOrigin: HostOriginCheck;
+  readonly authenticator: Authenticator;
+  readonly authorizer: Authorizer;
+  readonly backends: BackendSet;
+  readonly catalogues: Catalogues;
+  readonly sessions: SessionStore;
+  readonly announcer: Announcer;
+  readonly log: Log;
+  readonly version: string;
+  /** Requests and streams under way; draining waits for them. */
+  readonly running: Set<Trail>;
+  /** Told of each request when it is over: audit, metrics. */
+  readonly finish: (trail: Trail) => void;
+}

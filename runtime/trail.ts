@@ -1,0 +1,41 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Identity } from '#runtime/incoming/identity';
+import type { Era } from '#runtime/mcp/era';
+import type { Decision } from '#runtime/policy/authorizer';
+
+export type Outcome = 'success' | 'failure' | 'error' | 'denied';
+
+/** What is known of one request, for audit, metrics and log; filled in as it goes through the rooms. */
+export class Trail {
+  readonly id = randomUUID();
+  readonly req: IncomingMessage;
+  /** Milliseconds of the monotonic clock. */
+  readonly startedAt: number;
+  identity: Identity | undefined;
+  era: Era | undefined;
+  revision: string | undefined;
+  /** JSON-RPC method; undefined before the body was read. */
+  method: string | undefined;
+  rpcId: string | undefined;
+  /** Advertised name or URI of what is called. */
+  target: string | undefined;
+  backend: string | undefined;
+  session: string | undefined;
+  clientName: string | undefined;
+  clientVersion: string | undefined;
+  decision: Decision | undefined;
+  outcome: Outcome = 'success';
+  /** Code of the error, where there was one. */
+  code: string | undefined;
+  status = 200;
+  /** Parsed params, where the audit log asks for request data. */
+  params: unknown;
+  /** JSON text of the answer, where the audit log asks for response data. */
+  answer: string | undefined;
+
+  constructor(req: IncomingMessage, startedAt: number) {
+    this.req = req;
+    this.startedAt = startedAt;
+  }
+}
