@@ -28,9 +28,9 @@ interface Plan {
 }
 
 const FULL: Plan = {
-  pace: { rounds: 5, warmUpMs: 700, measureMs: 3_000 },
-  openLoop: { rounds: 3, warmUpMs: 1_000, measureMs: 5_000 },
-  grid: { rounds: 3, warmUpMs: 1_000, measureMs: 2_000 },
+  pace: { rounds: 5, warmUpMs: 700, measureMs: 3_000, primeMs: 3_000 },
+  openLoop: { rounds: 3, warmUpMs: 1_000, measureMs: 5_000, primeMs: 1_000 },
+  grid: { rounds: 3, warmUpMs: 1_000, measureMs: 2_000, primeMs: 4_000 },
   cells: [1, 5, 20].flatMap((backends) => [10, 200, 2_000].map((tools): [number, number] => [backends, tools])),
   sessions: 5_000,
   slopeSeconds: 180,
@@ -38,9 +38,9 @@ const FULL: Plan = {
 };
 
 const QUICK: Plan = {
-  pace: { rounds: 3, warmUpMs: 200, measureMs: 500 },
-  openLoop: { rounds: 3, warmUpMs: 200, measureMs: 500 },
-  grid: { rounds: 3, warmUpMs: 300, measureMs: 400 },
+  pace: { rounds: 3, warmUpMs: 100, measureMs: 500, primeMs: 600 },
+  openLoop: { rounds: 3, warmUpMs: 100, measureMs: 500, primeMs: 100 },
+  grid: { rounds: 3, warmUpMs: 300, measureMs: 400, primeMs: 1_500 },
   cells: [
     [1, 10],
     [20, 2_000],

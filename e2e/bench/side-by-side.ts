@@ -10,6 +10,8 @@ export interface Pace {
   rounds: number;
   warmUpMs: number;
   measureMs: number;
+  /** Load on each server before the first round, so that its code is compiled. */
+  primeMs: number;
 }
 
 export interface Shape {
@@ -67,6 +69,7 @@ export async function compare(
     const speed = rate === undefined ? {} : { rate };
     jobs.push({ target, job: { port: target.port, path: '/mcp', clients, warmUpMs, measureMs, pids, ...speed } });
   }
+  for (const { job } of jobs) await load.run({ ...job, warmUpMs: pace.primeMs, measureMs: 100 });
   const results = new Map<string, LoadResult[]>(targets.map(({ name }) => [name, []]));
   for (let round = 0; round < pace.rounds; round += 1) {
     for (const { target, job } of jobs) results.get(target.name)?.push(await load.run(job));
