@@ -1,10 +1,11 @@
+import { rivals } from '#operator/plan/check-child-names';
 import { keyText, type Manifest, type ResourceKey, type World } from '#operator/world';
 
 /** Whether a name stands anywhere in a value. Names too many are harmless: a key that need not be worked on changes nothing. */
 function mentions(value: unknown, name: string): boolean {
   if (typeof value === 'string') return value === name;
   if (typeof value !== 'object' || value === null) return false;
-  return Object.entries(value).some(([field, inside]) => field === name || mentions(inside, name));
+  return Object.values(value).some((inside) => mentions(inside, name));
 }
 
 function namesIn(resources: Record<string, Manifest>, name: string): string[] {
@@ -82,6 +83,7 @@ export function affected(change: ResourceKey, world: World): ResourceKey[] {
   const keys = new Keys(change.namespace);
   const { kind, name } = change;
   if (kind !== 'Secret' && kind !== 'ConfigMap') keys.add(kind, name);
+  for (const rival of rivals(change, world)) keys.add(rival.kind, rival.name);
   switch (kind) {
     case 'VirtualMCPServer':
       addUsed(name, world.virtualMcpServers[name], world, keys);

@@ -37,7 +37,9 @@ const OWN_RUNTIME = [
   'rateLimiting',
 ];
 
+/** Of a resource that is gone nobody knows, so it may have had one. */
 function hasOwnRuntime(spec: unknown): boolean {
+  if (spec === undefined) return true;
   return typeof spec === 'object' && spec !== null && OWN_RUNTIME.some((field) => field in spec);
 }
 

@@ -1,0 +1,105 @@
+import { describe, expect, it } from '@jest/globals';
+import { affected } from '#operator/affected';
+import { keyText, type Kind, type Manifest, parseKey, type World } from '#operator/world';
+
+const manifest = (kind: Kind, name: string, spec: unknown, status?: unknown): Manifest => ({
+  apiVersion: 'vmcp.dev/v1alpha1',
+  kind,
+  metadata: { name, namespace: 'default' },
+  spec,
+  status,
+});
+
+const byName = (...manifests: Manifest[]) => Object.fromEntries(manifests.map((one) => [one.metadata.name, one]));
+
+const world: World = {
+  namespace: 'default',
+  apiGroup: 'vmcp.dev',
+  platform: { mode: 'local', directory: '/x', ports: {}, backendPorts: {}, uids: {} },
+  virtualMcpServers: byName(
+    manifest('VirtualMCPServer', 'front', {
+      config: { groupRef: 'tools' },
+      incomingAuth: { type: 'oidc', oidcConfigRef: { name: 'staff', audience: 'x' } },
+    }),
+    manifest('VirtualMCPServer', 'other', {
+      config: { groupRef: 'others' },
+      outgoingAuth: { source: 'inline', backends: { weather: { externalAuthConfigRef: { name: 'key' } } } },
+    }),
+    manifest('VirtualMCPServer', 'lonely', { config: { groupRef: 'none' }, incomingAuth: { type: 'anonymous' } }),
+  ),
+  mcpGroups: byName(
+    manifest('MCPGroup', 'tools', {}),
+    manifest('MCPGroup', 'others', {}, { referencedBy: [{ kind: 'VirtualMCPServer', name: 'gone' }] }),
+  ),
+  mcpServers: byName(
+    manifest('MCPServer', 'weather', { groupRef: 'tools', externalAuthConfigRef: { name: 'exchange' } }),
+    manifest('MCPServer', 'calendar', { groupRef: 'others', secrets: [{ name: 'pass', key: 'k' }] }),
+  ),
+  mcpExternalAuthConfigs: byName(
+    manifest('MCPExternalAuthConfig', 'exchange', { tokenExchange: { clientSecretRef: { name: 'client', key: 's' } } }),
+    manifest('MCPExternalAuthConfig', 'key', { headerInjection: { valueSecretRef: { name: 'api-key', key: 's' } } }),
+  ),
+  mcpOidcConfigs: byName(manifest('MCPOIDCConfig', 'staff', { inline: { caBundleRef: { name: 'ca' } } })),
+  secrets: {},
+  configMaps: {},
+  generated: {},
+  documents: {},
+  observed: {},
+};
+
+const affectedBy = (text: string, there = world) =>
+  affected(parseKey(text), there)
+    .map((key) => keyText(key).replace('/default/', '/'))
+    .sort();
+
+describe('what a change affects', () => {
+  it.each([
+    ['Secret/default/client', ['MCPExternalAuthConfig/exchange', 'MCPServer/weather', 'VirtualMCPServer/front']],
+    ['Secret/default/pass', ['MCPServer/calendar', 'VirtualMCPServer/other']],
+    ['Secret/default/api-key', ['MCPExternalAuthConfig/key', 'VirtualMCPServer/other']],
+    ['Secret/default/unused', []],
+    ['ConfigMap/default/ca', ['MCPOIDCConfig/staff', 'VirtualMCPServer/front']],
+    ['MCPOIDCConfig/default/staff', ['MCPOIDCConfig/staff', 'VirtualMCPServer/front']],
+    [
+      'MCPServer/default/weather',
+      ['MCPExternalAuthConfig/exchange', 'MCPGroup/tools', 'MCPServer/weather', 'VirtualMCPServer/front'],
+    ],
+    ['MCPGroup/default/tools', ['MCPGroup/tools', 'MCPServer/weather', 'VirtualMCPServer/front']],
+    ['VirtualMCPServer/default/lonely', ['VirtualMCPServer/lonely']],
+  ])('%s', (change, expected) => {
+    expect(affectedBy(change)).toEqual(expected);
+  });
+
+  it('reaches the server that still serves a backend after the backend left its group', () => {
+    const left = manifest('MCPServer', 'weather', { groupRef: 'nowhere' });
+    const before = {
+      schema_version: 'v0.1.0' as const,
+      server: { namespace: 'default', name: 'front', uid: '1' },
+      incoming: { type: 'anonymous' as const },
+      backends: [{ name: 'weather', transport: 'streamable-http' as const, url: 'https://weather.example/mcp' }],
+    };
+    const moved = { ...world, mcpServers: byName(left), documents: { front: before } };
+    expect(affectedBy('MCPServer/default/weather', moved)).toContain('VirtualMCPServer/front');
+  });
+
+  it('reaches the server whose status names a backend that it left out and that went', () => {
+    const front = manifest(
+      'VirtualMCPServer',
+      'front',
+      { config: { groupRef: 'tools' } },
+      { backends: [{ name: 'bad' }] },
+    );
+    const gone = { ...world, virtualMcpServers: byName(front) };
+    expect(affectedBy('MCPServer/default/bad', gone)).toContain('VirtualMCPServer/front');
+  });
+
+  it('reaches what listed a server that is gone', () => {
+    expect(affectedBy('VirtualMCPServer/default/gone')).toEqual(['MCPGroup/others', 'VirtualMCPServer/gone']);
+  });
+
+  it('reaches the resource that waited for the name of a child', () => {
+    const rival = manifest('MCPServer', 'a-proxy', { remoteUrl: 'https://a.example/mcp' });
+    const renamed = { ...world, mcpServers: byName(rival) };
+    expect(affectedBy('MCPServer/default/a', renamed)).toEqual(['MCPServer/a', 'MCPServer/a-proxy']);
+  });
+});

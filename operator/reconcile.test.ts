@@ -1,0 +1,183 @@
+import { describe, expect, it } from '@jest/globals';
+import { Stalled, Waiting } from '#operator/errors';
+import type { Outcome } from '#operator/plan/outcome';
+import type { Platform } from '#operator/platform';
+import type { Clock } from '#operator/queue';
+import { reconcile } from '#operator/reconcile';
+import { keyText, type Manifest, parseKey, type ResourceKey, type World } from '#operator/world';
+
+const server: Manifest = {
+  apiVersion: 'vmcp.dev/v1alpha1',
+  kind: 'VirtualMCPServer',
+  metadata: { name: 'demo', namespace: 'default' },
+  spec: { config: { groupRef: 'tools' }, incomingAuth: { type: 'anonymous' } },
+};
+const group: Manifest = {
+  apiVersion: 'vmcp.dev/v1alpha1',
+  kind: 'MCPGroup',
+  metadata: { name: 'tools', namespace: 'default' },
+};
+
+function emptyWorld(): World {
+  const ports = { demo: { port: 4483, privatePort: 4484 } };
+  return {
+    namespace: 'default',
+    apiGroup: 'vmcp.dev',
+    platform: { mode: 'local', directory: '/x', ports, backendPorts: {}, uids: { demo: '1' } },
+    virtualMcpServers: { demo: server },
+    mcpGroups: { tools: group },
+    mcpServers: {},
+    mcpExternalAuthConfigs: {},
+    mcpOidcConfigs: {},
+    secrets: {},
+    configMaps: {},
+    generated: {},
+    documents: {},
+    observed: {},
+  };
+}
+
+/** A platform in memory that notes what it is told and fails where it is told to. */
+class MemoryPlatform implements Platform {
+  world = emptyWorld();
+  readonly applied: string[] = [];
+  readonly reported: Outcome[] = [];
+  failApply: (() => Error | undefined) | undefined;
+  failObserve: (() => Error | undefined) | undefined;
+  change: (key: ResourceKey) => void = () => undefined;
+
+  watch(changed: (key: ResourceKey) => void): Promise<void> {
+    this.change = changed;
+    changed(parseKey('MCPGroup/default/tools'));
+    return Promise.resolve();
+  }
+  observe(): Promise<World> {
+    const problem = this.failObserve?.();
+    return problem ? Promise.reject(problem) : Promise.resolve(this.world);
+  }
+  apply(outcome: Outcome): Promise<void> {
+    const problem = this.failApply?.();
+    if (problem) return Promise.reject(problem);
+    this.applied.push(`${keyText(outcome.key)} ${outcome.action}`);
+    return Promise.resolve();
+  }
+  report(outcome: Outcome): Promise<void> {
+    this.reported.push(outcome);
+    return Promise.resolve();
+  }
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+/** Time that moves to the next timer when it is told to. */
+function steppedClock(): Clock & { step(): number | undefined } {
+  let now = Date.parse('2026-01-02T03:04:05Z');
+  let timers: { due: number; then: () => void }[] = [];
+  return {
+    now: () => now,
+    after(milliseconds, then) {
+      const timer = { due: now + milliseconds, then };
+      timers.push(timer);
+      return () => {
+        timers = timers.filter((other) => other !== timer);
+      };
+    },
+    step() {
+      timers.sort((a, b) => a.due - b.due);
+      const timer = timers.shift();
+      if (!timer) return undefined;
+      const waited = timer.due - now;
+      now = timer.due;
+      timer.then();
+      return waited;
+    },
+  };
+}
+
+async function started(platform: MemoryPlatform) {
+  const clock = steppedClock();
+  const problems: [string, number | undefined][] = [];
+  const loop = await reconcile(platform, clock, (key, _problem, retryIn) => problems.push([keyText(key), retryIn]));
+  await loop.idle();
+  return { clock, problems, loop };
+}
+
+describe('the control loop', () => {
+  it('works on what a change affects: plans, applies, reports', async () => {
+    const platform = new MemoryPlatform();
+    const { loop } = await started(platform);
+    expect(platform.applied.sort()).toEqual(['MCPGroup/default/tools apply', 'VirtualMCPServer/default/demo apply']);
+    expect(platform.reported.map(({ status }) => status?.phase).sort()).toEqual(['Pending', 'Ready']);
+    await loop.stop();
+  });
+
+  it('tells the platform that a resource is gone', async () => {
+    const platform = new MemoryPlatform();
+    const { loop } = await started(platform);
+    platform.world = { ...platform.world, virtualMcpServers: {} };
+    platform.change(parseKey('VirtualMCPServer/default/demo'));
+    await loop.idle();
+    expect(platform.applied).toContain('VirtualMCPServer/default/demo remove');
+    await loop.stop();
+  });
+
+  it('backs off when applying fails for no known reason, says so in the status, and recovers', async () => {
+    const platform = new MemoryPlatform();
+    platform.world = { ...platform.world, mcpGroups: {} };
+    let failures = 3;
+    platform.failApply = () => (failures-- > 0 ? new Error('disk full, secret s3cr3t') : undefined);
+    const { clock, problems, loop } = await started(platform);
+    const delays: (number | undefined)[] = [];
+    for (let step = 0; step < 3; step += 1) {
+      delays.push(clock.step());
+      await loop.idle();
+    }
+    expect(platform.applied.length).toBe(2);
+    expect(problems.length).toBe(3);
+    expect(delays.every((delay) => delay !== undefined && delay <= 400)).toBe(true);
+    const failed = platform.reported.flatMap(({ status }) => status?.conditions ?? []);
+    expect(failed).toContainEqual(expect.objectContaining({ type: 'Ready', status: 'False', reason: 'ApplyFailed' }));
+    expect(JSON.stringify(platform.reported)).not.toContain('s3cr3t');
+    await loop.stop();
+  });
+
+  it('does not try again what only the user can mend', async () => {
+    const platform = new MemoryPlatform();
+    platform.failApply = () => new Stalled('PortInUse', 'port 4483 is in use: write another one');
+    const { clock, problems, loop } = await started(platform);
+    expect(problems).toEqual([
+      ['MCPGroup/default/tools', undefined],
+      ['VirtualMCPServer/default/demo', undefined],
+    ]);
+    expect(clock.step()).toBeUndefined();
+    const conditions = platform.reported.flatMap(({ status }) => status?.conditions ?? []);
+    expect(conditions).toContainEqual(expect.objectContaining({ type: 'Stalled', reason: 'PortInUse' }));
+    await loop.stop();
+  });
+
+  it('looks again from time to time for what is missing', async () => {
+    const platform = new MemoryPlatform();
+    let missing = true;
+    platform.failApply = () => (missing ? new Waiting('NotThere', 'x is not there') : undefined);
+    const { clock, loop } = await started(platform);
+    missing = false;
+    expect(clock.step()).toBe(60_000);
+    await loop.idle();
+    expect(platform.applied.length).toBeGreaterThan(0);
+    await loop.stop();
+  });
+
+  it('loses no change while the platform cannot be observed', async () => {
+    const platform = new MemoryPlatform();
+    let down = true;
+    platform.failObserve = () => (down ? new Error('connection refused') : undefined);
+    const { clock, loop } = await started(platform);
+    expect(platform.applied).toEqual([]);
+    down = false;
+    clock.step();
+    await loop.idle();
+    expect(platform.applied).toContain('VirtualMCPServer/default/demo apply');
+    await loop.stop();
+  });
+});
