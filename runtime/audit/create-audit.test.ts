@@ -1,0 +1,293 @@
+import { mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough, Writable } from 'node:stream';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { AUDIT_EVENT_TYPES, AuditConfig } from '#crds/parts/audit';
+import { ConfigError } from '#runtime/errors';
+import type { Audit, AuditEvent } from './audit.ts';
+import { type AuditDeps, createAudit } from './create-audit.ts';
+
+const START = Date.UTC(2030, 0, 1);
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+let folder: string;
+let clock: number;
+let stream: PassThrough;
+let logged: string[];
+let counts: { written: number; dropped: number };
+let opened: Audit[];
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'audit-'));
+  clock = START;
+  stream = new PassThrough();
+  [logged, opened, counts] = [[], [], { written: 0, dropped: 0 }];
+});
+afterEach(async () => {
+  await Promise.all(opened.map((audit) => audit.close(10)));
+  await rm(folder, { recursive: true });
+});
+
+function open(config: Partial<AuditConfig>, deps: Partial<AuditDeps> = {}): Audit {
+  const write = (text: string, fields?: unknown) => logged.push(`${text} ${JSON.stringify(fields)}`);
+  const log = { debug: write, info: write, warn: write, error: write };
+  const audit = createAudit(AuditConfig.parse({ enabled: true, ...config }), {
+    component: 'demo',
+    stream,
+    now: () => clock,
+    log,
+    counts,
+    ...deps,
+  });
+  opened.push(audit);
+  return audit;
+}
+
+const call: AuditEvent = { type: 'mcp_tool_call', outcome: 'success' };
+const parse = (text: string) =>
+  text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+async function written(audit: Audit): Promise<Record<string, unknown>[]> {
+  await audit.close(1000);
+  return parse(String(stream.read() ?? ''));
+}
+async function dataOf(config: Partial<AuditConfig>, event: Partial<AuditEvent>): Promise<unknown> {
+  const audit = open({ includeRequestData: true, includeResponseData: true, ...config });
+  audit.record({ ...call, ...event });
+  return (await written(audit))[0]?.data;
+}
+
+describe('audit', () => {
+  it('writes one JSON object a line with all members in order', async () => {
+    const audit = open({ includeRequestData: true });
+    audit.record({
+      type: 'mcp_tool_call',
+      outcome: 'denied',
+      source: '10.0.0.1',
+      subjects: { user: 'Alice', user_id: 'a1', client_name: 'inspector', client_version: '1' },
+      target: { endpoint: '/mcp', method: 'tools/call', type: 'tool', name: 'files_write', backend: 'files' },
+      metadata: {
+        duration_ms: 1.23456,
+        transport: 'streamable-http',
+        revision: '2025-11-25',
+        session: '0123456789abcdef',
+      },
+      request: { name: 'files_write' },
+    });
+    const [line] = await written(audit);
+    expect(Object.keys(line ?? {})).toEqual([
+      'audit_id',
+      'type',
+      'logged_at',
+      'outcome',
+      'component',
+      'source',
+      'subjects',
+      'target',
+      'metadata',
+      'data',
+    ]);
+    expect(line).toEqual({
+      audit_id: expect.stringMatching(UUID),
+      type: 'mcp_tool_call',
+      logged_at: '2030-01-01T00:00:00.000Z',
+      outcome: 'denied',
+      component: 'demo',
+      source: '10.0.0.1',
+      subjects: { user: 'Alice', user_id: 'a1', client_name: 'inspector', client_version: '1' },
+      target: { endpoint: '/mcp', method: 'tools/call', type: 'tool', name: 'files_write', backend: 'files' },
+      metadata: { duration_ms: 1.235, transport: 'streamable-http', revision: '2025-11-25', session: '01234567' },
+      data: { request: { name: 'files_write' } },
+    });
+  });
+
+  it('leaves out what is not known and names the configured component', async () => {
+    const audit = open({ component: 'edge' });
+    audit.record({ ...call, audit_id: 'req-1', target: {}, metadata: {} });
+    clock += 5;
+    audit.record(call);
+    const lines = await written(audit);
+    expect(lines[0]).toEqual({
+      audit_id: 'req-1',
+      type: 'mcp_tool_call',
+      logged_at: '2030-01-01T00:00:00.000Z',
+      outcome: 'success',
+      component: 'edge',
+      subjects: {},
+      target: {},
+      metadata: {},
+    });
+    expect(lines[1]?.logged_at).toBe('2030-01-01T00:00:00.005Z');
+  });
+
+  it('writes nothing when it is not enabled', async () => {
+    const audit = open({ enabled: false });
+    audit.record(call);
+    expect(audit.wants('mcp_tool_call')).toBe(false);
+    expect(await written(audit)).toEqual([]);
+  });
+
+  it.each([
+    ['only the chosen types', { eventTypes: ['mcp_tool_call', 'mcp_ping'] }, ['mcp_tool_call', 'mcp_ping']],
+    [
+      'all but the excluded types',
+      { excludeEventTypes: ['mcp_ping'] },
+      AUDIT_EVENT_TYPES.filter((type) => type !== 'mcp_ping'),
+    ],
+    [
+      'exclusion over choice',
+      { eventTypes: ['mcp_ping', 'mcp_tool_call'], excludeEventTypes: ['mcp_ping'] },
+      ['mcp_tool_call'],
+    ],
+    ['every type by default', {}, [...AUDIT_EVENT_TYPES]],
+  ])('writes %s', async (_case, config, expected) => {
+    const audit = open(config);
+    for (const type of AUDIT_EVENT_TYPES) audit.record({ ...call, type });
+    expect((await written(audit)).map((line) => line.type)).toEqual(expected);
+    expect(AUDIT_EVENT_TYPES.filter((type) => audit.wants(type))).toEqual(expected);
+  });
+
+  it('keeps a line one line, whatever names hold', async () => {
+    const audit = open({});
+    audit.record({ ...call, target: { name: 'a"\n{"type":"forged"}\u2028' }, subjects: { user: '\u0000' } });
+    const lines = await written(audit);
+    expect(lines).toHaveLength(1);
+    expect(lines[0]?.target).toEqual({ name: 'a"\n{"type":"forged"}\u2028' });
+  });
+
+  it('cuts long names', async () => {
+    const audit = open({});
+    audit.record({ ...call, target: { name: 'x'.repeat(100_000) } });
+    expect(JSON.stringify(await written(audit)).length).toBeLessThan(1500);
+  });
+});
+
+describe('audit data', () => {
+  it.each([
+    [{ includeRequestData: false }, { response: { ok: true } }],
+    [{ includeResponseData: false }, { request: { a: 1 } }],
+    [{ includeRequestData: false, includeResponseData: false }, undefined],
+  ])('with %j is %j', async (config, expected) => {
+    expect(await dataOf(config, { request: { a: 1 }, response: '{"ok":true}' })).toEqual(expected);
+  });
+
+  it('is cut to maxDataSize bytes and marked', async () => {
+    const data = await dataOf({ maxDataSize: 100 }, { request: { text: 'é"'.repeat(500) }, response: { later: 1 } });
+    const { request, response } = data as { request: string; response: string };
+    expect(request).toMatch(/^\{"text":"é/);
+    expect(
+      Buffer.byteLength(JSON.stringify(request)) + Buffer.byteLength(JSON.stringify(response)),
+    ).toBeLessThanOrEqual(102);
+    expect(Buffer.byteLength(JSON.stringify(request))).toBeGreaterThan(90);
+    expect(data).toMatchObject({ truncated: ['request', 'response'] });
+  });
+
+  it('is whole at exactly its size', async () => {
+    const request = { text: 'x'.repeat(89) };
+    expect(Buffer.byteLength(JSON.stringify(request))).toBe(100);
+    expect(await dataOf({ maxDataSize: 100 }, { request })).toEqual({ request });
+  });
+
+  it('never holds secrets, however deep or in whatever form', async () => {
+    const request = {
+      headers: { Authorization: 's3cret', 'x-api-key': 's3cret' },
+      list: [{ client_secret: { value: 's3cret' }, password: ['s3cret'] }],
+      text: 'curl -H "Authorization: Bearer s3cret-s3cret"',
+      url: 'https://x/?access_token=s3cret',
+      jwt: 'eyJhbGciOiJIUzI1NiJ9.s3cret.s3cret',
+    };
+    const data = await dataOf({ maxDataSize: 10_000 }, { request, response: JSON.stringify(request) });
+    expect(JSON.stringify(data)).not.toContain('s3cret');
+    expect(JSON.stringify(data)).toContain('[redacted]');
+  });
+
+  it('never holds secrets where it is cut', async () => {
+    const data = await dataOf({ maxDataSize: 40 }, { request: { token: 's3cret'.repeat(50), more: 'x'.repeat(100) } });
+    expect(JSON.stringify(data)).not.toContain('s3c');
+  });
+
+  it('leaves out what cannot be read, and says so', async () => {
+    expect(await dataOf({}, { response: 'not json' })).toEqual({ response: '', truncated: ['response'] });
+  });
+
+  it('holds details whatever is included', async () => {
+    const config = { includeRequestData: false, includeResponseData: false };
+    expect(await dataOf(config, { details: { policies: [{ id: 'p1' }] } })).toEqual({ policies: [{ id: 'p1' }] });
+  });
+});
+
+describe('audit file', () => {
+  it('is appended to', async () => {
+    const logFile = join(folder, 'audit.log');
+    for (const outcome of ['success', 'failure'] as const) {
+      const audit = open({ logFile });
+      audit.record({ ...call, outcome });
+      await audit.close(1000);
+    }
+    expect(parse(await readFile(logFile, 'utf8')).map((line) => line.outcome)).toEqual(['success', 'failure']);
+    expect(counts).toEqual({ written: 2, dropped: 0 });
+  });
+
+  it.each(['by itself', 'when told'])('is opened anew after rotation %s', async (how) => {
+    const logFile = join(folder, 'audit.log');
+    const audit = open({ logFile });
+    audit.record(call);
+    await waitFor(() => counts.written === 1);
+    await rename(logFile, `${logFile}.1`);
+    if (how === 'when told') audit.reopen();
+    else clock += 2000;
+    audit.record({ ...call, outcome: 'error' });
+    await audit.close(1000);
+    expect(parse(await readFile(`${logFile}.1`, 'utf8'))).toHaveLength(1);
+    expect(parse(await readFile(logFile, 'utf8'))).toHaveLength(1);
+  });
+
+  it('that cannot be opened is refused at the start', () => {
+    expect(() => open({ logFile: join(folder, 'none', 'audit.log') })).toThrow(ConfigError);
+    expect(() => open({ logFile: folder })).toThrow(/it is a folder/);
+  });
+});
+
+describe('a slow or failing audit stream', () => {
+  it('never holds a call up: lines over the bound are dropped, counted, and logged', () => {
+    const stalled = new Writable({ write: () => undefined });
+    const audit = open({}, { stream: stalled, maxBytes: 10_000 });
+    for (let event = 0; event < 1000; event++) audit.record(call);
+    expect(counts.dropped).toBeGreaterThan(900);
+    expect(logged.filter((line) => line.includes('dropped'))).toHaveLength(1);
+  });
+
+  it('is given up at the deadline of closing, and what is left is counted', async () => {
+    const audit = open({}, { stream: new Writable({ write: () => undefined }) });
+    for (let event = 0; event < 5; event++) audit.record(call);
+    await audit.close(30);
+    expect(counts).toEqual({ written: 0, dropped: 5 });
+  });
+
+  it('outlives a reader that goes away', async () => {
+    const broken = new Writable({ write: (_chunk, _encoding, done) => done(new Error('EPIPE')) });
+    const audit = open({}, { stream: broken });
+    audit.record(call);
+    await audit.close(200);
+    expect(counts).toEqual({ written: 0, dropped: 1 });
+    expect(logged.join()).toMatch(/cannot be written; trying again/);
+  });
+
+  it('gets an event that cannot be written counted, not thrown', () => {
+    const details = {
+      get bad(): never {
+        throw new Error('no');
+      },
+    };
+    const audit = open({});
+    expect(() => audit.record({ ...call, details })).not.toThrow();
+    expect(counts.dropped).toBe(1);
+  });
+});
+
+async function waitFor(condition: () => boolean): Promise<void> {
+  for (let turn = 0; turn < 500 && !condition(); turn++) await new Promise((resolve) => setTimeout(resolve, 5));
+  expect(condition()).toBe(true);
+}

@@ -1,0 +1,84 @@
+import { randomUUID } from 'node:crypto';
+import type { AuditEvent } from './audit.ts';
+import type { Quote } from './quote.ts';
+import { renderData } from './render-data.ts';
+
+const SESSION_SHOWN = 8;
+
+export interface RenderOptions {
+  readonly component: string;
+  readonly includeRequestData: boolean;
+  readonly includeResponseData: boolean;
+  /** Bytes. */
+  readonly maxDataSize: number;
+  readonly quote: Quote;
+}
+
+/**
+ * One event as its line, without the line break: `audit_id, type, logged_at, outcome, component, source, subjects, target,
+ * metadata, data`. Members without a value are left out. `loggedAt` is RFC 3339.
+ */
+export function renderEvent(event: AuditEvent, loggedAt: string, options: RenderOptions): string {
+  const { quote } = options;
+  const id = event.audit_id ?? randomUUID();
+  return (
+    `{"audit_id":"${id}","type":"${event.type}","logged_at":"${loggedAt}","outcome":"${event.outcome}"` +
+    `,"component":${quote(options.component)}${event.source === undefined ? '' : `,"source":${quote(event.source)}`}` +
+    `,"subjects":{${subjectsOf(event, quote)}},"target":{${targetOf(event, quote)}}` +
+    `,"metadata":{${metadataOf(event, quote)}}${renderAllData(event, options)}}`
+  );
+}
+
+function subjectsOf({ subjects: of }: AuditEvent, quote: Quote): string {
+  if (of === undefined) return '';
+  let text = '';
+  if (of.user !== undefined) text += `,"user":${quote(of.user)}`;
+  if (of.user_id !== undefined) text += `,"user_id":${quote(of.user_id)}`;
+  if (of.client_name !== undefined) text += `,"client_name":${quote(of.client_name)}`;
+  if (of.client_version !== undefined) text += `,"client_version":${quote(of.client_version)}`;
+  return text.slice(1);
+}
+
+function targetOf({ target: of }: AuditEvent, quote: Quote): string {
+  if (of === undefined) return '';
+  let text = '';
+  if (of.endpoint !== undefined) text += `,"endpoint":${quote(of.endpoint)}`;
+  if (of.method !== undefined) text += `,"method":${quote(of.method)}`;
+  if (of.type !== undefined) text += `,"type":${quote(of.type)}`;
+  if (of.name !== undefined) text += `,"name":${quote(of.name)}`;
+  if (of.backend !== undefined) text += `,"backend":${quote(of.backend)}`;
+  return text.slice(1);
+}
+
+function metadataOf({ metadata: of }: AuditEvent, quote: Quote): string {
+  if (of === undefined) return '';
+  let text = '';
+  // Microseconds are enough.
+  if (of.duration_ms !== undefined) text += `,"duration_ms":${Math.round(of.duration_ms * 1000) / 1000}`;
+  if (of.transport !== undefined) text += `,"transport":${quote(of.transport)}`;
+  if (of.revision !== undefined) text += `,"revision":${quote(of.revision)}`;
+  if (of.session !== undefined) text += `,"session":${quote(of.session.slice(0, SESSION_SHOWN))}`;
+  return text.slice(1);
+}
+
+function renderAllData(event: AuditEvent, options: RenderOptions): string {
+  const request = options.includeRequestData ? event.request : undefined;
+  const response = options.includeResponseData ? event.response : undefined;
+  if (request === undefined && response === undefined && event.details === undefined) return '';
+  const members: string[] = [];
+  const cut: string[] = [];
+  let left = options.maxDataSize;
+  for (const [name, part] of [
+    ...Object.entries(event.details ?? {}),
+    ['request', request],
+    ['response', response],
+  ] as const) {
+    if (part === undefined) continue;
+    const rendered = renderData(part, left);
+    left -= Buffer.byteLength(rendered.json);
+    members.push(`${JSON.stringify(name)}:${rendered.json}`);
+    if (rendered.cut) cut.push(name);
+  }
+  if (cut.length > 0) members.push(`"truncated":${JSON.stringify(cut)}`);
+  return `,"data":{${members.join(',')}}`;
+}

@@ -1,0 +1,73 @@
+import { closeSync, fstatSync, openSync, write as writeWithCallback } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import type { Writable } from 'node:stream';
+import { promisify } from 'node:util';
+import { ConfigError } from '#runtime/errors';
+import { readProblem } from '#runtime/secret-files';
+
+const write = promisify(writeWithCallback);
+
+/** Where audit lines go. */
+export interface Sink {
+  /** Takes some of these bytes and says how many. */
+  write(bytes: Buffer): Promise<number>;
+  reopen(): void;
+  close(): void;
+}
+
+/** A stream that others own, such as standard output: it is never closed. */
+export function streamSink(stream: Writable): Sink {
+  // A reader that went away must not end the process: each write tells its own failure.
+  const ignore = () => undefined;
+  stream.on('error', ignore);
+  return {
+    write: (bytes) =>
+      new Promise((resolve, reject) => {
+        stream.write(bytes, (error) => (error ? reject(error) : resolve(bytes.length)));
+      }),
+    reopen: () => undefined,
+    close: () => stream.off('error', ignore),
+  };
+}
+
+const LOOK_EVERY = 1_000;
+
+/**
+ * A file that is appended to. When it was moved or removed (rotation), it is opened anew within a second.
+ * @throws ConfigError when it cannot be opened now
+ */
+export function fileSink(path: string, now: () => number): Sink {
+  let descriptor = openAppending(path);
+  let lookAt = now() + LOOK_EVERY;
+
+  function reopen(): void {
+    const next = openAppending(path);
+    closeSync(descriptor);
+    descriptor = next;
+  }
+
+  async function followRotation(): Promise<void> {
+    if (now() < lookAt) return;
+    lookAt = now() + LOOK_EVERY;
+    const there = await stat(path).catch(() => undefined);
+    if (there?.ino !== fstatSync(descriptor).ino) reopen();
+  }
+
+  return {
+    async write(bytes) {
+      await followRotation();
+      const { bytesWritten } = await write(descriptor, bytes, 0, bytes.length, null);
+      return bytesWritten;
+    },
+    reopen,
+    close: () => closeSync(descriptor),
+  };
+}
+
+function openAppending(path: string): number {
+  try {
+    return openSync(path, 'a', 0o640);
+  } catch (cause) {
+    throw new ConfigError(`audit log ${path}: ${readProblem(cause)}`, { cause });
+  }
+}
