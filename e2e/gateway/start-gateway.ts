@@ -75,7 +75,8 @@ export async function startGateway(config: GatewayConfig, options: GatewayOption
     },
   };
   const deadline = started + (options.deadlineMs ?? 15_000);
-  while (!(await answersReady(privateUrl))) {
+  const saysReady = () => program.output().includes('"message":"ready"');
+  while (!saysReady() && !(await answersReady(privateUrl))) {
     if (program.exited() || performance.now() > deadline) {
       await gateway.stop();
       throw new Error(`the gateway did not become ready:\n${program.output()}`);
