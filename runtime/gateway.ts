@@ -16,8 +16,8 @@ import type { Session } from '#runtime/mcp/sessions/session';
 import { SessionStore } from '#runtime/mcp/sessions/session-store';
 import type { ProxySettings } from '#runtime/outgoing/dispatcher';
 import { ExchangedTokens } from '#runtime/outgoing/exchanged-tokens';
-import { createAuthorizer } from '#runtime/policy/authorize';
 import type { Authorizer } from '#runtime/policy/authorizer';
+import { loadAuthorizer } from '#runtime/policy/load-authorizer';
 import type { SecretFiles } from '#runtime/secret-files';
 import type { Log } from '#runtime/telemetry/log';
 import type { Observer } from '#runtime/observer';
@@ -34,6 +34,14 @@ export interface GatewayOptions {
   readonly listening: { readonly host: string; readonly port: number };
 }
 
+/** What a run configuration makes; a reload makes only what has changed. */
+interface InForce {
+  readonly config: RunConfig;
+  readonly authenticator: Authenticator;
+  readonly authorizer: Authorizer;
+  readonly backends: LiveBackends;
+}
+
 /** The rooms in force, and how a new run configuration takes the place of the old one without losing a session. */
 export class Gateway {
   readonly #options: GatewayOptions;
@@ -44,25 +52,33 @@ export class Gateway {
   readonly #sessions: SessionStore;
   readonly #announcer: Announcer;
   readonly #running = new Set<Trail>();
-  #config: RunConfig;
-  #backends: LiveBackends;
-  #authenticator: Authenticator;
-  #authorizer: Authorizer;
+  #inForce: InForce;
   #rooms: Rooms;
 
   /** @throws ConfigError */
-  constructor(config: RunConfig, options: GatewayOptions) {
+  static async open(config: RunConfig, options: GatewayOptions): Promise<Gateway> {
+    const authorizer = await loadAuthorizer(config.authz, { log: options.log, metrics: options.observer.policy });
+    const gateway = new Gateway(config, authorizer, options);
+    try {
+      await gateway.apply(config);
+    } catch (error) {
+      await gateway.close();
+      throw error;
+    }
+    return gateway;
+  }
+
+  private constructor(config: RunConfig, authorizer: Authorizer, options: GatewayOptions) {
     this.#options = options;
-    this.#config = config;
     this.#lists = new ListCache(monotonic, (backend, kind, list) => {
       if (kind === 'tools') backend.health.tools = list.entries.length;
       if (this.#catalogues.noteArrival(backend.name, kind)) this.#announcer.announce([kind]);
     });
     this.#catalogues = new Catalogues({
-      backends: () => this.#backends.all,
-      aggregation: () => this.#config.aggregation,
-      maxNameLength: () => this.#config.limits.max_name_length,
-      listDeadline: () => this.#config.limits.list_deadline,
+      backends: () => this.#inForce.backends.all,
+      aggregation: () => this.#inForce.config.aggregation,
+      maxNameLength: () => this.#inForce.config.limits.max_name_length,
+      listDeadline: () => this.#inForce.config.limits.list_deadline,
       lists: this.#lists,
       now: monotonic,
       log: options.log,
@@ -75,9 +91,8 @@ export class Gateway {
       },
       sessions: () => this.#sessions.all(),
     });
-    this.#authenticator = this.#newAuthenticator(config);
-    this.#authorizer = this.#newAuthorizer(config);
-    this.#backends = this.#newBackends(config, undefined);
+    const authenticator = this.#newAuthenticator(config);
+    this.#inForce = { config, authenticator, authorizer, backends: NO_BACKENDS };
     this.#rooms = this.#furnish();
   }
 
@@ -87,7 +102,7 @@ export class Gateway {
 
   /** Settles when every backend has been asked once. */
   get probed(): Promise<void> {
-    return this.#backends.first;
+    return this.#inForce.backends.first;
   }
 
   /**
@@ -95,34 +110,31 @@ export class Gateway {
    * @throws ConfigError, and then the one in force stays
    */
   async apply(next: RunConfig): Promise<void> {
-    const before = this.#config;
-    const sameIncoming = same(
-      [before.incoming, before.resource_url, before.authz?.groups_claim],
-      [next.incoming, next.resource_url, next.authz?.groups_claim],
-    );
-    const samePolicies = same(before.authz, next.authz);
-    const authorizer = samePolicies ? this.#authorizer : this.#newAuthorizer(next);
-    const authenticator = sameIncoming ? this.#authenticator : this.#newAuthenticator(next);
-    const backends = this.#newBackends(next, this.#backends);
-    const retired = { authenticator: this.#authenticator, backends: this.#backends };
-    this.#config = next;
-    this.#authorizer = authorizer;
-    this.#authenticator = authenticator;
-    this.#backends = backends;
+    const before = this.#inForce;
+    const samePolicies = same(before.config.authz, next.authz);
+    const { log, observer } = this.#options;
+    const authorizer = samePolicies
+      ? before.authorizer
+      : await loadAuthorizer(next.authz, { log, metrics: observer.policy });
+    const authenticator = same(incomingOf(before.config), incomingOf(next))
+      ? before.authenticator
+      : this.#newAuthenticator(next);
+    const backends = await this.#newBackends(next, before.backends);
+    this.#inForce = { config: next, authenticator, authorizer, backends };
     this.#sessions.limits = sessionLimits(next);
     this.#dropLegs(backends.replaced);
     this.#catalogues.clear();
     this.#rooms = this.#furnish();
     this.#announcer.listChanged(undefined, LIST_KINDS);
-    if (!samePolicies) this.#options.observer.policyReloaded();
-    if (authenticator !== retired.authenticator) retired.authenticator.close();
-    await retired.backends.retire(backends);
+    if (!samePolicies) observer.policyReloaded();
+    if (authenticator !== before.authenticator) before.authenticator.close();
+    await before.backends.retire(backends);
   }
 
   /** Content of files that the configuration names is another now: keys and certificates are read again. */
   filesChanged(): void {
-    const retired = this.#authenticator;
-    this.#authenticator = this.#newAuthenticator(this.#config);
+    const { authenticator: retired, config } = this.#inForce;
+    this.#inForce = { ...this.#inForce, authenticator: this.#newAuthenticator(config) };
     this.#rooms = this.#furnish();
     retired.close();
   }
@@ -136,31 +148,28 @@ export class Gateway {
   async close(): Promise<void> {
     this.#announcer.close();
     this.#sessions.close();
-    this.#authenticator.close();
-    await this.#backends.retire();
+    this.#inForce.authenticator.close();
+    await this.#inForce.backends.retire();
     this.#deadlines.close();
   }
 
   #furnish(): Rooms {
     const { log, version, observer, listening } = this.#options;
-    const config = this.#config;
+    const { config, authenticator, authorizer, backends } = this.#inForce;
     const { resource_url: resourceUrl, embedded_auth_server_config: authServer } = config;
-    const urls = [resourceUrl, authServer?.issuer, authServer?.authorization_endpoint_base_url].filter(
-      (url) => url !== undefined,
-    );
+    const urls = [resourceUrl, authServer?.issuer, authServer?.authorization_endpoint_base_url];
+    const settings = hostsAndOrigins({
+      urls: urls.filter((url) => url !== undefined),
+      listen: { ...listening, tls: config.listen.tls !== undefined },
+      allowedHosts: config.allowed_hosts,
+      allowedOrigins: config.allowed_origins,
+    });
     return {
       config,
-      hostOrigin: createHostOriginCheck(
-        hostsAndOrigins({
-          urls,
-          listen: { ...listening, tls: config.listen.tls !== undefined },
-          allowedHosts: config.allowed_hosts,
-          allowedOrigins: config.allowed_origins,
-        }),
-      ),
-      authenticator: this.#authenticator,
-      authorizer: this.#authorizer,
-      backends: this.#backends,
+      hostOrigin: createHostOriginCheck(settings),
+      authenticator,
+      authorizer,
+      backends,
       catalogues: this.#catalogues,
       sessions: this.#sessions,
       announcer: this.#announcer,
@@ -172,11 +181,12 @@ export class Gateway {
   }
 
   #newAuthenticator(config: RunConfig): Authenticator {
-    const { limits } = config;
-    const resourceUrl = config.resource_url ?? this.#localUrl(config);
+    const { limits, listen } = config;
+    const { host, port } = this.#options.listening;
+    const local = `${listen.tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}/mcp`;
     return createAuthenticator(config.incoming, {
       resourceUrl: config.resource_url,
-      metadataUrl: metadataUrl(resourceUrl),
+      metadataUrl: metadataUrl(config.resource_url ?? local),
       limits: {
         jwksMaxAge: limits.jwks_max_age,
         jwksCooldown: limits.jwks_cooldown,
@@ -189,11 +199,7 @@ export class Gateway {
     });
   }
 
-  #newAuthorizer(config: RunConfig): Authorizer {
-    return createAuthorizer(config.authz, { log: this.#options.log, metrics: this.#options.observer.policy });
-  }
-
-  #newBackends(config: RunConfig, before: LiveBackends | undefined): LiveBackends {
+  #newBackends(config: RunConfig, before: LiveBackends): Promise<LiveBackends> {
     const { files, log, version, observer, proxy } = this.#options;
     return buildBackends(config, before, {
       files,
@@ -213,11 +219,6 @@ export class Gateway {
     });
   }
 
-  #localUrl({ listen }: RunConfig): string {
-    const { host, port } = this.#options.listening;
-    return `${listen.tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}/mcp`;
-  }
-
   /** Legs at backends that are gone or were made anew; they are opened again when they are needed. */
   #dropLegs(backends: readonly string[]): void {
     if (backends.length === 0) return;
@@ -228,16 +229,25 @@ export class Gateway {
 
   #ended(session: Session): void {
     session.stream?.close();
+    const { backends } = this.#inForce;
     // Without its caller's token only backends that take anybody's or a shared credential can be told.
-    endLegs(session, ANONYMOUS, {
-      ...this.#backends,
-      get: (name) => {
-        const backend = this.#backends.get(name);
-        return backend?.credential.perUser ? undefined : backend;
-      },
-    });
+    const get = (name: string) => {
+      const backend = backends.get(name);
+      return backend?.credential.perUser ? undefined : backend;
+    };
+    endLegs(session, ANONYMOUS, { ...backends, get });
   }
 }
+
+const NO_BACKENDS: LiveBackends = {
+  all: [],
+  live: new Map(),
+  get: () => undefined,
+  watch: () => undefined,
+  first: Promise.resolve(),
+  replaced: [],
+  retire: () => Promise.resolve(),
+};
 
 function monotonic(): number {
   return performance.now();
@@ -245,6 +255,11 @@ function monotonic(): number {
 
 function same(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
+}
+
+/** What boundary 1 is made from. */
+function incomingOf({ incoming, resource_url: resourceUrl, authz, limits }: RunConfig): unknown {
+  return [incoming, resourceUrl, authz?.groups_claim, limits];
 }
 
 function sessionLimits({ limits }: RunConfig) {

@@ -45,7 +45,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<RunningRunt
   const address = await listenOn(server, config.listen.host, config.listen.port);
   let gateway: Gateway;
   try {
-    gateway = new Gateway(config, { files: followed.files, log, observer, version, proxy, listening: address });
+    gateway = await Gateway.open(config, { files: followed.files, log, observer, version, proxy, listening: address });
   } catch (error) {
     server.close();
     throw error;

@@ -1,11 +1,12 @@
-// Bundles the programs into dist/: one file each and the chunks they share, dependencies left in node_modules.
-import { rm } from 'node:fs/promises';
+// Bundles the programs into dist/, their dependencies included: one large file starts in half the time of hundreds of small
+// ones. Cedar stays outside, as it loads its WebAssembly from beside its own file.
+import { readdir, rm } from 'node:fs/promises';
 import { build } from 'esbuild';
 
 const root = new URL('..', import.meta.url).pathname;
+const startedAt = Date.now();
 
-await rm(`${root}dist`, { recursive: true, force: true });
-await build({
+const { metafile } = await build({
   absWorkingDir: root,
   entryPoints: { vmcp: 'operator/cli/main.ts', runtime: 'runtime/main.ts' },
   outdir: 'dist',
@@ -14,7 +15,22 @@ await build({
   format: 'esm',
   platform: 'node',
   target: 'node22',
-  packages: 'external',
+  external: ['@cedar-policy/*'],
+  minifyWhitespace: true,
+  minifySyntax: true,
+  legalComments: 'linked',
   sourcemap: true,
+  metafile: true,
   logLevel: 'warning',
+  // Bundled CommonJS modules ask for Node's own modules by require.
+  banner: {
+    js: "import { createRequire as createRequireHere } from 'node:module'; const require = createRequireHere(import.meta.url);",
+  },
 });
+
+// Chunks of former builds go only now, as a program that is running may still load one.
+const made = new Set(Object.keys(metafile.outputs).map((path) => path.replace(/^dist\//, '')));
+for (const file of await readdir(`${root}dist`)) {
+  if (!made.has(file)) await rm(`${root}dist/${file}`, { recursive: true });
+}
+console.log(`dist: ${made.size} files in ${Date.now() - startedAt} ms`);

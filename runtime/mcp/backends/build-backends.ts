@@ -38,14 +38,14 @@ export interface BuildDeps extends Omit<BackendDeps, 'config'> {
  * process, what is known of it.
  * @throws ConfigError, and then nothing that it made is left
  */
-export function buildBackends(config: RunConfig, before: LiveBackends | undefined, deps: BuildDeps): LiveBackends {
+export async function buildBackends(config: RunConfig, before: LiveBackends, deps: BuildDeps): Promise<LiveBackends> {
   const live = new Map<string, Live>();
   const fresh: Live[] = [];
   try {
     for (const backend of config.backends) {
       const made = settingsText(backend, config);
-      const known = before?.live.get(backend.name);
-      const one = known?.made === made ? known : startBackend(backend, made, config, deps);
+      const known = before.live.get(backend.name);
+      const one = known?.made === made ? known : await startBackend(backend, made, config, deps);
       if (one !== known) fresh.push(one);
       live.set(backend.name, one);
     }
@@ -60,7 +60,7 @@ export function buildBackends(config: RunConfig, before: LiveBackends | undefine
     get: (name) => live.get(name)?.backend,
     watch: (name) => live.get(name)?.watch,
     first: Promise.all([...live.values()].map((one) => one.watch.first)).then(() => undefined),
-    replaced: [...(before?.live ?? [])].filter(([name, one]) => live.get(name) !== one).map(([name]) => name),
+    replaced: [...before.live].filter(([name, one]) => live.get(name) !== one).map(([name]) => name),
     async retire(next) {
       await Promise.all([...live].filter(([name, one]) => next?.live.get(name) !== one).map(([, one]) => stop(one)));
     },
@@ -78,8 +78,8 @@ function settingsText(backend: BackendConfig, { operational, limits }: RunConfig
   ]);
 }
 
-function startBackend(settings: BackendConfig, made: string, config: RunConfig, deps: BuildDeps): Live {
-  const backend = createBackend(settings, { ...deps, config });
+async function startBackend(settings: BackendConfig, made: string, config: RunConfig, deps: BuildDeps): Promise<Live> {
+  const backend = await createBackend(settings, { ...deps, config });
   const { failure_handling: handling } = config.operational;
   const watch = watchBackend(
     backend,

@@ -4,7 +4,7 @@ import { ConfigError } from '#runtime/errors';
 import { createCredential, type ExchangeOutcome } from '#runtime/outgoing/create-credential';
 import type { ProxySettings } from '#runtime/outgoing/dispatcher';
 import type { ExchangedTokens } from '#runtime/outgoing/exchanged-tokens';
-import { createAuthorizer } from '#runtime/policy/authorize';
+import { loadAuthorizer } from '#runtime/policy/load-authorizer';
 import type { PolicyMetrics } from '#runtime/policy/policy-metrics';
 import type { SecretFiles } from '#runtime/secret-files';
 import type { Log } from '#runtime/telemetry/log';
@@ -30,7 +30,10 @@ export interface BackendDeps {
 }
 
 type Makers = {
-  [T in BackendConfig['transport']]: (settings: Extract<BackendConfig, { transport: T }>, deps: BackendDeps) => Backend;
+  [T in BackendConfig['transport']]: (
+    settings: Extract<BackendConfig, { transport: T }>,
+    deps: BackendDeps,
+  ) => Backend | Promise<Backend>;
 };
 
 const makers: Makers = {
@@ -42,12 +45,12 @@ const makers: Makers = {
 };
 
 /** One backend from its configuration. @throws ConfigError */
-export function createBackend(settings: BackendConfig, deps: BackendDeps): Backend {
-  const make = makers[settings.transport] as (settings: BackendConfig, deps: BackendDeps) => Backend;
+export function createBackend(settings: BackendConfig, deps: BackendDeps): Backend | Promise<Backend> {
+  const make = makers[settings.transport] as (settings: BackendConfig, deps: BackendDeps) => Backend | Promise<Backend>;
   return make(settings, deps);
 }
 
-function createHttpBackend(settings: HttpBackendConfig, deps: BackendDeps): Backend {
+async function createHttpBackend(settings: HttpBackendConfig, deps: BackendDeps): Promise<Backend> {
   const { config, files, log } = deps;
   const { name, header_forward: forward, ca_bundle_file: ca } = settings;
   const { failure_handling: handling, concurrency } = config.operational;
@@ -64,7 +67,8 @@ function createHttpBackend(settings: HttpBackendConfig, deps: BackendDeps): Back
       proxy: deps.proxy,
     }),
     authorizer:
-      settings.authz && createAuthorizer(settings.authz, { log, name: `backend/${name}`, metrics: deps.policyMetrics }),
+      settings.authz &&
+      (await loadAuthorizer(settings.authz, { log, name: `backend/${name}`, metrics: deps.policyMetrics })),
     health: unknownHealth(deps.wallClock),
     breaker: createBreaker(
       { enabled: breaker.enabled, failureThreshold: breaker.failure_threshold, timeout: breaker.timeout },
