@@ -22,6 +22,7 @@ export interface JsonClient {
   get(url: string, headers?: Record<string, string>): Promise<unknown>;
   /** @throws IdpUnavailable */
   postForm(url: string, form: Record<string, string>, headers: Record<string, string>): Promise<unknown>;
+  /** Lets calls under way finish; later ones are refused. */
   close(): void;
 }
 
@@ -38,11 +39,14 @@ const CONNECT_TIMEOUT = 3_000;
 /** Opens a client. Its connections are made on first use and live until `close`. */
 export function createJsonClient(rules: JsonClientRules): JsonClient {
   let dispatcher: Promise<Dispatcher> | undefined;
-  const open = () =>
-    (dispatcher ??= openDispatcher(rules).catch((error: unknown) => {
+  let closed = false;
+  const open = () => {
+    if (closed) throw new IdpUnavailable('the connections are closed');
+    return (dispatcher ??= openDispatcher(rules).catch((error: unknown) => {
       dispatcher = undefined;
       throw error;
     }));
+  };
   const call = async (url: string, options: Omit<Dispatcher.RequestOptions, 'origin' | 'path'>) => {
     const target = checkTarget(url, rules);
     try {
@@ -63,8 +67,9 @@ export function createJsonClient(rules: JsonClientRules): JsonClient {
         body: new URLSearchParams(form).toString(),
       }),
     close: () => {
-      dispatcher?.then((opened) => opened.destroy()).catch(() => undefined);
-      dispatcher = undefined;
+      closed = true;
+      // Calls under way are finished: their deadline bounds them.
+      dispatcher?.then((opened) => opened.close()).catch(() => undefined);
     },
   };
 }
@@ -117,7 +122,7 @@ async function readJson(answer: Dispatcher.ResponseData, target: URL): Promise<u
 
 function reasonOf(error: unknown): string {
   if (error instanceof AddressRefused) return `${error.message}; set jwksAllowPrivateIP to allow it`;
-  if (!(error instanceof Error)) return 'unknown error';
-  if (error.name === 'TimeoutError') return 'no answer in time';
-  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+  const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
+  if (name === 'TimeoutError') return 'no answer in time';
+  return [code, name].find((word) => typeof word === 'string') ?? 'unknown error';
 }

@@ -25,6 +25,8 @@ export interface TokenVerifier {
 }
 
 const DEADLINE = 5_000;
+/** How long a token may outlive its revocation at the issuer, whatever is configured. */
+const MAX_INTROSPECTION_CACHE = 30_000;
 /** An outage of the issuer's metadata is bridged as one of its keys is. */
 const METADATA_STALE_FOR = 3_600_000;
 
@@ -65,9 +67,9 @@ export function createTokenVerifier(
         const identity = admit(token, claims, claims.exp * 1000);
         return { identity, until: identity.expiresAt, keys: verifiedWith };
       }
-      if (!introspect) throw challenges.invalid('malformed');
+      if (!introspect) throw challenges.invalid('unverified');
       const claims = await introspect(token);
-      const until = options.now() + options.limits.introspectionCache;
+      const until = options.now() + Math.min(options.limits.introspectionCache, MAX_INTROSPECTION_CACHE);
       const identity = admit(token, claims, claims.exp === undefined ? until : claims.exp * 1000);
       return { identity, until: Math.min(until, identity.expiresAt), keys: undefined };
     },

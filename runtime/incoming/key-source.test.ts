@@ -1,0 +1,338 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { generateKeyPair, exportJWK, type JWK, type JWTPayload } from 'jose';
+import type { OidcIncoming } from '#crds/run-config/incoming';
+import type { AuthenticatorOptions } from './authenticator-options.ts';
+import { RESOURCE, START, startEndpoint, type Endpoint } from './testdata/endpoint.ts';
+import { answerJson, makeKey, sign, startIssuer, type FakeIssuer, type SigningKey } from './testdata/fake-issuer.ts';
+
+const HOUR = 3_600_000;
+const METADATA = '/.well-known/openid-configuration';
+
+let first: SigningKey;
+let second: SigningKey;
+let issuer: FakeIssuer;
+let closing: (() => Promise<unknown>)[] = [];
+
+beforeAll(async () => {
+  [first, second] = await Promise.all([makeKey('k1'), makeKey('k2')]);
+});
+beforeEach(async () => {
+  issuer = await startIssuer([first.jwk]);
+  closing.push(() => issuer.close());
+});
+afterEach(async () => {
+  await Promise.all(closing.map((close) => close()));
+  closing = [];
+});
+
+async function open(
+  incoming: Partial<Omit<OidcIncoming, 'type'>> = {},
+  options: Partial<AuthenticatorOptions> = {},
+): Promise<Endpoint> {
+  const endpoint = await startEndpoint({ issuer: issuer.issuer, ...incoming }, options);
+  closing.push(() => endpoint.close());
+  return endpoint;
+}
+
+/** Each call gives another token, so that none is remembered. */
+let serial = 0;
+const token = (key: SigningKey, more: JWTPayload = {}) => {
+  const times = { exp: START / 1000 + 1_000_000, jti: String((serial += 1)) };
+  return sign({ iss: issuer.issuer, aud: RESOURCE, sub: 'alice', ...times, ...more }, key);
+};
+const status = async (endpoint: Endpoint, bearer: string) => (await endpoint.call(bearer)).status;
+const publish = (...keys: JWK[]) => issuer.routes.set('/jwks', answerJson({ keys }));
+const fail = () => issuer.routes.set('/jwks', answerJson({}, 500));
+
+describe('where keys come from', () => {
+  it('discovers them, once for many requests at once', async () => {
+    const endpoint = await open();
+    const bearers = await Promise.all(Array.from({ length: 20 }, () => token(first)));
+    expect(await Promise.all(bearers.map((bearer) => status(endpoint, bearer)))).toEqual(Array(20).fill(200));
+    expect(issuer.count('/jwks')).toBe(1);
+    expect(issuer.count(METADATA)).toBe(1);
+  });
+
+  it('discovers an issuer with a path in the places of RFC 8414', async () => {
+    const tenant = `${issuer.issuer}/tenant`;
+    issuer.routes.set(
+      '/.well-known/oauth-authorization-server/tenant',
+      answerJson({ issuer: tenant, jwks_uri: `${issuer.issuer}/jwks` }),
+    );
+    const endpoint = await open({ issuer: tenant });
+    expect(await status(endpoint, await token(first, { iss: tenant }))).toBe(200);
+    expect(issuer.asked.map(({ path }) => path)).toEqual([
+      `/tenant${METADATA}`,
+      '/.well-known/oauth-authorization-server/tenant',
+      '/jwks',
+    ]);
+  });
+
+  it('refuses metadata of another issuer, even by a slash', async () => {
+    issuer.routes.set(METADATA, answerJson({ issuer: `${issuer.issuer}/`, jwks_uri: `${issuer.issuer}/jwks` }));
+    const endpoint = await open();
+    expect(await status(endpoint, await token(first))).toBe(503);
+    expect(endpoint.logged.join()).toContain('calls itself another issuer');
+    expect(issuer.count('/jwks')).toBe(0);
+  });
+
+  it('prefers jwks_url, which needs no discovery', async () => {
+    issuer.routes.set('/elsewhere', answerJson({ keys: [second.jwk] }));
+    const endpoint = await open({ jwks_url: `${issuer.issuer}/elsewhere` });
+    expect(await status(endpoint, await token(second))).toBe(200);
+    expect(issuer.asked).toHaveLength(1);
+  });
+
+  it('prefers the keys of the document, which need no call', async () => {
+    const endpoint = await open({ jwks: { keys: [{ ...second.jwk }] }, jwks_url: `${issuer.issuer}/jwks` });
+    expect(await status(endpoint, await token(second))).toBe(200);
+    expect(await status(endpoint, await token(first))).toBe(401);
+    expect(issuer.asked).toEqual([]);
+  });
+
+  it('reads a key file again when it changes, and bridges one that cannot be read', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'vmcp-keys-'));
+    closing.push(() => rm(folder, { recursive: true }));
+    const file = join(folder, 'jwks.json');
+    await writeFile(file, JSON.stringify({ keys: [first.jwk] }));
+    const endpoint = await open({ jwks_file: file });
+    expect(await status(endpoint, await token(first))).toBe(200);
+    await writeFile(file, JSON.stringify({ keys: [second.jwk] }));
+    endpoint.clock.time += 5_000;
+    expect(await status(endpoint, await token(first))).toBe(401);
+    expect(await status(endpoint, await token(second))).toBe(200);
+    await writeFile(file, '{');
+    endpoint.clock.time += 5_000;
+    expect(await status(endpoint, await token(second))).toBe(200);
+    expect(issuer.asked).toEqual([]);
+  });
+
+  it('shows the token for the key set to the configured URL and to the issuer, never to a third party', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'vmcp-keys-'));
+    closing.push(() => rm(folder, { recursive: true }));
+    const file = join(folder, 'token');
+    await writeFile(file, 'key-reader\n');
+    const third = await startIssuer([first.jwk]);
+    closing.push(() => third.close());
+    for (const from of [{ jwks_url: `${third.issuer}/jwks` }, {}]) {
+      expect(await status(await open({ ...from, jwks_auth_token_file: file }), await token(first))).toBe(200);
+    }
+    expect([third.asked[0]!.authorization, issuer.asked[1]!.authorization]).toEqual(Array(2).fill('Bearer key-reader'));
+    issuer.routes.set(METADATA, answerJson({ issuer: issuer.issuer, jwks_uri: `${third.issuer}/jwks` }));
+    expect(await status(await open({ jwks_auth_token_file: file }), await token(first))).toBe(200);
+    expect(third.asked[1]!.authorization).toBeUndefined();
+  });
+});
+
+describe('which keys count', () => {
+  it('passes over unusable keys, says which, and uses the rest', async () => {
+    const { privateKey } = await generateKeyPair('ES256', { extractable: true });
+    const weak = Buffer.alloc(128, 0xff).toString('base64url');
+    publish(
+      { kty: 'oct', k: 'c2VjcmV0', kid: 'shared' },
+      { ...(await exportJWK(privateKey)), kid: 'leaked' },
+      { kty: 'RSA', n: weak, e: 'AQAB', kid: 'weak' },
+      { kty: 'EC', crv: 'P-256', x: '!', y: '!', kid: 'broken' },
+      { ...second.jwk, use: 'enc' },
+      first.jwk,
+    );
+    const endpoint = await open();
+    expect(await status(endpoint, await token(first))).toBe(200);
+    expect(await status(endpoint, await token(second))).toBe(401);
+    for (const fault of ['shared: a shared secret', 'leaked: private', 'weak: shorter', 'broken: malformed']) {
+      expect(endpoint.logged.join()).toContain(`kid ${fault}`);
+    }
+  });
+
+  it('tries the fitting keys where neither token nor key has a kid', async () => {
+    const keys = await Promise.all([makeKey(undefined), makeKey(undefined), makeKey(undefined)]);
+    publish(...keys.map(({ jwk }) => jwk));
+    const endpoint = await open();
+    for (const key of keys) expect(await status(endpoint, await token(key))).toBe(200);
+    expect(await status(endpoint, await token(await makeKey(undefined)))).toBe(401);
+  });
+
+  it('answers 503 to a key set without a usable key, and to one that is no key set', async () => {
+    for (const document of [{ keys: [] }, { keys: 'x' }, [], null, { keys: Array(101).fill(first.jwk) }]) {
+      issuer.routes.set('/jwks', answerJson(document));
+      expect(await status(await open(), await token(first))).toBe(503);
+    }
+  });
+});
+
+describe('rotation', () => {
+  it('reads the keys once for an unknown kid, then cools down', async () => {
+    const endpoint = await open();
+    expect(await status(endpoint, await token(first))).toBe(200);
+    publish(first.jwk, second.jwk);
+    expect(await status(endpoint, await token(second))).toBe(200);
+    expect(issuer.count('/jwks')).toBe(2);
+    const unknown = await makeKey('k3');
+    const bearers = await Promise.all(Array.from({ length: 10 }, () => token(unknown)));
+    expect(await Promise.all(bearers.map((bearer) => status(endpoint, bearer)))).toEqual(Array(10).fill(401));
+    endpoint.clock.time += 29_999;
+    expect(await status(endpoint, await token(unknown))).toBe(401);
+    expect(issuer.count('/jwks')).toBe(2);
+    endpoint.clock.time += 1;
+    expect(await status(endpoint, await token(unknown))).toBe(401);
+    expect(issuer.count('/jwks')).toBe(3);
+  });
+
+  it('refuses a remembered token once its key is gone, at the latest at the key set’s age', async () => {
+    const endpoint = await open();
+    const bearer = await token(first);
+    expect(await status(endpoint, bearer)).toBe(200);
+    publish(second.jwk);
+    endpoint.clock.time += 200_000;
+    expect(await status(endpoint, bearer)).toBe(200);
+    expect(issuer.count('/jwks')).toBe(1);
+    endpoint.clock.time += 100_000;
+    expect(await status(endpoint, bearer)).toBe(401);
+  });
+
+  it('keeps remembered tokens when the keys come back the same', async () => {
+    const endpoint = await open();
+    const bearer = await token(first);
+    await endpoint.call(bearer);
+    endpoint.clock.time += 300_000;
+    expect(await status(endpoint, bearer)).toBe(200);
+    expect(issuer.count('/jwks')).toBe(2);
+    const answer = endpoint.authenticator.authenticate(['authorization', `Bearer ${bearer}`]);
+    expect(answer).not.toBeInstanceOf(Promise);
+  });
+
+  it('renews keys behind the requests’ back before they are of age', async () => {
+    const endpoint = await open();
+    const bearer = await token(first);
+    await endpoint.call(bearer);
+    endpoint.clock.time += 240_000;
+    expect(endpoint.authenticator.authenticate(['authorization', `Bearer ${bearer}`])).not.toBeInstanceOf(Promise);
+    while (issuer.count('/jwks') < 2) await new Promise(setImmediate);
+    expect(await status(endpoint, await token(first))).toBe(200);
+    expect(issuer.count('/jwks')).toBe(2);
+  });
+});
+
+describe('a source that fails', () => {
+  it('answers 503 while there are no keys at all, asks with growing pauses, and recovers', async () => {
+    fail();
+    const endpoint = await open();
+    const answer = await endpoint.call(await token(first));
+    expect(answer.status).toBe(503);
+    expect(answer.headers['retry-after']).toBe('5');
+    expect(answer.text).not.toContain('127.0.0.1');
+    expect(await status(endpoint, await token(first))).toBe(503);
+    expect(issuer.count('/jwks')).toBe(1);
+    endpoint.clock.time += 1_000;
+    expect(await status(endpoint, await token(first))).toBe(503);
+    endpoint.clock.time += 1_999;
+    expect(await status(endpoint, await token(first))).toBe(503);
+    expect(issuer.count('/jwks')).toBe(2);
+    publish(first.jwk);
+    endpoint.clock.time += 1;
+    expect(await status(endpoint, await token(first))).toBe(200);
+  });
+
+  it('goes on with the keys it has for an hour beyond their age, then answers 503', async () => {
+    const endpoint = await open();
+    const bearer = await token(first);
+    await endpoint.call(bearer);
+    fail();
+    endpoint.clock.time += 300_000;
+    expect([await status(endpoint, bearer), await status(endpoint, await token(first))]).toEqual([200, 200]);
+    endpoint.clock.time += HOUR - 1;
+    expect([await status(endpoint, bearer), await status(endpoint, await token(first))]).toEqual([200, 200]);
+    endpoint.clock.time += 60_000;
+    expect([await status(endpoint, bearer), await status(endpoint, await token(first))]).toEqual([503, 503]);
+    publish(first.jwk);
+    endpoint.clock.time += 30_000;
+    expect(await status(endpoint, bearer)).toBe(200);
+  });
+
+  it('answers 503, not 401, to an unknown kid whose key cannot be looked for', async () => {
+    const endpoint = await open();
+    await endpoint.call(await token(first));
+    fail();
+    expect(await status(endpoint, await token(second))).toBe(503);
+    expect(await status(endpoint, await token(second))).toBe(503);
+    expect(await status(endpoint, await token(first))).toBe(200);
+  });
+
+  it('waits no longer than the deadline for headers or for the body', async () => {
+    issuer.routes.set('/jwks', () => undefined);
+    const silent = await open({}, { deadline: 50 });
+    expect(await status(silent, await token(first))).toBe(503);
+    expect(silent.logged.join()).toContain('no answer in time');
+    issuer.routes.set('/jwks', (_req, res) => void res.writeHead(200).write('{"keys":'));
+    expect(await status(await open({}, { deadline: 50 }), await token(first))).toBe(503);
+  });
+
+  it('reads no more than half a mebibyte', async () => {
+    const padding = 'x'.repeat(1024);
+    let written = 0;
+    issuer.routes.set('/jwks', (_req, res) => {
+      res.writeHead(200);
+      const pour = () => {
+        while (!res.destroyed && written < 100_000_000) {
+          written += padding.length;
+          if (!res.write(padding)) return void res.once('drain', pour);
+        }
+      };
+      pour();
+    });
+    const endpoint = await open();
+    expect(await status(endpoint, await token(first))).toBe(503);
+    expect(endpoint.logged.join()).toContain('answered more than');
+    expect(written).toBeLessThan(20_000_000);
+  });
+
+  it('answers 503 when the issuer cannot be reached', async () => {
+    const endpoint = await open();
+    const bearer = await token(first);
+    await issuer.close();
+    expect(await status(endpoint, bearer)).toBe(503);
+    expect(endpoint.logged.join()).toContain('ECONNREFUSED');
+  });
+});
+
+describe('where keys are fetched', () => {
+  it('follows no redirect, neither to a private address nor elsewhere', async () => {
+    const inside = await startIssuer([first.jwk]);
+    closing.push(() => inside.close());
+    issuer.routes.set('/jwks', (_req, res) => res.writeHead(302, { location: `${inside.issuer}/jwks` }).end());
+    expect(await status(await open(), await token(first))).toBe(503);
+    issuer.routes.set(METADATA, (_req, res) => res.writeHead(307, { location: `${inside.issuer}${METADATA}` }).end());
+    expect(await status(await open(), await token(first))).toBe(503);
+    expect(inside.asked).toEqual([]);
+  });
+
+  it.each(['127.0.0.1', 'localhost', '[::1]', '2130706433', '0x7f.1', '[::ffff:127.0.0.1]'])(
+    'calls no private address unless allowed: %s',
+    async (host) => {
+      const url = `http://${host}:${issuer.port}/jwks`;
+      const endpoint = await open({ jwks_url: url, jwks_allow_private_ip: false, insecure_allow_http: true });
+      expect(await status(endpoint, await token(first))).toBe(503);
+      expect(endpoint.logged.join()).toContain('jwksAllowPrivateIP');
+      expect(issuer.asked).toEqual([]);
+    },
+  );
+
+  it('calls no private address that discovery names', async () => {
+    const endpoint = await open({ jwks_allow_private_ip: false });
+    expect(await status(endpoint, await token(first))).toBe(503);
+    expect(issuer.asked).toEqual([]);
+  });
+
+  it('does not speak plain http beyond loopback unless allowed', async () => {
+    for (const host of ['idp.example.com', '127.evil.example', '10.0.0.1']) {
+      const endpoint = await open({ jwks_url: `http://${host}/jwks` });
+      expect(await status(endpoint, await token(first))).toBe(503);
+      expect(endpoint.logged.join()).toContain('insecureAllowHTTP');
+    }
+    const file = await open({ jwks_url: 'file:///etc/passwd', insecure_allow_http: true });
+    expect(await status(file, await token(first))).toBe(503);
+  });
+});
