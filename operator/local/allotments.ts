@@ -88,7 +88,12 @@ function giveNumbers(
 }
 
 /** Adds what is missing and frees the places of those that are gone. A port that a resource claims is given to no other. */
-export function allot(former: Allotments, servers: Applicant[], backends: Applicant[]): Allotments {
+export function allot(
+  former: Allotments,
+  servers: Applicant[],
+  backends: Applicant[],
+  makeUid: () => string = randomUUID,
+): Allotments {
   const claims = claimsOf([...servers, ...backends]);
   const slots = giveNumbers(servers, former.slots, (slot, name) => {
     const { port, privatePort } = portsOfSlot(slot);
@@ -100,6 +105,6 @@ export function allot(former: Allotments, servers: Applicant[], backends: Applic
     (place, name) => !claims.byOther(portOfPlace(place), name),
   );
   const uids = { ...former.uids };
-  for (const { name } of servers) uids[name] ??= randomUUID();
+  for (const { name } of servers) uids[name] ??= makeUid();
   return { slots, backendPlaces, uids };
 }

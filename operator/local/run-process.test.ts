@@ -24,7 +24,7 @@ function start(program: string, clock: Clock = systemClock) {
   const states: ProcessState[] = [];
   const waiting: { fits: (state: ProcessState) => boolean; resolve: (state: ProcessState) => void }[] = [];
   const one = new SupervisedProcess(
-    { name: 'one', command: process.execPath, args: ['-e', program], env: process.env, directory: folder },
+    { name: 'one', command: process.execPath, args: ['-e', program], env: {}, directory: folder },
     {
       clock,
       openLog: () => openLogFile(join(folder, 'one.log')),

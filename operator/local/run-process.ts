@@ -97,8 +97,8 @@ export class SupervisedProcess {
   }
 
   #become(change: Partial<ProcessState>): void {
-    const { identity: _, ...rest } = this.#state;
-    this.#state = { ...rest, ...change };
+    const { name, restarts, lastEnd } = this.#state;
+    this.#state = { name, state: 'stopped', restarts, ...(lastEnd === undefined ? {} : { lastEnd }), ...change };
     this.#around.changed(this.#state);
   }
 

@@ -1,0 +1,92 @@
+import { relative, resolve } from 'node:path';
+import { allot, readAllotments } from '#operator/local/allotments';
+import { applicantsOf, buildWorld } from '#operator/local/build-world';
+import { listManifestFiles, readSnapshot, type Snapshot } from '#operator/local/manifest-folder';
+import type { Problem } from '#operator/local/resource';
+import type { Condition } from '#crds/parts/conditions';
+import type { Outcome } from '#operator/plan/outcome';
+import { plan } from '#operator/plan/plan';
+import { contentHash, keyText, type ResourceKey } from '#operator/world';
+import type { Context } from './context.ts';
+import { CliError, EXIT_CODES } from './exit-codes.ts';
+
+/** Stands for an identity that is made at the first start. */
+const NO_UID = '00000000-0000-0000-0000-000000000000';
+
+/** What a folder would come to, without starting or writing anything. */
+export interface CheckedFolder {
+  snapshot: Snapshot;
+  outcomes: Outcome[];
+  /** What is wrong in the files, and with the resources as a whole. */
+  problems: Problem[];
+  warnings: Problem[];
+}
+
+/** The resources of a folder, file names as seen from the working directory. Throws CliError where there is none. */
+export function loadFolder(folder: string): Snapshot {
+  try {
+    const files = listManifestFiles(folder);
+    if (files.length === 0) throw new CliError(EXIT_CODES.input, `${folder} holds no *.yaml file: name another folder`);
+    return readSnapshot(files.map(({ file, text }) => ({ file: relative('', resolve(file)), text })));
+  } catch (problem) {
+    if (problem instanceof CliError) throw problem;
+    const code = (problem as NodeJS.ErrnoException).code;
+    if (code === undefined) throw problem;
+    throw new CliError(EXIT_CODES.input, `${folder} cannot be read (${code}): name a folder with manifests`);
+  }
+}
+
+/** Plans every resource of a snapshot. Secrets go by their names alone, so that no output follows from a value. */
+function planAll(snapshot: Snapshot, { state, containerEngine }: Context): Outcome[] {
+  const { servers, backends } = applicantsOf(snapshot);
+  const known = {
+    allotments: allot(readAllotments(state), servers, backends, () => NO_UID),
+    directory: state.run,
+    containerEngine,
+    digest: (_value: string, place: string) => contentHash(place),
+    generated: (server: string) => ({ sealing: contentHash(`${server} sealing`), statusToken: contentHash(server) }),
+    status: () => undefined,
+    documents: {},
+    observed: {},
+  };
+  const now = new Date(0).toISOString();
+  return snapshot.manifests.map(({ kind, metadata: { namespace, name } }) => {
+    const key: ResourceKey = { kind, namespace, name };
+    return plan(key, buildWorld(snapshot, namespace, known), now);
+  });
+}
+
+function conditionsOf({ status }: Outcome, fits: (condition: Condition) => boolean): Condition[] {
+  return (status?.conditions ?? []).filter(fits);
+}
+
+const isProblem = ({ type, status }: Condition): boolean =>
+  ((type === 'Stalled' || type === 'Waiting') && status === 'True') ||
+  (type === 'BackendsResolved' && status === 'False');
+const isWarning = ({ type, status }: Condition): boolean =>
+  status === 'True' && !['Ready', 'Stalled', 'Waiting', 'BackendsResolved'].includes(type);
+
+/** Reads and plans a folder. */
+export function checkFolder(folder: string, context: Context): CheckedFolder {
+  const snapshot = loadFolder(folder);
+  const outcomes = planAll(snapshot, context);
+  const told = new Set(snapshot.problems.map(({ file }) => file));
+  const from = (fits: (condition: Condition) => boolean): Problem[] =>
+    outcomes.flatMap((outcome) => {
+      const { key } = outcome;
+      const source = snapshot.sources.get(keyText(key)) ?? { file: folder, line: 1 };
+      return conditionsOf(outcome, fits)
+        .filter(({ reason }) => reason !== 'InvalidSpec' || !told.has(source.file))
+        .map(({ reason, message }) => ({
+          ...source,
+          path: `${key.kind}/${key.name}`,
+          message: `${reason}: ${message}`,
+        }));
+    });
+  return { snapshot, outcomes, problems: [...snapshot.problems, ...from(isProblem)], warnings: from(isWarning) };
+}
+
+/** `file:line: field: message`, as editors and compilers understand it. */
+export function printProblem({ file, line, path, message }: Problem): string {
+  return `${file}:${line}: ${path === '' ? '' : `${path}: `}${message}`;
+}

@@ -1,0 +1,26 @@
+import type { StateFolder } from '#operator/local/state-folder';
+import type { LocalFacts } from '#operator/world';
+
+/** A stream to print to. */
+export interface Output {
+  write(text: string): unknown;
+  isTTY?: boolean;
+  columns?: number;
+}
+
+/** What a command has of the world around it. */
+export interface Context {
+  out: Output;
+  /** For people: progress, warnings, errors. */
+  err: Output;
+  environment: NodeJS.ProcessEnv;
+  /** Program and first arguments of this command itself, to start it again in the background. */
+  self: string[];
+  /** The same of the runtime. */
+  runtime: string[];
+  version: string;
+  containerEngine: LocalFacts['containerEngine'];
+  state: StateFolder;
+}
+
+export type Format = 'json' | 'yaml' | 'table';

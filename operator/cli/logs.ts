@@ -1,0 +1,78 @@
+import { closeSync, existsSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Context } from './context.ts';
+import { CliError, EXIT_CODES } from './exit-codes.ts';
+
+/** At most so much of the end of a file is looked at for its last lines. */
+const TAIL = 256 * 1024;
+const LOOK = 300;
+
+/** Names of what has a log: `vmcp` itself and its children. */
+export function logNames(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder).flatMap((name) => (name.endsWith('.log') ? [name.slice(0, -4)] : []));
+}
+
+function readRange(path: string, from: number, to: number): string {
+  const descriptor = openSync(path, 'r');
+  try {
+    const buffer = Buffer.alloc(to - from);
+    return buffer.subarray(0, readSync(descriptor, buffer, 0, buffer.length, from)).toString();
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** The last lines of a file. */
+export function lastLines(path: string, count: number): string[] {
+  if (!existsSync(path)) return [];
+  const { size } = statSync(path);
+  const lines = readRange(path, Math.max(0, size - TAIL), size).split('\n');
+  if (lines.at(-1) === '') lines.pop();
+  return lines.slice(-count);
+}
+
+/** Prints what is appended from now on, until the process ends or `signal` says so. */
+async function follow(paths: Map<string, string>, print: (name: string, lines: string[]) => void, signal: AbortSignal) {
+  const seen = new Map([...paths].map(([name, path]) => [name, existsSync(path) ? statSync(path).size : 0]));
+  while (!signal.aborted) {
+    await sleep(LOOK, undefined, { signal }).catch(() => undefined);
+    for (const [name, path] of paths) {
+      const size = existsSync(path) ? statSync(path).size : 0;
+      const from = seen.get(name) ?? 0;
+      if (size === from) continue;
+      // A smaller file is a new one: the former was put aside.
+      const text = readRange(path, size < from ? 0 : from, size);
+      print(name, text.replace(/\n$/, '').split('\n'));
+      seen.set(name, size);
+    }
+  }
+}
+
+export interface LogOptions {
+  follow: boolean;
+  lines: number;
+}
+
+/** Prints the last lines of the logs, all or one, each line with its name in front where there are several. */
+export async function logs(
+  name: string | undefined,
+  { follow: goOn, lines }: LogOptions,
+  { state, out }: Context,
+  signal: AbortSignal,
+): Promise<number> {
+  const names = logNames(state.logs);
+  if (name !== undefined && !names.includes(name)) {
+    const known = names.join(', ') || 'none yet';
+    throw new CliError(EXIT_CODES.notRunning, `there is no log of ${name} (there is: ${known})`);
+  }
+  const paths = new Map((name === undefined ? names : [name]).map((one) => [one, join(state.logs, `${one}.log`)]));
+  const width = Math.max(...[...paths.keys()].map((one) => one.length), 0);
+  const print = (from: string, all: string[]): void => {
+    for (const line of all) out.write(name === undefined ? `${from.padEnd(width)} | ${line}\n` : `${line}\n`);
+  };
+  for (const [one, path] of paths) print(one, lastLines(path, lines));
+  if (goOn) await follow(paths, print, signal);
+  return EXIT_CODES.ok;
+}

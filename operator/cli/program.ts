@@ -1,0 +1,182 @@
+import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { millisecondsOf } from '#crds/parts/primitives';
+import { locateState } from '#operator/local/state-folder';
+import { completion, type Shell, SHELLS } from './completion.ts';
+import type { Context, Format } from './context.ts';
+import { down } from './down.ts';
+import { CliError, EXIT_CODE_HELP, EXIT_CODES } from './exit-codes.ts';
+import { logs } from './logs.ts';
+import { printObject } from './print-object.ts';
+import { render } from './render.ts';
+import { status } from './status.ts';
+import { token } from './token.ts';
+import { upDetached } from './up-detached.ts';
+import { up } from './up.ts';
+import { validate } from './validate.ts';
+
+/** All of the context but what an option decides. */
+export type Surroundings = Omit<Context, 'state'>;
+
+const folderArgument = (): Argument =>
+  new Argument('[folder]', 'folder with *.yaml manifests').default('.', 'the working directory');
+
+function readDuration(text: string): number {
+  if (!/^(\d+(ms|s|m|h))+$/.test(text)) throw new InvalidArgumentError('Write a duration such as 30s or 2m.');
+  return millisecondsOf(text);
+}
+
+function readCount(text: string): number {
+  if (!/^\d{1,6}$/.test(text)) throw new InvalidArgumentError('Write a number of lines.');
+  return Number(text);
+}
+
+const output = (...choices: Format[]): Option =>
+  new Option('-o, --output <format>', 'how to print').choices(choices).default(choices[0]);
+const stateOption = (): Option =>
+  new Option('--state <folder>', 'where vmcp keeps what it makes').default('.vmcp', './.vmcp');
+const examples = (...lines: string[]): string => `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`;
+
+interface Parts {
+  program: Command;
+  around: Surroundings;
+  stop: AbortSignal;
+  finish: (code: number) => void;
+}
+
+interface StateOptions {
+  state: string;
+}
+
+const contextOf = (around: Surroundings, { state }: StateOptions): Context => ({
+  ...around,
+  state: locateState(state),
+});
+
+function addRunning({ program, around, stop, finish }: Parts): void {
+  program
+    .command('up')
+    .description('run a folder of manifests, and take over its changes until stopped')
+    .addArgument(folderArgument())
+    .option('-d, --detach', 'run in the background; return when it serves', false)
+    .option('--timeout <duration>', 'with --detach: how long to wait until it serves', readDuration, 60_000)
+    .addOption(stateOption())
+    .addHelpText('after', examples('vmcp up', 'vmcp up examples/quickstart --detach --timeout 2m'))
+    .action(async (folder: string, options: StateOptions & { detach: boolean; timeout: number }) => {
+      const context = contextOf(around, options);
+      finish(await (options.detach ? upDetached(folder, options.timeout, context, stop) : up(folder, context, stop)));
+    });
+  program
+    .command('down')
+    .description('stop what runs here, with everything that it started')
+    .addOption(stateOption())
+    .action(async (options: StateOptions) => finish(await down(contextOf(around, options))));
+}
+
+function addReading({ program, around, finish }: Parts): void {
+  program
+    .command('validate')
+    .description('say what is wrong in a folder of manifests, with file and line')
+    .addArgument(folderArgument())
+    .addOption(output('table', 'json', 'yaml'))
+    .addOption(stateOption())
+    .addHelpText('after', examples('vmcp validate', 'vmcp validate examples/quickstart -o json'))
+    .action((folder: string, options: StateOptions & { output: Format }) =>
+      finish(validate(folder, options.output, contextOf(around, options))),
+    );
+  program
+    .command('render')
+    .description('print what would be run: run configurations and processes, with placeholders for secrets')
+    .addArgument(folderArgument())
+    .addOption(output('yaml', 'json'))
+    .addOption(stateOption())
+    .addHelpText('after', examples('vmcp render examples/quickstart', 'vmcp render -o json'))
+    .action((folder: string, options: StateOptions & { output: 'yaml' | 'json' }) =>
+      finish(render(folder, options.output, contextOf(around, options))),
+    );
+}
+
+function addLooking({ program, around, stop, finish }: Parts): void {
+  program
+    .command('status')
+    .description('show endpoints and backends: state, tools, authentication, reason')
+    .argument('[server]', 'name of a VirtualMCPServer; default all')
+    .addOption(output('table', 'json', 'yaml'))
+    .addOption(stateOption())
+    .addHelpText('after', examples('vmcp status', 'vmcp status -o json'))
+    .action((server: string | undefined, options: StateOptions & { output: Format }) =>
+      finish(status(server, options.output, contextOf(around, options))),
+    );
+  program
+    .command('logs')
+    .description('print the logs of runtimes and of backends that vmcp started')
+    .argument('[name]', 'one of them; default all')
+    .option('-f, --follow', 'go on with what is appended', false)
+    .option('-n, --lines <number>', 'how many lines of each at first', readCount, 100)
+    .addOption(stateOption())
+    .addHelpText('after', examples('vmcp logs -f', 'vmcp logs vmcp-quickstart -n 20'))
+    .action(async (name: string | undefined, options: StateOptions & { follow: boolean; lines: number }) =>
+      finish(await logs(name, options, contextOf(around, options), stop)),
+    );
+}
+
+function addRest({ program, around, finish }: Parts): void {
+  program
+    .command('token')
+    .description('print an access token of a user of a development identity provider')
+    .argument('<user>', 'name of the user, e.g. alice')
+    .option('--server <name>', 'VirtualMCPServer that the token is for; default the first')
+    .addOption(stateOption())
+    .addHelpText('after', examples('vmcp token alice', 'curl -H "Authorization: Bearer $(vmcp token alice)" …'))
+    .action(async (user: string, options: StateOptions & { server?: string }) =>
+      finish(await token(user, options.server, contextOf(around, options))),
+    );
+  program
+    .command('version')
+    .description('print the version')
+    .addOption(output('table', 'json', 'yaml'))
+    .action(({ output: format }: { output: Format }) => {
+      const version = { version: around.version, node: process.versions.node, platform: process.platform };
+      around.out.write(format === 'table' ? `vmcp ${around.version}\n` : printObject(version, format));
+      finish(EXIT_CODES.ok);
+    });
+  program
+    .command('completion')
+    .description('print the script that completes vmcp in a shell')
+    .addArgument(new Argument('<shell>', 'shell').choices(SHELLS))
+    .addHelpText('after', examples('source <(vmcp completion bash)', 'vmcp completion fish | source'))
+    .action((shell: Shell) => finish(completion(shell, program, around)));
+}
+
+function createProgram(parts: Omit<Parts, 'program'>): Command {
+  const { out, err, version } = parts.around;
+  const program = new Command('vmcp')
+    .description('One MCP endpoint for a group of MCP servers, with an authentication boundary on each side')
+    .version(version, '-V, --version')
+    .addHelpText('after', examples('vmcp up examples/quickstart --detach', 'vmcp status', 'vmcp down'))
+    .addHelpText('after', `\n${EXIT_CODE_HELP}`)
+    .showHelpAfterError('(--help shows what there is)')
+    .exitOverride()
+    .configureOutput({ writeOut: (text) => out.write(text), writeErr: (text) => err.write(text) });
+  for (const add of [addRunning, addReading, addLooking, addRest]) add({ ...parts, program });
+  return program;
+}
+
+function reportFailure(problem: unknown, { err }: Surroundings): number {
+  if (problem instanceof CommanderError) return problem.exitCode === 0 ? EXIT_CODES.ok : EXIT_CODES.usage;
+  err.write(`vmcp: ${problem instanceof Error ? problem.message : String(problem)}\n`);
+  return problem instanceof CliError ? problem.exitCode : EXIT_CODES.failed;
+}
+
+/** Runs one command line. `stop` ends what runs until it is stopped. Returns the exit code; never throws. */
+export async function runCommand(args: string[], around: Surroundings, stop: AbortSignal): Promise<number> {
+  let code: number = EXIT_CODES.ok;
+  const finish = (result: number): void => {
+    code = result;
+  };
+  try {
+    await createProgram({ around, stop, finish }).parseAsync(args, { from: 'user' });
+    return code;
+  } catch (problem) {
+    return reportFailure(problem, around);
+  }
+}

@@ -1,0 +1,53 @@
+import type { Board } from '#operator/local/status-board';
+import type { Output } from './context.ts';
+import { printProblem } from './check-folder.ts';
+import { printBoard, remarksOf, serversOf } from './summarise-board.ts';
+
+/** Shows each new state of a board. */
+export type ShowBoard = (board: Board) => void;
+
+/** Redraws a table in place: for terminals. */
+export function liveTable(out: Output): ShowBoard {
+  let height = 0;
+  return (board) => {
+    const width = out.columns ?? 80;
+    const lines = printBoard(board).map((line) => (line.length > width ? `${line.slice(0, width - 1)}…` : line));
+    const up = height === 0 ? '' : `\u001B[${height}A`;
+    out.write(`${up}\u001B[J${lines.join('\n')}\n`);
+    height = lines.length;
+  };
+}
+
+/** The facts of a board, each by what it is about. */
+function factsOf(board: Board): Map<string, string> {
+  const facts = new Map<string, string>();
+  for (const problem of board.problems) facts.set(printProblem(problem), printProblem(problem));
+  for (const server of serversOf(board)) {
+    facts.set(server.name, `${server.name}: ${server.phase} ${server.endpoint ?? ''}`.trimEnd());
+    for (const { name, phase, tools, message } of server.backends) {
+      const count = tools === null ? '' : ` (${tools} tools)`;
+      facts.set(`${server.name}/${name}`, `${server.name}/${name}: ${phase}${count} ${message}`.trimEnd());
+    }
+    for (const { type, reason, message } of remarksOf(server)) {
+      facts.set(`${server.name} ${type}`, `${server.name}: ${reason}: ${message}`);
+    }
+  }
+  for (const { name, state, lastEnd } of board.processes) {
+    facts.set(
+      `process ${name}`,
+      `${name}: ${state}${state === 'waiting' && lastEnd !== undefined ? ` (${lastEnd})` : ''}`,
+    );
+  }
+  return facts;
+}
+
+/** Prints a line for each thing that is new or different: for files and pipes. */
+export function plainLines(out: Output): ShowBoard {
+  let shown = new Map<string, string>();
+  return (board) => {
+    const facts = factsOf(board);
+    for (const [about, fact] of facts) if (shown.get(about) !== fact) out.write(`${fact}\n`);
+    for (const about of shown.keys()) if (!facts.has(about)) out.write(`${about}: no longer\n`);
+    shown = facts;
+  };
+}

@@ -1,0 +1,40 @@
+import { readLock } from '#operator/local/lock';
+import { type Board, readBoard } from '#operator/local/status-board';
+import type { Context, Format } from './context.ts';
+import { CliError, EXIT_CODES } from './exit-codes.ts';
+import { printObject } from './print-object.ts';
+import { printBoard, type ServerSummary, serversOf } from './summarise-board.ts';
+
+/** What the running `vmcp up` reports. Throws CliError when none runs here. */
+export function runningBoard({ state }: Context): Board {
+  const board = readLock(state) && readBoard(state);
+  if (board) return board;
+  throw new CliError(EXIT_CODES.notRunning, `nothing runs here (${state.path}): start it with "vmcp up [folder]"`);
+}
+
+/** The named endpoint, or the only one, or the first. */
+export function chooseServer(board: Board, name: string | undefined): ServerSummary {
+  const servers = serversOf(board);
+  const chosen = name === undefined ? servers[0] : servers.find((server) => server.name === name);
+  if (chosen) return chosen;
+  const known = servers.map((server) => server.name).join(', ') || 'none';
+  throw new CliError(EXIT_CODES.input, `there is no VirtualMCPServer ${name ?? ''} here (there is: ${known})`);
+}
+
+/**
+ * Prints the state of everything that runs here. For programs: the fields of the chosen endpoint (the first, where none is
+ * named), and all of them under `servers`. Returns the exit code.
+ */
+export function status(name: string | undefined, format: Format, context: Context): number {
+  const board = runningBoard(context);
+  const servers = serversOf(board);
+  if (format === 'table') {
+    context.out.write(`${printBoard(board).join('\n')}\n`);
+  } else {
+    const { problems, processes, folder } = board;
+    context.out.write(printObject({ ...chooseServer(board, name), folder, servers, problems, processes }, format));
+  }
+  const concerned = name === undefined ? servers : [chooseServer(board, name)];
+  const serving = concerned.every(({ phase }) => phase === 'Ready' || phase === 'Degraded');
+  return serving ? EXIT_CODES.ok : EXIT_CODES.notRunning;
+}

@@ -1,0 +1,91 @@
+import type { Condition, Phase } from '#crds/parts/conditions';
+import type { Board } from '#operator/local/status-board';
+import { printTable } from './print-table.ts';
+
+/** One endpoint as `vmcp status -o json` shows it. */
+export interface ServerSummary {
+  name: string;
+  namespace: string;
+  phase: Phase;
+  /** Absent until it is known. */
+  endpoint: string | null;
+  tools: number | null;
+  backends: { name: string; phase: string; tools: number | null; auth: string; url: string; message: string }[];
+  conditions: Condition[];
+}
+
+/** The endpoints of a board, by namespace and name. */
+export function serversOf(board: Board): ServerSummary[] {
+  return board.resources
+    .filter(({ key }) => key.kind === 'VirtualMCPServer')
+    .map(({ key: { name, namespace }, status }) => ({
+      name,
+      namespace,
+      phase: status.phase,
+      endpoint: status.url ?? null,
+      tools: status.toolCount ?? null,
+      backends: (status.backends ?? []).map((backend) => ({
+        name: backend.name,
+        phase: backend.phase,
+        tools: backend.tools ?? null,
+        auth: backend.authType,
+        url: backend.url,
+        message: backend.message,
+      })),
+      conditions: status.conditions,
+    }))
+    .sort((a, b) => `${a.namespace}/${a.name}`.localeCompare(`${b.namespace}/${b.name}`));
+}
+
+/** Conditions that a person should read: what keeps it from serving, and warnings. */
+export function remarksOf({ conditions }: ServerSummary): Condition[] {
+  return conditions.filter(({ type, status, reason }) => {
+    if (type === 'Stalled' || type === 'Waiting') return false;
+    if (type === 'Ready') return status !== 'True' && reason !== 'RuntimeNotReady';
+    if (type === 'BackendsResolved') return status !== 'True';
+    return status === 'True';
+  });
+}
+
+/** Whether an endpoint waits for the user, is on its way, or serves. */
+export function progressOf({
+  phase,
+  conditions,
+  backends,
+}: ServerSummary): 'stuck' | 'starting' | 'partly' | 'serving' {
+  const is = (type: string) => conditions.some((condition) => condition.type === type && condition.status === 'True');
+  if (phase === 'Failed' || (phase === 'Pending' && (is('Stalled') || is('Waiting')))) return 'stuck';
+  if (phase === 'Pending' || backends.some((backend) => backend.phase === 'Unknown')) return 'starting';
+  return backends.some((backend) => backend.phase === 'Unavailable') ? 'partly' : 'serving';
+}
+
+function backendRows(server: ServerSummary): string[] {
+  const rows = server.backends.map((backend) => [
+    backend.name,
+    backend.phase,
+    backend.tools === null ? '-' : String(backend.tools),
+    backend.auth,
+    backend.message,
+  ]);
+  return printTable([['BACKEND', 'STATE', 'TOOLS', 'AUTH', 'REASON'], ...rows]).map((line) => `  ${line}`);
+}
+
+/** An endpoint with its backends, for a terminal. */
+export function printServer(server: ServerSummary): string[] {
+  const tools = server.tools === null ? '' : `  ${server.tools} tools`;
+  const remarks = remarksOf(server).map(({ reason, message }) => `  ! ${reason}: ${message}`);
+  return [
+    `${server.name}  ${server.phase}  ${server.endpoint ?? ''}${tools}`.trimEnd(),
+    ...backendRows(server),
+    ...remarks,
+  ];
+}
+
+/** Everything of a board, for a terminal. */
+export function printBoard(board: Board): string[] {
+  const problems = board.problems.map(({ file, line, path, message }) => `! ${file}:${line} ${path} ${message}`);
+  const waiting = board.processes
+    .filter(({ state }) => state === 'waiting')
+    .map(({ name, lastEnd }) => `! ${name} ${lastEnd ?? ''}; it is started again (vmcp logs ${name})`);
+  return [...serversOf(board).flatMap((server) => [...printServer(server), '']), ...problems, ...waiting];
+}

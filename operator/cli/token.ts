@@ -1,0 +1,114 @@
+import { z } from 'zod';
+import { resourceUrlOf, VirtualMCPServerSpec } from '#crds/kinds/index';
+import { listManifestFiles, readSnapshot, type Snapshot } from '#operator/local/manifest-folder';
+import type { Manifest } from '#operator/world';
+import type { Context } from './context.ts';
+import { CliError, EXIT_CODES } from './exit-codes.ts';
+import { chooseServer, runningBoard } from './status.ts';
+
+/** Annotation: the OAuth client with which `vmcp token` asks. */
+export const CLIENT_ANNOTATION = 'vmcp.dev/development-client';
+/** Annotation: the Secret that holds user names and passwords of a development identity provider. */
+export const USERS_ANNOTATION = 'vmcp.dev/development-users';
+
+const DEADLINE = 5000;
+const Discovery = z.object({ token_endpoint: z.url() });
+const TokenAnswer = z.object({ access_token: z.string().min(1) });
+const Refusal = z.object({ error: z.string(), error_description: z.string().optional() });
+
+interface Login {
+  issuer: string;
+  client: string;
+  password: string;
+  resource: string;
+}
+
+function fail(message: string): never {
+  throw new CliError(EXIT_CODES.failed, message);
+}
+
+function isLoopback(url: string): boolean {
+  const { hostname } = new URL(url);
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
+}
+
+function passwordOf(user: string, manifest: Manifest, snapshot: Snapshot): { client: string; password: string } {
+  const { name, namespace, annotations = {} } = manifest.metadata;
+  const client = annotations[CLIENT_ANNOTATION];
+  const secret = annotations[USERS_ANNOTATION];
+  if (client === undefined || secret === undefined) {
+    fail(
+      `VirtualMCPServer "${name}" names no development users: vmcp token works with identity providers of examples and ` +
+        `tests only, named by the annotations ${CLIENT_ANNOTATION} and ${USERS_ANNOTATION}; otherwise log in by your client`,
+    );
+  }
+  const users = snapshot.secrets.get(`${namespace}/${secret}`) ?? fail(`there is no Secret "${secret}" with the users`);
+  const password =
+    users[user] ?? fail(`Secret "${secret}" has no user "${user}" (it has: ${Object.keys(users).join(', ')})`);
+  return { client, password };
+}
+
+/** What is needed to log in as a development user. The identity provider must be on this machine. */
+export function loginOf(user: string, manifest: Manifest, snapshot: Snapshot, endpoint: string): Login {
+  const { incomingAuth } = VirtualMCPServerSpec.parse(manifest.spec);
+  const shared = snapshot.manifests.find(
+    ({ kind, metadata }) => kind === 'MCPOIDCConfig' && metadata.name === incomingAuth.oidcConfigRef?.name,
+  );
+  const inline = z
+    .object({ inline: z.object({ issuer: z.url() }) })
+    .safeParse(incomingAuth.oidcConfig ?? shared?.spec).data;
+  const issuer = inline?.inline.issuer ?? fail(`VirtualMCPServer "${manifest.metadata.name}" has no issuer of its own`);
+  if (!isLoopback(issuer)) fail(`${issuer} is not on this machine: passwords are sent to loopback addresses only`);
+  const resource = incomingAuth.oidcConfigRef?.audience ?? incomingAuth.oidcConfig?.inline?.audience;
+  return {
+    issuer,
+    ...passwordOf(user, manifest, snapshot),
+    resource: resource ?? resourceUrlOf(incomingAuth) ?? endpoint,
+  };
+}
+
+async function ask(url: string, options: RequestInit = {}): Promise<unknown> {
+  try {
+    const answer = await fetch(url, { ...options, redirect: 'error', signal: AbortSignal.timeout(DEADLINE) });
+    return await answer.json();
+  } catch (cause) {
+    throw new CliError(EXIT_CODES.notRunning, `the identity provider does not answer at ${url}: start it`, { cause });
+  }
+}
+
+/** Asks an identity provider for an access token (RFC 6749 §4.3, audience by RFC 8707). Throws CliError. */
+export async function fetchDevelopmentToken(
+  user: string,
+  { issuer, client, password, resource }: Login,
+): Promise<string> {
+  const discovered = Discovery.safeParse(await ask(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`));
+  const endpoint = discovered.data?.token_endpoint ?? fail(`${issuer} describes no token endpoint`);
+  if (!isLoopback(endpoint)) fail(`${endpoint} is not on this machine: passwords are sent to loopback addresses only`);
+  const scope = 'openid profile email mcp';
+  const body = new URLSearchParams({
+    grant_type: 'password',
+    client_id: client,
+    username: user,
+    password,
+    resource,
+    scope,
+  });
+  const answer = await ask(endpoint, { method: 'POST', body });
+  const token = TokenAnswer.safeParse(answer).data?.access_token;
+  if (token !== undefined) return token;
+  const refusal = Refusal.safeParse(answer).data;
+  return fail(`the identity provider refuses: ${refusal?.error_description ?? refusal?.error ?? 'it gave no token'}`);
+}
+
+/** Prints an access token of a development user, and nothing else. */
+export async function token(user: string, server: string | undefined, context: Context): Promise<number> {
+  const board = runningBoard(context);
+  const { name, namespace, endpoint } = chooseServer(board, server);
+  const snapshot = readSnapshot(listManifestFiles(board.folder));
+  const manifest =
+    snapshot.manifests.find(
+      ({ kind, metadata }) => kind === 'VirtualMCPServer' && metadata.name === name && metadata.namespace === namespace,
+    ) ?? fail(`VirtualMCPServer "${name}" is no longer in ${board.folder}`);
+  context.out.write(`${await fetchDevelopmentToken(user, loginOf(user, manifest, snapshot, endpoint ?? ''))}\n`);
+  return EXIT_CODES.ok;
+}

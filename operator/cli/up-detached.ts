@@ -1,0 +1,87 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, openSync, readFileSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AlreadyRunning, readLock } from '#operator/local/lock';
+import { openState } from '#operator/local/state-folder';
+import { type Board, readBoard } from '#operator/local/status-board';
+import { printProblem } from './check-folder.ts';
+import type { Context } from './context.ts';
+import { CliError, EXIT_CODES } from './exit-codes.ts';
+import { printBoard } from './summarise-board.ts';
+import { checkThereIsAServer, nextSteps, readiness } from './up.ts';
+
+const LOOK = 50;
+
+/** Starts this command again, without a terminal, its output in its own log. */
+function startInBackground(folder: string, { self, state, environment }: Context): ChildProcess {
+  const [command = '', ...first] = self;
+  const log = openSync(state.ownLog, 'a', 0o600);
+  try {
+    const args = [...first, 'up', resolve(folder), '--state', state.path];
+    const child = spawn(command, args, { detached: true, stdio: ['ignore', log, log], env: environment });
+    child.unref();
+    return child;
+  } finally {
+    closeSync(log);
+  }
+}
+
+interface Waited {
+  board: Board | undefined;
+  outcome: 'ready' | 'stuck' | 'ended' | 'late';
+}
+
+async function waitUntilReady(
+  child: ChildProcess,
+  { state }: Context,
+  patience: number,
+  stop: AbortSignal,
+): Promise<Waited> {
+  const since = Date.now();
+  for (;;) {
+    if (stop.aborted) child.kill('SIGTERM');
+    const waited = Date.now() - since;
+    const mine = readLock(state)?.pid === child.pid;
+    const board = mine ? readBoard(state) : undefined;
+    if (child.exitCode !== null || child.signalCode !== null) return { board, outcome: 'ended' };
+    const outcome = board ? readiness(board, waited) : 'starting';
+    if (outcome !== 'starting') return { board, outcome };
+    if (waited > patience) return { board, outcome: 'late' };
+    await sleep(LOOK);
+  }
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/**
+ * Runs a folder in the background. Returns when it serves: 0; when it does not within `patience` milliseconds, or only in
+ * part: 3, and it goes on trying. When nothing can be served, it ends with the messages that say why.
+ */
+export async function upDetached(
+  folder: string,
+  patience: number,
+  context: Context,
+  stop: AbortSignal,
+): Promise<number> {
+  const { out, err, state } = context;
+  checkThereIsAServer(folder);
+  openState(state);
+  const holder = readLock(state);
+  if (holder) throw new CliError(EXIT_CODES.alreadyRunning, new AlreadyRunning(holder).message);
+  const before = sizeOf(state.ownLog);
+  const child = startInBackground(folder, context);
+  const { board, outcome } = await waitUntilReady(child, context, patience, stop);
+  if (outcome === 'ended' || outcome === 'stuck') {
+    while (child.exitCode === null && child.signalCode === null) await sleep(LOOK);
+    const said = readFileSync(state.ownLog).subarray(before).toString();
+    throw new CliError(child.exitCode ?? EXIT_CODES.failed, `nothing is served:\n${said.trimEnd()}`);
+  }
+  if (board) out.write(`${[...printBoard(board), ...nextSteps(board)].join('\n')}\n`);
+  for (const problem of board?.problems ?? []) err.write(`${printProblem(problem)}\n`);
+  if (outcome === 'ready') return EXIT_CODES.ok;
+  err.write(`not ready after ${patience / 1000} s; it goes on in the background: see "vmcp status" and "vmcp logs"\n`);
+  return EXIT_CODES.notRunning;
+}

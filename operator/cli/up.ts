@@ -1,0 +1,82 @@
+import { resolve } from 'node:path';
+import { AlreadyRunning } from '#operator/local/lock';
+import { runFolder, type RunningFolder } from '#operator/local/run-folder';
+import type { Board } from '#operator/local/status-board';
+import { loadFolder, printProblem } from './check-folder.ts';
+import { printClientLines } from './client-lines.ts';
+import type { Context } from './context.ts';
+import { CliError, EXIT_CODES } from './exit-codes.ts';
+import { liveTable, plainLines } from './show-board.ts';
+import { progressOf, serversOf } from './summarise-board.ts';
+
+/** How long a backend that does not answer keeps `up` from saying that the rest is ready. */
+const BACKENDS_COME = 10_000;
+
+/** Refuses a folder in which there is nothing to serve. */
+export function checkThereIsAServer(folder: string): void {
+  const snapshot = loadFolder(folder);
+  if (snapshot.manifests.some(({ kind }) => kind === 'VirtualMCPServer')) return;
+  const problems = snapshot.problems.map((problem) => `\n${printProblem(problem)}`).join('');
+  throw new CliError(EXIT_CODES.input, `${folder} holds no VirtualMCPServer that could be served${problems}`);
+}
+
+/** Whether everything serves, some of it still may, or nothing ever will unless the user acts. */
+export function readiness(board: Board, waited: number): 'ready' | 'starting' | 'stuck' {
+  const progress = serversOf(board).map(progressOf);
+  if (!board.settled || progress.length === 0 || progress.includes('starting')) return 'starting';
+  if (progress.every((one) => one === 'stuck')) return 'stuck';
+  return progress.includes('partly') && waited < BACKENDS_COME ? 'starting' : 'ready';
+}
+
+/** Where to go from here: client lines of each endpoint. */
+export function nextSteps(board: Board): string[] {
+  const served = serversOf(board).filter(({ endpoint }) => endpoint !== null);
+  return served.flatMap(({ name, endpoint }) => [
+    `Connect a client to ${name}:`,
+    ...printClientLines(name, endpoint ?? ''),
+    '',
+  ]);
+}
+
+async function start(folder: string, context: Context): Promise<RunningFolder> {
+  try {
+    return await runFolder({
+      ...context,
+      folder: resolve(folder),
+      onProblem: ({ kind, name }, problem) => {
+        const text = problem instanceof Error ? problem.message : String(problem);
+        context.err.write(`${kind}/${name}: ${text}\n`);
+      },
+    });
+  } catch (problem) {
+    if (problem instanceof AlreadyRunning) throw new CliError(EXIT_CODES.alreadyRunning, problem.message);
+    throw problem;
+  }
+}
+
+/**
+ * Runs a folder in the foreground until `stop` says so, and shows its state as it changes. Ends by itself, with a code that
+ * says so, when nothing in it can be served as it is. Returns the exit code.
+ */
+export async function up(folder: string, context: Context, stop: AbortSignal): Promise<number> {
+  checkThereIsAServer(folder);
+  const running = await start(folder, context);
+  try {
+    const show = context.out.isTTY ? liveTable(context.out) : plainLines(context.out);
+    const { board } = running.board;
+    if (readiness(board, 0) === 'stuck') {
+      show(board);
+      return EXIT_CODES.input;
+    }
+    context.out.write(`${nextSteps(board).join('\n')}\n`);
+    show(board);
+    running.board.listen(show);
+    await new Promise<void>((end) => {
+      if (stop.aborted) end();
+      stop.addEventListener('abort', () => end(), { once: true });
+    });
+    return EXIT_CODES.ok;
+  } finally {
+    await running.stop();
+  }
+}

@@ -1,0 +1,21 @@
+import type { Context, Format } from './context.ts';
+import { checkFolder, printProblem } from './check-folder.ts';
+import { EXIT_CODES } from './exit-codes.ts';
+import { printObject } from './print-object.ts';
+
+/** Says what is wrong in a folder of manifests. Starts and writes nothing. Returns the exit code. */
+export function validate(folder: string, format: Format, context: Context): number {
+  const { snapshot, problems, warnings } = checkFolder(folder, context);
+  const code = problems.length > 0 ? EXIT_CODES.input : EXIT_CODES.ok;
+  if (format !== 'table') {
+    context.out.write(printObject({ valid: code === EXIT_CODES.ok, problems, warnings }, format));
+    return code;
+  }
+  for (const problem of problems) context.err.write(`${printProblem(problem)}\n`);
+  for (const warning of warnings) context.err.write(`${printProblem(warning)} (warning)\n`);
+  const groups = [...new Set(snapshot.manifests.map(({ apiVersion }) => apiVersion))].join(', ');
+  const count = `${snapshot.manifests.length} resources${groups === '' ? '' : ` (${groups})`}`;
+  const verdict = problems.length === 0 ? 'valid' : `${problems.length} problem${problems.length === 1 ? '' : 's'}`;
+  context.out.write(`${folder}: ${count}, ${verdict}\n`);
+  return code;
+}

@@ -1,0 +1,110 @@
+import { MCPServerSpec, resourceUrlOf, VirtualMCPServerSpec } from '#crds/kinds/index';
+import type { Status } from '#operator/plan/outcome';
+import type { Kind, LocalFacts, Manifest, ResourceKey, SecretDigests, World } from '#operator/world';
+import { type Allotments, type Applicant, portOfPlace, portsOfSlot } from './allotments.ts';
+import type { Snapshot } from './manifest-folder.ts';
+
+/** Group of the kinds where no manifest says another one. */
+const API_GROUP = 'vmcp.dev';
+
+/** What the plan may know besides the manifests. */
+export interface Known {
+  allotments: Allotments;
+  /** Absolute path below which each namespace has its folder. */
+  directory: string;
+  containerEngine: LocalFacts['containerEngine'];
+  /** Keyed hash of a secret value; `place` is `<namespace>/<secret>/<key>`. */
+  digest: (value: string, place: string) => string;
+  /** By name of the server. */
+  generated: (server: string) => World['generated'][string];
+  /** The status written last. */
+  status: (key: ResourceKey) => Status | undefined;
+  documents: World['documents'];
+  observed: World['observed'];
+}
+
+function loopbackPort(url: string | undefined): number | undefined {
+  if (url === undefined || !URL.canParse(url)) return undefined;
+  const { hostname, port } = new URL(url);
+  const loopback = hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
+  return loopback && port !== '' ? Number(port) : undefined;
+}
+
+function applicant(manifest: Manifest, claims: number | undefined): Applicant {
+  const name = `${manifest.metadata.namespace}/${manifest.metadata.name}`;
+  return claims === undefined ? { name } : { name, claims };
+}
+
+/** Who needs ports, and who asks for which by itself. */
+export function applicantsOf(snapshot: Snapshot): { servers: Applicant[]; backends: Applicant[] } {
+  const servers = snapshot.manifests
+    .filter(({ kind }) => kind === 'VirtualMCPServer')
+    .map((manifest) => {
+      const { data } = VirtualMCPServerSpec.safeParse(manifest.spec);
+      return applicant(manifest, loopbackPort(data && resourceUrlOf(data.incomingAuth)));
+    });
+  const backends = snapshot.manifests
+    .filter(({ kind }) => kind === 'MCPServer')
+    .map((manifest) => {
+      const { data } = MCPServerSpec.safeParse(manifest.spec);
+      return applicant(manifest, data?.command ? data.mcpPort : undefined);
+    });
+  return { servers, backends };
+}
+
+/** The entries of one namespace, by name. */
+function inside<T>(entries: Iterable<[string, T]>, namespace: string): [string, T][] {
+  const prefix = `${namespace}/`;
+  return [...entries].flatMap(([place, value]) =>
+    place.startsWith(prefix) ? [[place.slice(prefix.length), value]] : [],
+  );
+}
+
+function factsOf(namespace: string, { allotments, directory, containerEngine }: Known): LocalFacts {
+  const { slots, backendPlaces, uids } = allotments;
+  return {
+    mode: 'local',
+    directory: `${directory}/${namespace}`,
+    ports: Object.fromEntries(
+      inside(Object.entries(slots), namespace).map(([name, slot]) => [name, portsOfSlot(slot)]),
+    ),
+    backendPorts: Object.fromEntries(
+      inside(Object.entries(backendPlaces), namespace).map(([name, place]) => [name, portOfPlace(place)]),
+    ),
+    uids: Object.fromEntries(inside(Object.entries(uids), namespace)),
+    ...(containerEngine === undefined ? {} : { containerEngine }),
+  };
+}
+
+/** All that the plan reads about one namespace. */
+export function buildWorld(snapshot: Snapshot, namespace: string, known: Known): World {
+  const manifests = snapshot.manifests.filter(({ metadata }) => metadata.namespace === namespace);
+  const ofKind = (kind: Kind): Record<string, Manifest> =>
+    Object.fromEntries(
+      manifests
+        .filter((one) => one.kind === kind)
+        .map((one) => [one.metadata.name, { ...one, status: known.status({ kind, ...one.metadata }) }]),
+    );
+  const virtualMcpServers = ofKind('VirtualMCPServer');
+  const secrets = inside(snapshot.secrets, namespace).map(([name, values]): [string, SecretDigests] => {
+    const digests = Object.entries(values).map(
+      ([key, value]) => [key, known.digest(value, `${namespace}/${name}/${key}`)] as const,
+    );
+    return [name, Object.fromEntries(digests)];
+  });
+  return {
+    namespace,
+    apiGroup: manifests[0]?.apiVersion.split('/')[0] ?? API_GROUP,
+    platform: factsOf(namespace, known),
+    virtualMcpServers,
+    mcpGroups: ofKind('MCPGroup'),
+    mcpServers: ofKind('MCPServer'),
+    mcpExternalAuthConfigs: ofKind('MCPExternalAuthConfig'),
+    mcpOidcConfigs: ofKind('MCPOIDCConfig'),
+    secrets: Object.fromEntries(secrets),
+    configMaps: Object.fromEntries(inside(snapshot.configMaps, namespace)),
+    generated: Object.fromEntries(Object.keys(virtualMcpServers).map((name) => [name, known.generated(name)])),
+    documents: known.documents,
+    observed: known.observed,
+  };
+}

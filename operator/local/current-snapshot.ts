@@ -1,0 +1,50 @@
+import { keyText, type Manifest, type ResourceKey } from '#operator/world';
+import { changesBetween, EMPTY, ManifestFolder, type Snapshot } from './manifest-folder.ts';
+
+interface Version {
+  text: string;
+  generation: number;
+}
+
+/** The resources of the folder as they are now, each with the number of its version. */
+export class CurrentSnapshot {
+  readonly #folder: ManifestFolder;
+  readonly #path: string;
+  readonly #versions = new Map<string, Version>();
+  #snapshot: Snapshot = EMPTY;
+
+  constructor(folder: string) {
+    this.#path = folder;
+    this.#folder = new ManifestFolder(folder);
+  }
+
+  get value(): Snapshot {
+    return this.#snapshot;
+  }
+
+  /** Reads the folder again. Returns the keys of what changed; while the folder is away, what was read before counts. */
+  refresh(): ResourceKey[] {
+    const before = this.#snapshot;
+    this.#snapshot = this.#read();
+    for (const manifest of this.#snapshot.manifests) this.#number(manifest);
+    return changesBetween(before, this.#snapshot);
+  }
+
+  #read(): Snapshot {
+    try {
+      return this.#folder.read();
+    } catch (problem) {
+      const message = `cannot be read (${(problem as NodeJS.ErrnoException).code ?? 'unknown'}): what it held before stays in force`;
+      return { ...this.#snapshot, problems: [{ file: this.#path, line: 1, path: '', message }] };
+    }
+  }
+
+  #number(manifest: Manifest): void {
+    const key = keyText({ kind: manifest.kind, ...manifest.metadata });
+    const text = JSON.stringify(manifest.spec);
+    const former = this.#versions.get(key);
+    const generation = former === undefined ? 1 : former.generation + (former.text === text ? 0 : 1);
+    this.#versions.set(key, { text, generation });
+    manifest.metadata.generation = generation;
+  }
+}

@@ -1,0 +1,99 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { keyText, type Manifest, parseKey, type ResourceKey } from '#operator/world';
+import { parseManifests } from './read-manifests.ts';
+import type { ManifestFile, Problem, Resource } from './resource.ts';
+
+const NAMESPACE = 'default';
+
+/** The resources of a folder at one moment. Values of Secrets are in it: it never leaves the local platform. */
+export interface Snapshot {
+  manifests: Manifest[];
+  /** `<namespace>/<name>` to key to value. */
+  secrets: Map<string, Record<string, string>>;
+  configMaps: Map<string, Record<string, string>>;
+  /** Where each resource stands, by the text of its key. */
+  sources: Map<string, { file: string; line: number }>;
+  problems: Problem[];
+}
+
+export const EMPTY: Snapshot = {
+  manifests: [],
+  secrets: new Map(),
+  configMaps: new Map(),
+  sources: new Map(),
+  problems: [],
+};
+
+/** The YAML files of a folder, by name; not those of folders inside it. Throws when there is no such folder. */
+export function listManifestFiles(folder: string): ManifestFile[] {
+  const entries = readdirSync(folder, { withFileTypes: true });
+  const names = entries.filter((entry) => !entry.isDirectory() && /\.ya?ml$/.test(entry.name)).map(({ name }) => name);
+  return names.sort().map((name) => ({ file: join(folder, name), text: readFileSync(join(folder, name), 'utf8') }));
+}
+
+function snapshotOf(resources: Resource[], problems: Problem[]): Snapshot {
+  const snapshot: Snapshot = { manifests: [], secrets: new Map(), configMaps: new Map(), sources: new Map(), problems };
+  for (const resource of resources) {
+    const { kind, file, line } = resource;
+    const metadata = { ...resource.metadata, namespace: resource.metadata.namespace ?? NAMESPACE };
+    const place = `${metadata.namespace}/${metadata.name}`;
+    snapshot.sources.set(keyText({ kind, ...metadata }), { file, line });
+    if (kind === 'Secret') snapshot.secrets.set(place, resource.values);
+    else if (kind === 'ConfigMap') snapshot.configMaps.set(place, resource.data);
+    else snapshot.manifests.push({ apiVersion: resource.apiVersion, kind, metadata, spec: resource.spec });
+  }
+  return snapshot;
+}
+
+/** What the files say, with everything that is wrong with them. */
+export function readSnapshot(files: ManifestFile[]): Snapshot {
+  const { resources, problems } = parseManifests(files);
+  return snapshotOf(resources, problems);
+}
+
+/** Text of every resource of a snapshot by the text of its key, to see which differ. */
+function textsOf(snapshot: Snapshot): Map<string, string> {
+  const texts = new Map<string, string>();
+  for (const manifest of snapshot.manifests) {
+    texts.set(keyText({ kind: manifest.kind, ...manifest.metadata }), JSON.stringify(manifest));
+  }
+  for (const [place, values] of snapshot.secrets) texts.set(`Secret/${place}`, JSON.stringify(values));
+  for (const [place, data] of snapshot.configMaps) texts.set(`ConfigMap/${place}`, JSON.stringify(data));
+  return texts;
+}
+
+/** Keys of the resources that appeared, changed or went. */
+export function changesBetween(before: Snapshot, after: Snapshot): ResourceKey[] {
+  const former = textsOf(before);
+  const present = textsOf(after);
+  const keys = new Set([...former.keys(), ...present.keys()]);
+  return [...keys].filter((key) => former.get(key) !== present.get(key)).map(parseKey);
+}
+
+/**
+ * The files of a folder as they are read again and again. A file that can no longer be read as YAML counts as it was when it
+ * last could, so that a slip of the editor does not take away what runs; the problem is told all the same.
+ */
+export class ManifestFolder {
+  readonly #folder: string;
+  readonly #readable = new Map<string, ManifestFile>();
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  read(): Snapshot {
+    const files = listManifestFiles(this.#folder);
+    const { problems } = parseManifests(files);
+    const broken = new Set(problems.filter((problem) => problem.unreadable).map((problem) => problem.file));
+    const names = new Set(files.map(({ file }) => file));
+    for (const name of this.#readable.keys()) if (!names.has(name)) this.#readable.delete(name);
+    const counted = files.map((file) => {
+      if (broken.has(file.file)) return this.#readable.get(file.file) ?? file;
+      this.#readable.set(file.file, file);
+      return file;
+    });
+    return snapshotOf(parseManifests(counted).resources, problems);
+  }
+}

@@ -1,0 +1,60 @@
+import type { RuntimeStatus } from '#crds/run-config/runtime-status';
+import type { Clock } from '#operator/queue';
+import { fetchStatus } from './fetch-status.ts';
+
+/** Milliseconds between two looks: until it serves what it should, and from then on. */
+const WHILE_STARTING = 150;
+const WHILE_SERVING = 1000;
+
+interface Watched {
+  port: number;
+  token: string;
+  status: RuntimeStatus | undefined;
+  cancel: () => void;
+}
+
+/** What each runtime of this machine says of itself, asked again and again. */
+export class ObservedRuntimes {
+  readonly #clock: Clock;
+  readonly #changed: (name: string) => void;
+  readonly #watched = new Map<string, Watched>();
+
+  /** `changed` is called with a name when what that runtime says differs from before. */
+  constructor(clock: Clock, changed: (name: string) => void) {
+    this.#clock = clock;
+    this.#changed = changed;
+  }
+
+  /** What it said last; undefined while it does not answer. */
+  status(name: string): RuntimeStatus | undefined {
+    return this.#watched.get(name)?.status;
+  }
+
+  watch(name: string, port: number, token: string): void {
+    const present = this.#watched.get(name);
+    if (present?.port === port && present.token === token) return;
+    this.forget(name);
+    const watched: Watched = { port, token, status: undefined, cancel: () => undefined };
+    this.#watched.set(name, watched);
+    void this.#look(name, watched);
+  }
+
+  forget(name: string): void {
+    this.#watched.get(name)?.cancel();
+    this.#watched.delete(name);
+  }
+
+  close(): void {
+    for (const name of [...this.#watched.keys()]) this.forget(name);
+  }
+
+  async #look(name: string, watched: Watched): Promise<void> {
+    const status = await fetchStatus(watched.port, watched.token);
+    if (this.#watched.get(name) !== watched) return;
+    const differs = JSON.stringify(status) !== JSON.stringify(watched.status);
+    watched.status = status;
+    const settled = status?.ready && status.backends.every(({ phase }) => phase === 'ready');
+    watched.cancel = this.#clock.after(settled ? WHILE_SERVING : WHILE_STARTING, () => void this.#look(name, watched));
+    if (differs) this.#changed(name);
+  }
+}

@@ -1,0 +1,207 @@
+import { rmSync } from 'node:fs';
+import { Waiting } from '#operator/errors';
+import type { Outcome, Rendered, SecretSource } from '#operator/plan/outcome';
+import type { Platform } from '#operator/platform';
+import type { Clock } from '#operator/queue';
+import { keyText, type LocalFacts, type ResourceKey, type World } from '#operator/world';
+import { allot, type Allotments, readAllotments, writeAllotments } from './allotments.ts';
+import { applicantsOf, buildWorld } from './build-world.ts';
+import { Children, type LocalChild } from './children.ts';
+import { CurrentSnapshot } from './current-snapshot.ts';
+import { dropGeneratedSecrets, generatedSecret, secretDigester } from './generated-secrets.ts';
+import { ObservedRuntimes } from './observed-runtimes.ts';
+import { specOfChild } from './spec-of-child.ts';
+import type { StateFolder } from './state-folder.ts';
+import type { StatusBoard } from './status-board.ts';
+import { watchFolder } from './watch-folder.ts';
+import { digestOnDisk, pruneRendered, writeRendered } from './write-rendered.ts';
+
+/** A port that is taken is looked at again after so many milliseconds. */
+const PORT_AGAIN = 2000;
+
+export interface LocalOptions {
+  /** Absolute path of the folder with the manifests. */
+  folder: string;
+  state: StateFolder;
+  board: StatusBoard;
+  clock: Clock;
+  /** The runtime's program with its first arguments. */
+  runtime: string[];
+  environment: NodeJS.ProcessEnv;
+  containerEngine: LocalFacts['containerEngine'];
+}
+
+const serverKey = (namespace: string, name: string): ResourceKey => ({ kind: 'VirtualMCPServer', namespace, name });
+
+/** A folder of manifests on one machine, with child processes. The state folder must be open and locked. */
+export class LocalPlatform implements Platform {
+  readonly #options: LocalOptions;
+  readonly #snapshot: CurrentSnapshot;
+  readonly #children: Children;
+  readonly #runtimes: ObservedRuntimes;
+  readonly #digest: (value: string) => string;
+  /** What each server serves or is to serve, by the text of its key. */
+  readonly #rendered = new Map<string, Rendered>();
+  #allotments: Allotments;
+  #changed: (key: ResourceKey) => void = () => undefined;
+  #stopWatching: () => void = () => undefined;
+
+  constructor(options: LocalOptions) {
+    const { folder, state, board, clock } = options;
+    this.#options = options;
+    this.#snapshot = new CurrentSnapshot(folder);
+    this.#children = new Children(state, clock, (process) => board.setProcess(process));
+    this.#runtimes = new ObservedRuntimes(clock, (name) => this.#changed(serverKey(...splitPlace(name))));
+    this.#digest = secretDigester(state);
+    this.#allotments = readAllotments(state);
+  }
+
+  watch(changed: (key: ResourceKey) => void): Promise<void> {
+    this.#changed = changed;
+    this.#stopWatching = watchFolder(this.#options.folder, this.#options.clock, () => this.#refresh());
+    this.#refresh();
+    return Promise.resolve();
+  }
+
+  observe(namespace: string): Promise<World> {
+    const { state, containerEngine } = this.#options;
+    const secret = (server: string, which: 'sealing' | 'statusToken'): string =>
+      this.#digest(generatedSecret(state, namespace, server, which));
+    const world = buildWorld(this.#snapshot.value, namespace, {
+      allotments: this.#allotments,
+      directory: state.run,
+      containerEngine,
+      digest: this.#digest,
+      generated: (server) => ({ sealing: secret(server, 'sealing'), statusToken: secret(server, 'statusToken') }),
+      status: (key) => this.#options.board.statusOf(key),
+      ...this.#inForce(namespace),
+    });
+    return Promise.resolve(world);
+  }
+
+  async apply(outcome: Outcome): Promise<void> {
+    if (outcome.action === 'keep') return;
+    try {
+      await this.#bringAbout(outcome);
+    } catch (problem) {
+      if (problem instanceof Waiting) this.#options.clock.after(PORT_AGAIN, () => this.#changed(outcome.key));
+      throw problem;
+    }
+  }
+
+  report({ key, status }: Outcome): Promise<void> {
+    this.#options.board.setStatus(key, status);
+    return Promise.resolve();
+  }
+
+  close(): Promise<void> {
+    this.#changed = () => undefined;
+    this.#stopWatching();
+    this.#runtimes.close();
+    return Promise.resolve();
+  }
+
+  /** Ends every child. */
+  async stopChildren(): Promise<void> {
+    await this.#children.stopAll();
+  }
+
+  #refresh(): void {
+    const { state, board } = this.#options;
+    const changes = this.#snapshot.refresh();
+    const { servers, backends } = applicantsOf(this.#snapshot.value);
+    this.#allotments = allot(this.#allotments, servers, backends);
+    writeAllotments(state, this.#allotments);
+    board.setProblems(this.#snapshot.value.problems);
+    for (const key of changes) this.#changed(key);
+  }
+
+  /** Documents and answers of the runtimes of one namespace. */
+  #inForce(namespace: string): Pick<World, 'documents' | 'observed'> {
+    const documents: World['documents'] = {};
+    const observed: World['observed'] = {};
+    for (const { kind, metadata } of this.#snapshot.value.manifests) {
+      if (kind !== 'VirtualMCPServer' || metadata.namespace !== namespace) continue;
+      const rendered = this.#rendered.get(keyText(serverKey(namespace, metadata.name)));
+      if (!rendered) continue;
+      documents[metadata.name] = rendered.document;
+      const status = this.#runtimes.status(`${namespace}/${metadata.name}`);
+      if (status) observed[metadata.name] = { ...status, current: isInForce(rendered, status.config_digest) };
+    }
+    return { documents, observed };
+  }
+
+  async #bringAbout(outcome: Outcome): Promise<void> {
+    const { key, rendered } = outcome;
+    const owner = keyText(key);
+    const children = outcome.children.filter((child): child is LocalChild => child.platform === 'local');
+    const current = children.filter((child) => this.#children.isCurrent(child));
+    await this.#children.stopOthers(
+      owner,
+      current.map((child) => child.name),
+    );
+    if (outcome.action === 'remove') this.#forget(key);
+    if (rendered) {
+      writeRendered(rendered, (source) => this.#valueOf(key, source));
+      this.#rendered.set(owner, rendered);
+    }
+    for (const child of children) if (!current.includes(child)) await this.#start(key, child, rendered);
+    const digest = this.#runtimes.status(placeOf(key))?.config_digest;
+    if (rendered && isInForce(rendered, digest)) pruneRendered(rendered);
+  }
+
+  async #start(key: ResourceKey, child: LocalChild, rendered: Rendered | undefined): Promise<void> {
+    const spec = specOfChild(child, rendered?.configDirectory, {
+      ...this.#options,
+      valueOf: (source) => this.#valueOf(key, source),
+    });
+    await this.#children.start(keyText(key), child, spec, rendered ? this.#portsStartedHere(rendered) : []);
+    if (child.role !== 'runtime') return;
+    const token = generatedSecret(this.#options.state, key.namespace, key.name, 'statusToken');
+    this.#runtimes.watch(placeOf(key), child.privatePort, token);
+  }
+
+  /** Ports of the backends of a document that are processes of this folder. */
+  #portsStartedHere({ document }: Rendered): number[] {
+    const startedHere = new Set(
+      this.#snapshot.value.manifests
+        .filter(({ kind, spec }) => kind === 'MCPServer' && typeof spec === 'object' && !('remoteUrl' in (spec ?? {})))
+        .map(({ metadata }) => metadata.name),
+    );
+    return document.backends.flatMap((backend) =>
+      'url' in backend && startedHere.has(backend.name) ? [Number(new URL(backend.url).port)] : [],
+    );
+  }
+
+  #forget(key: ResourceKey): void {
+    const rendered = this.#rendered.get(keyText(key));
+    this.#rendered.delete(keyText(key));
+    if (key.kind === 'VirtualMCPServer') {
+      this.#runtimes.forget(placeOf(key));
+      dropGeneratedSecrets(this.#options.state, key.namespace, key.name);
+    }
+    if (!rendered) return;
+    for (const path of [rendered.secretDirectory, rendered.configDirectory])
+      rmSync(path, { recursive: true, force: true });
+  }
+
+  #valueOf({ namespace, name }: ResourceKey, source: SecretSource): string {
+    if ('generated' in source) return generatedSecret(this.#options.state, namespace, name, source.generated);
+    const value = this.#snapshot.value.secrets.get(`${namespace}/${source.secret}`)?.[source.key];
+    if (value !== undefined) return value;
+    throw new Waiting('SecretNotFound', `Secret "${source.secret}" with key "${source.key}" has gone: create it`);
+  }
+}
+
+function placeOf({ namespace, name }: ResourceKey): string {
+  return `${namespace}/${name}`;
+}
+
+function splitPlace(place: string): [namespace: string, name: string] {
+  const [namespace = '', name = ''] = place.split('/');
+  return [namespace, name];
+}
+
+function isInForce({ configDirectory }: Rendered, reported: string | undefined): boolean {
+  return reported !== undefined && reported === digestOnDisk(configDirectory);
+}

@@ -1,0 +1,58 @@
+import { rmSync } from 'node:fs';
+import { systemClock } from '#operator/queue';
+import { reconcile } from '#operator/reconcile';
+import type { LocalFacts, ResourceKey } from '#operator/world';
+import { endLeftovers } from './children-record.ts';
+import { takeLock } from './lock.ts';
+import { boundLog } from './log-file.ts';
+import { LocalPlatform } from './platform.ts';
+import { openState, type StateFolder } from './state-folder.ts';
+import { StatusBoard } from './status-board.ts';
+
+/** How long what is being worked on may take to end before the children are ended without it. */
+const WORK_ENDS = 500;
+
+export interface RunOptions {
+  folder: string;
+  state: StateFolder;
+  runtime: string[];
+  environment: NodeJS.ProcessEnv;
+  containerEngine: LocalFacts['containerEngine'];
+  /** Told of what could not be brought about, for the log. */
+  onProblem: (key: ResourceKey, problem: unknown) => void;
+}
+
+export interface RunningFolder {
+  board: StatusBoard;
+  /** Ends every process within 5 s and gives the state folder back. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Runs a folder of manifests until it is stopped. Resolves when every resource has been worked on once.
+ * Throws AlreadyRunning when the state folder is taken.
+ */
+export async function runFolder(options: RunOptions): Promise<RunningFolder> {
+  const { folder, state } = options;
+  openState(state);
+  const giveBack = takeLock(state, folder);
+  endLeftovers(state);
+  boundLog(state.ownLog);
+  rmSync(state.status, { force: true });
+  const board = new StatusBoard(state, folder);
+  const platform = new LocalPlatform({ ...options, board, clock: systemClock });
+  const reconciling = await reconcile(platform, systemClock, options.onProblem);
+  await reconciling.idle();
+  board.settle();
+  return {
+    board,
+    async stop() {
+      const worked = reconciling.stop();
+      await Promise.race([worked, new Promise((resolve) => setTimeout(resolve, WORK_ENDS))]);
+      await platform.stopChildren();
+      await worked;
+      rmSync(state.status, { force: true });
+      giveBack();
+    },
+  };
+}

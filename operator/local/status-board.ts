@@ -1,0 +1,96 @@
+import { z } from 'zod';
+import type { Status } from '#operator/plan/outcome';
+import { keyText, type ResourceKey } from '#operator/world';
+import type { Problem } from './resource.ts';
+import type { ProcessState } from './run-process.ts';
+import type { StateFolder } from './state-folder.ts';
+import { readIfThere, writeFileAtomic } from './write-file.ts';
+
+/** One resource with its status, as it is written for `vmcp status`. */
+export interface ResourceStatus {
+  key: ResourceKey;
+  status: Status;
+}
+
+/** Everything that one `vmcp up` reports. */
+export interface Board {
+  /** Folder with the manifests. */
+  folder: string;
+  /** Whether every resource has been worked on once. */
+  settled: boolean;
+  problems: Problem[];
+  resources: ResourceStatus[];
+  processes: ProcessState[];
+}
+
+const Written = z.custom<Board>((value) => typeof value === 'object' && value !== null && 'resources' in value);
+
+/** What the `vmcp up` on this state folder reported last; undefined when it has not reported. */
+export function readBoard(state: StateFolder): Board | undefined {
+  const text = readIfThere(state.status);
+  return text === undefined ? undefined : Written.parse(JSON.parse(text));
+}
+
+/** Collects what is to be seen from outside, in a file and for whoever listens in this process. */
+export class StatusBoard {
+  readonly #state: StateFolder;
+  readonly #resources = new Map<string, ResourceStatus>();
+  readonly #processes = new Map<string, ProcessState>();
+  readonly #listeners: ((board: Board) => void)[] = [];
+  readonly #folder: string;
+  #problems: Problem[] = [];
+  #settled = false;
+
+  constructor(state: StateFolder, folder: string) {
+    this.#state = state;
+    this.#folder = folder;
+    this.#publish();
+  }
+
+  get board(): Board {
+    return {
+      folder: this.#folder,
+      settled: this.#settled,
+      problems: this.#problems,
+      resources: [...this.#resources.values()],
+      processes: [...this.#processes.values()],
+    };
+  }
+
+  listen(listener: (board: Board) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  statusOf(key: ResourceKey): Status | undefined {
+    return this.#resources.get(keyText(key))?.status;
+  }
+
+  setStatus(key: ResourceKey, status: Status | undefined): void {
+    if (status) this.#resources.set(keyText(key), { key, status });
+    else this.#resources.delete(keyText(key));
+    this.#publish();
+  }
+
+  setProblems(problems: Problem[]): void {
+    this.#problems = problems;
+    this.#publish();
+  }
+
+  setProcess(process: ProcessState): void {
+    if (process.state === 'stopped') this.#processes.delete(process.name);
+    else this.#processes.set(process.name, process);
+    this.#publish();
+  }
+
+  settle(): void {
+    this.#settled = true;
+    this.#publish();
+  }
+
+  #publish(): void {
+    const { board } = this;
+    if (writeFileAtomic(this.#state.status, `${JSON.stringify(board, null, 2)}\n`)) {
+      for (const listener of this.#listeners) listener(board);
+    }
+  }
+}
