@@ -1,4 +1,3 @@
-import type { AuthorizationError } from '@cedar-policy/cedar-wasm/nodejs';
 import type { UserEntity } from '#crds/policy/entities';
 import { findMentions } from '#crds/policy/mentions';
 import { nameOf, type ParsedPolicy } from '#crds/policy/parse';
@@ -77,26 +76,21 @@ function memo<K extends object, V>(known: WeakMap<K, V>, key: K, make: () => V):
 function createAnswerer(settings: DeciderSettings): (request: CedarRequest) => Decision {
   const { log, metrics, name, policies } = settings;
   const loaded = loadPolicies(name, Object.fromEntries(policies.map(({ key, json }) => [key, json])));
-  const byKey = new Map(policies.map((policy) => [policy.key, policy]));
-  const find = (keys: readonly string[]): ParsedPolicy[] =>
-    keys.map((key) => byKey.get(key)).filter((policy) => policy !== undefined);
+  // Cedar names policies in no fixed order; here they keep that of the configuration.
+  const find = (keys: readonly string[]): ParsedPolicy[] => policies.filter(({ key }) => keys.includes(key));
   const reportErrors = createErrorReport(log, metrics);
 
   return (request) => {
     const { decision, diagnostics } = evaluate(() => loaded.evaluate(request), settings);
-    const failed = find(policyKeys(diagnostics.errors));
+    const failed = find(diagnostics.errors.map(({ policyId }) => policyId));
     reportErrors(failed);
     // Cedar skips a policy that errs; a `forbid` must not be got rid of that way.
-    const failedForbids = failed.filter(({ effect }) => effect === 'forbid');
+    const failedForbids = failed.filter(({ effect }) => effect === 'forbid').map(({ key }) => key);
     const allowed = decision === 'allow' && failedForbids.length === 0;
-    const deciding = find(diagnostics.reason).filter(({ effect }) => (effect === 'permit') === allowed);
-    const explained = [...deciding, ...failedForbids].sort((a, b) => policies.indexOf(a) - policies.indexOf(b));
+    const deciding = find([...diagnostics.reason, ...failedForbids]);
+    const explained = deciding.filter(({ effect }) => (effect === 'permit') === allowed);
     return { allowed, wouldDeny: false, policies: explained.map(explain) };
   };
-}
-
-function policyKeys(errors: readonly AuthorizationError[]): string[] {
-  return [...new Set(errors.map(({ policyId }) => policyId))];
 }
 
 function explain({ id, advice }: ParsedPolicy): { id: string; advice?: string } {

@@ -27,7 +27,7 @@ export class PolicyEngineFailed extends Error {
   override readonly name = 'PolicyEngineFailed';
 }
 
-const MAX_SLOTS = 1_000;
+const MAX_SLOTS = 512;
 
 interface Slot {
   readonly id: string;
