@@ -20,8 +20,5 @@ export function isSecretName(name: string): boolean {
 export function redactText(text: string): string {
   // Each form has one of these in it; most texts have none, and searching for a character is cheap.
   if (!text.includes(' ') && !text.includes('=') && !text.includes('eyJ')) return text;
-  return text
-    .replace(AUTH_SCHEME, `$1$2${REDACTED}`)
-    .replace(JWT, REDACTED)
-    .replace(QUERY, `$1${REDACTED}`);
+  return text.replace(AUTH_SCHEME, `$1$2${REDACTED}`).replace(JWT, REDACTED).replace(QUERY, `$1${REDACTED}`);
 }

@@ -1,0 +1,127 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { createMetrics, type Metrics } from './metrics.ts';
+
+let metrics: Metrics;
+beforeEach(() => {
+  metrics = createMetrics({ version: '1.2.3', namespace: 'default', server: 'demo' });
+});
+
+/** Samples whose name begins with `vmcp_`, e.g. `vmcp_sessions 3`. */
+async function samples(): Promise<string[]> {
+  return (await metrics.render()).text.split('\n').filter((line) => line.startsWith('vmcp_'));
+}
+const backend = (name: string, phase = 'ready', tools: number | null = 3) => ({
+  name,
+  phase,
+  tools,
+  lastProbe: 1_900_000_000_000,
+});
+const watch = (...backends: ReturnType<typeof backend>[]) =>
+  metrics.watch({ sessions: () => 3, streams: () => 2, running: () => 1, backends: () => backends });
+
+describe('metrics', () => {
+  it('count requests by method, outcome and class of status', async () => {
+    metrics.requestDone('tools/call', 'success', 200, 1);
+    metrics.requestDone('tools/call', 'success', 202, 1);
+    metrics.requestDone('tools/call', 'denied', 401, 1);
+    expect(await samples()).toEqual(
+      expect.arrayContaining([
+        'vmcp_requests_total{method="tools/call",outcome="success",status="2xx"} 2',
+        'vmcp_requests_total{method="tools/call",outcome="denied",status="4xx"} 1',
+      ]),
+    );
+  });
+
+  it('count what they are asked for again, not twice', async () => {
+    metrics.requestDone('ping', 'success', 200, 1);
+    await samples();
+    expect(await samples()).toContain('vmcp_requests_total{method="ping",outcome="success",status="2xx"} 1');
+  });
+
+  it('put durations into cumulative buckets', async () => {
+    for (const milliseconds of [0.1, 1, 3, 70_000]) metrics.requestDone('ping', 'success', 200, milliseconds);
+    const lines = (await samples()).filter((line) => line.startsWith('vmcp_request_duration_seconds'));
+    const name = 'vmcp_request_duration_seconds';
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        `${name}_bucket{method="ping",le="0.0005"} 1`,
+        `${name}_bucket{method="ping",le="0.001"} 2`,
+        `${name}_bucket{method="ping",le="0.0025"} 2`,
+        `${name}_bucket{method="ping",le="0.005"} 3`,
+        `${name}_bucket{method="ping",le="60"} 3`,
+        `${name}_bucket{method="ping",le="+Inf"} 4`,
+        `${name}_count{method="ping"} 4`,
+        `${name}_sum{method="ping"} 70.0041`,
+      ]),
+    );
+  });
+
+  it('give no series to what a client makes up', async () => {
+    for (let call = 0; call < 1000; call++) metrics.requestDone(`evil/${call}"} 1\n`, 'failure', 400, 1);
+    const lines = await samples();
+    expect(lines.filter((line) => line.includes('evil'))).toEqual([]);
+    expect(lines).toContain('vmcp_requests_total{method="other",outcome="failure",status="4xx"} 1000');
+  });
+
+  it('follow the configured backends and forget those that are gone', async () => {
+    metrics.backendDone('a', 'success', 200, 1);
+    metrics.backendDone('b', 'error', 200, 1);
+    metrics.exchanged('a', 'exchanged');
+    metrics.exchanged('b', 'failed');
+    watch(backend('a'), backend('b', 'unavailable', null));
+    expect(await samples()).toEqual(
+      expect.arrayContaining([
+        'vmcp_backend_requests_total{backend="b",outcome="error",status="2xx"} 1',
+        'vmcp_token_exchanges_total{backend="b",outcome="failed"} 1',
+        'vmcp_backend_phase{backend="b",phase="unavailable"} 1',
+        'vmcp_backend_tools{backend="a"} 3',
+        'vmcp_backend_last_probe_timestamp_seconds{backend="a"} 1900000000',
+        'vmcp_backend_request_duration_seconds_count{backend="a"} 1',
+      ]),
+    );
+    watch(backend('a'));
+    const lines = await samples();
+    expect(lines.filter((line) => line.includes('backend="b"'))).toEqual([]);
+    expect(lines).toContain('vmcp_backend_requests_total{backend="a",outcome="success",status="2xx"} 1');
+  });
+
+  it('count caches, policies, reloads and audit events, and read gauges when asked', async () => {
+    metrics.lookedUp('verified_tokens', true);
+    metrics.exchanged('a', 'hit');
+    metrics.policy.lookedUp(false);
+    metrics.policy.decided('denied');
+    metrics.policy.decided('denied');
+    metrics.policy.policyErred('forbid');
+    metrics.policy.engineFailed();
+    metrics.reloaded('config', 'failure');
+    metrics.audit.dropped += 7;
+    watch();
+    expect(await samples()).toEqual(
+      expect.arrayContaining([
+        'vmcp_cache_lookups_total{cache="verified_tokens",result="hit"} 1',
+        'vmcp_cache_lookups_total{cache="exchanged_tokens",result="hit"} 1',
+        'vmcp_cache_lookups_total{cache="policy_decisions",result="miss"} 1',
+        'vmcp_policy_decisions_total{decision="denied"} 2',
+        'vmcp_policy_errors_total{kind="forbid"} 1',
+        'vmcp_policy_errors_total{kind="engine"} 1',
+        'vmcp_reloads_total{what="config",outcome="failure"} 1',
+        'vmcp_audit_events_total{result="dropped"} 7',
+        'vmcp_sessions 3',
+        'vmcp_streams 2',
+        'vmcp_requests_running 1',
+        'vmcp_info{version="1.2.3",namespace="default",server="demo"} 1',
+      ]),
+    );
+  });
+
+  it('are valid text: each family is announced once, and the process is among them', async () => {
+    metrics.requestDone('ping', 'success', 200, 1);
+    const { contentType, text } = await metrics.render();
+    expect(contentType).toMatch(/^text\/plain; version=0\.0\.4/);
+    const announced = text.split('\n').filter((line) => line.startsWith('# TYPE'));
+    expect(new Set(announced).size).toBe(announced.length);
+    expect(text).toMatch(/^process_resident_memory_bytes \d+$/m);
+    for (const line of text.split('\n'))
+      expect(line).toMatch(/^$|^# (HELP|TYPE) |^[a-z0-9_]+(\{.*\})? -?[0-9.e+-]+$|Nan$/i);
+  });
+});

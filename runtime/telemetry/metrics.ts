@@ -1,0 +1,105 @@
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import type { AuditCounts } from '#runtime/audit/batch-writer';
+import type { ExchangeOutcome } from '#runtime/outgoing/create-credential';
+import type { PolicyMetrics } from '#runtime/policy/policy-metrics';
+import { LabelledCounts } from './labelled-counts.ts';
+import { type MetricSources, registerCounters, registerGauges } from './register-metrics.ts';
+import { type Outcome, RequestSeries } from './request-series.ts';
+
+export type CacheName = 'policy_decisions' | 'verified_tokens' | 'exchanged_tokens' | 'lists';
+
+/** Counts in memory, made into the Prometheus text format when it is asked for. */
+export interface Metrics {
+  /** A request is over. Methods that MCP does not know are counted as `other`. */
+  requestDone(method: string, outcome: Outcome, status: number, milliseconds: number): void;
+  /** A request that went to this backend is over. */
+  backendDone(backend: string, outcome: Outcome, status: number, milliseconds: number): void;
+  readonly exchanged: (backend: string, outcome: ExchangeOutcome) => void;
+  lookedUp(cache: CacheName, hit: boolean): void;
+  reloaded(what: 'config' | 'policy', outcome: 'success' | 'failure'): void;
+  readonly policy: PolicyMetrics;
+  /** Counted up by the audit log itself. */
+  readonly audit: AuditCounts;
+  watch(sources: MetricSources): void;
+  render(): Promise<{ contentType: string; text: string }>;
+}
+
+const METHODS: ReadonlySet<string> = new Set([
+  ...['initialize', 'ping', 'server/discover', 'tools/list', 'tools/call', 'prompts/list', 'prompts/get'],
+  ...['resources/list', 'resources/read', 'resources/templates/list', 'resources/subscribe', 'resources/unsubscribe'],
+  ...['completion/complete', 'logging/setLevel', 'subscriptions/listen', 'response', 'GET', 'DELETE', 'POST'],
+  ...['notifications/initialized', 'notifications/cancelled', 'notifications/progress'],
+  ...['notifications/roots/list_changed'],
+]);
+
+/** Metrics of one process. `labels` go into `vmcp_info`. */
+export function createMetrics(labels: { version: string; namespace: string; server: string }): Metrics {
+  const registry = new Registry();
+  const byMethod = new Map<string, RequestSeries>();
+  const byBackend = new Map<string, RequestSeries>();
+  const counts = new LabelledCounts();
+  const audit: AuditCounts = { written: 0, dropped: 0 };
+  let sources: MetricSources | undefined;
+
+  collectDefaultMetrics({ register: registry });
+  registerCounters(registry, { byMethod, byBackend, counts, audit });
+  registerGauges(registry, () => sources);
+  new Gauge({
+    name: 'vmcp_info',
+    help: 'Always 1; says what runs here.',
+    labelNames: ['version', 'namespace', 'server'],
+    registers: [registry],
+  }).set(labels, 1);
+
+  return {
+    requestDone: (method, outcome, status, ms) =>
+      seriesOf(byMethod, METHODS.has(method) ? method : 'other').note(outcome, status, ms),
+    backendDone: (backend, outcome, status, ms) => seriesOf(byBackend, backend).note(outcome, status, ms),
+    exchanged(backend, outcome) {
+      counts.add('token_exchanges', backend, outcome);
+      counts.add('cache', 'exchanged_tokens', outcome === 'hit' ? 'hit' : 'miss');
+    },
+    lookedUp: (cache, hit) => counts.add('cache', cache, hit ? 'hit' : 'miss'),
+    reloaded: (what, outcome) => counts.add('reloads', what, outcome),
+    policy: {
+      decided: (outcome) => counts.add('policy_decisions', outcome),
+      lookedUp: (remembered) => counts.add('cache', 'policy_decisions', remembered ? 'hit' : 'miss'),
+      policyErred: (effect) => counts.add('policy_errors', effect),
+      engineFailed: () => counts.add('policy_errors', 'engine'),
+    },
+    audit,
+    watch(wanted) {
+      sources = wanted;
+    },
+    async render() {
+      const present = sources?.backends().map(({ name }) => name);
+      if (present !== undefined) forget(byBackend, counts, new Set(present));
+      const durations = [
+        ...histogram('vmcp_request_duration_seconds', 'Time to the end of the answer.', 'method', byMethod),
+        ...histogram('vmcp_backend_request_duration_seconds', 'The same, by backend.', 'backend', byBackend),
+      ];
+      return { contentType: registry.contentType, text: `${await registry.metrics()}\n${durations.join('\n')}\n` };
+    },
+  };
+}
+
+function seriesOf(all: Map<string, RequestSeries>, label: string): RequestSeries {
+  const known = all.get(label);
+  if (known !== undefined) return known;
+  const series = new RequestSeries();
+  all.set(label, series);
+  return series;
+}
+
+/** A backend that is configured no longer leaves no series behind. */
+function forget(byBackend: Map<string, RequestSeries>, counts: LabelledCounts, present: ReadonlySet<string>): void {
+  for (const backend of byBackend.keys()) if (!present.has(backend)) byBackend.delete(backend);
+  counts.retain('token_exchanges', present);
+}
+
+function histogram(name: string, help: string, label: string, all: ReadonlyMap<string, RequestSeries>): string[] {
+  const series = [...all].flatMap(([value, { durations }]) =>
+    durations.render(name, `${label}=${JSON.stringify(value)}`),
+  );
+  return [`# HELP ${name} ${help}`, `# TYPE ${name} histogram`, ...series];
+}

@@ -1,0 +1,111 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { AuditCounts } from '#runtime/audit/batch-writer';
+import type { LabelledCounts } from './labelled-counts.ts';
+import type { RequestSeries } from './request-series.ts';
+
+/** What gauges read when they are asked. Names of backends come from the configuration alone. */
+export interface MetricSources {
+  readonly sessions: () => number;
+  readonly streams: () => number;
+  readonly running: () => number;
+  readonly backends: () => readonly BackendGauges[];
+}
+
+interface BackendGauges {
+  readonly name: string;
+  readonly phase: string;
+  readonly tools: number | null;
+  /** Milliseconds since the epoch. */
+  readonly lastProbe: number | undefined;
+}
+
+interface Counted {
+  readonly byMethod: ReadonlyMap<string, RequestSeries>;
+  readonly byBackend: ReadonlyMap<string, RequestSeries>;
+  readonly counts: LabelledCounts;
+  readonly audit: AuditCounts;
+}
+
+type Row = readonly [labels: Record<string, string>, value: number];
+
+export function registerCounters(registry: Registry, { byMethod, byBackend, counts, audit }: Counted): void {
+  function counter(name: string, help: string, labelNames: string[], rows: () => Iterable<Row>): void {
+    new Counter({
+      name,
+      help,
+      labelNames,
+      registers: [registry],
+      collect() {
+        this.reset();
+        for (const [labels, value] of rows()) this.inc(labels, value);
+      },
+    });
+  }
+  const requests = function* (all: ReadonlyMap<string, RequestSeries>, label: string): Generator<Row> {
+    for (const [value, series] of all) {
+      for (const { outcome, status, count } of series.counts()) yield [{ [label]: value, outcome, status }, count];
+    }
+  };
+  const labelled = function* (name: string, one: string, two?: string): Generator<Row> {
+    for (const { first, second, value } of counts.entries(name)) {
+      yield [{ [one]: first, ...(two !== undefined && { [two]: second }) }, value];
+    }
+  };
+  counter('vmcp_requests_total', 'Requests to the MCP endpoint.', ['method', 'outcome', 'status'], () =>
+    requests(byMethod, 'method'),
+  );
+  counter('vmcp_backend_requests_total', 'Requests by backend.', ['backend', 'outcome', 'status'], () =>
+    requests(byBackend, 'backend'),
+  );
+  counter('vmcp_token_exchanges_total', 'Token exchanges, and how often none was needed.', ['backend', 'outcome'], () =>
+    labelled('token_exchanges', 'backend', 'outcome'),
+  );
+  counter('vmcp_cache_lookups_total', 'Lookups in caches.', ['cache', 'result'], () =>
+    labelled('cache', 'cache', 'result'),
+  );
+  counter('vmcp_policy_decisions_total', 'Decisions about calls.', ['decision'], () =>
+    labelled('policy_decisions', 'decision'),
+  );
+  counter('vmcp_policy_errors_total', 'Policies that erred, by effect, and failures of the engine.', ['kind'], () =>
+    labelled('policy_errors', 'kind'),
+  );
+  counter('vmcp_reloads_total', 'Changes of configuration and policies.', ['what', 'outcome'], () =>
+    labelled('reloads', 'what', 'outcome'),
+  );
+  counter('vmcp_audit_events_total', 'Audit events, written or lost.', ['result'], () => [
+    [{ result: 'written' }, audit.written],
+    [{ result: 'dropped' }, audit.dropped],
+  ]);
+}
+
+export function registerGauges(registry: Registry, sources: () => MetricSources | undefined): void {
+  function gauge(name: string, help: string, labelNames: string[], rows: (from: MetricSources) => Iterable<Row>): void {
+    new Gauge({
+      name,
+      help,
+      labelNames,
+      registers: [registry],
+      collect() {
+        this.reset();
+        const from = sources();
+        if (from !== undefined) for (const [labels, value] of rows(from)) this.set(labels, value);
+      },
+    });
+  }
+  gauge('vmcp_sessions', 'Open sessions.', [], (from) => [[{}, from.sessions()]]);
+  gauge('vmcp_streams', 'Open streams to clients.', [], (from) => [[{}, from.streams()]]);
+  gauge('vmcp_requests_running', 'Requests under way.', [], (from) => [[{}, from.running()]]);
+  gauge('vmcp_backend_phase', '1 for the phase that a backend is in.', ['backend', 'phase'], (from) =>
+    from.backends().map(({ name, phase }): Row => [{ backend: name, phase }, 1]),
+  );
+  gauge('vmcp_backend_tools', 'Tools of a backend, where known.', ['backend'], (from) =>
+    from.backends().flatMap(({ name, tools }): Row[] => (tools === null ? [] : [[{ backend: name }, tools]])),
+  );
+  gauge('vmcp_backend_last_probe_timestamp_seconds', 'When a backend was asked last.', ['backend'], (from) =>
+    from
+      .backends()
+      .flatMap(({ name, lastProbe }): Row[] =>
+        lastProbe === undefined ? [] : [[{ backend: name }, lastProbe / 1000]],
+      ),
+  );
+}

@@ -1,0 +1,28 @@
+import { Durations } from './durations.ts';
+
+export const OUTCOMES = ['success', 'failure', 'error', 'denied'] as const;
+export type Outcome = (typeof OUTCOMES)[number];
+
+const CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx'] as const;
+const PLACE: Record<Outcome, number> = { success: 0, failure: 1, error: 2, denied: 3 };
+
+/** Requests of one method, or to one backend, by outcome and class of the HTTP status, and how long they took. */
+export class RequestSeries {
+  readonly durations = new Durations();
+  readonly #counts = new Float64Array(OUTCOMES.length * CLASSES.length);
+
+  note(outcome: Outcome, status: number, milliseconds: number): void {
+    const place = PLACE[outcome] * CLASSES.length + Math.min(Math.max(Math.trunc(status / 100), 1), 5) - 1;
+    this.#counts[place] = (this.#counts[place] ?? 0) + 1;
+    this.durations.note(milliseconds);
+  }
+
+  /** Every combination that occurred. */
+  *counts(): Generator<{ outcome: Outcome; status: string; count: number }> {
+    for (const [index, count] of this.#counts.entries()) {
+      const outcome = OUTCOMES[Math.trunc(index / CLASSES.length)];
+      const status = CLASSES[index % CLASSES.length];
+      if (count > 0 && outcome !== undefined && status !== undefined) yield { outcome, status, count };
+    }
+  }
+}
