@@ -56,7 +56,9 @@ export async function probe(backend: Backend, settings: ProbeSettings, last?: Se
   } catch (error) {
     if (!(error instanceof NoAnswer)) throw error;
     const { failure } = error;
-    if (failure.reason === 'unauthorized') {
+    // Without a caller there is no credential of one: that says nothing against the backend.
+    const needsCaller = failure.reason === 'credential' && backend.credential.perUser;
+    if (failure.reason === 'unauthorized' || needsCaller) {
       return { ...unreachable('asks for a credential'), reachable: true, message: '' };
     }
     return unreachable(failure.error.message);
