@@ -10,7 +10,7 @@ interface SecretOrConfigMap {
   data?: Record<string, string>;
 }
 
-/** An input of the plan as testdata writes it: what differs from the usual, and the resources. */
+/** An input of the plan as testdata writes it: what differs from the usual, and the resources, which are of `default`. */
 interface GoldenInput extends Partial<Omit<World, 'virtualMcpServers'>> {
   key: string;
   now?: string;
@@ -31,11 +31,14 @@ function digest(value: string): string {
 }
 
 function worldOf(input: GoldenInput): World {
+  const resources = input.resources.map((resource) => ({
+    apiVersion: 'vmcp.dev/v1alpha1',
+    ...resource,
+    metadata: { namespace: 'default', ...resource.metadata },
+  }));
   const named = <T>(kind: string) =>
     Object.fromEntries(
-      input.resources
-        .filter((resource) => resource.kind === kind)
-        .map((resource) => [resource.metadata.name, resource as T]),
+      resources.filter((resource) => resource.kind === kind).map((resource) => [resource.metadata.name, resource as T]),
     );
   const entries = (kind: string) =>
     Object.entries(named<SecretOrConfigMap>(kind)).map(

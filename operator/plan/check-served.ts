@@ -16,11 +16,36 @@ export function checkServed(document: RunConfigDocument): void {
   throw new Stalled('AuthServerNotServed', message);
 }
 
-/** Throws `Stalled` for a backend that cannot be run or reached. */
+/** Throws `Stalled` for a backend that the runtime cannot serve as it is written. */
 export function checkBackendServed(name: string, spec: BackendSpec, world: World): void {
-  if (world.platform.mode !== 'cluster' || spec.remoteUrl !== undefined || transportOf(spec) !== 'stdio') return;
-  const message = `MCPServer "${name}": images on stdio do not run in a cluster in this release: use an image that speaks streamable-http`;
-  throw new Stalled('StdioImageNotServed', message);
+  const refuse = (reason: string, what: string): never => {
+    throw new Stalled(reason, `MCPServer "${name}": ${what}`);
+  };
+  const transport = transportOf(spec);
+  if (transport === 'sse') {
+    refuse('SseNotServed', 'transport sse is not part of this release: use its streamable-http endpoint');
+  }
+  if (spec.webhooks?.validating && spec.webhooks.validating.length > 0) {
+    refuse(
+      'WebhooksNotServed',
+      'webhooks are not part of this release, and it is not called without them: use authzConfig',
+    );
+  }
+  if (world.platform.mode === 'cluster' && spec.remoteUrl === undefined && transport === 'stdio') {
+    refuse(
+      'StdioImageNotServed',
+      'images on stdio are not part of this release in a cluster: use one that speaks HTTP',
+    );
+  }
+}
+
+/** Settings of a server that are valid and have no effect yet. */
+export function findNotServed(document: RunConfigDocument): string[] {
+  return [
+    ...(document.rate_limiting ? ['rateLimiting'] : []),
+    ...(document.session_storage?.type === 'redis' ? ['sessionStorage.provider redis'] : []),
+    ...(document.telemetry_config?.tracingEnabled ? ['telemetry.tracingEnabled'] : []),
+  ];
 }
 
 /** Throws `Stalled` for a credential that the runtime cannot make. */

@@ -1,6 +1,7 @@
+import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { Waiting } from '../errors.ts';
 import { contentHash, type World } from '../world.ts';
-import type { SecretSource } from './outcome.ts';
+import type { Rendered, SecretSource } from './outcome.ts';
 
 /** A key of a Secret or of a ConfigMap. */
 export interface KeyReference {
@@ -95,5 +96,12 @@ export class FileList {
     const file = fileName(which === 'sealing' ? 'sealing' : 'status-token', digest);
     this.secretFiles[file] = { generated: which };
     return `${this.#directories.secret}/${file}`;
+  }
+
+  /** The document together with the files that it names. */
+  renderedWith(document: RunConfigDocument): Rendered {
+    const { secretFiles, plainFiles } = this;
+    const { secret: secretDirectory, config: configDirectory } = this.#directories;
+    return { document, secretFiles, plainFiles, secretDirectory, configDirectory };
   }
 }

@@ -1,5 +1,6 @@
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import type { World } from '../world.ts';
+import { findNotServed } from './check-served.ts';
 import type { ServerSpec } from './render-run-config.ts';
 import type { Finding } from './summarise-status.ts';
 
@@ -46,10 +47,25 @@ function emptyGroup(spec: ServerSpec, members: string[]): Finding[] {
 }
 
 /** Memory is lost when a pod is replaced; on one machine that is what people expect. */
-function sessionsInMemory(document: RunConfigDocument, world: World): Finding[] {
-  if (world.platform.mode === 'local' || document.session_storage?.type !== 'memory') return [];
-  const message = 'Sessions are lost when the pod is replaced: write sessionStorage.provider redis to keep them.';
-  return [warning('SessionsInMemory', 'MemoryStorage', message)];
+function lostWithThePod(document: RunConfigDocument, world: World): Finding[] {
+  if (world.platform.mode === 'local') return [];
+  const { session_storage: sessions, embedded_auth_server_config: server } = document;
+  const places = [
+    ...(sessions?.type === 'memory' ? ['sessionStorage.provider redis'] : []),
+    ...(server?.storage?.type === 'memory' ? ['authServerConfig.storage.type redis'] : []),
+    ...(server && !server.signing_key_config ? ['authServerConfig.signingKeySecretRefs'] : []),
+    ...(server && !server.hmac_secret_files ? ['authServerConfig.hmacSecretRefs'] : []),
+  ];
+  if (places.length === 0) return [];
+  const message = `Sessions or logins are lost when the pod is replaced: write ${places.join(', ')} to keep them.`;
+  return [warning('LostWithThePod', 'MemoryOrEphemeralKeys', message)];
+}
+
+function notServed(document: RunConfigDocument): Finding[] {
+  const settings = findNotServed(document);
+  if (settings.length === 0) return [];
+  const message = `Not part of this release, so without effect: ${settings.join(', ')}. Do not rely on them.`;
+  return [warning('NotServed', 'NotInThisRelease', message)];
 }
 
 /** What is served all the same and an administrator should know. Each message says what to do. */
@@ -63,6 +79,7 @@ export function findWarnings(
     ...openToEveryAccount(document),
     ...emptyGroup(spec, members),
     ...unknownNames(spec, members),
-    ...sessionsInMemory(document, world),
+    ...lostWithThePod(document, world),
+    ...notServed(document),
   ];
 }

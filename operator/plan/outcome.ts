@@ -59,16 +59,18 @@ export interface BackendProcess {
 
 export type Child = ClusterObject | RuntimeProcess | BackendProcess;
 
-export type BackendPhase = 'Ready' | 'Degraded' | 'Unavailable' | 'Unknown' | 'Excluded';
+/** Excluded: left out of the document until a person mends something. Suspended: left out because a person said so. */
+export type BackendPhase = 'Ready' | 'Degraded' | 'Unavailable' | 'Unknown' | 'Excluded' | 'Suspended';
 
 export interface BackendSummary {
   name: string;
-  /** Where it is reached; `stdio:<command>` for a process of the runtime. */
-  url: string;
+  /** Where it is reached; `stdio:<program>` for a process of the runtime. Absent for one that is left out. */
+  url?: string;
   phase: BackendPhase;
   /** Absent while nobody listed. */
   tools?: number;
-  authType: string;
+  /** Type of its MCPExternalAuthConfig. Absent for one that is left out. */
+  authType?: string;
   message: string;
   lastTransitionTime: string;
 }

@@ -68,7 +68,7 @@ function summariseBackend(manifest: Manifest, spec: BackendSpec, reach: Reach, w
   return {
     phase: spec.suspend ? 'Pending' : 'Ready',
     ...(generation === undefined ? {} : { observedGeneration: generation }),
-    url: placeOf(reach),
+    url: placeOf(spec, reach),
     transport: transportOf(spec),
     conditions: datedConditions(findings, manifest, now),
   };

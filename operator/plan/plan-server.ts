@@ -6,16 +6,15 @@ import { checkReplicas } from './check-replicas.ts';
 import { checkServed } from './check-served.ts';
 import { runtimeChild } from './child-names.ts';
 import { FileList } from './file-list.ts';
-import { findGroupMembers, type Member } from './find-group-members.ts';
+import { findGroupMembers } from './find-group-members.ts';
 import type { Outcome, Rendered } from './outcome.ts';
 import { readSpec } from './read-resource.ts';
-import { type BackendDocument, renderBackend } from './render-backend.ts';
 import { renderChildren } from './render-children.ts';
 import { endpointOf, keyPrefixOf, renderRunConfig, type ServerSpec } from './render-run-config.ts';
 import { resolveAuthServer } from './resolve-auth-server.ts';
 import { resolveIncomingAuth } from './resolve-incoming-auth.ts';
-import type { OutgoingContext } from './resolve-outgoing-auth.ts';
-import { type BackendFinding, type ServerFindings, summariseProblem, summariseServer } from './summarise-status.ts';
+import { resolveBackends } from './resolve-backends.ts';
+import { type ServerFindings, summariseProblem, summariseServer } from './summarise-status.ts';
 import { findWarnings } from './find-warnings.ts';
 
 /** Where a runtime finds its files. */
@@ -25,30 +24,6 @@ export function directoriesOf(child: string, world: World): { secret: string; co
   return { secret: `${own}/secrets`, config: own };
 }
 
-interface TriedBackend {
-  finding: BackendFinding;
-  entry?: BackendDocument;
-}
-
-/** One backend, or why it is left out. The files of one that is left out are not kept. */
-function tryBackend(member: Member, context: OutgoingContext, files: FileList): TriedBackend {
-  const { name } = member;
-  const left = (reason: string, message: string): TriedBackend => ({
-    finding: { name, url: '', authType: 'unknown', excluded: { reason, message } },
-  });
-  if ('problem' in member) return left(member.problem.reason, member.problem.message);
-  if (member.spec.suspend) return left('Suspended', 'It is stopped: write suspend: false to start it.');
-  const own = files.part();
-  try {
-    const { entry, url, authType } = renderBackend(name, member.spec, context, own);
-    files.add(own);
-    return { finding: { name, url, authType }, entry };
-  } catch (problem) {
-    if (problem instanceof Stalled || problem instanceof Waiting) return left(problem.reason, problem.message);
-    throw problem;
-  }
-}
-
 /** The ordered list: incoming, authorization server, group members with outgoing, run configuration. */
 function renderServer(
   manifest: Manifest,
@@ -56,49 +31,35 @@ function renderServer(
   world: World,
 ): { rendered: Rendered; findings: ServerFindings } {
   const { name } = manifest.metadata;
-  const directories = directoriesOf(runtimeChild(name), world);
-  const files = new FileList(world, directories);
+  const { incomingAuth, authServerConfig, config } = spec;
+  const files = new FileList(world, directoriesOf(runtimeChild(name), world));
   checkReplicas(spec);
-  const incoming = resolveIncomingAuth(spec.incomingAuth, spec.authServerConfig !== undefined, world, files);
-  const resourceUrl = resourceUrlOf(spec.incomingAuth);
+  const { incoming, authz, warnings } = resolveIncomingAuth(incomingAuth, authServerConfig !== undefined, world, files);
   const authServer =
-    spec.authServerConfig &&
-    resolveAuthServer(spec.authServerConfig, incoming.incoming, resourceUrl, keyPrefixOf(name, world), files);
-  const members = findGroupMembers(
-    spec.config.groupRef,
-    spec.config.aggregation?.conflictResolutionConfig?.priorityOrder ?? [],
+    authServerConfig &&
+    resolveAuthServer(authServerConfig, incoming, resourceUrlOf(incomingAuth), keyPrefixOf(name, world), files);
+  const priorityOrder = config.aggregation?.conflictResolutionConfig?.priorityOrder ?? [];
+  const members = findGroupMembers(config.groupRef, priorityOrder, world);
+  const context = {
+    outgoing: spec.outgoingAuth,
+    providers: authServer?.document.upstreams.map((upstream) => upstream.name) ?? [],
+    groupsClaim: incoming.type === 'oidc' ? incoming.groups_claim : undefined,
     world,
-  );
-  const providers = authServer?.document.upstreams.map((upstream) => upstream.name) ?? [];
-  const context = { outgoing: spec.outgoingAuth, providers, world };
-  const tried = members.map((member) => tryBackend(member, context, files));
-  const backends = tried.flatMap(({ entry }) => (entry ? [entry] : []));
-  const parts = { manifest, spec, incoming, authServer: authServer?.document, backends };
+  };
+  const { entries: backends, findings } = resolveBackends(members, context, files);
+  const parts = { manifest, spec, incoming, authz, authServer: authServer?.document, backends };
   const document = renderRunConfig(parts, world, files);
   checkServed(document);
-  const findings: ServerFindings = {
-    url: endpointOf(name, spec, world),
-    ...(authServer ? { redirectUris: authServer.redirectUris } : {}),
-    backends: tried.map(({ finding }) => finding),
-    warnings: [
-      ...incoming.warnings,
-      ...findWarnings(
-        spec,
-        document,
-        members.map((member) => member.name),
-        world,
-      ),
-    ],
+  const names = members.map((member) => member.name);
+  return {
+    rendered: files.renderedWith(document),
+    findings: {
+      url: endpointOf(name, spec, world),
+      redirectUris: authServer?.redirectUris,
+      backends: findings,
+      warnings: [...warnings, ...findWarnings(spec, document, names, world)],
+    },
   };
-  const { secretFiles, plainFiles } = files;
-  const rendered = {
-    document,
-    secretFiles,
-    plainFiles,
-    secretDirectory: directories.secret,
-    configDirectory: directories.config,
-  };
-  return { rendered, findings };
 }
 
 /** Whether the runtime serves exactly this document. */

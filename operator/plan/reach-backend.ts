@@ -1,6 +1,6 @@
 import { transportOf } from '#crds/kinds/index';
 import { Stalled, Waiting } from '../errors.ts';
-import type { LocalFacts, World } from '../world.ts';
+import type { ClusterFacts, LocalFacts, World } from '../world.ts';
 import { backendChild } from './child-names.ts';
 import { type Command, containerCommand, processCommand, secretVariables } from './command-of-backend.ts';
 import type { FileList } from './file-list.ts';
@@ -15,8 +15,9 @@ export type Reach =
   | (Command & { transport: 'stdio'; env_files: Record<string, string>; stdio_process: 'shared' | 'perSession' });
 
 /** What users see as the place of a backend. */
-export function placeOf(reach: Reach): string {
-  return reach.transport === 'stdio' ? `stdio:${reach.command}` : reach.url;
+export function placeOf(spec: BackendSpec, reach: Reach): string {
+  if (reach.transport !== 'stdio') return reach.url;
+  return `stdio:${spec.command?.[0] ?? spec.image ?? ''}`;
 }
 
 function pathOf(spec: BackendSpec): string {
@@ -60,7 +61,15 @@ function reachLocal(name: string, spec: BackendSpec, local: LocalFacts, files: F
   };
 }
 
-function reachInCluster(name: string, spec: BackendSpec, namespace: string): Reach {
+/** A folder of the node is an escape from the pod, so the administrator of the operator must have allowed it. */
+function checkVolumes(name: string, spec: BackendSpec, { allowHostPaths }: ClusterFacts): void {
+  if (allowHostPaths || !spec.volumes || spec.volumes.length === 0) return;
+  const message = `MCPServer "${name}": volumes with hostPath are not allowed here: remove them, or run the operator with --allow-host-paths`;
+  throw new Stalled('HostPathNotAllowed', message);
+}
+
+function reachInCluster(name: string, spec: BackendSpec, namespace: string, cluster: ClusterFacts): Reach {
+  checkVolumes(name, spec, cluster);
   if (spec.image === undefined) {
     const message = `MCPServer "${name}" has only a command, which a cluster cannot start: write image, or remoteUrl`;
     throw new Stalled('ImageNeeded', message);
@@ -81,5 +90,5 @@ export function reachBackend(name: string, spec: BackendSpec, world: World, file
     return { transport: transportOf(spec) === 'sse' ? 'sse' : 'streamable-http', url: spec.remoteUrl };
   }
   if (world.platform.mode === 'local') return reachLocal(name, spec, world.platform, files);
-  return reachInCluster(name, spec, world.namespace);
+  return reachInCluster(name, spec, world.namespace, world.platform);
 }

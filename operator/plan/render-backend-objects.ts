@@ -22,6 +22,14 @@ function renderEnv(spec: BackendSpec) {
   return [...plain, ...secret];
 }
 
+/** Folders of the node, where the administrator allows them. A written one may not take the name of ours. */
+function renderVolumes(spec: BackendSpec) {
+  return (spec.volumes ?? []).map(({ name, hostPath, mountPath, readOnly }) => ({
+    volume: { name: `host-${name}`, hostPath: { path: hostPath } },
+    mount: { name: `host-${name}`, mountPath, readOnly },
+  }));
+}
+
 /** Any change of it rolls this backend: its secrets are environment variables, which do not change in a running process. */
 function rollToken(spec: BackendSpec, restartedAt: string, place: string, world: World): string {
   const digests = Object.values(secretVariables(spec)).map((reference) => secretDigest(world, reference, place));
@@ -30,6 +38,7 @@ function rollToken(spec: BackendSpec, restartedAt: string, place: string, world:
 
 function renderDeployment(manifest: Manifest, spec: BackendSpec, token: string, world: World): ClusterObject['object'] {
   const selector = selectorOf(manifest);
+  const written = renderVolumes(spec);
   const container = defined({
     name: 'mcp',
     image: spec.image,
@@ -41,7 +50,7 @@ function renderDeployment(manifest: Manifest, spec: BackendSpec, token: string, 
     lifecycle: { preStop: { sleep: { seconds: 1 } } },
     resources: spec.resources ?? BACKEND_RESOURCES,
     securityContext: RESTRICTED,
-    volumeMounts: [{ name: 'tmp', mountPath: '/tmp' }],
+    volumeMounts: [{ name: 'tmp', mountPath: '/tmp' }, ...written.map(({ mount }) => mount)],
   });
   return {
     apiVersion: 'apps/v1',
@@ -58,7 +67,7 @@ function renderDeployment(manifest: Manifest, spec: BackendSpec, token: string, 
           enableServiceLinks: false,
           securityContext: RESTRICTED_POD,
           containers: [container],
-          volumes: [{ name: 'tmp', emptyDir: { sizeLimit: '256Mi' } }],
+          volumes: [{ name: 'tmp', emptyDir: { sizeLimit: '256Mi' } }, ...written.map(({ volume }) => volume)],
         }),
       },
     },

@@ -1,6 +1,5 @@
 import { caBundleOf } from '#crds/parts/references';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
-import type { World } from '../world.ts';
 import { checkBackendServed } from './check-served.ts';
 import { defined } from './defined.ts';
 import type { FileList } from './file-list.ts';
@@ -41,10 +40,10 @@ function renderWebhook(webhook: Webhook, place: string, files: FileList): Webhoo
 }
 
 /** What an MCPServer says about what it offers, whatever its transport. */
-function renderOffer(spec: BackendSpec, place: string, world: World, files: FileList) {
+function renderOffer(spec: BackendSpec, place: string, { world, groupsClaim }: OutgoingContext, files: FileList) {
   const overrides = Object.entries(spec.toolsOverride ?? {}).map(([tool, text]) => [tool, defined(text)] as const);
   return {
-    authz: spec.authzConfig && resolveAuthz(spec.authzConfig, `${place} authzConfig`, undefined, world),
+    authz: spec.authzConfig && resolveAuthz(spec.authzConfig, `${place} authzConfig`, groupsClaim, world),
     webhooks: spec.webhooks?.validating?.map((webhook) => renderWebhook(webhook, place, files)),
     tools_filter: spec.toolsFilter,
     tools_override: overrides.length === 0 ? undefined : Object.fromEntries(overrides),
@@ -73,11 +72,12 @@ export function renderBackend(
   checkBackendServed(name, spec, context.world);
   const reach = reachBackend(name, spec, context.world, files);
   const { authType, auth } = resolveOutgoingAuth(name, spec, reach, context, files);
-  const common = { name, auth, ...renderOffer(spec, place, context.world, files) };
-  if (reach.transport === 'stdio') return { entry: defined({ ...common, ...reach }), url: placeOf(reach), authType };
+  const common = { name, auth, ...renderOffer(spec, place, context, files) };
+  if (reach.transport === 'stdio')
+    return { entry: defined({ ...common, ...reach }), url: placeOf(spec, reach), authType };
   const http = {
     header_forward: renderHeaders(spec.headerForward, place, files),
     ca_bundle_file: spec.caBundleRef && files.configMap(caBundleOf(spec.caBundleRef), `${place} caBundleRef`),
   };
-  return { entry: defined({ ...common, ...reach, ...http }), url: placeOf(reach), authType };
+  return { entry: defined({ ...common, ...reach, ...http }), url: placeOf(spec, reach), authType };
 }

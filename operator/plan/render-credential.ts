@@ -25,9 +25,11 @@ function block<T>(written: T | undefined, { place, spec }: Source): T {
 
 function knownProvider(name: string, field: string, { providers, place }: Source): string {
   if (providers.includes(name)) return name;
-  const there =
-    providers.length === 0 ? 'which this VirtualMCPServer has none of' : `which are: ${providers.join(', ')}`;
-  const message = `${place}: ${field} "${name}" is not among authServerConfig.upstreamProviders, ${there}: write one of them`;
+  const remedy =
+    providers.length === 0
+      ? 'this VirtualMCPServer has no authServerConfig: add it with that provider, or use another type'
+      : `write one of ${providers.join(', ')}`;
+  const message = `${place}: ${field} "${name}" is not among authServerConfig.upstreamProviders: ${remedy}`;
   throw new Stalled('ProviderNotFound', message);
 }
 

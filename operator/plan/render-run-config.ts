@@ -10,7 +10,6 @@ import { renderAggregation } from './render-aggregation.ts';
 import type { BackendDocument } from './render-backend.ts';
 import { renderLimits, renderOperational, renderRateLimiting } from './render-operational.ts';
 import { renderSessionStorage } from './render-storage.ts';
-import type { ResolvedIncoming } from './resolve-incoming-auth.ts';
 
 export type ServerSpec = VirtualMCPServer['spec'];
 
@@ -18,7 +17,8 @@ export type ServerSpec = VirtualMCPServer['spec'];
 export interface ServerParts {
   manifest: Manifest;
   spec: ServerSpec;
-  incoming: ResolvedIncoming;
+  incoming: RunConfigDocument['incoming'];
+  authz: RunConfigDocument['authz'];
   authServer: RunConfigDocument['embedded_auth_server_config'];
   backends: BackendDocument[];
 }
@@ -113,7 +113,7 @@ function renderSealing(name: string, spec: ServerSpec, world: World, files: File
 
 /** The document, from what the earlier steps resolved. Only the slices of the spec that no step has read are read here. */
 export function renderRunConfig(parts: ServerParts, world: World, files: FileList): RunConfigDocument {
-  const { manifest, spec, incoming, authServer, backends } = parts;
+  const { manifest, spec, incoming, authz, authServer, backends } = parts;
   const { name } = manifest.metadata;
   const { config } = spec;
   const statusToken = world.generated[name]?.statusToken;
@@ -125,8 +125,8 @@ export function renderRunConfig(parts: ServerParts, world: World, files: FileLis
     allowed_hosts: hosts.length === 0 ? undefined : hosts,
     allowed_origins: spec.incomingAuth.allowedOrigins,
     trusted_proxies: spec.trustedProxies,
-    incoming: incoming.incoming,
-    authz: incoming.authz,
+    incoming,
+    authz,
     embedded_auth_server_config: authServer,
     aggregation: config.aggregation && renderAggregation(config.aggregation),
     backends,

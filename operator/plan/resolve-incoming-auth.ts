@@ -48,7 +48,7 @@ export function resolveIncomingAuth(
   const rendered =
     issuer.type === 'kubernetes'
       ? renderKubernetesIssuer(issuer.block, auth.jwksAllowPrivateIP, world)
-      : renderInlineIssuer(issuer.block, auth.jwksAllowPrivateIP, 'incomingAuth', files);
+      : renderInlineIssuer(issuer.block, auth.jwksAllowPrivateIP, issuer.place, files);
   const audience = issuer.audience ?? resourceUrlOf(auth);
   const incoming: IncomingDocument = defined({
     ...rendered,

@@ -1,12 +1,21 @@
 import { MCPOIDCConfig } from '#crds/kinds/index';
 import type { IncomingAuth } from '#crds/parts/incoming-auth';
-import { InlineOidc, KubernetesOidc, type SharedKubernetesOidc, type SharedOidc } from '#crds/parts/oidc-config';
+import {
+  InlineOidc,
+  KubernetesOidc,
+  secureUrl,
+  type SharedKubernetesOidc,
+  type SharedOidc,
+} from '#crds/parts/oidc-config';
 import { Stalled, Waiting } from '../errors.ts';
 import type { World } from '../world.ts';
+import type { KeyReference } from './file-list.ts';
 import { readConfigMapBlock } from './read-config-map-block.ts';
 import { readSpec } from './read-resource.ts';
 
 interface Asked {
+  /** Where the issuer is written, for messages. */
+  place: string;
   audience?: string | undefined;
   scopes?: string[] | undefined;
 }
@@ -15,8 +24,8 @@ interface Asked {
 export type ResolvedIssuer = Asked &
   ({ type: 'inline'; block: SharedOidc } | { type: 'kubernetes'; block: SharedKubernetesOidc });
 
-function inlineIssuer({ audience, scopes, ...block }: InlineOidc): ResolvedIssuer {
-  return { type: 'inline', block, audience, scopes };
+function inlineIssuer({ audience, scopes, ...block }: InlineOidc, place: string): ResolvedIssuer {
+  return { type: 'inline', place, block, audience, scopes };
 }
 
 function sharedIssuer(reference: NonNullable<IncomingAuth['oidcConfigRef']>, world: World): ResolvedIssuer {
@@ -26,23 +35,31 @@ function sharedIssuer(reference: NonNullable<IncomingAuth['oidcConfigRef']>, wor
     throw new Waiting('OidcConfigNotFound', message);
   }
   const { inline, kubernetesServiceAccount } = readSpec(MCPOIDCConfig, manifest);
-  const asked = { audience: reference.audience, scopes: reference.scopes };
+  const place = `MCPOIDCConfig "${reference.name}" inline`;
+  const asked = { place, audience: reference.audience, scopes: reference.scopes };
   if (inline) return { type: 'inline', block: inline, ...asked };
   return { type: 'kubernetes', block: kubernetesServiceAccount ?? { useClusterAuth: true }, ...asked };
+}
+
+/** http outside of loopback is refused here as well as inline: the schema of the resource does not see a ConfigMap. */
+function issuerOfConfigMap(reference: KeyReference, world: World): ResolvedIssuer {
+  const field = 'incomingAuth.oidcConfig.configMap';
+  const inline = readConfigMapBlock(InlineOidc, reference, field, 'InvalidIncomingAuth', world);
+  const place = `ConfigMap "${reference.name}", key "${reference.key}"`;
+  const secure = secureUrl(['issuer'], ['insecureAllowHTTP']);
+  if (!secure.holds(inline)) throw new Stalled('InvalidIncomingAuth', `${field}: ${place}: issuer: ${secure.message}`);
+  return inlineIssuer(inline, place);
 }
 
 /** Throws `Waiting` for what is missing and `Stalled` for what is not valid. */
 export function resolveIssuer(auth: IncomingAuth, world: World): ResolvedIssuer {
   if (auth.oidcConfigRef) return sharedIssuer(auth.oidcConfigRef, world);
   const config = auth.oidcConfig;
-  if (config?.configMap) {
-    const field = 'incomingAuth.oidcConfig.configMap';
-    return inlineIssuer(readConfigMapBlock(InlineOidc, config.configMap, field, 'InvalidIncomingAuth', world));
-  }
-  if (config?.inline) return inlineIssuer(config.inline);
+  if (config?.configMap) return issuerOfConfigMap(config.configMap, world);
+  if (config?.inline) return inlineIssuer(config.inline, 'incomingAuth.oidcConfig.inline');
   if (config?.type !== 'kubernetes') {
     throw new Stalled('InvalidIncomingAuth', 'incomingAuth.type oidc needs oidcConfig or oidcConfigRef: write one');
   }
   const { audience, ...block } = KubernetesOidc.parse(config.kubernetes ?? {});
-  return { type: 'kubernetes', block, audience };
+  return { type: 'kubernetes', place: 'incomingAuth.oidcConfig.kubernetes', block, audience };
 }

@@ -22,6 +22,8 @@ export interface ResolvedAuth {
 /** What stays the same for all backends of one document. */
 export interface OutgoingContext {
   outgoing: OutgoingAuth;
+  /** Claim with the groups of a caller, for the policies of MCPServers. */
+  groupsClaim: string | undefined;
   /** Names of the upstream providers of the authorization server of the same document. */
   providers: string[];
   world: World;

@@ -7,19 +7,16 @@ import type { BackendPhase, BackendSummary, Outcome, Status } from './outcome.ts
 /** A condition before it is known since when it holds. */
 export type Finding = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
 
-/** A backend as the plan sees it: in the document, or left out with a reason. */
-export interface BackendFinding {
-  name: string;
-  url: string;
-  authType: string;
-  /** Why it is left out. */
-  excluded?: { reason: string; message: string };
-}
+/** A backend as the plan sees it: in the document, left out with a reason, or stopped by its own resource. */
+export type BackendFinding =
+  | { name: string; url: string; authType: string }
+  | { name: string; excluded: { reason: string; message: string } }
+  | { name: string; suspended: true };
 
 /** What a status says besides what holds for every kind. */
 export interface ServerFindings {
-  url?: string;
-  redirectUris?: Record<string, string>;
+  url: string;
+  redirectUris: Record<string, string> | undefined;
   backends: BackendFinding[];
   warnings: Finding[];
 }
@@ -52,12 +49,16 @@ export function datedConditions(findings: Finding[], manifest: Manifest, now: st
   });
 }
 
+const SUSPENDED = 'It is stopped: write suspend: false in its MCPServer to start it.';
+
 function summariseBackend(
   finding: BackendFinding,
   observed: ObservedRuntime | undefined,
 ): Omit<BackendSummary, 'lastTransitionTime'> {
-  const { name, url, authType, excluded } = finding;
-  if (excluded) return { name, url, authType, phase: 'Excluded', message: excluded.message };
+  const { name } = finding;
+  if ('suspended' in finding) return { name, phase: 'Suspended', message: SUSPENDED };
+  if ('excluded' in finding) return { name, phase: 'Excluded', message: finding.excluded.message };
+  const { url, authType } = finding;
   const seen = observed?.backends.find((backend) => backend.name === name);
   if (!seen) return { name, url, authType, phase: 'Unknown', message: 'The runtime has not reported on it yet.' };
   const tools = seen.tools === null ? {} : { tools: seen.tools };
@@ -79,6 +80,8 @@ export function summariseBackends(
   });
 }
 
+const isWell = ({ phase }: BackendSummary) => phase === 'Ready' || phase === 'Suspended';
+
 function readyFinding(backends: BackendSummary[], observed: ObservedRuntime | undefined): Finding {
   const type = 'Ready';
   if (!observed) {
@@ -89,9 +92,7 @@ function readyFinding(backends: BackendSummary[], observed: ObservedRuntime | un
     const message = 'The runtime says that it is not ready: see its log.';
     return { type, status: 'False', reason: 'RuntimeNotReady', message };
   }
-  const bad = backends
-    .filter((backend) => backend.phase !== 'Ready')
-    .map((backend) => `${backend.name} (${backend.phase})`);
+  const bad = backends.filter((backend) => !isWell(backend)).map((backend) => `${backend.name} (${backend.phase})`);
   if (bad.length === 0) return { type, status: 'True', reason: 'AllBackendsReady', message: 'Every backend answers.' };
   const message = `Served, but not every backend is: ${bad.join(', ')}. See status.backends for what to do.`;
   return { type, status: 'True', reason: 'SomeBackendsNotReady', message };
@@ -99,17 +100,17 @@ function readyFinding(backends: BackendSummary[], observed: ObservedRuntime | un
 
 function backendFinding(backends: BackendFinding[]): Finding {
   const type = 'BackendsResolved';
-  const excluded = backends.flatMap(({ name, excluded: why }) => (why ? [{ name, ...why }] : []));
+  const excluded = backends.flatMap((one) => ('excluded' in one ? [{ name: one.name, ...one.excluded }] : []));
   const [first] = excluded;
-  if (!first) return { type, status: 'True', reason: 'Resolved', message: 'Every backend of the group is served.' };
+  if (!first) return { type, status: 'True', reason: 'Resolved', message: 'Every backend is served.' };
   const reason = excluded.every((backend) => backend.reason === first.reason) ? first.reason : 'SeveralBackendsLeftOut';
   const list = excluded.map(({ name, message }) => `${name}: ${message}`).join('; ');
-  return { type, status: 'False', reason, message: `Left out, never contacted without its authentication: ${list}` };
+  return { type, status: 'False', reason, message: `Left out, and not contacted: ${list}` };
 }
 
 function phaseOf(ready: Finding, backends: BackendSummary[]): Status['phase'] {
   if (ready.status === 'False') return 'Pending';
-  return backends.every((backend) => backend.phase === 'Ready') ? 'Ready' : 'Degraded';
+  return backends.every(isWell) ? 'Ready' : 'Degraded';
 }
 
 function runtimeFindings(observed: ObservedRuntime | undefined): Finding[] {

@@ -1,0 +1,40 @@
+import { Stalled, Waiting } from '../errors.ts';
+import type { FileList } from './file-list.ts';
+import type { Member } from './find-group-members.ts';
+import { type BackendDocument, renderBackend } from './render-backend.ts';
+import type { OutgoingContext } from './resolve-outgoing-auth.ts';
+import type { BackendFinding } from './summarise-status.ts';
+
+interface Tried {
+  finding: BackendFinding;
+  entry?: BackendDocument;
+}
+
+/** One backend, or why it is left out. The files of one that is left out are not kept. */
+function tryBackend(member: Member, context: OutgoingContext, files: FileList): Tried {
+  const { name } = member;
+  if ('problem' in member) return { finding: { name, excluded: member.problem } };
+  if (member.spec.suspend) return { finding: { name, suspended: true } };
+  const own = files.part();
+  try {
+    const { entry, url, authType } = renderBackend(name, member.spec, context, own);
+    files.add(own);
+    return { finding: { name, url, authType }, entry };
+  } catch (problem) {
+    if (problem instanceof Stalled || problem instanceof Waiting) return { finding: { name, excluded: problem } };
+    throw problem;
+  }
+}
+
+/** The backends of a document, and what the status says of each member of the group. One never disturbs another. */
+export function resolveBackends(
+  members: Member[],
+  context: OutgoingContext,
+  files: FileList,
+): { entries: BackendDocument[]; findings: BackendFinding[] } {
+  const tried = members.map((member) => tryBackend(member, context, files));
+  return {
+    entries: tried.flatMap(({ entry }) => (entry ? [entry] : [])),
+    findings: tried.map(({ finding }) => finding),
+  };
+}
