@@ -97,7 +97,7 @@ describe('opaque tokens', () => {
     ['expired', { exp: seconds }, 'expired'],
     ['not valid yet', { nbf: seconds + 31 }, 'not valid yet'],
     ['a refresh token', { token_type: 'refresh_token' }, 'not an access token'],
-    ['without a subject', { sub: undefined }, 'could not be verified'],
+    ['without a subject', { sub: undefined, client_id: undefined }, 'could not be verified'],
   ])('are refused when %s', async (_what, more, text) => {
     answering(more);
     const { status, text: body, headers } = await (await open()).call('opaque');
@@ -109,6 +109,11 @@ describe('opaque tokens', () => {
   it('may say their audience as a list and their type as bearer in any case', async () => {
     answering({ aud: ['x', RESOURCE], token_type: 'BEARER', iss: issuer.issuer });
     expect((await (await open()).call('opaque')).status).toBe(200);
+  });
+
+  it('of a client that acts for itself are the client’s', async () => {
+    answering({ sub: undefined });
+    expect((await (await open()).call('opaque')).identity).toMatchObject({ subject: 'app', clientId: 'app' });
   });
 
   it('need the configured scopes', async () => {

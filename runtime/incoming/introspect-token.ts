@@ -21,6 +21,7 @@ const Answer = z.looseObject({
   active: z.boolean(),
   iss: z.string().optional(),
   sub: z.string().min(1).optional(),
+  client_id: z.string().min(1).optional(),
   aud: z.union([z.string(), z.array(z.string())]).optional(),
   exp: z.number().optional(),
   nbf: z.number().optional(),
@@ -67,7 +68,8 @@ async function ask(token: string, rules: IntrospectionRules): Promise<Introspect
 function checkAnswer(answer: Introspected, rules: IntrospectionRules): Introspected {
   const fault = faultOf(answer, rules) ?? timeFaultOf(answer, rules.now() / 1000);
   if (fault) throw rules.challenges.invalid(fault);
-  return answer;
+  // A client that acts for itself is its own subject (RFC 9068 §2.2); answers often leave it unsaid.
+  return { ...answer, sub: answer.sub ?? answer.client_id };
 }
 
 function faultOf(answer: Introspected, { issuer, audience }: IntrospectionRules): InvalidToken | undefined {

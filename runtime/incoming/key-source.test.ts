@@ -1,10 +1,12 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { generateKeyPair, exportJWK, type JWK, type JWTPayload } from 'jose';
+import { Agent } from 'undici';
 import type { OidcIncoming } from '#crds/run-config/incoming';
 import type { AuthenticatorOptions } from './authenticator-options.ts';
+import type { DispatcherFor } from './json-client.ts';
 import { RESOURCE, START, startEndpoint, type Endpoint } from './testdata/endpoint.ts';
 import { answerJson, makeKey, sign, startIssuer, type FakeIssuer, type SigningKey } from './testdata/fake-issuer.ts';
 
@@ -334,5 +336,38 @@ describe('where keys are fetched', () => {
     }
     const file = await open({ jwks_url: 'file:///etc/passwd', insecure_allow_http: true });
     expect(await status(file, await token(first))).toBe(503);
+  });
+
+  it('trusts the configured certificate authorities, and no unknown one', async () => {
+    const pem = (name: string) => join(import.meta.dirname, 'testdata', `loopback-${name}.pem`);
+    const [cert, key] = await Promise.all([readFile(pem('cert')), readFile(pem('key'))]);
+    const tls = await startIssuer([first.jwk], { cert, key });
+    closing.push(() => tls.close());
+    const stranger = await open({ issuer: tls.issuer });
+    expect(await status(stranger, await token(first, { iss: tls.issuer }))).toBe(503);
+    expect(tls.asked).toEqual([]);
+    const friend = await open({ issuer: tls.issuer, ca_bundle_file: pem('cert') });
+    expect(await status(friend, await token(first, { iss: tls.issuer }))).toBe(200);
+    const inside = await open({ issuer: tls.issuer, ca_bundle_file: pem('cert'), jwks_allow_private_ip: false });
+    expect(await status(inside, await token(first, { iss: tls.issuer }))).toBe(503);
+    const named = tls.issuer.replace('127.0.0.1', 'localhost');
+    const rebound = await open({ issuer: named, ca_bundle_file: pem('cert'), jwks_allow_private_ip: false });
+    expect(await status(rebound, await token(first, { iss: named }))).toBe(503);
+    expect(rebound.logged.join()).toContain('resolves to a private address');
+    expect(tls.asked).toHaveLength(2);
+  });
+
+  it('makes its connections the way it is told to, with the same rules for addresses', async () => {
+    const connects: object[] = [];
+    const dispatcherFor: DispatcherFor = (connect) => {
+      connects.push(connect);
+      return new Agent({ connect });
+    };
+    expect(await status(await open({}, { dispatcherFor }), await token(first))).toBe(200);
+    expect(connects).toHaveLength(1);
+    const url = `http://localhost:${issuer.port}/jwks`;
+    const guarded = await open({ jwks_url: url, jwks_allow_private_ip: false }, { dispatcherFor });
+    expect(await status(guarded, await token(first))).toBe(503);
+    expect(connects.at(-1)).toHaveProperty('lookup');
   });
 });

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer, type ServerOptions } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK, type JWTPayload } from 'jose';
 
@@ -40,10 +41,10 @@ export const answerJson =
     res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
 
 /** Starts an issuer that publishes its metadata and, at /jwks, the given keys. */
-export async function startIssuer(keys: readonly JWK[], host = '127.0.0.1'): Promise<FakeIssuer> {
+export async function startIssuer(keys: readonly JWK[], tls?: ServerOptions): Promise<FakeIssuer> {
   const asked: FakeIssuer['asked'] = [];
   const routes = new Map<string, Handler>();
-  const server = createServer((req, res) => {
+  const answer = (req: IncomingMessage, res: ServerResponse) => {
     const chunks: Buffer[] = [];
     req.on('data', (chunk: Buffer) => chunks.push(chunk));
     req.on('end', () => {
@@ -52,9 +53,10 @@ export async function startIssuer(keys: readonly JWK[], host = '127.0.0.1'): Pro
       asked.push({ path, authorization: req.headers.authorization, body });
       (routes.get(path) ?? answerJson({}, 404))(req, res, body);
     });
-  });
-  const port = await listen(server, host);
-  const issuer = `http://${host}:${port}`;
+  };
+  const server = tls ? createTlsServer(tls, answer) : createServer(answer);
+  const port = await listen(server);
+  const issuer = `${tls ? 'https' : 'http'}://127.0.0.1:${port}`;
   routes.set(
     '/.well-known/openid-configuration',
     answerJson({ issuer, jwks_uri: `${issuer}/jwks`, introspection_endpoint: `${issuer}/introspect` }),
@@ -70,10 +72,10 @@ export async function startIssuer(keys: readonly JWK[], host = '127.0.0.1'): Pro
   };
 }
 
-export function listen(server: Server, host = '127.0.0.1', port = 0): Promise<number> {
+export function listen(server: Server): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, host, () => resolve((server.address() as AddressInfo).port));
+    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
   });
 }
 
