@@ -1,0 +1,27 @@
+import type { Server } from 'node:net';
+import { ConfigError } from '#runtime/errors';
+
+/**
+ * Binds a server; port 0 takes any free one.
+ * @returns the port as it is bound
+ * @throws ConfigError when the port cannot be had
+ */
+export async function listenOn(server: Server, host: string, port: number): Promise<number> {
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen({ host, port }, () => {
+        server.off('error', reject);
+        resolve();
+      });
+    });
+  } catch (cause) {
+    const code = typeof cause === 'object' && cause !== null && 'code' in cause ? String(cause.code) : 'unknown';
+    throw new ConfigError(
+      `port ${port} of ${host} cannot be had (${code}): stop what uses it, or choose another port`,
+      { cause },
+    );
+  }
+  const address = server.address();
+  return typeof address === 'object' && address !== null ? address.port : port;
+}

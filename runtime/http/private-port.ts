@@ -1,0 +1,117 @@
+import { hash, timingSafeEqual } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { Log } from '#runtime/telemetry/log';
+import { listenOn } from './listen-on.ts';
+import type { StatusSnapshot } from './status-snapshot.ts';
+
+export interface PrivatePortDeps {
+  readonly snapshot: () => StatusSnapshot;
+  /** Undefined where the configuration has no metrics path. */
+  readonly renderMetrics: () => Promise<{ contentType: string; text: string }> | undefined;
+  /** Bearer tokens that `/status` takes, one a line, so that an old one goes on for a while; undefined: it asks for none. */
+  readonly readStatusTokens: () => string | undefined;
+  readonly log: Log;
+}
+
+export interface PrivatePort {
+  /** @returns the port as it is bound. @throws ConfigError */
+  listen(host: string, port: number): Promise<number>;
+  /** Answers what is under way, for at most `deadline` milliseconds. */
+  close(deadline: number): Promise<void>;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly type?: string;
+  readonly body: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+type Endpoint = (req: IncomingMessage, deps: PrivatePortDeps) => Answer | Promise<Answer>;
+
+const NOT_FOUND: Answer = { status: 404, body: 'not found\n' };
+const endpoints = new Map<string, Endpoint>([
+  ['/healthz', () => ({ status: 200, body: 'ok\n' })],
+  ['/readyz', (_req, deps) => readiness(deps.snapshot())],
+  ['/status', (req, deps) => status(req, deps)],
+  ['/metrics', (_req, deps) => metrics(deps)],
+]);
+
+/** Health, readiness, status and metrics, on a port that is never exposed. GET and HEAD only. */
+export function createPrivatePort(deps: PrivatePortDeps): PrivatePort {
+  const server = createServer((req, res) => {
+    respond(req, deps).then(
+      (answer) => write(res, answer),
+      (error: unknown) => {
+        deps.log.error('private port failed', { error });
+        write(res, { status: 500, body: 'internal error\n' });
+      },
+    );
+  });
+  server.headersTimeout = 5_000;
+  server.requestTimeout = 10_000;
+  server.maxConnections = 256;
+  return {
+    listen: (host, port) => listenOn(server, host, port),
+    close: (deadline) => closeServer(server, deadline),
+  };
+}
+
+async function respond(req: IncomingMessage, deps: PrivatePortDeps): Promise<Answer> {
+  req.resume();
+  const endpoint = endpoints.get((req.url ?? '').replace(/\?.*$/s, ''));
+  if (endpoint === undefined) return NOT_FOUND;
+  if (req.method !== 'GET' && req.method !== 'HEAD') {
+    return { status: 405, body: 'method not allowed\n', headers: { allow: 'GET, HEAD' } };
+  }
+  return endpoint(req, deps);
+}
+
+function write(res: ServerResponse, { status, type = 'text/plain; charset=utf-8', body, headers }: Answer): void {
+  res.writeHead(status, {
+    'content-type': type,
+    'content-length': Buffer.byteLength(body),
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    ...headers,
+  });
+  res.end(body);
+}
+
+function readiness({ ready, draining }: StatusSnapshot): Answer {
+  if (ready && !draining) return { status: 200, body: 'ready\n' };
+  return { status: 503, body: draining ? 'draining\n' : 'starting\n' };
+}
+
+function status({ headers }: IncomingMessage, { snapshot, readStatusTokens }: PrivatePortDeps): Answer {
+  const tokens = readStatusTokens();
+  if (tokens !== undefined && !isOneOf(tokens.split('\n'), headers.authorization ?? '')) {
+    return { status: 401, body: 'a bearer token is needed\n', headers: { 'www-authenticate': 'Bearer' } };
+  }
+  return { status: 200, type: 'application/json', body: `${JSON.stringify(snapshot())}\n` };
+}
+
+async function metrics({ renderMetrics }: PrivatePortDeps): Promise<Answer> {
+  const rendered = await renderMetrics();
+  return rendered === undefined ? NOT_FOUND : { status: 200, type: rendered.contentType, body: rendered.text };
+}
+
+/** Compares digests, so that the time taken tells nothing of a token. An empty line is no token. */
+function isOneOf(tokens: readonly string[], authorization: string): boolean {
+  const given = /^bearer +(\S+)$/i.exec(authorization)?.[1];
+  if (given === undefined) return false;
+  const digest = hash('sha256', given, 'buffer');
+  return (
+    tokens.filter((token) => token.trim() !== '' && timingSafeEqual(hash('sha256', token.trim(), 'buffer'), digest))
+      .length > 0
+  );
+}
+
+async function closeServer(server: Server, deadline: number): Promise<void> {
+  if (!server.listening) return;
+  const timer = setTimeout(() => server.closeAllConnections(), deadline);
+  await new Promise((resolve) => {
+    server.close(resolve);
+    server.closeIdleConnections();
+  });
+  clearTimeout(timer);
+}
