@@ -28,8 +28,12 @@ export class HttpConnection {
     socket.on('data', (chunk: Buffer) => {
       this.#receive(chunk);
     });
-    socket.on('error', (error) => this.#fail?.(error));
-    socket.on('close', () => this.#fail?.(new Error('connection closed')));
+    socket.on('error', (error) => {
+      this.#abort(error);
+    });
+    socket.on('close', () => {
+      this.#abort(new Error('connection closed'));
+    });
   }
 
   static async open(host: string, port: number): Promise<HttpConnection> {
@@ -48,12 +52,25 @@ export class HttpConnection {
     this.#keep = keep ? [] : undefined;
     this.#status = 0;
     this.#tail = Buffer.alloc(0);
-    this.#socket.write(bytes);
+    if (this.#socket.destroyed) this.#abort(new Error('connection closed'));
+    else this.#socket.write(bytes);
+  }
+
+  /** Gives up on the answer under way, which fails. */
+  abandon(): void {
+    this.#socket.destroy(new Error(`no answer; so far: ${String(this.#status)} ${String(this.#remaining)}`));
   }
 
   close(): void {
     this.#fail = undefined;
     this.#socket.destroy();
+  }
+
+  #abort(error: Error): void {
+    const fail = this.#fail;
+    this.#done = undefined;
+    this.#fail = undefined;
+    if (fail) setImmediate(fail, error);
   }
 
   #receive(chunk: Buffer): void {

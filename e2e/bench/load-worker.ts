@@ -4,6 +4,7 @@ import { ID_PLACEHOLDER, type LoadClient, type LoadJob, type LoadResult } from '
 
 const MAX_SAMPLES = 4_000_000;
 const CHECK_EVERY = 512;
+const ANSWER_DEADLINE_MS = 10_000;
 
 interface Lane {
   connection: HttpConnection;
@@ -136,9 +137,13 @@ async function measure(job: LoadJob): Promise<LoadResult> {
       turn: 0,
     })),
   );
-  const loop = (milliseconds: number) => {
+  const loop = async (milliseconds: number) => {
     const until = performance.now() + milliseconds;
-    return job.rate === undefined ? closedLoop(lanes, until) : openLoop(lanes, until, job.rate);
+    const abandon = setTimeout(() => {
+      for (const lane of lanes) lane.connection.abandon();
+    }, milliseconds + ANSWER_DEADLINE_MS);
+    await (job.rate === undefined ? closedLoop(lanes, until) : openLoop(lanes, until, job.rate));
+    clearTimeout(abandon);
   };
   tally.reset();
   await loop(job.warmUpMs);

@@ -21,7 +21,7 @@ export function startLoadGenerator(): LoadGenerator {
       new Promise((resolve, reject) => {
         const deadline = setTimeout(
           () => {
-            reject(new Error('the load generator gave no result'));
+            reject(new Error(`the load generator gave no result for port ${job.port}`));
           },
           job.warmUpMs + job.measureMs + 30_000,
         );

@@ -85,6 +85,7 @@ export async function prepareClients(url: string, options: ClientsOptions): Prom
   const tokenOf = (index: number) => options.tokens?.[index % options.tokens.length];
   const first = await openSession(url, tokenOf(0));
   const names = await listTools(url, first);
+  if (names.length === 0) throw new Error(`${url} lists no tools`);
   const step = Math.max(1, Math.floor(names.length / (options.spread ?? 16)));
   const chosen = names.filter((_, index) => index % step === 0).slice(0, options.spread ?? 16);
   const clients: LoadClient[] = [];

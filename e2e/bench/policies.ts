@@ -10,6 +10,6 @@ export const BENCH_POLICIES = [
   `permit(principal, action == Action::"get_prompt", resource) when { principal.claim_level > 5 };`,
   `forbid(principal, ${CALL}, resource == Tool::"b0_delete_everything") unless { principal in Group::"admins" };`,
   `forbid(principal, ${CALL}, resource) when { principal.claim_department == "contractors" };`,
-  `@id("large-counts") @advice("ask for less") forbid(principal, ${CALL}, resource in Backend::"b0") when { context.arg_count > 1000000 };`,
+  `@id("large-counts") @advice("ask for less") forbid(principal, ${CALL}, resource in Backend::"b0") when { context has arg_count && context.arg_count > 1000000 };`,
   `forbid(principal == Client::"mallory", action, resource);`,
 ];

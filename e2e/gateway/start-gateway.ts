@@ -40,8 +40,10 @@ export async function findFreePort(): Promise<number> {
   return port;
 }
 
-/** The program that serves: built when there is a build, else the sources. */
+/** The program that serves: what VMCP_RUNTIME names, or the build when there is one, else the sources. */
 export function runtimeProgram(): string {
+  const named = process.env.VMCP_RUNTIME;
+  if (named !== undefined) return named;
   const built = join(ROOT, 'dist', 'runtime.js');
   return existsSync(built) ? built : join(ROOT, 'runtime', 'main.ts');
 }

@@ -1,0 +1,83 @@
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { RunConfig, type RunConfigDocument } from '#crds/run-config/run-config';
+import { followRunConfig } from '#runtime/follow-run-config';
+import { startRuntime, type RunningRuntime } from '#runtime/process';
+import { createLog } from '#runtime/telemetry/create-log';
+import type { GatewayConfig } from './start-gateway.ts';
+
+/** The runtime inside the test's own process, for tests of single behaviours. */
+export interface ServedGateway {
+  readonly url: string;
+  readonly origin: string;
+  readonly runtime: RunningRuntime;
+  /** Folder of the run configuration; relative file names in it are taken from here. */
+  readonly folder: string;
+  /** The log so far, as text. */
+  log(): string;
+  /** Writes the run configuration anew and waits until it is taken over or refused. */
+  reconfigure(config: GatewayConfig): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface ServeOptions {
+  /** Files of the folder: name to content. */
+  readonly files?: Record<string, string>;
+}
+
+function documentOf(config: GatewayConfig): RunConfigDocument {
+  const document: RunConfigDocument = {
+    schema_version: 'v0.1.0',
+    server: { namespace: 'e2e', name: 'gateway', uid: 'e2e' },
+    listen: { port: 0, private_port: 0 },
+    ...config,
+  };
+  RunConfig.parse(document);
+  return document;
+}
+
+/** Starts the runtime with this configuration on free ports; every backend has been asked once when it returns. */
+export async function serveGateway(config: GatewayConfig, { files = {} }: ServeOptions = {}): Promise<ServedGateway> {
+  const folder = await mkdtemp(join(tmpdir(), 'vmcp-e2e-'));
+  const file = join(folder, 'run-config.yaml');
+  for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content);
+  await writeFile(file, JSON.stringify(documentOf(config)));
+  const lines: string[] = [];
+  const stream = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      lines.push(chunk.toString());
+      done();
+    },
+  });
+  const log = createLog('debug', stream);
+  const followed = await followRunConfig({ file, log, now: Date.now, interval: 50, debounce: 10 });
+  const runtime = await startRuntime({
+    followed,
+    log,
+    version: '0.0.0',
+    proxy: undefined,
+    drain: 500,
+    auditStream: stream,
+  });
+  await runtime.gateway.probed;
+  const { port } = runtime.address;
+  return {
+    url: `http://127.0.0.1:${port}/mcp`,
+    origin: `http://127.0.0.1:${port}`,
+    runtime,
+    folder,
+    log: () => lines.join(''),
+    async reconfigure(next) {
+      await writeFile(`${file}.new`, JSON.stringify(documentOf(next)));
+      await rename(`${file}.new`, file);
+      await followed.check();
+      await runtime.gateway.probed;
+    },
+    async close() {
+      await runtime.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
