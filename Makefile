@@ -1,0 +1,64 @@
+# Needs Node 20 or later, npm and make; everything else is installed into node_modules. Programs run on the Node of
+# node_modules, whatever the system's is: always through npm.
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.PHONY: help up down test verify lint test-unit test-e2e conformance bench images clean
+
+# npm writes this file when it is done.
+INSTALLED := node_modules/.package-lock.json
+SOURCES := $(shell find crds operator runtime scripts/build.ts -name '*.ts' ! -name '*.test.ts' 2>/dev/null)
+# So that `npx vmcp` runs this build.
+LINK := node_modules/.bin/vmcp
+RUN := npm run --silent
+
+help: ## list the targets
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do \
+	  printf '  make %-12s %s\n' "$$name" "$$text"; done
+
+$(INSTALLED): package.json package-lock.json
+	@echo 'installing packages (npm ci) ...'
+	@npm ci --no-audit --no-fund
+	@touch $@
+
+dist/vmcp.js: $(INSTALLED) $(SOURCES)
+	@echo 'building dist/ ...'
+	@$(RUN) build
+	@touch $@
+
+$(LINK): dist/vmcp.js
+	@ln -sf ../../dist/vmcp.js $@
+
+up: $(LINK) ## start the quickstart: one endpoint for four MCP servers, with logins and policies; returns when ready
+	@$(RUN) quickstart:up
+
+down: $(LINK) ## stop the quickstart
+	@$(RUN) quickstart:down
+
+test: $(LINK) ## all tests: unit, end to end, conformance
+	@$(RUN) test:all
+
+test-unit: $(INSTALLED) ## tests that stand beside the code
+	@$(RUN) test:all -- unit
+
+test-e2e: $(LINK) ## tests of the built programs on this machine
+	@$(RUN) test:all -- e2e
+
+conformance: $(LINK) ## the official MCP conformance suite, through the gateway
+	@$(RUN) test:all -- conformance
+
+lint: $(INSTALLED) ## style, import walls, size limits, types
+	@$(RUN) lint
+	@$(RUN) types
+
+verify: $(INSTALLED) ## regenerate what is generated, lint, check the coverage page; fails on any difference
+	@$(RUN) verify
+
+bench: $(LINK) ## speed and memory beside a direct call and a bare proxy; writes docs/benchmarks.md
+	@$(RUN) bench
+
+images: $(INSTALLED) ## container images vmcp-operator and vmcp-runtime, with podman or docker
+	@engine=$$(command -v podman || command -v docker) || { echo 'install podman or docker'; exit 1; }; \
+	for image in operator runtime; do "$$engine" build -f "$$image/Dockerfile" -t "vmcp-$$image" . || exit 1; done
+
+clean: ## remove what was built and installed; stop the quickstart first
+	rm -rf dist coverage node_modules

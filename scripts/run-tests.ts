@@ -1,0 +1,83 @@
+// Runs the tests, all or some (`unit`, `e2e`, `conformance`), and ends with one line that counts over all runners.
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { z } from 'zod';
+
+const ROOT = join(import.meta.dirname, '..');
+const JEST = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning', 'node_modules/jest/bin/jest.js'];
+const COUNTS = /^(\d+) passed, (\d+) failed, (\d+) skipped$/gm;
+
+interface Counts {
+  passed: number;
+  failed: number;
+  skipped: number;
+}
+
+const Report = z.object({
+  numPassedTests: z.number(),
+  numFailedTests: z.number(),
+  numPendingTests: z.number(),
+  numTodoTests: z.number(),
+  numRuntimeErrorTestSuites: z.number(),
+});
+
+/** Runs node, shows its output, and returns it with the exit code. */
+async function runNode(args: string[]): Promise<{ code: number; stdout: string }> {
+  const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'inherit'] });
+  let stdout = '';
+  child.stdout.setEncoding('utf8').on('data', (part: string) => {
+    stdout += part;
+    process.stdout.write(part);
+  });
+  const code = await new Promise<number>((resolve) => child.once('close', (status) => resolve(status ?? 1)));
+  return { code, stdout };
+}
+
+/** A runner that ends badly without saying which test failed counts as one failed test. */
+function withExitCode(counts: Counts, code: number): Counts {
+  return code !== 0 && counts.failed === 0 ? { ...counts, failed: 1 } : counts;
+}
+
+async function runJest(args: string[]): Promise<Counts> {
+  const folder = mkdtempSync(join(tmpdir(), 'vmcp-tests-'));
+  const file = join(folder, 'report.json');
+  try {
+    const { code } = await runNode([...JEST, '--json', `--outputFile=${file}`, ...args]);
+    const report = Report.parse(JSON.parse(readFileSync(file, 'utf8')));
+    const counts = {
+      passed: report.numPassedTests,
+      failed: report.numFailedTests + report.numRuntimeErrorTestSuites,
+      skipped: report.numPendingTests + report.numTodoTests,
+    };
+    return withExitCode(counts, code);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function runConformance(): Promise<Counts> {
+  const { code, stdout } = await runNode(['e2e/conformance/run.ts']);
+  const [, passed = '0', failed = '0', skipped = '0'] = [...stdout.matchAll(COUNTS)].at(-1) ?? [];
+  return withExitCode({ passed: Number(passed), failed: Number(failed), skipped: Number(skipped) }, code);
+}
+
+const RUNNERS: Record<string, () => Promise<Counts>> = {
+  unit: () => runJest(['--testPathIgnorePatterns', '<rootDir>/e2e/', '/node_modules/', '<rootDir>/dist/']),
+  // One after the other: they start programs on ports of their own and measure time.
+  e2e: () => runJest(['--runInBand', 'e2e/']),
+  conformance: runConformance,
+};
+
+const chosen = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(RUNNERS);
+const total: Counts = { passed: 0, failed: 0, skipped: 0 };
+for (const name of chosen) {
+  const run = RUNNERS[name];
+  if (!run) throw new Error(`no tests are called ${name}: write ${Object.keys(RUNNERS).join(', ')}`);
+  console.log(`\n== ${name} tests ==`);
+  const counts = await run();
+  for (const key of ['passed', 'failed', 'skipped'] as const) total[key] += counts[key];
+}
+console.log(`\n${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
+process.exitCode = total.failed === 0 && total.passed > 0 ? 0 : 1;

@@ -1,0 +1,41 @@
+// What must hold before every commit: what is generated is up to date, lint and types pass, the coverage page is true, and
+// nothing is left that would not be in the commit (what is staged counts as in it).
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { checkCoverage } from './check-coverage.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+
+/** Commands that write generated files; each must leave the tree as it was. */
+const GENERATE = ['generate', 'golden'];
+const CHECK = ['lint', 'types'];
+
+function run(script: string): boolean {
+  console.log(`== ${script} ==`);
+  return spawnSync('npm', ['run', '--silent', script], { cwd: ROOT, stdio: 'inherit' }).status === 0;
+}
+
+function git(...args: string[]): string[] {
+  const { status, stdout } = spawnSync('git', args, { cwd: ROOT, encoding: 'utf8' });
+  if (status !== 0) throw new Error(`git ${args.join(' ')} failed: verify compares with what is committed`);
+  return stdout.split('\n').filter((line) => line !== '');
+}
+
+/** Files that differ from what is staged or committed, and files that git does not know. */
+function differences(): string[] {
+  const changed = git('diff', '--name-only').map((file) => `differs: ${file}`);
+  const unknown = git('ls-files', '--others', '--exclude-standard').map((file) => `untracked: ${file}`);
+  return [...changed, ...unknown];
+}
+
+const failed = [...GENERATE, ...CHECK].filter((script) => !run(script));
+console.log('== coverage page ==');
+const problems = checkCoverage(ROOT);
+console.log('== differences ==');
+const left = differences();
+for (const line of [...problems, ...left]) console.error(line);
+if (left.length > 0) console.error('stage what belongs to the commit (git add), remove the rest, and verify again');
+if (problems.length > 0) failed.push('coverage page');
+if (left.length > 0) failed.push('differences');
+console.log(failed.length === 0 ? 'verified' : `failed: ${failed.join(', ')}`);
+process.exitCode = failed.length === 0 ? 0 : 1;
