@@ -69,7 +69,8 @@ describe('following a run configuration', () => {
 
   it('keeps the document in force when a bad one comes, says so once, and recovers', async () => {
     await writeFile(file, document('one'));
-    const followed = await start();
+    const refusals: string[] = [];
+    const followed = await start({ refused: ({ message }) => void refusals.push(message) });
     await replace(file, document('two', 'nonsense: 1\n'));
     await followed.check();
     await followed.check();
@@ -79,6 +80,7 @@ describe('following a run configuration', () => {
       message: expect.stringMatching(/:5 nonsense: unknown field/),
     });
     expect(logged.filter((line) => line.startsWith('error'))).toHaveLength(1);
+    expect(refusals).toHaveLength(1);
     await replace(file, document('one'));
     await followed.check();
     expect(followed.refused).toBeUndefined();

@@ -12,12 +12,14 @@ export interface RefusedRunConfig {
   readonly message: string;
 }
 
-/** What follows from a change. The two are called one after the other, never at once. */
+/** What follows from a change. These are called one after the other, never at once. */
 export interface ConfigReactions {
   /** Takes a new document over. Throws ConfigError to refuse it: then the one in force must still be served. */
   readonly apply: (next: LoadedRunConfig) => Promise<void> | void;
   /** Content of these files, named as in the document in force, is another now; `read` gives it already. */
   readonly filesChanged: (files: readonly string[]) => Promise<void> | void;
+  /** A new document was refused; told once for each reason. */
+  readonly refused?: (refusal: RefusedRunConfig) => void;
 }
 
 export interface FollowOptions {
@@ -122,6 +124,7 @@ export class FollowedRunConfig {
     if (this.#refused?.message === message) return;
     this.#refused = { at: this.#options.now(), message };
     this.#options.log.error('run configuration refused; the one in force stays', { reason: message, error });
+    this.#reactions?.refused?.(this.#refused);
   }
 
   /** The files of a refused document as well, as it is tried again when they change. */

@@ -115,6 +115,12 @@ export class Catalogues {
     return [...all].sort();
   }
 
+  /** How many tools the largest catalogue offers; null until one was composed. */
+  toolCount(): number | null {
+    const counts = [...this.#catalogues.values()].flatMap(({ kinds }) => kinds.tools?.byName.size ?? []);
+    return counts.length === 0 ? null : Math.max(...counts);
+  }
+
   clear(): void {
     for (const catalogue of this.#catalogues.values()) catalogue.retired = true;
     this.#catalogues.clear();

@@ -15,6 +15,9 @@ export interface BackendHealth {
   capabilities: ServerCapabilities | undefined;
   /** Number of tools that it last listed; null until somebody listed. */
   tools: number | null;
+  /** The same of prompts and of resources. */
+  prompts: number | null;
+  resources: number | null;
   /** Milliseconds since the epoch. */
   lastProbe: number | undefined;
   lastTransition: number;
@@ -28,6 +31,8 @@ export function unknownHealth(wallClock: () => number): BackendHealth {
     revisions: [],
     capabilities: undefined,
     tools: null,
+    prompts: null,
+    resources: null,
     lastProbe: undefined,
     lastTransition: wallClock(),
   };

@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto';
+import type { FollowedRunConfig } from '#runtime/follow-run-config';
+import type { BackendSnapshot, StatusSnapshot } from '#runtime/http/status-snapshot';
+import type { Backend } from '#runtime/mcp/backends/backend';
+import type { Rooms } from '#runtime/rooms';
+
+export interface StatusSources {
+  readonly followed: Pick<FollowedRunConfig, 'current' | 'refused' | 'files'>;
+  readonly rooms: () => Rooms;
+  /** Whether the public port takes requests. */
+  readonly ready: () => boolean;
+  readonly draining: () => boolean;
+  readonly version: string;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** Begins to count the uptime; the function that comes back takes one snapshot for `/status`. */
+export function createStatus(sources: StatusSources): () => StatusSnapshot {
+  const { followed, now, version } = sources;
+  const startedAt = now();
+  // Without a token that both sides know, the fingerprints only tell whether a file has changed.
+  const ownKey = randomBytes(32).toString('hex');
+  return () => {
+    const rooms = sources.rooms();
+    const { config, digest } = followed.current;
+    const tokenFile = config.status_token_file;
+    const key = tokenFile === undefined ? ownKey : firstLine(followed.files.read(tokenFile));
+    return {
+      server: config.server,
+      version,
+      config_digest: digest,
+      config_refused: refusalOf(followed),
+      ready: sources.ready(),
+      draining: sources.draining(),
+      warnings: warningsOf(followed, rooms),
+      tools: rooms.catalogues.toolCount(),
+      backends: rooms.backends.all.map(backendSnapshot),
+      sessions: rooms.sessions.size,
+      streams: openStreams(rooms),
+      uptime_seconds: Math.round((now() - startedAt) / 1000),
+      secret_files: followed.files.fingerprints(key),
+    };
+  };
+}
+
+/** Streams that sessions hold open for what is not an answer. */
+export function openStreams({ sessions }: Rooms): number {
+  let open = 0;
+  for (const session of sessions.all()) if (session.stream !== undefined) open++;
+  return open;
+}
+
+function refusalOf({ refused }: StatusSources['followed']): StatusSnapshot['config_refused'] {
+  return refused === undefined ? null : { at: new Date(refused.at).toISOString(), message: refused.message };
+}
+
+function warningsOf({ refused }: StatusSources['followed'], { authenticator, catalogues }: Rooms): string[] {
+  const stale = refused === undefined ? [] : ['a newer run configuration was refused; an older one is in force'];
+  return [...stale, ...authenticator.warnings, ...catalogues.conflicts()];
+}
+
+function backendSnapshot({ name, credential, health }: Backend): BackendSnapshot {
+  return {
+    name,
+    phase: health.phase,
+    tools: health.tools,
+    prompts: health.prompts,
+    resources: health.resources,
+    message: health.message,
+    auth_type: credential.authType,
+    revisions: health.revisions,
+    last_probe: health.lastProbe === undefined ? null : new Date(health.lastProbe).toISOString(),
+    last_transition_time: new Date(health.lastTransition).toISOString(),
+  };
+}
+
+function firstLine(text: string): string {
+  return text.split('\n', 1)[0] ?? '';
+}
