@@ -1,0 +1,123 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { parse, stringify } from 'yaml';
+import { goldenOutput } from '#operator/golden-case';
+import { FileList } from '#operator/plan/file-list';
+import type { Outcome } from '#operator/plan/outcome';
+import { plan } from '#operator/plan/plan';
+import type { World } from '#operator/world';
+
+const folder = join(import.meta.dirname, 'testdata');
+const input = (name: string) => readFileSync(join(folder, `${name}.in.yaml`), 'utf8');
+const outcomeOf = (text: string) => parse(goldenOutput(text)) as Outcome;
+
+function freeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    Object.values(value).forEach(freeze);
+  }
+  return value;
+}
+
+const world: World = {
+  namespace: 'default',
+  apiGroup: 'vmcp.dev',
+  platform: {
+    mode: 'local',
+    directory: '/x',
+    ports: { demo: { port: 1, privatePort: 2 } },
+    backendPorts: {},
+    uids: { demo: 'u' },
+  },
+  virtualMcpServers: {
+    demo: {
+      apiVersion: 'other.group/v1alpha1',
+      kind: 'VirtualMCPServer',
+      metadata: { name: 'demo', namespace: 'default' },
+      spec: { config: { groupRef: 'tools' }, incomingAuth: { type: 'anonymous' } },
+    },
+  },
+  mcpGroups: {
+    tools: { apiVersion: 'other.group/v1alpha1', kind: 'MCPGroup', metadata: { name: 'tools', namespace: 'default' } },
+  },
+  mcpServers: {},
+  mcpExternalAuthConfigs: {},
+  mcpOidcConfigs: {},
+  secrets: {},
+  configMaps: {},
+  generated: {},
+  documents: {},
+  observed: {},
+};
+
+describe('plan', () => {
+  it('changes nothing of what it is given, and says the same twice', () => {
+    freeze(world);
+    const key = { kind: 'VirtualMCPServer', namespace: 'default', name: 'demo' } as const;
+    const once = plan(key, world, '2026-01-02T03:04:05Z');
+    expect(plan(key, world, '2026-01-02T03:04:05Z')).toEqual(once);
+    expect(once.action).toBe('apply');
+  });
+
+  it('takes resources of any API group', () => {
+    const key = { kind: 'MCPGroup', namespace: 'default', name: 'tools' } as const;
+    expect(plan(key, world, '2026-01-02T03:04:05Z').status?.phase).toBe('Ready');
+  });
+
+  it('says nothing new about what it said before, whatever the time', () => {
+    for (const file of readdirSync(folder).filter((name) => name.endsWith('.in.yaml'))) {
+      const text = readFileSync(join(folder, file), 'utf8');
+      const first = outcomeOf(text).status;
+      if (!first) continue;
+      const next = parse(text) as {
+        key: string;
+        now: string;
+        resources: { kind: string; metadata: { name: string }; status?: unknown }[];
+      };
+      const [kind, , name] = next.key.split('/');
+      const own = next.resources.find((resource) => resource.kind === kind && resource.metadata.name === name);
+      if (own) own.status = first;
+      next.now = '2027-01-01T00:00:00Z';
+      expect([file, outcomeOf(stringify(next)).status]).toEqual([file, first]);
+    }
+  });
+});
+
+describe('the files of a document', () => {
+  const files = (digest: string) =>
+    new FileList({ ...world, secrets: { 'api.v1': { key: digest } } }, { secret: '/s', config: '/c' });
+  const reference = { name: 'api.v1', key: 'key' };
+
+  it('get another name when the content changes', () => {
+    const before = files('aaaaaaaaaaaaaaaaaaaa').secret(reference, 'x');
+    expect(before).toBe('/s/api.v1.key-aaaaaaaaaaaaaaaa');
+    expect(files('bbbbbbbbbbbbbbbbbbbb').secret(reference, 'x')).not.toBe(before);
+  });
+
+  it('keep to the length of a file name, however long the names of Secret and key are', () => {
+    const long = 'k'.repeat(253);
+    const list = new FileList(
+      { ...world, secrets: { [long]: { [long]: 'a'.repeat(64) } } },
+      { secret: '/s', config: '/c' },
+    );
+    const [file = ''] = [list.secret({ name: long, key: long }, 'x')].map((path) => path.slice(3));
+    expect(file.length).toBeLessThanOrEqual(253);
+  });
+
+  it('of a part that failed are not among those of the document', () => {
+    const whole = files('aaaaaaaaaaaaaaaaaaaa');
+    const failed = whole.part();
+    failed.secret(reference, 'x');
+    expect(whole.secretFiles).toEqual({});
+    whole.add(failed);
+    expect(Object.keys(whole.secretFiles)).toHaveLength(1);
+  });
+});
+
+describe('the keys that a document needs', () => {
+  it('leaves the secrets of backends out that are left out', () => {
+    const { rendered } = outcomeOf(input('outgoing-allowed-servers'));
+    expect(Object.values(rendered?.secretFiles ?? {})).toEqual([{ secret: 'api', key: 'key' }]);
+  });
+});
