@@ -124,8 +124,8 @@ const hasSource: Rule<Fields> = {
 const remoteIsHttp: Rule<Fields> = {
   at: ['transport'],
   message: 'stdio cannot be spoken to a remoteUrl; write streamable-http or sse',
-  holds: (spec) => spec.remoteUrl === undefined || transportOf(spec) !== 'stdio',
-  cel: `!has(self.remoteUrl) || !${STDIO}`,
+  holds: ({ remoteUrl, transport }) => remoteUrl === undefined || transport !== 'stdio',
+  cel: "!has(self.remoteUrl) || !has(self.transport) || self.transport != 'stdio'",
 };
 
 const perSessionIsStdio: Rule<Fields> = {

@@ -3,6 +3,7 @@ import { nameRule, ObjectMeta } from '../parts/object-meta.ts';
 import { withRules } from '../parts/rule.ts';
 
 export const VERSION = 'v1alpha1';
+const REMEDY = `write <api_group>/${VERSION}`;
 
 /** The whole object of a kind, in any API group. */
 export function resource<K extends string, Spec extends z.ZodType, Status extends z.ZodType>(
@@ -12,12 +13,9 @@ export function resource<K extends string, Spec extends z.ZodType, Status extend
 ) {
   const whole = z.strictObject({
     apiVersion: z
-      .string()
+      .string({ error: (issue) => (issue.input === undefined ? `required field is missing; ${REMEDY}` : undefined) })
       .max(260)
-      .regex(
-        /^[a-z0-9]([-.a-z0-9]*[a-z0-9])?\/v1alpha1$/,
-        `not an API version of this kind; write <api_group>/${VERSION}`,
-      ),
+      .regex(/^[a-z0-9]([-.a-z0-9]*[a-z0-9])?\/v1alpha1$/, `not an API version of this kind; ${REMEDY}`),
     kind: z.literal(kind),
     metadata: ObjectMeta,
     spec: spec.describe('What is wanted.'),

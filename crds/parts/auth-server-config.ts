@@ -114,8 +114,9 @@ const primaryIsRequired: Rule<Providers> = {
   at: ['primaryUpstreamProvider'],
   message: 'the primary provider must be an entry of upstreamProviders with required: true; name one that is',
   holds: ({ upstreamProviders, primaryUpstreamProvider }) =>
+    upstreamProviders.length === 0 ||
     upstreamProviders.some(({ name, required }) => required && name === (primaryUpstreamProvider ?? name)),
-  cel: 'self.upstreamProviders.exists(p, p.required && (!has(self.primaryUpstreamProvider) || p.name == self.primaryUpstreamProvider))',
+  cel: 'self.upstreamProviders.size() == 0 || self.upstreamProviders.exists(p, p.required && (!has(self.primaryUpstreamProvider) || p.name == self.primaryUpstreamProvider))',
 };
 
 const primaryYieldsSubject: Rule<Providers> = {

@@ -8,7 +8,10 @@ export function durationBetween(least: string, most: string) {
   return withRules(Duration, {
     at: [],
     message: `out of range; write a duration from ${least} to ${most}`,
-    holds: (value) => millisecondsOf(value) >= millisecondsOf(least) && millisecondsOf(value) <= millisecondsOf(most),
+    // Of what is no duration its form is reported, and nothing more.
+    holds: (value) =>
+      !Duration.safeParse(value).success ||
+      (millisecondsOf(value) >= millisecondsOf(least) && millisecondsOf(value) <= millisecondsOf(most)),
     cel: `self.contains('d') || (duration(self) >= duration('${least}') && duration(self) <= duration('${inHours(most)}'))`,
   });
 }

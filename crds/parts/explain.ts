@@ -164,7 +164,8 @@ function tooBig(origin: string, maximum: string): string {
 
 function tooSmall(origin: string, minimum: string): string {
   if (origin === 'string') return minimum === '1' ? 'is empty; write a value' : `shorter than ${minimum} characters`;
-  if (origin === 'array') return `has fewer than ${minimum} entries; add what is missing`;
+  if (origin === 'array')
+    return minimum === '1' ? 'is empty; write at least one entry' : `has fewer than ${minimum} entries`;
   return `less than ${minimum}; write at least ${minimum}`;
 }
 

@@ -5,11 +5,11 @@ import { exactlyOne, type Rule, withRules } from './rule.ts';
 
 const QUANTITY = '^[+-]?([0-9]{1,20}([.][0-9]{0,20})?|[.][0-9]{1,20})([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,3})?$';
 
+const NOT_QUANTITY = 'not a quantity; write for example 500m, 1 or 256Mi';
+
 /** A Kubernetes quantity, e.g. `500m` or `256Mi`; a plain number is accepted as well. */
 export const Quantity = z
-  .union([z.int().min(0), z.string().max(64).regex(new RegExp(QUANTITY))], {
-    error: 'not a quantity; write for example 500m, 1 or 256Mi',
-  })
+  .union([z.int().min(0), z.string().max(64).regex(new RegExp(QUANTITY), NOT_QUANTITY)], { error: NOT_QUANTITY })
   .meta({
     structural: {
       anyOf: [{ type: 'integer' }, { type: 'string' }],
@@ -19,11 +19,12 @@ export const Quantity = z
     },
   });
 
+const NOT_COUNT = 'not a count or percentage; write for example 1 or 50%';
 const COUNT_OR_PERCENT = '^[0-9]{1,6}%?$';
 
 const CountOrPercent = z
-  .union([z.int().min(0).max(1_000_000), z.string().max(8).regex(new RegExp(COUNT_OR_PERCENT))], {
-    error: 'not a count or percentage; write for example 1 or 50%',
+  .union([z.int().min(0).max(1_000_000), z.string().max(8).regex(new RegExp(COUNT_OR_PERCENT), NOT_COUNT)], {
+    error: NOT_COUNT,
   })
   .meta({
     structural: {

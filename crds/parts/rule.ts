@@ -59,7 +59,7 @@ export function exactlyOne(...fields: [string, string, ...string[]]): Rule {
   const count = (value: unknown) => fields.filter((field) => has(value, [field])).length;
   return {
     at: [],
-    message: `needs exactly one of ${fields.join(', ')}; write one of them and remove the others`,
+    message: `needs exactly one of ${fields.join(' and ')}; write one of them and remove the others`,
     holds: (value) => count(value) === 1,
     cel: `[${fields.map((field) => celHas([field])).join(', ')}].filter(written, written).size() == 1`,
   };

@@ -10,7 +10,13 @@ const Key = z
   .regex(/^[-._A-Za-z0-9]+$/, 'not a key; write letters, digits, hyphens, dots and underscores');
 const Text = z.string().max(1_048_576);
 
-const Base64 = Text.refine((value) => /^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(value), {
+/** As the API server reads it: padded, and only line breaks between. */
+function isBase64(value: string): boolean {
+  const digits = value.replace(/[\r\n]/g, '');
+  return digits.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(digits);
+}
+
+const Base64 = Text.refine((value) => isBase64(value), {
   message: 'not base64; encode it, or write the value under stringData',
   abort: true,
 }).refine((value) => isUtf8(Buffer.from(value, 'base64')), 'not text in UTF-8; only text can be read from a folder');
@@ -32,7 +38,7 @@ export function readSecretValues({ data, stringData }: z.infer<typeof Secret>): 
     key,
     Buffer.from(value, 'base64').toString('utf8'),
   ]);
-  return { ...Object.fromEntries(decoded), ...stringData };
+  return { ...(Object.fromEntries(decoded) as Record<string, string>), ...stringData };
 }
 
 export const ConfigMap = z.strictObject({

@@ -8,6 +8,7 @@ import {
   LineCounter,
   type Node,
   parseAllDocuments,
+  visit,
 } from 'yaml';
 import type { ManifestFile, Problem } from './resource.ts';
 
@@ -16,6 +17,8 @@ const MAX_BYTES = 4 * 1024 * 1024;
 const MAX_DOCUMENTS = 1000;
 /** Aliases that are followed in one document: a few that refer to each other would otherwise grow without end. */
 const MAX_ALIASES = 100;
+const MAX_DEPTH = 1000;
+const TOO_DEEP = 'nested too deeply; make it flatter';
 
 /** One document of a file: what it says, and where it says it. */
 export interface YamlDocument {
@@ -28,41 +31,76 @@ export interface YamlDocument {
 
 /** The documents of a file, or why it cannot be read as YAML. Never throws, and never repeats what the file says. */
 export function readYamlDocuments({ file, text }: ManifestFile): { documents: YamlDocument[]; problems: Problem[] } {
-  const unreadable = (line: number, message: string) => ({
-    documents: [],
-    problems: [{ file, line, path: '', message, unreadable: true }],
-  });
-  if (Buffer.byteLength(text) > MAX_BYTES) {
-    return unreadable(1, `larger than ${MAX_BYTES} bytes; split it into several files`);
-  }
   const lines = new LineCounter();
   const lineAt = (offset: number) => Math.max(1, lines.linePos(offset).line);
   try {
-    const parsed = parseAllDocuments(text, {
-      lineCounter: lines,
-      prettyErrors: false,
-      merge: true,
-      logLevel: 'silent',
-    });
-    const documents = Array.isArray(parsed) ? parsed : [];
+    checkSize(text);
+    // The library's own search for duplicate keys compares each with each.
+    const options = { lineCounter: lines, prettyErrors: false, merge: true, uniqueKeys: false } as const;
+    const parsed = parseAllDocuments(text, { ...options, logLevel: 'silent' });
+    const documents = Array.isArray(parsed) ? parsed.filter((document) => !isEmpty(document)) : [];
     if (documents.length > MAX_DOCUMENTS) {
-      return unreadable(1, `has more than ${MAX_DOCUMENTS} documents; split it into several files`);
+      throw new Unreadable(`has more than ${MAX_DOCUMENTS} documents; split it into several files`);
     }
-    const [error] = documents.flatMap((document) => document.errors);
-    if (error !== undefined)
-      return unreadable(lineAt(error.pos[0]), `${YAML_ERRORS[error.code] ?? 'not valid YAML'}; mend it`);
-    const written = documents.filter((document) => document.contents !== null && !isEmpty(document));
-    return { documents: written.map((document) => positioned(document, lineAt)), problems: [] };
+    for (const document of documents) checkDocument(document);
+    return { documents: documents.map((document) => positioned(document, lineAt)), problems: [] };
   } catch (error) {
-    // The library throws for too many aliases, and when nesting exhausts the stack.
-    if (error instanceof ReferenceError)
-      return unreadable(1, `has more than ${MAX_ALIASES} aliases; write the values out`);
-    if (error instanceof RangeError) return unreadable(1, 'nested too deeply; make it flatter');
-    throw error;
+    const { message, offset } = asUnreadable(error);
+    return { documents: [], problems: [{ file, line: lineAt(offset), path: '', message, unreadable: true }] };
   }
 }
 
-const isEmpty = (document: Document) => isScalar(document.contents) && document.contents.value === null;
+/** A file that cannot be understood; `offset` is where in its text. */
+class Unreadable extends Error {
+  readonly offset: number;
+  constructor(message: string, offset = 0) {
+    super(message);
+    this.offset = offset;
+  }
+}
+
+/** The library throws for references that cannot be followed, and when nesting exhausts the stack. */
+function asUnreadable(error: unknown): Unreadable {
+  if (error instanceof Unreadable) return error;
+  if (error instanceof RangeError) return new Unreadable(TOO_DEEP);
+  if (!(error instanceof ReferenceError)) throw error;
+  const tooMany = error.message.startsWith('Excessive');
+  const what = tooMany ? `has more than ${MAX_ALIASES} aliases` : 'an alias names no anchor that stands before it';
+  return new Unreadable(`${what}; write the values out`);
+}
+
+function checkSize(text: string): void {
+  if (Buffer.byteLength(text) > MAX_BYTES) {
+    throw new Unreadable(`larger than ${MAX_BYTES} bytes; split it into several files`);
+  }
+  // Brackets that stay open cost the library the square of their number.
+  let open = 0;
+  for (const sign of text) {
+    if (sign === '[' || sign === '{') open++;
+    if (sign === ']' || sign === '}') open--;
+    if (open > MAX_DEPTH) throw new Unreadable(TOO_DEEP);
+  }
+}
+
+function checkDocument(document: Document.Parsed): void {
+  const [error] = document.errors;
+  if (error !== undefined)
+    throw new Unreadable(`${YAML_ERRORS[error.code] ?? 'not valid YAML'}; mend it`, error.pos[0]);
+  visit(document, {
+    Map(_, { items }) {
+      const seen = new Set<unknown>();
+      for (const { key } of items) {
+        const name = isScalar(key) ? key.value : key;
+        if (seen.has(name))
+          throw new Unreadable('the same key twice in one mapping; remove one', isNode(key) ? key.range?.[0] : 0);
+        seen.add(name);
+      }
+    },
+  });
+}
+
+const isEmpty = ({ contents, errors }: Document.Parsed) =>
+  errors.length === 0 && (contents === null || (isScalar(contents) && contents.value === null));
 
 function positioned(document: Document.Parsed, lineAt: (offset: number) => number): YamlDocument {
   const lineOfNode = (node: unknown) => {
@@ -99,11 +137,10 @@ function nodeAt(document: Document, path: (string | number)[]): unknown {
 const YAML_ERRORS: Partial<Record<string, string>> = {
   BAD_ALIAS: 'an alias names no anchor',
   BAD_DQ_ESCAPE: 'a text in double quotes holds an unknown escape',
-  BAD_INDENT: 'the indentation does not fit what stands above',
+  BAD_INDENT: 'the indentation does not fit what stands above, or a closing bracket is missing',
   BAD_SCALAR_START: 'a text starts with a sign that needs quotes',
   BLOCK_AS_IMPLICIT_KEY: 'a nested mapping stands on the line of its key',
   BLOCK_IN_FLOW: 'an indented block stands inside brackets or braces',
-  DUPLICATE_KEY: 'the same key twice in one mapping',
   MISSING_CHAR: 'a quote, bracket, brace, colon or comma is missing',
   MULTILINE_IMPLICIT_KEY: 'a key goes over several lines, or the colon after it is missing',
   TAB_AS_INDENT: 'a tab is used for indentation, where YAML wants spaces',

@@ -1,0 +1,207 @@
+import { authServer, type ManifestCase, openServer, server } from './manifest-case.ts';
+
+const okta = "{ name: okta, type: oidc, oidcConfig: { issuerUrl: 'https://okta.example', clientId: a } }";
+const oidc = (rest: string) => server(`incomingAuth:\n  type: oidc\n${rest.trim().replaceAll(/^/gm, '  ')}`);
+const auth = (fields: string) =>
+  authServer(`issuer: https://mcp.example.com\nupstreamProviders: [${okta}]\n${fields.trim()}`);
+
+/** What is refused of the authorization server. */
+export const REFUSED_AUTH_SERVER: ManifestCase[] = [
+  {
+    of: 'another issuer than boundary 1',
+    text: authServer(`issuer: https://other.example.com\nupstreamProviders: [${okta}]`),
+    problems: [
+      '12 spec.incomingAuth.oidcConfig.inline.issuer: differs from authServerConfig.issuer; write the same text at both places, byte for byte',
+    ],
+  },
+  {
+    of: 'another issuer by a slash',
+    text: authServer(`issuer: https://mcp.example.com/\nupstreamProviders: [${okta}]`),
+    problems: [
+      '12 spec.incomingAuth.oidcConfig.inline.issuer: differs from authServerConfig.issuer; write the same text at both places, byte for byte',
+    ],
+  },
+  {
+    of: 'an authorization server behind an open door',
+    text: openServer(`authServerConfig:\n  issuer: https://a.example\n  upstreamProviders: [${okta}]`),
+    problems: [
+      '7 spec.incomingAuth.type: authServerConfig issues tokens that nobody would check; write type: oidc with the same issuer (inline, configMap or oidcConfigRef), or remove authServerConfig',
+    ],
+  },
+  {
+    of: 'an authorization server with service accounts',
+    text: oidc('oidcConfig: { type: kubernetes }').concat(
+      `  authServerConfig:\n    issuer: https://a.example\n    upstreamProviders: [${okta}]\n`,
+    ),
+    problems: [
+      '8 spec.incomingAuth.type: authServerConfig issues tokens that nobody would check; write type: oidc with the same issuer (inline, configMap or oidcConfigRef), or remove authServerConfig',
+    ],
+  },
+  {
+    of: 'an audience that is not the endpoint',
+    text: oidc(
+      "resourceUrl: https://a.example/mcp\noidcConfig: { type: inline, inline: { issuer: 'https://a.example', audience: other } }",
+    ).concat(`  authServerConfig:\n    issuer: https://a.example\n    upstreamProviders: [${okta}]\n`),
+    problems: [
+      '10 spec.incomingAuth.oidcConfig.inline.audience: differs from resourceUrl, which is the audience of what authServerConfig issues; write the same URL, or remove audience',
+    ],
+  },
+  {
+    of: 'no providers',
+    text: authServer('issuer: https://mcp.example.com\nupstreamProviders: []'),
+    problems: ['15 spec.authServerConfig.upstreamProviders: is empty; write at least one entry'],
+  },
+  {
+    of: 'two providers of one name',
+    text: authServer(`issuer: https://mcp.example.com\nupstreamProviders:\n  - ${okta}\n  - ${okta}`),
+    problems: [
+      '17 spec.authServerConfig.upstreamProviders[1].name: the same name as entry [0]; give each entry its own',
+    ],
+  },
+  {
+    of: 'a provider name of 64 characters',
+    text: authServer(
+      `issuer: https://mcp.example.com\nupstreamProviders:\n  - ${okta.replace('okta', 'a'.repeat(64))}`,
+    ),
+    problems: ['16 spec.authServerConfig.upstreamProviders[0].name: longer than 63 characters; shorten it'],
+  },
+  {
+    of: 'a provider with the block of the other type',
+    text: authServer(
+      "issuer: https://mcp.example.com\nupstreamProviders:\n  - { name: a, type: oauth2, oidcConfig: { issuerUrl: 'https://a.example', clientId: a } }",
+    ),
+    problems: [
+      '16 spec.authServerConfig.upstreamProviders[0].type: type oauth2 needs the block oauth2Config; write oauth2Config, or change type',
+      '16 spec.authServerConfig.upstreamProviders[0].oidcConfig: belongs to type oidc only; change type, or remove oidcConfig',
+    ],
+  },
+  {
+    of: 'a primary that is no provider',
+    text: auth('primaryUpstreamProvider: github'),
+    problems: [
+      '16 spec.authServerConfig.primaryUpstreamProvider: the primary provider must be an entry of upstreamProviders with required: true; name one that is',
+    ],
+  },
+  {
+    of: 'no required provider',
+    text: authServer(
+      `issuer: https://mcp.example.com\nupstreamProviders:\n  - ${okta.replace('name: okta', 'name: okta, required: false')}`,
+    ),
+    problems: [
+      '13 spec.authServerConfig.primaryUpstreamProvider: the primary provider must be an entry of upstreamProviders with required: true; name one that is',
+    ],
+  },
+  {
+    of: 'a primary that cannot say who the user is',
+    text: authServer(
+      "issuer: https://mcp.example.com\nupstreamProviders:\n  - { name: a, type: oauth2, oauth2Config: { authorizationEndpoint: 'https://a.example', tokenEndpoint: 'https://a.example', clientId: a } }",
+    ),
+    problems: [
+      '15 spec.authServerConfig.upstreamProviders: the primary provider of type oauth2 cannot say who the user is; write its userInfo or identityFromToken',
+    ],
+  },
+  {
+    of: 'an http provider',
+    text: authServer(
+      "issuer: https://mcp.example.com\nupstreamProviders:\n  - { name: a, type: oidc, oidcConfig: { issuerUrl: 'http://a.example', clientId: a } }",
+    ),
+    problems: [
+      '15 spec.authServerConfig.upstreamProviders: an http URL of a provider is allowed on loopback only; write https URLs, or set insecureAllowHTTP to true',
+    ],
+  },
+  {
+    of: 'an http base for the authorization endpoint',
+    text: auth('authorizationEndpointBaseUrl: http://login.example.com'),
+    problems: [
+      '16 spec.authServerConfig.authorizationEndpointBaseUrl: http is allowed on loopback only; write an https URL, or set insecureAllowHTTP to true',
+    ],
+  },
+  {
+    of: 'an access token of two days',
+    text: auth('tokenLifespans: { accessTokenLifespan: 2d }'),
+    problems: [
+      '16 spec.authServerConfig.tokenLifespans.accessTokenLifespan: out of range; write a duration from 1m to 24h',
+    ],
+  },
+  {
+    of: 'an access token of ten seconds',
+    text: auth('tokenLifespans: { accessTokenLifespan: 10s }'),
+    problems: [
+      '16 spec.authServerConfig.tokenLifespans.accessTokenLifespan: out of range; write a duration from 1m to 24h',
+    ],
+  },
+  {
+    of: 'a refresh token of 31 days',
+    text: auth('tokenLifespans: { refreshTokenLifespan: 744h }'),
+    problems: [
+      '16 spec.authServerConfig.tokenLifespans.refreshTokenLifespan: out of range; write a duration from 1h to 30d',
+    ],
+  },
+  {
+    of: 'a code of an hour',
+    text: auth('tokenLifespans: { authCodeLifespan: 1h }'),
+    problems: [
+      '16 spec.authServerConfig.tokenLifespans.authCodeLifespan: out of range; write a duration from 30s to 10m',
+    ],
+  },
+  {
+    of: 'a duration without unit',
+    text: auth('tokenLifespans: { accessTokenLifespan: "3600" }'),
+    problems: [
+      '16 spec.authServerConfig.tokenLifespans.accessTokenLifespan: not a duration; write digits and a unit, for example 30s, 5m, 1h30m or 7d',
+    ],
+  },
+  {
+    of: 'a duration as a number',
+    text: auth('tokenLifespans: { accessTokenLifespan: 3600 }'),
+    problems: [
+      '16 spec.authServerConfig.tokenLifespans.accessTokenLifespan: is a number, not a string; write a string, in quotes',
+    ],
+  },
+  {
+    of: 'Redis without its block',
+    text: auth('storage: { type: redis }'),
+    problems: ['16 spec.authServerConfig.storage.type: type redis needs the block redis; write redis, or change type'],
+  },
+  {
+    of: 'Redis at two places',
+    text: auth(
+      "storage: { type: redis, redis: { addr: 'a:1', sentinelConfig: { masterName: m, sentinelAddrs: ['s:1'] } } }",
+    ),
+    problems: [
+      '16 spec.authServerConfig.storage.redis: needs exactly one of sentinelConfig and addr; write one of them and remove the others',
+    ],
+  },
+  {
+    of: 'Redis at no place',
+    text: auth('storage: { type: redis, redis: { keyPrefix: a } }'),
+    problems: [
+      '16 spec.authServerConfig.storage.redis: needs exactly one of sentinelConfig and addr; write one of them and remove the others',
+    ],
+  },
+  {
+    of: 'TLS of Sentinels that are not there',
+    text: auth("storage: { type: redis, redis: { addr: 'a:1', sentinelTls: {} } }"),
+    problems: [
+      '16 spec.authServerConfig.storage.redis.sentinelTls: needs sentinelConfig; write it, or remove sentinelTls',
+    ],
+  },
+  {
+    of: 'a dot path with an empty step',
+    text: authServer(
+      "issuer: https://mcp.example.com\nupstreamProviders:\n  - { name: a, type: oauth2, oauth2Config: { authorizationEndpoint: 'https://a.example', tokenEndpoint: 'https://a.example', clientId: a, identityFromToken: { subjectPath: a..b } } }",
+    ),
+    problems: [
+      '16 spec.authServerConfig.upstreamProviders[0].oauth2Config.identityFromToken.subjectPath: not a dot-notation path; write for example data.access_token',
+    ],
+  },
+  {
+    of: 'the same introspection client twice',
+    text: auth(
+      'introspectionClients:\n  - { clientId: a, clientSecretRef: { name: a, key: b } }\n  - { clientId: a, clientSecretRef: { name: a, key: c } }',
+    ),
+    problems: [
+      '18 spec.authServerConfig.introspectionClients[1].clientId: the same clientId as entry [0]; give each entry its own',
+    ],
+  },
+];

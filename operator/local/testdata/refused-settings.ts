@@ -1,0 +1,126 @@
+import { manifest, type ManifestCase, openServer } from './manifest-case.ts';
+
+/** What is refused of the settings of a server. */
+export const REFUSED_SETTINGS: ManifestCase[] = [
+  {
+    of: 'no group',
+    text: manifest('VirtualMCPServer', 'config: {}\nincomingAuth: { type: anonymous }'),
+    problems: ['6 spec.config.groupRef: required field is missing; write a string'],
+  },
+  {
+    of: 'a group as an object',
+    text: manifest('VirtualMCPServer', 'config: { groupRef: { name: a } }\nincomingAuth: { type: anonymous }'),
+    problems: ['6 spec.config.groupRef: is a mapping, not a string; write a string'],
+  },
+  {
+    of: 'audit at two places',
+    text: openServer('audit: { enabled: true }').replace('{ groupRef: team }', '{ groupRef: team, audit: {} }'),
+    problems: ['6 spec.config.audit: not allowed beside audit; keep one of audit and config.audit'],
+  },
+  {
+    of: 'telemetry at two places',
+    text: openServer('telemetry: {}').replace('{ groupRef: team }', '{ groupRef: team, telemetry: {} }'),
+    problems: ['6 spec.config.telemetry: not allowed beside telemetry; keep one of telemetry and config.telemetry'],
+  },
+  {
+    of: 'sessions at two places',
+    text: openServer('sessionStorage: {}').replace('{ groupRef: team }', '{ groupRef: team, sessionStorage: {} }'),
+    problems: [
+      '6 spec.config.sessionStorage: not allowed beside sessionStorage; keep one of sessionStorage and config.sessionStorage',
+    ],
+  },
+  {
+    of: 'Redis sessions without address',
+    text: openServer('sessionStorage: { provider: redis }'),
+    problems: [
+      '8 spec.sessionStorage.provider: provider redis needs exactly one of address and redis, provider memory none; write or remove them accordingly',
+    ],
+  },
+  {
+    of: 'sessions in memory with an address',
+    text: openServer("sessionStorage: { provider: memory, address: 'a:1' }"),
+    problems: [
+      '8 spec.sessionStorage.provider: provider redis needs exactly one of address and redis, provider memory none; write or remove them accordingly',
+    ],
+  },
+  {
+    of: 'a password without address',
+    text: openServer("sessionStorage: { provider: redis, passwordRef: { name: a, key: b }, redis: { addr: 'a:1' } }"),
+    problems: ['8 spec.sessionStorage.passwordRef: needs address; write it, or remove passwordRef'],
+  },
+  {
+    of: 'replicas beside autoscaling',
+    text: openServer('replicas: 2\nautoscaling: { maxReplicas: 3 }'),
+    problems: ['8 spec.replicas: not allowed beside autoscaling; remove replicas: the autoscaler sets them'],
+  },
+  {
+    of: 'fewer pods at most than at least',
+    text: openServer('autoscaling: { minReplicas: 3, maxReplicas: 2 }'),
+    problems: ['8 spec.autoscaling.minReplicas: greater than maxReplicas; write a smaller number'],
+  },
+  {
+    of: 'both ways of a disruption budget',
+    text: openServer('podDisruptionBudget: { minAvailable: 1, maxUnavailable: 1 }'),
+    problems: [
+      '8 spec.podDisruptionBudget: needs exactly one of minAvailable and maxUnavailable; write one of them and remove the others',
+    ],
+  },
+  {
+    of: 'priority without order',
+    text: openServer('').replace(
+      '{ groupRef: team }',
+      '{ groupRef: team, aggregation: { conflictResolution: priority } }',
+    ),
+    problems: [
+      '6 spec.config.aggregation.conflictResolution: priority needs conflictResolutionConfig.priorityOrder; write the backends there, the most important first',
+    ],
+  },
+  {
+    of: 'the tools of one backend twice',
+    text: openServer('').replace(
+      '{ groupRef: team }',
+      '{ groupRef: team, aggregation: { tools: [{ workload: a }, { workload: a }] } }',
+    ),
+    problems: ['6 spec.config.aggregation.tools[1].workload: the same workload as entry [0]; give each entry its own'],
+  },
+  {
+    of: 'a quantity that is none',
+    text: openServer('resources: { limits: { memory: lots } }'),
+    problems: ['8 spec.resources.limits.memory: not a quantity; write for example 500m, 1 or 256Mi'],
+  },
+  {
+    of: 'a fraction where an API server wants text',
+    text: openServer('resources: { limits: { cpu: 0.5 } }'),
+    problems: ['8 spec.resources.limits.cpu: not a quantity; write for example 500m, 1 or 256Mi'],
+  },
+  {
+    of: 'a rate limit for no tool',
+    text: openServer('rateLimiting: { rules: [{ requests: 1, per: 1s, scope: tool }] }'),
+    problems: ['8 spec.rateLimiting.rules[0].tool: scope tool needs the tool; write its name, or another scope'],
+  },
+  {
+    of: 'a misspelt limit',
+    text: openServer('limits:\n  sessionIdel: 5m'),
+    problems: ['9 spec.limits.sessionIdel: unknown field `sessionIdel`; did you mean `sessionIdle`?'],
+  },
+  {
+    of: 'an audit size that is negative',
+    text: openServer('audit: { maxDataSize: -1 }'),
+    problems: ['8 spec.audit.maxDataSize: less than 0; write at least 0'],
+  },
+  {
+    of: 'a switch in quotes',
+    text: openServer('audit: { enabled: "true" }'),
+    problems: ['8 spec.audit.enabled: is a string, not true or false; write true or false, without quotes'],
+  },
+  {
+    of: 'an address range without length',
+    text: openServer('trustedProxies: [10.0.0.1]'),
+    problems: ['8 spec.trustedProxies[0]: not an address range; write for example 10.0.0.0/8'],
+  },
+  {
+    of: 'an unknown field that resembles none',
+    text: openServer('banana: true'),
+    problems: ['8 spec.banana: unknown field `banana`; remove it'],
+  },
+];
