@@ -162,6 +162,14 @@ describe('following a run configuration', () => {
     expect(applied).toEqual(['v9']);
   });
 
+  it('sees a change beside a file that is written all the time', async () => {
+    await writeFile(file, document('one'));
+    const followed = await start({}, { interval: 3_600_000, debounce: 30 });
+    const noise = setInterval(() => void writeFile(join(folder, 'app.log'), String(Math.random())), 5);
+    await replace(file, document('two'));
+    await waitFor(() => followed.current.config.server.name === 'two').finally(() => clearInterval(noise));
+  });
+
   it('sees nothing any more once closed', async () => {
     await writeFile(file, document('one'));
     const followed = await start();

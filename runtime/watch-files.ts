@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { type FSWatcher, watch } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import type { Log } from '#runtime/telemetry/log';
 
 export interface WatchOptions {
@@ -95,12 +95,21 @@ export class FileWatch {
 
   #follow(folder: string): void {
     try {
-      const watcher = watch(folder, { persistent: false }, () => this.#noticed());
+      const watcher = watch(folder, { persistent: false }, (_event, name) => {
+        if (this.#concerns(folder, name)) this.#noticed();
+      });
       watcher.on('error', () => this.#unfollow(folder));
       this.#folders.set(folder, watcher);
     } catch {
       // A folder that is not there, or no watch left in the kernel: polling sees its files all the same.
     }
+  }
+
+  /** Other files of the folder may change all the time, a log among them; Kubernetes swaps `..data`. */
+  #concerns(folder: string, name: string | null): boolean {
+    if (name === null || name.startsWith('..')) return true;
+    for (const file of this.#seen.keys()) if (basename(file) === name && dirname(file) === folder) return true;
+    return false;
   }
 
   #unfollow(folder: string): void {

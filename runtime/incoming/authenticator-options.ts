@@ -21,6 +21,8 @@ export interface AuthenticatorOptions {
   readonly groupsClaim?: string | undefined;
   /** How connections to the identity provider are made, e.g. through a proxy; absent: directly. */
   readonly dispatcherFor?: DispatcherFor | undefined;
+  /** Told of each token whether it was remembered. */
+  readonly lookedUp?: ((remembered: boolean) => void) | undefined;
   /** Milliseconds for one call to the identity provider; absent: 5 s. */
   readonly deadline?: number | undefined;
 }

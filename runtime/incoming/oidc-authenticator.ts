@@ -24,7 +24,12 @@ export function createOidcAuthenticator(incoming: OidcIncoming, options: Authent
     scopes: incoming.scopes,
   });
   const verifier = createTokenVerifier(incoming, options, { audience, challenges });
-  return new OidcAuthenticator(verifier, challenges, now, warningsOf(incoming, audience));
+  return new OidcAuthenticator(
+    verifier,
+    challenges,
+    { now, lookedUp: options.lookedUp },
+    warningsOf(incoming, audience),
+  );
 }
 
 class OidcAuthenticator implements Authenticator {
@@ -32,13 +37,20 @@ class OidcAuthenticator implements Authenticator {
   readonly #verifier: TokenVerifier;
   readonly #challenges: Challenges;
   readonly #now: () => number;
+  readonly #lookedUp: ((remembered: boolean) => void) | undefined;
   readonly #memory: TokenMemory = createTokenMemory(REMEMBERED_TOKENS);
   readonly #underWay = new Map<string, Promise<Identity>>();
 
-  constructor(verifier: TokenVerifier, challenges: Challenges, now: () => number, warnings: readonly string[]) {
+  constructor(
+    verifier: TokenVerifier,
+    challenges: Challenges,
+    { now, lookedUp }: Pick<AuthenticatorOptions, 'now' | 'lookedUp'>,
+    warnings: readonly string[],
+  ) {
     this.#verifier = verifier;
     this.#challenges = challenges;
     this.#now = now;
+    this.#lookedUp = lookedUp;
     this.warnings = warnings;
   }
 
@@ -46,7 +58,9 @@ class OidcAuthenticator implements Authenticator {
     const token = readBearer(rawHeaders, this.#challenges);
     const digest = hash('sha256', token, 'base64');
     const known = this.#memory.get(digest);
-    if (known === undefined || this.#now() >= known.until) return this.#verifyOnce(token, digest);
+    const fresh = known !== undefined && this.#now() < known.until;
+    this.#lookedUp?.(fresh);
+    if (!fresh) return this.#verifyOnce(token, digest);
     if (known.keys === undefined) return known.identity;
     return this.#recheck(known, token, digest);
   }
