@@ -9,6 +9,7 @@ import { Catalogues } from '#runtime/mcp/aggregate/catalogues';
 import { ListCache } from '#runtime/mcp/aggregate/list-cache';
 import { LIST_KINDS } from '#runtime/mcp/aggregate/list-kinds';
 import { createAnnouncer, type Announcer } from '#runtime/mcp/announcer';
+import { createSurvey, type Survey } from '#runtime/mcp/survey';
 import { buildBackends, type LiveBackends } from '#runtime/mcp/backends/build-backends';
 import { Deadlines } from '#runtime/mcp/backends/deadlines';
 import { endLegs } from '#runtime/mcp/sessions/end-legs';
@@ -52,6 +53,7 @@ export class Gateway {
   readonly #sessions: SessionStore;
   readonly #announcer: Announcer;
   readonly #running = new Set<Trail>();
+  readonly #survey: Survey;
   #inForce: InForce;
   #rooms: Rooms;
 
@@ -71,7 +73,7 @@ export class Gateway {
   private constructor(config: RunConfig, authorizer: Authorizer, options: GatewayOptions) {
     this.#options = options;
     this.#lists = new ListCache(monotonic, (backend, kind, list) => {
-      if (kind === 'tools') backend.health.tools = list.entries.length;
+      if (kind !== 'templates') backend.health[kind] = list.entries.length;
       if (this.#catalogues.noteArrival(backend.name, kind)) this.#announcer.announce([kind]);
     });
     this.#catalogues = new Catalogues({
@@ -91,6 +93,7 @@ export class Gateway {
       },
       sessions: () => this.#sessions.all(),
     });
+    this.#survey = createSurvey(() => this.#rooms);
     const authenticator = this.#newAuthenticator(config);
     this.#inForce = { config, authenticator, authorizer, backends: NO_BACKENDS };
     this.#rooms = this.#furnish();
@@ -146,6 +149,7 @@ export class Gateway {
   }
 
   async close(): Promise<void> {
+    this.#survey.close();
     this.#announcer.close();
     this.#sessions.close();
     this.#inForce.authenticator.close();
@@ -176,7 +180,7 @@ export class Gateway {
       log,
       version,
       running: this.#running,
-      finish: (trail) => observer.finished(trail, config),
+      finish: (trail) => observer.finished(trail),
     };
   }
 
@@ -215,6 +219,7 @@ export class Gateway {
       changed: (backend) => {
         this.#lists.invalidate(backend.name);
         this.#announcer.listChanged(backend.name, LIST_KINDS);
+        this.#survey.look();
       },
     });
   }

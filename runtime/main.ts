@@ -1,7 +1,6 @@
 import { parseArgs } from 'node:util';
 import { ConfigError } from '#runtime/errors';
 import { followRunConfig } from '#runtime/follow-run-config';
-import type { Observer } from '#runtime/observer';
 import { startRuntime } from '#runtime/process';
 import { createLog } from '#runtime/telemetry/create-log';
 
@@ -15,13 +14,6 @@ if (values.config === undefined) {
 }
 
 const log = createLog('info', process.stderr);
-const observer: Observer = {
-  finished: () => undefined,
-  exchanged: () => undefined,
-  policyReloaded: () => undefined,
-  configReloaded: () => undefined,
-  policy: {},
-};
 
 try {
   const followed = await followRunConfig({ file: values.config, log, now: Date.now });
@@ -30,7 +22,7 @@ try {
   const runtime = await startRuntime({
     followed,
     log,
-    observer,
+    auditStream: process.stdout,
     version: VERSION,
     proxy: {
       httpProxy: http_proxy ?? HTTP_PROXY,

@@ -1,156 +1,178 @@
 import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { Writable } from 'node:stream';
+import type { RunConfig } from '#crds/run-config/run-config';
 import { ConfigError } from '#runtime/errors';
 import type { FollowedRunConfig } from '#runtime/follow-run-config';
 import { Gateway } from '#runtime/gateway';
-import { createListener, metadataRoutes, type RouteHandler } from '#runtime/http/listener';
-import type { Observer } from '#runtime/observer';
+import { createListener } from '#runtime/http/listener';
+import { listenOn } from '#runtime/http/listen-on';
+import { createPrivatePort, type PrivatePort } from '#runtime/http/private-port';
+import { createObserver, type Observer } from '#runtime/observer';
 import type { ProxySettings } from '#runtime/outgoing/dispatcher';
-import { serve } from '#runtime/serve';
+import { createRoutes, type Route } from '#runtime/routes';
+import { createStatus, openStreams } from '#runtime/take-status';
 import type { Log } from '#runtime/telemetry/log';
+import { createMetrics, type Metrics } from '#runtime/telemetry/metrics';
 
 export interface RuntimeOptions {
   readonly followed: FollowedRunConfig;
   readonly log: Log;
-  readonly observer: Observer;
   readonly version: string;
   readonly proxy: ProxySettings | undefined;
+  /** Where audit lines go when no file is configured. */
+  readonly auditStream: Writable;
   /** Milliseconds that calls under way get at the end. */
   readonly drain: number;
 }
 
 export interface RunningRuntime {
   readonly gateway: Gateway;
-  /** The public port as it is bound. */
-  readonly address: { readonly host: string; readonly port: number };
+  /** The ports as they are bound. */
+  readonly address: { readonly host: string; readonly port: number; readonly privatePort: number };
   readonly draining: boolean;
   /** Takes no more requests, lets those under way finish, and closes everything. */
   stop(): Promise<void>;
 }
 
+/** What is open, in the order in which it is closed. */
+interface Parts {
+  readonly server: Server;
+  readonly gateway: Gateway;
+  readonly privatePort: PrivatePort;
+  readonly observer: Observer;
+}
+
 /**
- * Serves a run configuration on its public port, and takes its changes over.
+ * Serves a run configuration on its public and its private port, and takes its changes over.
  * @throws ConfigError
  */
 export async function startRuntime(options: RuntimeOptions): Promise<RunningRuntime> {
-  const { followed, log, observer, version, proxy } = options;
+  const { followed, log, version, proxy } = options;
   const { config } = followed.current;
-  const { tls } = config.listen;
-  let route: (path: string) => RouteHandler | undefined = () => undefined;
-  const server = createListener({
-    tls: tls && { cert: followed.files.read(tls.cert_file), key: followed.files.read(tls.key_file) },
-    route: (path) => route(path),
-    failed: (error) => log.error('a request failed without an answer', { error }),
-  });
-  const address = await listenOn(server, config.listen.host, config.listen.port);
-  let gateway: Gateway;
+  const { namespace, name } = config.server;
+  const metrics = createMetrics({ version, namespace, server: name });
+  const observer = createObserver(config, { metrics, log, auditStream: options.auditStream });
+  let route: Route = () => undefined;
+  const server = publicServer(options, (path) => route(path));
+  const { host } = config.listen;
+  const port = await listenOn(server, host, config.listen.port);
   try {
-    gateway = await Gateway.open(config, { files: followed.files, log, observer, version, proxy, listening: address });
+    const listening = { host, port };
+    const gateway = await Gateway.open(config, { files: followed.files, log, observer, version, proxy, listening });
+    const state = { draining: false };
+    const privatePort = openPrivatePort(options, gateway, metrics, state);
+    const boundPrivate = await privatePort.listen(config.listen.private_host, config.listen.private_port);
+    for (const warning of gateway.rooms.authenticator.warnings) log.warn(warning);
+    route = createRoutes(gateway, listening);
+    await followed.follow({
+      apply: async (next) => {
+        checkSamePlace(next.config, config);
+        observer.apply(next.config);
+        await gateway.apply(next.config);
+        route = createRoutes(gateway, listening);
+        observer.configReloaded('success');
+      },
+      filesChanged: () => gateway.filesChanged(),
+    });
+    return running(
+      options,
+      { server, gateway, privatePort, observer },
+      { ...listening, privatePort: boundPrivate },
+      state,
+    );
   } catch (error) {
     server.close();
+    await observer.close();
     throw error;
   }
-  for (const warning of gateway.rooms.authenticator.warnings) log.warn(warning);
-  route = createRoutes(gateway, address);
-  await followed.follow({
-    apply: async (next) => {
-      checkSamePlace(next.config.listen, config.listen);
-      await gateway.apply(next.config);
-      route = createRoutes(gateway, address);
-      observer.configReloaded('success');
-    },
-    filesChanged: () => gateway.filesChanged(),
-  });
-  return new Runtime(options, server, gateway, address);
 }
 
-class Runtime implements RunningRuntime {
-  readonly gateway: Gateway;
-  readonly address: { readonly host: string; readonly port: number };
-  draining = false;
-  readonly #options: RuntimeOptions;
-  readonly #server: Server;
+function publicServer({ followed, log }: RuntimeOptions, route: Route): Server {
+  const { tls } = followed.current.config.listen;
+  return createListener({
+    tls: tls && { cert: followed.files.read(tls.cert_file), key: followed.files.read(tls.key_file) },
+    route,
+    failed: (error) => log.error('a request failed without an answer', { error }),
+  });
+}
 
-  constructor(options: RuntimeOptions, server: Server, gateway: Gateway, address: { host: string; port: number }) {
-    this.#options = options;
-    this.#server = server;
-    this.gateway = gateway;
-    this.address = address;
-  }
+function openPrivatePort(
+  options: RuntimeOptions,
+  gateway: Gateway,
+  metrics: Metrics,
+  state: { draining: boolean },
+): PrivatePort {
+  const { followed, log, version } = options;
+  const rooms = () => gateway.rooms;
+  metrics.watch({
+    sessions: () => rooms().sessions.size,
+    streams: () => openStreams(rooms()),
+    running: () => rooms().running.size,
+    backends: () => rooms().backends.all.map(({ name, health }) => ({ name, ...health })),
+  });
+  const status = {
+    followed,
+    rooms,
+    ready: () => !state.draining,
+    draining: () => state.draining,
+    version,
+    now: Date.now,
+  };
+  return createPrivatePort({
+    snapshot: createStatus(status),
+    renderMetrics: () => (rooms().config.telemetry_config.enablePrometheusMetricsPath ? metrics.render() : undefined),
+    readStatusTokens: () => {
+      const { status_token_file: file } = rooms().config;
+      return file === undefined ? undefined : followed.files.read(file);
+    },
+    log,
+  });
+}
 
-  async stop(): Promise<void> {
-    if (this.draining) return;
-    this.draining = true;
-    this.#options.followed.close();
-    const closed = new Promise((resolve) => this.#server.close(resolve));
-    this.#server.closeIdleConnections();
-    this.gateway.endStreams();
-    const deadline = performance.now() + this.#options.drain;
-    while (this.gateway.rooms.running.size > 0 && performance.now() < deadline) await pause(20);
-    this.#server.closeAllConnections();
-    await this.gateway.close();
-    await closed;
-  }
+function running(
+  options: RuntimeOptions,
+  parts: Parts,
+  address: RunningRuntime['address'],
+  state: { draining: boolean },
+): RunningRuntime {
+  return {
+    gateway: parts.gateway,
+    address,
+    get draining() {
+      return state.draining;
+    },
+    async stop() {
+      if (state.draining) return;
+      state.draining = true;
+      await stop(options, parts);
+    },
+  };
+}
+
+async function stop(
+  { followed, drain, log }: RuntimeOptions,
+  { server, gateway, privatePort, observer }: Parts,
+): Promise<void> {
+  followed.close();
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeIdleConnections();
+  gateway.endStreams();
+  const deadline = performance.now() + drain;
+  while (gateway.rooms.running.size > 0 && performance.now() < deadline) await pause(20);
+  if (gateway.rooms.running.size > 0) log.warn('calls were cut off at the end', { calls: gateway.rooms.running.size });
+  server.closeAllConnections();
+  await gateway.close();
+  await closed;
+  await privatePort.close(500);
+  await observer.close();
 }
 
 function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
-function createRoutes(
-  gateway: Gateway,
-  address: { host: string; port: number },
-): (path: string) => RouteHandler | undefined {
-  const { config } = gateway.rooms;
-  const resourceUrl = config.resource_url ?? `http://${address.host}:${address.port}/mcp`;
-  const serveMcp: RouteHandler = (req, res) => {
-    const { rooms } = gateway;
-    if (req.method === 'OPTIONS' && req.headers['access-control-request-method'] !== undefined) {
-      preflight(req, res, gateway);
-      return undefined;
-    }
-    return serve(req, res, rooms);
-  };
-  const routes = metadataRoutes({ resourceUrl, incoming: config.incoming });
-  routes.set('/mcp', serveMcp);
-  routes.set(new URL(resourceUrl).pathname, serveMcp);
-  return (path) => routes.get(path);
-}
-
-const preflight: (...args: [...Parameters<RouteHandler>, Gateway]) => void = (req, res, { rooms }) => {
-  try {
-    const cors = rooms.hostOrigin.check(req.headers.host, req.headers.origin);
-    res.writeHead(204, { ...cors, ...rooms.hostOrigin.preflight(req.headers) }).end();
-  } catch {
-    res.writeHead(403).end();
-  }
-};
-
-async function listenOn(server: Server, host: string, port: number): Promise<{ host: string; port: number }> {
-  try {
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen({ host, port }, () => {
-        server.off('error', reject);
-        resolve();
-      });
-    });
-  } catch (cause) {
-    throw new ConfigError(
-      `port ${port} of ${host} cannot be had (${codeOf(cause)}): stop what uses it, or choose another port`,
-      { cause },
-    );
-  }
-  // A TCP server's address is never a pipe's name.
-  return { host, port: (server.address() as AddressInfo).port };
-}
-
-function codeOf(cause: unknown): string {
-  return typeof cause === 'object' && cause !== null && 'code' in cause ? String(cause.code) : 'unknown';
-}
-
 /** Where the process listens is part of its own shape: whoever started it starts it again for that. */
-function checkSamePlace(next: object, before: object): void {
-  if (JSON.stringify(next) === JSON.stringify(before)) return;
+function checkSamePlace(next: RunConfig, before: RunConfig): void {
+  if (JSON.stringify(next.listen) === JSON.stringify(before.listen)) return;
   throw new ConfigError('listen has changed: a running process keeps its ports; start it again to take this over');
 }

@@ -1,0 +1,48 @@
+import { describe, expect, it } from '@jest/globals';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createReadSource, type ReadSource } from './read-source.ts';
+
+async function sourceSeen(read: ReadSource, headers: Record<string, string>): Promise<string | undefined> {
+  const server = createServer((req, res) => res.end(read(req) ?? ''));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  try {
+    const { port } = server.address() as AddressInfo;
+    return await new Promise((resolve, reject) => {
+      const req = request({ port, host: '127.0.0.1', headers }, (res) => {
+        let text = '';
+        res.on('data', (chunk: Buffer) => (text += chunk.toString()));
+        res.on('end', () => resolve(text));
+      });
+      req.on('error', reject);
+      req.end();
+    });
+  } finally {
+    server.close();
+  }
+}
+
+describe('the client address', () => {
+  it('is the peer, whatever a header says, where no proxy is trusted', async () => {
+    expect(await sourceSeen(createReadSource([]), { 'x-forwarded-for': '1.2.3.4' })).toBe('127.0.0.1');
+  });
+
+  it('is what a trusted proxy says', async () => {
+    const read = createReadSource(['127.0.0.0/8']);
+    expect(await sourceSeen(read, { 'x-forwarded-for': '203.0.113.9' })).toBe('203.0.113.9');
+  });
+
+  it('is the nearest hop that is no trusted proxy: what stands before it the client may have made up', async () => {
+    const read = createReadSource(['127.0.0.0/8', '10.0.0.0/8']);
+    expect(await sourceSeen(read, { 'x-forwarded-for': '6.6.6.6, 203.0.113.9, 10.1.2.3' })).toBe('203.0.113.9');
+  });
+
+  it('is the peer where the header of an untrusted peer or nonsense stands', async () => {
+    expect(await sourceSeen(createReadSource(['10.0.0.0/8']), { 'x-forwarded-for': '203.0.113.9' })).toBe('127.0.0.1');
+    expect(await sourceSeen(createReadSource(['127.0.0.0/8']), { 'x-forwarded-for': 'nobody' })).toBe('127.0.0.1');
+  });
+
+  it('refuses what is no address range', () => {
+    expect(() => createReadSource(['10.0.0.0/99'])).toThrow('10.0.0.0/99 is no address range');
+  });
+});

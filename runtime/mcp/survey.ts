@@ -1,0 +1,102 @@
+import { ANONYMOUS } from '#runtime/incoming/build-identity';
+import type { Rooms } from '#runtime/rooms';
+import type { Asker } from './aggregate/asker.ts';
+import { LIST_SPECS, type ListKind } from './aggregate/list-kinds.ts';
+import { ask } from './backends/ask.ts';
+import { ownInitialize, ownMeta, statelessHeaders } from './backends/probe.ts';
+import { LATEST_SESSION_REVISION, type Era } from './era.ts';
+import { endLegs } from './sessions/end-legs.ts';
+import type { Session } from './sessions/session.ts';
+import { sessionAsker } from './session-era/session-request.ts';
+
+const KINDS: readonly ListKind[] = ['tools', 'prompts', 'resources'];
+const GATHER = 100;
+
+/** Lists what there is on the gateway's own behalf, so that status can say it before any client has asked. */
+export interface Survey {
+  /** Something has changed: look again soon. */
+  look(): void;
+  close(): void;
+}
+
+export function createSurvey(rooms: () => Rooms): Survey {
+  let timer: NodeJS.Timeout | undefined;
+  let session: Session | undefined;
+  let running = false;
+
+  const list = async (asker: Asker): Promise<void> => {
+    const { catalogues } = rooms();
+    for (const kind of KINDS) await catalogues.list(catalogues.of(asker), kind, asker);
+  };
+  const look = async (): Promise<void> => {
+    timer = undefined;
+    if (running) return schedule();
+    running = true;
+    const now = rooms();
+    const speak = (era: Era) =>
+      now.backends.all.some(({ health }) => health.phase === 'ready' && health.eras?.has(era));
+    session ??= ownSession(now.version);
+    try {
+      if (speak('session')) await list(sessionAsker(session, ANONYMOUS, now));
+      if (speak('stateless')) await list(ownStatelessAsker(now));
+    } catch (error) {
+      now.log.debug('the survey failed', { error });
+    } finally {
+      running = false;
+    }
+  };
+  const schedule = (): void => {
+    timer ??= setTimeout(() => void look(), GATHER).unref();
+  };
+  return {
+    look: schedule,
+    close() {
+      clearTimeout(timer);
+      if (session) endLegs(session, ANONYMOUS, rooms().backends);
+    },
+  };
+}
+
+/** A session of nobody: it is in no store, and no client can name it. */
+function ownSession(version: string): Session {
+  return {
+    id: '',
+    principal: '',
+    profile: {
+      paramsText: ownInitialize(version),
+      capabilities: '{}',
+      revision: LATEST_SESSION_REVISION,
+      clientName: 'vmcp',
+      clientVersion: version,
+    },
+    legs: [],
+    lastUsed: 0,
+    initialized: true,
+    logLevel: undefined,
+    inFlight: undefined,
+    opening: undefined,
+    stream: undefined,
+    catalogue: undefined,
+    changed: undefined,
+  };
+}
+
+function ownStatelessAsker({ version, config }: Rooms): Asker {
+  return {
+    era: 'stateless',
+    identity: ANONYMOUS,
+    capabilities: '{}',
+    ask(backend, kind, cursor) {
+      const { method } = LIST_SPECS[kind];
+      const at = cursor === undefined ? '' : `"cursor":${JSON.stringify(cursor)},`;
+      return ask(backend, {
+        identity: ANONYMOUS,
+        era: 'stateless',
+        method,
+        paramsText: `{${at}"_meta":${ownMeta(version)}}`,
+        headers: statelessHeaders(method),
+        deadline: config.limits.list_deadline,
+      });
+    },
+  };
+}

@@ -1,0 +1,31 @@
+import type { Gateway } from '#runtime/gateway';
+import { metadataRoutes, type RouteHandler } from '#runtime/http/listener';
+import { serve } from '#runtime/serve';
+
+export type Route = (path: string) => RouteHandler | undefined;
+
+/** The paths of the public port: the MCP endpoint, also at the path of `resource_url`, and its metadata (RFC 9728). */
+export function createRoutes(gateway: Gateway, address: { readonly host: string; readonly port: number }): Route {
+  const { config } = gateway.rooms;
+  const resourceUrl = config.resource_url ?? `http://${address.host}:${address.port}/mcp`;
+  const serveMcp: RouteHandler = (req, res) => {
+    if (req.method !== 'OPTIONS' || req.headers['access-control-request-method'] === undefined)
+      return serve(req, res, gateway.rooms);
+    preflight(req, res, gateway);
+    return undefined;
+  };
+  const routes = metadataRoutes({ resourceUrl, incoming: config.incoming });
+  routes.set('/mcp', serveMcp);
+  routes.set(new URL(resourceUrl).pathname, serveMcp);
+  return (path) => routes.get(path);
+}
+
+/** The question of a web page's browser whether it may call. */
+function preflight(...[req, res, { rooms }]: [...Parameters<RouteHandler>, Gateway]): void {
+  try {
+    const cors = rooms.hostOrigin.check(req.headers.host, req.headers.origin);
+    res.writeHead(204, { ...cors, ...rooms.hostOrigin.preflight(req.headers) }).end();
+  } catch {
+    res.writeHead(403).end();
+  }
+}
