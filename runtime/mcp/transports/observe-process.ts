@@ -1,0 +1,48 @@
+import { LIST_KINDS, LIST_SPECS } from '#runtime/mcp/aggregate/list-kinds';
+import type { Span } from '#runtime/mcp/envelope/scan-envelope';
+import type { Log } from '#runtime/telemetry/log';
+import type { ConnectionSettings, Noise } from './stdio-connection.ts';
+
+const LOGGED_LINES = 200;
+const LOGGED_CHARACTERS = 500;
+
+const listMethods: ReadonlySet<string> = new Set(LIST_KINDS.map((kind) => LIST_SPECS[kind].changed));
+
+/** Whether this notification says that a list has changed. */
+export const isListChanged = (method: string): boolean => listMethods.has(method);
+
+/**
+ * Standard error of a process, for the debug log: bounded in lines and length, without the values that it must not show.
+ */
+export function logStderr(backend: string, secrets: readonly string[], log: Log): ConnectionSettings['onStderr'] {
+  const hidden = secrets.filter((value) => value !== '');
+  let left = LOGGED_LINES;
+  return (line) => {
+    if (left === 0) return;
+    left--;
+    // Before it is cut: half a secret is no longer recognised.
+    const shown = hidden.reduce((text, value) => text.replaceAll(value, '[redacted]'), line);
+    log.debug('the process of a backend says', { backend, line: shown.slice(0, LOGGED_CHARACTERS) });
+    if (left === 0) log.debug('the process of a backend says more than is shown', { backend });
+  };
+}
+
+export function addNoise(one: Noise, other: Noise): Noise {
+  return {
+    garbage: one.garbage + other.garbage,
+    stray: one.stray + other.stray,
+    oversized: one.oversized + other.oversized,
+  };
+}
+
+/** The JSON string in this range of a line; undefined where none stands there. */
+export function stringAt(line: Buffer, span: Span | undefined): string | undefined {
+  if (!span) return undefined;
+  try {
+    // The range was found by skipping, not by parsing.
+    const value: unknown = JSON.parse(line.toString('utf8', span.start, span.end));
+    return typeof value === 'string' ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,203 @@
+import { callFailure } from '#runtime/mcp/backends/failures';
+import type { BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
+import { decodeRequest } from '#runtime/mcp/envelope/decode-request';
+import { LIST_KINDS, LIST_SPECS } from '#runtime/mcp/aggregate/list-kinds';
+import { isListChanged, logStderr, stringAt } from './observe-process.ts';
+import { SharedProcess } from './shared-process.ts';
+import type { ProcessMode, StdioBackendOptions } from './stdio-backend.ts';
+import type { Noise, StdioConnection } from './stdio-connection.ts';
+import type { StdioExchange } from './stdio-exchange.ts';
+import { readCancellation, SessionTable, trackCall, type StdioSession } from './stdio-sessions.ts';
+
+const MAX_SUBSCRIPTIONS = 1_000;
+const METHOD_NOT_FOUND = -32601;
+
+/** `stdio_process: shared`: one process, which knows the gateway as its only client, and sessions that are kept here. */
+export class ProcessForAll implements ProcessMode {
+  readonly #options: StdioBackendOptions;
+  readonly #process: SharedProcess;
+  readonly #sessions: SessionTable;
+  #connection: StdioConnection | undefined;
+
+  constructor(options: StdioBackendOptions) {
+    this.#options = options;
+    const { config, env, log } = options;
+    this.#sessions = new SessionTable({
+      max: options.sessions.max,
+      idle: options.sessions.idle,
+      now: options.now,
+      onEnd: (session) => this.#forgetSubscriptions(session),
+    });
+    this.#process = new SharedProcess({
+      backend: config.name,
+      initializeParams: options.initializeParams,
+      startDeadline: options.startDeadline,
+      backoff: options.backoff,
+      now: options.now,
+      log,
+      connection: {
+        command: config.command,
+        args: config.args,
+        env,
+        cwd: config.working_directory,
+        maxLineBytes: options.maxResponseBytes,
+        onStderr: logStderr(config.name, options.secrets, log),
+        onUnsolicited: (line, message) => this.#takeUnsolicited(line, message),
+      },
+      onReady: (connection, again) => this.#ready(connection, again),
+    });
+  }
+
+  get noise(): Noise {
+    return this.#connection?.noise ?? { garbage: 0, stray: 0, oversized: 0 };
+  }
+  get starts(): number {
+    return this.#process.starts;
+  }
+
+  initialize(exchange: StdioExchange): void {
+    this.#whenReady(exchange, (connection) => {
+      // The answer is known, but the process must show that it is alive: health checks come this way as well.
+      const end = (): void => exchange.fail(callFailure(this.#options.config.name, 'unavailable', false));
+      ask(connection, 'ping', {}, { onAnswer: () => this.#openSession(exchange), onEnd: end });
+    });
+  }
+
+  request(exchange: StdioExchange, session: StdioSession | undefined): void {
+    const { method, idText } = exchange.call;
+    if (session && idText !== undefined) trackCall(exchange, session, idText);
+    // One client's level would be everybody's.
+    if (method === 'logging/setLevel') {
+      exchange.replyResult('{}');
+      return;
+    }
+    this.#whenReady(exchange, (connection) => {
+      if (session && method === 'resources/subscribe') this.#subscribe(exchange, session, connection);
+      else if (session && method === 'resources/unsubscribe') this.#unsubscribe(exchange, session, connection);
+      else exchange.begin(connection);
+    });
+  }
+
+  message(exchange: StdioExchange, session: StdioSession): void {
+    // The process asks the gateway, not this client, so nothing else is for it.
+    readCancellation(exchange, session)?.running?.cancel();
+    exchange.accept();
+  }
+
+  find(headers: readonly string[]): StdioSession | undefined {
+    return this.#sessions.find(headers);
+  }
+
+  end(session: StdioSession): void {
+    this.#sessions.end(session);
+  }
+
+  async close(): Promise<void> {
+    for (const session of this.#sessions.values()) session.listener?.end();
+    await this.#process.close();
+  }
+
+  #openSession(exchange: StdioExchange): void {
+    if (exchange.isOver) return;
+    const session = this.#sessions.open();
+    if (session) {
+      exchange.opens = session.id;
+      exchange.replyResult(this.#process.initializeResult);
+    } else {
+      exchange.fail(callFailure(this.#options.config.name, 'busy', false));
+    }
+  }
+
+  #whenReady(exchange: StdioExchange, go: (connection: StdioConnection) => void): void {
+    const fail = (error: unknown) => exchange.fail(callFailure(this.#options.config.name, 'unavailable', false, error));
+    const start = (connection: StdioConnection) => {
+      if (!exchange.isOver) go(connection);
+    };
+    try {
+      const connection = this.#process.obtain();
+      if (connection instanceof Promise) connection.then(start).catch(fail);
+      else start(connection);
+    } catch (error) {
+      fail(error);
+    }
+  }
+
+  #ready(connection: StdioConnection, again: boolean): void {
+    this.#connection = connection;
+    if (!again) return;
+    for (const uri of new Set([...this.#sessions.values()].flatMap(({ subscriptions }) => [...subscriptions])))
+      ask(connection, 'resources/subscribe', { uri });
+    for (const method of new Set(LIST_KINDS.map((kind) => LIST_SPECS[kind].changed)))
+      this.#options.onListChanged(method);
+  }
+
+  #takeUnsolicited(line: Buffer, message: BackendMessage): void {
+    const { method = '', idText } = message;
+    if (message.kind === 'request') {
+      // It was told that its client can do nothing.
+      const outcome =
+        method === 'ping' ? '"result":{}' : `"error":{"code":${METHOD_NOT_FOUND},"message":"Method not found"}`;
+      this.#connection?.send(Buffer.from(`{"jsonrpc":"2.0","id":${idText ?? 'null'},${outcome}}`));
+    } else if (isListChanged(method)) this.#options.onListChanged(method);
+    else if (method === 'notifications/resources/updated') this.#tellSubscribers(line, message);
+  }
+
+  #tellSubscribers(line: Buffer, message: BackendMessage): void {
+    const uri = stringAt(line, message.spans['params.uri']);
+    if (uri === undefined) return;
+    for (const { listener, subscriptions } of this.#sessions.values())
+      if (subscriptions.has(uri)) listener?.relay(line);
+  }
+
+  #subscribe(exchange: StdioExchange, session: StdioSession, connection: StdioConnection): void {
+    const uri = uriOf(exchange);
+    if (uri !== undefined && session.subscriptions.size >= MAX_SUBSCRIPTIONS) {
+      exchange.fail(callFailure(this.#options.config.name, 'busy', false));
+      return;
+    }
+    if (uri !== undefined) session.subscriptions.add(uri);
+    exchange.begin(connection);
+  }
+
+  #unsubscribe(exchange: StdioExchange, session: StdioSession, connection: StdioConnection): void {
+    const uri = uriOf(exchange);
+    if (uri !== undefined) session.subscriptions.delete(uri);
+    // The process knows one client: it goes on while another session wants it.
+    if (uri !== undefined && this.#isWanted(uri)) exchange.replyResult('{}');
+    else exchange.begin(connection);
+  }
+
+  #isWanted(uri: string): boolean {
+    for (const { subscriptions } of this.#sessions.values()) if (subscriptions.has(uri)) return true;
+    return false;
+  }
+
+  #forgetSubscriptions({ subscriptions }: StdioSession): void {
+    for (const uri of subscriptions)
+      if (this.#connection && !this.#isWanted(uri)) ask(this.#connection, 'resources/unsubscribe', { uri });
+  }
+}
+
+function uriOf({ call }: StdioExchange): string | undefined {
+  const message = call.body && decodeRequest(call.body);
+  const uri = message?.kind === 'request' ? message.params?.uri : undefined;
+  return typeof uri === 'string' ? uri : undefined;
+}
+
+/** A request of the gateway's own, of whose answer at most the fact matters. */
+function ask(
+  connection: StdioConnection,
+  method: string,
+  params: object,
+  then: { onAnswer?: () => void; onEnd?: () => void } = {},
+): void {
+  const ignore = () => undefined;
+  const id = connection.call({
+    body: Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 0, method, params })),
+    idText: '0',
+    onAnswer: then.onAnswer ?? ignore,
+    onProgress: ignore,
+    onEnd: then.onEnd ?? ignore,
+  });
+  if (id === undefined) then.onEnd?.();
+}

@@ -1,0 +1,81 @@
+const LF = 0x0a;
+const CR = 0x0d;
+const HEAD_BYTES = 4096;
+const TAIL_BYTES = 256;
+/** A buffer for unfinished lines that is larger than this is not kept for the next one. */
+const KEEP_BYTES = 65_536;
+
+export interface LineReaderSettings {
+  readonly maxLineBytes: number;
+  /** One line without its end. The buffer belongs to the callee. */
+  readonly onLine: (line: Buffer) => void;
+  /** A line above the limit: only its beginning and its end were kept. */
+  readonly onOversized: (head: Buffer, tail: Buffer) => void;
+}
+
+/** Cuts a byte stream into lines. It keeps one unfinished line at most; of a line above the limit only the two ends. */
+export class LineReader {
+  readonly #settings: LineReaderSettings;
+  #pending: Buffer = Buffer.alloc(0);
+  #pendingBytes = 0;
+  #head: Buffer | undefined;
+  #tail: Buffer = Buffer.alloc(0);
+
+  constructor(settings: LineReaderSettings) {
+    this.#settings = settings;
+  }
+
+  push(chunk: Buffer): void {
+    let at = 0;
+    for (;;) {
+      const end = chunk.indexOf(LF, at);
+      if (end < 0) break;
+      this.#keep(chunk.subarray(at, end));
+      this.#endLine();
+      at = end + 1;
+    }
+    if (at < chunk.length) this.#keep(chunk.subarray(at));
+  }
+
+  #keep(part: Buffer): void {
+    if (this.#head) {
+      this.#tail = Buffer.concat([this.#tail, part.subarray(-TAIL_BYTES)]).subarray(-TAIL_BYTES);
+      return;
+    }
+    const needed = this.#pendingBytes + part.length;
+    if (needed > this.#settings.maxLineBytes) {
+      const start = Buffer.concat([this.#pending.subarray(0, this.#pendingBytes), part.subarray(0, HEAD_BYTES)]);
+      this.#head = Buffer.from(start.subarray(0, HEAD_BYTES));
+      this.#tail = Buffer.concat([start.subarray(-TAIL_BYTES), part.subarray(-TAIL_BYTES)]).subarray(-TAIL_BYTES);
+      this.#forget();
+      return;
+    }
+    if (needed > this.#pending.length) {
+      const larger = Buffer.allocUnsafe(
+        Math.min(Math.max(needed, 2 * this.#pending.length), this.#settings.maxLineBytes),
+      );
+      this.#pending.copy(larger, 0, 0, this.#pendingBytes);
+      this.#pending = larger;
+    }
+    part.copy(this.#pending, this.#pendingBytes);
+    this.#pendingBytes = needed;
+  }
+
+  #forget(): void {
+    this.#pendingBytes = 0;
+    if (this.#pending.length > KEEP_BYTES) this.#pending = Buffer.alloc(0);
+  }
+
+  #endLine(): void {
+    if (this.#head) {
+      const head = this.#head;
+      this.#head = undefined;
+      this.#settings.onOversized(head, this.#tail);
+      return;
+    }
+    const bytes = this.#pending[this.#pendingBytes - 1] === CR ? this.#pendingBytes - 1 : this.#pendingBytes;
+    const line = Buffer.from(this.#pending.subarray(0, bytes));
+    this.#forget();
+    if (line.length > 0) this.#settings.onLine(line);
+  }
+}

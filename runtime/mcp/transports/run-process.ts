@@ -1,0 +1,130 @@
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { LineReader } from './read-lines.ts';
+
+export interface ProcessSettings {
+  readonly command: string;
+  readonly args: readonly string[];
+  /** The whole environment of the process: nothing is inherited. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string | undefined;
+  /** Bytes of one line that the process writes. */
+  readonly maxLineBytes: number;
+  readonly onLine: (line: Buffer) => void;
+  readonly onOversized: (head: Buffer, tail: Buffer) => void;
+  readonly onStderr: (line: string) => void;
+  /** Called once. `reason` says how it ended, in words of this program. */
+  readonly onExit: (reason: string) => void;
+}
+
+export interface RunningProcess {
+  readonly pid: number | undefined;
+  /** Writes one line. False: the process is gone, or does not read what it was sent. */
+  write(line: Buffer): boolean;
+  /** Ends it and all that it started: standard input is closed, then SIGTERM, then SIGKILL; settles within 2 seconds. */
+  stop(): Promise<void>;
+}
+
+/** What a process may leave unread before more is refused. */
+const MAX_UNREAD_BYTES = 16 * 1024 * 1024;
+const MAX_STDERR_LINE = 2048;
+const STDIN_GRACE = 500;
+const TERM_GRACE = 600;
+const GROUP_GRACE = 300;
+const NEWLINE = Buffer.from('\n');
+
+type Child = ChildProcessByStdio<Writable, Readable, Readable>;
+
+/**
+ * Starts a process in a group of its own. The SDK's transport starts its process in the gateway's group and ends that one
+ * process only, so that what a wrapper such as npx has started would stay behind.
+ */
+export function runProcess(settings: ProcessSettings): RunningProcess {
+  let child: Child;
+  try {
+    child = start(settings);
+  } catch (error) {
+    // Some failures are events, some are thrown; both come after this function has returned.
+    queueMicrotask(() => settings.onExit(cannotStart(error)));
+    return { pid: undefined, write: () => false, stop: () => Promise.resolve() };
+  }
+  const exited = Promise.withResolvers<undefined>();
+  let isOver = false;
+  const end = (reason: string) => {
+    if (isOver) return;
+    isOver = true;
+    exited.resolve(undefined);
+    void endGroup(child.pid);
+    settings.onExit(reason);
+  };
+  child.on('error', (error) => end(cannotStart(error)));
+  child.on('exit', (code, signal) => end(signal ? `was ended by ${signal}` : `exited with code ${code ?? 'unknown'}`));
+  readOutput(child, settings);
+  return {
+    pid: child.pid,
+    write(line) {
+      if (isOver || child.stdin.writableLength + line.length > MAX_UNREAD_BYTES) return false;
+      child.stdin.cork();
+      child.stdin.write(line);
+      child.stdin.write(NEWLINE);
+      child.stdin.uncork();
+      return true;
+    },
+    stop: () => stop(child, exited.promise),
+  };
+}
+
+function start({ command, args, cwd, env }: ProcessSettings): Child {
+  return spawn(command, args, { cwd, env: { ...env }, stdio: ['pipe', 'pipe', 'pipe'], detached: true });
+}
+
+function cannotStart(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+  return `cannot be started (${code})`;
+}
+
+function readOutput(child: Child, settings: ProcessSettings): void {
+  const lines = new LineReader(settings);
+  const said = (line: Buffer) => settings.onStderr(line.toString('utf8'));
+  const stderr = new LineReader({ maxLineBytes: MAX_STDERR_LINE, onLine: said, onOversized: said });
+  child.stdout.on('data', (chunk: Buffer) => lines.push(chunk));
+  child.stderr.on('data', (chunk: Buffer) => stderr.push(chunk));
+  // What breaks a pipe ends the process as well, which is reported by its exit.
+  const ignore = () => undefined;
+  for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on('error', ignore);
+}
+
+async function stop(child: Child, exited: Promise<undefined>): Promise<void> {
+  const isGone = (within: number) => Promise.race([exited.then(() => true), delay(within, false, { ref: false })]);
+  child.stdin.end();
+  if (!(await isGone(STDIN_GRACE))) {
+    signalGroup(child.pid, 'SIGTERM');
+    if (!(await isGone(TERM_GRACE))) {
+      signalGroup(child.pid, 'SIGKILL');
+      await isGone(GROUP_GRACE);
+    }
+  }
+  await endGroup(child.pid);
+  for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
+}
+
+/** Ends what a process has left behind in its group. */
+async function endGroup(pid: number | undefined): Promise<void> {
+  if (!signalGroup(pid, 'SIGTERM')) return;
+  for (let waited = 0; waited < GROUP_GRACE; waited += 25) {
+    await delay(25);
+    if (!signalGroup(pid, 0)) return;
+  }
+  signalGroup(pid, 'SIGKILL');
+}
+
+/** False: nobody is left in the group. */
+function signalGroup(pid: number | undefined, signal: NodeJS.Signals | 0): boolean {
+  if (pid === undefined) return false;
+  try {
+    return process.kill(-pid, signal);
+  } catch {
+    return false;
+  }
+}

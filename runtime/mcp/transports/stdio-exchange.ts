@@ -1,0 +1,169 @@
+import type { BackendCall, CallFailure, Flow, RunningCall } from '#runtime/mcp/backends/backend';
+import type { Deadlines, Expiring } from '#runtime/mcp/backends/deadlines';
+import { callFailure } from '#runtime/mcp/backends/failures';
+import { decodeBackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
+import type { CallEnd, StdioConnection } from './stdio-connection.ts';
+
+/** What one exchange needs of its backend. */
+export interface ExchangeHost {
+  readonly name: string;
+  readonly deadlines: Deadlines;
+  readonly now: () => number;
+  /** The exchange is over; called once. `failure` is undefined when there was an answer. */
+  settled(exchange: StdioExchange, failure: CallFailure | undefined): void;
+}
+
+const METHOD_NOT_FOUND = -32601;
+
+/** One message to a process and what comes back for it. */
+export class StdioExchange implements RunningCall, Expiring, Flow {
+  readonly call: BackendCall;
+  expiresAt = Infinity;
+  /** The session that the answer opens. */
+  opens: string | undefined;
+  /** Called when it is over, however it ended; `answer` is undefined without one. */
+  onOver: ((answer: Buffer | undefined) => void) | undefined;
+  readonly #host: ExchangeHost;
+  #connection: StdioConnection | undefined;
+  #id: number | undefined;
+  #isStream = false;
+  #isPaused = false;
+  #isOver = false;
+
+  constructor(host: ExchangeHost, call: BackendCall) {
+    this.#host = host;
+    this.call = call;
+    if (call.deadline > 0) {
+      this.touch();
+      host.deadlines.add(this);
+    }
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  touch(): void {
+    if (this.call.deadline > 0) this.expiresAt = this.#host.now() + this.call.deadline;
+  }
+
+  /** Sends the request to the process. */
+  begin(connection: StdioConnection): void {
+    const { body, idText } = this.call;
+    if (this.#isOver || body === undefined || idText === undefined) return;
+    this.touch();
+    this.#connection = connection;
+    this.#id = connection.call({
+      body,
+      idText,
+      onAnswer: (line) => this.answer(line),
+      onProgress: (line) => this.relay(line),
+      onEnd: (end) => this.#lose(end),
+    });
+    if (this.#id === undefined) this.fail(callFailure(this.#host.name, 'busy', false));
+  }
+
+  /** The answer, from the process or from the gateway in its place. */
+  answer(line: Buffer): void {
+    if (this.#isOver) return;
+    const { sink } = this.call;
+    this.#finish(undefined, line);
+    if (this.#isStream) {
+      this.#emit(line);
+      sink.close(true);
+    } else {
+      sink.json(200, line, this.opens);
+    }
+  }
+
+  /** Answers in the place of the process. */
+  reply(outcome: string): void {
+    this.answer(Buffer.from(`{"jsonrpc":"2.0","id":${this.call.idText ?? 'null'},${outcome}}`));
+  }
+  replyResult(result: string): void {
+    this.reply(`"result":${result}`);
+  }
+  replyUnknownMethod(): void {
+    this.reply(`"error":{"code":${METHOD_NOT_FOUND},"message":"Method not found"}`);
+  }
+
+  /** Takes a notification or a response that has gone to the process. */
+  accept(): void {
+    if (this.#isOver) return;
+    this.#finish(undefined, undefined);
+    this.call.sink.accepted();
+  }
+
+  /** Opens the stream that is only listened to. */
+  listen(): void {
+    if (this.#isOver || this.#isStream) return;
+    this.#isStream = true;
+    this.call.sink.open(this, undefined);
+  }
+
+  /** Passes a message of the process on, in this call's stream. While the reader is slow only requests are. */
+  relay(line: Buffer): void {
+    if (this.#isOver) return;
+    this.touch();
+    this.listen();
+    // Holding back the process would hold back everybody's calls: a slow reader loses notifications instead.
+    if (!this.#isPaused || decodeBackendMessage(line)?.kind === 'request') this.#emit(line);
+  }
+
+  fail(failure: CallFailure): void {
+    if (this.#isOver) return;
+    this.#finish(failure, undefined);
+    this.call.sink.fail(failure);
+  }
+
+  /** The stream is over, without an answer. */
+  end(): void {
+    if (this.#isOver) return;
+    this.#finish(undefined, undefined);
+    this.call.sink.close(false);
+  }
+
+  expire(): void {
+    this.#giveUp('timeout');
+  }
+
+  /** The client has cancelled it: the process is told, and nobody waits for an answer. */
+  cancel(): void {
+    this.#giveUp('aborted');
+  }
+
+  #giveUp(reason: 'timeout' | 'aborted'): void {
+    if (this.#isOver) return;
+    if (this.#id !== undefined) this.#connection?.cancel(this.#id);
+    this.fail(callFailure(this.#host.name, reason, this.#id !== undefined));
+  }
+
+  abort(): void {
+    if (this.#isOver) return;
+    if (this.#id !== undefined) this.#connection?.forget(this.#id);
+    this.#finish(callFailure(this.#host.name, 'aborted', this.#id !== undefined), undefined);
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+  }
+  resume(): void {
+    this.#isPaused = false;
+  }
+
+  #emit(line: Buffer): void {
+    const data = line.toString('utf8');
+    this.call.sink.event({ id: undefined, retry: undefined, data, message: decodeBackendMessage(data) });
+  }
+
+  #lose(end: CallEnd): void {
+    this.fail(callFailure(this.#host.name, end === 'too_large' ? 'too_large' : 'unavailable', true));
+  }
+
+  #finish(failure: CallFailure | undefined, answer: Buffer | undefined): void {
+    this.#isOver = true;
+    this.#host.deadlines.delete(this);
+    this.#host.settled(this, failure);
+    this.onOver?.(answer);
+  }
+}

@@ -1,0 +1,110 @@
+import { randomUUID } from 'node:crypto';
+import { decodeRequest } from '#runtime/mcp/envelope/decode-request';
+import { idTextOf } from '#runtime/mcp/envelope/message-id';
+import type { StdioConnection } from './stdio-connection.ts';
+import type { StdioExchange } from './stdio-exchange.ts';
+
+/** What one client session has at a backend whose processes know no sessions. */
+export interface StdioSession {
+  readonly id: string;
+  /** Its own process; undefined where one process serves all. */
+  readonly connection: StdioConnection | undefined;
+  /** The stream that the client holds open for what belongs to no call. */
+  listener: StdioExchange | undefined;
+  /** Calls under way, by the client's id; the newest is the last. */
+  readonly calls: Map<string, StdioExchange>;
+  /** Resources whose changes it wants to know. */
+  readonly subscriptions: Set<string>;
+  lastUsed: number;
+}
+
+export interface SessionTableSettings {
+  readonly max: number;
+  /** Milliseconds after which a session without a stream or a call is ended, if nobody ended it. */
+  readonly idle: number;
+  readonly now: () => number;
+  readonly onEnd: (session: StdioSession) => void;
+}
+
+/** The sessions of one backend. Ids are random and mean nothing to anybody else. */
+export class SessionTable {
+  readonly #settings: SessionTableSettings;
+  readonly #sessions = new Map<string, StdioSession>();
+
+  constructor(settings: SessionTableSettings) {
+    this.#settings = settings;
+  }
+
+  get size(): number {
+    return this.#sessions.size;
+  }
+
+  values(): Iterable<StdioSession> {
+    return this.#sessions.values();
+  }
+
+  /** Undefined: there are too many. */
+  open(connection?: StdioConnection): StdioSession | undefined {
+    if (!this.hasRoom()) return undefined;
+    const session: StdioSession = {
+      id: randomUUID(),
+      connection,
+      listener: undefined,
+      calls: new Map(),
+      subscriptions: new Set(),
+      lastUsed: this.#settings.now(),
+    };
+    this.#sessions.set(session.id, session);
+    return session;
+  }
+
+  hasRoom(): boolean {
+    if (this.#sessions.size < this.#settings.max) return true;
+    this.#endIdle();
+    return this.#sessions.size < this.#settings.max;
+  }
+
+  /** The session that these headers name, a flat list of names and values. */
+  find(headers: readonly string[]): StdioSession | undefined {
+    const session = this.#sessions.get(sessionIdIn(headers) ?? '');
+    if (session) session.lastUsed = this.#settings.now();
+    return session;
+  }
+
+  end(session: StdioSession): void {
+    if (!this.#sessions.delete(session.id)) return;
+    session.listener?.end();
+    this.#settings.onEnd(session);
+  }
+
+  #endIdle(): void {
+    const before = this.#settings.now() - this.#settings.idle;
+    for (const session of this.#sessions.values())
+      if (session.lastUsed < before && !session.listener && session.calls.size === 0) this.end(session);
+  }
+}
+
+/** The value of `mcp-session-id`; undefined without one. */
+export function sessionIdIn(headers: readonly string[]): string | undefined {
+  for (let at = 0; at + 1 < headers.length; at += 2) if (headers[at] === 'mcp-session-id') return headers[at + 1];
+  return undefined;
+}
+
+/** Lets the session find the call by its id for as long as it is under way. */
+export function trackCall(exchange: StdioExchange, session: StdioSession, idText: string): void {
+  session.calls.set(idText, exchange);
+  exchange.onOver = () => {
+    if (session.calls.get(idText) === exchange) session.calls.delete(idText);
+  };
+}
+
+/** Which call this message cancels, if it is one of this session; undefined where the message is no cancellation. */
+export function readCancellation(
+  { call }: StdioExchange,
+  session: StdioSession,
+): { running: StdioExchange | undefined } | undefined {
+  const message = call.body && decodeRequest(call.body);
+  if (message?.kind !== 'notification' || message.method !== 'notifications/cancelled') return undefined;
+  const id = message.params?.requestId;
+  return { running: session.calls.get(idTextOf(id, String(id)) ?? '') };
+}
