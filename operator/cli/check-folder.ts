@@ -40,7 +40,7 @@ export function loadFolder(folder: string): Snapshot {
 function planAll(snapshot: Snapshot, { state, containerEngine }: Context): Outcome[] {
   const { servers, backends } = applicantsOf(snapshot);
   const known = {
-    allotments: allot(readAllotments(state), servers, backends, () => NO_UID),
+    allotments: allot(readAllotments(state), servers, backends, { busy: () => false, makeUid: () => NO_UID }),
     directory: state.run,
     containerEngine,
     digest: (_value: string, place: string) => contentHash(place),

@@ -3,17 +3,17 @@ import type { Output } from './context.ts';
 import { printProblem } from './check-folder.ts';
 import { printBoard, remarksOf, serversOf } from './summarise-board.ts';
 
-/** Shows each new state of a board. */
-export type ShowBoard = (board: Board) => void;
+/** Shows each new state of a board; `above` stands before it and stays. */
+export type ShowBoard = (board: Board, above?: string[]) => void;
 
 /** Redraws a table in place: for terminals. */
 export function liveTable(out: Output): ShowBoard {
   let height = 0;
-  return (board) => {
+  return (board, above = []) => {
     const width = out.columns ?? 80;
     const lines = printBoard(board).map((line) => (line.length > width ? `${line.slice(0, width - 1)}…` : line));
     const up = height === 0 ? '' : `\u001B[${height}A`;
-    out.write(`${up}\u001B[J${lines.join('\n')}\n`);
+    out.write(`${up}\u001B[J${[...above, ...lines].join('\n')}\n`);
     height = lines.length;
   };
 }
@@ -44,8 +44,9 @@ function factsOf(board: Board): Map<string, string> {
 /** Prints a line for each thing that is new or different: for files and pipes. */
 export function plainLines(out: Output): ShowBoard {
   let shown = new Map<string, string>();
-  return (board) => {
+  return (board, above = []) => {
     const facts = factsOf(board);
+    if (above.length > 0) out.write(`${above.join('\n')}\n`);
     for (const [about, fact] of facts) if (shown.get(about) !== fact) out.write(`${fact}\n`);
     for (const about of shown.keys()) if (!facts.has(about)) out.write(`${about}: no longer\n`);
     shown = facts;

@@ -6,7 +6,7 @@ import { loadFolder, printProblem } from './check-folder.ts';
 import { printClientLines } from './client-lines.ts';
 import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
-import { liveTable, plainLines } from './show-board.ts';
+import { liveTable, plainLines, type ShowBoard } from './show-board.ts';
 import { progressOf, serversOf } from './summarise-board.ts';
 
 /** How long a backend that does not answer keeps `up` from saying that the rest is ready. */
@@ -38,11 +38,12 @@ export function nextSteps(board: Board): string[] {
   ]);
 }
 
-async function start(folder: string, context: Context): Promise<RunningFolder> {
+async function start(folder: string, context: Context, stop: AbortSignal): Promise<RunningFolder> {
   try {
     return await runFolder({
       ...context,
       folder: resolve(folder),
+      stop,
       onProblem: ({ kind, name }, problem) => {
         const text = problem instanceof Error ? problem.message : String(problem);
         context.err.write(`${kind}/${name}: ${text}\n`);
@@ -54,27 +55,47 @@ async function start(folder: string, context: Context): Promise<RunningFolder> {
   }
 }
 
+/** What kept everything from being served, as an exit code: only a port can become free by itself. */
+function stuckCode(board: Board): number {
+  const reasons = serversOf(board).flatMap(({ conditions }) => conditions.map(({ reason }) => reason));
+  return reasons.includes('PortInUse') ? EXIT_CODES.notRunning : EXIT_CODES.input;
+}
+
+/** Shows the board as it changes, and says where to go from here as soon as it serves. */
+function follow({ board }: RunningFolder, show: ShowBoard): () => void {
+  const since = Date.now();
+  let announced = false;
+  function look(): void {
+    const steps = !announced && readiness(board.board, Date.now() - since) === 'ready' ? nextSteps(board.board) : [];
+    announced ||= steps.length > 0;
+    show(board.board, steps);
+  }
+  look();
+  board.listen(look);
+  const timer = setTimeout(look, BACKENDS_COME);
+  return () => clearTimeout(timer);
+}
+
 /**
  * Runs a folder in the foreground until `stop` says so, and shows its state as it changes. Ends by itself, with a code that
  * says so, when nothing in it can be served as it is. Returns the exit code.
  */
 export async function up(folder: string, context: Context, stop: AbortSignal): Promise<number> {
   checkThereIsAServer(folder);
-  const running = await start(folder, context);
+  const running = await start(folder, context, stop);
   try {
     const show = context.out.isTTY ? liveTable(context.out) : plainLines(context.out);
     const { board } = running.board;
     if (readiness(board, 0) === 'stuck') {
       show(board);
-      return EXIT_CODES.input;
+      return stuckCode(board);
     }
-    context.out.write(`${nextSteps(board).join('\n')}\n`);
-    show(board);
-    running.board.listen(show);
+    const leave = follow(running, show);
     await new Promise<void>((end) => {
       if (stop.aborted) end();
       stop.addEventListener('abort', () => end(), { once: true });
     });
+    leave();
     return EXIT_CODES.ok;
   } finally {
     await running.stop();

@@ -6,12 +6,16 @@ import { readIfThere, writeFileAtomic } from './write-file.ts';
 const FIRST_PORT = 4483;
 const STEP = 10;
 const PLACES = 500;
+/** How many places beyond the number of servers are looked at for busy ports. */
+const SPARE = 20;
 /** Backends that vmcp starts listen far from the endpoints. */
 const FIRST_BACKEND_PORT = 14_483;
 
 const Allotments = z.object({
   /** `<namespace>/<name>` of a server to its place in the order of ports. */
   slots: z.record(z.string(), z.int().min(0)).default({}),
+  /** The same for private ports: the same place unless that port is busy. */
+  privateSlots: z.record(z.string(), z.int().min(0)).default({}),
   uids: z.record(z.string(), z.string()).default({}),
   /** `<namespace>/<name>` of a backend to its place in the order of backend ports. */
   backendPlaces: z.record(z.string(), z.int().min(0)).default({}),
@@ -32,10 +36,14 @@ export function writeAllotments(state: StateFolder, allotments: Allotments): voi
   writeFileAtomic(state.allotments, `${JSON.stringify(allotments, null, 2)}\n`);
 }
 
-/** Public and private port of a place in the order: 4483 and 4484, 4493 and 4494, … */
-export function portsOfSlot(slot: number): { port: number; privatePort: number } {
-  const port = FIRST_PORT + STEP * slot;
-  return { port, privatePort: port + 1 };
+/** Public port of a place in the order: 4483, 4493, 4503, … */
+export function portOfSlot(slot: number): number {
+  return FIRST_PORT + STEP * slot;
+}
+
+/** Private port of a place in the order: 4484, 4494, 4504, … */
+export function privatePortOfSlot(slot: number): number {
+  return portOfSlot(slot) + 1;
 }
 
 /** Port of a backend that vmcp starts. */
@@ -87,24 +95,43 @@ function giveNumbers(
   return given;
 }
 
-/** Adds what is missing and frees the places of those that are gone. A port that a resource claims is given to no other. */
+export interface AllotOptions {
+  /** Whether another program has this port. */
+  busy: (port: number) => boolean;
+  makeUid: () => string;
+}
+
+/**
+ * Adds what is missing and frees the places of those that are gone. A port that a resource claims is given to no other. A
+ * public port, once given, stays, as clients know it; private ones and those of backends avoid what is busy at each start.
+ */
 export function allot(
   former: Allotments,
   servers: Applicant[],
   backends: Applicant[],
-  makeUid: () => string = randomUUID,
+  { busy, makeUid }: AllotOptions = { busy: () => false, makeUid: randomUUID },
 ): Allotments {
   const claims = claimsOf([...servers, ...backends]);
   const slots = giveNumbers(servers, former.slots, (slot, name) => {
-    const { port, privatePort } = portsOfSlot(slot);
-    return !claims.byOther(port, name) && !claims.byOther(privatePort, name);
+    const port = portOfSlot(slot);
+    return !claims.byOther(port, name) && (former.slots[name] === slot || !busy(port));
   });
-  const backendPlaces = giveNumbers(
-    backends,
-    former.backendPlaces,
-    (place, name) => !claims.byOther(portOfPlace(place), name),
-  );
+  const privateSlots = giveNumbers(servers, { ...slots, ...former.privateSlots }, (slot) => {
+    const port = privatePortOfSlot(slot);
+    return !claims.byOther(port, '') && !busy(port);
+  });
+  const backendPlaces = giveNumbers(backends, former.backendPlaces, (place, name) => {
+    const port = portOfPlace(place);
+    return !claims.byOther(port, name) && !busy(port);
+  });
   const uids = { ...former.uids };
   for (const { name } of servers) uids[name] ??= makeUid();
-  return { slots, backendPlaces, uids };
+  return { slots, privateSlots, backendPlaces, uids };
+}
+
+/** The ports that may be given to so many, before and after what is taken is left out. */
+export function candidatePorts(servers: number, backends: number): number[] {
+  const slots = Array.from({ length: servers + SPARE }, (_, slot) => [portOfSlot(slot), privatePortOfSlot(slot)]);
+  const places = Array.from({ length: backends + SPARE }, (_, place) => portOfPlace(place));
+  return [...slots.flat(), ...places];
 }

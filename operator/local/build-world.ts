@@ -1,7 +1,7 @@
 import { MCPServerSpec, resourceUrlOf, VirtualMCPServerSpec } from '#crds/kinds/index';
 import type { Status } from '#operator/plan/outcome';
 import type { Kind, LocalFacts, Manifest, ResourceKey, SecretDigests, World } from '#operator/world';
-import { type Allotments, type Applicant, portOfPlace, portsOfSlot } from './allotments.ts';
+import { type Allotments, type Applicant, portOfPlace, portOfSlot, privatePortOfSlot } from './allotments.ts';
 import type { Snapshot } from './manifest-folder.ts';
 
 /** Group of the kinds where no manifest says another one. */
@@ -61,13 +61,15 @@ function inside<T>(entries: Iterable<[string, T]>, namespace: string): [string, 
 }
 
 function factsOf(namespace: string, { allotments, directory, containerEngine }: Known): LocalFacts {
-  const { slots, backendPlaces, uids } = allotments;
+  const { slots, privateSlots, backendPlaces, uids } = allotments;
+  const ports = inside(Object.entries(slots), namespace).map(([name, slot]) => {
+    const privateSlot = privateSlots[`${namespace}/${name}`] ?? slot;
+    return [name, { port: portOfSlot(slot), privatePort: privatePortOfSlot(privateSlot) }] as const;
+  });
   return {
     mode: 'local',
     directory: `${directory}/${namespace}`,
-    ports: Object.fromEntries(
-      inside(Object.entries(slots), namespace).map(([name, slot]) => [name, portsOfSlot(slot)]),
-    ),
+    ports: Object.fromEntries(ports),
     backendPorts: Object.fromEntries(
       inside(Object.entries(backendPlaces), namespace).map(([name, place]) => [name, portOfPlace(place)]),
     ),

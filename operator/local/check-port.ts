@@ -22,3 +22,9 @@ export function isListening(port: number): Promise<boolean> {
     socket.once('timeout', end(false));
   });
 }
+
+/** Those of the ports that another program has, on the loopback interface. */
+export async function findBusyPorts(ports: number[]): Promise<Set<number>> {
+  const free = await Promise.all(ports.map((port) => isPortFree('127.0.0.1', port)));
+  return new Set(ports.filter((_, index) => !free[index]));
+}

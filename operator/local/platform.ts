@@ -1,11 +1,13 @@
+import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { Waiting } from '#operator/errors';
 import type { Outcome, Rendered, SecretSource } from '#operator/plan/outcome';
 import type { Platform } from '#operator/platform';
 import type { Clock } from '#operator/queue';
 import { keyText, type LocalFacts, type ResourceKey, type World } from '#operator/world';
-import { allot, type Allotments, readAllotments, writeAllotments } from './allotments.ts';
+import { allot, type Allotments, candidatePorts, readAllotments, writeAllotments } from './allotments.ts';
 import { applicantsOf, buildWorld } from './build-world.ts';
+import { findBusyPorts } from './check-port.ts';
 import { Children, type LocalChild } from './children.ts';
 import { CurrentSnapshot } from './current-snapshot.ts';
 import { dropGeneratedSecrets, generatedSecret, secretDigester } from './generated-secrets.ts';
@@ -42,6 +44,8 @@ export class LocalPlatform implements Platform {
   readonly #digest: (value: string) => string;
   /** What each server serves or is to serve, by the text of its key. */
   readonly #rendered = new Map<string, Rendered>();
+  /** Ports that other programs had at the start. */
+  #busy = new Set<number>();
   #allotments: Allotments;
   #changed: (key: ResourceKey) => void = () => undefined;
   #stopWatching: () => void = () => undefined;
@@ -56,11 +60,16 @@ export class LocalPlatform implements Platform {
     this.#allotments = readAllotments(state);
   }
 
-  watch(changed: (key: ResourceKey) => void): Promise<void> {
+  async watch(changed: (key: ResourceKey) => void): Promise<void> {
     this.#changed = changed;
-    this.#stopWatching = watchFolder(this.#options.folder, this.#options.clock, () => this.#refresh());
-    this.#refresh();
-    return Promise.resolve();
+    const changes = this.#snapshot.refresh();
+    const { servers, backends } = applicantsOf(this.#snapshot.value);
+    // Once, before any child of ours listens.
+    this.#busy = await findBusyPorts(candidatePorts(servers.length, backends.length));
+    this.#spread(changes);
+    this.#stopWatching = watchFolder(this.#options.folder, this.#options.clock, () => {
+      this.#spread(this.#snapshot.refresh());
+    });
   }
 
   observe(namespace: string): Promise<World> {
@@ -106,11 +115,11 @@ export class LocalPlatform implements Platform {
     await this.#children.stopAll();
   }
 
-  #refresh(): void {
+  #spread(changes: ResourceKey[]): void {
     const { state, board } = this.#options;
-    const changes = this.#snapshot.refresh();
     const { servers, backends } = applicantsOf(this.#snapshot.value);
-    this.#allotments = allot(this.#allotments, servers, backends);
+    const busy = (port: number): boolean => this.#busy.has(port);
+    this.#allotments = allot(this.#allotments, servers, backends, { busy, makeUid: randomUUID });
     writeAllotments(state, this.#allotments);
     board.setProblems(this.#snapshot.value.problems);
     for (const key of changes) this.#changed(key);

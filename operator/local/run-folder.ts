@@ -18,6 +18,8 @@ export interface RunOptions {
   runtime: string[];
   environment: NodeJS.ProcessEnv;
   containerEngine: LocalFacts['containerEngine'];
+  /** Stops waiting for the first round; `stop` of what is returned is still to be called. */
+  stop: AbortSignal;
   /** Told of what could not be brought about, for the log. */
   onProblem: (key: ResourceKey, problem: unknown) => void;
 }
@@ -26,6 +28,13 @@ export interface RunningFolder {
   board: StatusBoard;
   /** Ends every process within 5 s and gives the state folder back. */
   stop(): Promise<void>;
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 }
 
 /**
@@ -42,7 +51,7 @@ export async function runFolder(options: RunOptions): Promise<RunningFolder> {
   const board = new StatusBoard(state, folder);
   const platform = new LocalPlatform({ ...options, board, clock: systemClock });
   const reconciling = await reconcile(platform, systemClock, options.onProblem);
-  await reconciling.idle();
+  await Promise.race([reconciling.idle(), aborted(options.stop)]);
   board.settle();
   return {
     board,
