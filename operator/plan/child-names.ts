@@ -37,21 +37,23 @@ const OWN_RUNTIME = [
   'rateLimiting',
 ];
 
-/** Of a resource that is gone nobody knows, so it may have had one. */
-function hasOwnRuntime(spec: unknown): boolean {
-  if (spec === undefined) return true;
-  return typeof spec === 'object' && spec !== null && OWN_RUNTIME.some((field) => field in spec);
-}
-
-/** Names of all children that a resource may have, whatever their kind. The spec may be unchecked. */
-export function childNames({ kind, name }: ResourceKey, spec: unknown): string[] {
-  if (kind === 'VirtualMCPServer') {
-    const child = runtimeChild(name);
-    return [child, credentialsOf(child), sealingOf(child)];
-  }
-  if (kind !== 'MCPServer') return [];
+/** Children of an MCPServer by what its unchecked spec says. Of a resource that is gone nobody knows: it may have had all. */
+function backendChildren(name: string, spec: unknown): string[] {
+  const written = typeof spec === 'object' && spec !== null ? spec : undefined;
+  const has = (field: string) => written === undefined || field in written;
   const child = backendChild(name);
   const proxy = proxyChild(name);
-  const own = hasOwnRuntime(spec) ? [proxy, credentialsOf(proxy), sealingOf(proxy)] : [];
-  return [child, credentialsOf(child), ...own];
+  const runs = written === undefined || !has('remoteUrl');
+  return [
+    ...(runs ? [child, credentialsOf(child)] : []),
+    ...(OWN_RUNTIME.some(has) ? [proxy, credentialsOf(proxy), sealingOf(proxy)] : []),
+  ];
+}
+
+/** Names of all children that a resource may have, whatever their kind. */
+export function childNames({ kind, name }: ResourceKey, spec: unknown): string[] {
+  if (kind === 'MCPServer') return backendChildren(name, spec);
+  if (kind !== 'VirtualMCPServer') return [];
+  const child = runtimeChild(name);
+  return [child, credentialsOf(child), sealingOf(child)];
 }

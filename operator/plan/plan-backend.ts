@@ -1,5 +1,4 @@
 import { MCPServer, transportOf } from '#crds/kinds/index';
-import { Stalled, Waiting } from '../errors.ts';
 import { contentHash, type LocalFacts, type Manifest, type ResourceKey, type World } from '../world.ts';
 import { checkChildNames } from './check-child-names.ts';
 import { backendChild } from './child-names.ts';
@@ -8,11 +7,12 @@ import { FileList, secretDigest } from './file-list.ts';
 import { findBackendWarnings } from './find-backend-warnings.ts';
 import { findReferences } from './find-references.ts';
 import type { BackendSpec } from './find-group-members.ts';
+import { keepOutcome } from './keep-outcome.ts';
 import type { BackendProcess, Child, Outcome, Status } from './outcome.ts';
 import { localCommand, localPort, placeOf, type Reach, reachBackend } from './reach-backend.ts';
 import { readSpec } from './read-resource.ts';
 import { renderBackendObjects } from './render-backend-objects.ts';
-import { datedConditions, type Finding, summariseProblem } from './summarise-status.ts';
+import { datedConditions, type Finding } from './summarise-status.ts';
 
 const RESTARTED_AT = 'restarted-at';
 
@@ -85,8 +85,6 @@ export function planBackend(key: ResourceKey, manifest: Manifest, world: World, 
     const status = { ...summariseBackend(manifest, spec, reach, world, now), ...references };
     return { key, action: 'apply', children, status };
   } catch (problem) {
-    if (!(problem instanceof Stalled || problem instanceof Waiting)) throw problem;
-    const status = { ...summariseProblem(problem, manifest, false, now), ...references };
-    return { key, action: 'keep', children: [], status };
+    return keepOutcome(key, problem, manifest, { serving: false, status: references }, now);
   }
 }

@@ -1,12 +1,13 @@
 import { resourceUrlOf, VirtualMCPServer } from '#crds/kinds/index';
-import { Stalled, Waiting } from '../errors.ts';
 import type { Manifest, ResourceKey, World } from '../world.ts';
 import { checkChildNames } from './check-child-names.ts';
+import { checkDocument } from './check-document.ts';
 import { checkReplicas } from './check-replicas.ts';
 import { checkServed } from './check-served.ts';
 import { runtimeChild } from './child-names.ts';
 import { FileList } from './file-list.ts';
 import { findGroupMembers } from './find-group-members.ts';
+import { keepOutcome } from './keep-outcome.ts';
 import type { Outcome, Rendered } from './outcome.ts';
 import { readSpec } from './read-resource.ts';
 import { renderChildren } from './render-children.ts';
@@ -14,7 +15,7 @@ import { endpointOf, keyPrefixOf, renderRunConfig, type ServerSpec } from './ren
 import { resolveAuthServer } from './resolve-auth-server.ts';
 import { resolveIncomingAuth } from './resolve-incoming-auth.ts';
 import { resolveBackends } from './resolve-backends.ts';
-import { type ServerFindings, summariseProblem, summariseServer } from './summarise-status.ts';
+import { type ServerFindings, summariseServer } from './summarise-status.ts';
 import { findWarnings } from './find-warnings.ts';
 
 /** Where a runtime finds its files. */
@@ -49,6 +50,7 @@ function renderServer(
   const { entries: backends, findings } = resolveBackends(members, context, files);
   const parts = { manifest, spec, incoming, authz, authServer: authServer?.document, backends };
   const document = renderRunConfig(parts, world, files);
+  checkDocument(document);
   checkServed(document);
   const names = members.map((member) => member.name);
   return {
@@ -79,8 +81,6 @@ export function planServer(key: ResourceKey, manifest: Manifest, world: World, n
     const status = summariseServer(findings, manifest, world.observed[name], delivered, now);
     return { key, action: 'apply', rendered, children: renderChildren(manifest, spec, rendered, world), status };
   } catch (problem) {
-    if (!(problem instanceof Stalled || problem instanceof Waiting)) throw problem;
-    const status = summariseProblem(problem, manifest, world.documents[name] !== undefined, now);
-    return { key, action: 'keep', children: [], status };
+    return keepOutcome(key, problem, manifest, { serving: world.documents[name] !== undefined }, now);
   }
 }

@@ -1,12 +1,12 @@
 import { MCPExternalAuthConfig, MCPGroup, MCPOIDCConfig } from '#crds/kinds/index';
 import type { Schema } from '#crds/parts/read-value';
-import { Stalled, Waiting } from '../errors.ts';
 import type { Manifest, ResourceKey, World } from '../world.ts';
 import { secretDigest } from './file-list.ts';
 import { findReferences, listServers } from './find-references.ts';
+import { keepOutcome } from './keep-outcome.ts';
 import type { Outcome } from './outcome.ts';
 import { readSpec } from './read-resource.ts';
-import { datedConditions, type Finding, summariseProblem } from './summarise-status.ts';
+import { datedConditions, type Finding } from './summarise-status.ts';
 
 const VALID: Finding = { type: 'Ready', status: 'True', reason: 'Valid', message: 'It can be referred to.' };
 
@@ -45,9 +45,7 @@ function planShared(
     const observed = generation === undefined ? {} : { observedGeneration: generation };
     return { key, action: 'apply', children: [], status: { phase: 'Ready', ...observed, conditions, ...references } };
   } catch (problem) {
-    if (!(problem instanceof Stalled || problem instanceof Waiting)) throw problem;
-    const status = { ...summariseProblem(problem, manifest, false, now), ...references };
-    return { key, action: 'keep', children: [], status };
+    return keepOutcome(key, problem, manifest, { serving: false, status: references }, now);
   }
 }
 

@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
 import { parse, stringify } from 'yaml';
+import { RunConfig } from '#crds/run-config/run-config';
 import { goldenOutput } from '#operator/golden-case';
 import { FileList } from '#operator/plan/file-list';
 import type { Outcome } from '#operator/plan/outcome';
@@ -66,7 +68,9 @@ describe('plan', () => {
   });
 
   it('says nothing new about what it said before, whatever the time', () => {
-    for (const file of readdirSync(folder).filter((name) => name.endsWith('.in.yaml'))) {
+    for (const file of readdirSync(folder).filter((name) =>
+      /^(status|group|outgoing|auth-config|backend-s).*\.in\.yaml$/.test(name),
+    )) {
       const text = readFileSync(join(folder, file), 'utf8');
       const first = outcomeOf(text).status;
       if (!first) continue;
@@ -119,5 +123,50 @@ describe('the keys that a document needs', () => {
   it('leaves the secrets of backends out that are left out', () => {
     const { rendered } = outcomeOf(input('outgoing-allowed-servers'));
     expect(Object.values(rendered?.secretFiles ?? {})).toEqual([{ secret: 'api', key: 'key' }]);
+  });
+});
+
+/** Replaces one value somewhere below. */
+function mutated(value: unknown, path: readonly number[], replacement: unknown): unknown {
+  const [step, ...rest] = path;
+  if (step === undefined || typeof value !== 'object' || value === null) return replacement;
+  const keys = Object.keys(value);
+  const key = keys[step % Math.max(keys.length, 1)];
+  if (key === undefined) return replacement;
+  const inside: unknown = Reflect.get(value, key);
+  const next = mutated(inside, rest, replacement);
+  if (Array.isArray(value)) return value.map((one: unknown, index) => (String(index) === key ? next : one));
+  return { ...value, [key]: next };
+}
+
+describe('whatever resources hold', () => {
+  it('is answered by an outcome, never by an exception, and by a document that the runtime reads', () => {
+    const names = [
+      'everything-configured',
+      'backend-settings',
+      'outgoing-inline',
+      'oidc-inline-full',
+      'cluster-server',
+      'oidc-ref',
+    ];
+    const junk = fc.oneof(
+      fc.jsonValue({ maxDepth: 2 }),
+      fc.constantFrom('http://[::bad/', 'https://a:99999/', '-1s', '\u0000'),
+    );
+    const property = fc.property(
+      fc.constantFrom(...names),
+      fc.nat(),
+      fc.array(fc.nat(), { maxLength: 6 }),
+      junk,
+      (name, which, path, replacement) => {
+        const whole = parse(input(name)) as { resources: { spec?: unknown }[] };
+        const resource = whole.resources[which % whole.resources.length];
+        if (resource) resource.spec = mutated(resource.spec, path, replacement);
+        const { rendered, status } = outcomeOf(stringify(whole));
+        expect(status).toBeDefined();
+        if (rendered) RunConfig.parse(rendered.document);
+      },
+    );
+    fc.assert(property, { numRuns: 60, seed: 1 });
   });
 });

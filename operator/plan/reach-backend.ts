@@ -4,6 +4,7 @@ import type { ClusterFacts, LocalFacts, World } from '../world.ts';
 import { backendChild } from './child-names.ts';
 import { type Command, containerCommand, processCommand, secretVariables } from './command-of-backend.ts';
 import type { FileList } from './file-list.ts';
+import { parseUrl } from './parse-url.ts';
 import type { BackendSpec } from './find-group-members.ts';
 
 /** Port that a program in a container listens on where `mcpPort` is not written. */
@@ -87,6 +88,7 @@ function reachInCluster(name: string, spec: BackendSpec, namespace: string, clus
 /** Throws `Stalled` or `Waiting` where the backend cannot be reached as it is written. */
 export function reachBackend(name: string, spec: BackendSpec, world: World, files: FileList): Reach {
   if (spec.remoteUrl !== undefined) {
+    parseUrl(spec.remoteUrl, `MCPServer "${name}" remoteUrl`);
     return { transport: transportOf(spec) === 'sse' ? 'sse' : 'streamable-http', url: spec.remoteUrl };
   }
   if (world.platform.mode === 'local') return reachLocal(name, spec, world.platform, files);

@@ -1,5 +1,6 @@
 import { caBundleOf } from '#crds/parts/references';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
+import { checkChildNames } from './check-child-names.ts';
 import { checkBackendServed } from './check-served.ts';
 import { defined } from './defined.ts';
 import type { FileList } from './file-list.ts';
@@ -69,6 +70,7 @@ export function renderBackend(
   files: FileList,
 ): RenderedBackend {
   const place = `MCPServer "${name}"`;
+  checkChildNames({ kind: 'MCPServer', namespace: context.world.namespace, name }, context.world);
   checkBackendServed(name, spec, context.world);
   const reach = reachBackend(name, spec, context.world, files);
   const { authType, auth } = resolveOutgoingAuth(name, spec, reach, context, files);

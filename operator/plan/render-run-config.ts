@@ -6,6 +6,7 @@ import type { Manifest, World } from '../world.ts';
 import { runtimeChild } from './child-names.ts';
 import { defined } from './defined.ts';
 import type { FileList } from './file-list.ts';
+import { parseUrl } from './parse-url.ts';
 import { renderAggregation } from './render-aggregation.ts';
 import type { BackendDocument } from './render-backend.ts';
 import { renderLimits, renderOperational, renderRateLimiting } from './render-operational.ts';
@@ -44,7 +45,7 @@ export function listenOf(name: string, spec: ServerSpec, world: World): Listen {
   const allocated = platform.ports[name];
   if (!allocated) throw new Waiting('PortNotAllocated', `VirtualMCPServer "${name}" has no port on this machine yet`);
   const typed = resourceUrlOf(spec.incomingAuth);
-  const url = typed === undefined ? undefined : new URL(typed);
+  const url = typed === undefined ? undefined : parseUrl(typed, 'incomingAuth.resourceUrl');
   const port = url && LOOPBACK.has(url.hostname) && url.port !== '' ? Number(url.port) : allocated.port;
   return { host: '127.0.0.1', port, private_host: '127.0.0.1', private_port: allocated.privatePort };
 }
@@ -71,7 +72,7 @@ function hostsOf(name: string, spec: ServerSpec, world: World): string[] {
   const base = spec.authServerConfig?.authorizationEndpointBaseUrl;
   return [
     ...(spec.incomingAuth.allowedHosts ?? []),
-    ...(base === undefined ? [] : [new URL(base).host]),
+    ...(base === undefined ? [] : [parseUrl(base, 'authServerConfig.authorizationEndpointBaseUrl').host]),
     ...(world.platform.mode === 'cluster' ? service : []),
   ];
 }

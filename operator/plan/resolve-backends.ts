@@ -10,10 +10,15 @@ interface Tried {
   entry?: BackendDocument;
 }
 
+/** Why a backend is left out. */
+function leftOut(name: string, { reason, message }: Stalled | Waiting): Tried {
+  return { finding: { name, excluded: { reason, message } } };
+}
+
 /** One backend, or why it is left out. The files of one that is left out are not kept. */
 function tryBackend(member: Member, context: OutgoingContext, files: FileList): Tried {
   const { name } = member;
-  if ('problem' in member) return { finding: { name, excluded: member.problem } };
+  if ('problem' in member) return leftOut(name, member.problem);
   if (member.spec.suspend) return { finding: { name, suspended: true } };
   const own = files.part();
   try {
@@ -21,7 +26,7 @@ function tryBackend(member: Member, context: OutgoingContext, files: FileList): 
     files.add(own);
     return { finding: { name, url, authType }, entry };
   } catch (problem) {
-    if (problem instanceof Stalled || problem instanceof Waiting) return { finding: { name, excluded: problem } };
+    if (problem instanceof Stalled || problem instanceof Waiting) return leftOut(name, problem);
     throw problem;
   }
 }

@@ -21,6 +21,9 @@ export interface ServerFindings {
   warnings: Finding[];
 }
 
+/** Backends that a condition names one by one; a condition has a longest message. */
+const NAMED = 20;
+
 /** Warnings of a runtime that a condition repeats; its log has all. */
 const RUNTIME_WARNINGS = 20;
 
@@ -104,8 +107,10 @@ function backendFinding(backends: BackendFinding[]): Finding {
   const [first] = excluded;
   if (!first) return { type, status: 'True', reason: 'Resolved', message: 'Every backend is served.' };
   const reason = excluded.every((backend) => backend.reason === first.reason) ? first.reason : 'SeveralBackendsLeftOut';
-  const list = excluded.map(({ name, message }) => `${name}: ${message}`).join('; ');
-  return { type, status: 'False', reason, message: `Left out, and not contacted: ${list}` };
+  const list = excluded.slice(0, NAMED).map(({ name, message }) => `${name}: ${message}`);
+  const more = excluded.length > NAMED ? [`and ${excluded.length - NAMED} more, see status.backends`] : [];
+  const message = `Left out, and not contacted: ${[...list, ...more].join('; ')}`;
+  return { type, status: 'False', reason, message };
 }
 
 function phaseOf(ready: Finding, backends: BackendSummary[]): Status['phase'] {
