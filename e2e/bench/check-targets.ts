@@ -1,4 +1,5 @@
 import type { Findings } from './report.ts';
+import type { Slope } from './measure-memory.ts';
 import { median, type Comparison, type Row } from './side-by-side.ts';
 
 interface Figure {
@@ -13,6 +14,7 @@ const BOTH = 'vmcp both boundaries';
 const AUDITED = 'vmcp both boundaries, audit';
 const MIB = 2 ** 20;
 const NO_SLOPE = MIB;
+const SLOPE_SECONDS = 120;
 
 const find = (comparisons: Comparison[], title: string, name: string): Row | undefined =>
   comparisons.find((comparison) => comparison.title === title)?.rows.find((row) => row.name === name);
@@ -46,18 +48,20 @@ function callFigures(servers: Comparison[]): Figure[] {
   ];
 }
 
+/** A short run shows a heap that is still finding its size: no verdict. */
+function growth({ seconds, bytesPerMinute }: Slope): Figure {
+  const what = `growth of resident memory over ${seconds} s of load`;
+  const figure = atMost(what, bytesPerMinute / MIB, NO_SLOPE / MIB, 'MiB a minute');
+  return seconds < SLOPE_SECONDS ? { ...figure, target: '' } : figure;
+}
+
 function gatewayFigures({ grid, starts, sessions, slope }: NonNullable<Findings['gateway']>): Figure[] {
   const costs = grid.map(({ rows }) => rows.at(-1)?.cpuRatio ?? Number.NaN);
   const spread = Math.max(...costs) / (costs[0] ?? Number.NaN);
   return [
     atMost('CPU a call, worst of all backends and tools over 1 backend with 10 tools', spread, 1.15, '×'),
     atMost('heap of an idle session', sessions.heap / 1024, 2, 'KiB'),
-    atMost(
-      `growth of resident memory over ${slope.seconds} s of load`,
-      slope.bytesPerMinute / MIB,
-      NO_SLOPE / MIB,
-      'MiB a minute',
-    ),
+    growth(slope),
     atMost('resident memory at start', median(starts.resident) / MIB, 100, 'MB', 0),
     atMost('start to ready', median(starts.readyMs) / 1_000, 0.5, 's'),
     {

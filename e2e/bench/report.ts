@@ -7,6 +7,8 @@ import type { Comparison, Row } from './side-by-side.ts';
 /** Everything that one run found. */
 export interface Findings {
   servers: Comparison[];
+  /** Load average of the machine before the run. */
+  busy: number;
   gateway:
     | {
         grid: Comparison[];
@@ -84,11 +86,11 @@ function renderOwnShare(servers: Comparison[]): string {
   return `### What measuring costs\n\n${table(header, rows)}`;
 }
 
-function machine(): string {
+function machine(busy: number): string {
   const gigabytes = Math.round(totalmem() / 2 ** 30);
   const cores = availableParallelism();
   const date = new Date().toISOString().slice(0, 10);
-  return `Measured on ${date}: virtual machine, ${cores} cores (${arch()}), ${gigabytes} GB, ${platform()}, Node ${process.version}.`;
+  return `Measured on ${date}: virtual machine, ${cores} cores (${arch()}), ${gigabytes} GB, ${platform()}, Node ${process.version}, load average before the run ${busy.toFixed(1)}.`;
 }
 
 /** The page with these findings; what people wrote into the one at `path` stays. */
@@ -96,7 +98,7 @@ export async function renderReport(path: string, findings: Findings): Promise<st
   const old = await readFile(path, 'utf8').catch(() => '');
   const after = old.includes(END) ? old.slice(old.indexOf(END) + END.length) : '\n';
   const parts = [
-    machine(),
+    machine(findings.busy),
     findings.gateway ? `## Targets\n\n${renderTargets(findings, table)}` : '',
     '## Figures',
     ...findings.servers.map(renderComparison),

@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises';
+import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { serveIdentityProvider } from '../fakes/identity-provider/serve.ts';
@@ -16,6 +17,9 @@ import {
 } from './targets.ts';
 
 const REPORT = join(import.meta.dirname, '..', '..', 'docs', 'benchmarks.md');
+
+/** Load average above which somebody else is at work on the machine. */
+const BUSY = 0.7;
 
 interface Plan {
   pace: Pace;
@@ -38,9 +42,9 @@ const FULL: Plan = {
 };
 
 const QUICK: Plan = {
-  pace: { rounds: 3, warmUpMs: 100, measureMs: 500, primeMs: 600 },
-  openLoop: { rounds: 3, warmUpMs: 100, measureMs: 500, primeMs: 100 },
-  grid: { rounds: 3, warmUpMs: 300, measureMs: 400, primeMs: 1_500 },
+  pace: { rounds: 3, warmUpMs: 100, measureMs: 400, primeMs: 500 },
+  openLoop: { rounds: 3, warmUpMs: 100, measureMs: 400, primeMs: 100 },
+  grid: { rounds: 3, warmUpMs: 300, measureMs: 400, primeMs: 1_000 },
   cells: [
     [1, 10],
     [20, 2_000],
@@ -165,11 +169,14 @@ async function bench(): Promise<boolean> {
   });
   const plan = values.quick ? QUICK : FULL;
   if (values['slope-seconds'] !== undefined) plan.slopeSeconds = Number(values['slope-seconds']);
+  const [busy = 0] = loadavg();
+  if (busy > BUSY)
+    console.log(`The machine is busy (load average ${busy.toFixed(1)}): expect figures that mean little.`);
   const load = startLoadGenerator();
   try {
     const servers = await compareServers(load, plan, !values['without-gateway']);
     const gateway = values['without-gateway'] ? undefined : await measureGateway(load, plan);
-    const report = await renderReport(REPORT, { servers, gateway });
+    const report = await renderReport(REPORT, { servers, gateway, busy });
     if (gateway && (!values.quick || values.write)) await writeFile(REPORT, report);
     else console.log(`\n${report}`);
     return [...servers, ...(gateway?.grid ?? [])].every(({ rows }) => rows.every(({ errors }) => errors === 0));
