@@ -5,6 +5,7 @@ import { REFUSED_AUTH_SERVER } from './refused-auth-server.ts';
 import { REFUSED_DOCUMENTS } from './refused-documents.ts';
 import { REFUSED_INCOMING } from './refused-incoming.ts';
 import { REFUSED_OUTGOING } from './refused-outgoing.ts';
+import { REFUSED_RULES } from './refused-rules.ts';
 import { REFUSED_SETTINGS } from './refused-settings.ts';
 import { REFUSED_WORKLOAD } from './refused-workload.ts';
 
@@ -19,4 +20,5 @@ export const REFUSED = [
   ...REFUSED_AUTH_SERVER,
   ...REFUSED_SETTINGS,
   ...REFUSED_WORKLOAD,
+  ...REFUSED_RULES,
 ];

@@ -1,0 +1,75 @@
+import { describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { checkStructural, isRe2 } from '#crds/generate/check-structural';
+import type { SchemaNode } from '#crds/generate/schema-node';
+import { jsonSchemaOf, structuralSchema } from '#crds/generate/structural';
+
+const root = (spec: SchemaNode): SchemaNode => ({ type: 'object', properties: { spec } });
+
+describe('a schema that no API server takes', () => {
+  it.each<[string, SchemaNode, string]>([
+    ['look-ahead', { type: 'string', maxLength: 5, pattern: '^(?!a)' }, 'a pattern that is not RE2'],
+    ['look-behind', { type: 'string', maxLength: 5, pattern: '(?<=a)b' }, 'a pattern that is not RE2'],
+    ['a back reference', { type: 'string', maxLength: 5, pattern: '(a)\\1' }, 'a pattern that is not RE2'],
+    ['a long repeat', { type: 'string', maxLength: 5, pattern: 'a{1,1001}' }, 'a pattern that is not RE2'],
+    ['propertyNames', { type: 'object', propertyNames: { type: 'string' } }, 'propertyNames'],
+    ['const', { type: 'string', const: 'a', maxLength: 1 }, 'const; write an enum of one'],
+    ['oneOf with types', { type: 'object', oneOf: [{ type: 'object' }] }, 'oneOf; write a flat union'],
+    ['anyOf with types', { type: 'object', anyOf: [{ type: 'object' }] }, 'anyOf; write a flat union'],
+    ['allOf', { type: 'string', maxLength: 1, allOf: [{ type: 'string', maxLength: 1 }] }, 'allOf; write one pattern'],
+    ['no type', {}, 'no type'],
+    ['additionalProperties: false', { type: 'object', additionalProperties: false }, 'additionalProperties: false'],
+    ['an endless text', { type: 'string' }, 'no maximum'],
+    ['an endless list', { type: 'array', items: { type: 'integer' } }, 'no maximum'],
+    ['an endless map', { type: 'object', additionalProperties: { type: 'integer' } }, 'no maximum'],
+    [
+      'look-ahead in a rule',
+      { type: 'string', maxLength: 5, 'x-kubernetes-validations': [{ rule: "self.matches('(?=a)')", message: 'a' }] },
+      'a rule that is not RE2',
+    ],
+    [
+      'a rule about a field that there is not',
+      { type: 'object', 'x-kubernetes-validations': [{ rule: 'true', message: 'a', fieldPath: '.b' }] },
+      'no field .b to report a rule at',
+    ],
+  ])('is not generated: %s', (_, spec, problem) => {
+    expect(() => checkStructural('Kind', root(spec))).toThrow(`Kind spec: ${problem}`);
+  });
+
+  it.each(['^[a-z]{1,63}$', '\\.', '[^\\s/]+', '(?:a|b)'])('but %s is RE2', (pattern) => {
+    expect(isRe2(pattern)).toBe(true);
+  });
+});
+
+describe('a structural schema', () => {
+  const kind = z.strictObject({
+    apiVersion: z.string(),
+    kind: z.literal('A'),
+    metadata: z.looseObject({}),
+    spec: z.strictObject({
+      size: z.int().min(1).max(9).default(1),
+      inner: z.strictObject({ on: z.boolean().default(true) }).prefault({}),
+    }),
+    status: z.object({ phase: z.enum(['x']) }).optional(),
+  });
+
+  it('has no additionalProperties and writes the defaults of a default out', () => {
+    expect(structuralSchema(kind).properties?.spec).toEqual({
+      type: 'object',
+      properties: {
+        size: { type: 'integer', format: 'int64', minimum: 1, maximum: 9, default: 1 },
+        inner: {
+          type: 'object',
+          default: { on: true },
+          properties: { on: { type: 'boolean', default: true } },
+          'x-kubernetes-preserve-unknown-fields': true,
+        },
+      },
+      'x-kubernetes-preserve-unknown-fields': true,
+    });
+  });
+
+  it('is made from what is written, where defaults may be missing', () => {
+    expect(jsonSchemaOf(kind).properties?.spec?.required).toBeUndefined();
+  });
+});
