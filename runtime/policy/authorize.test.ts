@@ -124,6 +124,7 @@ describe('the vocabulary', () => {
       { uid: { type: 'Client', id: 'alice' }, attrs: { team: { __entity: { type: 'Team', id: 'red' } } } },
       { uid: { type: 'Team', id: 'red' }, parents: [{ type: 'Team', id: 'colours' }] },
       { uid: { type: 'Group', id: 'staff' }, parents: [{ type: 'Group', id: 'everybody' }] },
+      { uid: { type: 'Group', id: 'nobody’s' }, parents: [{ type: 'Group', id: 'everybody' }] },
       { uid: { type: 'Tool', id: 'files_write' }, attrs: { cost: 3 }, parents: [{ type: 'Team', id: 'red' }] },
       { uid: { type: 'Backend', id: 'files' }, attrs: { zone: 'inner' } },
     ]);
@@ -133,6 +134,7 @@ describe('the vocabulary', () => {
       'principal in Group::"everybody" && principal in Group::"staff"',
       'resource is Tool && resource.cost > 2 && resource in Team::"red" && resource in Backend::"files" && resource.name == "files_write"',
       'Backend::"files".zone == "inner"',
+      'Group::"nobody’s" in Group::"everybody"',
     ];
     for (const condition of conditions)
       expect(allows(load([when(condition)], { entities_json }), {}, identity)).toBe(true);
