@@ -15,6 +15,8 @@ const BackendStatus = z.object({
 export const RuntimeStatus = z.object({
   /** SHA-256 (hex) of the run configuration file that is in force. */
   config_digest: z.string().optional(),
+  /** A newer document that the runtime does not take over, and why. */
+  config_refused: z.object({ message: z.string() }).nullish(),
   ready: z.boolean().default(true),
   backends: z.array(BackendStatus).default([]),
   /** Number of tools after aggregation; null while unknown. */

@@ -113,9 +113,10 @@ function backendFinding(backends: BackendFinding[]): Finding {
   return { type, status: 'False', reason, message };
 }
 
-function phaseOf(ready: Finding, backends: BackendSummary[]): Status['phase'] {
+function phaseOf(ready: Finding, delivery: Finding[], backends: BackendSummary[]): Status['phase'] {
   if (ready.status === 'False') return 'Pending';
-  return backends.every(isWell) ? 'Ready' : 'Degraded';
+  const refused = delivery.some(({ status }) => status === 'False');
+  return backends.every(isWell) && !refused ? 'Ready' : 'Degraded';
 }
 
 function runtimeFindings(observed: ObservedRuntime | undefined): Finding[] {
@@ -124,12 +125,18 @@ function runtimeFindings(observed: ObservedRuntime | undefined): Finding[] {
   return [{ type: 'RuntimeWarning', status: 'True', reason: 'RuntimeReported', message: said.join('; ') }];
 }
 
-const RECONCILING: Finding = {
-  type: 'Reconciling',
-  status: 'True',
-  reason: 'NewConfiguration',
-  message: 'The runtime has not taken this configuration over yet: wait, or see its log.',
-};
+/** What stands between the runtime and this configuration. */
+function deliveryFindings(observed: ObservedRuntime | undefined, delivered: boolean): Finding[] {
+  if (!observed || delivered) return [];
+  const type = 'Reconciling';
+  const refused = observed.config_refused?.message;
+  if (refused !== undefined) {
+    const message = `The runtime refused this configuration and serves the former one: ${refused}`;
+    return [{ type, status: 'False', reason: 'ConfigurationRefused', message }];
+  }
+  const message = 'The runtime has not taken this configuration over yet: wait, or see its log.';
+  return [{ type, status: 'True', reason: 'NewConfiguration', message }];
+}
 
 /** Status of a VirtualMCPServer whose plan came out. `delivered`: what its runtime serves is exactly this plan. */
 export function summariseServer(
@@ -141,11 +148,11 @@ export function summariseServer(
 ): Status {
   const backends = summariseBackends(findings.backends, observed, manifest, now);
   const ready = readyFinding(backends, observed);
-  const pending = observed && !delivered ? [RECONCILING] : [];
   const resolved = backendFinding(findings.backends);
-  const all = [ready, resolved, ...pending, ...findings.warnings, ...runtimeFindings(observed)];
+  const delivery = deliveryFindings(observed, delivered);
+  const all = [ready, resolved, ...delivery, ...findings.warnings, ...runtimeFindings(observed)];
   return defined({
-    phase: phaseOf(ready, backends),
+    phase: phaseOf(ready, delivery, backends),
     observedGeneration: delivered ? manifest.metadata.generation : previousStatus(manifest).observedGeneration,
     url: findings.url,
     backends,
