@@ -116,6 +116,13 @@ describe('opaque tokens', () => {
     expect((await (await open()).call('opaque')).identity).toMatchObject({ subject: 'app', clientId: 'app' });
   });
 
+  it('are looked at up to 16 KiB', async () => {
+    const endpoint = await open();
+    expect((await endpoint.call('x'.repeat(16_385))).status).toBe(401);
+    expect(asked()).toEqual([]);
+    expect((await endpoint.call('x'.repeat(16_384))).status).toBe(200);
+  });
+
   it('need the configured scopes', async () => {
     const { status, headers } = await (await open({ scopes: ['admin'] })).call('opaque');
     expect(status).toBe(403);

@@ -183,6 +183,12 @@ describe('rotation', () => {
     expect(issuer.count('/jwks')).toBe(3);
   });
 
+  it('reads nothing for a bad signature under a known kid', async () => {
+    const endpoint = await open();
+    expect(await status(endpoint, await token(await makeKey('k1')))).toBe(401);
+    expect(issuer.count('/jwks')).toBe(1);
+  });
+
   it('refuses a remembered token once its key is gone, at the latest at the key set’s age', async () => {
     const endpoint = await open();
     const bearer = await token(first);
@@ -198,12 +204,14 @@ describe('rotation', () => {
   it('keeps remembered tokens when the keys come back the same', async () => {
     const endpoint = await open();
     const bearer = await token(first);
-    await endpoint.call(bearer);
+    const ask = () => endpoint.authenticator.authenticate(['authorization', `Bearer ${bearer}`]);
+    const before = await ask();
     endpoint.clock.time += 300_000;
-    expect(await status(endpoint, bearer)).toBe(200);
+    const renewed = ask();
+    expect(renewed).toBeInstanceOf(Promise);
+    expect(await renewed).toBe(before);
     expect(issuer.count('/jwks')).toBe(2);
-    const answer = endpoint.authenticator.authenticate(['authorization', `Bearer ${bearer}`]);
-    expect(answer).not.toBeInstanceOf(Promise);
+    expect(ask()).toBe(before);
   });
 
   it('renews keys behind the requests’ back before they are of age', async () => {
@@ -261,6 +269,17 @@ describe('a source that fails', () => {
     expect(await status(endpoint, await token(second))).toBe(503);
     expect(await status(endpoint, await token(second))).toBe(503);
     expect(await status(endpoint, await token(first))).toBe(200);
+    expect(issuer.count('/jwks')).toBe(2);
+  });
+
+  it('does not ask a failing source again for an unknown kid before its pause is over', async () => {
+    const endpoint = await open();
+    await endpoint.call(await token(first));
+    fail();
+    endpoint.clock.time += 300_000;
+    expect(await status(endpoint, await token(first))).toBe(200);
+    expect(await status(endpoint, await token(second))).toBe(503);
+    expect(issuer.count('/jwks')).toBe(2);
   });
 
   it('waits no longer than the deadline for headers or for the body', async () => {
@@ -305,6 +324,8 @@ describe('where keys are fetched', () => {
     const inside = await startIssuer([first.jwk]);
     closing.push(() => inside.close());
     issuer.routes.set('/jwks', (_req, res) => res.writeHead(302, { location: `${inside.issuer}/jwks` }).end());
+    expect(await status(await open(), await token(first))).toBe(503);
+    issuer.routes.set('/jwks', answerJson({ keys: [first.jwk] }, 302));
     expect(await status(await open(), await token(first))).toBe(503);
     issuer.routes.set(METADATA, (_req, res) => res.writeHead(307, { location: `${inside.issuer}${METADATA}` }).end());
     expect(await status(await open(), await token(first))).toBe(503);

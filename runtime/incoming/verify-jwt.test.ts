@@ -129,6 +129,16 @@ describe('JWT access tokens', () => {
     }
   });
 
+  it('asks for no keys on behalf of a token that no key could save', async () => {
+    const at = await startEndpoint({ issuer: issuer.issuer });
+    const before = issuer.asked.length;
+    await refusal(`${encode({ alg: 'none' })}.${encode(claims())}.`, at);
+    await refusal(`${encode({ alg: 'HS256', kid: 'k1' })}.${encode(claims())}.AAAA`, at);
+    await refusal(await sign(claims(), key, { typ: 'logout+jwt' }), at);
+    expect(issuer.asked).toHaveLength(before);
+    await at.close();
+  });
+
   it('refuses an algorithm that is not the key’s', async () => {
     const token = await sign(claims(), { ...stranger, jwk: { kid: 'rsa' } });
     await refusal(token);

@@ -93,7 +93,6 @@ async function verifyWith(token: string, keys: KeySet, rules: JwtRules): Promise
     issuer: rules.issuer,
     currentDate: new Date(rules.now()),
     clockTolerance: LEEWAY_SECONDS,
-    requiredClaims: ['exp', 'sub'],
     ...(rules.audience !== undefined && { audience: rules.audience }),
   };
   const verify = async (find: JWTVerifyGetKey) => (await jwtVerify(token, find, options)).payload;
