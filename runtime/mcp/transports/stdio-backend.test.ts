@@ -1,4 +1,7 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Backend as BackendConfig, type StdioBackend as StdioConfig } from '#crds/run-config/backend';
 import { unknownHealth } from '#runtime/mcp/backends/health';
@@ -29,7 +32,8 @@ interface Options {
 
 function send(backend: StdioBackend, body: object | string | undefined, options: Options = {}): Promise<Answer> {
   const message = typeof body === 'object' ? { jsonrpc: '2.0', ...body } : body;
-  const { id, method } = (typeof message === 'object' ? message : {}) as { id?: unknown; method?: string };
+  const { id, method }: { id?: unknown; method?: string } =
+    typeof message === 'string' ? JSON.parse(message) : { ...message };
   const answer: Answer = { text: undefined, events: [], failure: undefined, sessionId: undefined, accepted: false };
   return new Promise((resolve) => {
     let flow: Flow | undefined;
@@ -84,7 +88,7 @@ function parse(text: string | undefined): Message {
   return message;
 }
 /** What the fixture's tool returned. */
-function returned({ text, failure }: Answer): unknown {
+function returned({ text, failure }: Pick<Answer, 'text'> & Partial<Answer>): unknown {
   if (text === undefined) throw new Error(failure?.error.message ?? 'no answer');
   return JSON.parse(parse(text).result.content[0]?.text ?? 'null');
 }
@@ -163,30 +167,43 @@ describe.each(['shared', 'perSession'] as const)('a backend on standard input an
     return { ...started, session, initialized: parse(text) };
   };
 
+  /** For what leaves a process as it was. */
+  let common: ReturnType<typeof begin>;
+  const kept: { close(): Promise<void> }[] = [];
+  beforeAll(async () => {
+    common = begin();
+    await common;
+    kept.push(...open.splice(0));
+  });
+  afterAll(async () => {
+    await Promise.all(kept.map((one) => one.close()));
+  });
+
   it('answers initialize with a session, under the id of the client', async () => {
-    const { initialized, session } = await begin();
+    const { initialized, session } = await common;
     expect(initialized).toMatchObject({ id: 'i', result: { serverInfo: { name: 'fixture' } } });
     expect(session).toMatch(/^[0-9a-f-]{36}$/);
   });
 
   it('gives each client its own answer where all use the same id and progress token', async () => {
-    const { backend, session } = await begin();
+    const { backend, session } = await common;
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, n) => call(backend, 'slow', { ms: 20 - n, n }, { session, id: 7 })),
     );
     expect(answers.map((one) => parse(one.text).id)).toEqual(answers.map(() => 7));
     const echoes = await Promise.all(Array.from({ length: 20 }, (_, n) => call(backend, 'echo', { n }, { session })));
-    expect(echoes.map(returned)).toEqual(echoes.map((_, n) => ({ n })));
+    expect(echoes.map((one) => returned(one))).toEqual(echoes.map((_, n) => ({ n })));
   });
 
-  it.each([1, 'a', 'ö"\\', -5])('gives the id %p back with its type', async (id) => {
-    const { backend, session } = await begin();
-    const { text } = await call(backend, 'echo', {}, { session, id });
-    expect(parse(text).id).toBe(id);
+  it('gives each id back with its type', async () => {
+    const { backend, session } = await common;
+    const ids = [1, '1', 'ö"\\', -5];
+    const answers = await Promise.all(ids.map((id) => call(backend, 'echo', {}, { session, id })));
+    expect(answers.map(({ text }) => parse(text).id)).toEqual(ids);
   });
 
   it('passes progress on in the stream of its call, under the token of the client', async () => {
-    const { backend, session } = await begin();
+    const { backend, session } = await common;
     const meta = { _meta: { progressToken: 'mine', other: 1 } };
     const [first, second] = await Promise.all([
       call(backend, 'progress', { steps: 2 }, { session }, meta),
@@ -203,7 +220,7 @@ describe.each(['shared', 'perSession'] as const)('a backend on standard input an
   });
 
   it('drops progress, not the answer, while the reader is slow', async () => {
-    const { backend, session } = await begin();
+    const { backend, session } = await common;
     const onEvent: Options['onEvent'] = (_, flow) => flow?.pause();
     const { events } = await call(
       backend,
@@ -217,31 +234,10 @@ describe.each(['shared', 'perSession'] as const)('a backend on standard input an
   });
 
   it('takes a message that is written on many lines', async () => {
-    const { backend, session } = await begin();
+    const { backend, session } = await common;
     const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'echo', arguments: { a: 'x\ny' } } };
-    const answer = new Promise<string>((resolve) => {
-      const ignore = () => undefined;
-      backend.send({
-        identity,
-        era: 'session',
-        method: 'tools/call',
-        idText: '1',
-        verb: 'POST',
-        body: Buffer.from(JSON.stringify(message, null, 2).replaceAll('\n', '\r\n')),
-        headers: ['mcp-session-id', session ?? ''],
-        deadline: 5000,
-        idempotent: false,
-        sink: {
-          json: (_, line) => resolve(line.toString()),
-          accepted: ignore,
-          open: ignore,
-          event: ignore,
-          close: ignore,
-          fail: ignore,
-        },
-      });
-    });
-    expect(JSON.parse(JSON.parse(await answer).result.content[0].text)).toEqual({ a: 'x\ny' });
+    const text = JSON.stringify(message, null, 2).replaceAll('\n', '\r\n');
+    expect(returned(await send(backend, text, { session }))).toEqual({ a: 'x\ny' });
   });
 
   it('ignores what is no message, second answers and answers for nobody, and counts them', async () => {
@@ -253,20 +249,22 @@ describe.each(['shared', 'perSession'] as const)('a backend on standard input an
     expect(backend.noise).toEqual({ garbage: 4, stray: 4, oversized: 0 });
   });
 
-  it.each(['big', 'bigLast'])('refuses an answer above the limit (%s) and goes on with the others', async (tool) => {
+  it('refuses an answer above the limit, wherever its id stands, and goes on with the others', async () => {
     const { backend, session } = await begin();
-    const [large, beside] = await Promise.all([
-      call(backend, tool, { bytes: 3_000_000 }, { session }),
-      call(backend, 'slow', { ms: 50 }, { session, id: 2 }),
+    const [first, last, beside] = await Promise.all([
+      call(backend, 'big', { bytes: 3_000_000 }, { session }),
+      call(backend, 'bigLast', { bytes: 3_000_000 }, { session, id: 2 }),
+      call(backend, 'slow', { ms: 50 }, { session, id: 3 }),
     ]);
-    expect(large.failure?.reason).toBe('too_large');
+    expect([first, last].map(({ failure }) => failure?.reason)).toEqual(['too_large', 'too_large']);
     expect(returned(beside)).toBe('late');
-    expect(parse((await call(backend, 'big', { bytes: 90_000 }, { session })).text).result.x).toHaveLength(90_000);
-    expect(backend.noise.oversized).toBe(1);
+    const { text } = await call(backend, 'big', { bytes: 90_000 }, { session });
+    expect(parse(text).result.x).toHaveLength(90_000);
+    expect(backend.noise.oversized).toBe(2);
   });
 
   it('cuts forged keys and bytes that are no text', async () => {
-    const { backend, session } = await begin();
+    const { backend, session } = await common;
     expect(parse((await call(backend, 'forge', {}, { session })).text).result).toEqual({
       content: [],
       _meta: { own: 2 },
@@ -275,15 +273,16 @@ describe.each(['shared', 'perSession'] as const)('a backend on standard input an
   });
 
   it('gives up a call after its deadline and tells the process', async () => {
-    const { backend, session } = await begin();
+    const { backend, session } = await common;
     const { failure } = await call(backend, 'hang', {}, { session, deadline: 150 });
     expect(failure).toMatchObject({ reason: 'timeout', sent: true });
-    await until(async () => listIn(await call(backend, 'cancelled', {}, { session })).length === 1);
+    await until(async () => listIn(await call(backend, 'cancelled', {}, { session })).length > 0);
     expect(backend.running).toBe(0);
   });
 
   it('cancels the call that the client means, under the id that the process knows', async () => {
-    const { backend, session } = await begin();
+    const { backend, session } = await common;
+    const before = listIn(await call(backend, 'cancelled', {}, { session }));
     const hanging = call(backend, 'hang', {}, { session, id: 'same' });
     const params = { requestId: 'same', reason: 'no' };
     await send(backend, { method: 'notifications/cancelled', params: { requestId: 'other' } }, { session });
@@ -291,16 +290,18 @@ describe.each(['shared', 'perSession'] as const)('a backend on standard input an
       accepted: true,
     });
     expect((await hanging).failure?.reason).toBe('aborted');
-    const [known] = listIn(await call(backend, 'cancelled', {}, { session }));
-    expect(known).toEqual(expect.any(Number));
+    const cancelled = listIn(await call(backend, 'cancelled', {}, { session }));
+    expect(cancelled.at(-1)).toEqual(expect.any(Number));
+    expect(cancelled.slice(before.length)).toHaveLength(1);
   });
 
   it('forgets a call whose client has left', async () => {
-    const { backend, session } = await begin();
+    const { backend, session } = await common;
+    const strayBefore = backend.noise.stray;
     void call(backend, 'slow', { ms: 30 }, { session, onSent: (running) => setTimeout(() => running.abort(), 10) });
     await until(() => backend.running === 0);
     expect(returned(await call(backend, 'echo', { n: 1 }, { session, id: 2 }))).toEqual({ n: 1 });
-    await until(() => backend.noise.stray === 1);
+    await until(() => backend.noise.stray === strayBefore + 1);
   });
 
   it('fails the calls under way at once when the process dies', async () => {
@@ -333,7 +334,7 @@ describe.each(['shared', 'perSession'] as const)('a backend on standard input an
   });
 
   it('announces changed lists', async () => {
-    const { backend, session, changed } = await begin();
+    const { backend, session, changed } = await common;
     await call(backend, 'changed', {}, { session });
     expect(changed).toEqual(['notifications/tools/list_changed']);
   });
@@ -482,7 +483,7 @@ describe('one process for each session', () => {
   it('gives each session its own, initialized by its client, and ends it with the session', async () => {
     const { backend } = start({ stdio_process: 'perSession' });
     const answers = await Promise.all([initialize(backend), initialize(backend)]);
-    expect(parse(answers[0]?.text).result.received).toEqual(initializeParams);
+    expect(parse(answers[0].text).result.received).toEqual(initializeParams);
     const sessions = answers.map(({ sessionId }) => sessionId);
     const pids = await Promise.all(sessions.map(async (session) => pidIn(await call(backend, 'pid', {}, { session }))));
     expect(new Set(pids).size).toBe(2);
@@ -500,7 +501,7 @@ describe('one process for each session', () => {
         void send(backend, { id: message.id, result: { role: 'assistant' } }, { session });
     };
     const { events } = await call(backend, 'ask', {}, { session, onEvent });
-    expect(JSON.parse(parse(events.at(-1)).result.content[0].text)).toEqual({
+    expect(returned({ text: events.at(-1) })).toEqual({
       jsonrpc: '2.0',
       id: 'q1',
       result: { role: 'assistant' },
@@ -522,5 +523,27 @@ describe('one process for each session', () => {
     );
     expect((await initialize(backend)).sessionId).toBeDefined();
     expect((await initialize(backend)).failure?.reason).toBe('busy');
+  });
+});
+
+describe('a real server', () => {
+  it('keeps what it is told over a restart of its process', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'memory-'));
+    const main = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-memory/dist/index.js'));
+    const started = () =>
+      start({ args: [main] }, { env: { PATH: '/usr/bin:/bin', MEMORY_FILE_PATH: join(folder, 'memory.json') } })
+        .backend;
+    const first = started();
+    const { sessionId: session } = await initialize(first);
+    const { text } = await send(first, { id: 1, method: 'tools/list', params: {} }, { session });
+    expect(text).toContain('"create_entities"');
+    const entities = [{ name: 'vmcp', entityType: 'thing', observations: ['größe'] }];
+    expect((await call(first, 'create_entities', { entities }, { session })).text).toContain('größe');
+    await first.close();
+    const second = started();
+    const { sessionId: again } = await initialize(second);
+    expect((await call(second, 'read_graph', {}, { session: again })).text).toContain('größe');
+    await second.close();
+    rmSync(folder, { recursive: true });
   });
 });

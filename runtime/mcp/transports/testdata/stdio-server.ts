@@ -79,12 +79,8 @@ const tools: Record<string, (call: Call) => void> = {
       ]),
     ),
   offspring: ({ id, args }) => {
-    const child = spawn(
-      process.execPath,
-      ['-e', args.ignoring === true ? 'process.on("SIGTERM",()=>0);setInterval(()=>0,1e6)' : 'setInterval(()=>0,1e6)'],
-      { stdio: 'ignore' },
-    );
-    text(id, child.pid);
+    const script = args.ignoring === true ? 'trap "" TERM; while :; do sleep 1; done' : 'sleep 1000';
+    text(id, spawn('/bin/sh', ['-c', script], { stdio: 'ignore' }).pid);
   },
   stubborn: ({ id }) => {
     process.on('SIGTERM', () => undefined);
