@@ -156,6 +156,7 @@ describe('boundary 2', () => {
     const reply = await client.call('files_tool_0', { text: 'x' });
     expect(reply.answer.result).toMatchObject({ content: expect.anything() });
     expect(reply.headers['www-authenticate']).toBeUndefined();
+    expect(exchanges).toHaveLength(2);
   });
 
   it('fails a call whose token cannot be exchanged, clearly, and no other', async () => {

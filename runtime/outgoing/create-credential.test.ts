@@ -45,7 +45,7 @@ describe('credentials', () => {
     const credential = create({ type: 'unauthenticated' });
     expect(credential.headersFor(alice)).toEqual([]);
     expect(credential).toMatchObject({ authType: 'unauthenticated', perUser: false });
-    expect(credential.invalidate(alice)).toBe(false);
+    expect(credential.invalidate(alice, [])).toBe(false);
   });
 
   it('injects a header with a file’s value', () => {

@@ -14,7 +14,10 @@ export interface Credential {
    * @throws RequestError when the credential is not to be had
    */
   headersFor(identity: Identity): CredentialHeaders | Promise<CredentialHeaders>;
-  /** The backend answered 401 to these headers: forget what is cached for this caller. False: nothing to renew. */
-  invalidate(identity: Identity): boolean;
+  /**
+   * The backend answered 401 to these headers: forget them for this caller, unless others have taken their place already.
+   * False: nothing to renew.
+   */
+  invalidate(identity: Identity, refused: CredentialHeaders): boolean;
   close(): void;
 }

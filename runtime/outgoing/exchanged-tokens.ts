@@ -3,7 +3,6 @@ import type { CredentialHeaders } from './credential.ts';
 /** One token got by an exchange. Times are milliseconds since the epoch. */
 export interface ExchangedToken {
   readonly headers: CredentialHeaders;
-  readonly obtainedAt: number;
   /** From here on a call asks for a successor while this one still serves. */
   refreshAt: number;
   /** From here on it is not used any more. */

@@ -14,8 +14,6 @@ import type { ExchangedToken } from './exchanged-tokens.ts';
 const DEADLINE = 5_000;
 const CONNECT_TIMEOUT = 3_000;
 const CONNECTIONS = 16;
-/** A token younger than this is taken for the renewal that a 401 asks for: parallel 401s renew once. */
-const RENEWED_WITHIN = 2_000;
 /** How long a failed refresh waits while the present token still serves. */
 const REFRESH_RETRY = 5_000;
 
@@ -84,11 +82,11 @@ class TokenExchangeCredential implements Credential {
     return this.#lookUp(identity);
   }
 
-  invalidate(identity: Identity): boolean {
+  invalidate(identity: Identity, refused: CredentialHeaders): boolean {
     if (identity.token === undefined) return false;
     const key = this.#keyOf(identity.token);
-    const token = this.#deps.exchanged.get(key);
-    if (token !== undefined && this.#deps.now() - token.obtainedAt >= RENEWED_WITHIN) this.#deps.exchanged.drop(key);
+    // Of many calls that were refused together, the first one renews for all.
+    if (this.#deps.exchanged.get(key)?.headers === refused) this.#deps.exchanged.drop(key);
     return true;
   }
 
@@ -143,7 +141,6 @@ class TokenExchangeCredential implements Credential {
       count?.('exchanged');
       return {
         headers: Object.freeze([this.#headerName, `Bearer ${accessToken}`]),
-        obtainedAt,
         refreshAt: Math.min(expiresAt - Math.min(60_000, lifetime / 5), usableUntil),
         usableUntil,
         dropped: false,

@@ -99,7 +99,7 @@ export class HttpBackend implements Backend, ExchangeHost {
   }
 
   renewCredential(exchange: HttpExchange): boolean {
-    if (exchange.renewed || !this.credential.invalidate(exchange.call.identity)) return false;
+    if (exchange.renewed || !this.credential.invalidate(exchange.call.identity, exchange.credential)) return false;
     exchange.renewed = true;
     exchange.reset();
     exchange.arm();
@@ -143,6 +143,7 @@ export class HttpBackend implements Backend, ExchangeHost {
 
   #dispatch(exchange: HttpExchange, credential: CredentialHeaders): void {
     const { verb, body, headers, deadline } = exchange.call;
+    exchange.credential = credential;
     const sent = (verb === 'GET' ? GET : POST).concat(headers, this.#fixedHeaders(), credential);
     const pool = deadline > 0 ? this.#calls : this.#streams;
     pool.dispatch({ path: this.#path, method: verb, headers: sent, body: body ?? null }, exchange);

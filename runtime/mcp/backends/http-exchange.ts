@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { decodeBackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
 import { createSseParser, type SseEvent, type SseParser } from '#runtime/mcp/sse/parse-sse';
+import type { CredentialHeaders } from '#runtime/outgoing/credential';
 import type { BackendCall, CallFailure, Flow, RunningCall } from './backend.ts';
 import type { Deadlines, Expiring } from './deadlines.ts';
 import { callFailure } from './failures.ts';
@@ -28,6 +29,8 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Runni
   /** How often it was sent. */
   attempts = 0;
   renewed = false;
+  /** What it was authenticated with, last time. */
+  credential: CredentialHeaders = [];
   expiresAt = Infinity;
   readonly #host: ExchangeHost;
   #controller: Dispatcher.DispatchController | undefined;
