@@ -7,7 +7,7 @@ import { createAuthenticator } from '#runtime/incoming/create-authenticator';
 import type { Authenticator } from '#runtime/incoming/identity';
 import { Catalogues } from '#runtime/mcp/aggregate/catalogues';
 import { ListCache } from '#runtime/mcp/aggregate/list-cache';
-import { LIST_KINDS } from '#runtime/mcp/aggregate/list-kinds';
+import { kindsOfNotification, LIST_KINDS } from '#runtime/mcp/aggregate/list-kinds';
 import { createAnnouncer, type Announcer } from '#runtime/mcp/announcer';
 import { createSurvey, type Survey } from '#runtime/mcp/survey';
 import { buildBackends, type LiveBackends } from '#runtime/mcp/backends/build-backends';
@@ -31,6 +31,8 @@ export interface GatewayOptions {
   readonly observer: Observer;
   readonly version: string;
   readonly proxy: ProxySettings | undefined;
+  /** The environment of this process, read in main.ts. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
   /** Where the public port is bound; the port is the real one. */
   readonly listening: { readonly host: string; readonly port: number };
 }
@@ -92,6 +94,7 @@ export class Gateway {
         this.#catalogues.invalidate(kinds);
       },
       sessions: () => this.#sessions.all(),
+      now: monotonic,
     });
     this.#survey = createSurvey(() => this.#rooms);
     const authenticator = this.#newAuthenticator(config);
@@ -204,18 +207,20 @@ export class Gateway {
   }
 
   #newBackends(config: RunConfig, before: LiveBackends): Promise<LiveBackends> {
-    const { files, log, version, observer, proxy } = this.#options;
+    const { files, log, version, observer, proxy, environment } = this.#options;
     return buildBackends(config, before, {
       files,
       log,
       version,
       proxy,
+      environment,
       exchanged: this.#exchanged,
       deadlines: this.#deadlines,
       now: monotonic,
       wallClock: Date.now,
       countExchange: observer.exchanged,
       policyMetrics: observer.policy,
+      listChanged: (backend, method) => this.#announcer.listChanged(backend, kindsOfNotification(method)),
       changed: (backend) => {
         this.#lists.invalidate(backend.name);
         this.#announcer.listChanged(backend.name, LIST_KINDS);

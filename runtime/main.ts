@@ -22,6 +22,7 @@ try {
   const runtime = await startRuntime({
     followed,
     log,
+    environment: process.env,
     auditStream: process.stdout,
     version: VERSION,
     proxy: {

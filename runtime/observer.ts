@@ -14,7 +14,7 @@ import type { Trail } from '#runtime/trail';
 export interface Observer {
   /** A request is over. */
   finished(trail: Trail): void;
-  exchanged(this: void, backend: string, outcome: ExchangeOutcome): void;
+  readonly exchanged: (backend: string, outcome: ExchangeOutcome) => void;
   policyReloaded(): void;
   configReloaded(outcome: 'success' | 'failure'): void;
   readonly policy: PolicyMetrics;

@@ -19,6 +19,8 @@ export interface RuntimeOptions {
   readonly log: Log;
   readonly version: string;
   readonly proxy: ProxySettings | undefined;
+  /** The environment of this process, read in main.ts. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
   /** Where audit lines go when no file is configured. */
   readonly auditStream: Writable;
   /** Milliseconds that calls under way get at the end. */
@@ -47,7 +49,7 @@ interface Parts {
  * @throws ConfigError
  */
 export async function startRuntime(options: RuntimeOptions): Promise<RunningRuntime> {
-  const { followed, log, version, proxy } = options;
+  const { followed, log, version, proxy, environment } = options;
   const { config } = followed.current;
   const { namespace, name } = config.server;
   const metrics = createMetrics({ version, namespace, server: name });
@@ -58,7 +60,15 @@ export async function startRuntime(options: RuntimeOptions): Promise<RunningRunt
   const port = await listenOn(server, host, config.listen.port);
   try {
     const listening = { host, port };
-    const gateway = await Gateway.open(config, { files: followed.files, log, observer, version, proxy, listening });
+    const gateway = await Gateway.open(config, {
+      files: followed.files,
+      log,
+      observer,
+      version,
+      proxy,
+      environment,
+      listening,
+    });
     const state = { draining: false };
     const privatePort = openPrivatePort(options, gateway, metrics, state);
     const boundPrivate = await privatePort.listen(config.listen.private_host, config.listen.private_port);

@@ -58,6 +58,7 @@ export async function serveGateway(config: GatewayConfig, { files = {} }: ServeO
     log,
     version: '0.0.0',
     proxy: undefined,
+    environment: process.env,
     drain: 500,
     auditStream: stream,
   });

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { serveMisbehaving, reserveAbsent } from '../fakes/backend/serve-misbehaving.ts';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
-import { send, SessionClient } from '../gateway/session-client.ts';
+import { send, SessionClient, type Rpc } from '../gateway/session-client.ts';
 import { serveGateway, type ServedGateway } from '../gateway/serve-gateway.ts';
 import type { GatewayConfig } from '../gateway/start-gateway.ts';
 
@@ -124,8 +124,10 @@ describe('one backend of several', () => {
     expect(await client.toolNames()).toEqual(['good_tool_0']);
 
     const stream = await client.stream();
+    const isChange = ({ method }: Rpc) => method === 'notifications/tools/list_changed';
+    const before = stream.messages().filter(isChange).length;
     await absent.comeBack();
-    await stream.waitFor((message) => message.method === 'notifications/tools/list_changed');
+    await stream.waitFor(() => stream.messages().filter(isChange).length > before);
     expect(await client.toolNames()).toEqual(['good_tool_0', 'away_tool_0']);
     expect((await client.call('away_tool_0', { text: 'x' })).answer.result).toBeDefined();
     stream.close();

@@ -21,6 +21,8 @@ export interface AnnouncerDeps {
   /** Drops what is cached of these lists. */
   readonly invalidate: (backend: string | undefined, kinds: readonly ListKind[]) => void;
   readonly sessions: () => Iterable<Session>;
+  /** Milliseconds of the monotonic clock. */
+  readonly now: () => number;
 }
 
 export function createAnnouncer(deps: AnnouncerDeps): Announcer {
@@ -28,6 +30,7 @@ export function createAnnouncer(deps: AnnouncerDeps): Announcer {
   let gathered = new Set<ListKind>();
   let told = new Set<Session>();
   let timer: NodeJS.Timeout | undefined;
+  let changedAt = 0;
 
   const tell = () => {
     timer = undefined;
@@ -36,7 +39,8 @@ export function createAnnouncer(deps: AnnouncerDeps): Announcer {
     gathered = new Set();
     told = new Set();
     for (const session of deps.sessions()) {
-      if (already.has(session)) continue;
+      // A session that is younger than the change has never seen the lists as they were.
+      if (already.has(session) || session.openedAt > changedAt) continue;
       if (session.stream) session.stream.announce(kinds);
       else session.changed = new Set([...(session.changed ?? []), ...kinds]);
     }
@@ -45,6 +49,7 @@ export function createAnnouncer(deps: AnnouncerDeps): Announcer {
 
   const announce = (kinds: readonly ListKind[]) => {
     for (const kind of kinds) gathered.add(kind);
+    changedAt = deps.now();
     timer ??= setTimeout(tell, GATHER).unref();
   };
 

@@ -30,7 +30,10 @@ export function createSurvey(rooms: () => Rooms): Survey {
   };
   const look = async (): Promise<void> => {
     timer = undefined;
-    if (running) return schedule();
+    if (running) {
+      schedule();
+      return;
+    }
     running = true;
     const now = rooms();
     const speak = (era: Era) =>
@@ -70,6 +73,7 @@ function ownSession(version: string): Session {
       clientVersion: version,
     },
     legs: [],
+    openedAt: 0,
     lastUsed: 0,
     initialized: true,
     logLevel: undefined,

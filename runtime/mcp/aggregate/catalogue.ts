@@ -35,6 +35,8 @@ export interface Catalogue {
   readonly building: Partial<Record<ListKind, Promise<KindCatalogue>>>;
   /** Kinds that must be composed again before their next use. */
   readonly stale: Set<ListKind>;
+  /** Counts up whenever something becomes stale, so that what was composed meanwhile is not taken for current. */
+  changes: number;
   lastUsed: number;
   /** No longer kept current: whoever holds it asks for another. */
   retired: boolean;

@@ -49,6 +49,7 @@ export class Catalogues {
       kinds: {},
       building: {},
       stale: new Set(),
+      changes: 0,
       lastUsed: this.#options.now(),
       retired: false,
     };
@@ -85,14 +86,14 @@ export class Catalogues {
         return entry;
       }
       if (now - built.builtAt < MISS_REFRESH) return undefined;
-      catalogue.stale.add(kind);
+      markStale(catalogue, [kind]);
     }
     return Promise.resolve(this.list(catalogue, kind, asker)).then((fresh) => fresh.byName.get(name));
   }
 
   /** These lists must be composed again, for everybody. */
   invalidate(kinds: readonly ListKind[] = LIST_KINDS): void {
-    for (const catalogue of this.#catalogues.values()) for (const kind of kinds) catalogue.stale.add(kind);
+    for (const catalogue of this.#catalogues.values()) markStale(catalogue, kinds);
   }
 
   /** A list came after its deadline: true when a catalogue was composed without it. */
@@ -100,7 +101,7 @@ export class Catalogues {
     let wasMissing = false;
     for (const catalogue of this.#catalogues.values()) {
       if (!catalogue.kinds[kind]?.missing.includes(backend)) continue;
-      catalogue.stale.add(kind);
+      markStale(catalogue, [kind]);
       wasMissing = true;
     }
     return wasMissing;
@@ -127,8 +128,10 @@ export class Catalogues {
   }
 
   async #build(catalogue: Catalogue, kind: ListKind, asker: Asker): Promise<KindCatalogue> {
-    const wasStale = catalogue.stale.delete(kind);
+    const wasStale = catalogue.stale.has(kind);
+    const { changes } = catalogue;
     const { lists, missing } = await this.#gather(kind, asker);
+    if (catalogue.changes === changes) catalogue.stale.delete(kind);
     const before = catalogue.kinds[kind];
     const now = this.#options.now();
     const sources = lists.map(({ list }) => list);
@@ -216,6 +219,11 @@ function mayHave(backend: Backend, kind: ListKind): boolean {
 function describeConflict(kind: ListKind, { name, pairs }: NameConflict): string {
   const owners = pairs.map(({ backend, originalName }) => `${originalName} of ${backend}`).join(' and ');
   return `${kind} ${name}: ${owners} would have the same name, so none of them is advertised; override a name`;
+}
+
+function markStale(catalogue: Catalogue, kinds: readonly ListKind[]): void {
+  catalogue.changes++;
+  for (const kind of kinds) catalogue.stale.add(kind);
 }
 
 function sameLists(a: readonly BackendList[], b: readonly BackendList[]): boolean {

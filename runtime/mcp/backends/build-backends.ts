@@ -1,8 +1,6 @@
 import type { Backend as BackendConfig } from '#crds/run-config/backend';
 import type { RunConfig } from '#crds/run-config/run-config';
 import { ANONYMOUS } from '#runtime/incoming/build-identity';
-import type { SecretFiles } from '#runtime/secret-files';
-import type { Log } from '#runtime/telemetry/log';
 import { createBackend, type BackendDeps } from './create-backend.ts';
 import type { Backend } from './backend.ts';
 import type { BackendSet } from './backend-set.ts';
@@ -26,10 +24,6 @@ export interface LiveBackends extends BackendSet {
 }
 
 export interface BuildDeps extends Omit<BackendDeps, 'config'> {
-  readonly version: string;
-  readonly wallClock: () => number;
-  readonly log: Log;
-  readonly files: SecretFiles;
   readonly changed: (backend: Backend) => void;
 }
 

@@ -1,4 +1,8 @@
-import type { Backend as BackendConfig, HttpBackend as HttpBackendConfig } from '#crds/run-config/backend';
+import type {
+  Backend as BackendConfig,
+  HttpBackend as HttpBackendConfig,
+  StdioBackend as StdioConfig,
+} from '#crds/run-config/backend';
 import type { RunConfig } from '#crds/run-config/run-config';
 import { ConfigError } from '#runtime/errors';
 import { createCredential, type ExchangeOutcome } from '#runtime/outgoing/create-credential';
@@ -13,6 +17,11 @@ import { createBreaker } from './breaker.ts';
 import type { Deadlines } from './deadlines.ts';
 import { unknownHealth } from './health.ts';
 import { HttpBackend } from './http-backend.ts';
+import { ownInitialize } from './probe.ts';
+
+/** What a process gets of the gateway's own environment: enough to find and start programs, and no secret. */
+const PASSED_ON = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'TERM', 'USER', 'LOGNAME', 'SHELL', 'SystemRoot'];
+const START_DEADLINE = 30_000;
 
 export interface BackendDeps {
   readonly config: RunConfig;
@@ -25,6 +34,11 @@ export interface BackendDeps {
   readonly wallClock: () => number;
   readonly log: Log;
   readonly proxy: ProxySettings | undefined;
+  /** The environment of this process, read in main.ts. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly version: string;
+  /** A backend says by itself that its lists have changed. */
+  readonly listChanged: (backend: string, method: string) => void;
   readonly countExchange: (backend: string, outcome: ExchangeOutcome) => void;
   readonly policyMetrics: Partial<PolicyMetrics>;
 }
@@ -41,7 +55,7 @@ const makers: Makers = {
   sse: ({ name }) => {
     throw new ConfigError(`backend ${name}: transport sse is not served; use the server's streamable-http endpoint`);
   },
-  stdio: createHttpBackend as never,
+  stdio: createStdio,
 };
 
 /** One backend from its configuration. @throws ConfigError */
@@ -51,12 +65,50 @@ export function createBackend(settings: BackendConfig, deps: BackendDeps): Backe
 }
 
 async function createHttpBackend(settings: HttpBackendConfig, deps: BackendDeps): Promise<Backend> {
-  const { config, files, log } = deps;
-  const { name, header_forward: forward, ca_bundle_file: ca } = settings;
-  const { failure_handling: handling, concurrency } = config.operational;
-  const breaker = handling.circuit_breaker;
+  const { config, files } = deps;
+  const { header_forward: forward, ca_bundle_file: ca } = settings;
   return new HttpBackend({
+    ...(await common(settings, deps)),
     config: settings,
+    connectTimeout: config.limits.connect_timeout,
+    ca: ca === undefined ? undefined : files.read(ca),
+    fixedHeaders: fixedHeaders(forward, files),
+  });
+}
+
+async function createStdio(settings: StdioConfig, deps: BackendDeps): Promise<Backend> {
+  const { config, files, log, environment, version, listChanged } = deps;
+  // The SDK's transport is loaded when the first process is needed.
+  const { createStdioBackend, defaultBackoff } = await import('#runtime/mcp/transports/stdio-backend');
+  const secrets = Object.entries(settings.env_files).map(([name, file]) => [name, files.read(file)] as const);
+  const passedOn = PASSED_ON.flatMap((name) =>
+    environment[name] === undefined ? [] : [[name, environment[name]] as const],
+  );
+  return createStdioBackend({
+    ...(await common(settings, deps)),
+    config: settings,
+    env: { ...Object.fromEntries(passedOn), ...settings.env, ...Object.fromEntries(secrets) },
+    secrets: secrets.map(([, value]) => value),
+    sessions: {
+      max: config.limits.sessions_per_replica,
+      maxProcesses: config.limits.sessions_per_principal,
+      idle: config.limits.session_idle,
+    },
+    initializeParams: ownInitialize(version),
+    startDeadline: START_DEADLINE,
+    backoff: defaultBackoff,
+    log,
+    onListChanged: (method) => listChanged(settings.name, method),
+  });
+}
+
+/** What every backend has, whatever its transport. */
+async function common(settings: BackendConfig, deps: BackendDeps) {
+  const { config, files, log } = deps;
+  const { failure_handling: handling, concurrency } = config.operational;
+  const { enabled, failure_threshold: failureThreshold, timeout } = handling.circuit_breaker;
+  const { name, authz } = settings;
+  return {
     credential: createCredential(settings.auth, {
       backend: name,
       readSecret: files.read,
@@ -66,22 +118,14 @@ async function createHttpBackend(settings: HttpBackendConfig, deps: BackendDeps)
       count: (outcome) => deps.countExchange(name, outcome),
       proxy: deps.proxy,
     }),
-    authorizer:
-      settings.authz &&
-      (await loadAuthorizer(settings.authz, { log, name: `backend/${name}`, metrics: deps.policyMetrics })),
+    authorizer: authz && (await loadAuthorizer(authz, { log, name: `backend/${name}`, metrics: deps.policyMetrics })),
     health: unknownHealth(deps.wallClock),
-    breaker: createBreaker(
-      { enabled: breaker.enabled, failureThreshold: breaker.failure_threshold, timeout: breaker.timeout },
-      deps.now,
-    ),
+    breaker: createBreaker({ enabled, failureThreshold, timeout }, deps.now),
     deadlines: deps.deadlines,
     now: deps.now,
-    connectTimeout: config.limits.connect_timeout,
     maxResponseBytes: config.limits.max_response_bytes,
     concurrency: { perBackend: concurrency.per_backend, queue: concurrency.queue },
-    ca: ca === undefined ? undefined : files.read(ca),
-    fixedHeaders: fixedHeaders(forward, files),
-  });
+  };
 }
 
 const NONE: readonly string[] = [];

@@ -10,6 +10,14 @@ export interface WatchSettings extends ProbeSettings {
   readonly unhealthyThreshold: number;
 }
 
+export interface WatchDeps {
+  readonly log: Log;
+  /** Milliseconds since the epoch. */
+  readonly wallClock: () => number;
+  /** What is known of the backend is something else now. */
+  readonly changed: (backend: Backend) => void;
+}
+
 export interface BackendWatch {
   /** Settles after the first probe, whatever it found. */
   readonly first: Promise<void>;
@@ -19,85 +27,95 @@ export interface BackendWatch {
 }
 
 const FIRST_RETRY = 500;
+const NUDGED = 100;
 
 /** Probes one backend for as long as it is in force, and says when what it knows has changed. */
-export function watchBackend(
-  backend: Backend,
-  settings: WatchSettings,
-  deps: { log: Log; wallClock: () => number; changed: (backend: Backend) => void },
-): BackendWatch {
-  const { health } = backend;
-  let failures = 0;
-  let closed = false;
-  let running = false;
-  let timer: NodeJS.Timeout | undefined;
+export function watchBackend(backend: Backend, settings: WatchSettings, deps: WatchDeps): BackendWatch {
+  return new Watch(backend, settings, deps);
+}
 
-  const setPhase = (phase: BackendPhase, message: string, speaksElse: boolean) => {
-    const before = health.phase;
-    health.message = message;
-    if (before === phase && !speaksElse) return;
-    health.phase = phase;
-    if (before !== phase) health.lastTransition = deps.wallClock();
-    deps.log.info('backend changed', { backend: backend.name, phase, reason: message });
-    deps.changed(backend);
-  };
+class Watch implements BackendWatch {
+  readonly first: Promise<void>;
+  readonly #backend: Backend;
+  readonly #settings: WatchSettings;
+  readonly #deps: WatchDeps;
+  #failures = 0;
+  #isClosed = false;
+  #isLooking = false;
+  #timer: NodeJS.Timeout | undefined;
 
-  const apply = (finding: Finding) => {
-    health.lastProbe = deps.wallClock();
+  constructor(backend: Backend, settings: WatchSettings, deps: WatchDeps) {
+    this.#backend = backend;
+    this.#settings = settings;
+    this.#deps = deps;
+    this.first = this.#look();
+  }
+
+  nudge(): void {
+    if (!this.#isLooking) this.#lookIn(NUDGED);
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+  }
+
+  #lookIn(delay: number): void {
+    clearTimeout(this.#timer);
+    if (!this.#isClosed) this.#timer = setTimeout(() => void this.#look(), delay).unref();
+  }
+
+  async #look(): Promise<void> {
+    this.#isLooking = true;
+    try {
+      const finding = await probe(this.#backend, this.#settings, this.#backend.health.capabilities);
+      if (!this.#isClosed) this.#apply(finding);
+    } catch (error) {
+      this.#deps.log.error('a probe failed', { backend: this.#backend.name, error });
+    } finally {
+      this.#isLooking = false;
+      this.#lookIn(this.#delay());
+    }
+  }
+
+  #delay(): number {
+    const { interval } = this.#settings;
+    return this.#backend.health.phase === 'ready'
+      ? interval
+      : Math.min(interval, FIRST_RETRY * 2 ** Math.min(this.#failures, 6));
+  }
+
+  #apply(finding: Finding): void {
+    const { health } = this.#backend;
+    health.lastProbe = this.#deps.wallClock();
     if (!finding.reachable) {
-      failures++;
-      if (health.phase !== 'ready' || failures >= settings.unhealthyThreshold)
-        setPhase('unavailable', finding.message, false);
+      this.#failures++;
+      const isOver = health.phase !== 'ready' || this.#failures >= this.#settings.unhealthyThreshold;
+      if (isOver) this.#setPhase('unavailable', finding.message, false);
       return;
     }
-    failures = 0;
+    this.#failures = 0;
     const speaksElse = finding.eras !== undefined && !sameEras(finding.eras, health.eras);
     if (finding.eras) {
       health.eras = finding.eras;
       health.revisions = finding.revisions;
     }
     health.capabilities = finding.capabilities ?? health.capabilities;
-    setPhase('ready', finding.message, speaksElse);
-  };
+    this.#setPhase('ready', finding.message, speaksElse);
+  }
 
-  const wait = () => {
-    if (closed) return;
-    const delay =
-      health.phase === 'ready'
-        ? settings.interval
-        : Math.min(settings.interval, FIRST_RETRY * 2 ** Math.min(failures, 6));
-    timer = setTimeout(() => void look(), delay);
-    timer.unref();
-  };
-
-  const look = async () => {
-    if (running || closed) return;
-    running = true;
-    clearTimeout(timer);
-    try {
-      const finding = await probe(backend, settings, health.capabilities);
-      if (!closed) apply(finding);
-    } finally {
-      running = false;
-      wait();
-    }
-  };
-
-  return {
-    first: look(),
-    nudge: () => {
-      if (running || closed) return;
-      clearTimeout(timer);
-      timer = setTimeout(() => void look(), FIRST_RETRY / 5);
-      timer.unref();
-    },
-    close: () => {
-      closed = true;
-      clearTimeout(timer);
-    },
-  };
+  #setPhase(phase: BackendPhase, message: string, speaksElse: boolean): void {
+    const { health } = this.#backend;
+    const isOther = health.phase !== phase;
+    health.message = message;
+    if (!isOther && !speaksElse) return;
+    health.phase = phase;
+    if (isOther) health.lastTransition = this.#deps.wallClock();
+    this.#deps.log.info('backend changed', { backend: this.#backend.name, phase, reason: message });
+    this.#deps.changed(this.#backend);
+  }
 }
 
 function sameEras(a: ReadonlySet<string>, b: ReadonlySet<string> | undefined): boolean {
-  return b !== undefined && a.size === b.size && [...a].every((era) => b.has(era));
+  return b?.size === a.size && [...a].every((era) => b.has(era));
 }

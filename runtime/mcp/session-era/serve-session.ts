@@ -41,7 +41,7 @@ export async function serveSession(
 export async function serveGet(res: ServerResponse, identity: Identity, rooms: Rooms, trail: Trail): Promise<void> {
   const { headers } = trail.req;
   if (headers['mcp-protocol-version'] === STATELESS_REVISION) throw noStreams();
-  if (!String(headers.accept ?? '').includes('text/event-stream')) {
+  if (!(headers.accept ?? '').includes('text/event-stream')) {
     throw invalidRequest(406, 'not_acceptable', 'The Accept header must list text/event-stream');
   }
   trail.method = 'GET';

@@ -45,6 +45,7 @@ export class SessionStore {
       principal,
       profile: this.#share(profile),
       legs: [],
+      openedAt: this.#now(),
       lastUsed: this.#now(),
       initialized: false,
       logLevel: undefined,

@@ -44,6 +44,7 @@ export interface Session {
   readonly profile: ClientProfile;
   legs: Leg[];
   /** Milliseconds of the monotonic clock. */
+  readonly openedAt: number;
   lastUsed: number;
   /** The client has sent notifications/initialized. */
   initialized: boolean;

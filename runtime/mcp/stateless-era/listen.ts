@@ -12,6 +12,7 @@ import { statelessAsker, type StatelessRequest } from './stateless-request.ts';
 
 const SUBSCRIPTION_ID = 'io.modelcontextprotocol/subscriptionId';
 const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged';
+const UPDATED = 'notifications/resources/updated';
 const MAX_URIS = 1_000;
 const KEEP_ALIVE = 25_000;
 const RETRY = 2_000;
@@ -146,22 +147,23 @@ class Subscription {
 
   #onEvent(backend: Backend, { data, message }: StreamEvent, flow: Flow | undefined): void {
     if (message?.kind !== 'notification') return;
-    if (message.method === ACKNOWLEDGED) {
-      for (const uri of acknowledgedUris(data))
-        if (this.#byBackend.get(backend.name)?.includes(uri)) this.#acknowledged.add(uri);
-      this.#answered(backend.name);
-      return;
-    }
     const kinds = kindsOfNotification(message.method ?? '');
-    if (kinds.length > 0) {
-      this.#request.rooms.announcer.listChanged(backend.name, kinds);
-      return;
-    }
-    if (message.method !== 'notifications/resources/updated') return;
+    if (kinds.length > 0) this.#request.rooms.announcer.listChanged(backend.name, kinds);
+    else if (message.method === ACKNOWLEDGED) this.#onAcknowledged(backend.name, data);
+    else if (message.method === UPDATED) this.#onUpdated(backend.name, data, flow);
+  }
+
+  #onAcknowledged(backend: string, data: string): void {
+    const own = this.#byBackend.get(backend) ?? [];
+    for (const uri of acknowledgedUris(data)) if (own.includes(uri)) this.#acknowledged.add(uri);
+    this.#answered(backend);
+  }
+
+  /** Only of resources that this backend was asked about: it cannot speak for another's. */
+  #onUpdated(backend: string, data: string, flow: Flow | undefined): void {
     const params = paramsOf(data);
-    if (typeof params.uri === 'string' && this.#byBackend.get(backend.name)?.includes(params.uri)) {
-      this.#send(message.method, { ...params, _meta: undefined }, flow);
-    }
+    const isAsked = typeof params.uri === 'string' && this.#byBackend.get(backend)?.includes(params.uri);
+    if (isAsked) this.#send(UPDATED, { ...params, _meta: undefined }, flow);
   }
 
   /** This backend has said what it will tell, or that it will not. */
