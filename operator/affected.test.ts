@@ -98,7 +98,7 @@ describe('what a change affects', () => {
   });
 
   it('reaches the resource that waited for the name of a child', () => {
-    const rival = manifest('MCPServer', 'a-proxy', { remoteUrl: 'https://a.example/mcp' });
+    const rival = manifest('MCPServer', 'a-proxy', { image: 'registry.example/a:1' });
     const renamed = { ...world, mcpServers: byName(rival) };
     expect(affectedBy('MCPServer/default/a', renamed)).toEqual(['MCPServer/a', 'MCPServer/a-proxy']);
   });

@@ -20,7 +20,8 @@ export interface RenderedBackend {
   authType: string;
 }
 
-function renderWebhook(webhook: Webhook, place: string, files: FileList): WebhookDocument {
+/** A webhook as the run configuration has it. `place` names the MCPServer in messages. Throws `Waiting`. */
+export function renderWebhook(webhook: Webhook, place: string, files: FileList): WebhookDocument {
   const field = `${place} webhooks.validating "${webhook.name}"`;
   const { tls } = webhook;
   return defined({
@@ -71,10 +72,10 @@ export function renderBackend(
 ): RenderedBackend {
   const place = `MCPServer "${name}"`;
   checkChildNames({ kind: 'MCPServer', namespace: context.world.namespace, name }, context.world);
-  checkBackendServed(name, spec, context.world);
   const reach = reachBackend(name, spec, context.world, files);
   const { authType, auth } = resolveOutgoingAuth(name, spec, reach, context, files);
   const common = { name, auth, ...renderOffer(spec, place, context, files) };
+  checkBackendServed(name, spec, context.world);
   if (reach.transport === 'stdio')
     return { entry: defined({ ...common, ...reach }), url: placeOf(spec, reach), authType };
   const http = {
