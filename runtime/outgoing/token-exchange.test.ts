@@ -321,6 +321,7 @@ describe('token exchange failures', () => {
     expect(logged).toHaveLength(1);
     expect(logged.join() + JSON.stringify(error.answer)).not.toMatch(/alice-token|p:ss|exchanged-1|eyJ/);
     expect(exchanged.size).toBe(0);
+    expect(received).toHaveLength(1);
     reply = (res) => issue(res);
     expect(await credential.headersFor(caller())).toEqual(['authorization', `Bearer exchanged-${received.length}`]);
   });
