@@ -16,7 +16,7 @@ export const ToolHints = z.strictObject({
 /** What a tool is called and said to do, in place of what the backend says. */
 export const ToolText = {
   name: ToolName.optional().describe('Name in place of its own.'),
-  description: z.string().max(8192).optional().describe('Description in place of its own.'),
+  description: z.string().max(65_536).optional().describe('Description in place of its own.'),
 };
 
 /** Tool name to what replaces its own texts. */
@@ -36,24 +36,28 @@ const WorkloadTools = z.strictObject({
   excludeAll: z.boolean().default(false).describe('Offer none of its tools.'),
 });
 
+export const ConflictResolution = z
+  .enum(['prefix', 'priority', 'manual'])
+  .default('prefix')
+  .describe(
+    '`prefix`: names get the prefix of their backend; `priority`: the first backend keeps a name; `manual`: overrides tell them apart.',
+  );
+export const PrefixFormat = z
+  .string()
+  .max(256)
+  .default(DEFAULTS.prefixFormat)
+  .describe('Prefix; {workload} stands for the name of the backend.');
+export const PrefixMode = z
+  .enum(['always', 'onConflict'])
+  .default('always')
+  .describe('`onConflict` prefixes only names that occur twice, so that a new backend may change names.');
+
 const Fields = z.strictObject({
-  conflictResolution: z
-    .enum(['prefix', 'priority', 'manual'])
-    .default('prefix')
-    .describe(
-      '`prefix`: names get the prefix of their backend; `priority`: the first backend keeps a name; `manual`: overrides tell them apart.',
-    ),
+  conflictResolution: ConflictResolution,
   conflictResolutionConfig: z
     .strictObject({
-      prefixFormat: z
-        .string()
-        .max(256)
-        .default(DEFAULTS.prefixFormat)
-        .describe('Prefix; {workload} stands for the name of the backend.'),
-      prefixMode: z
-        .enum(['always', 'onConflict'])
-        .default('always')
-        .describe('`onConflict` prefixes only names that occur twice, so that a new backend may change names.'),
+      prefixFormat: PrefixFormat,
+      prefixMode: PrefixMode,
       priorityOrder: z.array(DnsLabel).max(500).optional().describe('Backends, the most important first.'),
     })
     .optional()

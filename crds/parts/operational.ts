@@ -1,13 +1,38 @@
 import { z } from 'zod';
-import { durationBetween } from './bounded-duration.ts';
 import { mapOf } from './collections.ts';
 import { DEFAULTS } from './defaults.ts';
-import { Deadline } from './bounded-duration.ts';
+import { Deadline, durationBetween } from './bounded-duration.ts';
 import { DnsLabel } from './primitives.ts';
 
 const Interval = durationBetween('1s', '24h');
 
-const FailureHandling = z.strictObject({
+export const CircuitBreaker = z.strictObject({
+  enabled: z.boolean().default(false).describe('Stop calling a backend whose calls fail.'),
+  failureThreshold: z
+    .int()
+    .min(1)
+    .max(1000)
+    .default(DEFAULTS.breakerFailureThreshold)
+    .describe('Failed live requests in a row that open it.'),
+  timeout: Deadline.default(DEFAULTS.breakerTimeout).describe('Time until one request tries again.'),
+});
+
+export const Concurrency = z.strictObject({
+  perBackend: z
+    .int()
+    .min(1)
+    .max(10_000)
+    .default(DEFAULTS.concurrencyPerBackend)
+    .describe('Calls at a time to one backend.'),
+  queue: z
+    .int()
+    .min(0)
+    .max(100_000)
+    .default(DEFAULTS.concurrencyQueue)
+    .describe('Calls that wait for their turn; more are refused.'),
+});
+
+export const FailureHandling = z.strictObject({
   healthCheckInterval: Interval.default(DEFAULTS.healthCheckInterval).describe('Time between two probes of a backend.'),
   healthCheckTimeout: Deadline.default(DEFAULTS.healthCheckTimeout).describe('Longest time that a probe may take.'),
   unhealthyThreshold: z
@@ -21,19 +46,7 @@ const FailureHandling = z.strictObject({
     .enum(['fail', 'best_effort'])
     .default('best_effort')
     .describe('`best_effort`: lists leave out what a failing backend has; `fail`: they fail.'),
-  circuitBreaker: z
-    .strictObject({
-      enabled: z.boolean().default(false).describe('Stop calling a backend whose calls fail.'),
-      failureThreshold: z
-        .int()
-        .min(1)
-        .max(1000)
-        .default(DEFAULTS.breakerFailureThreshold)
-        .describe('Failed live requests in a row that open it.'),
-      timeout: Deadline.default(DEFAULTS.breakerTimeout).describe('Time until one request tries again.'),
-    })
-    .prefault({})
-    .describe('Circuit breaker of each backend.'),
+  circuitBreaker: CircuitBreaker.prefault({}).describe('Circuit breaker of each backend.'),
 });
 
 /** Deadlines, health and load of the backends. */
@@ -47,23 +60,7 @@ export const OperationalConfig = z.strictObject({
     .prefault({})
     .describe('Deadlines of calls.'),
   failureHandling: FailureHandling.prefault({}).describe('What counts as failure and what follows.'),
-  concurrency: z
-    .strictObject({
-      perBackend: z
-        .int()
-        .min(1)
-        .max(10_000)
-        .default(DEFAULTS.concurrencyPerBackend)
-        .describe('Calls at a time to one backend.'),
-      queue: z
-        .int()
-        .min(0)
-        .max(100_000)
-        .default(DEFAULTS.concurrencyQueue)
-        .describe('Calls that wait for their turn; more are refused.'),
-    })
-    .prefault({})
-    .describe('Load of each backend.'),
+  concurrency: Concurrency.prefault({}).describe('Load of each backend.'),
 });
 export type OperationalConfig = z.infer<typeof OperationalConfig>;
 

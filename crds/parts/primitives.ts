@@ -19,8 +19,11 @@ export const Duration = z
   .max(32)
   .regex(DURATION, 'not a duration; write digits and a unit, for example 30s, 5m, 1h30m or 7d');
 
-/** A duration string on the way in, milliseconds on the way out. */
-export const Milliseconds = Duration.transform(millisecondsOf);
+/** A duration string on the way in, milliseconds on the way out; `z.encode` writes the string again. */
+export const Milliseconds = z.codec(Duration, z.number(), {
+  decode: millisecondsOf,
+  encode: (milliseconds) => `${milliseconds}ms`,
+});
 
 /** A text that is not empty. */
 export const text = (max: number) => z.string().min(1).max(max);

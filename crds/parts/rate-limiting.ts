@@ -12,7 +12,7 @@ const Bucket = z.strictObject({
   refillPeriod: Period.describe('Time in which an empty bucket fills again.'),
 });
 
-const RuleFields = z.strictObject({
+export const RateLimitRule = z.strictObject({
   requests: Amount.describe('Requests that are let through.'),
   per: Period.describe('In this time.'),
   scope: z.enum(['global', 'user', 'tool']).describe('Counted over all, for each user, or for the tool.'),
@@ -23,7 +23,7 @@ const RuleFields = z.strictObject({
     .describe('Let requests through or refuse them while the store cannot be asked.'),
 });
 
-const toolIsNamed: Rule<z.infer<typeof RuleFields>> = {
+const toolIsNamed: Rule<z.infer<typeof RateLimitRule>> = {
   at: ['tool'],
   message: 'scope tool needs the tool; write its name, or another scope',
   holds: ({ scope, tool }) => scope !== 'tool' || tool !== undefined,
@@ -39,7 +39,7 @@ const ToolBuckets = z.strictObject({
 /** How many requests are let through: rules, token buckets, or both. */
 export const RateLimitingConfig = z.strictObject({
   rules: z
-    .array(withRules(RuleFields, toolIsNamed))
+    .array(withRules(RateLimitRule, toolIsNamed))
     .max(100)
     .optional()
     .describe('Each of them must let a request through.'),

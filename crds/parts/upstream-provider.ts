@@ -35,7 +35,7 @@ const client = {
   ),
 };
 
-const OAuth2 = z.strictObject({
+export const OAuth2 = z.strictObject({
   authorizationEndpoint: HttpUrl.describe('Where users are sent to sign in.'),
   tokenEndpoint: HttpUrl.describe('Where codes are redeemed.'),
   ...client,
@@ -59,7 +59,7 @@ const OAuth2 = z.strictObject({
     .describe('Where the user stands in the token response itself.'),
 });
 
-const Oidc = z.strictObject({
+export const Oidc = z.strictObject({
   issuerUrl: IdentifierUrl.describe('Issuer of the provider; its discovery document says the rest.'),
   ...client,
   userInfoOverride: UserInfo.optional().describe('User-info call in place of the discovered one.'),

@@ -1,39 +1,30 @@
 import { z } from 'zod';
-
-const Hints = z.strictObject({
-  title: z.string().max(1024).optional(),
-  readOnlyHint: z.boolean().optional(),
-  destructiveHint: z.boolean().optional(),
-  idempotentHint: z.boolean().optional(),
-  openWorldHint: z.boolean().optional(),
-});
+import { ConflictResolution, PrefixFormat, PrefixMode, ToolHints, ToolText } from '../parts/aggregation.ts';
 
 /** How the lists of all backends become one. */
 export const Aggregation = z.strictObject({
-  conflict_resolution: z.enum(['prefix', 'priority', 'manual']).default('prefix'),
-  prefix_format: z.string().max(256).default('{workload}_'),
-  prefix_mode: z.enum(['always', 'onConflict']).default('always'),
-  priority_order: z.array(z.string().max(63)).max(500).default([]),
-  exclude_all_tools: z.boolean().default(false),
+  conflict_resolution: ConflictResolution,
+  prefix_format: PrefixFormat,
+  prefix_mode: PrefixMode,
+  priority_order: z.array(z.string().max(63)).max(500).default([]).describe('Backends, the most important first.'),
+  exclude_all_tools: z.boolean().default(false).describe('Offer no tools at all.'),
   tools: z
     .array(
       z.strictObject({
-        workload: z.string().max(63),
-        filter: z.array(z.string().max(256)).max(1000).optional(),
+        workload: z.string().max(63).describe('Name of the backend.'),
+        filter: z.array(z.string().max(256)).max(1000).optional().describe('Only these tools, by original name.'),
         overrides: z
           .record(
             z.string().max(256),
-            z.strictObject({
-              name: z.string().max(256).optional(),
-              description: z.string().max(65_536).optional(),
-              annotations: Hints.optional(),
-            }),
+            z.strictObject({ ...ToolText, annotations: ToolHints.optional().describe('Hints in place of its own.') }),
           )
-          .default({}),
-        exclude_all: z.boolean().default(false),
+          .default({})
+          .describe('Original tool name to what replaces its own texts.'),
+        exclude_all: z.boolean().default(false).describe('Offer none of its tools.'),
       }),
     )
     .max(500)
-    .default([]),
+    .default([])
+    .describe('Filter and overrides of each backend.'),
 });
 export type Aggregation = z.infer<typeof Aggregation>;

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { ToolText } from '../parts/aggregation.ts';
+import { DEFAULTS } from '../parts/defaults.ts';
 import { Milliseconds } from '../parts/primitives.ts';
 import { Authz } from './incoming.ts';
 import { BackendAuth } from './outgoing.ts';
@@ -8,64 +10,76 @@ const Env = z.record(z.string().max(256), z.string().max(32_768));
 
 /** A validating webhook: asked before each tools/call. */
 export const ValidatingWebhook = z.strictObject({
-  name: z.string().max(63),
-  url: z.url().max(2048),
-  timeout: Milliseconds.prefault('10s'),
-  failure_policy: z.enum(['fail', 'ignore']).default('fail'),
-  hmac_secret_file: File.optional(),
+  name: z.string().max(63).describe('Name in logs and audit events.'),
+  url: z.url().max(2048).describe('Where it is asked.'),
+  timeout: Milliseconds.prefault(DEFAULTS.webhookTimeout).describe('Longest time to wait for its answer.'),
+  failure_policy: z
+    .enum(['fail', 'ignore'])
+    .default('fail')
+    .describe('Refuse the call or let it through when the webhook fails.'),
+  hmac_secret_file: File.optional().describe('File with the secret that signs the request (HMAC-SHA256).'),
   tls: z
     .strictObject({
-      ca_bundle_file: File.optional(),
-      client_cert_file: File.optional(),
-      client_key_file: File.optional(),
-      insecure_skip_verify: z.boolean().default(false),
+      ca_bundle_file: File.optional().describe('Certificate authorities of the webhook.'),
+      client_cert_file: File.optional().describe('Client certificate.'),
+      client_key_file: File.optional().describe('Key of the client certificate.'),
+      insecure_skip_verify: z.boolean().default(false).describe('Do not check the certificate: development only.'),
     })
-    .optional(),
+    .optional()
+    .describe('TLS towards the webhook.'),
 });
 
 /** What every backend may have, whatever its transport. */
 const common = {
-  name: z.string().min(1).max(63),
-  auth: BackendAuth.default({ type: 'unauthenticated' }),
+  name: z.string().min(1).max(63).describe('Name of the MCPServer.'),
+  auth: BackendAuth.default({ type: 'unauthenticated' }).describe('Boundary 2: how it is authenticated at.'),
   authz: Authz.optional().describe('Policies of this MCPServer; they hold beside those of the server.'),
-  webhooks: z.array(ValidatingWebhook).max(16).default([]),
+  webhooks: z.array(ValidatingWebhook).max(16).default([]).describe('Asked before each tools/call, in this order.'),
   tools_filter: z.array(z.string().max(256)).max(1000).optional().describe('Only these tools, by the original name.'),
   tools_override: z
-    .record(
-      z.string().max(256),
-      z.strictObject({ name: z.string().max(256).optional(), description: z.string().max(65_536).optional() }),
-    )
-    .default({}),
+    .record(z.string().max(256), z.strictObject(ToolText))
+    .default({})
+    .describe('Original tool name to what replaces its own texts.'),
 };
 
 const http = {
   ...common,
-  url: z.url().max(2048),
-  ca_bundle_file: File.optional(),
+  url: z.url().max(2048).describe('URL of its MCP endpoint.'),
+  ca_bundle_file: File.optional().describe('Certificate authorities that are trusted besides the usual ones.'),
   header_forward: z
     .strictObject({
-      add_plaintext_headers: z.record(z.string().max(256), z.string().max(8192)).default({}),
+      add_plaintext_headers: z
+        .record(z.string().max(256), z.string().max(8192))
+        .default({})
+        .describe('Header name to value.'),
       add_header_files: z
         .record(z.string().max(256), File)
         .default({})
         .describe('Header name to the file with its value.'),
     })
-    .prefault({}),
+    .prefault({})
+    .describe('Headers that are added to each request to it.'),
 };
 
-const StreamableHttpBackend = z.strictObject({ transport: z.literal('streamable-http'), ...http });
+const StreamableHttpBackend = z.strictObject({
+  transport: z.literal('streamable-http').describe('What it speaks.'),
+  ...http,
+});
 const SseBackend = z.strictObject({ transport: z.literal('sse'), ...http });
 
 /** A process of this machine that speaks MCP on its standard input and output. */
 const StdioBackend = z.strictObject({
   transport: z.literal('stdio'),
   ...common,
-  command: z.string().min(1).max(4096),
-  args: z.array(z.string().max(32_768)).max(256).default([]),
-  env: Env.default({}),
+  command: z.string().min(1).max(4096).describe('Program to start, with transport stdio.'),
+  args: z.array(z.string().max(32_768)).max(256).default([]).describe('Arguments of the program.'),
+  env: Env.default({}).describe('Environment variables of the program.'),
   env_files: z.record(z.string().max(256), File).default({}).describe('Variable name to the file with its value.'),
-  working_directory: z.string().max(4096).optional(),
-  stdio_process: z.enum(['shared', 'perSession']).default('shared'),
+  working_directory: z.string().max(4096).optional().describe('Folder in which the program starts.'),
+  stdio_process: z
+    .enum(['shared', 'perSession'])
+    .default('shared')
+    .describe('One process for all sessions or one for each.'),
 });
 
 /** One MCP server behind the endpoint. */

@@ -1,76 +1,102 @@
 import { z } from 'zod';
+import { DEFAULTS } from '../parts/defaults.ts';
+import { meaning } from '../parts/meaning.ts';
+import { CircuitBreaker, Concurrency, FailureHandling, LimitsConfig, OperationalConfig } from '../parts/operational.ts';
 import { Milliseconds } from '../parts/primitives.ts';
+import { RateLimitRule } from '../parts/rate-limiting.ts';
+
+const failure = FailureHandling.shape;
+const breaker = CircuitBreaker.shape;
+const concurrency = Concurrency.shape;
 
 /** Deadlines, health and load of the backends. All durations are milliseconds after parsing. */
 export const Operational = z.strictObject({
-  log_level: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
+  log_level: OperationalConfig.shape.logLevel,
   timeouts: z
     .strictObject({
-      default: Milliseconds.prefault('60s'),
-      per_workload: z.record(z.string().max(63), Milliseconds).default({}),
+      default: Milliseconds.prefault(DEFAULTS.callTimeout).describe('Longest time that a call may take.'),
+      per_workload: z
+        .record(z.string().max(63), Milliseconds)
+        .default({})
+        .describe('Backend name to its own longest time.'),
     })
-    .prefault({}),
+    .prefault({})
+    .describe('Deadlines of calls.'),
   failure_handling: z
     .strictObject({
-      health_check_interval: Milliseconds.prefault('30s'),
-      health_check_timeout: Milliseconds.prefault('5s'),
-      unhealthy_threshold: z.int().min(1).max(100).default(3),
-      partial_failure_mode: z.enum(['fail', 'best_effort']).default('best_effort'),
+      health_check_interval: meaning(failure.healthCheckInterval, Milliseconds.prefault(DEFAULTS.healthCheckInterval)),
+      health_check_timeout: meaning(failure.healthCheckTimeout, Milliseconds.prefault(DEFAULTS.healthCheckTimeout)),
+      unhealthy_threshold: failure.unhealthyThreshold,
+      partial_failure_mode: failure.partialFailureMode,
       circuit_breaker: z
         .strictObject({
-          enabled: z.boolean().default(false),
-          failure_threshold: z.int().min(1).max(1000).default(5),
-          timeout: Milliseconds.prefault('60s'),
+          enabled: breaker.enabled,
+          failure_threshold: breaker.failureThreshold,
+          timeout: meaning(breaker.timeout, Milliseconds.prefault(DEFAULTS.breakerTimeout)),
         })
-        .prefault({}),
+        .prefault({})
+        .describe('Circuit breaker of each backend.'),
     })
-    .prefault({}),
+    .prefault({})
+    .describe('What counts as failure and what follows.'),
   concurrency: z
-    .strictObject({
-      per_backend: z.int().min(1).max(10_000).default(256),
-      queue: z.int().min(0).max(100_000).default(1024),
-    })
-    .prefault({}),
+    .strictObject({ per_backend: concurrency.perBackend, queue: concurrency.queue })
+    .prefault({})
+    .describe('Load of each backend.'),
 });
 export type Operational = z.infer<typeof Operational>;
 
+const limits = LimitsConfig.shape;
+
 /** Bounds. Durations are milliseconds after parsing, sizes bytes. */
 export const Limits = z.strictObject({
-  session_idle: Milliseconds.prefault('30m'),
-  sessions_per_principal: z.int().min(1).max(1_000_000).default(100),
-  sessions_per_replica: z.int().min(1).max(1_000_000).default(10_000),
-  list_deadline: Milliseconds.prefault('5s'),
-  connect_timeout: Milliseconds.prefault('3s'),
-  max_request_bytes: z.int().min(1024).max(1_073_741_824).default(4_194_304),
-  max_response_bytes: z.int().min(1024).max(1_073_741_824).default(104_857_600),
-  jwks_max_age: Milliseconds.prefault('5m'),
-  jwks_cooldown: Milliseconds.prefault('30s'),
-  introspection_cache: Milliseconds.prefault('30s'),
-  max_name_length: z.int().min(16).max(128).default(60),
+  session_idle: meaning(limits.sessionIdle, Milliseconds.prefault(DEFAULTS.sessionIdle)),
+  sessions_per_principal: limits.sessionsPerPrincipal,
+  sessions_per_replica: limits.sessionsPerReplica,
+  list_deadline: meaning(limits.listDeadline, Milliseconds.prefault(DEFAULTS.listDeadline)),
+  connect_timeout: meaning(limits.connectTimeout, Milliseconds.prefault(DEFAULTS.connectTimeout)),
+  max_request_bytes: limits.maxRequestBytes,
+  max_response_bytes: limits.maxResponseBytes,
+  jwks_max_age: meaning(limits.jwksMaxAge, Milliseconds.prefault(DEFAULTS.jwksMaxAge)),
+  jwks_cooldown: meaning(limits.jwksCooldown, Milliseconds.prefault(DEFAULTS.jwksCooldown)),
+  introspection_cache: meaning(limits.introspectionCache, Milliseconds.prefault(DEFAULTS.introspectionCache)),
+  max_name_length: limits.maxNameLength,
 });
 export type Limits = z.infer<typeof Limits>;
 
-const Bucket = z.strictObject({ max_tokens: z.int().min(1), refill_period: Milliseconds });
+const Bucket = z.strictObject({
+  max_tokens: z.int().min(1).describe('Requests that may come at once.'),
+  refill_period: Milliseconds.describe('Time in which an empty bucket fills again.'),
+});
+const rule = RateLimitRule.shape;
 
 /** Rate limits: rules, or token buckets. */
 export const RateLimiting = z.strictObject({
   rules: z
     .array(
       z.strictObject({
-        requests: z.int().min(1),
-        per: Milliseconds,
-        scope: z.enum(['global', 'user', 'tool']),
-        tool: z.string().max(256).optional(),
-        on_store_failure: z.enum(['open', 'closed']).default('closed'),
+        requests: meaning(rule.requests, z.int().min(1)),
+        per: meaning(rule.per, Milliseconds),
+        scope: rule.scope,
+        tool: rule.tool,
+        on_store_failure: rule.onStoreFailure,
       }),
     )
     .max(100)
-    .default([]),
-  shared: Bucket.optional(),
-  per_user: Bucket.optional(),
+    .default([])
+    .describe('Each of them must let a request through.'),
+  shared: Bucket.optional().describe('One bucket over all users.'),
+  per_user: Bucket.optional().describe('A bucket for each user.'),
   tools: z
-    .array(z.strictObject({ name: z.string().max(256), shared: Bucket.optional(), per_user: Bucket.optional() }))
+    .array(
+      z.strictObject({
+        name: z.string().max(256).describe('Advertised name of the tool.'),
+        shared: Bucket.optional().describe('Over all users.'),
+        per_user: Bucket.optional().describe('For each user.'),
+      }),
+    )
     .max(1000)
-    .default([]),
+    .default([])
+    .describe('Buckets of single tools.'),
 });
 export type RateLimiting = z.infer<typeof RateLimiting>;

@@ -1,57 +1,78 @@
 import { z } from 'zod';
+import { HeaderName, text } from '../parts/primitives.ts';
 
 const Url = z.url().max(2048);
-const File = z.string().min(1).max(4096);
+const File = text(4096);
+const Type = <T extends string>(type: T) => z.literal(type).describe('How requests are authenticated.');
 
-const Unauthenticated = z.strictObject({ type: z.literal('unauthenticated') });
+const Unauthenticated = z.strictObject({ type: Type('unauthenticated') });
 const HeaderInjection = z.strictObject({
-  type: z.literal('header_injection'),
-  header_name: z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/),
-  value_file: File,
+  type: Type('header_injection'),
+  header_name: HeaderName.describe('Name of the header.'),
+  value_file: File.describe('File with its value.'),
 });
-const BearerToken = z.strictObject({ type: z.literal('bearer_token'), token_file: File });
+const BearerToken = z.strictObject({
+  type: Type('bearer_token'),
+  token_file: File.describe('File with the token.'),
+});
 
 /** RFC 8693. The subject token is the caller's own JWT, or with `subject_provider_name` that provider's stored token. */
 export const TokenExchange = z.strictObject({
-  type: z.literal('token_exchange'),
-  token_url: Url,
-  client_id: z.string().max(512).optional(),
-  client_secret_file: File.optional(),
-  audience: z.string().max(2048).optional(),
-  scopes: z.array(z.string().min(1).max(256)).max(64).default([]),
-  subject_token_type: z.string().max(256).optional(),
-  subject_provider_name: z.string().max(63).optional(),
-  external_token_header_name: z.string().max(256).optional(),
-  ca_bundle_file: File.optional(),
+  type: Type('token_exchange'),
+  token_url: Url.describe('Token endpoint that exchanges (RFC 8693).'),
+  client_id: z.string().max(512).optional().describe('Client identifier at that endpoint.'),
+  client_secret_file: File.optional().describe('File with the client secret.'),
+  audience: z.string().max(2048).optional().describe('`audience` that is asked for.'),
+  scopes: z.array(text(256)).max(64).default([]).describe('Scopes that are asked for.'),
+  subject_token_type: z
+    .string()
+    .max(256)
+    .optional()
+    .describe('Type of the subject token; default urn:ietf:params:oauth:token-type:access_token.'),
+  subject_provider_name: z
+    .string()
+    .max(63)
+    .optional()
+    .describe("Provider whose stored token is the subject token; absent: the caller's own token."),
+  external_token_header_name: z
+    .string()
+    .max(256)
+    .optional()
+    .describe('Header that carries the token; default Authorization.'),
+  ca_bundle_file: File.optional().describe('Certificate authorities that are trusted besides the usual ones.'),
 });
 export type TokenExchange = z.infer<typeof TokenExchange>;
 
 const UpstreamInject = z.strictObject({
-  type: z.literal('upstream_inject'),
-  provider_name: z.string().max(63),
-  header_strategy: z.enum(['replace', 'custom']).default('replace'),
-  custom_header_name: z.string().max(256).optional(),
+  type: Type('upstream_inject'),
+  provider_name: z.string().max(63).describe('Provider whose stored token is sent.'),
+  header_strategy: z
+    .enum(['replace', 'custom'])
+    .default('replace')
+    .describe('`replace`: the token goes into Authorization; `custom`: into custom_header_name.'),
+  custom_header_name: z.string().max(256).optional().describe('Header of the token, with header_strategy custom.'),
 });
 
 const AwsSts = z.strictObject({
-  type: z.literal('aws_sts'),
-  region: z.string().max(64),
-  service: z.string().max(64).optional(),
-  role_claim: z.string().max(256).optional(),
+  type: Type('aws_sts'),
+  region: z.string().max(64).describe('AWS region.'),
+  service: z.string().max(64).optional().describe('Service name of the signature.'),
+  role_claim: z.string().max(256).optional().describe('Claim that names the role.'),
   role_mappings: z
     .array(
       z.strictObject({
-        claim: z.string().max(256).optional(),
-        matcher: z.string().max(1024).optional(),
-        priority: z.int().optional(),
-        role_arn: z.string().max(2048),
+        claim: z.string().max(256).optional().describe('Claim that is looked at.'),
+        matcher: z.string().max(1024).optional().describe('What it must match.'),
+        priority: z.int().optional().describe('The lowest one that matches wins.'),
+        role_arn: z.string().max(2048).describe('Role that is assumed.'),
       }),
     )
     .max(100)
-    .default([]),
-  fallback_role_arn: z.string().max(2048).optional(),
-  session_duration: z.int().min(900).max(43_200).optional(),
-  session_name_claim: z.string().max(256).optional(),
+    .default([])
+    .describe('Which caller gets which role.'),
+  fallback_role_arn: z.string().max(2048).optional().describe('Role when none matches.'),
+  session_duration: z.int().min(900).max(43_200).optional().describe('Seconds that the credentials last.'),
+  session_name_claim: z.string().max(256).optional().describe('Claim that names the session.'),
 });
 
 /** Boundary 2 of one backend. */

@@ -17,17 +17,35 @@ const File = z.string().min(1).max(4096);
  * It names files, never secret values. On the way in durations are strings; after parsing they are milliseconds.
  */
 export const RunConfig = z.strictObject({
-  schema_version: z.literal(RUN_CONFIG_VERSION),
-  server: z.strictObject({ namespace: z.string().max(63), name: z.string().max(63), uid: z.string().max(64) }),
+  schema_version: z.literal(RUN_CONFIG_VERSION).describe('Version of this document; another one is refused.'),
+  server: z
+    .strictObject({
+      namespace: z.string().max(63).describe('Namespace.'),
+      name: z.string().max(63).describe('Name.'),
+      uid: z.string().max(64).describe('Identity that a new resource of the same name does not have.'),
+    })
+    .describe('Which VirtualMCPServer this is. Keys of stored data are derived from it.'),
   listen: z
     .strictObject({
-      host: z.string().max(253).default('127.0.0.1'),
-      port: z.int().min(0).max(65_535).default(4483),
-      private_host: z.string().max(253).default('127.0.0.1'),
-      private_port: z.int().min(0).max(65_535).default(4484),
-      tls: z.strictObject({ cert_file: File, key_file: File }).optional(),
+      host: z.string().max(253).default('127.0.0.1').describe('Address of the public port.'),
+      port: z.int().min(0).max(65_535).default(4483).describe('Public port; 0 takes a free one.'),
+      private_host: z.string().max(253).default('127.0.0.1').describe('Address of the private port.'),
+      private_port: z
+        .int()
+        .min(0)
+        .max(65_535)
+        .default(4484)
+        .describe('Port of /healthz, /readyz, /status and /metrics; 0 takes a free one.'),
+      tls: z
+        .strictObject({
+          cert_file: File.describe('File with the certificate and its chain.'),
+          key_file: File.describe('File with its private key.'),
+        })
+        .optional()
+        .describe('TLS of the public port.'),
     })
-    .prefault({}),
+    .prefault({})
+    .describe('Where it listens.'),
   resource_url: z
     .url()
     .max(2048)
@@ -38,21 +56,33 @@ export const RunConfig = z.strictObject({
     .max(100)
     .default([])
     .describe('Accepted Host headers besides those of resource_url and issuer.'),
-  allowed_origins: z.array(z.string().max(2048)).max(100).default([]),
+  allowed_origins: z
+    .array(z.string().max(2048))
+    .max(100)
+    .default([])
+    .describe("Accepted Origin headers besides the endpoint's own; they get CORS."),
   trusted_proxies: z.array(z.string().max(64)).max(100).default([]).describe('CIDRs whose forwarding headers count.'),
-  incoming: Incoming,
-  authz: Authz.optional(),
-  aggregation: Aggregation.prefault({}),
-  backends: z.array(Backend).max(1000),
-  operational: Operational.prefault({}),
-  limits: Limits.prefault({}),
-  passthrough_headers: z.array(z.string().max(256)).max(64).default([]),
-  rate_limiting: RateLimiting.optional(),
-  session_storage: Storage.default({ type: 'memory' }),
-  sealing_secret_files: z.array(File).max(16).default([]),
-  embedded_auth_server_config: AuthServer.optional(),
-  audit_config: AuditConfig.prefault({}),
-  telemetry_config: TelemetryConfig.prefault({}),
+  incoming: Incoming.describe('Boundary 1: from the client to the endpoint.'),
+  authz: Authz.optional().describe('Policies. Absent: every authenticated caller may do everything.'),
+  aggregation: Aggregation.prefault({}).describe('How the lists of all backends become one.'),
+  backends: z.array(Backend).max(1000).describe('The MCP servers behind the endpoint.'),
+  operational: Operational.prefault({}).describe('Deadlines, health and load of the backends.'),
+  limits: Limits.prefault({}).describe('Bounds.'),
+  passthrough_headers: z
+    .array(z.string().max(256))
+    .max(64)
+    .default([])
+    .describe("Request headers that go on to the backends. Never the caller's Authorization."),
+  rate_limiting: RateLimiting.optional().describe('How many requests are let through.'),
+  session_storage: Storage.default({ type: 'memory' }).describe('Where sessions are kept.'),
+  sealing_secret_files: z
+    .array(File)
+    .max(16)
+    .default([])
+    .describe('Files with secrets that seal what is stored: the first seals, all open.'),
+  embedded_auth_server_config: AuthServer.optional().describe('The embedded authorization server.'),
+  audit_config: AuditConfig.prefault({}).describe('Audit events.'),
+  telemetry_config: TelemetryConfig.prefault({}).describe('Traces and metrics.'),
   status_token_file: File.optional().describe('Bearer token that /status asks for.'),
 });
 /** The parsed document, as the runtime uses it. */
