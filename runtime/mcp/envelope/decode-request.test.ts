@@ -166,6 +166,21 @@ describe('decoding a message of a client', () => {
   });
 });
 
+describe('the end of a string', () => {
+  it('is found behind any number of backslashes and quotes, in short strings and long ones', () => {
+    for (let length = 0; length < 64; length++)
+      for (let slashes = 0; slashes < 5; slashes++) {
+        const argument = JSON.stringify({
+          a: `${'x'.repeat(length)}${'\\'.repeat(slashes)}"},"${'\\'.repeat(slashes)}`,
+        });
+        const body = bytes(call(`{"name":"x","arguments":${argument},"cursor":"c"}`));
+        const { spans } = decodeRequest(body);
+        expect(at(body, spans['params.arguments'])).toBe(argument);
+        expect(at(body, spans['params.cursor'])).toBe('"c"');
+      }
+  });
+});
+
 describe('the envelope guard against any input', () => {
   const word = fc.oneof(fc.constantFrom('name', 'id', 'a', 'ö', '"', '\\', 'params'), fc.string());
   const json = fc.letrec((tie) => ({
