@@ -1,4 +1,3 @@
-import { readLock } from '#operator/local/lock';
 import { type Board, readBoard } from '#operator/local/status-board';
 import type { Context, Format } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
@@ -7,7 +6,7 @@ import { printBoard, type ServerSummary, serversOf } from './summarise-board.ts'
 
 /** What the running `vmcp up` reports. Throws CliError when none runs here. */
 export function runningBoard({ state }: Context): Board {
-  const board = readLock(state) && readBoard(state);
+  const board = readBoard(state);
   if (board) return board;
   throw new CliError(EXIT_CODES.notRunning, `nothing runs here (${state.path}): start it with "vmcp up [folder]"`);
 }

@@ -47,16 +47,22 @@ export function remarksOf({ conditions }: ServerSummary): Condition[] {
   });
 }
 
-/** Whether an endpoint waits for the user, is on its way, or serves. */
-export function progressOf({
-  phase,
-  conditions,
-  backends,
-}: ServerSummary): 'stuck' | 'starting' | 'partly' | 'serving' {
-  const is = (type: string) => conditions.some((condition) => condition.type === type && condition.status === 'True');
+/** Backends whose tools nobody can count before a user asks. */
+const PER_USER = ['tokenExchange', 'upstreamInject'];
+
+export type Progress = 'stuck' | 'starting' | 'partly' | 'uncounted' | 'serving';
+
+/** Whether an endpoint waits for the user, is on its way, serves in part, has not counted its tools yet, or serves. */
+export function progressOf({ phase, conditions, backends }: ServerSummary): Progress {
+  const is = (type: string): boolean =>
+    conditions.some((condition) => condition.type === type && condition.status === 'True');
   if (phase === 'Failed' || (phase === 'Pending' && (is('Stalled') || is('Waiting')))) return 'stuck';
   if (phase === 'Pending' || backends.some((backend) => backend.phase === 'Unknown')) return 'starting';
-  return backends.some((backend) => backend.phase === 'Unavailable') ? 'partly' : 'serving';
+  if (backends.some((backend) => backend.phase === 'Unavailable')) return 'partly';
+  const counted = backends.every(
+    (backend) => backend.phase !== 'Ready' || backend.tools !== null || PER_USER.includes(backend.auth),
+  );
+  return counted ? 'serving' : 'uncounted';
 }
 
 function backendRows(server: ServerSummary): string[] {

@@ -29,7 +29,7 @@ function startInBackground(folder: string, { self, state, environment }: Context
 
 interface Waited {
   board: Board | undefined;
-  outcome: 'ready' | 'stuck' | 'ended' | 'late';
+  outcome: 'ready' | 'stuck' | 'crashing' | 'ended' | 'late';
 }
 
 async function waitUntilReady(
@@ -42,8 +42,8 @@ async function waitUntilReady(
   for (;;) {
     if (stop.aborted) child.kill('SIGTERM');
     const waited = Date.now() - since;
-    const mine = readLock(state)?.pid === child.pid;
-    const board = mine ? readBoard(state) : undefined;
+    const reported = readBoard(state);
+    const board = reported?.pid === child.pid ? reported : undefined;
     if (child.exitCode !== null || child.signalCode !== null) return { board, outcome: 'ended' };
     const outcome = board ? readiness(board, waited) : 'starting';
     if (outcome !== 'starting') return { board, outcome };
@@ -66,7 +66,7 @@ export async function upDetached(
   context: Context,
   stop: AbortSignal,
 ): Promise<number> {
-  const { out, err, state } = context;
+  const { err, state } = context;
   checkThereIsAServer(folder);
   openState(state);
   const holder = readLock(state);
@@ -79,9 +79,14 @@ export async function upDetached(
     const said = readFileSync(state.ownLog).subarray(before).toString();
     throw new CliError(child.exitCode ?? EXIT_CODES.failed, `nothing is served:\n${said.trimEnd()}`);
   }
-  if (board) out.write(`${[...printBoard(board), ...nextSteps(board)].join('\n')}\n`);
-  for (const problem of board?.problems ?? []) err.write(`${printProblem(problem)}\n`);
+  if (board) report(board, context);
   if (outcome === 'ready') return EXIT_CODES.ok;
-  err.write(`not ready after ${patience / 1000} s; it goes on in the background: see "vmcp status" and "vmcp logs"\n`);
+  const what = outcome === 'crashing' ? 'a runtime ends again and again' : `not ready after ${patience / 1000} s`;
+  err.write(`${what}; it goes on in the background: see "vmcp status" and "vmcp logs"\n`);
   return EXIT_CODES.notRunning;
+}
+
+function report(board: Board, { out, err }: Context): void {
+  out.write(`${[...printBoard(board), ...nextSteps(board)].join('\n')}\n`);
+  for (const problem of board.problems) err.write(`${printProblem(problem)}\n`);
 }

@@ -11,6 +11,8 @@ import { progressOf, serversOf } from './summarise-board.ts';
 
 /** How long a backend that does not answer keeps `up` from saying that the rest is ready. */
 const BACKENDS_COME = 10_000;
+/** The same for backends that answer, but whose tools are not listed yet. */
+const TOOLS_COME = 8000;
 
 /** Refuses a folder in which there is nothing to serve. */
 export function checkThereIsAServer(folder: string): void {
@@ -20,12 +22,23 @@ export function checkThereIsAServer(folder: string): void {
   throw new CliError(EXIT_CODES.input, `${folder} holds no VirtualMCPServer that could be served${problems}`);
 }
 
-/** Whether everything serves, some of it still may, or nothing ever will unless the user acts. */
-export function readiness(board: Board, waited: number): 'ready' | 'starting' | 'stuck' {
+/** Starts after the first, from which on a runtime that ends again is taken to be broken. */
+const RESTARTS = 2;
+
+/** Whether everything serves, some of it still may, a runtime ends again and again, or nothing will unless the user acts. */
+export function readiness(board: Board, waited: number): 'ready' | 'starting' | 'crashing' | 'stuck' {
   const progress = serversOf(board).map(progressOf);
+  if (
+    board.processes.some(
+      ({ name, state, restarts }) => name.startsWith('vmcp-') && state === 'waiting' && restarts >= RESTARTS,
+    )
+  ) {
+    return 'crashing';
+  }
   if (!board.settled || progress.length === 0 || progress.includes('starting')) return 'starting';
   if (progress.every((one) => one === 'stuck')) return 'stuck';
-  return progress.includes('partly') && waited < BACKENDS_COME ? 'starting' : 'ready';
+  if (progress.includes('partly')) return waited < BACKENDS_COME ? 'starting' : 'ready';
+  return progress.includes('uncounted') && waited < TOOLS_COME ? 'starting' : 'ready';
 }
 
 /** Where to go from here: client lines of each endpoint. */
@@ -72,8 +85,10 @@ function follow({ board }: RunningFolder, show: ShowBoard): () => void {
   }
   look();
   board.listen(look);
-  const timer = setTimeout(look, BACKENDS_COME);
-  return () => clearTimeout(timer);
+  const timers = [TOOLS_COME, BACKENDS_COME].map((delay) => setTimeout(look, delay));
+  return () => {
+    for (const timer of timers) clearTimeout(timer);
+  };
 }
 
 /**

@@ -18,6 +18,7 @@ export class ObservedRuntimes {
   readonly #clock: Clock;
   readonly #changed: (name: string) => void;
   readonly #watched = new Map<string, Watched>();
+  #closed = false;
 
   /** `changed` is called with a name when what that runtime says differs from before. */
   constructor(clock: Clock, changed: (name: string) => void) {
@@ -31,6 +32,7 @@ export class ObservedRuntimes {
   }
 
   watch(name: string, port: number, token: string): void {
+    if (this.#closed) return;
     const present = this.#watched.get(name);
     if (present?.port === port && present.token === token) return;
     this.forget(name);
@@ -45,6 +47,7 @@ export class ObservedRuntimes {
   }
 
   close(): void {
+    this.#closed = true;
     for (const name of [...this.#watched.keys()]) this.forget(name);
   }
 

@@ -47,6 +47,9 @@ export class LocalPlatform implements Platform {
   /** Ports that other programs had at the start. */
   #busy = new Set<number>();
   #allotments: Allotments;
+  /** By the text of its key: a resource that waits for a port. */
+  readonly #again = new Map<string, () => void>();
+  #closed = false;
   #changed: (key: ResourceKey) => void = () => undefined;
   #stopWatching: () => void = () => undefined;
 
@@ -93,7 +96,7 @@ export class LocalPlatform implements Platform {
     try {
       await this.#bringAbout(outcome);
     } catch (problem) {
-      if (problem instanceof Waiting) this.#options.clock.after(PORT_AGAIN, () => this.#changed(outcome.key));
+      if (problem instanceof Waiting) this.#lookAgain(outcome.key);
       throw problem;
     }
   }
@@ -105,6 +108,8 @@ export class LocalPlatform implements Platform {
 
   close(): Promise<void> {
     this.#changed = () => undefined;
+    this.#closed = true;
+    for (const cancel of this.#again.values()) cancel();
     this.#stopWatching();
     this.#runtimes.close();
     return Promise.resolve();
@@ -113,6 +118,16 @@ export class LocalPlatform implements Platform {
   /** Ends every child. */
   async stopChildren(): Promise<void> {
     await this.#children.stopAll();
+  }
+
+  #lookAgain(key: ResourceKey): void {
+    this.#again.get(keyText(key))?.();
+    if (this.#closed) return;
+    const cancel = this.#options.clock.after(PORT_AGAIN, () => {
+      this.#again.delete(keyText(key));
+      this.#changed(key);
+    });
+    this.#again.set(keyText(key), cancel);
   }
 
   #spread(changes: ResourceKey[]): void {

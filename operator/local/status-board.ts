@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Status } from '#operator/plan/outcome';
 import { keyText, type ResourceKey } from '#operator/world';
+import { readLock } from './lock.ts';
 import type { Problem } from './resource.ts';
 import type { ProcessState } from './run-process.ts';
 import type { StateFolder } from './state-folder.ts';
@@ -14,6 +15,8 @@ export interface ResourceStatus {
 
 /** Everything that one `vmcp up` reports. */
 export interface Board {
+  /** Process that reports. */
+  pid: number;
   /** Folder with the manifests. */
   folder: string;
   /** Whether every resource has been worked on once. */
@@ -25,10 +28,13 @@ export interface Board {
 
 const Written = z.custom<Board>((value) => typeof value === 'object' && value !== null && 'resources' in value);
 
-/** What the `vmcp up` on this state folder reported last; undefined when it has not reported. */
+/** What the process that holds the state folder reported last; undefined when it has not, or nobody holds it. */
 export function readBoard(state: StateFolder): Board | undefined {
+  const holder = readLock(state)?.pid;
   const text = readIfThere(state.status);
-  return text === undefined ? undefined : Written.parse(JSON.parse(text));
+  if (holder === undefined || text === undefined) return undefined;
+  const board = Written.parse(JSON.parse(text));
+  return board.pid === holder ? board : undefined;
 }
 
 /** Collects what is to be seen from outside, in a file and for whoever listens in this process. */
@@ -49,6 +55,7 @@ export class StatusBoard {
 
   get board(): Board {
     return {
+      pid: process.pid,
       folder: this.#folder,
       settled: this.#settled,
       problems: this.#problems,
@@ -76,9 +83,9 @@ export class StatusBoard {
     this.#publish();
   }
 
-  setProcess(process: ProcessState): void {
-    if (process.state === 'stopped') this.#processes.delete(process.name);
-    else this.#processes.set(process.name, process);
+  setProcess(state: ProcessState): void {
+    if (state.state === 'stopped') this.#processes.delete(state.name);
+    else this.#processes.set(state.name, state);
     this.#publish();
   }
 

@@ -1,0 +1,106 @@
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export const ROOT = join(import.meta.dirname, '..', '..');
+const BUILT = join(ROOT, 'dist', 'vmcp.js');
+
+/** The command: built when there is a build, else the sources. */
+export const PROGRAM = existsSync(BUILT) ? BUILT : join(ROOT, 'operator', 'cli', 'main.ts');
+export const WHOAMI = join(ROOT, 'e2e', 'fakes', 'whoami', 'main.ts');
+
+export interface Result {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** A working directory with a folder of manifests, in which commands run. */
+export interface Workplace {
+  path: string;
+  /** Writes a manifest; undefined removes it. */
+  manifest(name: string, text: string | undefined): void;
+  read(file: string): string;
+  run(args: string[]): Promise<Result>;
+  /** A command that goes on: its process, and what it printed so far. */
+  start(args: string[]): {
+    pid: number;
+    output: () => string;
+    ended: Promise<number | null>;
+    signal(name: NodeJS.Signals): void;
+  };
+  status(): Promise<StatusOutput>;
+  /** Stops what runs here and removes the directory. */
+  close(): Promise<void>;
+}
+
+export interface StatusOutput {
+  endpoint: string | null;
+  phase: string;
+  backends: { name: string; phase: string; tools: number | null; message: string }[];
+  conditions: { type: string; status: string; reason: string; message: string }[];
+  processes: { name: string; state: string; restarts: number; identity?: { pid: number } }[];
+  problems: { file: string; line: number; message: string }[];
+}
+
+function launch(cwd: string, args: string[]) {
+  const child = spawn(process.execPath, [PROGRAM, ...args], { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (part: string) => (stdout += part));
+  child.stderr.setEncoding('utf8').on('data', (part: string) => (stderr += part));
+  const ended = new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code)));
+  return { child, ended, stdout: () => stdout, stderr: () => stderr };
+}
+
+export function makeWorkplace(): Workplace {
+  const path = mkdtempSync(join(tmpdir(), 'vmcp-local-'));
+  const folder = join(path, 'manifests');
+  mkdirSync(folder);
+  async function run(args: string[]): Promise<Result> {
+    const { ended, stdout, stderr } = launch(path, args);
+    return { code: await ended, stdout: stdout(), stderr: stderr() };
+  }
+  return {
+    path,
+    run,
+    manifest(name, text) {
+      if (text === undefined) rmSync(join(folder, name));
+      else writeFileSync(join(folder, name), text);
+    },
+    read: (file) => readFileSync(join(path, file), 'utf8'),
+    start(args) {
+      const { child, ended, stdout, stderr } = launch(path, args);
+      return {
+        pid: child.pid ?? 0,
+        output: () => stdout() + stderr(),
+        ended,
+        signal: (name) => child.kill(name),
+      };
+    },
+    async status() {
+      return JSON.parse((await run(['status', '-o', 'json'])).stdout) as StatusOutput;
+    },
+    async close() {
+      await run(['down']);
+      rmSync(path, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Asks until the answer is there; fails with the last one after `deadline` milliseconds. */
+export async function eventually<T>(
+  ask: () => T | Promise<T>,
+  fits: (answer: T) => boolean,
+  deadline = 15_000,
+): Promise<T> {
+  const end = Date.now() + deadline;
+  for (;;) {
+    const answer = await ask();
+    if (fits(answer)) return answer;
+    if (Date.now() > end) throw new Error(`never came; last: ${JSON.stringify(answer)}`);
+    await sleep(100);
+  }
+}

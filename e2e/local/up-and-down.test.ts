@@ -1,0 +1,194 @@
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { isPortFree } from '#operator/local/check-port';
+import { startOf } from '#operator/local/process-identity';
+import { findFreePort } from '../gateway/start-gateway.ts';
+import { callTool } from './call-tool.ts';
+import { server, whoami } from './manifests.ts';
+import { eventually, makeWorkplace, type StatusOutput, type Workplace } from './run-vmcp.ts';
+
+let place: Workplace;
+let port: number;
+let backendPort: number;
+const UP = ['up', 'manifests', '--detach', '--timeout', '25s'];
+
+beforeAll(async () => {
+  place = makeWorkplace();
+  [port, backendPort] = [await findFreePort(), await findFreePort()];
+  place.manifest('server.yaml', server('demo', port));
+  place.manifest('whoami.yaml', whoami('whoami', 'demo', backendPort));
+});
+afterAll(() => place.close());
+
+const pidsOf = ({ processes }: StatusOutput) => processes.flatMap(({ identity }) => (identity ? [identity.pid] : []));
+const pidOf = (status: StatusOutput, name: string) =>
+  status.processes.find((process) => process.name === name)?.identity?.pid;
+const everythingIsGone = async (pids: number[]) => {
+  await eventually(
+    () => pids.filter((pid) => startOf(pid) !== undefined),
+    (left) => left.length === 0,
+  );
+  for (const each of [port, backendPort]) expect(await isPortFree('127.0.0.1', each)).toBe(true);
+};
+
+/** Every file and folder below a folder, with its mode. */
+function modesBelow(folder: string): { path: string; folder: boolean; mode: number }[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true }).map((entry) => {
+    const path = join(entry.parentPath, entry.name);
+    return { path, folder: entry.isDirectory(), mode: statSync(path).mode & 0o777 };
+  });
+}
+
+describe('vmcp up --detach', () => {
+  it('returns when the endpoint serves, and says where it is and how clients connect', async () => {
+    const { code, stdout, stderr } = await place.run(UP);
+    expect(stderr).toBe('');
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/whoami +Ready +1 /);
+    expect(stdout).toContain(`claude mcp add --transport http demo http://127.0.0.1:${port}/mcp`);
+    const { tokenHash } = await callTool(`http://127.0.0.1:${port}/mcp`, 'whoami_whoami');
+    expect(tokenHash).toBeNull();
+  });
+
+  it('tells its state to programs', async () => {
+    const status = await place.status();
+    expect(status).toMatchObject({
+      endpoint: `http://127.0.0.1:${port}/mcp`,
+      phase: 'Ready',
+      backends: [{ name: 'whoami', phase: 'Ready', tools: 1 }],
+    });
+    expect((await place.run(['status'])).stdout).toContain('Ready');
+  });
+
+  it('keeps what it makes to its owner and out of version control', () => {
+    const state = join(place.path, '.vmcp');
+    expect(statSync(state).mode & 0o777).toBe(0o700);
+    expect(place.read('.vmcp/.gitignore')).toBe('*\n');
+    const entries = modesBelow(state);
+    expect(entries.filter(({ folder, mode }) => mode !== (folder ? 0o700 : 0o600))).toEqual([]);
+    expect(entries.some(({ path }) => path.endsWith('run-config.yaml'))).toBe(true);
+  });
+
+  it('is refused while one runs on the same folder, which goes on', async () => {
+    const { code, stderr } = await place.run(UP);
+    expect(code).toBe(4);
+    expect(stderr).toContain('already runs here');
+    expect((await place.run(['up', 'manifests'])).code).toBe(4);
+    expect((await place.status()).phase).toBe('Ready');
+  });
+
+  it('starts a crashed runtime again, and nothing else', async () => {
+    const before = await place.status();
+    process.kill(pidOf(before, 'vmcp-demo')!, 'SIGKILL');
+    const after = await eventually(
+      () => place.status(),
+      (status) =>
+        status.phase === 'Ready' && ![undefined, pidOf(before, 'vmcp-demo')].includes(pidOf(status, 'vmcp-demo')),
+    );
+    expect(after.processes.find(({ name }) => name === 'vmcp-demo')?.restarts).toBe(1);
+    expect(pidOf(after, 'mcp-whoami')).toBe(pidOf(before, 'mcp-whoami'));
+    await callTool(`http://127.0.0.1:${port}/mcp`, 'whoami_whoami');
+  });
+
+  it('starts a crashed backend again, and the endpoint serves it again', async () => {
+    const before = await place.status();
+    process.kill(pidOf(before, 'mcp-whoami')!, 'SIGKILL');
+    const after = await eventually(
+      () => place.status(),
+      (status) =>
+        pidOf(status, 'mcp-whoami') !== undefined && pidOf(status, 'mcp-whoami') !== pidOf(before, 'mcp-whoami'),
+    );
+    expect(pidOf(after, 'vmcp-demo')).toBe(pidOf(before, 'vmcp-demo'));
+    const ask = () => callTool(`http://127.0.0.1:${port}/mcp`, 'whoami_whoami').catch(() => undefined);
+    await eventually(ask, (answer) => answer !== undefined);
+  });
+
+  it('shows the logs of what it started', async () => {
+    const { stdout } = await place.run(['logs', '-n', '5']);
+    expect(stdout).toMatch(/^vmcp-demo +\| \{/m);
+    expect((await place.run(['logs', 'nobody'])).code).toBe(3);
+  });
+
+  it('is ended by vmcp down, which leaves no process and no port', async () => {
+    const pids = pidsOf(await place.status());
+    expect(pids).toHaveLength(2);
+    const { code, stdout } = await place.run(['down']);
+    expect(code).toBe(0);
+    expect(stdout).toContain('stopped');
+    await everythingIsGone(pids);
+  });
+
+  it('is not there any more: status says so, and down again does no harm', async () => {
+    const { code, stderr } = await place.run(['status']);
+    expect(code).toBe(3);
+    expect(stderr).toContain('vmcp up');
+    expect(await place.run(['down'])).toMatchObject({ code: 0, stdout: 'nothing was running\n' });
+  });
+
+  it('keeps its identity and ports from start to start', async () => {
+    const before = place.read('.vmcp/allotments.json');
+    expect((await place.run(UP)).code).toBe(0);
+    expect(JSON.parse(place.read('.vmcp/allotments.json')).uids).toEqual(JSON.parse(before).uids);
+  });
+
+  it('that was killed leaves a lock and processes, which the next one takes over', async () => {
+    const { pid } = JSON.parse(place.read('.vmcp/lock.json')) as { pid: number };
+    const orphans = pidsOf(await place.status());
+    process.kill(pid, 'SIGKILL');
+    await eventually(
+      () => startOf(pid),
+      (start) => start === undefined,
+    );
+    expect(existsSync(join(place.path, '.vmcp/lock.json'))).toBe(true);
+    expect((await place.run(UP)).code).toBe(0);
+    expect(orphans.filter((orphan) => startOf(orphan) !== undefined)).toEqual([]);
+    expect((await place.status()).phase).toBe('Ready');
+    await place.run(['down']);
+  });
+});
+
+describe('vmcp up in the foreground', () => {
+  it('shows what changes, and a Ctrl-C ends everything within 5 s', async () => {
+    const running = place.start(['up', 'manifests']);
+    await eventually(
+      running.output,
+      (text) => text.includes('demo: Ready') && text.includes('Connect a client'),
+      25_000,
+    );
+    const pids = pidsOf(await place.status());
+    const asked = Date.now();
+    running.signal('SIGINT');
+    expect(await running.ended).toBe(0);
+    expect(Date.now() - asked).toBeLessThan(5000);
+    await everythingIsGone(pids);
+    expect(existsSync(join(place.path, '.vmcp/lock.json'))).toBe(false);
+  });
+
+  it('can be ended while it still starts', async () => {
+    const running = place.start(['up', 'manifests']);
+    await eventually(
+      () => existsSync(join(place.path, '.vmcp/lock.json')),
+      (there) => there,
+    );
+    running.signal('SIGTERM');
+    const asked = Date.now();
+    await running.ended;
+    expect(Date.now() - asked).toBeLessThan(5000);
+    await everythingIsGone([]);
+  });
+
+  it('refuses a folder in which there is nothing to serve', async () => {
+    mkdirSync(join(place.path, 'empty'));
+    expect(await place.run(['up', 'empty'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('no *.yaml file'),
+    });
+    writeFileSync(join(place.path, 'empty', 'a.yaml'), 'kind: MCPGroup\n');
+    expect(await place.run(['up', 'empty'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('no VirtualMCPServer'),
+    });
+    expect(await place.run(['up', 'nowhere'])).toMatchObject({ code: 1, stderr: expect.stringContaining('nowhere') });
+  });
+});
