@@ -29,16 +29,21 @@ export const AUDIT_EVENT_TYPES = [
 
 export type AuditEventType = (typeof AUDIT_EVENT_TYPES)[number];
 
+/** A misspelt type would silently record nothing, or not leave out what it should. */
+const EventType = z
+  .string()
+  .max(64)
+  .regex(
+    new RegExp(`^(${AUDIT_EVENT_TYPES.join('|')}|management_[A-Za-z0-9_]{1,50})$`),
+    `not an audit event type; write one of ${AUDIT_EVENT_TYPES.join(', ')}, or management_<operation>`,
+  );
+
 /** What is written to the audit stream. The same shape in a resource and in a run configuration. */
 export const AuditConfig = z.strictObject({
   enabled: z.boolean().default(false).describe('Write audit events.'),
   component: z.string().max(253).optional().describe('Name of this component in each event; default the server name.'),
-  eventTypes: z.array(z.string().max(64)).max(64).optional().describe('Only these event types; absent means all.'),
-  excludeEventTypes: z
-    .array(z.string().max(64))
-    .max(64)
-    .optional()
-    .describe('Never these event types; wins over eventTypes.'),
+  eventTypes: z.array(EventType).max(64).optional().describe('Only these event types; absent means all.'),
+  excludeEventTypes: z.array(EventType).max(64).optional().describe('Never these event types; wins over eventTypes.'),
   includeRequestData: z.boolean().default(false).describe('Put the request parameters into `data`.'),
   includeResponseData: z.boolean().default(false).describe('Put the result into `data`.'),
   logFile: z.string().max(4096).optional().describe('File to append to; absent means standard output.'),

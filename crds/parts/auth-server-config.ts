@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { durationBetween } from './bounded-duration.ts';
 import { listByKey } from './collections.ts';
 import { DEFAULTS } from './defaults.ts';
-import { secureUrl } from './oidc-config.ts';
+import { secureUrl, urlIsSecure } from './oidc-config.ts';
 import { DnsLabel, HeaderName, HostPattern, IdentifierUrl, Scopes, text } from './primitives.ts';
 import { SecretKeyRef } from './references.ts';
 import { type Rule, valueAt, withRules } from './rule.ts';
@@ -133,30 +133,28 @@ const primaryYieldsSubject: Rule<Providers> = {
     '.map(p, !has(p.oauth2Config) || has(p.oauth2Config.userInfo) || has(p.oauth2Config.identityFromToken)).indexOf(false) != 0',
 };
 
-/** http of an upstream provider is allowed on loopback only, as secrets and codes go there. */
-function secureUpstreams(): Rule<Providers & { insecureAllowHTTP: boolean }> {
-  const paths: [string, string][] = [
-    ['oidcConfig', 'issuerUrl'],
-    ['oauth2Config', 'authorizationEndpoint'],
-    ['oauth2Config', 'tokenEndpoint'],
-  ];
-  const one = paths.map(([block, field]) => ({ block, field, rule: secureUrl([block, field]) }));
-  return {
-    at: ['upstreamProviders'],
-    message:
-      'an http URL of a provider is allowed on loopback only; write https URLs, or set insecureAllowHTTP to true',
-    holds: ({ upstreamProviders, insecureAllowHTTP }) =>
-      insecureAllowHTTP || upstreamProviders.every((provider) => one.every(({ rule }) => rule.holds(provider))),
-    cel: `self.insecureAllowHTTP || self.upstreamProviders.all(p, ${one
-      .map(({ rule }) => `(${rule.cel?.replaceAll('self.', 'p.') ?? 'true'})`)
-      .join(' && ')})`,
-  };
-}
+const UPSTREAM_URLS = [
+  ['oidcConfig', 'issuerUrl'],
+  ['oauth2Config', 'authorizationEndpoint'],
+  ['oauth2Config', 'tokenEndpoint'],
+];
+
+/** Secrets and codes go to these URLs. */
+const secureUpstreams: Rule<Providers & { insecureAllowHTTP: boolean }> = {
+  at: ['upstreamProviders'],
+  message: 'an http URL of a provider is allowed on loopback only; write https URLs, or set insecureAllowHTTP to true',
+  holds: ({ upstreamProviders, insecureAllowHTTP }) =>
+    insecureAllowHTTP ||
+    upstreamProviders.every((provider) => UPSTREAM_URLS.every((path) => urlIsSecure.holds(valueAt(provider, path)))),
+  cel: `self.insecureAllowHTTP || self.upstreamProviders.all(p, ${UPSTREAM_URLS.map(
+    (path) => `(${urlIsSecure.cel(path, 'p')})`,
+  ).join(' && ')})`,
+};
 
 const rules = [
   secureUrl(['issuer'], ['insecureAllowHTTP']),
   secureUrl(['authorizationEndpointBaseUrl'], ['insecureAllowHTTP']),
-  secureUpstreams(),
+  secureUpstreams,
   primaryIsRequired,
   primaryYieldsSubject,
 ] as const;

@@ -109,19 +109,23 @@ export type OidcConfigRef = z.infer<typeof OidcConfigRef>;
 const AUDIENCE_MISSING = 'required field is missing; with oidcConfigRef the audience must be written explicitly';
 const SECURE_URL = '^(https://|http://(localhost|127([.][0-9]{1,3}){3}|\\[::1\\])(:[0-9]+)?(/|$))';
 
-/** http only on loopback, unless one of the switches is on. A missing URL passes. */
+/** http on loopback only. A missing URL passes. */
+export const urlIsSecure = {
+  holds: (url: unknown) => typeof url !== 'string' || new RegExp(SECURE_URL).test(url),
+  /** The same in CEL, about a path of a variable. */
+  cel: (path: string[], root = 'self') =>
+    `!(${celHas(path, root)}) || ${celPath(path, root)}.matches(${celString(SECURE_URL)})`,
+};
+
+/** http on loopback only, unless one of the switches is on. */
 export function secureUrl(at: [string, ...string[]], ...switches: [string, ...string[]][]): Rule {
   const allowed = switches.map((path) => path.join('.')).join(' or ');
   const open = switches.map((path) => ` || (${celHas(path)} && ${celPath(path)})`).join('');
   return {
     at,
     message: `http is allowed on loopback only; write an https URL, or set ${allowed} to true`,
-    holds: (value) => {
-      const url = valueAt(value, at);
-      if (typeof url !== 'string' || new RegExp(SECURE_URL).test(url)) return true;
-      return switches.some((path) => valueAt(value, path) === true);
-    },
-    cel: `!(${celHas(at)}) || ${celPath(at)}.matches(${celString(SECURE_URL)})${open}`,
+    holds: (value) => urlIsSecure.holds(valueAt(value, at)) || switches.some((path) => valueAt(value, path) === true),
+    cel: `${urlIsSecure.cel(at)}${open}`,
   };
 }
 

@@ -75,14 +75,14 @@ export function needs(field: Path, other: Path): Rule {
   };
 }
 
-/** `self.a.b` in CEL, reserved words escaped as the API server wants them. */
-export function celPath(path: readonly string[]): string {
-  return ['self', ...path.map((field) => (RESERVED.has(field) ? `__${field}__` : field))].join('.');
+/** `self.a.b` in CEL, reserved words escaped as the API server wants them. `root` is another variable than self. */
+export function celPath(path: readonly string[], root = 'self'): string {
+  return [root, ...path.map((field) => (RESERVED.has(field) ? `__${field}__` : field))].join('.');
 }
 
 /** That a path is there, every step of it. */
-export function celHas(path: readonly string[]): string {
-  return path.map((_, index) => `has(${celPath(path.slice(0, index + 1))})`).join(' && ');
+export function celHas(path: readonly string[], root = 'self'): string {
+  return path.map((_, index) => `has(${celPath(path.slice(0, index + 1), root)})`).join(' && ');
 }
 
 /** A CEL string literal. */

@@ -123,4 +123,11 @@ export const REFUSED_SETTINGS: ManifestCase[] = [
     text: openServer('banana: true'),
     problems: ['8 spec.banana: unknown field `banana`; remove it'],
   },
+  {
+    of: 'a misspelt event type',
+    text: openServer('audit: { enabled: true, eventTypes: [mcp_tool_cal] }'),
+    problems: [
+      '8 spec.audit.eventTypes[0]: not an audit event type; write one of mcp_initialize, mcp_tool_call, mcp_tools_list, mcp_resource_read, mcp_resources_list, mcp_prompt_get, mcp_prompts_list, mcp_completion, mcp_notification, mcp_ping, http_request, auth_login_started, auth_login_completed, auth_login_failed, auth_client_registered, auth_token_issued, auth_token_refreshed, auth_token_revoked, auth_consent, upstream_token_refreshed, upstream_token_failed, policy_reloaded, config_reloaded, or management_<operation>',
+    ],
+  },
 ];
