@@ -13,6 +13,7 @@ export interface Question {
   readonly headers: string[];
   /** Milliseconds. */
   readonly deadline: number;
+  readonly isProbe?: boolean;
 }
 
 export interface Answer {
@@ -56,6 +57,7 @@ export function ask(backend: Backend, question: Question): Promise<Answer> {
       headers,
       deadline,
       idempotent: true,
+      isProbe: question.isProbe ?? false,
       sink,
     });
   });

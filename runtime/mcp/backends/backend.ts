@@ -68,6 +68,8 @@ export interface BackendCall {
   readonly deadline: number;
   /** Whether it may be sent again when the connection broke after it was sent. */
   readonly idempotent: boolean;
+  /** A health probe: it is no live request, so neither the circuit breaker nor the limit of calls concerns it. */
+  readonly isProbe?: boolean;
   readonly sink: AnswerSink;
 }
 

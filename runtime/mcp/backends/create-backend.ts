@@ -71,6 +71,7 @@ async function createHttpBackend(settings: HttpBackendConfig, deps: BackendDeps)
     ...(await common(settings, deps)),
     config: settings,
     connectTimeout: config.limits.connect_timeout,
+    maxStreams: config.limits.sessions_per_replica,
     ca: ca === undefined ? undefined : files.read(ca),
     fixedHeaders: fixedHeaders(forward, files),
   });

@@ -8,7 +8,7 @@ import type { Breaker } from './breaker.ts';
 import type { Deadlines } from './deadlines.ts';
 import { callFailure } from './failures.ts';
 import type { BackendHealth } from './health.ts';
-import { HttpExchange, type ExchangeHost } from './http-exchange.ts';
+import { HttpExchange, type ExchangeHost, type Load } from './http-exchange.ts';
 
 export interface HttpBackendOptions {
   readonly config: HttpBackendConfig;
@@ -21,11 +21,19 @@ export interface HttpBackendOptions {
   readonly connectTimeout: number;
   readonly maxResponseBytes: number;
   readonly concurrency: { readonly perBackend: number; readonly queue: number };
+  /** Streams at a time. */
+  readonly maxStreams: number;
   /** Certificates that the backend's is checked against; undefined: the system's. */
   readonly ca: string | undefined;
   /** Headers of `header_forward`, values read from their files: flat list. */
   readonly fixedHeaders: () => readonly string[];
   readonly createPool?: (origin: string, options: Pool.Options) => Dispatcher;
+}
+
+/** Streams stay open for as long as their readers: they must not use up what calls may, nor be a breaker's trial. */
+function loadOf({ deadline, isProbe }: BackendCall): Load {
+  if (isProbe) return 'probe';
+  return deadline > 0 ? 'call' : 'stream';
 }
 
 const POST = ['content-type', 'application/json', 'accept', 'application/json, text/event-stream'];
@@ -46,9 +54,9 @@ export class HttpBackend implements Backend, ExchangeHost {
   readonly #calls: Dispatcher;
   readonly #streams: Dispatcher;
   readonly #breaker: Breaker;
-  readonly #limit: number;
+  readonly #limits: Readonly<Record<Load, number>>;
+  readonly #running: Record<Load, number> = { call: 0, stream: 0, probe: 0 };
   readonly #fixedHeaders: () => readonly string[];
-  #running = 0;
 
   constructor(options: HttpBackendOptions) {
     const { config, concurrency } = options;
@@ -63,7 +71,11 @@ export class HttpBackend implements Backend, ExchangeHost {
     this.maxResponseBytes = options.maxResponseBytes;
     this.#path = url.pathname + url.search;
     this.#breaker = options.breaker;
-    this.#limit = concurrency.perBackend + concurrency.queue;
+    this.#limits = {
+      call: concurrency.perBackend + concurrency.queue,
+      stream: options.maxStreams,
+      probe: Infinity,
+    };
     this.#fixedHeaders = options.fixedHeaders;
     const pool: Pool.Options = {
       // Deadlines are ours: undici's would end quiet streams and slow tools.
@@ -78,24 +90,31 @@ export class HttpBackend implements Backend, ExchangeHost {
 
   /** Calls under way. */
   get running(): number {
-    return this.#running;
+    return this.#running.call;
   }
 
   send(call: BackendCall): RunningCall {
     const exchange = new HttpExchange(this, call);
-    this.#running++;
-    if (this.#running > this.#limit || !this.#breaker.admits()) {
-      exchange.fail(callFailure(this.name, this.#running > this.#limit ? 'busy' : 'unavailable', false));
-      return exchange;
+    const load = loadOf(call);
+    if (this.#running[load] >= this.#limits[load]) {
+      exchange.fail(callFailure(this.name, 'busy', false));
+    } else if (load === 'call' && !this.#breaker.admits()) {
+      exchange.fail(callFailure(this.name, 'unavailable', false));
+    } else {
+      this.#running[load]++;
+      exchange.load = load;
+      exchange.arm();
+      this.#authenticate(exchange, call.identity);
     }
-    exchange.arm();
-    this.#authenticate(exchange, call.identity);
     return exchange;
   }
 
-  settled(_exchange: HttpExchange, failure: CallFailure | undefined): void {
-    this.#running--;
-    this.#breaker.record(failure);
+  /** What was refused here says nothing of the backend. */
+  settled(exchange: HttpExchange, failure: CallFailure | undefined): void {
+    const { load } = exchange;
+    if (load === undefined) return;
+    this.#running[load]--;
+    if (load === 'call') this.#breaker.record(failure);
   }
 
   renewCredential(exchange: HttpExchange): boolean {

@@ -21,6 +21,9 @@ export interface ExchangeHost {
   resend(exchange: HttpExchange): boolean;
 }
 
+/** What an exchange counts as while it is under way. */
+export type Load = 'call' | 'stream' | 'probe';
+
 type Mode = 'waiting' | 'json' | 'stream' | 'accepted' | 'discard';
 
 /** One request to a backend over HTTP and its answer: JSON, a stream of events, or 202. A handler of undici's dispatcher. */
@@ -29,6 +32,8 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Runni
   /** How often it was sent. */
   attempts = 0;
   renewed = false;
+  /** Undefined: it was refused before it began. */
+  load: Load | undefined;
   /** What it was authenticated with, last time. */
   credential: CredentialHeaders = [];
   expiresAt = Infinity;

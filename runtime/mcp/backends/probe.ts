@@ -87,6 +87,7 @@ async function discover(
     method: 'server/discover',
     paramsText: `{"_meta":${ownMeta(settings.version)}}`,
     headers: statelessHeaders('server/discover'),
+    isProbe: true,
   });
   const versions = answer && supportedVersions(answer);
   if (!versions) return undefined;
@@ -136,6 +137,7 @@ async function tryInitialize(backend: Backend, settings: ProbeSettings, last?: S
     method: 'initialize',
     paramsText: ownInitialize(version),
     headers: [],
+    isProbe: true,
   });
   if (!answer?.result) return unreachable('refuses initialize: it speaks no revision that this gateway knows');
   if (answer.sessionId !== undefined) endSession(backend, identity, answer.sessionId, revisionOf(answer.result));

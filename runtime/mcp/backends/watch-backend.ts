@@ -42,6 +42,7 @@ class Watch implements BackendWatch {
   #failures = 0;
   #isClosed = false;
   #isLooking = false;
+  #isNudged = false;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(backend: Backend, settings: WatchSettings, deps: WatchDeps) {
@@ -52,7 +53,10 @@ class Watch implements BackendWatch {
   }
 
   nudge(): void {
-    if (!this.#isLooking) this.#lookIn(NUDGED);
+    // Once: many failing calls must not put the look off again and again. One that is away is looked for anyway.
+    if (this.#isLooking || this.#isNudged || this.#backend.health.phase === 'unavailable') return;
+    this.#isNudged = true;
+    this.#lookIn(NUDGED);
   }
 
   close(): void {
@@ -67,6 +71,7 @@ class Watch implements BackendWatch {
 
   async #look(): Promise<void> {
     this.#isLooking = true;
+    this.#isNudged = false;
     try {
       const finding = await probe(this.#backend, this.#settings, this.#backend.health.capabilities);
       if (!this.#isClosed) this.#apply(finding);

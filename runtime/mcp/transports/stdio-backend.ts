@@ -116,7 +116,7 @@ export class StdioBackend implements Backend, ExchangeHost {
   }
 
   settled(exchange: StdioExchange, failure: CallFailure | undefined): void {
-    if (this.#counted.delete(exchange)) this.#breaker.record(failure);
+    if (this.#counted.delete(exchange) && !exchange.call.isProbe) this.#breaker.record(failure);
   }
 
   async close(): Promise<void> {
@@ -136,7 +136,7 @@ export class StdioBackend implements Backend, ExchangeHost {
       exchange.fail(callFailure(this.name, 'busy', false));
       return;
     }
-    if (!this.#breaker.admits()) {
+    if (!call.isProbe && !this.#breaker.admits()) {
       exchange.fail(callFailure(this.name, 'unavailable', false));
       return;
     }
