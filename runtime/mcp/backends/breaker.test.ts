@@ -1,0 +1,54 @@
+import { describe, expect, it } from '@jest/globals';
+import { createBreaker } from './breaker.ts';
+import { callFailure } from './failures.ts';
+
+function breakerOf(failureThreshold = 2) {
+  const clock = { time: 0 };
+  const breaker = createBreaker({ enabled: true, failureThreshold, timeout: 1_000 }, () => clock.time);
+  return { clock, breaker, fails: () => breaker.record(callFailure('a', 'timeout', true)) };
+}
+
+describe('the circuit breaker', () => {
+  it('opens after a run of failures, and a success in between begins the run anew', () => {
+    const { breaker, fails } = breakerOf();
+    fails();
+    breaker.record(undefined);
+    fails();
+    expect(breaker.admits()).toBe(true);
+    fails();
+    expect(breaker.admits()).toBe(false);
+  });
+
+  it('lets one call try when its time is over, and closes when that succeeds', () => {
+    const { breaker, clock, fails } = breakerOf(1);
+    fails();
+    clock.time = 999;
+    expect(breaker.admits()).toBe(false);
+    clock.time = 1_000;
+    expect([breaker.admits(), breaker.admits()]).toEqual([true, false]);
+    breaker.record(undefined);
+    expect([breaker.admits(), breaker.admits(), breaker.open]).toEqual([true, true, false]);
+  });
+
+  it('waits again when the trial fails, and tries again when its client gave it up', () => {
+    const { breaker, clock, fails } = breakerOf(1);
+    fails();
+    clock.time = 1_000;
+    breaker.admits();
+    fails();
+    expect(breaker.admits()).toBe(false);
+    clock.time = 2_000;
+    expect(breaker.admits()).toBe(true);
+    breaker.record(callFailure('a', 'aborted', true));
+    expect(breaker.admits()).toBe(true);
+  });
+
+  it.each(['busy', 'aborted', 'unauthorized', 'credential', 'too_large', 'session_lost'] as const)(
+    'does not count what ended with %s',
+    (reason) => {
+      const { breaker } = breakerOf(1);
+      breaker.record(callFailure('a', reason, true));
+      expect(breaker.admits()).toBe(true);
+    },
+  );
+});
