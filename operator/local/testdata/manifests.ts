@@ -1,4 +1,5 @@
 import { ACCEPTED_BOUNDARIES } from './accepted-boundaries.ts';
+import { ACCEPTED_FIELDS } from './accepted-fields.ts';
 import { ACCEPTED_OTHERS } from './accepted-others.ts';
 import { ACCEPTED_SETTINGS } from './accepted-settings.ts';
 import { REFUSED_AUTH_SERVER } from './refused-auth-server.ts';
@@ -10,7 +11,7 @@ import { REFUSED_SETTINGS } from './refused-settings.ts';
 import { REFUSED_WORKLOAD } from './refused-workload.ts';
 
 /** Taken as they are. */
-export const ACCEPTED = [...ACCEPTED_BOUNDARIES, ...ACCEPTED_SETTINGS, ...ACCEPTED_OTHERS];
+export const ACCEPTED = [...ACCEPTED_BOUNDARIES, ...ACCEPTED_SETTINGS, ...ACCEPTED_OTHERS, ...ACCEPTED_FIELDS];
 
 /** Refused, with all that is said. */
 export const REFUSED = [

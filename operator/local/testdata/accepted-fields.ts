@@ -1,0 +1,107 @@
+import { accepted, authServer, manifest, type ManifestCase, openServer, server } from './manifest-case.ts';
+
+/** The fields that no other sample writes. */
+export const ACCEPTED_FIELDS: ManifestCase[] = [
+  accepted(
+    'everything about audit and telemetry',
+    openServer(`
+audit:
+  excludeEventTypes: [mcp_ping, management_delete_workloads]
+  includeResponseData: true
+  logFile: /var/log/vmcp/audit.log
+telemetry:
+  serviceName: gate
+  serviceVersion: '1'
+  insecure: true
+  enablePrometheusMetricsPath: false
+  environmentVariables: [POD_NAME]
+  customAttributes: { team: a }
+  useLegacyAttributes: true
+rateLimiting: { tools: [{ name: a, perUser: { maxTokens: 1, refillPeriod: 1s } }] }
+resources: { claims: [{ name: gpu, request: one }] }
+podDisruptionBudget: { maxUnavailable: 1 }
+sessionStorage:
+  provider: redis
+  redis: { sentinelConfig: { masterName: m, sentinelAddrs: ['s:1'] }, sentinelTls: { caCertSecretRef: { name: a, key: b } } }
+outgoingAuth:
+  source: inline
+  default: { type: externalAuthConfigRef, externalAuthConfigRef: { name: a } }`),
+  ),
+  accepted(
+    'every hint of a tool',
+    server('incomingAuth: { type: anonymous }').replace(
+      '{ groupRef: team }',
+      `
+    groupRef: team
+    aggregation:
+      tools:
+        - workload: a
+          overrides: { b: { annotations: { destructiveHint: true, idempotentHint: false, openWorldHint: true } } }`,
+    ),
+  ),
+  accepted(
+    'everything about an OIDC provider',
+    authServer(`
+issuer: https://mcp.example.com
+upstreamProviders:
+  - name: okta
+    type: oidc
+    oidcConfig:
+      issuerUrl: https://okta.example
+      clientId: a
+      clientSecretRef: { name: a, key: b }
+      redirectUri: https://mcp.example.com/back
+      userInfoOverride:
+        endpointUrl: https://okta.example/userinfo
+        additionalHeaders: { Accept: application/json }
+        fieldMapping: { subjectFields: [sub] }`),
+  ),
+  accepted(
+    'an issuer of a workload',
+    manifest(
+      'MCPServer',
+      `
+image: a
+oidcConfig: { type: inline, resourceUrl: 'https://a.example/mcp', inline: { issuer: 'https://i.example' } }`,
+    ),
+  ),
+  accepted(
+    'everything about the authorization server of a workload',
+    manifest(
+      'MCPExternalAuthConfig',
+      `
+type: embeddedAuthServer
+embeddedAuthServer:
+  issuer: http://gate.demo.svc
+  authorizationEndpointBaseUrl: https://login.example.com
+  insecureAllowHTTP: true
+  primaryUpstreamProvider: okta
+  signingKeySecretRefs: [{ name: a, key: b }]
+  hmacSecretRefs: [{ name: a, key: c }]
+  tokenLifespans: { accessTokenLifespan: 1d }
+  scopesSupported: [mcp]
+  cimd: { enabled: true }
+  registration: { enabled: false }
+  introspectionClients: [{ clientId: a, clientSecretRef: { name: a, key: d } }]
+  storage: { type: memory }
+  revalidateAfter: 24h
+  limits: { clients: 5 }
+  upstreamProviders: [{ name: okta, type: oidc, oidcConfig: { issuerUrl: 'https://okta.example', clientId: a } }]`,
+    ),
+  ),
+  accepted(
+    'everything about shared service accounts',
+    manifest(
+      'MCPOIDCConfig',
+      `
+type: kubernetesServiceAccount
+kubernetesServiceAccount:
+  issuer: https://oidc.example.com
+  jwksUrl: https://oidc.example.com/keys
+  introspectionUrl: https://oidc.example.com/introspect
+  serviceAccount: agent
+  namespace: agents
+  useClusterAuth: false`,
+    ),
+  ),
+];
