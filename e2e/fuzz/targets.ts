@@ -86,6 +86,15 @@ const requests = fc.property(input, (body) => {
   }
 });
 
+/** What is valid is accepted, and every range is found. */
+const validRequests = fc.property(valid, (text) => {
+  const body = Buffer.from(text);
+  const { spans } = decodeRequest(body);
+  checkSpans(body, spans, JSON.parse(text));
+  assert.ok(spans.id && spans['params.name'] && spans['params.arguments'] && spans['params._meta.progressToken']);
+  assert.equal(decodeBackendMessage(body)?.method, 'm');
+});
+
 const backendMessages = fc.property(input, (body) => {
   const decoded = decodeBackendMessage(body);
   const message = parsed(body);
@@ -174,6 +183,7 @@ const fuzz =
 /** What is fuzzed, by name. */
 export const targets = {
   requests: fuzz(requests),
+  validRequests: fuzz(validRequests),
   backendMessages: fuzz(backendMessages),
   events: fuzz(events),
   ids: fuzz(ids),

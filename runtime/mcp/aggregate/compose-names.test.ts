@@ -61,6 +61,16 @@ describe('advertised names', () => {
     expect(composed.conflicts).toEqual([]);
   });
 
+  it('go to one pair, whatever the order of the list, where one backend has two under one name', () => {
+    const renamed = [{ workload: 'a', overrides: { x: { name: 'same' }, y: { name: 'same' } } }];
+    const settings = { conflict_resolution: 'priority', tools: renamed } as const;
+    for (const listed of [
+      ['x', 'y'],
+      ['y', 'x'],
+    ])
+      expect(tools([list('a', listed)], settings).entries.map(({ originalName }) => originalName)).toEqual(['x']);
+  });
+
   it('are dropped and reported where two stand under one name and nobody decided', () => {
     const composed = tools([list('a', ['x', 'y']), list('b', ['x'])], { conflict_resolution: 'manual' });
     expect(owners(composed)).toEqual(['y@a']);
