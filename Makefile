@@ -56,7 +56,7 @@ verify: $(INSTALLED) ## regenerate what is generated, lint, check the coverage p
 bench: $(LINK) ## speed and memory beside a direct call and a bare proxy; writes docs/benchmarks.md
 	@$(RUN) bench
 
-images: $(INSTALLED) ## container images vmcp-operator and vmcp-runtime, with podman, docker or buildah
+images: ## container images vmcp-operator and vmcp-runtime, with podman, docker or buildah
 	@engine=$$(command -v podman || command -v docker || command -v buildah) || { echo 'install podman or docker'; exit 1; }; \
 	for image in operator runtime; do "$$engine" build -f "$$image/Dockerfile" -t "vmcp-$$image" . || exit 1; done
 
