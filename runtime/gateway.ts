@@ -182,6 +182,7 @@ export class Gateway {
       announcer: this.#announcer,
       log,
       version,
+      latest: () => this.#rooms,
       running: this.#running,
       finish: (trail) => observer.finished(trail),
     };
@@ -234,6 +235,7 @@ export class Gateway {
     if (backends.length === 0) return;
     for (const session of this.#sessions.all()) {
       session.legs = session.legs.filter((leg) => !backends.includes(leg.backend));
+      session.stream?.leave(backends);
     }
   }
 

@@ -21,6 +21,8 @@ export interface Rooms {
   readonly announcer: Announcer;
   readonly log: Log;
   readonly version: string;
+  /** The rooms in force at the time of the call: what outlives a reload, as a stream does, asks for them. */
+  readonly latest: () => Rooms;
   /** Requests and streams under way; draining waits for them. */
   readonly running: Set<Trail>;
   /** Told of each request when it is over: audit, metrics. */

@@ -1,8 +1,13 @@
 import type { ListKind } from './aggregate/list-kinds.ts';
 import type { Session } from './sessions/session.ts';
 
-/** A listener for changes of the aggregated lists: a session's stream, or a subscription of the stateless revision. */
-export type ChangeListener = (kinds: ReadonlySet<ListKind>) => void;
+/** A subscription of the stateless revision. */
+export interface ChangeListener {
+  /** The aggregated lists have changed, perhaps because backends came or went. */
+  changed(kinds: ReadonlySet<ListKind>): void;
+  /** The gateway ends: there will be no more changes. */
+  end(): void;
+}
 
 export interface Announcer {
   /** A backend's list changed: caches are dropped now, clients told soon. `told`: this session knows already. */
@@ -11,6 +16,7 @@ export interface Announcer {
   announce(kinds: readonly ListKind[]): void;
   /** Until the returned function is called. */
   subscribe(listener: ChangeListener): () => void;
+  /** Ends all subscriptions. */
   close(): void;
 }
 
@@ -44,7 +50,7 @@ export function createAnnouncer(deps: AnnouncerDeps): Announcer {
       if (session.stream) session.stream.announce(kinds);
       else session.changed = new Set([...(session.changed ?? []), ...kinds]);
     }
-    for (const listener of listeners) listener(kinds);
+    for (const listener of listeners) listener.changed(kinds);
   };
 
   const announce = (kinds: readonly ListKind[]) => {
@@ -66,6 +72,7 @@ export function createAnnouncer(deps: AnnouncerDeps): Announcer {
     },
     close() {
       clearTimeout(timer);
+      for (const listener of [...listeners]) listener.end();
       listeners.clear();
     },
   };

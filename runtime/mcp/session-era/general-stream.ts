@@ -14,6 +14,7 @@ const KEEP_ALIVE = 25_000;
 
 /** One backend's own stream, opened again when it breaks. */
 interface Upstream {
+  readonly leg: Leg;
   running: RunningCall | undefined;
   timer: NodeJS.Timeout | undefined;
   lastId: string | undefined;
@@ -25,7 +26,7 @@ interface Upstream {
 export class GeneralStream {
   readonly #session: Session;
   readonly #identity: Identity;
-  readonly #rooms: Rooms;
+  readonly #latest: () => Rooms;
   readonly #client: ClientStream;
   readonly #upstreams = new Map<string, Upstream>();
   readonly #keepAlive: NodeJS.Timeout;
@@ -33,7 +34,7 @@ export class GeneralStream {
   constructor(session: Session, identity: Identity, rooms: Rooms, client: ClientStream) {
     this.#session = session;
     this.#identity = identity;
-    this.#rooms = rooms;
+    this.#latest = rooms.latest;
     this.#client = client;
     this.#keepAlive = setInterval(() => this.#client.write(': keep-alive\n\n'), KEEP_ALIVE).unref();
   }
@@ -46,13 +47,23 @@ export class GeneralStream {
     this.#session.changed = undefined;
   }
 
-  /** A leg that was opened after the stream. */
+  /** A leg that was opened after the stream; it may take the place of one that its backend has forgotten. */
   join(leg: Leg, lastId?: string): void {
-    const backend = this.#rooms.backends.get(leg.backend);
-    if (!backend?.sessions || leg.sessionId === undefined || this.#upstreams.has(leg.backend)) return;
-    const upstream: Upstream = { running: undefined, timer: undefined, lastId, retry: FIRST_RETRY, failures: 0 };
+    const backend = this.#latest().backends.get(leg.backend);
+    if (!backend?.sessions || leg.sessionId === undefined || this.#upstreams.get(leg.backend)?.leg === leg) return;
+    this.leave([leg.backend]);
+    const upstream: Upstream = { leg, running: undefined, timer: undefined, lastId, retry: FIRST_RETRY, failures: 0 };
     this.#upstreams.set(leg.backend, upstream);
-    this.#connect(upstream, leg, backend);
+    this.#connect(upstream, backend);
+  }
+
+  /** Backends whose legs are gone. */
+  leave(backends: readonly string[]): void {
+    for (const name of backends) {
+      const upstream = this.#upstreams.get(name);
+      this.#upstreams.delete(name);
+      if (upstream) end(upstream);
+    }
   }
 
   /** Tells the client that lists have changed. */
@@ -72,16 +83,12 @@ export class GeneralStream {
 
   close(): void {
     clearInterval(this.#keepAlive);
-    for (const upstream of this.#upstreams.values()) {
-      clearTimeout(upstream.timer);
-      upstream.running?.abort();
-    }
-    this.#upstreams.clear();
+    this.leave([...this.#upstreams.keys()]);
     this.#client.end();
     if (this.#session.stream === this) this.#session.stream = undefined;
   }
 
-  #connect(upstream: Upstream, leg: Leg, backend: Backend): void {
+  #connect(upstream: Upstream, backend: Backend): void {
     const resume = upstream.lastId === undefined ? [] : ['last-event-id', upstream.lastId];
     upstream.running = backend.send({
       identity: this.#identity,
@@ -90,14 +97,14 @@ export class GeneralStream {
       idText: undefined,
       verb: 'GET',
       body: undefined,
-      headers: legHeaders(leg).concat(resume),
+      headers: legHeaders(upstream.leg).concat(resume),
       deadline: 0,
       idempotent: false,
-      sink: this.#sink(upstream, leg, backend),
+      sink: this.#sink(upstream, backend),
     });
   }
 
-  #sink(upstream: Upstream, leg: Leg, backend: Backend): AnswerSink {
+  #sink(upstream: Upstream, backend: Backend): AnswerSink {
     const ignore = () => undefined;
     let flow: Flow | undefined;
     return {
@@ -110,22 +117,27 @@ export class GeneralStream {
       event: (event: StreamEvent) => {
         upstream.lastId = event.id ?? upstream.lastId;
         upstream.retry = event.retry ?? upstream.retry;
-        const source = { backend, stream: 'general' as const, session: this.#session, rooms: this.#rooms };
+        const source = { backend, stream: 'general' as const, session: this.#session, rooms: this.#latest() };
         const text = relayedEvent(event, source);
         if (text !== undefined) this.#client.write(text, flow);
       },
-      close: () => this.#again(upstream, leg, backend),
+      close: () => this.#again(upstream, backend),
       fail: (failure: CallFailure) => {
         // 405 and its like: the backend has no stream of its own, which is normal.
-        if (failure.reason === 'unavailable' || failure.reason === 'timeout') this.#again(upstream, leg, backend);
+        if (failure.reason === 'unavailable' || failure.reason === 'timeout') this.#again(upstream, backend);
       },
     };
   }
 
-  #again(upstream: Upstream, leg: Leg, backend: Backend): void {
-    if (this.#upstreams.get(leg.backend) !== upstream) return;
+  #again(upstream: Upstream, backend: Backend): void {
+    if (this.#upstreams.get(backend.name) !== upstream) return;
     const delay = Math.min(upstream.retry * 2 ** Math.min(upstream.failures, 5), LAST_RETRY);
     upstream.failures++;
-    upstream.timer = setTimeout(() => this.#connect(upstream, leg, backend), delay).unref();
+    upstream.timer = setTimeout(() => this.#connect(upstream, backend), delay).unref();
   }
+}
+
+function end({ timer, running }: Upstream): void {
+  clearTimeout(timer);
+  running?.abort();
 }

@@ -6,28 +6,16 @@ import { serves } from '../backends/health.ts';
 import { isJsonObject, type JsonObject } from '../envelope/decode-request.ts';
 import { kindsOfNotification } from '../aggregate/list-kinds.ts';
 import { statelessHeaders } from '../backends/probe.ts';
-import { invalidParams } from '../route/refusals.ts';
-import { resolveUri } from '../route/resolve-target.ts';
-import { statelessAsker, type StatelessRequest } from './stateless-request.ts';
+import { assignUris, FLAGS, readFilter, type Filter } from './subscription-filter.ts';
+import type { StatelessRequest } from './stateless-request.ts';
 
 const SUBSCRIPTION_ID = 'io.modelcontextprotocol/subscriptionId';
 const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged';
 const UPDATED = 'notifications/resources/updated';
-const MAX_URIS = 1_000;
+/** Notifications that come before all backends have acknowledged. */
+const MAX_HELD = 1_000;
 const KEEP_ALIVE = 25_000;
 const RETRY = 2_000;
-
-const FLAGS: Partial<Record<ListKind, string>> = {
-  tools: 'toolsListChanged',
-  prompts: 'promptsListChanged',
-  resources: 'resourcesListChanged',
-};
-
-/** What a client wants to hear of. */
-interface Filter {
-  readonly kinds: ReadonlySet<ListKind>;
-  readonly uris: readonly string[];
-}
 
 /** Answers subscriptions/listen: one stream, fed by the streams of all backends and by what the gateway itself announces. */
 export async function listen(request: StatelessRequest): Promise<void> {
@@ -36,43 +24,25 @@ export async function listen(request: StatelessRequest): Promise<void> {
   await new Promise<void>((resolve) => new Subscription(request, filter, byBackend, resolve).start());
 }
 
-function readFilter(notifications: unknown): Filter {
-  if (!isJsonObject(notifications)) throw invalidParams('subscriptions/listen needs params.notifications', 400);
-  const { resourceSubscriptions: uris = [] } = notifications;
-  if (!Array.isArray(uris) || uris.length > MAX_URIS || !uris.every((uri) => typeof uri === 'string')) {
-    throw invalidParams(`resourceSubscriptions must be at most ${MAX_URIS} strings`, 400);
-  }
-  const kinds = (Object.keys(FLAGS) as ListKind[]).filter((kind) => notifications[FLAGS[kind] ?? ''] === true);
-  return { kinds: new Set(kinds), uris };
-}
-
-/** Whose each URI is; those that this caller may not see are left out. */
-async function assignUris(uris: readonly string[], request: StatelessRequest): Promise<Map<string, string[]>> {
-  const { rooms } = request;
-  const asker = statelessAsker(request);
-  const assigned = new Map<string, string[]>();
-  for (const uri of uris) {
-    try {
-      const { backend } = await resolveUri(uri, rooms.catalogues.of(asker), asker, rooms);
-      assigned.set(backend.name, [...(assigned.get(backend.name) ?? []), uri]);
-    } catch {
-      // Unknown or hidden: it is missing from the acknowledgement, which is all that anybody is told.
-    }
-  }
-  return assigned;
+/** One backend's subscription, or the wait for the next try. */
+interface Connection {
+  readonly backend: Backend;
+  call: RunningCall | undefined;
 }
 
 class Subscription {
   readonly #request: StatelessRequest;
   readonly #filter: Filter;
-  readonly #byBackend: ReadonlyMap<string, readonly string[]>;
   readonly #resolve: () => void;
   readonly #client: ClientStream;
-  readonly #running = new Map<string, RunningCall>();
+  readonly #running = new Map<string, Connection>();
   readonly #waiting = new Set<string>();
   readonly #acknowledged = new Set<string>();
   readonly #timers = new Set<NodeJS.Timeout>();
   #held: string[] = [];
+  #byBackend: ReadonlyMap<string, readonly string[]>;
+  /** Names the policies that `#byBackend` was assigned by. */
+  #policies: string;
   #isOpen = false;
   #isOver = false;
   #unsubscribe: (() => void) | undefined;
@@ -86,6 +56,7 @@ class Subscription {
     this.#request = request;
     this.#filter = filter;
     this.#byBackend = byBackend;
+    this.#policies = request.rooms.authorizer.id;
     this.#resolve = resolve;
     this.#client = new ClientStream(request.res);
   }
@@ -93,7 +64,10 @@ class Subscription {
   start(): void {
     const { rooms, res } = this.#request;
     res.once('close', () => this.#end());
-    this.#unsubscribe = rooms.announcer.subscribe((kinds) => this.#announce(kinds));
+    this.#unsubscribe = rooms.announcer.subscribe({
+      changed: (kinds) => this.#changed(kinds),
+      end: () => this.#finish(),
+    });
     const backends = rooms.backends.all.filter(({ health }) => serves(health, 'stateless'));
     for (const backend of backends) {
       this.#waiting.add(backend.name);
@@ -103,36 +77,72 @@ class Subscription {
     if (backends.length === 0) this.#acknowledge();
   }
 
+  #changed(kinds: ReadonlySet<ListKind>): void {
+    this.#announce(kinds);
+    const rooms = this.#request.rooms.latest();
+    if (rooms.authorizer.id === this.#policies) this.#follow();
+    else void this.#assignAgain();
+  }
+
+  /** Backends that are new, back, or made anew are listened to as well; those that are gone no longer. */
+  #follow(): void {
+    const { backends } = this.#request.rooms.latest();
+    for (const name of this.#running.keys()) if (!backends.get(name)) this.#drop(name);
+    for (const backend of backends.all) {
+      if (this.#running.get(backend.name)?.backend === backend || !serves(backend.health, 'stateless')) continue;
+      this.#drop(backend.name);
+      this.#connect(backend);
+    }
+  }
+
+  /** Other policies may hide a resource that is subscribed to, or show one that was hidden. */
+  async #assignAgain(): Promise<void> {
+    const rooms = this.#request.rooms.latest();
+    this.#policies = rooms.authorizer.id;
+    const before = this.#byBackend;
+    this.#byBackend = await assignUris(this.#filter.uris, { ...this.#request, rooms });
+    if (this.#isOver) return;
+    const urisOf = (assigned: typeof before, name: string) => JSON.stringify(assigned.get(name) ?? []);
+    for (const name of this.#running.keys())
+      if (urisOf(before, name) !== urisOf(this.#byBackend, name)) this.#drop(name);
+    this.#follow();
+  }
+
+  #drop(backend: string): void {
+    this.#running.get(backend)?.call?.abort();
+    this.#running.delete(backend);
+  }
+
   #connect(backend: Backend): void {
     const { identity, message } = this.#request;
     let flow: Flow | undefined;
     const ignore = () => undefined;
     const again = () => this.#again(backend);
     const body = this.#bodyFor(backend.name);
-    this.#running.set(
-      backend.name,
-      backend.send({
-        identity,
-        era: 'stateless',
-        method: message.method,
-        idText: message.idText,
-        verb: 'POST',
-        body: Buffer.from(body),
-        headers: statelessHeaders(message.method),
-        deadline: 0,
-        idempotent: true,
-        sink: {
-          json: () => this.#answered(backend.name),
-          accepted: ignore,
-          open: (opened) => {
-            flow = opened;
-          },
-          event: (event) => this.#onEvent(backend, event, flow),
-          close: again,
-          fail: again,
+    // Before it is sent, as it may fail at once.
+    const connection: Connection = { backend, call: undefined };
+    this.#running.set(backend.name, connection);
+    connection.call = backend.send({
+      identity,
+      era: 'stateless',
+      method: message.method,
+      idText: message.idText,
+      verb: 'POST',
+      body: Buffer.from(body),
+      headers: statelessHeaders(message.method),
+      deadline: 0,
+      idempotent: true,
+      sink: {
+        json: () => this.#answered(backend.name),
+        accepted: ignore,
+        open: (opened) => {
+          flow = opened;
         },
-      }),
-    );
+        event: (event) => this.#onEvent(backend, event, flow),
+        close: again,
+        fail: again,
+      },
+    });
   }
 
   #bodyFor(backend: string): string {
@@ -194,7 +204,7 @@ class Subscription {
   #send(method: string, params: JsonObject, flow?: Flow): void {
     const text = this.#render(method, params);
     if (this.#isOpen) this.#client.write(text, flow);
-    else if (this.#held.length < MAX_URIS) this.#held.push(text);
+    else if (this.#held.length < MAX_HELD) this.#held.push(text);
   }
 
   #render(method: string, params: JsonObject): string {
@@ -205,8 +215,11 @@ class Subscription {
 
   #again(backend: Backend): void {
     this.#answered(backend.name);
-    if (!this.#isOver)
-      this.#after(RETRY, () => this.#connect(this.#request.rooms.backends.get(backend.name) ?? backend));
+    if (this.#isOver || this.#running.get(backend.name)?.backend !== backend) return;
+    this.#after(RETRY, () => {
+      // Another may have taken its place meanwhile, or nobody.
+      if (this.#running.get(backend.name)?.backend === backend) this.#connect(backend);
+    });
   }
 
   #after(delay: number, act: () => void): void {
@@ -217,12 +230,30 @@ class Subscription {
     this.#timers.add(timer);
   }
 
+  /** The result ends a subscription. */
+  #finish(): void {
+    if (this.#isOver) return;
+    this.#acknowledge();
+    const { message, rooms } = this.#request;
+    const result = {
+      resultType: 'complete',
+      _meta: {
+        'io.modelcontextprotocol/serverInfo': { name: rooms.config.server.name, version: rooms.version },
+        [SUBSCRIPTION_ID]: message.id,
+      },
+    };
+    const data = `{"jsonrpc":"2.0","id":${message.idText},"result":${JSON.stringify(result)}}`;
+    this.#client.write(writeSse({ event: 'message', data }));
+    this.#client.end();
+    this.#end();
+  }
+
   #end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#unsubscribe?.();
     for (const timer of this.#timers) clearTimeout(timer);
-    for (const call of this.#running.values()) call.abort();
+    for (const name of [...this.#running.keys()]) this.#drop(name);
     this.#resolve();
   }
 }

@@ -1,0 +1,46 @@
+import type { ListKind } from '../aggregate/list-kinds.ts';
+import { isJsonObject } from '../envelope/decode-request.ts';
+import { invalidParams } from '../route/refusals.ts';
+import { resolveUri } from '../route/resolve-target.ts';
+import { statelessAsker, type StatelessRequest } from './stateless-request.ts';
+
+const MAX_URIS = 1_000;
+
+export const FLAGS: Partial<Record<ListKind, string>> = {
+  tools: 'toolsListChanged',
+  prompts: 'promptsListChanged',
+  resources: 'resourcesListChanged',
+};
+
+/** What a client wants to hear of. */
+export interface Filter {
+  readonly kinds: ReadonlySet<ListKind>;
+  readonly uris: readonly string[];
+}
+
+/** @throws RequestError 400 */
+export function readFilter(notifications: unknown): Filter {
+  if (!isJsonObject(notifications)) throw invalidParams('subscriptions/listen needs params.notifications', 400);
+  const { resourceSubscriptions: uris = [] } = notifications;
+  if (!Array.isArray(uris) || uris.length > MAX_URIS || !uris.every((uri) => typeof uri === 'string')) {
+    throw invalidParams(`resourceSubscriptions must be at most ${MAX_URIS} strings`, 400);
+  }
+  const kinds = (Object.keys(FLAGS) as ListKind[]).filter((kind) => notifications[FLAGS[kind] ?? ''] === true);
+  return { kinds: new Set(kinds), uris };
+}
+
+/** Whose each URI is; those that this caller may not see are left out. */
+export async function assignUris(uris: readonly string[], request: StatelessRequest): Promise<Map<string, string[]>> {
+  const { rooms } = request;
+  const asker = statelessAsker(request);
+  const assigned = new Map<string, string[]>();
+  for (const uri of uris) {
+    try {
+      const { backend } = await resolveUri(uri, rooms.catalogues.of(asker), asker, rooms);
+      assigned.set(backend.name, [...(assigned.get(backend.name) ?? []), uri]);
+    } catch {
+      // Unknown or hidden: it is missing from the acknowledgement, which is all that anybody is told.
+    }
+  }
+  return assigned;
+}
