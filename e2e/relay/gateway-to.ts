@@ -1,0 +1,44 @@
+import type { RunConfigDocument } from '#crds/run-config/run-config';
+import { serveGateway, type ServedGateway, type ServeOptions } from '../gateway/serve-gateway.ts';
+import type { GatewayConfig } from '../gateway/start-gateway.ts';
+
+type Closable = { close(): Promise<unknown> | void };
+type BackendDocument = RunConfigDocument['backends'][number];
+
+const open: Closable[] = [];
+
+/** Closed after the test, the last one first. */
+export function closing<T extends Closable>(one: T): T {
+  open.push(one);
+  return one;
+}
+
+/** For `afterEach`. */
+export async function closeAll(): Promise<void> {
+  for (const one of open.splice(0).reverse()) await one.close();
+}
+
+/** A configuration without authentication, with these backends: name to URL, or to URL and settings. */
+export function configTo(
+  backends: Record<string, string | (Partial<BackendDocument> & { url: string })>,
+  more: Partial<GatewayConfig> = {},
+): GatewayConfig {
+  const documents = Object.entries(backends).map(
+    ([name, settings]) =>
+      ({
+        name,
+        transport: 'streamable-http',
+        ...(typeof settings === 'string' ? { url: settings } : settings),
+      }) as BackendDocument,
+  );
+  return { incoming: { type: 'anonymous' }, backends: documents, ...more };
+}
+
+/** A gateway in front of these backends, closed after the test. */
+export async function gatewayTo(
+  backends: Parameters<typeof configTo>[0],
+  more: Partial<GatewayConfig> = {},
+  options: ServeOptions = {},
+): Promise<ServedGateway> {
+  return closing(await serveGateway(configTo(backends, more), options));
+}

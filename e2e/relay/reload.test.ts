@@ -1,0 +1,194 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { serveEverything } from '../fakes/everything-server/serve.ts';
+import { servePlain } from '../fakes/backend/serve-plain.ts';
+import {
+  openStream,
+  send,
+  sendStateless,
+  SessionClient,
+  statelessRequest,
+  type Rpc,
+} from '../gateway/session-client.ts';
+import { closeAll, closing, configTo, gatewayTo } from './gateway-to.ts';
+
+afterEach(closeAll);
+
+const toolsChanged = ({ method }: Rpc) => method === 'notifications/tools/list_changed';
+const listenTo = (url: string, notifications: object) => {
+  const { body, headers } = statelessRequest('subscriptions/listen', { notifications });
+  return openStream(url, headers, body);
+};
+const statusOf = async (port: number) =>
+  JSON.parse((await send(`http://127.0.0.1:${port}/status`, 'GET', {})).text) as {
+    config_refused: { message: string } | null;
+    warnings: string[];
+  };
+
+describe('a new run configuration', () => {
+  it('adds a backend to sessions that are open, and they are told', async () => {
+    const [a, b] = [closing(await servePlain({ tools: 1 })), closing(await servePlain({ tools: 1 }))];
+    const gateway = await gatewayTo({ a: a.url });
+    const client = await SessionClient.open(gateway.url);
+    const stream = await client.stream();
+    expect(await client.toolNames()).toEqual(['a_tool_0']);
+    await gateway.reconfigure(configTo({ a: a.url, b: b.url }));
+    await stream.waitFor(toolsChanged);
+    expect(await client.toolNames()).toEqual(['a_tool_0', 'b_tool_0']);
+    expect((await client.call('b_tool_0', { text: 'x' })).answer.result).toBeDefined();
+    // What the new backend says by itself reaches the stream that was open before it.
+    const before = stream.messages().filter(toolsChanged).length;
+    b.setTools(2);
+    await stream.waitFor(() => stream.messages().filter(toolsChanged).length > before);
+    expect(await client.toolNames()).toEqual(['a_tool_0', 'b_tool_0', 'b_tool_1']);
+    stream.close();
+  });
+
+  it('takes a backend away from sessions that are open; its tools are unknown then', async () => {
+    const [a, b] = [closing(await servePlain({ tools: 1 })), closing(await servePlain({ tools: 1 }))];
+    const gateway = await gatewayTo({ a: a.url, b: b.url });
+    const client = await SessionClient.open(gateway.url);
+    const stream = await client.stream();
+    expect(await client.toolNames()).toHaveLength(2);
+    await gateway.reconfigure(configTo({ a: a.url }));
+    await stream.waitFor(toolsChanged);
+    expect(await client.toolNames()).toEqual(['a_tool_0']);
+    expect((await client.call('b_tool_0', { text: 'x' })).answer.error?.code).toBe(-32602);
+    expect((await client.call('a_tool_0', { text: 'x' })).answer.result).toBeDefined();
+    stream.close();
+  });
+
+  it('moves a backend elsewhere without losing the session or its stream', async () => {
+    const [before, after] = [closing(await servePlain({ tools: 1 })), closing(await servePlain({ tools: 2 }))];
+    const gateway = await gatewayTo({ a: before.url });
+    const client = await SessionClient.open(gateway.url);
+    const stream = await client.stream();
+    await client.toolNames();
+    await gateway.reconfigure(configTo({ a: after.url }));
+    await stream.waitFor(toolsChanged);
+    expect(await client.toolNames()).toHaveLength(2);
+    const told = stream.messages().filter(toolsChanged).length;
+    after.setTools(3);
+    await stream.waitFor(() => stream.messages().filter(toolsChanged).length > told);
+    expect(await client.toolNames()).toHaveLength(3);
+    stream.close();
+  });
+
+  it('leaves the session at a backend that did not change as it is', async () => {
+    const [a, b] = [closing(await servePlain({ tools: 1 })), closing(await servePlain({ tools: 1 }))];
+    const gateway = await gatewayTo({ a: a.url, b: b.url });
+    const client = await SessionClient.open(gateway.url);
+    await client.toolNames();
+    const opened = a.counts.get('initialize');
+    await gateway.reconfigure(configTo({ a: a.url }));
+    await client.call('a_tool_0', { text: 'x' });
+    expect(a.counts.get('initialize')).toBe(opened);
+  });
+
+  it('with other policies decides the next call by them, and tells of the lists', async () => {
+    const a = closing(await servePlain({ tools: 2 }));
+    const gateway = await gatewayTo({ a: a.url });
+    const client = await SessionClient.open(gateway.url);
+    const stream = await client.stream();
+    expect(await client.toolNames()).toHaveLength(2);
+    const policies = ['permit(principal, action, resource == Tool::"a_tool_1");'];
+    await gateway.reconfigure(configTo({ a: a.url }, { authz: { policies } }));
+    expect((await client.call('a_tool_0', { text: 'x' })).answer.error?.code).toBe(-32602);
+    expect((await client.call('a_tool_1', { text: 'x' })).answer.result).toBeDefined();
+    await stream.waitFor(toolsChanged);
+    expect(await client.toolNames()).toEqual(['a_tool_1']);
+    stream.close();
+  });
+
+  it('reaches the subscriptions of clients without sessions: new backends are heard', async () => {
+    const [a, b] = [closing(await servePlain({ tools: 1 })), closing(await servePlain({ tools: 1 }))];
+    const gateway = await gatewayTo({ a: a.url });
+    const stream = await listenTo(gateway.url, { toolsListChanged: true });
+    await stream.waitFor(({ method }) => method === 'notifications/subscriptions/acknowledged');
+    await gateway.reconfigure(configTo({ a: a.url, b: b.url }));
+    await stream.waitFor(toolsChanged);
+    const names = async () =>
+      ((await sendStateless(gateway.url, 'tools/list')).answer.result?.tools as { name: string }[]).map(
+        ({ name }) => name,
+      );
+    expect(await names()).toEqual(['a_tool_0', 'b_tool_0']);
+    const told = stream.messages().filter(toolsChanged).length;
+    for (let i = 0; i < 100 && (b.counts.get('subscriptions/listen') ?? 0) === 0; i++)
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    b.setTools(2);
+    await stream.waitFor(() => stream.messages().filter(toolsChanged).length > told);
+    expect(await names()).toHaveLength(3);
+    stream.close();
+  });
+
+  it('with policies that hide a resource ends what is told of it', async () => {
+    const a = closing(await serveEverything());
+    const gateway = await gatewayTo({ a: a.url });
+    const uri = 'test://watched-resource';
+    const stream = await listenTo(gateway.url, { resourceSubscriptions: [uri] });
+    const acknowledged = await stream.waitFor(({ method }) => method?.endsWith('acknowledged') ?? false);
+    expect(acknowledged.params?.notifications).toEqual({ resourceSubscriptions: [uri] });
+    const update = (content: string) =>
+      sendStateless(gateway.url, 'tools/call', { name: 'a_test_trigger_resource_update', arguments: { content } });
+    const updates = () => stream.messages().filter(({ method }) => method === 'notifications/resources/updated').length;
+    await update('one');
+    await stream.waitFor(() => updates() === 1);
+    const policies = ['permit(principal, action == Action::"call_tool", resource);'];
+    await gateway.reconfigure(configTo({ a: a.url }, { authz: { policies } }));
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await update('two');
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(updates()).toBe(1);
+    stream.close();
+  });
+
+  it('that is invalid is refused with its reason, and the one in force serves on', async () => {
+    const a = closing(await servePlain({ tools: 1 }));
+    const gateway = await gatewayTo({ a: a.url });
+    const client = await SessionClient.open(gateway.url);
+    await gateway.reconfigure(configTo({ a: a.url }, { authz: { policies: ['permit(principal, action resource);'] } }));
+    expect((await client.call('a_tool_0', { text: 'x' })).answer.result).toBeDefined();
+    const status = await statusOf(gateway.runtime.address.privatePort);
+    expect(status.config_refused?.message).toMatch(/polic/i);
+    expect(status.warnings.join()).toMatch(/an older one is in force/);
+    expect(gateway.log()).toContain('run configuration refused');
+    await gateway.reconfigure(configTo({ a: a.url }));
+    expect((await statusOf(gateway.runtime.address.privatePort)).config_refused).toBeNull();
+  });
+
+  it('that would listen elsewhere is refused by name', async () => {
+    const a = closing(await servePlain({ tools: 1 }));
+    const gateway = await gatewayTo({ a: a.url });
+    await gateway.reconfigure({ ...configTo({}), listen: { port: 0, private_port: 0, host: '127.0.0.2' } });
+    const { config_refused: refused } = await statusOf(gateway.runtime.address.privatePort);
+    expect(refused?.message).toMatch(/listen has changed/);
+    expect(await (await SessionClient.open(gateway.url)).toolNames()).toEqual(['a_tool_0']);
+  });
+});
+
+describe('a secret file that changes', () => {
+  it('is what the next call sends, in the same session', async () => {
+    const seen: unknown[] = [];
+    const backend = closing(
+      await servePlain({
+        tools: 1,
+        intercept: (request, _response, body) => {
+          if (body.includes('tools/call')) seen.push(request.headers['x-key']);
+          return false;
+        },
+      }),
+    );
+    const auth = { type: 'header_injection' as const, header_name: 'X-Key', value_file: 'key' };
+    const gateway = await gatewayTo({ a: { url: backend.url, auth } }, {}, { files: { key: 'old\n' } });
+    const client = await SessionClient.open(gateway.url);
+    await client.call('a_tool_0', { text: 'x' });
+    await writeFile(join(gateway.folder, 'key'), 'new\n');
+    for (let i = 0; i < 100 && seen.at(-1) !== 'new'; i++) {
+      await client.call('a_tool_0', { text: 'x' });
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    expect(seen[0]).toBe('old');
+    expect(seen.at(-1)).toBe('new');
+  });
+});
