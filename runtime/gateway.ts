@@ -15,7 +15,7 @@ import { Deadlines } from '#runtime/mcp/backends/deadlines';
 import { endLegs } from '#runtime/mcp/sessions/end-legs';
 import type { Session } from '#runtime/mcp/sessions/session';
 import { SessionStore } from '#runtime/mcp/sessions/session-store';
-import type { ProxySettings } from '#runtime/outgoing/dispatcher';
+import { createProxyDispatcher, isProxied, type ProxySettings } from '#runtime/outgoing/dispatcher';
 import { ExchangedTokens } from '#runtime/outgoing/exchanged-tokens';
 import type { Authorizer } from '#runtime/policy/authorizer';
 import { loadAuthorizer } from '#runtime/policy/load-authorizer';
@@ -189,12 +189,11 @@ export class Gateway {
   }
 
   #newAuthenticator(config: RunConfig): Authenticator {
-    const { limits, listen } = config;
-    const { host, port } = this.#options.listening;
-    const local = `${listen.tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}/mcp`;
+    const { limits } = config;
+    const { observer, proxy, listening } = this.#options;
     return createAuthenticator(config.incoming, {
       resourceUrl: config.resource_url,
-      metadataUrl: metadataUrl(config.resource_url ?? local),
+      metadataUrl: metadataUrl(config.resource_url ?? localUrl(listening, config)),
       limits: {
         jwksMaxAge: limits.jwks_max_age,
         jwksCooldown: limits.jwks_cooldown,
@@ -204,6 +203,8 @@ export class Gateway {
       log: this.#options.log,
       readFile: (path) => readFile(path, 'utf8'),
       groupsClaim: config.authz?.groups_claim,
+      lookedUp: observer.tokenLookedUp,
+      dispatcherFor: isProxied(proxy) ? (connect) => createProxyDispatcher(connect, proxy) : undefined,
     });
   }
 
@@ -267,6 +268,12 @@ function monotonic(): number {
 
 function same(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
+}
+
+/** Where the endpoint is when the configuration does not say it: a bind address for all interfaces is no name. */
+function localUrl({ host, port }: GatewayOptions['listening'], { listen }: RunConfig): string {
+  const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host;
+  return `${listen.tls ? 'https' : 'http'}://${name}:${port}/mcp`;
 }
 
 /** What boundary 1 is made from. */

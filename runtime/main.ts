@@ -36,6 +36,7 @@ try {
   const stop = () => {
     void runtime.stop().then(() => process.exit(0));
   };
+  process.on('SIGHUP', () => runtime.reopenLogs());
   process.once('SIGTERM', stop);
   process.once('SIGINT', stop);
 } catch (error) {

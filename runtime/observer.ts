@@ -18,8 +18,15 @@ export interface Observer {
   policyReloaded(): void;
   configReloaded(outcome: 'success' | 'failure'): void;
   readonly policy: PolicyMetrics;
-  /** Another configuration is in force. @throws ConfigError, and then the former goes on */
-  apply(config: RunConfig): void;
+  /** A token was looked for among those that are remembered. */
+  readonly tokenLookedUp: (remembered: boolean) => void;
+  /**
+   * Makes what another configuration needs; the function that comes back puts it in force.
+   * @throws ConfigError, and then the former goes on
+   */
+  prepare(config: RunConfig): () => void;
+  /** Opens the audit file anew, after it was moved away. */
+  reopen(): void;
   close(): Promise<void>;
 }
 
@@ -40,6 +47,10 @@ export function createObserver(config: RunConfig, { metrics, log, auditStream }:
   let audit = open(config);
   let readSource: ReadSource = createReadSource(config.trusted_proxies);
   const sourceOf = (trail: Trail) => readSource(trail.req);
+  const countRequest = (trail: Trail, duration: number) => {
+    metrics.requestDone(trail.method ?? trail.req.method ?? 'other', trail.outcome, trail.status, duration);
+    if (trail.backend !== undefined) metrics.backendDone(trail.backend, trail.outcome, trail.status, duration);
+  };
   const reloaded = (type: 'policy_reloaded' | 'config_reloaded', outcome: 'success' | 'failure') => {
     metrics.reloaded(type === 'policy_reloaded' ? 'policy' : 'config', outcome);
     audit.record({ type, outcome });
@@ -47,23 +58,27 @@ export function createObserver(config: RunConfig, { metrics, log, auditStream }:
   return {
     finished(trail) {
       const duration = performance.now() - trail.startedAt;
-      metrics.requestDone(trail.method ?? trail.req.method ?? 'other', trail.outcome, trail.status, duration);
-      if (trail.backend !== undefined) metrics.backendDone(trail.backend, trail.outcome, trail.status, duration);
+      if (inForce.telemetry_config.metricsEnabled) countRequest(trail, duration);
       auditRequest(audit, trail, duration, sourceOf);
     },
     exchanged: metrics.exchanged,
     policyReloaded: () => reloaded('policy_reloaded', 'success'),
     configReloaded: (outcome) => reloaded('config_reloaded', outcome),
     policy: metrics.policy,
-    apply(next) {
-      readSource = createReadSource(next.trusted_proxies);
-      if (JSON.stringify(next.audit_config) !== JSON.stringify(inForce.audit_config)) {
+    tokenLookedUp: (remembered) => metrics.lookedUp('verified_tokens', remembered),
+    prepare(next) {
+      const nextSource = createReadSource(next.trusted_proxies);
+      const isSame = JSON.stringify(next.audit_config) === JSON.stringify(inForce.audit_config);
+      const nextAudit = isSame ? audit : open(next);
+      return () => {
         const before = audit;
-        audit = open(next);
-        void before.close(CLOSE_WITHIN);
-      }
-      inForce = next;
+        audit = nextAudit;
+        readSource = nextSource;
+        inForce = next;
+        if (before !== nextAudit) void before.close(CLOSE_WITHIN);
+      };
     },
+    reopen: () => audit.reopen(),
     close: () => audit.close(CLOSE_WITHIN),
   };
 }

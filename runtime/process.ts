@@ -1,4 +1,5 @@
 import type { Server } from 'node:http';
+import { Server as TlsServer } from 'node:https';
 import type { Writable } from 'node:stream';
 import type { RunConfig } from '#crds/run-config/run-config';
 import { ConfigError } from '#runtime/errors';
@@ -11,12 +12,12 @@ import { createObserver, type Observer } from '#runtime/observer';
 import type { ProxySettings } from '#runtime/outgoing/dispatcher';
 import { createRoutes, type Route } from '#runtime/routes';
 import { createStatus, openStreams } from '#runtime/take-status';
-import type { Log } from '#runtime/telemetry/log';
+import type { ProcessLog } from '#runtime/telemetry/create-log';
 import { createMetrics, type Metrics } from '#runtime/telemetry/metrics';
 
 export interface RuntimeOptions {
   readonly followed: FollowedRunConfig;
-  readonly log: Log;
+  readonly log: ProcessLog;
   readonly version: string;
   readonly proxy: ProxySettings | undefined;
   /** The environment of this process, read in main.ts. */
@@ -32,6 +33,8 @@ export interface RunningRuntime {
   /** The ports as they are bound. */
   readonly address: { readonly host: string; readonly port: number; readonly privatePort: number };
   readonly draining: boolean;
+  /** Opens log files anew, after they were moved away. */
+  reopenLogs(): void;
   /** Takes no more requests, lets those under way finish, and closes everything. */
   stop(): Promise<void>;
 }
@@ -76,13 +79,14 @@ export async function startRuntime(options: RuntimeOptions): Promise<RunningRunt
     route = createRoutes(gateway, listening);
     await followed.follow({
       apply: async (next) => {
-        checkSamePlace(next.config, config);
-        observer.apply(next.config);
-        await gateway.apply(next.config);
+        await takeOver(next.config, options, { gateway, observer });
         route = createRoutes(gateway, listening);
-        observer.configReloaded('success');
       },
-      filesChanged: () => gateway.filesChanged(),
+      refused: () => observer.configReloaded('failure'),
+      filesChanged: (changed) => {
+        renewCertificate(server, followed, changed);
+        gateway.filesChanged();
+      },
     });
     return running(
       options,
@@ -95,6 +99,20 @@ export async function startRuntime(options: RuntimeOptions): Promise<RunningRunt
     await observer.close();
     throw error;
   }
+}
+
+/** Puts a new document in force; what can fail comes first. @throws ConfigError */
+async function takeOver(
+  next: RunConfig,
+  { followed, log }: RuntimeOptions,
+  { gateway, observer }: Pick<Parts, 'gateway' | 'observer'>,
+) {
+  checkSamePlace(next, followed.current.config);
+  const audit = observer.prepare(next);
+  await gateway.apply(next);
+  audit();
+  log.setLevel(next.operational.log_level);
+  observer.configReloaded('success');
 }
 
 function publicServer({ followed, log }: RuntimeOptions, route: Route): Server {
@@ -151,6 +169,7 @@ function running(
     get draining() {
       return state.draining;
     },
+    reopenLogs: () => parts.observer.reopen(),
     async stop() {
       if (state.draining) return;
       state.draining = true;
@@ -179,6 +198,14 @@ async function stop(
 
 function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
+
+/** A certificate that was renewed serves the next connections. */
+function renewCertificate(server: Server, { current, files }: FollowedRunConfig, changed: readonly string[]): void {
+  const { tls } = current.config.listen;
+  if (!tls || !(server instanceof TlsServer)) return;
+  if (!changed.includes(tls.cert_file) && !changed.includes(tls.key_file)) return;
+  server.setSecureContext({ cert: files.read(tls.cert_file), key: files.read(tls.key_file) });
 }
 
 /** Where the process listens is part of its own shape: whoever started it starts it again for that. */

@@ -8,7 +8,7 @@ export type Outcome = 'success' | 'failure' | 'error' | 'denied';
 
 /** What is known of one request, for audit, metrics and log; filled in as it goes through the rooms. */
 export class Trail {
-  readonly id = randomUUID();
+  #id: string | undefined;
   readonly req: IncomingMessage;
   /** Milliseconds of the monotonic clock. */
   readonly startedAt: number;
@@ -33,6 +33,11 @@ export class Trail {
   params: unknown;
   /** JSON text of the answer, where the audit log asks for response data. */
   answer: string | undefined;
+
+  /** Names the request in log and audit; made when it is asked for. */
+  get id(): string {
+    return (this.#id ??= randomUUID());
+  }
 
   constructor(req: IncomingMessage, startedAt: number) {
     this.req = req;

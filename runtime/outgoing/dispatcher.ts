@@ -1,4 +1,4 @@
-import { Agent, EnvHttpProxyAgent, type Dispatcher } from 'undici';
+import { Agent, EnvHttpProxyAgent, type buildConnector, type Dispatcher } from 'undici';
 
 /** The proxy variables of the environment, read in main.ts. */
 export interface ProxySettings {
@@ -19,15 +19,22 @@ export interface DispatcherOptions {
 
 /** Connections for calls to a URL of the administrator's. Redirects are not followed: undici never does by itself. */
 export function createDispatcher({ caBundle, proxy, connectTimeout, connections }: DispatcherOptions): Dispatcher {
-  const tls = caBundle === undefined ? {} : { ca: caBundle };
-  const options = { connections, connect: { timeout: connectTimeout, ...tls } };
-  if (proxy?.httpProxy === undefined && proxy?.httpsProxy === undefined) return new Agent(options);
+  const connect = { timeout: connectTimeout, ...(caBundle === undefined ? {} : { ca: caBundle }) };
+  if (!isProxied(proxy)) return new Agent({ connections, connect });
+  return createProxyDispatcher(connect, proxy, { connections });
+}
+
+/** Whether the environment names a proxy at all. */
+export function isProxied(proxy: ProxySettings | undefined): proxy is ProxySettings {
+  return proxy?.httpProxy !== undefined || proxy?.httpsProxy !== undefined;
+}
+
+/** Connections through the environment's proxies; `connect` holds for those to the server itself. */
+export function createProxyDispatcher(
+  connect: buildConnector.BuildOptions,
+  { httpProxy = '', httpsProxy = '', noProxy = '' }: ProxySettings,
+  options: Omit<Agent.Options, 'connect'> = {},
+): Dispatcher {
   // Every member is passed, as an absent one would be taken from the environment.
-  return new EnvHttpProxyAgent({
-    ...options,
-    requestTls: tls,
-    httpProxy: proxy.httpProxy ?? '',
-    httpsProxy: proxy.httpsProxy ?? '',
-    noProxy: proxy.noProxy ?? '',
-  });
+  return new EnvHttpProxyAgent({ ...options, connect, requestTls: connect, httpProxy, httpsProxy, noProxy });
 }

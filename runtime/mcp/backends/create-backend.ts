@@ -1,3 +1,4 @@
+import type { Dispatcher, Pool } from 'undici';
 import type {
   Backend as BackendConfig,
   HttpBackend as HttpBackendConfig,
@@ -6,7 +7,7 @@ import type {
 import type { RunConfig } from '#crds/run-config/run-config';
 import { ConfigError } from '#runtime/errors';
 import { createCredential, type ExchangeOutcome } from '#runtime/outgoing/create-credential';
-import type { ProxySettings } from '#runtime/outgoing/dispatcher';
+import { createProxyDispatcher, isProxied, type ProxySettings } from '#runtime/outgoing/dispatcher';
 import type { ExchangedTokens } from '#runtime/outgoing/exchanged-tokens';
 import { loadAuthorizer } from '#runtime/policy/load-authorizer';
 import type { PolicyMetrics } from '#runtime/policy/policy-metrics';
@@ -65,7 +66,7 @@ export function createBackend(settings: BackendConfig, deps: BackendDeps): Backe
 }
 
 async function createHttpBackend(settings: HttpBackendConfig, deps: BackendDeps): Promise<Backend> {
-  const { config, files } = deps;
+  const { config, files, proxy } = deps;
   const { header_forward: forward, ca_bundle_file: ca } = settings;
   return new HttpBackend({
     ...(await common(settings, deps)),
@@ -73,6 +74,7 @@ async function createHttpBackend(settings: HttpBackendConfig, deps: BackendDeps)
     connectTimeout: config.limits.connect_timeout,
     maxStreams: config.limits.sessions_per_replica,
     ca: ca === undefined ? undefined : files.read(ca),
+    ...(isProxied(proxy) ? { createPool: (_origin, options) => throughProxy(options, proxy) } : {}),
     fixedHeaders: fixedHeaders(forward, files),
   });
 }
@@ -127,6 +129,10 @@ async function common(settings: BackendConfig, deps: BackendDeps) {
     maxResponseBytes: config.limits.max_response_bytes,
     concurrency: { perBackend: concurrency.per_backend, queue: concurrency.queue },
   };
+}
+
+function throughProxy({ connect, ...options }: Pool.Options, proxy: ProxySettings): Dispatcher {
+  return createProxyDispatcher(typeof connect === 'object' ? connect : {}, proxy, options);
 }
 
 const NONE: readonly string[] = [];

@@ -50,6 +50,7 @@ export class HttpBackend implements Backend, ExchangeHost {
   readonly deadlines: Deadlines;
   readonly now: () => number;
   readonly maxResponseBytes: number;
+  readonly #origin: string;
   readonly #path: string;
   readonly #calls: Dispatcher;
   readonly #streams: Dispatcher;
@@ -69,6 +70,7 @@ export class HttpBackend implements Backend, ExchangeHost {
     this.deadlines = options.deadlines;
     this.now = options.now;
     this.maxResponseBytes = options.maxResponseBytes;
+    this.#origin = url.origin;
     this.#path = url.pathname + url.search;
     this.#breaker = options.breaker;
     this.#limits = {
@@ -165,6 +167,8 @@ export class HttpBackend implements Backend, ExchangeHost {
     exchange.credential = credential;
     const sent = (verb === 'GET' ? GET : POST).concat(headers, this.#fixedHeaders(), credential);
     const pool = deadline > 0 ? this.#calls : this.#streams;
-    pool.dispatch({ path: this.#path, method: verb, headers: sent, body: body ?? null }, exchange);
+    // The origin is for a proxy's dispatcher; a pool has its own.
+    const request = { origin: this.#origin, path: this.#path, method: verb, headers: sent, body: body ?? null };
+    pool.dispatch(request, exchange);
   }
 }

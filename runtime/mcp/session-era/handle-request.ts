@@ -1,5 +1,6 @@
 import { answerJson } from '#runtime/mcp/relay/client-stream';
 import { passthroughHeaders } from '#runtime/mcp/relay/passthrough-headers';
+import type { Asker } from '../aggregate/asker.ts';
 import { listEntries } from './list-entries.ts';
 import type { Span } from '../envelope/scan-envelope.ts';
 import { splice } from '../envelope/splice.ts';
@@ -46,14 +47,14 @@ function callNamed(kind: 'tools' | 'prompts', request: SessionRequest): Promise<
   const asker = sessionAsker(session, identity, rooms);
   const target = resolveName(kind, name, sessionCatalogue(session, asker, rooms), asker, rooms);
   return target instanceof Promise
-    ? target.then((found) => forward(kind, found, request))
-    : forward(kind, target, request);
+    ? target.then((found) => forward(kind, found, asker, request))
+    : forward(kind, target, asker, request);
 }
 
-function forward(kind: 'tools' | 'prompts', target: Target, request: SessionRequest): Promise<void> {
-  const { message, rooms, session, identity, trail, body } = request;
+function forward(kind: 'tools' | 'prompts', target: Target, asker: Asker, request: SessionRequest): Promise<void> {
+  const { message, rooms, trail, body } = request;
   const edits = checkArguments(message, body, target, rooms);
-  authorizeCall(kind, target, message.params?.arguments, sessionAsker(session, identity, rooms), rooms, trail);
+  authorizeCall(kind, target, message.params?.arguments, asker, rooms, trail);
   const { entry } = target;
   const span = message.spans['params.name'];
   if (entry.name !== entry.originalName && span) edits.push({ ...span, text: JSON.stringify(entry.originalName) });

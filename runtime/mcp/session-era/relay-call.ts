@@ -1,5 +1,4 @@
 import { answerJson, ClientStream } from '#runtime/mcp/relay/client-stream';
-import type { RequestError } from '#runtime/errors';
 import type { AnswerSink, Backend, CallFailure, Flow, RunningCall, StreamEvent } from '../backends/backend.ts';
 import { NoAnswer } from '../backends/ask.ts';
 import { callFailure } from '../backends/failures.ts';
@@ -27,14 +26,14 @@ class SessionRelay implements AnswerSink {
   readonly #request: SessionRequest;
   readonly #call: RelayedCall;
   readonly #resolve: () => void;
-  readonly #reject: (error: RequestError) => void;
-  readonly #onClose = (): void => this.#clientLeft();
+  readonly #reject: (error: unknown) => void;
   #stream: ClientStream | undefined;
   #flow: Flow | undefined;
   #running: RunningCall | undefined;
   #reopened = false;
+  #resumable = false;
 
-  constructor(request: SessionRequest, call: RelayedCall, resolve: () => void, reject: (error: RequestError) => void) {
+  constructor(request: SessionRequest, call: RelayedCall, resolve: () => void, reject: (error: unknown) => void) {
     this.#request = request;
     this.#call = call;
     this.#resolve = resolve;
@@ -45,7 +44,8 @@ class SessionRelay implements AnswerSink {
     const { session, message, res } = this.#request;
     const inFlight = (session.inFlight ??= new Map());
     if (inFlight.size < MAX_IN_FLIGHT) inFlight.set(message.idText, this.#call.backend.name);
-    res.once('close', this.#onClose);
+    // Left in place when it is over: taking it off costs more than one call that does nothing.
+    res.on('close', () => this.#clientLeft());
     this.#withLeg();
   }
 
@@ -70,13 +70,20 @@ class SessionRelay implements AnswerSink {
 
   event(event: StreamEvent): void {
     const { session, rooms, trail } = this.#request;
+    rooms.sessions.touch(session);
+    if (event.id !== undefined) this.#resumable = true;
     if (event.message?.kind === 'response' && rooms.config.audit_config.includeResponseData) trail.answer = event.data;
     const text = relayedEvent(event, { backend: this.#call.backend, stream: 'call', rooms, session });
     if (text !== undefined) this.#stream?.write(text, this.#flow);
   }
 
   close(complete: boolean): void {
-    // A stream that the backend closed before its answer is resumed by the client: the request stays in flight.
+    // A stream that the backend closed before its answer is resumed by the client, from the last event that has an id: the
+    // request stays in flight. Without an id nothing more can come.
+    if (!complete && !this.#resumable) {
+      this.fail(callFailure(this.#call.backend.name, 'protocol', true));
+      return;
+    }
     this.#stream?.end();
     this.#over(complete);
     this.#resolve();
@@ -139,19 +146,18 @@ class SessionRelay implements AnswerSink {
 
   #refuse(error: unknown): void {
     this.#over();
-    if (error instanceof NoAnswer) this.#reject(error.failure.error);
-    else throw error;
+    this.#reject(error instanceof NoAnswer ? error.failure.error : error);
   }
 
   #clientLeft(): void {
     // Not a cancellation (2025-11-25 transports): what comes later is fetched by resuming, if the backend can.
     this.#running?.abort();
+    this.#over(!this.#resumable);
     this.#resolve();
   }
 
   #over(answered = true): void {
-    const { session, message, res } = this.#request;
-    res.off('close', this.#onClose);
+    const { session, message } = this.#request;
     if (answered && session.inFlight) {
       session.inFlight.delete(message.idText);
       if (session.inFlight.size === 0) session.inFlight = undefined;

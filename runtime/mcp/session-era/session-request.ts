@@ -4,8 +4,9 @@ import type { Rooms } from '#runtime/rooms';
 import type { Trail } from '#runtime/trail';
 import type { Asker } from '../aggregate/asker.ts';
 import type { Catalogue } from '../aggregate/catalogue.ts';
-import { LIST_SPECS } from '../aggregate/list-kinds.ts';
-import { ask } from '../backends/ask.ts';
+import { LIST_SPECS, type ListKind } from '../aggregate/list-kinds.ts';
+import { ask, type Answer } from '../backends/ask.ts';
+import type { Backend } from '../backends/backend.ts';
 import type { DecodedRequest } from '../envelope/decode-request.ts';
 import { ensureLeg, legHeaders } from '../sessions/open-leg.ts';
 import type { Session } from '../sessions/session.ts';
@@ -22,24 +23,38 @@ export interface SessionRequest {
 }
 
 /** Lists are fetched on the client's own legs, as a stateful backend may list other things to other sessions. */
+class SessionAsker implements Asker {
+  readonly era = 'session';
+  readonly identity: Identity;
+  readonly #session: Session;
+  readonly #rooms: Rooms;
+
+  constructor(session: Session, identity: Identity, rooms: Rooms) {
+    this.#session = session;
+    this.identity = identity;
+    this.#rooms = rooms;
+  }
+
+  get capabilities(): string {
+    return this.#session.profile.capabilities;
+  }
+
+  async ask(backend: Backend, kind: ListKind, cursor: string | undefined): Promise<Answer> {
+    const { limits, operational } = this.#rooms.config;
+    const leg = await ensureLeg(this.#session, backend, this.identity, limits.list_deadline);
+    return ask(backend, {
+      identity: this.identity,
+      era: 'session',
+      method: LIST_SPECS[kind].method,
+      paramsText: cursor === undefined ? '{}' : JSON.stringify({ cursor }),
+      headers: legHeaders(leg),
+      deadline: operational.timeouts.default,
+    });
+  }
+}
+
 export function sessionAsker(session: Session, identity: Identity, rooms: Rooms): Asker {
-  const deadline = rooms.config.operational.timeouts.default;
-  return {
-    era: 'session',
-    identity,
-    capabilities: session.profile.capabilities,
-    async ask(backend, kind, cursor) {
-      const leg = await ensureLeg(session, backend, identity, rooms.config.limits.list_deadline);
-      return ask(backend, {
-        identity,
-        era: 'session',
-        method: LIST_SPECS[kind].method,
-        paramsText: cursor === undefined ? '{}' : JSON.stringify({ cursor }),
-        headers: legHeaders(leg),
-        deadline,
-      });
-    },
-  };
+  return new SessionAsker(session, identity, rooms);
 }
 
 /** What this session sees. Looked up once; a reload retires it. */

@@ -68,6 +68,11 @@ export class SessionStore {
     return session;
   }
 
+  /** Something happened in the session. */
+  touch(session: Session): void {
+    session.lastUsed = this.#now();
+  }
+
   delete(session: Session): void {
     if (!this.#sessions.delete(session.id)) return;
     const left = (this.#counts.get(session.principal) ?? 1) - 1;
@@ -81,7 +86,7 @@ export class SessionStore {
     yield* this.#sessions.values();
   }
 
-  /** Ends what has been idle for too long. A session with an open stream or a call under way is not idle. */
+  /** Ends what has been idle for too long. A session with an open stream is not idle. */
   sweep(): void {
     const oldest = this.#now() - this.#limits.idle;
     for (const session of this.#sessions.values()) {
@@ -122,7 +127,7 @@ export class SessionStore {
 }
 
 function isBusy(session: Session): boolean {
-  return session.stream !== undefined || (session.inFlight?.size ?? 0) > 0;
+  return session.stream !== undefined;
 }
 
 function isIdler(a: Session, b: Session): boolean {

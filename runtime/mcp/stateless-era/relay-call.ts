@@ -25,7 +25,6 @@ class StatelessRelay implements AnswerSink {
   readonly #call: StatelessCall;
   readonly #resolve: () => void;
   readonly #reject: (error: RequestError) => void;
-  readonly #onClose = (): void => this.#clientLeft();
   #stream: ClientStream | undefined;
   #flow: Flow | undefined;
   #running: RunningCall | undefined;
@@ -45,7 +44,8 @@ class StatelessRelay implements AnswerSink {
   start(): void {
     const { message, identity, rooms, res } = this.#request;
     const { backend, body, headers, idempotent } = this.#call;
-    res.once('close', this.#onClose);
+    // Left in place when it is over: taking it off costs more than one call that does nothing.
+    res.on('close', () => this.#clientLeft());
     this.#running = backend.send({
       identity,
       era: 'stateless',
@@ -101,8 +101,7 @@ class StatelessRelay implements AnswerSink {
   }
 
   fail(failure: CallFailure): void {
-    const { res, message, rooms } = this.#request;
-    res.off('close', this.#onClose);
+    const { message, rooms } = this.#request;
     if (failure.reason === 'unavailable') rooms.backends.watch(this.#call.backend.name)?.nudge();
     if (!this.#stream) {
       this.#reject(failure.error);
@@ -124,7 +123,6 @@ class StatelessRelay implements AnswerSink {
   }
 
   #over(): void {
-    this.#request.res.off('close', this.#onClose);
     this.#resolve();
   }
 }
