@@ -31,15 +31,22 @@ export function unknownName(kind: ListKind, era: Era, name: string): RequestErro
   });
 }
 
-/** Visible, but this call is not permitted. `data.policy`: what the deciding policies say of themselves. */
+/** Words for people: many clients show the message alone. Both come from the administrator's annotations. */
+function reasonOf(policy: Decision['policies'][number] | undefined): string {
+  if (!policy) return 'Denied: no policy permits this call';
+  return policy.advice === undefined
+    ? `Denied by policy ${policy.id}`
+    : `Denied by policy ${policy.id}: ${policy.advice}`;
+}
+
+/** Visible, but this call is not permitted. `data`: what the deciding policies say of themselves, the first one apart. */
 export function deniedByPolicy(decision: Decision): RequestError {
-  const [first, ...others] = decision.policies;
-  const policy = others.length === 0 ? first : decision.policies;
+  const [first] = decision.policies;
   return new RequestError({
     status: 200,
     code: 'denied_by_policy',
-    text: first ? 'Denied by policy' : 'Denied: no policy permits this call',
-    rpc: { code: DENIED, data: { policy: policy ?? null } },
+    text: reasonOf(first),
+    rpc: { code: DENIED, data: { policy: first ?? null, policies: decision.policies } },
   });
 }
 
