@@ -17,7 +17,7 @@ export interface Gateway {
   /** Milliseconds from the start of the process until it was ready. */
   readyAfterMs: number;
   output: () => string;
-  stop(): Promise<void>;
+  stop: () => Promise<void>;
 }
 
 /** What a test says about a gateway; names, ports and versions are filled in. */

@@ -12,7 +12,7 @@ export interface Program {
   exited(): boolean;
   /** Resolves with the first line of standard output that is a JSON object; rejects when there is none in time. */
   firstJson(deadlineMs: number): Promise<Record<string, unknown>>;
-  stop(): Promise<void>;
+  stop: () => Promise<void>;
 }
 
 /** Starts a program of this machine. Its standard input is closed. */

@@ -14,7 +14,7 @@ export interface RunningFake {
   counts: ReadonlyMap<string, number>;
   /** Tells all open streams that the list of tools changed. */
   toolsChanged(): void;
-  close(): Promise<void>;
+  close: () => Promise<void>;
 }
 
 /** Looks at a request before it is answered; true when it answered by itself. */
