@@ -27,7 +27,7 @@ export function loadFolder(folder: string): Snapshot {
   try {
     const files = listManifestFiles(folder);
     if (files.length === 0) throw new CliError(EXIT_CODES.input, `${folder} holds no *.yaml file: name another folder`);
-    return readSnapshot(files.map(({ file, text }) => ({ file: relative('', resolve(file)), text })));
+    return readSnapshot(files);
   } catch (problem) {
     if (problem instanceof CliError) throw problem;
     const code = (problem as NodeJS.ErrnoException).code;
@@ -86,7 +86,13 @@ export function checkFolder(folder: string, context: Context): CheckedFolder {
   return { snapshot, outcomes, problems: [...snapshot.problems, ...from(isProblem)], warnings: from(isWarning) };
 }
 
+/** A path as seen from the working directory, where it is below that. */
+function shownPath(file: string): string {
+  const seen = relative('', resolve(file));
+  return seen.startsWith('..') ? file : seen;
+}
+
 /** `file:line: field: message`, as editors and compilers understand it. */
 export function printProblem({ file, line, path, message }: Problem): string {
-  return `${file}:${line}: ${path === '' ? '' : `${path}: `}${message}`;
+  return `${shownPath(file)}:${line}: ${path === '' ? '' : `${path}: `}${message}`;
 }

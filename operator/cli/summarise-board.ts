@@ -1,5 +1,6 @@
 import type { Condition, Phase } from '#crds/parts/conditions';
 import type { Board } from '#operator/local/status-board';
+import { printProblem } from './check-folder.ts';
 import { printTable } from './print-table.ts';
 
 /** One endpoint as `vmcp status -o json` shows it. */
@@ -89,7 +90,7 @@ export function printServer(server: ServerSummary): string[] {
 
 /** Everything of a board, for a terminal. */
 export function printBoard(board: Board): string[] {
-  const problems = board.problems.map(({ file, line, path, message }) => `! ${file}:${line} ${path} ${message}`);
+  const problems = board.problems.map((problem) => `! ${printProblem(problem)}`);
   const waiting = board.processes
     .filter(({ state }) => state === 'waiting')
     .map(({ name, lastEnd }) => `! ${name} ${lastEnd ?? ''}; it is started again (vmcp logs ${name})`);
