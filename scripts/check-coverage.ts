@@ -1,47 +1,71 @@
-// Checks docs/coverage.md: every file that a row names exists, and every test that it names is in that test file.
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+// Checks docs/coverage.md: every row has three cells, every file that it names exists, and every test that it names is in
+// that test file.
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { readLiterals, readTestNames } from './test-names.ts';
 
 const PAGE = 'docs/coverage.md';
 
 interface Row {
-  line: number;
-  files: string[];
-  test: string;
+  readonly line: number;
+  readonly cells: readonly string[];
 }
 
+/** Rows of tables without their heads. A `|` within a cell is written `\|`. */
 function rowsOf(page: string): Row[] {
-  return page.split('\n').flatMap((text, index) => {
-    const cells = text.split('|').map((cell) => cell.trim());
-    if (!text.startsWith('|') || cells.length < 5 || /^:?-+:?$/.test(cells[1] ?? '') || cells[2] === 'file') return [];
-    const files = (cells[2] ?? '').split(/[,\s]+/).map((file) => file.replaceAll('`', ''));
-    return [
-      { line: index + 1, files: files.filter((file) => file !== ''), test: (cells[3] ?? '').replaceAll('`', '') },
-    ];
+  const lines = page.split('\n');
+  return lines.flatMap((text, index) => {
+    const isHead = /^\|[\s:|-]+$/.test(lines[index + 1] ?? '');
+    if (!text.startsWith('|') || isHead || /^\|[\s:|-]+$/.test(text)) return [];
+    const cells = text.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll('\\|', '|'));
+    return [{ line: index + 1, cells: cells.slice(1, -1) }];
   });
 }
 
-const plain = (text: string): string => text.replaceAll(/[`'"\\]/g, '').replaceAll(/\s+/g, ' ');
+/** The texts between backquotes; without any, the cell holds nothing to check. */
+const quoted = (cell: string): string[] => [...cell.matchAll(/`([^`]+)`/g)].map(([, text = '']) => text);
+const plain = (text: string): string => text.replaceAll(/[`'"’“”\\]/g, '').replaceAll(/\s+/g, ' ');
 
-/** What is wrong with the last cell of a row: `<test file>: <test name>`, or `open`. */
+/** What a table of a test gives its tests for names stands in the test file or in the folder `testdata` beside it. */
+function isInTable(root: string, file: string, name: string): boolean {
+  const folder = join(dirname(file), 'testdata');
+  const beside = existsSync(join(root, folder)) ? readdirSync(join(root, folder)) : [];
+  if (beside.some((entry) => entry.startsWith(`${name}.`))) return true;
+  const tables = [file, ...beside.filter((entry) => entry.endsWith('.ts')).map((entry) => join(folder, entry))];
+  return tables.some((table) => readLiterals(table, readFileSync(join(root, table), 'utf8')).has(name));
+}
+
+/** What is wrong with `<file>: <name of a test in it>`, or with a file alone. */
 function checkTest(root: string, test: string): string[] {
-  if (test === '' || /^open\b/.test(test)) return test === '' ? ['names neither a test nor `open`'] : [];
-  const [, file = '', name = ''] = /^([^\s:]+)(?::\s*(.*))?$/.exec(test) ?? [];
-  if (!existsSync(join(root, file))) return [`test file ${file === '' ? test : file} does not exist`];
-  if (name === '' || plain(readFileSync(join(root, file), 'utf8')).includes(plain(name))) return [];
+  const [, file = test, name = ''] = /^([^\s:]+): (.+)$/s.exec(test) ?? [];
+  if (!existsSync(join(root, file)) || !statSync(join(root, file)).isFile())
+    return [`test file ${file} does not exist`];
+  if (name === '') return [];
+  const text = readFileSync(join(root, file), 'utf8');
+  if (!file.endsWith('.test.ts')) return plain(text).includes(plain(name)) ? [] : [`${file} does not say "${name}"`];
+  const fitting = readTestNames(file, text).filter((known) => known.matches(name) || plain(known.text) === plain(name));
+  if (fitting.some(({ isOpen }) => !isOpen)) return [];
+  if (fitting.length > 0 && isInTable(root, file, name)) return [];
   return [`${file} has no test "${name}"`];
 }
 
+function checkRow(root: string, { cells }: Row): string[] {
+  const [promise = '', files = '', tests = ''] = cells;
+  if (cells.length !== 3 || promise === '') return ['a row is: promise, file, tests'];
+  const missing = quoted(files).filter((file) => !existsSync(join(root, file)));
+  const problems = missing.map((file) => `${file} does not exist`);
+  if (/^open\b/.test(tests)) return problems;
+  if (quoted(files).length === 0) problems.push('names no file');
+  if (quoted(tests).length === 0) problems.push('names neither a test nor `open`');
+  return [...problems, ...quoted(tests).flatMap((test) => checkTest(root, test))];
+}
+
 /** The problems of the page, each with its line. */
-export function checkCoverage(root: string): string[] {
-  const rows = rowsOf(readFileSync(join(root, PAGE), 'utf8'));
+export function checkCoverage(root: string, page = readFileSync(join(root, PAGE), 'utf8')): string[] {
+  const rows = rowsOf(page);
   if (rows.length === 0) return [`${PAGE} has no rows`];
-  return rows.flatMap(({ line, files, test }) => {
-    const missing = files.filter((file) => file.includes('/') && !existsSync(join(root, file)));
-    const problems = [...missing.map((file) => `${file} does not exist`), ...checkTest(root, test)];
-    return problems.map((problem) => `${PAGE}:${line}: ${problem}`);
-  });
+  return rows.flatMap((row) => checkRow(root, row).map((problem) => `${PAGE}:${row.line}: ${problem}`));
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
