@@ -31,21 +31,19 @@ export function skipSpace(text: string, at: number): number {
 
 /** Position of the quote that closes the string whose first character is at `from`, or MALFORMED. */
 export function stringEnd(text: string, from: number): number {
-  // A short string is done faster by hand than by a native search; a long one much slower.
-  const near = from + LOOK_AHEAD;
   let at = from;
-  while (at < near) {
-    const c = text.charCodeAt(at);
-    if (c === QUOTE) return at;
-    if (c === BACKSLASH) at++;
-    at++;
-  }
-  const start = at;
   for (;;) {
+    // What is near is found faster by hand than by a native search; what is far, much slower.
+    const near = at + LOOK_AHEAD;
+    while (at < near) {
+      const c = text.charCodeAt(at);
+      if (c === QUOTE) return at;
+      at += c === BACKSLASH ? 2 : 1;
+    }
     const quote = text.indexOf('"', at);
     if (quote < 0) return MALFORMED;
     let slash = quote - 1;
-    while (slash >= start && text.charCodeAt(slash) === BACKSLASH) slash--;
+    while (slash >= at && text.charCodeAt(slash) === BACKSLASH) slash--;
     if ((quote - slash) % 2 === 1) return quote;
     at = quote + 1;
   }
