@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { endAtExpiry } from '#runtime/http/end-at-expiry';
 import type { Identity } from '#runtime/incoming/identity';
 import { ClientStream } from '#runtime/mcp/relay/client-stream';
 import { decodeEventId, type EventPosition } from '#runtime/mcp/sse/event-id';
@@ -32,6 +33,7 @@ export function openStream(
     session.stream?.close();
     const stream = new GeneralStream(session, identity, rooms, new ClientStream(res));
     session.stream = stream;
+    endAtExpiry(res, identity, Date.now);
     res.once('close', () => {
       stream.close();
       resolve();

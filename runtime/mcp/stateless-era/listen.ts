@@ -1,3 +1,4 @@
+import { endAtExpiry } from '#runtime/http/end-at-expiry';
 import { ClientStream } from '#runtime/mcp/relay/client-stream';
 import { writeSse } from '#runtime/mcp/sse/write-sse';
 import { LIST_SPECS, type ListKind } from '../aggregate/list-kinds.ts';
@@ -62,8 +63,9 @@ class Subscription {
   }
 
   start(): void {
-    const { rooms, res } = this.#request;
+    const { rooms, res, identity } = this.#request;
     res.once('close', () => this.#end());
+    endAtExpiry(res, identity, Date.now);
     this.#unsubscribe = rooms.announcer.subscribe({
       changed: (kinds) => this.#changed(kinds),
       end: () => this.#finish(),
