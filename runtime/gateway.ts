@@ -83,6 +83,7 @@ export class Gateway {
       aggregation: () => this.#inForce.config.aggregation,
       maxNameLength: () => this.#inForce.config.limits.max_name_length,
       listDeadline: () => this.#inForce.config.limits.list_deadline,
+      missesAway: () => this.#inForce.config.operational.failure_handling.partial_failure_mode === 'fail',
       lists: this.#lists,
       now: monotonic,
       log: options.log,

@@ -2,7 +2,9 @@ import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { serveGateway, type ServedGateway, type ServeOptions } from '../gateway/serve-gateway.ts';
 import type { GatewayConfig } from '../gateway/start-gateway.ts';
 
-type Closable = { close(): Promise<unknown> | void };
+interface Closable {
+  close(): unknown;
+}
 type BackendDocument = RunConfigDocument['backends'][number];
 
 const open: Closable[] = [];

@@ -1,7 +1,7 @@
 import type { Aggregation } from '#crds/run-config/aggregation';
 import { NoAnswer } from '#runtime/mcp/backends/ask';
 import type { Backend } from '#runtime/mcp/backends/backend';
-import { serves } from '#runtime/mcp/backends/health';
+import { isAway, serves } from '#runtime/mcp/backends/health';
 import type { Log } from '#runtime/telemetry/log';
 import type { Asker } from './asker.ts';
 import type { Catalogue, CatalogueEntry, KindCatalogue } from './catalogue.ts';
@@ -21,6 +21,8 @@ export interface CataloguesOptions {
   readonly maxNameLength: () => number;
   /** Milliseconds that a list waits for slow backends. */
   readonly listDeadline: () => number;
+  /** A backend that is away is missing from a list, not just left out of it. */
+  readonly missesAway: () => boolean;
   readonly lists: ListCache;
   readonly now: () => number;
   readonly log: Log;
@@ -174,9 +176,11 @@ export class Catalogues {
     kind: ListKind,
     asker: Asker,
   ): Promise<{ lists: { backend: Backend; list: BackendList }[]; missing: string[] }> {
-    const { backends, lists } = this.#options;
-    const asked = backends().filter((backend) => serves(backend.health, asker.era) && mayHave(backend, kind));
-    const missing: string[] = [];
+    const { backends, lists, missesAway } = this.#options;
+    const having = backends().filter((backend) => mayHave(backend, kind));
+    const asked = having.filter((backend) => serves(backend.health, asker.era));
+    const away = missesAway() ? having.filter(({ health }) => isAway(health, asker.era)) : [];
+    const missing = away.map(({ name }) => name);
     const gathered = await Promise.all(
       asked.map(async (backend) => {
         try {

@@ -42,3 +42,8 @@ export function unknownHealth(wallClock: () => number): BackendHealth {
 export function serves(health: BackendHealth, era: Era): boolean {
   return health.phase !== 'unavailable' && (health.eras === undefined || health.eras.has(era));
 }
+
+/** Whether a client of this era would be served if the backend answered. */
+export function isAway(health: BackendHealth, era: Era): boolean {
+  return health.phase === 'unavailable' && (health.eras?.has(era) ?? true);
+}

@@ -52,6 +52,9 @@ export class HttpBackend implements Backend, ExchangeHost {
   readonly maxResponseBytes: number;
   readonly #origin: string;
   readonly #path: string;
+  readonly #createPool: (connections: number | null) => Dispatcher;
+  /** One for each request that is repeated. */
+  readonly #fresh = new Set<Dispatcher>();
   readonly #calls: Dispatcher;
   readonly #streams: Dispatcher;
   readonly #breaker: Breaker;
@@ -86,8 +89,9 @@ export class HttpBackend implements Backend, ExchangeHost {
       connect: { timeout: options.connectTimeout, ...(options.ca === undefined ? {} : { ca: options.ca }) },
     };
     const create = options.createPool ?? ((origin, settings) => new Pool(origin, settings));
-    this.#calls = create(url.origin, { ...pool, connections: concurrency.perBackend });
-    this.#streams = create(url.origin, pool);
+    this.#createPool = (connections) => create(url.origin, { ...pool, connections });
+    this.#calls = this.#createPool(concurrency.perBackend);
+    this.#streams = this.#createPool(null);
   }
 
   /** Calls under way. */
@@ -129,9 +133,10 @@ export class HttpBackend implements Backend, ExchangeHost {
   }
 
   resend(exchange: HttpExchange): boolean {
-    // The keep-alive race: the backend closed an idle connection just as the request went out.
+    // The keep-alive race: the backend closed an idle connection just as the request went out. It may have closed them all.
     if (exchange.attempts > 1 || !exchange.call.idempotent) return false;
     exchange.reset();
+    exchange.needsFresh = true;
     exchange.arm();
     this.#authenticate(exchange, exchange.call.identity);
     return true;
@@ -139,7 +144,7 @@ export class HttpBackend implements Backend, ExchangeHost {
 
   async close(): Promise<void> {
     this.credential.close();
-    await Promise.all([this.#calls.destroy(), this.#streams.destroy()]);
+    await Promise.all([this.#calls, this.#streams, ...this.#fresh].map((pool) => pool.destroy()));
   }
 
   #authenticate(exchange: HttpExchange, identity: Identity): void {
@@ -166,9 +171,19 @@ export class HttpBackend implements Backend, ExchangeHost {
     const { verb, body, headers, deadline } = exchange.call;
     exchange.credential = credential;
     const sent = (verb === 'GET' ? GET : POST).concat(headers, this.#fixedHeaders(), credential);
-    const pool = deadline > 0 ? this.#calls : this.#streams;
+    const pool = exchange.needsFresh ? this.#freshPool() : deadline > 0 ? this.#calls : this.#streams;
     // The origin is for a proxy's dispatcher; a pool has its own.
     const request = { origin: this.#origin, path: this.#path, method: verb, headers: sent, body: body ?? null };
     pool.dispatch(request, exchange);
+    if (!exchange.needsFresh) return;
+    exchange.needsFresh = false;
+    void pool.close().finally(() => this.#fresh.delete(pool));
+  }
+
+  /** A pool of one connection that nobody has used. */
+  #freshPool(): Dispatcher {
+    const pool = this.#createPool(1);
+    this.#fresh.add(pool);
+    return pool;
   }
 }

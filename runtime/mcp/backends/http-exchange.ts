@@ -32,6 +32,8 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Runni
   /** How often it was sent. */
   attempts = 0;
   renewed = false;
+  /** It must not go out on a connection that was used before. */
+  needsFresh = false;
   /** Undefined: it was refused before it began. */
   load: Load | undefined;
   /** What it was authenticated with, last time. */

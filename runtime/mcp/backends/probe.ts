@@ -49,10 +49,7 @@ const unreachable = (message: string): Finding => ({
  */
 export async function probe(backend: Backend, settings: ProbeSettings, last?: ServerCapabilities): Promise<Finding> {
   try {
-    const modern = backend.sessions ? await discover(backend, settings, last) : undefined;
-    if (modern?.eras?.has('session')) return modern;
-    const older = await tryInitialize(backend, settings, last);
-    return modern ? merge(modern, older) : older;
+    return await askBoth(backend, settings, last);
   } catch (error) {
     if (!(error instanceof NoAnswer)) throw error;
     const { failure } = error;
@@ -63,6 +60,15 @@ export async function probe(backend: Backend, settings: ProbeSettings, last?: Se
     }
     return unreachable(failure.error.message);
   }
+}
+
+async function askBoth(backend: Backend, settings: ProbeSettings, last?: ServerCapabilities): Promise<Finding> {
+  const modern = backend.sessions ? await discover(backend, settings, last) : undefined;
+  if (modern && !(modern instanceof NoAnswer) && modern.eras?.has('session')) return modern;
+  const older = await tryInitialize(backend, settings, last);
+  // What is known of the newer era stays: not to answer is no answer.
+  if (modern instanceof NoAnswer) return backend.health.eras?.has('stateless') ? { ...older, eras: undefined } : older;
+  return modern ? merge(modern, older) : older;
 }
 
 function merge(modern: Finding, older: Finding): Finding {
@@ -80,8 +86,8 @@ async function discover(
   backend: Backend,
   settings: ProbeSettings,
   last?: ServerCapabilities,
-): Promise<Finding | undefined> {
-  const answer = await askOr(undefined, backend, {
+): Promise<Finding | NoAnswer | undefined> {
+  const answer = await tryAsk(backend, {
     ...settings,
     era: 'stateless',
     method: 'server/discover',
@@ -89,7 +95,8 @@ async function discover(
     headers: statelessHeaders('server/discover'),
     isProbe: true,
   });
-  const versions = answer && supportedVersions(answer);
+  if (answer instanceof NoAnswer) return saysNothing(answer) ? answer : undefined;
+  const versions = supportedVersions(answer);
   if (!versions) return undefined;
   const eras = new Set<Era>();
   if (versions.includes(STATELESS_REVISION)) eras.add('stateless');
@@ -105,15 +112,18 @@ async function discover(
   };
 }
 
-/** Asks; an HTTP refusal, which only says that the other era is spoken here, gives `otherwise`. */
-async function askOr<T>(otherwise: T, backend: Backend, question: Question): Promise<Answer | T> {
+/** Asks; what is no answer although the request arrived may only say that the other era is spoken here, and comes back. */
+async function tryAsk(backend: Backend, question: Question): Promise<Answer | NoAnswer> {
   try {
     return await ask(backend, question);
   } catch (error) {
-    if (error instanceof NoAnswer && (error.failure.reason === 'protocol' || error.failure.reason === 'session_lost'))
-      return otherwise;
+    if (error instanceof NoAnswer && (error.failure.sent || error.failure.reason === 'session_lost')) return error;
     throw error;
   }
+}
+
+function saysNothing({ failure }: NoAnswer): boolean {
+  return failure.reason === 'unavailable' || failure.reason === 'timeout';
 }
 
 function supportedVersions(answer: Answer): string[] | undefined {
@@ -131,7 +141,7 @@ export function ownInitialize(version: string): string {
 
 async function tryInitialize(backend: Backend, settings: ProbeSettings, last?: ServerCapabilities): Promise<Finding> {
   const { identity, version } = settings;
-  const answer = await askOr(undefined, backend, {
+  const answer = await tryAsk(backend, {
     ...settings,
     era: 'session',
     method: 'initialize',
@@ -139,7 +149,9 @@ async function tryInitialize(backend: Backend, settings: ProbeSettings, last?: S
     headers: [],
     isProbe: true,
   });
-  if (!answer?.result) return unreachable('refuses initialize: it speaks no revision that this gateway knows');
+  if (answer instanceof NoAnswer && saysNothing(answer)) return unreachable(answer.message);
+  if (answer instanceof NoAnswer || !answer.result)
+    return unreachable('refuses initialize: it speaks no revision that this gateway knows');
   if (answer.sessionId !== undefined) endSession(backend, identity, answer.sessionId, revisionOf(answer.result));
   return {
     reachable: true,

@@ -1,6 +1,7 @@
 import type { Log } from '#runtime/telemetry/log';
 import type { Backend } from './backend.ts';
-import type { BackendPhase } from './health.ts';
+import { LATEST_SESSION_REVISION, STATELESS_REVISION } from '../era.ts';
+import type { BackendHealth, BackendPhase } from './health.ts';
 import { probe, type Finding, type ProbeSettings } from './probe.ts';
 
 export interface WatchSettings extends ProbeSettings {
@@ -106,7 +107,7 @@ class Watch implements BackendWatch {
       health.revisions = finding.revisions;
     }
     health.capabilities = finding.capabilities ?? health.capabilities;
-    this.#setPhase('ready', finding.message, speaksElse);
+    this.#setPhase('ready', finding.message || describeEras(health), speaksElse);
   }
 
   #setPhase(phase: BackendPhase, message: string, speaksElse: boolean): void {
@@ -119,6 +120,13 @@ class Watch implements BackendWatch {
     this.#deps.log.info('backend changed', { backend: this.#backend.name, phase, reason: message });
     this.#deps.changed(this.#backend);
   }
+}
+
+/** Until there are bridges between the eras, a backend of one is not seen by clients of the other. */
+function describeEras({ eras, revisions }: BackendHealth): string {
+  if (eras?.size !== 1) return '';
+  const unseen = eras.has('session') ? STATELESS_REVISION : `${LATEST_SESSION_REVISION} and before`;
+  return `speaks ${revisions.join(', ')} only; clients of ${unseen} do not see it`;
 }
 
 function sameEras(a: ReadonlySet<string>, b: ReadonlySet<string> | undefined): boolean {

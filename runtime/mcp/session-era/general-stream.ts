@@ -4,7 +4,7 @@ import { writeSse } from '#runtime/mcp/sse/write-sse';
 import type { Rooms } from '#runtime/rooms';
 import { LIST_SPECS, type ListKind } from '../aggregate/list-kinds.ts';
 import type { AnswerSink, Backend, CallFailure, Flow, RunningCall, StreamEvent } from '../backends/backend.ts';
-import { legHeaders } from '../sessions/open-leg.ts';
+import { dropLeg, ensureLeg, legHeaders } from '../sessions/open-leg.ts';
 import type { Leg, Session } from '../sessions/session.ts';
 import { relayedEvent } from './relayed-event.ts';
 
@@ -29,6 +29,8 @@ export class GeneralStream {
   readonly #latest: () => Rooms;
   readonly #client: ClientStream;
   readonly #upstreams = new Map<string, Upstream>();
+  /** Backends whose legs were opened again, and whose streams have not come since. */
+  readonly #reopened = new Set<string>();
   readonly #keepAlive: NodeJS.Timeout;
 
   constructor(session: Session, identity: Identity, rooms: Rooms, client: ClientStream) {
@@ -113,6 +115,7 @@ export class GeneralStream {
       open: (opened) => {
         flow = opened;
         upstream.failures = 0;
+        this.#reopened.delete(backend.name);
       },
       event: (event: StreamEvent) => {
         upstream.lastId = event.id ?? upstream.lastId;
@@ -124,9 +127,19 @@ export class GeneralStream {
       close: () => this.#again(upstream, backend),
       fail: (failure: CallFailure) => {
         // 405 and its like: the backend has no stream of its own, which is normal.
+        if (failure.reason === 'session_lost') this.#reopen(upstream, backend);
         if (failure.reason === 'unavailable' || failure.reason === 'timeout') this.#again(upstream, backend);
       },
     };
+  }
+
+  /** The backend was started again: the leg is opened anew and joins, once, as some say 404 where they have no streams. */
+  #reopen(upstream: Upstream, backend: Backend): void {
+    if (this.#upstreams.get(backend.name) !== upstream || this.#reopened.has(backend.name)) return;
+    this.#reopened.add(backend.name);
+    dropLeg(this.#session, upstream.leg);
+    const { list_deadline: deadline } = this.#latest().config.limits;
+    void Promise.resolve(ensureLeg(this.#session, backend, this.#identity, deadline)).catch(() => undefined);
   }
 
   #again(upstream: Upstream, backend: Backend): void {

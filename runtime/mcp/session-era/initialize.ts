@@ -5,7 +5,8 @@ import type { Rooms } from '#runtime/rooms';
 import type { Trail } from '#runtime/trail';
 import { NoAnswer } from '../backends/ask.ts';
 import type { Backend } from '../backends/backend.ts';
-import { serves } from '../backends/health.ts';
+import { callFailure } from '../backends/failures.ts';
+import { isAway, serves } from '../backends/health.ts';
 import { isJsonObject, type DecodedRequest } from '../envelope/decode-request.ts';
 import { splice } from '../envelope/splice.ts';
 import { LATEST_SESSION_REVISION, SESSION_REVISIONS } from '../era.ts';
@@ -86,10 +87,12 @@ function paramsFor(revision: string, body: Buffer, { spans }: DecodedRequest): B
 
 async function openLegs(session: Session, identity: Identity, rooms: Rooms): Promise<void> {
   const { list_deadline: deadline } = rooms.config.limits;
+  const isWhole = rooms.config.operational.failure_handling.partial_failure_mode === 'fail';
+  const away = isWhole ? rooms.backends.all.find(({ health }) => isAway(health, 'session')) : undefined;
+  if (away) throw callFailure(away.name, 'unavailable', false).error;
   const asked = rooms.backends.all.filter(({ health }) => serves(health, 'session'));
   const opened = await Promise.all(asked.map((backend) => openLeg(session, backend, identity, deadline)));
-  if (rooms.config.operational.failure_handling.partial_failure_mode !== 'fail') return;
-  const failed = opened.find((one) => one !== undefined);
+  const failed = isWhole ? opened.find((one) => one !== undefined) : undefined;
   if (failed) throw failed.failure.error;
 }
 

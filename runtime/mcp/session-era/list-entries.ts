@@ -1,5 +1,6 @@
 import { answerJson } from '#runtime/mcp/relay/client-stream';
 import type { ListKind } from '../aggregate/list-kinds.ts';
+import { listPage } from '../route/list-page.ts';
 import { renderEntries } from '../route/render-entries.ts';
 import { sessionAsker, sessionCatalogue, type SessionRequest } from './session-request.ts';
 
@@ -7,7 +8,7 @@ import { sessionAsker, sessionCatalogue, type SessionRequest } from './session-r
 export async function listEntries(kind: ListKind, request: SessionRequest): Promise<void> {
   const { session, identity, rooms, message, res } = request;
   const asker = sessionAsker(session, identity, rooms);
-  const list = await rooms.catalogues.list(sessionCatalogue(session, asker, rooms), kind, asker);
+  const list = await listPage(kind, message, sessionCatalogue(session, asker, rooms), asker, rooms);
   answerJson(
     res,
     200,

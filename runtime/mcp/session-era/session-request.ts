@@ -5,11 +5,11 @@ import type { Trail } from '#runtime/trail';
 import type { Asker } from '../aggregate/asker.ts';
 import type { Catalogue } from '../aggregate/catalogue.ts';
 import { LIST_SPECS, type ListKind } from '../aggregate/list-kinds.ts';
-import { ask, type Answer } from '../backends/ask.ts';
+import { ask, NoAnswer, type Answer } from '../backends/ask.ts';
 import type { Backend } from '../backends/backend.ts';
 import type { DecodedRequest } from '../envelope/decode-request.ts';
-import { ensureLeg, legHeaders } from '../sessions/open-leg.ts';
-import type { Session } from '../sessions/session.ts';
+import { dropLeg, ensureLeg, legHeaders } from '../sessions/open-leg.ts';
+import type { Leg, Session } from '../sessions/session.ts';
 
 /** One request of a client session. */
 export interface SessionRequest {
@@ -40,15 +40,27 @@ class SessionAsker implements Asker {
   }
 
   async ask(backend: Backend, kind: ListKind, cursor: string | undefined): Promise<Answer> {
-    const { limits, operational } = this.#rooms.config;
-    const leg = await ensureLeg(this.#session, backend, this.identity, limits.list_deadline);
+    const { list_deadline: deadline } = this.#rooms.config.limits;
+    const leg = await ensureLeg(this.#session, backend, this.identity, deadline);
+    try {
+      return await this.#askOn(leg, backend, kind, cursor);
+    } catch (error) {
+      // Pages of a list belong together: only from the first one on can it be read in another session.
+      if (!(error instanceof NoAnswer) || error.failure.reason !== 'session_lost' || cursor !== undefined) throw error;
+      dropLeg(this.#session, leg);
+      const again = await ensureLeg(this.#session, backend, this.identity, deadline);
+      return this.#askOn(again, backend, kind, cursor);
+    }
+  }
+
+  #askOn(leg: Leg, backend: Backend, kind: ListKind, cursor: string | undefined): Promise<Answer> {
     return ask(backend, {
       identity: this.identity,
       era: 'session',
       method: LIST_SPECS[kind].method,
       paramsText: cursor === undefined ? '{}' : JSON.stringify({ cursor }),
       headers: legHeaders(leg),
-      deadline: operational.timeouts.default,
+      deadline: this.#rooms.config.operational.timeouts.default,
     });
   }
 }

@@ -6,6 +6,7 @@ import { splice } from '../envelope/splice.ts';
 import { checkArguments } from '../route/check-arguments.ts';
 import { completionTarget } from '../route/completion-target.ts';
 import { invalidParams, methodNotFound } from '../route/refusals.ts';
+import { listPage } from '../route/list-page.ts';
 import { renderEntries } from '../route/render-entries.ts';
 import { authorizeCall, resolveName, resolveUri, type Target } from '../route/resolve-target.ts';
 import { discover } from './discover.ts';
@@ -40,7 +41,7 @@ export function handleRequest(request: StatelessRequest): void | Promise<void> {
 async function listEntries(kind: ListKind, request: StatelessRequest): Promise<void> {
   const { rooms, message, res } = request;
   const asker = statelessAsker(request);
-  const list = await rooms.catalogues.list(rooms.catalogues.of(asker), kind, asker);
+  const list = await listPage(kind, message, rooms.catalogues.of(asker), asker, rooms);
   const isShared =
     list.isPublic &&
     rooms.config.authz === undefined &&

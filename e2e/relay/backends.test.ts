@@ -1,0 +1,252 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { reserveAbsent, serveMisbehaving } from '../fakes/backend/serve-misbehaving.ts';
+import { servePlain } from '../fakes/backend/serve-plain.ts';
+import { serveFake } from '../fakes/mcp/serve.ts';
+import { serveEverything } from '../fakes/everything-server/serve.ts';
+import { send, sendStateless, SessionClient, type Rpc } from '../gateway/session-client.ts';
+import type { ServedGateway } from '../gateway/serve-gateway.ts';
+import { closeAll, closing, gatewayTo } from './gateway-to.ts';
+
+afterEach(closeAll);
+
+const toolsChanged = ({ method }: Rpc) => method === 'notifications/tools/list_changed';
+const backendsOf = async (gateway: ServedGateway) => {
+  const { text } = await send(`http://127.0.0.1:${gateway.runtime.address.privatePort}/status`, 'GET', {});
+  return (JSON.parse(text) as { backends: { name: string; phase: string; message: string; tools: number | null }[] })
+    .backends;
+};
+const quick = { health_check_interval: '1s', unhealthy_threshold: 1 };
+
+describe('a backend that is started again', () => {
+  it('has forgotten its sessions: its list and its stream come back in sessions that are open', async () => {
+    const absent = await reserveAbsent({ tools: 1 });
+    await absent.comeBack();
+    const gateway = await gatewayTo({ a: absent.url }, { operational: { failure_handling: quick } });
+    const client = await SessionClient.open(gateway.url);
+    const stream = await client.stream();
+    expect(await client.toolNames()).toEqual(['a_tool_0']);
+    await absent.leave();
+    await stream.waitFor(toolsChanged);
+    expect(await client.toolNames()).toEqual([]);
+    const told = stream.messages().filter(toolsChanged).length;
+    const again = await absent.comeBack();
+    await stream.waitFor(() => stream.messages().filter(toolsChanged).length > told);
+    expect(await client.toolNames()).toEqual(['a_tool_0']);
+    const toldAgain = stream.messages().filter(toolsChanged).length;
+    for (let i = 0; i < 50 && (again.counts.get('http') ?? 0) < 1_000_000; i++) {
+      again.setTools(2);
+      if (stream.messages().filter(toolsChanged).length > toldAgain) break;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    expect(await client.toolNames()).toHaveLength(2);
+    stream.close();
+    await absent.leave();
+  });
+});
+
+describe('status', () => {
+  it('says which clients do not see a backend that speaks one era only, and their lists leave it out', async () => {
+    const both = closing(await servePlain({ tools: 1 }));
+    const older = closing(await serveMisbehaving('html', { tools: 1, methods: ['server/discover'] }));
+    const newer = closing(await serveMisbehaving('html', { tools: 1, methods: ['initialize'] }));
+    const gateway = await gatewayTo({ both: both.url, older: older.url, newer: newer.url });
+    expect(await backendsOf(gateway)).toEqual([
+      expect.objectContaining({ name: 'both', phase: 'ready', message: '' }),
+      expect.objectContaining({
+        name: 'older',
+        phase: 'ready',
+        message: 'speaks 2025-11-25 only; clients of 2026-07-28 do not see it',
+      }),
+      expect.objectContaining({
+        name: 'newer',
+        phase: 'ready',
+        message: 'speaks 2026-07-28 only; clients of 2025-11-25 and before do not see it',
+      }),
+    ]);
+    const session = await SessionClient.open(gateway.url);
+    expect(await session.toolNames()).toEqual(['both_tool_0', 'older_tool_0']);
+    const { answer } = await sendStateless(gateway.url, 'tools/list');
+    expect((answer.result?.tools as { name: string }[]).map(({ name }) => name)).toEqual([
+      'both_tool_0',
+      'newer_tool_0',
+    ]);
+    expect((await session.call('newer_tool_0', { text: 'x' })).answer.error?.code).toBe(-32602);
+    expect((await sendStateless(gateway.url, 'tools/call', { name: 'older_tool_0' })).answer.error?.code).toBe(-32602);
+  });
+
+  it('says why a backend is away', async () => {
+    const absent = await reserveAbsent();
+    const garbage = closing(await serveMisbehaving('garbage', { methods: ['*'] }));
+    const gateway = await gatewayTo({ absent: absent.url, garbage: garbage.url });
+    expect(await backendsOf(gateway)).toEqual([
+      expect.objectContaining({ phase: 'unavailable', message: expect.stringContaining('cannot be reached') }),
+      expect.objectContaining({ phase: 'unavailable', message: expect.stringMatching(/initialize/) }),
+    ]);
+  });
+});
+
+describe('partial_failure_mode', () => {
+  const failing = { operational: { failure_handling: { partial_failure_mode: 'fail' as const } } };
+
+  it('best_effort leaves out what a failing backend has', async () => {
+    const good = closing(await servePlain({ tools: 1 }));
+    const bad = closing(await serveMisbehaving('serverError', { tools: 1, methods: ['tools/list'] }));
+    const gateway = await gatewayTo({ good: good.url, bad: bad.url });
+    expect(await (await SessionClient.open(gateway.url)).toolNames()).toEqual(['good_tool_0']);
+  });
+
+  it('fail lets a list fail that a backend does not answer, and says which', async () => {
+    const good = closing(await servePlain({ tools: 1 }));
+    const bad = closing(await serveMisbehaving('serverError', { tools: 1, methods: ['tools/list'] }));
+    const gateway = await gatewayTo({ good: good.url, bad: bad.url }, failing);
+    const client = await SessionClient.open(gateway.url);
+    expect((await client.request('tools/list')).answer.error).toMatchObject({ data: { missing: ['bad'] } });
+    expect((await sendStateless(gateway.url, 'tools/list')).answer.error).toMatchObject({ data: { missing: ['bad'] } });
+    expect((await client.call('good_tool_0', { text: 'x' })).answer.result).toBeDefined();
+  });
+
+  it('fail lets initialize and lists fail where a backend is away', async () => {
+    const good = closing(await servePlain({ tools: 1 }));
+    const absent = await reserveAbsent();
+    const gateway = await gatewayTo({ good: good.url, away: absent.url }, failing);
+    await expect(SessionClient.open(gateway.url)).rejects.toThrow(/backend away cannot be reached/);
+    expect((await sendStateless(gateway.url, 'tools/list')).answer.error).toMatchObject({
+      data: { missing: ['away'] },
+    });
+  });
+});
+
+describe('the circuit breaker', () => {
+  it('counts live calls, refuses at once while it is open, and closes when a trial succeeds', async () => {
+    const backend = closing(await serveMisbehaving('serverError', { tools: 1 }));
+    const failure_handling = { circuit_breaker: { enabled: true, failure_threshold: 2, timeout: '1s' } };
+    const gateway = await gatewayTo({ a: backend.url }, { operational: { failure_handling } });
+    const client = await SessionClient.open(gateway.url);
+    await client.toolNames();
+    for (let i = 0; i < 2; i++) expect((await client.call('a_tool_0', { text: 'x' })).answer.error).toBeDefined();
+    const before = backend.counts.get('http');
+    for (let i = 0; i < 5; i++) expect((await client.call('a_tool_0', { text: 'x' })).status).toBe(200);
+    // Probes go on; calls do not.
+    expect((backend.counts.get('http') ?? 0) - (before ?? 0)).toBeLessThan(5);
+    backend.behaveLike(undefined);
+    await new Promise((resolve) => setTimeout(resolve, 1_050));
+    expect((await client.call('a_tool_0', { text: 'x' })).answer.result).toBeDefined();
+  });
+});
+
+describe('load', () => {
+  it('beyond concurrency and queue is refused at once, for that backend alone', async () => {
+    const slow = closing(await serveMisbehaving('slow', { tools: 1, delayMs: 500 }));
+    const good = closing(await servePlain({ tools: 1 }));
+    const concurrency = { per_backend: 1, queue: 1 };
+    const gateway = await gatewayTo({ slow: slow.url, good: good.url }, { operational: { concurrency } });
+    const client = await SessionClient.open(gateway.url);
+    await client.toolNames();
+    const calls = Array.from({ length: 4 }, () => client.call('slow_tool_0', { text: 'x' }));
+    expect((await client.call('good_tool_0', { text: 'x' })).answer.result).toBeDefined();
+    const replies = await Promise.all(calls);
+    expect(replies.filter(({ answer }) => answer.result)).toHaveLength(2);
+    expect(replies.filter(({ answer }) => answer.error?.data?.reason === 'busy')).toHaveLength(2);
+  });
+
+  it('of open streams does not use up the calls', async () => {
+    const backend = closing(await servePlain({ tools: 1 }));
+    const gateway = await gatewayTo({ a: backend.url }, { operational: { concurrency: { per_backend: 2, queue: 0 } } });
+    const clients = [];
+    for (let i = 0; i < 5; i++) clients.push(await SessionClient.open(gateway.url));
+    const streams = await Promise.all(clients.map((client) => client.stream()));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    for (const client of clients) expect((await client.call('a_tool_0', { text: 'x' })).answer.result).toBeDefined();
+    for (const stream of streams) stream.close();
+  });
+});
+
+describe('the deadline of a call', () => {
+  it('is that of its backend, and ends a call that gives no sign of life', async () => {
+    const hanging = closing(await serveMisbehaving('hang', { tools: 1 }));
+    const gateway = await gatewayTo(
+      { a: hanging.url, b: hanging.url },
+      { operational: { timeouts: { default: '30s', per_workload: { a: '300ms' } } } },
+    );
+    const client = await SessionClient.open(gateway.url);
+    await client.toolNames();
+    const started = performance.now();
+    expect((await client.call('a_tool_0', { text: 'x' })).answer.error).toMatchObject({ data: { reason: 'timeout' } });
+    expect(performance.now() - started).toBeLessThan(2_000);
+  });
+
+  it('begins anew with each sign of life', async () => {
+    const everything = closing(await serveEverything());
+    const gateway = await gatewayTo({ a: everything.url }, { operational: { timeouts: { default: '120ms' } } });
+    const client = await SessionClient.open(gateway.url);
+    await client.toolNames();
+    // 150 ms in all, with progress every 50 ms; the clock of deadlines is precise to 100 ms.
+    for (let i = 0; i < 3; i++) {
+      const reply = await client.request('tools/call', {
+        name: 'a_test_tool_with_progress',
+        arguments: {},
+        _meta: { progressToken: 'p' },
+      });
+      expect(reply.answer.result).toBeDefined();
+    }
+  });
+});
+
+describe('a kept connection', () => {
+  it('is used for many calls', async () => {
+    const sockets = new Set<unknown>();
+    const backend = closing(
+      await servePlain({
+        tools: 1,
+        intercept: (request, _response, body) => {
+          if (body.includes('tools/call')) sockets.add(request.socket);
+          return false;
+        },
+      }),
+    );
+    const gateway = await gatewayTo({ a: backend.url });
+    const client = await SessionClient.open(gateway.url);
+    for (let i = 0; i < 10; i++) await client.call('a_tool_0', { text: 'x' });
+    expect(sockets.size).toBeLessThanOrEqual(2);
+  });
+
+  it('that the backend closes just as a call goes out is no error, where the call may be repeated', async () => {
+    const used = new WeakSet<object>();
+    const broken: string[] = [];
+    const tool = (name: string, readOnlyHint: boolean) => ({
+      name,
+      description: name,
+      inputSchema: { type: 'object' },
+      annotations: { readOnlyHint },
+    });
+    const backend = closing(
+      await serveFake(
+        { name: 'closing', tools: () => [tool('look', true), tool('write', false)], call: () => '{"content":[]}' },
+        0,
+        (request, _response, body) => {
+          const isCall = body.includes('tools/call');
+          // A call on a connection that has served before meets its end, and so does each one that writes.
+          const isWrite = body.includes('"write"');
+          if (isCall && (isWrite || used.has(request.socket))) {
+            broken.push(isWrite ? 'write' : 'look');
+            used.delete(request.socket);
+            request.socket.destroy();
+            return true;
+          }
+          used.add(request.socket);
+          return false;
+        },
+      ),
+    );
+    const gateway = await gatewayTo({ a: backend.url });
+    const client = await SessionClient.open(gateway.url);
+    await client.toolNames();
+    expect((await client.call('a_look')).answer.result).toBeDefined();
+    expect(broken).toEqual(['look']);
+    // What may have been done already is not done again: an error that says so, and no HTTP error.
+    const reply = await client.call('a_write');
+    expect(broken).toEqual(['look', 'write']);
+    expect(reply.status).toBe(200);
+    expect(reply.answer.error).toMatchObject({ data: { reason: 'unavailable' } });
+  });
+});
