@@ -1,4 +1,4 @@
-// Runs the tests, all or some (`unit`, `e2e`, `conformance`), and ends with one line that counts over all runners.
+// Runs the tests, all or some (`unit`, `e2e`, `conformance`, `fuzz`), and ends with one line that counts over all runners.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -57,8 +57,9 @@ async function runJest(args: string[]): Promise<Counts> {
   }
 }
 
-async function runConformance(): Promise<Counts> {
-  const { code, stdout } = await runNode(['e2e/conformance/run.ts']);
+/** A program that ends with the line of counts. */
+async function runCounting(args: string[]): Promise<Counts> {
+  const { code, stdout } = await runNode(args);
   const [, passed = '0', failed = '0', skipped = '0'] = [...stdout.matchAll(COUNTS)].at(-1) ?? [];
   return withExitCode({ passed: Number(passed), failed: Number(failed), skipped: Number(skipped) }, code);
 }
@@ -67,7 +68,8 @@ const RUNNERS: Record<string, () => Promise<Counts>> = {
   unit: () => runJest(['--testPathIgnorePatterns', '<rootDir>/e2e/', '/node_modules/', '<rootDir>/dist/']),
   // One after the other: they start programs on ports of their own and measure time.
   e2e: () => runJest(['--runInBand', 'e2e/']),
-  conformance: runConformance,
+  conformance: () => runCounting(['e2e/conformance/run.ts']),
+  fuzz: () => runCounting(['e2e/fuzz/run.ts', '4']),
 };
 
 const chosen = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(RUNNERS);

@@ -81,7 +81,7 @@ async function createHttpBackend(settings: HttpBackendConfig, deps: BackendDeps)
 
 async function createStdio(settings: StdioConfig, deps: BackendDeps): Promise<Backend> {
   const { config, files, log, environment, version, listChanged } = deps;
-  // The SDK's transport is loaded when the first process is needed.
+  // Loaded when the first process is needed: most servers have none.
   const { createStdioBackend, defaultBackoff } = await import('#runtime/mcp/transports/stdio-backend');
   const secrets = Object.entries(settings.env_files).map(([name, file]) => [name, files.read(file)] as const);
   const passedOn = PASSED_ON.flatMap((name) =>

@@ -1,5 +1,6 @@
 import { mintRequestId } from '#runtime/mcp/envelope/mint-request-id';
 import { decodeBackendMessage, type BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
+import { idTextOf } from '#runtime/mcp/envelope/message-id';
 import { spliceText } from '#runtime/mcp/envelope/splice';
 import { encodeEventId } from '#runtime/mcp/sse/event-id';
 import { writeSse } from '#runtime/mcp/sse/write-sse';
@@ -58,8 +59,18 @@ function relayedNotification(data: string, message: BackendMessage, source: Even
   }
   const span = message.spans['params.requestId'];
   if (message.method === 'notifications/cancelled' && span) {
-    const id = `"${mintRequestId(backend.name, data.slice(span.start, span.end))}"`;
-    return spliceText(data, [{ ...span, text: id }]);
+    const idText = requestIdText(data.slice(span.start, span.end));
+    if (idText === undefined) return undefined;
+    return spliceText(data, [{ ...span, text: `"${mintRequestId(backend.name, idText)}"` }]);
   }
   return data;
+}
+
+/** However the id is written, the client knows the request by the one text that was minted for it. */
+function requestIdText(written: string): string | undefined {
+  try {
+    return idTextOf(JSON.parse(written), written);
+  } catch {
+    return undefined;
+  }
 }
