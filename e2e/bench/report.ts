@@ -32,7 +32,8 @@ const PREFACE = `# Benchmarks
 - The server under test runs alone on one core (\`taskset\`); load generator and backend share the other one. For
   "direct" the backend is the server under test.
 - The backend is a plain \`node:http\` server that answers every call with prepared JSON. The bare proxy is \`node:http\`
-  in front of an undici pool, which streams both bodies and looks at nothing: \`e2e/bench/bare-proxy.ts\`.
+  in front of an undici pool, which streams both bodies (\`pool.stream\`) and looks at nothing:
+  \`e2e/bench/bare-proxy.ts\`. The same on undici's dispatch handlers costs up to a fifth less at 100 B, the same at 10 kB.
 - The gateway renames (\`{workload}_\`), has one session for each connection, and is measured with its defaults apart
   from session limits. "Both boundaries" checks a JWT, decides by ten Cedar policies and sends an exchanged token, all of
   them remembered after the first call. "Audit" writes an event for each call to a file besides.
