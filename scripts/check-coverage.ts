@@ -3,7 +3,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { readLiterals, readTestNames } from './test-names.ts';
+import { readLiterals, readTestNames, type TestName } from './test-names.ts';
 
 const PAGE = 'docs/coverage.md';
 
@@ -36,21 +36,33 @@ function isInTable(root: string, file: string, name: string): boolean {
   return tables.some((table) => readLiterals(table, readFileSync(join(root, table), 'utf8')).has(name));
 }
 
+/** Reads each test file once. */
+function createNameReader(root: string): (file: string) => readonly TestName[] {
+  const known = new Map<string, readonly TestName[]>();
+  return (file) => {
+    const names = known.get(file) ?? readTestNames(file, readFileSync(join(root, file), 'utf8'));
+    known.set(file, names);
+    return names;
+  };
+}
+
 /** What is wrong with `<file>: <name of a test in it>`, or with a file alone. */
-function checkTest(root: string, test: string): string[] {
+function checkTest(root: string, test: string, namesOf: (file: string) => readonly TestName[]): string[] {
   const [, file = test, name = ''] = /^([^\s:]+): (.+)$/s.exec(test) ?? [];
   if (!existsSync(join(root, file)) || !statSync(join(root, file)).isFile())
     return [`test file ${file} does not exist`];
   if (name === '') return [];
-  const text = readFileSync(join(root, file), 'utf8');
-  if (!file.endsWith('.test.ts')) return plain(text).includes(plain(name)) ? [] : [`${file} does not say "${name}"`];
-  const fitting = readTestNames(file, text).filter((known) => known.matches(name) || plain(known.text) === plain(name));
+  if (!file.endsWith('.test.ts')) {
+    const says = plain(readFileSync(join(root, file), 'utf8')).includes(plain(name));
+    return says ? [] : [`${file} does not say "${name}"`];
+  }
+  const fitting = namesOf(file).filter((known) => known.matches(name) || plain(known.text) === plain(name));
   if (fitting.some(({ isOpen }) => !isOpen)) return [];
   if (fitting.length > 0 && isInTable(root, file, name)) return [];
   return [`${file} has no test "${name}"`];
 }
 
-function checkRow(root: string, { cells }: Row): string[] {
+function checkRow(root: string, { cells }: Row, namesOf: (file: string) => readonly TestName[]): string[] {
   const [promise = '', files = '', tests = ''] = cells;
   if (cells.length !== 3 || promise === '') return ['a row is: promise, file, tests'];
   const missing = quoted(files).filter((file) => !existsSync(join(root, file)));
@@ -58,14 +70,15 @@ function checkRow(root: string, { cells }: Row): string[] {
   if (/^open\b/.test(tests)) return problems;
   if (quoted(files).length === 0) problems.push('names no file');
   if (quoted(tests).length === 0) problems.push('names neither a test nor `open`');
-  return [...problems, ...quoted(tests).flatMap((test) => checkTest(root, test))];
+  return [...problems, ...quoted(tests).flatMap((test) => checkTest(root, test, namesOf))];
 }
 
 /** The problems of the page, each with its line. */
 export function checkCoverage(root: string, page = readFileSync(join(root, PAGE), 'utf8')): string[] {
   const rows = rowsOf(page);
   if (rows.length === 0) return [`${PAGE} has no rows`];
-  return rows.flatMap((row) => checkRow(root, row).map((problem) => `${PAGE}:${row.line}: ${problem}`));
+  const namesOf = createNameReader(root);
+  return rows.flatMap((row) => checkRow(root, row, namesOf).map((problem) => `${PAGE}:${row.line}: ${problem}`));
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
