@@ -185,4 +185,5 @@ async function bench(): Promise<boolean> {
   }
 }
 
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 process.exitCode = (await bench()) ? 0 : 1;

@@ -86,4 +86,5 @@ async function run(): Promise<boolean> {
   return totals.failed === 0 && totals.passed > 0;
 }
 
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 process.exitCode = (await run()) ? 0 : 1;

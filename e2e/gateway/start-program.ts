@@ -28,6 +28,10 @@ export function startProgram(command: string, args: string[], env: NodeJS.Proces
     keep(chunk);
   });
   child.stderr.setEncoding('utf8').on('data', keep);
+  // Whoever started it may end without stopping it: no orphan.
+  const endWithUs = () => child.kill('SIGKILL');
+  process.once('exit', endWithUs);
+  child.once('exit', () => process.off('exit', endWithUs));
   child.on('error', (error) => {
     keep(error.message);
   });
