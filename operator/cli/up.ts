@@ -69,7 +69,7 @@ async function start(folder: string, context: Context, stop: AbortSignal): Promi
 }
 
 /** What kept everything from being served, as an exit code: only a port can become free by itself. */
-function stuckCode(board: Board): number {
+export function stuckCode(board: Board): number {
   const reasons = serversOf(board).flatMap(({ conditions }) => conditions.map(({ reason }) => reason));
   return reasons.includes('PortInUse') ? EXIT_CODES.notRunning : EXIT_CODES.input;
 }

@@ -1,0 +1,130 @@
+import { describe, expect, it } from '@jest/globals';
+import { liveTable, plainLines } from '#operator/cli/show-board';
+import { stuckCode, readiness } from '#operator/cli/up';
+import type { Board } from '#operator/local/status-board';
+import type { BackendPhase, Status } from '#operator/plan/outcome';
+
+const since = '2026-01-01T00:00:00Z';
+const ready = {
+  type: 'Ready',
+  status: 'True',
+  reason: 'AllBackendsReady',
+  message: '',
+  lastTransitionTime: since,
+} as const;
+
+function status(
+  phase: Status['phase'],
+  backend: BackendPhase,
+  tools?: number,
+  conditions: Status['conditions'] = [ready],
+): Status {
+  const one = {
+    name: 'one',
+    url: 'stdio:x',
+    phase: backend,
+    authType: 'unauthenticated',
+    message: '',
+    lastTransitionTime: since,
+  };
+  return {
+    phase,
+    url: 'http://127.0.0.1:1/mcp',
+    conditions,
+    backends: [tools === undefined ? one : { ...one, tools }],
+  };
+}
+
+function board(of: Status, more: Partial<Board> = {}): Board {
+  const key = { kind: 'VirtualMCPServer', namespace: 'default', name: 'demo' } as const;
+  return {
+    pid: 1,
+    folder: '/f',
+    settled: true,
+    problems: [],
+    processes: [],
+    resources: [{ key, status: of }],
+    ...more,
+  };
+}
+
+function output(columns = 200) {
+  const written: string[] = [];
+  return { written, columns, write: (text: string) => written.push(text) };
+}
+
+const stuck = (reason: string) => [{ ...ready, type: 'Waiting', reason }];
+
+describe('the state on a terminal', () => {
+  it('is a table that is drawn again in its place', () => {
+    const out = output();
+    const show = liveTable(out);
+    show(board(status('Pending', 'Unknown')));
+    show(board(status('Ready', 'Ready', 3)));
+    const lines = out.written[0]!.trimEnd().split('\n').length;
+    expect(out.written[0]).toMatch(/BACKEND +STATE +TOOLS +AUTH +REASON/);
+    expect(out.written[1]!.startsWith(`\u001B[${lines + 1}A\u001B[J`)).toBe(true);
+    expect(out.written[1]).toMatch(/one +Ready +3 +unauthenticated/);
+  });
+
+  it('never wraps a line, which would spoil the drawing', () => {
+    const out = output(30);
+    liveTable(out)(board(status('Ready', 'Ready', 3)));
+    for (const line of out.written[0]!.replace('\u001B[J', '').split('\n')) expect(line.length).toBeLessThanOrEqual(30);
+  });
+});
+
+describe('the state in a file or pipe', () => {
+  it('is a line for what is new or different, and for what is gone', () => {
+    const out = output();
+    const show = plainLines(out);
+    const process = { name: 'mcp-one', state: 'running', restarts: 0 } as const;
+    show(board(status('Ready', 'Ready', 3), { processes: [process] }));
+    out.written.length = 0;
+    show(board(status('Ready', 'Ready', 3), { processes: [process] }));
+    expect(out.written).toEqual([]);
+    show(board(status('Ready', 'Ready', 4)));
+    expect(out.written).toEqual(['demo/one: Ready (4 tools)\n', 'process mcp-one: no longer\n']);
+  });
+});
+
+describe('being ready', () => {
+  it.each([
+    [
+      'not before every resource was worked on once',
+      board(status('Ready', 'Ready', 1), { settled: false }),
+      0,
+      'starting',
+    ],
+    ['when every backend answers and its tools are counted', board(status('Ready', 'Ready', 1)), 0, 'ready'],
+    ['not while a backend was not asked yet', board(status('Ready', 'Unknown')), 60_000, 'starting'],
+    ['not while tools are being counted', board(status('Ready', 'Ready')), 0, 'starting'],
+    ['after some time without the count', board(status('Ready', 'Ready')), 9000, 'ready'],
+    ['not while a backend may still come up', board(status('Degraded', 'Unavailable')), 0, 'starting'],
+    [
+      'after some time without the backend that does not answer',
+      board(status('Degraded', 'Unavailable')),
+      11_000,
+      'ready',
+    ],
+    [
+      'never when the only server waits for the user',
+      board(status('Pending', 'Unknown', 0, stuck('GroupNotFound'))),
+      0,
+      'stuck',
+    ],
+    [
+      'never when a runtime ends again and again',
+      board(status('Pending', 'Unknown'), { processes: [{ name: 'vmcp-demo', state: 'waiting', restarts: 2 }] }),
+      0,
+      'crashing',
+    ],
+  ] as const)('comes %s', (_, given, waited, expected) => {
+    expect(readiness(given, waited)).toBe(expected);
+  });
+
+  it('fails as bad input, or as not running where a port is taken', () => {
+    expect(stuckCode(board(status('Pending', 'Unknown', 0, stuck('GroupNotFound'))))).toBe(1);
+    expect(stuckCode(board(status('Pending', 'Unknown', 0, stuck('PortInUse'))))).toBe(3);
+  });
+});
