@@ -113,7 +113,6 @@ const REFUSALS: [behaviour: Behaviour, reason: string, message: RegExp][] = [
   ['garbageStream', 'protocol', /not valid MCP/],
   ['html', 'unavailable', /cannot be reached/],
   ['serverError', 'unavailable', /cannot be reached/],
-  ['huge', 'too_large', /size limit/],
   ['unauthorized', 'unauthorized', /refused the credential/],
   ['forbidden', 'protocol', /backend bad/],
   ['redirect', 'unavailable', /cannot be reached/],

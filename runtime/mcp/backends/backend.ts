@@ -42,6 +42,12 @@ export interface StreamEvent {
 export interface AnswerSink {
   /** The whole answer: one JSON-RPC response, its envelope checked. `sessionId` is what the backend's header names. */
   json(status: number, body: Buffer, sessionId: string | undefined): void;
+  /**
+   * Some bytes of an answer that is too large to be kept, already checked as far as they go; then `ended`, or `fail`. Without
+   * these two it is kept all the same, and given to `json`.
+   */
+  part?(bytes: readonly Buffer[], flow: Flow): void;
+  ended?(): void;
   /** A notification or response was taken (202). */
   accepted(): void;
   open(flow: Flow, sessionId: string | undefined): void;

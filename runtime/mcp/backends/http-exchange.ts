@@ -6,6 +6,7 @@ import type { CredentialHeaders } from '#runtime/outgoing/credential';
 import type { BackendCall, CallFailure, Flow, RunningCall } from './backend.ts';
 import type { Deadlines, Expiring } from './deadlines.ts';
 import { callFailure } from './failures.ts';
+import { LargeAnswer, NotTheAnswer } from './large-answer.ts';
 
 /** What one exchange needs of its backend. */
 export interface ExchangeHost {
@@ -25,6 +26,9 @@ export interface ExchangeHost {
 export type Load = 'call' | 'stream' | 'probe';
 
 type Mode = 'waiting' | 'json' | 'stream' | 'accepted' | 'discard';
+
+/** An answer that is larger is passed on as it comes. */
+const KEPT_BYTES = 1_048_576;
 
 /** One request to a backend over HTTP and its answer: JSON, a stream of events, or 202. A handler of undici's dispatcher. */
 export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, RunningCall, Flow {
@@ -46,6 +50,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Runni
   #sessionId: string | undefined;
   #chunks: Buffer[] = [];
   #size = 0;
+  #large: LargeAnswer | undefined;
   #parser: SseParser | undefined;
   #answered = false;
   #over = false;
@@ -105,13 +110,17 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Runni
     this.#sessionId = typeof sessionId === 'string' ? sessionId : undefined;
     this.touch();
     this.#mode = this.#chooseMode(status, headers['content-type'] ?? '');
+    if (Number(headers['content-length'] ?? 0) > this.#host.maxResponseBytes) {
+      this.fail(callFailure(this.#host.name, 'too_large', true));
+      return;
+    }
     if (this.#mode === 'stream') this.#openStream();
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#over) return;
+    this.touch();
     if (this.#mode === 'stream') {
-      this.touch();
       this.#feed(chunk);
       return;
     }
@@ -119,7 +128,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Runni
     if (this.#size > this.#host.maxResponseBytes) {
       this.fail(callFailure(this.#host.name, 'too_large', true));
     } else if (this.#mode === 'json') {
-      this.#chunks.push(chunk);
+      this.#takeJson(chunk);
     }
   }
 
@@ -148,7 +157,45 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Runni
     return contentType.startsWith('application/json') && this.call.idText !== undefined ? 'json' : 'discard';
   }
 
+  #takeJson(chunk: Buffer): void {
+    if (this.#large) {
+      this.#pass(this.#large, chunk);
+      return;
+    }
+    this.#chunks.push(chunk);
+    const { idText, sink } = this.call;
+    if (this.#size <= KEPT_BYTES || this.#status !== 200 || !sink.part || idText === undefined) return;
+    const kept = Buffer.concat(this.#chunks);
+    this.#chunks = [];
+    this.#large = new LargeAnswer(idText);
+    this.#pass(this.#large, kept);
+  }
+
+  #pass(large: LargeAnswer, chunk: Buffer): void {
+    try {
+      this.call.sink.part?.(large.push(chunk), this);
+    } catch (error) {
+      if (!(error instanceof NotTheAnswer)) throw error;
+      this.fail(callFailure(this.#host.name, 'protocol', true, error));
+    }
+  }
+
+  #endLarge(large: LargeAnswer): void {
+    try {
+      large.end();
+      this.#finish(undefined);
+      this.call.sink.ended?.();
+    } catch (error) {
+      if (!(error instanceof NotTheAnswer)) throw error;
+      this.fail(callFailure(this.#host.name, 'protocol', true, error));
+    }
+  }
+
   #endJson(): void {
+    if (this.#large) {
+      this.#endLarge(this.#large);
+      return;
+    }
     const [first] = this.#chunks;
     const body = this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks);
     const message = decodeBackendMessage(body);

@@ -8,6 +8,35 @@ const STREAM_HEADERS = {
   'x-accel-buffering': 'no',
 };
 
+/** One large JSON document to a client, in parts as they come. */
+export class ClientDocument {
+  readonly #res: ServerResponse;
+
+  constructor(res: ServerResponse) {
+    this.#res = res;
+    res.writeHead(200, { 'content-type': 'application/json' });
+  }
+
+  /** `source` is held back until the client has caught up. */
+  write(parts: readonly Buffer[], source: Flow): void {
+    if (this.#res.destroyed) return;
+    let isFull = false;
+    for (const part of parts) if (part.length > 0) isFull = !this.#res.write(part);
+    if (!isFull) return;
+    source.pause();
+    this.#res.once('drain', () => source.resume());
+  }
+
+  end(): void {
+    this.#res.end();
+  }
+
+  /** The connection breaks, so that nobody takes what came for the whole. */
+  cut(): void {
+    this.#res.destroy();
+  }
+}
+
 /** A stream of events to a client. Whoever feeds it is held back while the client does not read. */
 export class ClientStream {
   readonly #res: ServerResponse;

@@ -1,4 +1,4 @@
-import { answerJson, ClientStream } from '#runtime/mcp/relay/client-stream';
+import { answerJson, ClientDocument, ClientStream } from '#runtime/mcp/relay/client-stream';
 import type { AnswerSink, Backend, CallFailure, Flow, RunningCall, StreamEvent } from '../backends/backend.ts';
 import { NoAnswer } from '../backends/ask.ts';
 import { callFailure } from '../backends/failures.ts';
@@ -28,6 +28,7 @@ class SessionRelay implements AnswerSink {
   readonly #resolve: () => void;
   readonly #reject: (error: unknown) => void;
   #stream: ClientStream | undefined;
+  #document: ClientDocument | undefined;
   #flow: Flow | undefined;
   #running: RunningCall | undefined;
   #reopened = false;
@@ -54,6 +55,20 @@ class SessionRelay implements AnswerSink {
     const { res, trail, rooms } = this.#request;
     if (rooms.config.audit_config.includeResponseData) trail.answer = body.toString('utf8');
     answerJson(res, status < 500 ? 200 : status, body);
+    this.#over();
+    this.#resolve();
+  }
+
+  part(bytes: readonly Buffer[], flow: Flow): void {
+    const { res, trail, rooms } = this.#request;
+    // Of what is not kept the audit log says that it is cut.
+    if (rooms.config.audit_config.includeResponseData) trail.answer = '';
+    this.#document ??= new ClientDocument(res);
+    this.#document.write(bytes, flow);
+  }
+
+  ended(): void {
+    this.#document?.end();
     this.#over();
     this.#resolve();
   }
@@ -96,7 +111,10 @@ class SessionRelay implements AnswerSink {
     }
     if (failure.reason === 'unavailable') this.#request.rooms.backends.watch(this.#call.backend.name)?.nudge();
     this.#over();
-    if (this.#stream) {
+    if (this.#document) {
+      this.#document.cut();
+      this.#reject(failure.error);
+    } else if (this.#stream) {
       this.#stream.write(`event: message\ndata: ${errorText(failure, this.#request.message.idText)}\n\n`);
       this.#stream.end();
       this.#resolve();

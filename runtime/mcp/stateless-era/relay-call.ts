@@ -1,4 +1,4 @@
-import { answerJson, ClientStream } from '#runtime/mcp/relay/client-stream';
+import { answerJson, ClientDocument, ClientStream } from '#runtime/mcp/relay/client-stream';
 import { writeSse } from '#runtime/mcp/sse/write-sse';
 import type { RequestError } from '#runtime/errors';
 import { kindsOfNotification } from '../aggregate/list-kinds.ts';
@@ -26,6 +26,7 @@ class StatelessRelay implements AnswerSink {
   readonly #resolve: () => void;
   readonly #reject: (error: RequestError) => void;
   #stream: ClientStream | undefined;
+  #document: ClientDocument | undefined;
   #flow: Flow | undefined;
   #running: RunningCall | undefined;
 
@@ -68,6 +69,19 @@ class StatelessRelay implements AnswerSink {
     this.#over();
   }
 
+  part(bytes: readonly Buffer[], flow: Flow): void {
+    const { res, trail, rooms } = this.#request;
+    // Of what is not kept the audit log says that it is cut.
+    if (rooms.config.audit_config.includeResponseData) trail.answer = '';
+    this.#document ??= new ClientDocument(res);
+    this.#document.write(bytes, flow);
+  }
+
+  ended(): void {
+    this.#document?.end();
+    this.#over();
+  }
+
   accepted(): void {
     this.fail(callFailure(this.#call.backend.name, 'protocol', true));
   }
@@ -103,6 +117,7 @@ class StatelessRelay implements AnswerSink {
   fail(failure: CallFailure): void {
     const { message, rooms } = this.#request;
     if (failure.reason === 'unavailable') rooms.backends.watch(this.#call.backend.name)?.nudge();
+    this.#document?.cut();
     if (!this.#stream) {
       this.#reject(failure.error);
       return;

@@ -1,0 +1,183 @@
+import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { residentBytes } from '../bench/cpu-time.ts';
+import { serveMisbehaving, type MisbehavingBackend } from '../fakes/backend/serve-misbehaving.ts';
+import { servePlain, type PlainBackend } from '../fakes/backend/serve-plain.ts';
+import { SessionClient, statelessRequest, type Headers } from '../gateway/session-client.ts';
+import { startGateway, type Gateway } from '../gateway/start-gateway.ts';
+
+const MEBIBYTE = 1024 * 1024;
+const LIMIT = 64 * MEBIBYTE;
+
+let huge: MisbehavingBackend;
+let odd: PlainBackend;
+let gateway: Gateway;
+let client: SessionClient;
+/** How the odd backend writes its next answer. */
+let writeOdd: (response: ServerResponse, id: unknown) => void;
+
+beforeAll(async () => {
+  huge = await serveMisbehaving('huge', { tools: 1, bytes: 48 * MEBIBYTE });
+  odd = await servePlain({
+    tools: 1,
+    intercept: (_request, response, body) => {
+      if (!body.includes('tools/call')) return false;
+      response.writeHead(200, { 'content-type': 'application/json' });
+      writeOdd(response, (JSON.parse(body) as { id: unknown }).id);
+      return true;
+    },
+  });
+  gateway = await startGateway({
+    incoming: { type: 'anonymous' },
+    backends: [
+      { name: 'huge', transport: 'streamable-http', url: huge.url },
+      { name: 'odd', transport: 'streamable-http', url: odd.url },
+    ],
+    limits: { max_response_bytes: LIMIT },
+  });
+  client = await SessionClient.open(gateway.url);
+  await client.toolNames();
+});
+
+afterAll(async () => {
+  await gateway.stop();
+  await Promise.all([huge.close(), odd.close()]);
+});
+
+interface Received {
+  bytes: number;
+  head: string;
+  tail: string;
+  complete: boolean;
+}
+
+const ERAS = ['with sessions', 'without sessions'] as const;
+type Era = (typeof ERAS)[number];
+
+/** Sends a call, and hands over the answer while it is still to be read. */
+function open(era: Era, name: string): Promise<IncomingMessage> {
+  const { body, headers }: { body: string; headers: Headers } =
+    era === 'with sessions'
+      ? { body: client.message('tools/call', { name, arguments: { text: 'x' } }), headers: client.headers }
+      : statelessRequest('tools/call', { name, arguments: { text: 'x' } });
+  return new Promise((resolve, reject) => {
+    const all = { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers };
+    httpRequest(gateway.url, { method: 'POST', headers: all, agent: false }, resolve).on('error', reject).end(body);
+  });
+}
+
+async function read(response: IncomingMessage): Promise<Received> {
+  const received: Received = { bytes: 0, head: '', tail: '', complete: false };
+  try {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      received.bytes += chunk.length;
+      if (received.head.length < 200) received.head += chunk.toString();
+      received.tail = (received.tail + chunk.toString()).slice(-200);
+    }
+  } catch {
+    // Cut off.
+  }
+  received.complete = response.complete;
+  return received;
+}
+
+describe.each(ERAS)('an answer of many megabytes, for clients %s', (era) => {
+  it('passes through whole, and none of it is kept', async () => {
+    const before = residentBytes(gateway.pid);
+    const { bytes, tail, complete } = await read(await open(era, 'huge_tool_0'));
+    expect(complete).toBe(true);
+    expect(bytes).toBeGreaterThan(48 * MEBIBYTE);
+    expect(tail).toMatch(/x"}]}}$/);
+    expect(residentBytes(gateway.pid) - before).toBeLessThan(40 * MEBIBYTE);
+  });
+
+  it('waits for readers that are slow, and is not piled up for them', async () => {
+    const before = residentBytes(gateway.pid);
+    const answers = await Promise.all(Array.from({ length: 8 }, () => open(era, 'huge_tool_0')));
+    await sleep(1_500);
+    expect(residentBytes(gateway.pid) - before).toBeLessThan(100 * MEBIBYTE);
+    const [first, ...others] = answers;
+    for (const other of others) other.destroy();
+    expect(first && (await read(first))).toMatchObject({ complete: true });
+  });
+
+  it('is cut off where it goes beyond the limit, so that nobody takes it for the whole', async () => {
+    writeOdd = (response, id) => {
+      response.write(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"content":["`);
+      const more = () => {
+        while (!response.destroyed && response.write('y'.repeat(MEBIBYTE)));
+        if (!response.destroyed) response.once('drain', more);
+      };
+      more();
+    };
+    const { bytes, complete } = await read(await open(era, 'odd_tool_0'));
+    expect(complete).toBe(false);
+    expect(bytes).toBeLessThanOrEqual(LIMIT);
+  });
+
+  it('with another id at its end is cut off', async () => {
+    writeOdd = (response) => {
+      response.write(`{"jsonrpc":"2.0","result":{"content":["${'y'.repeat(4 * MEBIBYTE)}"]},"id":`);
+      response.end('"somebody-elses"}');
+    };
+    expect(await read(await open(era, 'odd_tool_0'))).toMatchObject({ complete: false });
+  });
+
+  it('with another id at its beginning is an error, and nothing of it passes', async () => {
+    writeOdd = (response) => {
+      response.end(`{"jsonrpc":"2.0","id":"somebody-elses","result":{"content":["${'y'.repeat(4 * MEBIBYTE)}"]}}`);
+    };
+    const { head, complete } = await read(await open(era, 'odd_tool_0'));
+    expect(complete).toBe(true);
+    expect(JSON.parse(head)).toMatchObject({ error: { data: { backend: 'odd', reason: 'protocol' } } });
+  });
+
+  it('that breaks in the middle is cut off', async () => {
+    writeOdd = (response, id) => {
+      const text = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"content":["${'y'.repeat(4 * MEBIBYTE)}`;
+      response.write(text, () => response.destroy());
+    };
+    expect(await read(await open(era, 'odd_tool_0'))).toMatchObject({ complete: false });
+  });
+
+  it('loses the keys of _meta that its backend may not set, wherever they stand', async () => {
+    writeOdd = (response, id) => {
+      response.write(
+        `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"content":["${'y'.repeat(2 * MEBIBYTE)}"],`,
+      );
+      response.end('"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"forged"},"mine":1}}}');
+    };
+    const { tail, complete } = await read(await open(era, 'odd_tool_0'));
+    expect(complete).toBe(true);
+    expect(tail).toMatch(/"_meta":\{"mine":1\}\}\}$/);
+  });
+});
+
+describe('an answer', () => {
+  it('that says beforehand that it is beyond the limit is an error, and nothing of it passes', async () => {
+    const size = LIMIT + 1;
+    const told = await servePlain({
+      tools: 1,
+      intercept: (_request, response, body) => {
+        if (!body.includes('tools/call')) return false;
+        response.writeHead(200, { 'content-type': 'application/json', 'content-length': size });
+        response.write('{"jsonrpc"');
+        return true;
+      },
+    });
+    const other = await startGateway({
+      incoming: { type: 'anonymous' },
+      backends: [{ name: 'told', transport: 'streamable-http', url: told.url }],
+      limits: { max_response_bytes: LIMIT },
+    });
+    try {
+      const session = await SessionClient.open(other.url);
+      const { status, answer } = await session.call('told_tool_0', { text: 'x' });
+      expect([status, answer.error?.data]).toEqual([200, { backend: 'told', reason: 'too_large' }]);
+    } finally {
+      await other.stop();
+      await told.close();
+    }
+  });
+});
