@@ -51,6 +51,7 @@ describe('the coverage page', () => {
     ['| closes | `src/room.ts` | `src/room.test.ts: closes` |', 'src/room.test.ts has no test "closes"'],
     ['| comments | `src/room.ts` | `src/room.test.ts: is only a comment` |', 'has no test "is only a comment"'],
     ['| knows a fly | `src/room.ts` | `src/room.test.ts: fly` |', 'src/room.test.ts has no test "fly"'],
+    ['| refuses a wall | `src/room.ts` | `src/room.test.ts: refuses a wall at night` |', 'has no test "refuses a wall'],
     ['| three | `src/run.ts` | `src/run.ts: three backends` |', 'src/run.ts does not say "three backends"'],
     ['| opens | `src/room.ts` | by hand |', 'names neither a test nor `open`'],
     ['| opens | | `src/room.test.ts: opens` |', 'names no file'],

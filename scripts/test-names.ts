@@ -6,22 +6,16 @@ const CALLS = new Set(['describe', 'it', 'test']);
 /** A name as it is written; placeholders of tables (`%s`, `$of`, `${…}`) stand for anything. */
 export interface TestName {
   readonly text: string;
-  /** Whether the name is nothing but placeholders, so that only the table knows it. */
-  readonly isOpen: boolean;
-  matches(name: string): boolean;
+  /** What the placeholders stand for in this name; undefined where it is another test's. */
+  entriesOf(name: string): readonly string[] | undefined;
 }
 
 const PLACEHOLDER = /\$\{\}|%[a-zA-Z#%]|\$[a-zA-Z_][\w.]*/g;
 const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
 function readName(text: string): TestName {
-  const fixed = text.split(PLACEHOLDER);
-  const pattern = new RegExp(`^${fixed.map(escaped).join('.+')}$`, 's');
-  return {
-    text,
-    isOpen: !/[a-z]/i.test(fixed.join('')),
-    matches: (name) => name === text || pattern.test(name),
-  };
+  const pattern = new RegExp(`^${text.split(PLACEHOLDER).map(escaped).join('(.+)')}$`, 's');
+  return { text, entriesOf: (name) => (name === text ? [] : pattern.exec(name)?.slice(1)) };
 }
 
 /** The function that is called in the end: `it` of `it.each(table)('name', …)`. */
