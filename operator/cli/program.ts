@@ -9,7 +9,7 @@ import { logs } from './logs.ts';
 import { printObject } from './print-object.ts';
 import { render } from './render.ts';
 import { status } from './status.ts';
-import { token } from './token.ts';
+import { CLIENT_ANNOTATION, token, USERS_ANNOTATION } from './token.ts';
 import { upDetached } from './up-detached.ts';
 import { up } from './up.ts';
 import { validate } from './validate.ts';
@@ -35,6 +35,12 @@ const output = (...choices: Format[]): Option =>
 const stateOption = (): Option =>
   new Option('--state <folder>', 'where vmcp keeps what it makes').default('.vmcp', './.vmcp');
 const examples = (...lines: string[]): string => `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`;
+
+const TOKEN_HELP = `The VirtualMCPServer names, by annotations, an OAuth client and a Secret with user names and passwords:
+  ${CLIENT_ANNOTATION}: <client id>
+  ${USERS_ANNOTATION}: <name of a Secret: user to password>
+The issuer must be on this machine and offer the password grant, as that of examples/quickstart does. For real identity
+providers log in by your client instead.`;
 
 interface Parts {
   program: Command;
@@ -126,6 +132,7 @@ function addRest({ program, around, finish }: Parts): void {
     .argument('<user>', 'name of the user, e.g. alice')
     .option('--server <name>', 'VirtualMCPServer that the token is for; default the first')
     .addOption(stateOption())
+    .addHelpText('after', `\n${TOKEN_HELP}`)
     .addHelpText('after', examples('vmcp token alice', 'curl -H "Authorization: Bearer $(vmcp token alice)" …'))
     .action(async (user: string, options: StateOptions & { server?: string }) =>
       finish(await token(user, options.server, contextOf(around, options))),
