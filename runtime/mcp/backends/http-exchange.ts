@@ -78,6 +78,8 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Runni
   }
 
   abort(): void {
+    // An error is costly to make, and most calls are over when their client's connection closes.
+    if (this.#over) return;
     this.#finish(callFailure(this.#host.name, 'aborted', this.#sent));
   }
 

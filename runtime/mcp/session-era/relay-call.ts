@@ -33,6 +33,7 @@ class SessionRelay implements AnswerSink {
   #running: RunningCall | undefined;
   #reopened = false;
   #resumable = false;
+  #isOver = false;
 
   constructor(request: SessionRequest, call: RelayedCall, resolve: () => void, reject: (error: unknown) => void) {
     this.#request = request;
@@ -167,7 +168,9 @@ class SessionRelay implements AnswerSink {
     this.#reject(error instanceof NoAnswer ? error.failure.error : error);
   }
 
+  /** The connection is closed: after the answer, as ever, or before it. */
   #clientLeft(): void {
+    if (this.#isOver) return;
     // Not a cancellation (2025-11-25 transports): what comes later is fetched by resuming, if the backend can.
     this.#running?.abort();
     this.#over(!this.#resumable);
@@ -175,6 +178,7 @@ class SessionRelay implements AnswerSink {
   }
 
   #over(answered = true): void {
+    this.#isOver = true;
     const { session, message } = this.#request;
     if (answered && session.inFlight) {
       session.inFlight.delete(message.idText);

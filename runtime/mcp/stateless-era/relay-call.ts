@@ -29,6 +29,7 @@ class StatelessRelay implements AnswerSink {
   #document: ClientDocument | undefined;
   #flow: Flow | undefined;
   #running: RunningCall | undefined;
+  #isOver = false;
 
   constructor(
     request: StatelessRequest,
@@ -133,11 +134,13 @@ class StatelessRelay implements AnswerSink {
 
   /** Closing the stream is how this revision cancels a request. */
   #clientLeft(): void {
+    if (this.#isOver) return;
     this.#running?.abort();
     this.#resolve();
   }
 
   #over(): void {
+    this.#isOver = true;
     this.#resolve();
   }
 }
