@@ -56,9 +56,11 @@ verify: $(INSTALLED) ## regenerate what is generated, lint, check the coverage p
 bench: $(LINK) ## speed and memory beside a direct call and a bare proxy; writes docs/benchmarks.md
 	@$(RUN) bench
 
-images: ## container images vmcp-operator and vmcp-runtime, with podman, docker or buildah
+images: ## container images vmcp-operator and vmcp-runtime, with podman, docker or buildah; NODE_IMAGE=... for another base
 	@engine=$$(command -v podman || command -v docker || command -v buildah) || { echo 'install podman or docker'; exit 1; }; \
-	for image in operator runtime; do "$$engine" build -f "$$image/Dockerfile" -t "vmcp-$$image" . || exit 1; done
+	revision=$$(git rev-parse HEAD 2>/dev/null || echo unknown); \
+	for image in operator runtime; do "$$engine" build -f "$$image/Dockerfile" -t "vmcp-$$image" \
+	  $(if $(NODE_IMAGE),--build-arg NODE_IMAGE=$(NODE_IMAGE)) --build-arg REVISION=$$revision . || exit 1; done
 
 clean: ## remove what was built and installed; stop the quickstart first
 	rm -rf dist coverage node_modules
