@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import type { RunConfig } from '#crds/run-config/run-config';
 import { createHostOriginCheck, hostsAndOrigins } from '#runtime/http/check-host-origin';
 import { metadataUrl } from '#runtime/http/resource-metadata';
@@ -191,7 +190,7 @@ export class Gateway {
 
   #newAuthenticator(config: RunConfig): Authenticator {
     const { limits } = config;
-    const { observer, proxy, listening } = this.#options;
+    const { files, observer, proxy, listening } = this.#options;
     return createAuthenticator(config.incoming, {
       resourceUrl: config.resource_url,
       metadataUrl: metadataUrl(config.resource_url ?? localUrl(listening, config)),
@@ -202,7 +201,8 @@ export class Gateway {
       },
       now: Date.now,
       log: this.#options.log,
-      readFile: (path) => readFile(path, 'utf8'),
+      // Like all files that the configuration names: relative to it, and followed.
+      readFile: (path) => new Promise((resolve) => resolve(files.read(path))),
       groupsClaim: config.authz?.groups_claim,
       lookedUp: observer.tokenLookedUp,
       dispatcherFor: isProxied(proxy) ? (connect) => createProxyDispatcher(connect, proxy) : undefined,
