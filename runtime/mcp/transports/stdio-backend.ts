@@ -127,6 +127,11 @@ export class StdioBackend implements Backend, ExchangeHost {
 
   #post(exchange: StdioExchange): void {
     const { call } = exchange;
+    // A process of this revision has no discovery; clients and probes go on with initialize.
+    if (call.method === 'server/discover') {
+      exchange.replyUnknownMethod();
+      return;
+    }
     // Revision 2026-07-28 is served where a bridge stands between it and the process.
     if (call.era !== 'session') {
       exchange.fail(callFailure(this.name, 'protocol', false));
@@ -143,11 +148,6 @@ export class StdioBackend implements Backend, ExchangeHost {
     this.#counted.add(exchange);
     if (call.method === 'initialize') {
       this.#mode.initialize(exchange);
-      return;
-    }
-    // A process of this revision has no discovery; clients and probes go on with initialize.
-    if (call.method === 'server/discover') {
-      exchange.replyUnknownMethod();
       return;
     }
     const session = this.#mode.find(call.headers);
