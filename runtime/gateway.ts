@@ -14,6 +14,7 @@ import { Deadlines } from '#runtime/mcp/backends/deadlines';
 import { endLegs } from '#runtime/mcp/sessions/end-legs';
 import type { Session } from '#runtime/mcp/sessions/session';
 import { SessionStore } from '#runtime/mcp/sessions/session-store';
+import { StreamQuota } from '#runtime/mcp/sessions/stream-quota';
 import { createProxyDispatcher, isProxied, type ProxySettings } from '#runtime/outgoing/dispatcher';
 import { ExchangedTokens } from '#runtime/outgoing/exchanged-tokens';
 import type { Authorizer } from '#runtime/policy/authorizer';
@@ -52,6 +53,7 @@ export class Gateway {
   readonly #lists: ListCache;
   readonly #catalogues: Catalogues;
   readonly #sessions: SessionStore;
+  readonly #streams = new StreamQuota(() => sessionLimits(this.#inForce.config));
   readonly #announcer: Announcer;
   readonly #running = new Set<Trail>();
   readonly #survey: Survey;
@@ -179,6 +181,7 @@ export class Gateway {
       backends,
       catalogues: this.#catalogues,
       sessions: this.#sessions,
+      streams: this.#streams,
       announcer: this.#announcer,
       log,
       version,

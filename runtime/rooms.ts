@@ -5,6 +5,7 @@ import type { Catalogues } from '#runtime/mcp/aggregate/catalogues';
 import type { BackendSet } from '#runtime/mcp/backends/backend-set';
 import type { Announcer } from '#runtime/mcp/announcer';
 import type { SessionStore } from '#runtime/mcp/sessions/session-store';
+import type { StreamQuota } from '#runtime/mcp/sessions/stream-quota';
 import type { Authorizer } from '#runtime/policy/authorizer';
 import type { Log } from '#runtime/telemetry/log';
 import type { Trail } from '#runtime/trail';
@@ -18,6 +19,7 @@ export interface Rooms {
   readonly backends: BackendSet;
   readonly catalogues: Catalogues;
   readonly sessions: SessionStore;
+  readonly streams: StreamQuota;
   readonly announcer: Announcer;
   readonly log: Log;
   readonly version: string;

@@ -8,6 +8,9 @@ const STREAM_HEADERS = {
   'x-accel-buffering': 'no',
 };
 
+/** Bytes that may wait for a client, beyond what it is held back for. */
+const MAX_UNREAD = 1_048_576;
+
 /** One large JSON document to a client, in parts as they come. */
 export class ClientDocument {
   readonly #res: ServerResponse;
@@ -57,7 +60,12 @@ export class ClientStream {
   /** Writes text in the wire form of events. `source` is held back until the client has caught up. */
   write(text: string, source?: Flow): void {
     if (this.#res.destroyed || this.#res.writableEnded) return;
-    if (this.#res.write(text) || source === undefined) return;
+    if (this.#res.write(text)) return;
+    if (source === undefined) {
+      // What the gateway says by itself cannot be held back: a client that reads nothing is let go.
+      if (this.#res.writableLength > MAX_UNREAD) this.#res.destroy();
+      return;
+    }
     source.pause();
     this.#held.add(source);
     if (this.#draining) return;

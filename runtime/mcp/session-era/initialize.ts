@@ -15,6 +15,8 @@ import { mergeCapabilities, mergeInstructions } from '../sessions/capabilities.t
 import { ensureLeg } from '../sessions/open-leg.ts';
 import type { ClientProfile, Session } from '../sessions/session.ts';
 
+const MAX_PARAMS_BYTES = 65_536;
+
 /**
  * Opens a client session: with the client's own initialize at every backend that can be reached in time. What is dead is
  * left out and joins when it is back.
@@ -66,6 +68,8 @@ function readProfile(body: Buffer, message: DecodedRequest): ClientProfile {
   const { protocolVersion, capabilities, clientInfo } = params;
   if (typeof protocolVersion !== 'string') throw invalidParams('initialize needs params.protocolVersion');
   if (!isJsonObject(capabilities)) throw invalidParams('initialize needs params.capabilities');
+  // It is kept for as long as the session lives.
+  if (span.end - span.start > MAX_PARAMS_BYTES) throw invalidParams('the params of initialize are too large');
   const info = isJsonObject(clientInfo) ? clientInfo : {};
   const isKnown = SESSION_REVISIONS.includes(protocolVersion);
   const revision = isKnown ? protocolVersion : LATEST_SESSION_REVISION;

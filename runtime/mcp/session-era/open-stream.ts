@@ -53,6 +53,7 @@ function resumeCall(
   const backend = rooms.backends.get(position.backend);
   const leg = legOf(session, position.backend);
   if (!backend || !leg) throw invalidRequest(404, 'stream_gone', 'The stream to resume is gone');
+  res.once('close', rooms.streams.enter(identity.key));
   return new Promise((resolve, reject) => {
     const client = new ClientStream(res);
     const running = backend.send({

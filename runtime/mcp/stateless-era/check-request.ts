@@ -11,6 +11,8 @@ const UNSUPPORTED_VERSION = -32022;
 const META_CAPABILITIES = 'io.modelcontextprotocol/clientCapabilities';
 const META_INFO = 'io.modelcontextprotocol/clientInfo';
 
+const MAX_META_BYTES = 65_536;
+
 /** Requests whose target stands in a header as well. */
 const NAMED: ReadonlyMap<string, 'name' | 'uri'> = new Map([
   ['tools/call', 'name'],
@@ -56,6 +58,9 @@ export function checkRequest(headers: IncomingHttpHeaders, message: DecodedReque
   checkVersion(version);
   if (!isJsonObject(meta[META_CAPABILITIES])) throw invalidParams(`_meta needs ${META_CAPABILITIES}`, 400);
   checkMethodHeaders(headers, message);
+  // It names caches and goes along with other requests.
+  const span = message.spans['params._meta'];
+  if (span && span.end - span.start > MAX_META_BYTES) throw invalidParams('_meta is too large', 400);
   return readMeta(message, body, meta[META_INFO]);
 }
 

@@ -21,7 +21,10 @@ const RETRY = 2_000;
 /** Answers subscriptions/listen: one stream, fed by the streams of all backends and by what the gateway itself announces. */
 export async function listen(request: StatelessRequest): Promise<void> {
   const filter = readFilter(request.message.params?.notifications);
+  const leave = request.rooms.streams.enter(request.identity.key);
+  request.res.once('close', leave);
   const byBackend = await assignUris(filter.uris, request);
+  if (request.res.destroyed) return;
   await new Promise<void>((resolve) => new Subscription(request, filter, byBackend, resolve).start());
 }
 
