@@ -6,7 +6,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { serveIdentityProvider, type IdentityProvider } from '../fakes/identity-provider/serve.ts';
 import { findFreePort } from '../gateway/start-gateway.ts';
-import { makeWorkplace, ROOT, type Workplace } from './run-vmcp.ts';
+import { eventually, makeWorkplace, ROOT, type Workplace } from './run-vmcp.ts';
 
 // The quickstart as it is, but for its ports and the place of its files: so the test may run beside a real one.
 const EXAMPLE = join(ROOT, 'examples', 'quickstart');
@@ -94,8 +94,11 @@ describe("the MCP Inspector's command line", () => {
     expect(names).toEqual(
       expect.arrayContaining(['everything_echo', 'memory_read_graph', 'filesystem_write_file', 'whoami_whoami']),
     );
-    const { backends } = await place.status();
-    expect(backends.map(({ phase, tools }) => [phase, typeof tools])).toEqual(Array(4).fill(['Ready', 'number']));
+    const { backends } = await eventually(
+      () => place.status(),
+      (status) => status.backends.every(({ tools }) => tools !== null),
+    );
+    expect(backends.map(({ phase }) => phase)).toEqual(Array(4).fill('Ready'));
   });
 
   it('shows that whoami got a token of its own, exchanged for that of alice', async () => {

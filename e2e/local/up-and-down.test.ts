@@ -117,6 +117,8 @@ describe('vmcp up --detach', () => {
     expect(code).toBe(0);
     expect(stdout).toContain('stopped');
     await everythingIsGone(pids);
+    // Neither are the secret files.
+    expect(existsSync(join(place.path, '.vmcp/run'))).toBe(false);
   });
 
   it('is not there any more: status says so, and down again does no harm', async () => {

@@ -19,8 +19,7 @@ export async function down({ state, out }: Context): Promise<number> {
     if (isRunning(lock)) process.kill(lock.pid, 'SIGKILL');
   }
   const left = endLeftovers(state);
-  rmSync(state.lock, { force: true });
-  rmSync(state.status, { force: true });
+  for (const path of [state.lock, state.status, state.run]) rmSync(path, { recursive: true, force: true });
   if (left.length > 0) out.write(`ended what was left: ${left.join(', ')}\n`);
   out.write(lock ? `stopped (${lock.folder})\n` : 'nothing was running\n');
   return EXIT_CODES.ok;

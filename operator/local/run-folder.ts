@@ -30,6 +30,11 @@ export interface RunningFolder {
   stop(): Promise<void>;
 }
 
+/** Takes away what is only of use while vmcp runs: the secret files above all. */
+function dropRun(state: StateFolder): void {
+  for (const path of [state.status, state.run]) rmSync(path, { recursive: true, force: true });
+}
+
 function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();
@@ -47,7 +52,7 @@ export async function runFolder(options: RunOptions): Promise<RunningFolder> {
   const giveBack = takeLock(state, folder);
   endLeftovers(state);
   boundLog(state.ownLog);
-  rmSync(state.status, { force: true });
+  dropRun(state);
   const board = new StatusBoard(state, folder);
   const platform = new LocalPlatform({ ...options, board, clock: systemClock });
   const reconciling = await reconcile(platform, systemClock, options.onProblem);
@@ -60,7 +65,7 @@ export async function runFolder(options: RunOptions): Promise<RunningFolder> {
       await Promise.race([worked, new Promise((resolve) => setTimeout(resolve, WORK_ENDS))]);
       await platform.stopChildren();
       await worked;
-      rmSync(state.status, { force: true });
+      dropRun(state);
       giveBack();
     },
   };
