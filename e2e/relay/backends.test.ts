@@ -32,10 +32,9 @@ describe('a backend that is started again', () => {
     const again = await absent.comeBack();
     await stream.waitFor(() => stream.messages().filter(toolsChanged).length > told);
     expect(await client.toolNames()).toEqual(['a_tool_0']);
-    const toldAgain = stream.messages().filter(toolsChanged).length;
-    for (let i = 0; i < 50 && (again.counts.get('http') ?? 0) < 1_000_000; i++) {
+    // Only a notification makes the gateway ask again: the list is believed for a minute otherwise.
+    for (let i = 0; i < 50 && (await client.toolNames()).length < 2; i++) {
       again.setTools(2);
-      if (stream.messages().filter(toolsChanged).length > toldAgain) break;
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     expect(await client.toolNames()).toHaveLength(2);
