@@ -183,11 +183,17 @@ async function stop(
   { server, gateway, privatePort, observer }: Parts,
 ): Promise<void> {
   followed.close();
-  const closed = new Promise((resolve) => server.close(resolve));
-  server.closeIdleConnections();
+  const connections = { open: true };
+  const closed = new Promise<void>((resolve) => server.close(() => resolve())).then(() => {
+    connections.open = false;
+  });
   gateway.endStreams();
   const deadline = performance.now() + drain;
-  while (gateway.rooms.running.size > 0 && performance.now() < deadline) await pause(20);
+  // An answer is written before it has arrived: what is open is not idle until then.
+  while (connections.open && performance.now() < deadline) {
+    server.closeIdleConnections();
+    await pause(20);
+  }
   if (gateway.rooms.running.size > 0) log.warn('calls were cut off at the end', { calls: gateway.rooms.running.size });
   server.closeAllConnections();
   await gateway.close();

@@ -1,0 +1,100 @@
+import { request } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { serveMisbehaving } from '../fakes/backend/serve-misbehaving.ts';
+import { servePlain } from '../fakes/backend/serve-plain.ts';
+import { openStream, send, SessionClient, statelessRequest } from '../gateway/session-client.ts';
+import { closeAll, closing, gatewayTo } from './gateway-to.ts';
+
+afterEach(closeAll);
+
+describe('at the end', () => {
+  it('calls under way finish, new connections are refused, and streams are ended', async () => {
+    const slow = closing(await serveMisbehaving('slow', { tools: 1, delayMs: 300 }));
+    const gateway = await gatewayTo({ a: slow.url });
+    const client = await SessionClient.open(gateway.url);
+    await client.toolNames();
+    const stream = await client.stream();
+    const { body, headers } = statelessRequest('subscriptions/listen', { notifications: { toolsListChanged: true } });
+    const subscription = await openStream(gateway.url, headers, body);
+    await subscription.waitFor(({ method }) => method?.endsWith('acknowledged') ?? false);
+    const call = client.call('a_tool_0', { text: 'x' });
+    await sleep(100);
+    const started = performance.now();
+    const stopped = gateway.runtime.stop();
+    await expect(send(gateway.url, 'POST', client.headers, client.message('ping'))).rejects.toThrow(
+      /ECONNREFUSED|ECONNRESET/,
+    );
+    expect((await call).answer.result).toBeDefined();
+    // The result ends a subscription.
+    expect(await subscription.waitFor(({ result }) => result !== undefined)).toMatchObject({
+      id: 1,
+      result: { resultType: 'complete' },
+    });
+    await stopped;
+    expect(performance.now() - started).toBeLessThan(1_000);
+    stream.close();
+  });
+
+  it('an answer that is still on its way to a slow client arrives whole', async () => {
+    const bytes = 12_000_000;
+    let calls = 0;
+    const backend = closing(
+      await servePlain({
+        tools: 1,
+        intercept: (_request, response, body) => {
+          if (!body.includes('tools/call')) return false;
+          calls++;
+          const { id } = JSON.parse(body) as { id: number };
+          const answer = { jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'x'.repeat(bytes) }] } };
+          response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`data: ${JSON.stringify(answer)}\n\n`);
+          return true;
+        },
+      }),
+    );
+    const gateway = await gatewayTo({ a: backend.url });
+    const client = await SessionClient.open(gateway.url);
+    await client.toolNames();
+    let startReading = () => undefined as unknown;
+    const read = new Promise<number>((resolve, reject) => {
+      const asked = request(
+        gateway.url,
+        { method: 'POST', headers: { 'content-type': 'application/json', ...client.headers } },
+        (response) => {
+          response.pause();
+          startReading = () => {
+            let size = 0;
+            response.on('data', (chunk: Buffer) => (size += chunk.length));
+            response.on('end', () => resolve(size));
+            response.on('error', reject);
+            response.resume();
+          };
+        },
+      );
+      asked.on('error', reject);
+      asked.end(client.message('tools/call', { name: 'a_tool_0' }));
+    });
+    for (let i = 0; i < 100 && calls === 0; i++) await sleep(5);
+    for (let i = 0; i < 100 && gateway.runtime.gateway.rooms.running.size > 0; i++) await sleep(20);
+    const stopped = gateway.runtime.stop();
+    await sleep(100);
+    startReading();
+    await stopped;
+    expect(await read).toBeGreaterThan(bytes);
+  });
+
+  it('a call that does not end is cut off when the time for it is over', async () => {
+    const hanging = closing(await serveMisbehaving('hang', { tools: 1 }));
+    const gateway = await gatewayTo({ a: hanging.url });
+    const client = await SessionClient.open(gateway.url);
+    await client.toolNames();
+    const call = client.call('a_tool_0', { text: 'x' }).catch((error: unknown) => error);
+    await sleep(100);
+    const started = performance.now();
+    await gateway.runtime.stop();
+    // serve-gateway gives 500 ms.
+    expect(performance.now() - started).toBeLessThan(1_500);
+    expect(String(await call)).toMatch(/socket hang up|ECONNRESET/);
+    expect(gateway.log()).toContain('calls were cut off at the end');
+  });
+});
