@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { reserveAbsent, serveMisbehaving } from '../fakes/backend/serve-misbehaving.ts';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
@@ -42,6 +43,95 @@ describe('a backend that is started again', () => {
     await absent.leave();
   });
 });
+
+describe('a session that its backend has forgotten', () => {
+  it('is opened again once for all calls that find out at the same time, and none is lost', async () => {
+    const absent = await reserveAbsent({ tools: 1 });
+    await absent.comeBack();
+    const gateway = await gatewayTo({ a: absent.url });
+    const client = await SessionClient.open(gateway.url);
+    await client.toolNames();
+    await absent.leave();
+    const again = await absent.comeBack();
+    const replies = await Promise.all(Array.from({ length: 20 }, () => client.call('a_tool_0', { text: 'x' })));
+    expect(replies.every(({ answer }) => answer.result !== undefined)).toBe(true);
+    expect(again.counts.get('initialize')).toBe(1);
+    await absent.leave();
+  });
+
+  it('is opened again once where one of them finds out late', async () => {
+    const backend = closing(await forgetful());
+    const gateway = await gatewayTo({ a: backend.url });
+    const client = await SessionClient.open(gateway.url);
+    await client.toolNames();
+    const before = backend.forget();
+    const late = client.call('a_tool_0', { text: 'late' });
+    await sleep(50);
+    expect((await client.call('a_tool_0', { text: 'x' })).answer.result).toBeDefined();
+    expect((await late).answer.result).toBeDefined();
+    expect(backend.opened() - before).toBe(1);
+  });
+
+  it('is subscribed again to the resources that its client wants to hear of', async () => {
+    const backend = closing(await forgetful());
+    const gateway = await gatewayTo({ a: backend.url });
+    const client = await SessionClient.open(gateway.url);
+    await client.toolNames();
+    for (const uri of ['x://1', 'x://2'])
+      expect((await client.request('resources/subscribe', { uri })).answer.result).toEqual({});
+    await client.request('resources/unsubscribe', { uri: 'x://2' });
+    backend.subscribed.length = 0;
+    backend.forget();
+    expect((await client.call('a_tool_0', { text: 'x' })).answer.result).toBeDefined();
+    expect(backend.subscribed).toEqual(['x://1']);
+  });
+});
+
+/** A backend with resources that can forget its sessions. A call whose text is `late` learns of it late. */
+async function forgetful() {
+  const sessions = new Set<string>();
+  const subscribed: string[] = [];
+  /** Sessions of clients; the gateway has its own. */
+  let opened = 0;
+  const capabilities = { tools: {}, resources: { subscribe: true } };
+  const results: Record<string, object> = {
+    initialize: { protocolVersion: '2025-11-25', capabilities, serverInfo: {} },
+    'resources/list': { resources: [1, 2].map((n) => ({ uri: `x://${n}`, name: String(n) })) },
+    'resources/templates/list': { resourceTemplates: [] },
+    'resources/subscribe': {},
+    'resources/unsubscribe': {},
+    'tools/call': { content: [] },
+    'tools/list': { tools: [{ name: 'tool_0', inputSchema: { type: 'object' } }] },
+  };
+  const served = await servePlain({
+    intercept: (request, response, body) => {
+      const { id, method = '', params } = JSON.parse(body || '{}') as Rpc;
+      const result = results[method];
+      if (!result) return false;
+      const headers: Record<string, string> = { 'content-type': 'application/json' };
+      if (method === 'initialize') {
+        headers['mcp-session-id'] = `s${sessions.size}-${performance.now()}`;
+        if (body.includes('"test"')) opened++;
+        sessions.add(headers['mcp-session-id']);
+      } else if (!sessions.has(String(request.headers['mcp-session-id']))) {
+        setTimeout(() => response.writeHead(404).end(), body.includes('late') ? 300 : 0);
+        return true;
+      }
+      if (method === 'resources/subscribe') subscribed.push(String(params?.uri));
+      response.writeHead(200, headers).end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+      return true;
+    },
+  });
+  return {
+    ...served,
+    subscribed,
+    opened: () => opened,
+    forget() {
+      sessions.clear();
+      return opened;
+    },
+  };
+}
 
 describe('status', () => {
   it('says which clients do not see a backend that speaks one era only, and their lists leave it out', async () => {

@@ -36,6 +36,24 @@ describe('at the end', () => {
     stream.close();
   });
 
+  it('whoever asks for the end a second time waits for the same end', async () => {
+    const slow = closing(await serveMisbehaving('slow', { tools: 1, delayMs: 300 }));
+    const gateway = await gatewayTo({ a: slow.url });
+    const client = await SessionClient.open(gateway.url);
+    await client.toolNames();
+    let answered = false;
+    const call = client.call('a_tool_0', { text: 'x' }).then((reply) => {
+      answered = true;
+      return reply;
+    });
+    await sleep(100);
+    const first = gateway.runtime.stop();
+    await gateway.runtime.stop();
+    expect(answered).toBe(true);
+    expect((await call).answer.result).toBeDefined();
+    await first;
+  });
+
   it('an answer that is still on its way to a slow client arrives whole', async () => {
     const bytes = 12_000_000;
     let calls = 0;

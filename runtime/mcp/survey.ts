@@ -77,6 +77,7 @@ function ownSession(version: string): Session {
     lastUsed: 0,
     initialized: true,
     logLevel: undefined,
+    subscriptions: undefined,
     inFlight: undefined,
     opening: undefined,
     stream: undefined,

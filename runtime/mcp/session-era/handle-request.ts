@@ -9,8 +9,11 @@ import { completionTarget } from '../route/completion-target.ts';
 import { invalidParams, methodNotFound } from '../route/refusals.ts';
 import { authorizeCall, resolveName, resolveUri, type Target } from '../route/resolve-target.ts';
 import { ensureLeg, legHeaders, notifyRequest } from '../sessions/open-leg.ts';
+import type { Session } from '../sessions/session.ts';
 import { relayCall } from './relay-call.ts';
 import { sessionAsker, sessionCatalogue, type SessionRequest } from './session-request.ts';
+
+const MAX_SUBSCRIPTIONS = 1_000;
 
 type Handler = (request: SessionRequest) => void | Promise<void>;
 
@@ -74,12 +77,21 @@ async function callUri(request: SessionRequest): Promise<void> {
   const asker = sessionAsker(session, identity, rooms);
   const target = await resolveUri(uri, sessionCatalogue(session, asker, rooms), asker, rooms);
   authorizeCall('resources', target, undefined, asker, rooms, trail);
+  rememberSubscription(session, message.method, uri, target.backend.name);
   await relayCall(request, {
     backend: target.backend,
     body,
     idempotent: true,
     passthrough: passthroughHeaders(trail.req, rooms),
   });
+}
+
+/** So that it can be renewed at a backend that forgets the session. */
+function rememberSubscription(session: Session, method: string, uri: string, backend: string): void {
+  if (method === 'resources/unsubscribe') session.subscriptions?.delete(uri);
+  if (method !== 'resources/subscribe') return;
+  session.subscriptions ??= new Map();
+  if (session.subscriptions.size < MAX_SUBSCRIPTIONS) session.subscriptions.set(uri, backend);
 }
 
 async function complete(request: SessionRequest): Promise<void> {

@@ -3,7 +3,7 @@ import type { AnswerSink, Backend, CallFailure, Flow, RunningCall, StreamEvent }
 import { NoAnswer } from '../backends/ask.ts';
 import { callFailure } from '../backends/failures.ts';
 import { dropLeg, ensureLeg, legHeaders } from '../sessions/open-leg.ts';
-import { legOf, type Leg } from '../sessions/session.ts';
+import type { Leg } from '../sessions/session.ts';
 import { relayedEvent } from './relayed-event.ts';
 import { callDeadline, type SessionRequest } from './session-request.ts';
 
@@ -31,6 +31,7 @@ class SessionRelay implements AnswerSink {
   #document: ClientDocument | undefined;
   #flow: Flow | undefined;
   #running: RunningCall | undefined;
+  #leg: Leg | undefined;
   #reopened = false;
   #resumable = false;
   #isOver = false;
@@ -138,6 +139,7 @@ class SessionRelay implements AnswerSink {
   }
 
   #send(leg: Leg): void {
+    this.#leg = leg;
     const { message, identity, rooms } = this.#request;
     const { backend, body, idempotent, passthrough } = this.#call;
     this.#running = backend.send({
@@ -157,9 +159,8 @@ class SessionRelay implements AnswerSink {
   /** The backend has forgotten the session: a 404 executed nothing, so a new one is opened and the call sent again. */
   #reopen(): void {
     this.#reopened = true;
-    const { session } = this.#request;
-    const lost = legOf(session, this.#call.backend.name);
-    if (lost) dropLeg(session, lost);
+    // Another call may have opened a new one meanwhile.
+    if (this.#leg) dropLeg(this.#request.session, this.#leg);
     this.#withLeg();
   }
 

@@ -62,7 +62,24 @@ async function openLeg(session: Session, backend: Backend, identity: Identity, d
   if (session.initialized) await sendInitialized(leg, backend, identity, deadline);
   if (session.logLevel !== undefined && leg.capabilities.logging)
     await tellLevel(session.logLevel, leg, backend, identity, deadline);
+  await subscribeAgain(session, leg, backend, identity, deadline);
   return leg;
+}
+
+/** What the client has subscribed to on a leg that was lost. */
+async function subscribeAgain(
+  session: Session,
+  leg: Leg,
+  backend: Backend,
+  identity: Identity,
+  deadline: number,
+): Promise<void> {
+  const method = 'resources/subscribe';
+  for (const [uri, owner] of session.subscriptions ?? []) {
+    if (owner !== backend.name) continue;
+    const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 0, method, params: { uri } }));
+    await notifyRequest(backend, { identity, method, idText: '0', body, headers: legHeaders(leg), deadline });
+  }
 }
 
 async function tellLevel(

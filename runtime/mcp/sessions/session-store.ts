@@ -49,6 +49,7 @@ export class SessionStore {
       lastUsed: this.#now(),
       initialized: false,
       logLevel: undefined,
+      subscriptions: undefined,
       inFlight: undefined,
       opening: undefined,
       stream: undefined,

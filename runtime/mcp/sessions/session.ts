@@ -49,6 +49,8 @@ export interface Session {
   /** The client has sent notifications/initialized. */
   initialized: boolean;
   logLevel: string | undefined;
+  /** Resources that the client wants to hear of: URI to backend. */
+  subscriptions: Map<string, string> | undefined;
   /** Requests whose answer has not reached the client: id text to backend. */
   inFlight: Map<string, string> | undefined;
   /** Legs being opened: backend to the promise, so that each opens once. */
