@@ -1,5 +1,6 @@
 import { relative, resolve } from 'node:path';
 import { allot, readAllotments } from '#operator/local/allotments';
+import { codeOf } from '#operator/local/code-of';
 import { applicantsOf, buildWorld } from '#operator/local/build-world';
 import { listManifestFiles, readSnapshot, type Snapshot } from '#operator/local/manifest-folder';
 import type { Problem } from '#operator/local/resource';
@@ -30,7 +31,7 @@ export function loadFolder(folder: string): Snapshot {
     return readSnapshot(files);
   } catch (problem) {
     if (problem instanceof CliError) throw problem;
-    const code = (problem as NodeJS.ErrnoException).code;
+    const code = codeOf(problem);
     if (code === undefined) throw problem;
     throw new CliError(EXIT_CODES.input, `${folder} cannot be read (${code}): name a folder with manifests`);
   }

@@ -1,4 +1,5 @@
 import { keyText, type Manifest, type ResourceKey } from '#operator/world';
+import { codeOf } from './code-of.ts';
 import { changesBetween, EMPTY, ManifestFolder, type Snapshot } from './manifest-folder.ts';
 
 interface Version {
@@ -34,7 +35,7 @@ export class CurrentSnapshot {
     try {
       return this.#folder.read();
     } catch (problem) {
-      const message = `cannot be read (${(problem as NodeJS.ErrnoException).code ?? 'unknown'}): what it held before stays in force`;
+      const message = `cannot be read (${codeOf(problem) ?? 'unknown'}): what it held before stays in force`;
       return { ...this.#snapshot, problems: [{ file: this.#path, line: 1, path: '', message }] };
     }
   }

@@ -1,5 +1,6 @@
 import { closeSync, linkSync, openSync, rmSync, writeSync } from 'node:fs';
 import { z } from 'zod';
+import { codeOf } from './code-of.ts';
 import { isRunning, startOf } from './process-identity.ts';
 import type { StateFolder } from './state-folder.ts';
 import { readIfThere } from './write-file.ts';
@@ -60,7 +61,7 @@ export function takeLock(state: StateFolder, folder: string): () => void {
         linkSync(draft, state.lock);
         return () => rmSync(state.lock, { force: true });
       } catch (problem) {
-        if ((problem as NodeJS.ErrnoException).code !== 'EEXIST') throw problem;
+        if (codeOf(problem) !== 'EEXIST') throw problem;
       }
       const holder = readLock(state);
       if (holder) throw new AlreadyRunning(holder);

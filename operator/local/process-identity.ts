@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { codeOf } from './code-of.ts';
 
 /** A process that can be told from a later one with the same id. */
 export interface ProcessIdentity {
@@ -13,7 +14,7 @@ function isThere(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (problem) {
-    return (problem as NodeJS.ErrnoException).code === 'EPERM';
+    return codeOf(problem) === 'EPERM';
   }
 }
 

@@ -1,6 +1,7 @@
 import { type FSWatcher, readdirSync, statSync, watch } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '#operator/queue';
+import { codeOf } from './code-of.ts';
 
 /** An editor writes a file in several steps: changes are looked at when it has been quiet for so long. */
 const QUIET = 100;
@@ -18,7 +19,7 @@ function signature(folder: string): string {
       })
       .join('\n');
   } catch (problem) {
-    return String((problem as NodeJS.ErrnoException).code);
+    return codeOf(problem) ?? 'unknown';
   }
 }
 

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { codeOf } from './code-of.ts';
 
 /** The text of a file; undefined when there is none. */
 export function readIfThere(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
   } catch (problem) {
-    if ((problem as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (codeOf(problem) === 'ENOENT') return undefined;
     throw problem;
   }
 }
