@@ -19,7 +19,7 @@ interface GoldenInput extends Partial<Omit<World, 'virtualMcpServers'>> {
 
 const LOCAL: World['platform'] = {
   mode: 'local',
-  directory: '/work/.vmcp',
+  directory: '/srv/demo/.vmcp',
   ports: { demo: { port: 4483, privatePort: 4484 } },
   backendPorts: {},
   uids: { demo: '6f0c2f5e-0000-4000-8000-000000000001' },
