@@ -35,7 +35,7 @@ describe('plan', () => {
         ...Object.keys(secretFiles).map((file) => `${secretDirectory}/${file}`),
         ...Object.keys(plainFiles).map((file) => `${configDirectory}/${file}`),
       ];
-      const named = JSON.stringify(document).match(/"\/(work\/\.vmcp|etc\/vmcp)\/[^"]*"/g) ?? [];
+      const named = JSON.stringify(document).match(/"\/(srv\/demo\/\.vmcp|etc\/vmcp)\/[^"]*"/g) ?? [];
       expect([...new Set(named.map((path) => path.slice(1, -1)))].sort()).toEqual(listed.sort());
     },
   );
