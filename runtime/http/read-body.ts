@@ -15,6 +15,13 @@ export function readBody(req: IncomingMessage, limit: number): Promise<Buffer> {
       reject(tooLarge(limit));
       return;
     }
+    const brokeOff = (cause?: unknown) =>
+      reject(new RequestError({ status: 400, code: 'body_incomplete', text: 'The body is incomplete' }, { cause }));
+    // The client may have left while its token was looked at: then no event comes any more.
+    if (req.destroyed) {
+      brokeOff();
+      return;
+    }
     const chunks: Buffer[] = [];
     let size = 0;
     req.on('data', (chunk: Buffer) => {
@@ -30,8 +37,8 @@ export function readBody(req: IncomingMessage, limit: number): Promise<Buffer> {
       const [first] = chunks;
       resolve(chunks.length === 1 && first ? first : Buffer.concat(chunks));
     });
-    req.on('error', (cause) => {
-      reject(new RequestError({ status: 400, code: 'body_incomplete', text: 'The body is incomplete' }, { cause }));
-    });
+    req.on('error', brokeOff);
+    // Without effect where the body is whole.
+    req.on('close', () => brokeOff());
   });
 }
