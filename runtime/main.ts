@@ -34,11 +34,17 @@ try {
   });
   log.info('ready', { host: runtime.address.host, port: runtime.address.port });
   const stop = () => {
-    void runtime.stop().then(() => process.exit(0));
+    runtime.stop().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        log.error('stopping failed', { error });
+        process.exit(1);
+      },
+    );
   };
   process.on('SIGHUP', () => runtime.reopenLogs());
-  process.once('SIGTERM', stop);
-  process.once('SIGINT', stop);
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
 } catch (error) {
   if (!(error instanceof ConfigError)) throw error;
   process.stderr.write(`${error.message}\n`);

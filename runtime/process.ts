@@ -35,7 +35,7 @@ export interface RunningRuntime {
   readonly draining: boolean;
   /** Opens log files anew, after they were moved away. */
   reopenLogs(): void;
-  /** Takes no more requests, lets those under way finish, and closes everything. */
+  /** Takes no more requests, lets those under way finish, and closes everything. Asked again, it is the same end. */
   stop(): Promise<void>;
 }
 
@@ -163,6 +163,7 @@ function running(
   address: RunningRuntime['address'],
   state: { draining: boolean },
 ): RunningRuntime {
+  let stopping: Promise<void> | undefined;
   return {
     gateway: parts.gateway,
     address,
@@ -170,10 +171,9 @@ function running(
       return state.draining;
     },
     reopenLogs: () => parts.observer.reopen(),
-    async stop() {
-      if (state.draining) return;
+    stop() {
       state.draining = true;
-      await stop(options, parts);
+      return (stopping ??= stop(options, parts));
     },
   };
 }
