@@ -9,13 +9,24 @@ export class Stalled extends Error {
   }
 }
 
+/** How long after a missing thing is looked for again, in case the news of it was lost. Milliseconds. */
+const LOOK_AGAIN = 60_000;
+
+interface WaitingOptions extends ErrorOptions {
+  /** Milliseconds until the next attempt, where nobody tells that the missing thing has come. */
+  retryIn?: number;
+}
+
 /** Something named is missing: tried again when it appears, and from time to time in case the news of it is lost. */
 export class Waiting extends Error {
   override readonly name = 'Waiting';
   /** CamelCase reason of the condition, e.g. `GroupNotFound`. The message names what is missing. */
   readonly reason: string;
-  constructor(reason: string, message: string, options?: ErrorOptions) {
+  /** Milliseconds. */
+  readonly retryIn: number;
+  constructor(reason: string, message: string, { retryIn = LOOK_AGAIN, ...options }: WaitingOptions = {}) {
     super(message, options);
     this.reason = reason;
+    this.retryIn = retryIn;
   }
 }

@@ -168,6 +168,15 @@ describe('the control loop', () => {
     await loop.stop();
   });
 
+  it('looks again as soon as what is missing asks for it', async () => {
+    const platform = new MemoryPlatform();
+    platform.failApply = () => new Waiting('PortInUse', 'port 4483 is in use', { retryIn: 2000 });
+    const { clock, problems, loop } = await started(platform);
+    expect(problems.map(([, retryIn]) => retryIn)).toEqual([2000, 2000]);
+    expect(clock.step()).toBe(2000);
+    await loop.stop();
+  });
+
   it('loses no change while the platform cannot be observed', async () => {
     const platform = new MemoryPlatform();
     let down = true;

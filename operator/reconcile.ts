@@ -6,16 +6,13 @@ import type { Platform } from '#operator/platform';
 import { type Clock, WorkQueue } from '#operator/queue';
 import { keyText, manifestOf, parseKey, type ResourceKey } from '#operator/world';
 
-/** How long after a missing thing is looked for again, in case the news of it was lost. Milliseconds. */
-const LOOK_AGAIN = 60_000;
-
 /** Told of each key that could not be brought about. `retryIn` is milliseconds; absent when only a change can help. */
 export type OnProblem = (key: ResourceKey, problem: unknown, retryIn?: number) => void;
 
 /** Only a change helps a stalled key; a waiting one is looked at again; anything else backs off. */
 function delayAfter(problem: unknown, queue: WorkQueue, text: string): number | undefined {
   if (problem instanceof Stalled) return undefined;
-  return problem instanceof Waiting ? LOOK_AGAIN : queue.failed(text);
+  return problem instanceof Waiting ? problem.retryIn : queue.failed(text);
 }
 
 export interface Reconciling {

@@ -10,6 +10,8 @@ import type { StateFolder } from './state-folder.ts';
 
 /** How long a new runtime waits for the backends that were started with it, so that its first look finds them. */
 const BACKENDS_START = 5000;
+/** A port that is taken is looked at again after so many milliseconds: nobody tells when it becomes free. */
+const PORT_AGAIN = 2000;
 
 export type LocalChild = RuntimeProcess | BackendProcess;
 
@@ -65,7 +67,8 @@ export class Children {
     await this.#stopOne(child.name);
     this.#refuseWhenClosed();
     for (const { host, port } of portsOf(child)) {
-      if (!(await isPortFree(host, port))) throw new Waiting('PortInUse', this.#portMessage(child, port));
+      if (await isPortFree(host, port)) continue;
+      throw new Waiting('PortInUse', this.#portMessage(child, port), { retryIn: PORT_AGAIN });
     }
     const deadline = this.#clock.now() + BACKENDS_START;
     await Promise.all(awaited.map((port) => this.#listens(port, deadline)));

@@ -18,9 +18,6 @@ import type { StatusBoard } from './status-board.ts';
 import { watchFolder } from './watch-folder.ts';
 import { digestOnDisk, pruneRendered, writeRendered } from './write-rendered.ts';
 
-/** A port that is taken is looked at again after so many milliseconds. */
-const PORT_AGAIN = 2000;
-
 export interface LocalOptions {
   /** Absolute path of the folder with the manifests. */
   folder: string;
@@ -47,9 +44,6 @@ export class LocalPlatform implements Platform {
   /** Ports that other programs had at the start. */
   #busy = new Set<number>();
   #allotments: Allotments;
-  /** By the text of its key: a resource that waits for a port. */
-  readonly #again = new Map<string, () => void>();
-  #closed = false;
   #changed: (key: ResourceKey) => void = () => undefined;
   #stopWatching: () => void = () => undefined;
 
@@ -92,13 +86,7 @@ export class LocalPlatform implements Platform {
   }
 
   async apply(outcome: Outcome): Promise<void> {
-    if (outcome.action === 'keep') return;
-    try {
-      await this.#bringAbout(outcome);
-    } catch (problem) {
-      if (problem instanceof Waiting) this.#lookAgain(outcome.key);
-      throw problem;
-    }
+    if (outcome.action !== 'keep') await this.#bringAbout(outcome);
   }
 
   report({ key, status }: Outcome): Promise<void> {
@@ -108,8 +96,6 @@ export class LocalPlatform implements Platform {
 
   close(): Promise<void> {
     this.#changed = () => undefined;
-    this.#closed = true;
-    for (const cancel of this.#again.values()) cancel();
     this.#stopWatching();
     this.#runtimes.close();
     return Promise.resolve();
@@ -118,16 +104,6 @@ export class LocalPlatform implements Platform {
   /** Ends every child. */
   async stopChildren(): Promise<void> {
     await this.#children.stopAll();
-  }
-
-  #lookAgain(key: ResourceKey): void {
-    this.#again.get(keyText(key))?.();
-    if (this.#closed) return;
-    const cancel = this.#options.clock.after(PORT_AGAIN, () => {
-      this.#again.delete(keyText(key));
-      this.#changed(key);
-    });
-    this.#again.set(keyText(key), cancel);
   }
 
   #spread(changes: ResourceKey[]): void {

@@ -3,9 +3,6 @@ import type { Manifest, ResourceKey } from '../world.ts';
 import type { Outcome, Status } from './outcome.ts';
 import { summariseProblem } from './summarise-status.ts';
 
-/** Milliseconds after which a missing thing is looked for again, in case the news of it was lost. */
-const LOOK_AGAIN = 60_000;
-
 /** What a plan says of a resource besides its problem. */
 interface Known {
   /** A former configuration goes on being served. */
@@ -27,6 +24,6 @@ export function keepOutcome(
 ): Outcome {
   if (!(problem instanceof Stalled || problem instanceof Waiting)) throw problem;
   const status = { ...summariseProblem(problem, manifest, known.serving, now), ...known.status };
-  const again = problem instanceof Waiting ? { requeueAfter: LOOK_AGAIN } : {};
+  const again = problem instanceof Waiting ? { requeueAfter: problem.retryIn } : {};
   return { key, action: 'keep', children: [], status, ...again };
 }
