@@ -25,6 +25,8 @@ export function openStream(
   const position = lastEventId === undefined ? undefined : decodeEventId(lastEventId);
   if (lastEventId !== undefined && !position)
     throw invalidRequest(400, 'unknown_event_id', 'Last-Event-ID is not an id of this server');
+  // It may have left while it was authenticated, and then it closes no second time.
+  if (res.destroyed) return Promise.resolve();
   if (position?.stream === 'call') return resumeCall(res, session, identity, position, rooms);
   return new Promise((resolve) => {
     const lastIds = session.stream?.lastIds() ?? new Map<string, string>();

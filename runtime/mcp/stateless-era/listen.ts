@@ -21,11 +21,17 @@ const RETRY = 2_000;
 /** Answers subscriptions/listen: one stream, fed by the streams of all backends and by what the gateway itself announces. */
 export async function listen(request: StatelessRequest): Promise<void> {
   const filter = readFilter(request.message.params?.notifications);
+  // It may have left while it was authenticated, and then it closes no second time.
+  if (hasLeft(request)) return;
   const leave = request.rooms.streams.enter(request.identity.key);
   request.res.once('close', leave);
   const byBackend = await assignUris(filter.uris, request);
-  if (request.res.destroyed) return;
+  if (hasLeft(request)) return;
   await new Promise<void>((resolve) => new Subscription(request, filter, byBackend, resolve).start());
+}
+
+function hasLeft({ res }: StatelessRequest): boolean {
+  return res.destroyed;
 }
 
 /** One backend's subscription, or the wait for the next try. */
