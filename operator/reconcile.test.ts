@@ -43,6 +43,7 @@ class MemoryPlatform implements Platform {
   readonly applied: string[] = [];
   readonly reported: Outcome[] = [];
   failApply: (() => Error | undefined) | undefined;
+  failReport: (() => Error | undefined) | undefined;
   failObserve: (() => Error | undefined) | undefined;
   change: (key: ResourceKey) => void = () => undefined;
 
@@ -62,6 +63,8 @@ class MemoryPlatform implements Platform {
     return Promise.resolve();
   }
   report(outcome: Outcome): Promise<void> {
+    const problem = this.failReport?.();
+    if (problem) return Promise.reject(problem);
     this.reported.push(outcome);
     return Promise.resolve();
   }
@@ -98,9 +101,13 @@ function steppedClock(): Clock & { step(): number | undefined } {
 async function started(platform: MemoryPlatform) {
   const clock = steppedClock();
   const problems: [string, number | undefined][] = [];
-  const loop = await reconcile(platform, clock, (key, _problem, retryIn) => problems.push([keyText(key), retryIn]));
+  const thrown: unknown[] = [];
+  const loop = await reconcile(platform, clock, (key, problem, retryIn) => {
+    problems.push([keyText(key), retryIn]);
+    thrown.push(problem);
+  });
   await loop.idle();
-  return { clock, problems, loop };
+  return { clock, problems, thrown, loop };
 }
 
 describe('the control loop', () => {
@@ -174,6 +181,37 @@ describe('the control loop', () => {
     const { clock, problems, loop } = await started(platform);
     expect(problems.map(([, retryIn]) => retryIn)).toEqual([2000, 2000]);
     expect(clock.step()).toBe(2000);
+    await loop.stop();
+  });
+
+  it('tells both problems when not even the status can be written, and tries again', async () => {
+    const platform = new MemoryPlatform();
+    const taken = new Stalled('PortInUse', 'port 4483 is in use');
+    platform.failApply = () => taken;
+    platform.failReport = () => new Error('disk full');
+    const { problems, thrown, loop } = await started(platform);
+    expect(problems.map(([, retryIn]) => retryIn)).toEqual([200, 200]);
+    expect(thrown).toContainEqual(
+      expect.objectContaining({ message: expect.stringMatching(/disk full.*port 4483 is in use/), cause: taken }),
+    );
+    await loop.stop();
+  });
+
+  it('says in the status that a resource cannot be planned, and tries again', async () => {
+    const platform = new MemoryPlatform();
+    platform.world.observed = {
+      get demo(): never {
+        throw new TypeError('s3cr3t');
+      },
+    };
+    const { problems, loop } = await started(platform);
+    expect(problems).toEqual([['VirtualMCPServer/default/demo', 200]]);
+    const told = platform.reported.find(({ key }) => key.kind === 'VirtualMCPServer');
+    expect(told).toMatchObject({
+      action: 'keep',
+      status: { phase: 'Pending', conditions: [{ reason: 'ApplyFailed' }] },
+    });
+    expect(JSON.stringify(platform.reported)).not.toContain('s3cr3t');
     await loop.stop();
   });
 
