@@ -13,6 +13,8 @@ export interface Finding {
   readonly revisions: readonly string[];
   readonly capabilities: ServerCapabilities | undefined;
   readonly message: string;
+  /** It answers, but refuses the credential that holds for all callers. */
+  readonly isRefused?: boolean;
 }
 
 export interface ProbeSettings {
@@ -56,7 +58,9 @@ export async function probe(backend: Backend, settings: ProbeSettings, last?: Se
     // Without a caller there is no credential of one: that says nothing against the backend.
     const needsCaller = failure.reason === 'credential' && backend.credential.perUser;
     if (failure.reason === 'unauthorized' || needsCaller) {
-      return { ...unreachable('asks for a credential'), reachable: true, message: '' };
+      const isRefused = !backend.credential.perUser;
+      const message = isRefused ? failure.error.message : '';
+      return { ...unreachable(message), reachable: true, isRefused };
     }
     return unreachable(failure.error.message);
   }

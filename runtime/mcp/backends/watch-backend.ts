@@ -86,7 +86,7 @@ class Watch implements BackendWatch {
 
   #delay(): number {
     const { interval } = this.#settings;
-    return this.#backend.health.phase === 'ready'
+    return this.#backend.health.phase === 'ready' || this.#failures === 0
       ? interval
       : Math.min(interval, FIRST_RETRY * 2 ** Math.min(this.#failures, 6));
   }
@@ -107,7 +107,8 @@ class Watch implements BackendWatch {
       health.revisions = finding.revisions;
     }
     health.capabilities = finding.capabilities ?? health.capabilities;
-    this.#setPhase('ready', finding.message || describeEras(health), speaksElse);
+    if (finding.isRefused) this.#setPhase('degraded', finding.message, speaksElse);
+    else this.#setPhase('ready', finding.message || describeEras(health), speaksElse);
   }
 
   #setPhase(phase: BackendPhase, message: string, speaksElse: boolean): void {
