@@ -18,7 +18,7 @@ beforeEach(async () => {
   [logged, applied, renewed, opened] = [[], [], [], []];
 });
 afterEach(async () => {
-  for (const one of opened) one.close();
+  for (const one of opened) await one.close();
   await rm(folder, { recursive: true });
 });
 
@@ -170,10 +170,83 @@ describe('following a run configuration', () => {
     await waitFor(() => followed.current.config.server.name === 'two').finally(() => clearInterval(noise));
   });
 
+  it('reads a file that only a refused document names again when it is mended', async () => {
+    await writeFile(file, document('one'));
+    await writeFile(join(folder, 'token'), 'bad');
+    const read: string[] = [];
+    const followed: FollowedRunConfig = await start({
+      apply: () => {
+        read.push(followed.files.read('token'));
+        if (read.at(-1) === 'bad') throw new ConfigError('token: it is bad');
+      },
+    });
+    await replace(file, document('two', 'status_token_file: token\n'));
+    await followed.check();
+    expect(followed.refused?.message).toBe('token: it is bad');
+    await replace(join(folder, 'token'), 'good');
+    await followed.check();
+    expect(read).toEqual(['bad', 'good']);
+    expect(followed.current.config.server.name).toBe('two');
+  });
+
+  it('takes one document over at a time, from the beginning', async () => {
+    await writeFile(file, document('one'));
+    const followed = await followRunConfig({
+      file,
+      log: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
+      now: () => 0,
+      interval: 3_600_000,
+      debounce: 3_600_000,
+    });
+    opened.push(followed);
+    await replace(file, document('two'));
+    let goOn: () => void = () => undefined;
+    const hold = new Promise<void>((resolve) => (goOn = resolve));
+    let atOnce = 0;
+    let most = 0;
+    const following = followed.follow({
+      apply: async ({ config }) => {
+        most = Math.max(most, ++atOnce);
+        applied.push(config.server.name);
+        await hold;
+        atOnce--;
+      },
+      filesChanged: () => undefined,
+    });
+    await waitFor(() => applied.length === 1);
+    await replace(file, document('three'));
+    const looked = followed.check();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    goOn();
+    await Promise.all([following, looked]);
+    expect(applied).toEqual(['two', 'three']);
+    expect(most).toBe(1);
+  });
+
+  it('is closed only when what it was taking over is done', async () => {
+    await writeFile(file, document('one'));
+    let goOn: () => void = () => undefined;
+    const hold = new Promise<void>((resolve) => (goOn = resolve));
+    const followed = await start({
+      apply: async ({ config }) => {
+        applied.push(`${config.server.name} begins`);
+        await hold;
+        applied.push(`${config.server.name} ends`);
+      },
+    });
+    await replace(file, document('two'));
+    void followed.check();
+    await waitFor(() => applied.length === 1);
+    const closed = followed.close();
+    setTimeout(goOn, 20);
+    await closed;
+    expect(applied).toEqual(['two begins', 'two ends']);
+  });
+
   it('sees nothing any more once closed', async () => {
     await writeFile(file, document('one'));
     const followed = await start();
-    followed.close();
+    await followed.close();
     await replace(file, document('two'));
     await followed.check();
     expect(applied).toEqual([]);

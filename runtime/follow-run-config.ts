@@ -76,7 +76,7 @@ export class FollowedRunConfig {
     this.#reactions = reactions;
     await this.#watch.watch(this.#watched(this.#current));
     // What changed between the first reading and the first look has no notice of its own.
-    await this.#changed();
+    await this.#watch.changed();
   }
 
   /** Looks for changes at once. */
@@ -84,8 +84,9 @@ export class FollowedRunConfig {
     return this.#watch.check();
   }
 
-  close(): void {
-    this.#watch.close();
+  /** Sees nothing any more; settles when what was being taken over is in force or refused. */
+  close(): Promise<void> {
+    return this.#watch.close();
   }
 
   async #changed(): Promise<void> {
@@ -120,6 +121,8 @@ export class FollowedRunConfig {
   }
 
   #refuse(error: unknown): void {
+    // What only the refused document names may be what is wrong with it: the next try reads it again.
+    this.files.keep(namesOf(this.#current));
     const message = error instanceof ConfigError ? error.message : 'it could not be taken over; the log has the reason';
     if (this.#refused?.message === message) return;
     this.#refused = { at: this.#options.now(), message };

@@ -57,17 +57,30 @@ export class FileWatch {
     return this.#enqueue(true);
   }
 
-  close(): void {
+  /** Tells of no file, in turn with the looks. */
+  changed(): Promise<void> {
+    return this.#inTurn(async () => {
+      if (!this.#closed) await this.#options.onChange([]);
+    });
+  }
+
+  /** Settles when a look under way is over. */
+  async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#poll);
     clearTimeout(this.#quiet);
     for (const folder of this.#folders.keys()) this.#unfollow(folder);
+    await this.#running;
+  }
+
+  #enqueue(readAll: boolean): Promise<void> {
+    return this.#inTurn(() => this.#look(readAll));
   }
 
   /** One look after the other, so that a change is told once and in order. */
-  #enqueue(readAll: boolean): Promise<void> {
+  #inTurn(work: () => Promise<void>): Promise<void> {
     this.#running = this.#running
-      .then(() => this.#look(readAll))
+      .then(work)
       .catch((error: unknown) => this.#options.log.error('watching files failed', { error }));
     return this.#running;
   }
