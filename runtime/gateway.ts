@@ -1,7 +1,9 @@
 import type { RunConfig } from '#crds/run-config/run-config';
+import { ConfigError } from '#runtime/errors';
 import { createHostOriginCheck, hostsAndOrigins } from '#runtime/http/check-host-origin';
-import { metadataUrl } from '#runtime/http/resource-metadata';
+import { localUrl, metadataUrl } from '#runtime/http/resource-metadata';
 import { ANONYMOUS } from '#runtime/incoming/build-identity';
+import { authenticatorSettings } from '#runtime/incoming/authenticator-settings';
 import { createAuthenticator } from '#runtime/incoming/create-authenticator';
 import type { Authenticator } from '#runtime/incoming/identity';
 import { Catalogues } from '#runtime/mcp/aggregate/catalogues';
@@ -9,8 +11,9 @@ import { ListCache } from '#runtime/mcp/aggregate/list-cache';
 import { kindsOfNotification, LIST_KINDS } from '#runtime/mcp/aggregate/list-kinds';
 import { createAnnouncer, type Announcer } from '#runtime/mcp/announcer';
 import { createSurvey, type Survey } from '#runtime/mcp/survey';
-import { buildBackends, type LiveBackends } from '#runtime/mcp/backends/build-backends';
+import { buildBackends, NO_BACKENDS, type LiveBackends } from '#runtime/mcp/backends/build-backends';
 import { Deadlines } from '#runtime/mcp/backends/deadlines';
+import { RetiredBackends } from '#runtime/mcp/backends/retired-backends';
 import { endLegs } from '#runtime/mcp/sessions/end-legs';
 import type { Session } from '#runtime/mcp/sessions/session';
 import { SessionStore } from '#runtime/mcp/sessions/session-store';
@@ -57,6 +60,8 @@ export class Gateway {
   readonly #announcer: Announcer;
   readonly #running = new Set<Trail>();
   readonly #survey: Survey;
+  readonly #retired: RetiredBackends;
+  #isClosed = false;
   #inForce: InForce;
   #rooms: Rooms;
 
@@ -75,6 +80,7 @@ export class Gateway {
 
   private constructor(config: RunConfig, authorizer: Authorizer, options: GatewayOptions) {
     this.#options = options;
+    this.#retired = new RetiredBackends(options.log);
     this.#lists = new ListCache(monotonic, (backend, kind, list) => {
       if (kind !== 'templates') backend.health[kind] = list.entries.length;
       if (this.#catalogues.noteArrival(backend.name, kind)) this.#announcer.announce([kind]);
@@ -124,10 +130,19 @@ export class Gateway {
     const authorizer = samePolicies
       ? before.authorizer
       : await loadAuthorizer(next.authz, { log, metrics: observer.policy });
-    const authenticator = same(incomingOf(before.config), incomingOf(next))
+    const authenticator = same(authenticatorSettings(before.config), authenticatorSettings(next))
       ? before.authenticator
       : this.#newAuthenticator(next);
-    const backends = await this.#newBackends(next, before.backends);
+    const isSame = authenticator === before.authenticator;
+    const backends = await this.#newBackends(next, before.backends).catch((error: unknown) => {
+      if (!isSame) authenticator.close();
+      throw error;
+    });
+    if (this.#isClosed) {
+      if (!isSame) authenticator.close();
+      await Promise.all(backends.leave(before.backends).map((backend) => backend.close()));
+      throw new ConfigError('the gateway is stopping: nothing is taken over any more');
+    }
     this.#inForce = { config: next, authenticator, authorizer, backends };
     this.#sessions.limits = sessionLimits(next);
     this.#dropLegs(backends.replaced);
@@ -135,8 +150,8 @@ export class Gateway {
     this.#rooms = this.#furnish();
     this.#announcer.listChanged(undefined, LIST_KINDS);
     if (!samePolicies) observer.policyReloaded();
-    if (authenticator !== before.authenticator) before.authenticator.close();
-    await before.backends.retire(backends);
+    if (!isSame) before.authenticator.close();
+    this.#retire(before.backends, backends);
   }
 
   /** Content of files that the configuration names is another now: keys and certificates are read again. */
@@ -154,12 +169,21 @@ export class Gateway {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     this.#survey.close();
     this.#announcer.close();
     this.#sessions.close();
     this.#inForce.authenticator.close();
-    await this.#inForce.backends.retire();
+    await this.#retired.close();
+    await this.#inForce.backends.close();
     this.#deadlines.close();
+  }
+
+  /** Requests under way finish at the backends that they began with. */
+  #retire(before: LiveBackends, next: LiveBackends): void {
+    const begun = [...this.#running].filter(({ req }) => req.method === 'POST');
+    const isCall = (trail: Trail) => this.#running.has(trail) && trail.method !== LISTEN;
+    this.#retired.add(before.leave(next), () => begun.some(isCall));
   }
 
   #furnish(): Rooms {
@@ -196,7 +220,7 @@ export class Gateway {
     const { files, observer, proxy, listening } = this.#options;
     return createAuthenticator(config.incoming, {
       resourceUrl: config.resource_url,
-      metadataUrl: metadataUrl(config.resource_url ?? localUrl(listening, config)),
+      metadataUrl: metadataUrl(config.resource_url ?? localUrl(listening, config.listen.tls !== undefined)),
       limits: {
         jwksMaxAge: limits.jwks_max_age,
         jwksCooldown: limits.jwks_cooldown,
@@ -256,15 +280,8 @@ export class Gateway {
   }
 }
 
-const NO_BACKENDS: LiveBackends = {
-  all: [],
-  live: new Map(),
-  get: () => undefined,
-  watch: () => undefined,
-  first: Promise.resolve(),
-  replaced: [],
-  retire: () => Promise.resolve(),
-};
+/** A stream that stays for as long as its client wants it. */
+const LISTEN = 'subscriptions/listen';
 
 function monotonic(): number {
   return performance.now();
@@ -272,17 +289,6 @@ function monotonic(): number {
 
 function same(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
-}
-
-/** Where the endpoint is when the configuration does not say it: a bind address for all interfaces is no name. */
-function localUrl({ host, port }: GatewayOptions['listening'], { listen }: RunConfig): string {
-  const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host;
-  return `${listen.tls ? 'https' : 'http'}://${name}:${port}/mcp`;
-}
-
-/** What boundary 1 is made from. */
-function incomingOf({ incoming, resource_url: resourceUrl, authz, limits }: RunConfig): unknown {
-  return [incoming, resourceUrl, authz?.groups_claim, limits];
 }
 
 function sessionLimits({ limits }: RunConfig) {

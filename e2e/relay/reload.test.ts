@@ -1,7 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { serveEverything } from '../fakes/everything-server/serve.ts';
+import { serveMisbehaving } from '../fakes/backend/serve-misbehaving.ts';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
 import {
   openStream,
@@ -73,6 +75,36 @@ describe('a new run configuration', () => {
     await stream.waitFor(() => stream.messages().filter(toolsChanged).length > told);
     expect(await client.toolNames()).toHaveLength(3);
     stream.close();
+  });
+
+  it('lets calls under way finish at a backend that is replaced or gone, and closes it then', async () => {
+    const a = closing(await serveMisbehaving('slow', { tools: 1, delayMs: 600 }));
+    const b = closing(await serveMisbehaving('slow', { tools: 1, delayMs: 600 }));
+    const gateway = await gatewayTo({ a: a.url, b: b.url });
+    const client = await SessionClient.open(gateway.url);
+    await client.toolNames();
+    const calls = [client.call('a_tool_0', { text: 'x' }), client.call('b_tool_0', { text: 'x' })];
+    for (let i = 0; i < 100 && gateway.runtime.gateway.rooms.running.size < 2; i++) await sleep(5);
+    await sleep(100);
+    const started = performance.now();
+    await gateway.reconfigure(configTo({ a: a.url }, { limits: { connect_timeout: '4s' } }));
+    // The change itself waits for no call.
+    expect(performance.now() - started).toBeLessThan(400);
+    for (const { answer } of await Promise.all(calls)) expect(answer.result).toBeDefined();
+  });
+
+  it('that replaces a backend does not keep the end waiting for a call there', async () => {
+    const a = closing(await serveMisbehaving('hang', { tools: 1 }));
+    const gateway = await gatewayTo({ a: a.url });
+    const client = await SessionClient.open(gateway.url);
+    await client.toolNames();
+    const call = client.call('a_tool_0', { text: 'x' }).catch((error: unknown) => error);
+    for (let i = 0; i < 100 && gateway.runtime.gateway.rooms.running.size < 1; i++) await sleep(5);
+    await gateway.reconfigure(configTo({ a: a.url }, { limits: { connect_timeout: '4s' } }));
+    const started = performance.now();
+    await gateway.runtime.stop();
+    expect(performance.now() - started).toBeLessThan(1_500);
+    await call;
   });
 
   it('leaves the session at a backend that did not change as it is', async () => {

@@ -35,6 +35,12 @@ export function metadataUrl(resourceUrl: string): string {
   return new URL(resourceUrl).origin + WELL_KNOWN + pathOf(resourceUrl);
 }
 
+/** Where the endpoint is when the configuration does not say it: a bind address for all interfaces is no name. */
+export function localUrl({ host, port }: { readonly host: string; readonly port: number }, tls: boolean): string {
+  const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host;
+  return `${tls ? 'https' : 'http'}://${name}:${port}/mcp`;
+}
+
 function pathOf(resourceUrl: string): string {
   const { pathname } = new URL(resourceUrl);
   return pathname === '/' ? '' : pathname;

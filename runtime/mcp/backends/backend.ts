@@ -94,6 +94,10 @@ export interface Backend {
   readonly health: BackendHealth;
   /** Whether each client session has a session of its own here (false: one process for all). */
   readonly sessions: boolean;
+  /** Calls under way. */
+  readonly running: number;
   send(call: BackendCall): RunningCall;
+  /** It is no longer in force: what only listens ends, calls go on until it is closed. */
+  retire?(): Promise<void>;
   close(): Promise<void>;
 }

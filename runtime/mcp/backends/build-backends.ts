@@ -18,8 +18,10 @@ export interface LiveBackends extends BackendSet {
   readonly first: Promise<void>;
   /** Names of the backends that were made anew or are gone, compared with the set before. */
   readonly replaced: readonly string[];
-  /** Closes what the next set did not take over; without one, all. */
-  retire(next?: LiveBackends): Promise<void>;
+  /** Stops to watch what the other set has not taken over. @returns those backends; the caller closes them */
+  leave(next: LiveBackends): Backend[];
+  /** Closes all. */
+  close(): Promise<void>;
   readonly live: ReadonlyMap<string, Live>;
 }
 
@@ -55,11 +57,28 @@ export async function buildBackends(config: RunConfig, before: LiveBackends, dep
     watch: (name) => live.get(name)?.watch,
     first: Promise.all([...live.values()].map((one) => one.watch.first)).then(() => undefined),
     replaced: [...before.live].filter(([name, one]) => live.get(name) !== one).map(([name]) => name),
-    async retire(next) {
-      await Promise.all([...live].filter(([name, one]) => next?.live.get(name) !== one).map(([, one]) => stop(one)));
+    leave(next) {
+      const left = [...live].filter(([name, one]) => next.live.get(name) !== one).map(([, one]) => one);
+      for (const { watch } of left) watch.close();
+      return left.map(({ backend }) => backend);
+    },
+    async close() {
+      await Promise.all([...live.values()].map(stop));
     },
   };
 }
+
+/** Where nothing is in force yet. */
+export const NO_BACKENDS: LiveBackends = {
+  all: [],
+  live: new Map(),
+  get: () => undefined,
+  watch: () => undefined,
+  first: Promise.resolve(),
+  replaced: [],
+  leave: () => [],
+  close: () => Promise.resolve(),
+};
 
 /** What a backend is made from, apart from files: those are read again when they change. */
 function settingsText(backend: BackendConfig, { operational, limits }: RunConfig): string {

@@ -142,6 +142,10 @@ export class HttpBackend implements Backend, ExchangeHost {
     return true;
   }
 
+  retire(): Promise<void> {
+    return this.#streams.destroy();
+  }
+
   async close(): Promise<void> {
     this.credential.close();
     await Promise.all([this.#calls, this.#streams, ...this.#fresh].map((pool) => pool.destroy()));

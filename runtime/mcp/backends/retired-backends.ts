@@ -1,0 +1,47 @@
+import type { Log } from '#runtime/telemetry/log';
+import type { Backend } from './backend.ts';
+
+/** Milliseconds that calls under way get at most: a call that gives signs of life may last for long. */
+const CALLS_END_WITHIN = 600_000;
+const LOOK_EVERY = 20;
+
+/** Backends that are no longer in force: each is closed when the calls that began at it are over. */
+export class RetiredBackends {
+  readonly #log: Log;
+  readonly #closing = new Set<Promise<void>>();
+  #isClosed = false;
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  /** `begun`: requests that were under way at the change and may still come to a call. */
+  add(backends: readonly Backend[], begun: () => boolean): void {
+    for (const backend of backends) {
+      const closing = this.#retire(backend, begun)
+        .catch((error: unknown) => this.#log.error('a backend could not be closed', { backend: backend.name, error }))
+        .finally(() => this.#closing.delete(closing));
+      this.#closing.add(closing);
+    }
+  }
+
+  /** Cuts off the calls that are left. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all(this.#closing);
+  }
+
+  async #retire(backend: Backend, begun: () => boolean): Promise<void> {
+    const deadline = performance.now() + CALLS_END_WITHIN;
+    try {
+      await backend.retire?.();
+      while (!this.#isClosed && (backend.running > 0 || begun()) && performance.now() < deadline) await pause();
+    } finally {
+      await backend.close();
+    }
+  }
+}
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, LOOK_EVERY).unref());
+}
