@@ -21,13 +21,19 @@ export interface Observer {
   /** A token was looked for among those that are remembered. */
   readonly tokenLookedUp: (remembered: boolean) => void;
   /**
-   * Makes what another configuration needs; the function that comes back puts it in force.
+   * Makes what another configuration needs: to be put in force, or closed again.
    * @throws ConfigError, and then the former goes on
    */
-  prepare(config: RunConfig): () => void;
+  prepare(config: RunConfig): PreparedObserver;
   /** Opens the audit file anew, after it was moved away. */
   reopen(): void;
   close(): Promise<void>;
+}
+
+export interface PreparedObserver {
+  commit(): void;
+  /** It is not wanted after all. */
+  abandon(): void;
 }
 
 export interface ObserverDeps {
@@ -70,12 +76,17 @@ export function createObserver(config: RunConfig, { metrics, log, auditStream }:
       const nextSource = createReadSource(next.trusted_proxies);
       const isSame = JSON.stringify(next.audit_config) === JSON.stringify(inForce.audit_config);
       const nextAudit = isSame ? audit : open(next);
-      return () => {
-        const before = audit;
-        audit = nextAudit;
-        readSource = nextSource;
-        inForce = next;
-        if (before !== nextAudit) void before.close(CLOSE_WITHIN);
+      return {
+        commit() {
+          const before = audit;
+          audit = nextAudit;
+          readSource = nextSource;
+          inForce = next;
+          if (!isSame) void before.close(CLOSE_WITHIN);
+        },
+        abandon() {
+          if (!isSame) void nextAudit.close(CLOSE_WITHIN);
+        },
       };
     },
     reopen: () => audit.reopen(),

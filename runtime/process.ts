@@ -39,6 +39,9 @@ export interface RunningRuntime {
   stop(): Promise<void>;
 }
 
+/** Milliseconds that what is open gets to close. */
+const CLOSE_WITHIN = 500;
+
 /** What is open, in the order in which it is closed. */
 interface Parts {
   readonly server: Server;
@@ -49,56 +52,72 @@ interface Parts {
 
 /**
  * Serves a run configuration on its public and its private port, and takes its changes over.
- * @throws ConfigError
+ * @throws ConfigError, and then nothing is left open, what follows the configuration neither
  */
 export async function startRuntime(options: RuntimeOptions): Promise<RunningRuntime> {
+  const opened: Closing[] = [() => options.followed.close()];
+  try {
+    return await open(options, opened);
+  } catch (error) {
+    for (const close of opened.reverse()) {
+      try {
+        await close();
+      } catch (reason) {
+        options.log.error('closing failed', { error: reason });
+      }
+    }
+    throw error;
+  }
+}
+
+type Closing = () => Promise<void>;
+
+/** Opens one after the other; `opened` gets how each is closed. */
+async function open(options: RuntimeOptions, opened: Closing[]): Promise<RunningRuntime> {
   const { followed, log, version, proxy, environment } = options;
   const { config } = followed.current;
   const { namespace, name } = config.server;
   const metrics = createMetrics({ version, namespace, server: name });
   const observer = createObserver(config, { metrics, log, auditStream: options.auditStream });
+  opened.push(() => observer.close());
   let route: Route = () => undefined;
   const server = publicServer(options, (path) => route(path));
   const { host } = config.listen;
-  const port = await listenOn(server, host, config.listen.port);
-  try {
-    const listening = { host, port };
-    const gateway = await Gateway.open(config, {
-      files: followed.files,
-      log,
-      observer,
-      version,
-      proxy,
-      environment,
-      listening,
-    });
-    const state = { draining: false };
-    const privatePort = openPrivatePort(options, gateway, metrics, state);
-    const boundPrivate = await privatePort.listen(config.listen.private_host, config.listen.private_port);
-    for (const warning of gateway.rooms.authenticator.warnings) log.warn(warning);
-    route = createRoutes(gateway, listening);
-    await followed.follow({
-      apply: async (next) => {
-        await takeOver(next.config, options, { gateway, observer });
-        route = createRoutes(gateway, listening);
-      },
-      refused: () => observer.configReloaded('failure'),
-      filesChanged: (changed) => {
-        renewCertificate(server, followed, changed);
-        gateway.filesChanged();
-      },
-    });
-    return running(
-      options,
-      { server, gateway, privatePort, observer },
-      { ...listening, privatePort: boundPrivate },
-      state,
-    );
-  } catch (error) {
-    server.close();
-    await observer.close();
-    throw error;
-  }
+  const listening = { host, port: await listenOn(server, host, config.listen.port) };
+  opened.push(() => closeAtOnce(server));
+  const { files } = followed;
+  const gateway = await Gateway.open(config, { files, log, observer, version, proxy, environment, listening });
+  opened.push(() => gateway.close());
+  const state = { draining: false };
+  const privatePort = openPrivatePort(options, gateway, metrics, state);
+  const boundPrivate = await privatePort.listen(config.listen.private_host, config.listen.private_port);
+  opened.push(() => privatePort.close(0));
+  for (const warning of gateway.rooms.authenticator.warnings) log.warn(warning);
+  route = createRoutes(gateway, listening);
+  await followed.follow({
+    apply: async (next) => {
+      await takeOver(next.config, options, { gateway, observer });
+      route = createRoutes(gateway, listening);
+    },
+    refused: () => observer.configReloaded('failure'),
+    filesChanged: (changed) => {
+      renewCertificate(server, options, changed);
+      gateway.filesChanged();
+    },
+  });
+  return running(
+    options,
+    { server, gateway, privatePort, observer },
+    { ...listening, privatePort: boundPrivate },
+    state,
+  );
+}
+
+function closeAtOnce(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
 }
 
 /** Puts a new document in force; what can fail comes first. @throws ConfigError */
@@ -108,9 +127,14 @@ async function takeOver(
   { gateway, observer }: Pick<Parts, 'gateway' | 'observer'>,
 ) {
   checkSamePlace(next, followed.current.config);
-  const audit = observer.prepare(next);
-  await gateway.apply(next);
-  audit();
+  const prepared = observer.prepare(next);
+  try {
+    await gateway.apply(next);
+  } catch (error) {
+    prepared.abandon();
+    throw error;
+  }
+  prepared.commit();
   log.setLevel(next.operational.log_level);
   observer.configReloaded('success');
 }
@@ -182,7 +206,7 @@ async function stop(
   { followed, drain, log }: RuntimeOptions,
   { server, gateway, privatePort, observer }: Parts,
 ): Promise<void> {
-  followed.close();
+  const unfollowed = followed.close();
   const connections = { open: true };
   const closed = new Promise<void>((resolve) => server.close(() => resolve())).then(() => {
     connections.open = false;
@@ -197,8 +221,10 @@ async function stop(
   if (gateway.rooms.running.size > 0) log.warn('calls were cut off at the end', { calls: gateway.rooms.running.size });
   server.closeAllConnections();
   await gateway.close();
+  // What was being taken over meanwhile finds the gateway closed.
+  await Promise.race([unfollowed, pause(CLOSE_WITHIN)]);
   await closed;
-  await privatePort.close(500);
+  await privatePort.close(CLOSE_WITHIN);
   await observer.close();
 }
 
@@ -207,11 +233,17 @@ function pause(milliseconds: number): Promise<void> {
 }
 
 /** A certificate that was renewed serves the next connections. */
-function renewCertificate(server: Server, { current, files }: FollowedRunConfig, changed: readonly string[]): void {
+function renewCertificate(server: Server, { followed, log }: RuntimeOptions, changed: readonly string[]): void {
+  const { current, files } = followed;
   const { tls } = current.config.listen;
   if (!tls || !(server instanceof TlsServer)) return;
   if (!changed.includes(tls.cert_file) && !changed.includes(tls.key_file)) return;
-  server.setSecureContext({ cert: files.read(tls.cert_file), key: files.read(tls.key_file) });
+  try {
+    server.setSecureContext({ cert: files.read(tls.cert_file), key: files.read(tls.key_file) });
+  } catch (error) {
+    // A certificate may come a moment before its key.
+    log.error('the renewed certificate cannot be served; the former one stays', { error });
+  }
 }
 
 /** Where the process listens is part of its own shape: whoever started it starts it again for that. */

@@ -1,0 +1,106 @@
+import { mkdtemp, readdir, readlink, rm, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { followRunConfig } from './follow-run-config.ts';
+import { startRuntime, type RunningRuntime } from './process.ts';
+import { createLog } from './telemetry/create-log.ts';
+
+let folder: string;
+let file: string;
+let closings: (() => Promise<unknown>)[];
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'process-'));
+  file = join(folder, 'run-config.json');
+  closings = [];
+});
+afterEach(async () => {
+  for (const close of closings) await close();
+  await rm(folder, { recursive: true });
+});
+
+/** Counts the connections that it gets, and closes each. */
+async function listenAndCount(): Promise<{ port: number; connections: () => number }> {
+  let count = 0;
+  const server: Server = createServer((socket) => {
+    count++;
+    socket.on('error', () => undefined).destroy();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closings.push(() => new Promise((resolve) => server.close(resolve)));
+  return { port: (server.address() as AddressInfo).port, connections: () => count };
+}
+
+const write = (more: object) =>
+  writeFile(
+    file,
+    JSON.stringify({
+      schema_version: 'v0.1.0',
+      server: { namespace: 'd', name: 'gateway', uid: 'u' },
+      listen: { port: 0, private_port: 0 },
+      incoming: { type: 'anonymous' },
+      backends: [],
+      ...more,
+    }),
+  );
+
+async function start(): Promise<{ runtime: RunningRuntime; check: () => Promise<void>; refused: () => unknown }> {
+  const log = createLog('error', new PassThrough().resume());
+  const followed = await followRunConfig({ file, log, now: Date.now, interval: 3_600_000, debounce: 3_600_000 });
+  const runtime = await startRuntime({
+    followed,
+    log,
+    version: '0.0.0',
+    proxy: undefined,
+    environment: {},
+    auditStream: new PassThrough().resume(),
+    drain: 100,
+  });
+  closings.push(() => runtime.stop());
+  return { runtime, check: () => followed.check(), refused: () => followed.refused?.message };
+}
+
+/** Files of the folder that this process holds open. */
+async function openFiles(): Promise<string[]> {
+  const held: string[] = [];
+  for (const fd of await readdir('/proc/self/fd')) {
+    const target = await readlink(`/proc/self/fd/${fd}`).catch(() => '');
+    if (target.startsWith(`${folder}/`)) held.push(target.slice(folder.length + 1));
+  }
+  return held.sort();
+}
+
+describe('a process that cannot start', () => {
+  it('leaves nothing open: no port, no probe of a backend', async () => {
+    const taken = await listenAndCount();
+    const backend = await listenAndCount();
+    await write({
+      listen: { port: 0, private_port: taken.port },
+      backends: [{ name: 'a', transport: 'streamable-http', url: `http://127.0.0.1:${backend.port}/mcp` }],
+    });
+    await expect(start()).rejects.toThrow(/cannot be had/);
+    await sleep(100);
+    const probed = backend.connections();
+    // One that answers nothing is probed again after a second.
+    await sleep(1_300);
+    expect(backend.connections()).toBe(probed);
+  });
+});
+
+describe('a run configuration that is refused', () => {
+  it('leaves its audit file closed', async () => {
+    await write({ audit_config: { enabled: true, logFile: join(folder, 'one.log') } });
+    const { check, refused } = await start();
+    await write({
+      audit_config: { enabled: true, logFile: join(folder, 'two.log') },
+      authz: { policies: ['this is no policy'] },
+    });
+    await check();
+    expect(refused()).toBeDefined();
+    for (let i = 0; i < 100 && (await openFiles()).length > 1; i++) await sleep(10);
+    expect(await openFiles()).toEqual(['one.log']);
+  });
+});
