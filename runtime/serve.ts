@@ -25,7 +25,7 @@ const eras: Record<Era, Serve> = { session: serveSession, stateless: serveStatel
 
 /**
  * The way of one request to the MCP endpoint, through the rooms in order; docs/lifecycle.md draws it. Whatever a room throws
- * becomes the answer here, and nowhere else.
+ * becomes the answer here; only a failure after a stream has begun is written by the era's relay.
  */
 export async function serve(req: IncomingMessage, res: ServerResponse, rooms: Rooms): Promise<void> {
   const trail = new Trail(req, performance.now());

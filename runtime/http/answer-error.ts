@@ -13,8 +13,8 @@ const INTERNAL: PublicAnswer = { status: 500, code: 'internal', text: 'Internal 
 const RPC_INTERNAL = -32603;
 
 /**
- * Turns whatever was thrown into the answer of a request; the only place that does. The cause stays private: the caller logs
- * it. An answer that has begun is cut off, so that nobody takes its first part for the whole.
+ * Turns whatever was thrown into the answer of a request that has none yet; what fails after a stream has begun is written
+ * into the stream by the relays, with `renderRpcError`. The cause stays private: the caller logs it. An answer that has begun is cut off, so that nobody takes its first part for the whole.
  * @returns what the client was told, for log, metrics and audit
  */
 export function answerError(res: ServerResponse, error: unknown, request: FailedRequest): PublicAnswer {
@@ -45,9 +45,13 @@ function publicAnswer(error: unknown, { rpcId }: FailedRequest): PublicAnswer {
 }
 
 function bodyOf({ code, text, rpc, status }: PublicAnswer, { rpcId, requestId }: FailedRequest): string {
-  if (rpc) {
-    const error = JSON.stringify({ code: rpc.code, message: text, ...(rpc.data !== undefined && { data: rpc.data }) });
-    return `{"jsonrpc":"2.0","id":${rpcId ?? 'null'},"error":${error}}`;
-  }
+  if (rpc) return renderRpcError({ rpc, text }, rpcId);
   return JSON.stringify({ error: code, error_description: text, ...(status >= 500 && { request_id: requestId }) });
+}
+
+/** A JSON-RPC error response; `idText` is the request's id as JSON text. */
+export function renderRpcError({ rpc, text }: Pick<PublicAnswer, 'rpc' | 'text'>, idText: string | undefined): string {
+  const data = rpc?.data === undefined ? {} : { data: rpc.data };
+  const error = JSON.stringify({ code: rpc?.code ?? RPC_INTERNAL, message: text, ...data });
+  return `{"jsonrpc":"2.0","id":${idText ?? 'null'},"error":${error}}`;
 }
