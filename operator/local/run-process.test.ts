@@ -97,6 +97,32 @@ describe('a process that should run', () => {
     expect(last.lastEnd).toBe('could not be started (ENOENT)');
   });
 
+  it('that the system refuses at once is tried again as well, and no argument is told', async () => {
+    const { clock } = fastClock();
+    const states: ProcessState[] = [];
+    const one = new SupervisedProcess(
+      { name: 'none', command: process.execPath, args: ['s3cr3t\0'], env: {}, directory: folder },
+      { clock, openLog: () => openLogFile(join(folder, 'none.log')), changed: (state) => states.push(state) },
+    );
+    running.push(one);
+    const last = await eventually(() => states.find((state) => state.restarts === 2 && state.state === 'waiting'));
+    expect(last.lastEnd).toBe('could not be started (ERR_INVALID_ARG_VALUE)');
+  });
+
+  it('starts when its log can be opened, and not before', async () => {
+    const { clock } = fastClock();
+    const states: ProcessState[] = [];
+    let full = 2;
+    const openLog = () => {
+      if (full-- > 0) throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+      return openLogFile(join(folder, 'one.log'));
+    };
+    const spec = { name: 'one', command: process.execPath, args: ['-e', FOREVER], env: {}, directory: folder };
+    running.push(new SupervisedProcess(spec, { clock, openLog, changed: (state) => states.push(state) }));
+    const first = await eventually(() => states.find((state) => state.state === 'running'));
+    expect(first).toMatchObject({ restarts: 2, lastEnd: 'could not be started (ENOSPC)' });
+  });
+
   it('takes along what it started when it is stopped', async () => {
     const { one, seen } = start(
       `const { spawn } = require('node:child_process');

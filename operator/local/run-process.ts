@@ -1,6 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process';
 import type { Writable } from 'node:stream';
 import type { Clock } from '#operator/queue';
+import { codeOf } from './code-of.ts';
 import { type ProcessIdentity, startOf } from './process-identity.ts';
 
 const FIRST_DELAY = 500;
@@ -63,6 +64,11 @@ function describeEnd(code: number | null, signal: NodeJS.Signals | null): string
   return signal === null ? `exited with code ${code ?? 'unknown'}` : `was ended by ${signal}`;
 }
 
+/** By its code alone: the message of a refused argument repeats the argument. */
+function cannotStart(problem: unknown): string {
+  return `could not be started (${codeOf(problem) ?? 'unknown'})`;
+}
+
 /**
  * One process that should run: started again when it ends, later after each crash. It has a process group of its own, so
  * that a Ctrl-C of the terminal reaches only vmcp, and so that what it starts ends with it.
@@ -102,20 +108,36 @@ export class SupervisedProcess {
     this.#around.changed(this.#state);
   }
 
+  /** Some failures of a start are thrown, others are events: both count as an end. */
   #start(): void {
+    try {
+      const log = this.#around.openLog();
+      log.on('error', () => undefined);
+      try {
+        this.#startWith(log);
+      } catch (problem) {
+        log.end();
+        throw problem;
+      }
+    } catch (problem) {
+      this.#ended(cannotStart(problem), 0);
+    }
+  }
+
+  #startWith(log: Writable): void {
     const { command, args, env, directory } = this.#spec;
     const started = this.#around.clock.now();
-    const child = spawn(command, args, { cwd: directory, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+    const options: SpawnOptions = { cwd: directory, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] };
+    const child = spawn(command, args, options);
     this.#child = child;
-    const log = this.#around.openLog();
-    log.on('error', () => undefined);
-    child.stdout.pipe(log, { end: false });
-    child.stderr.pipe(log, { end: false });
+    // Without a file descriptor left there are no pipes, and the error comes as an event.
+    child.stdout?.pipe(log, { end: false });
+    child.stderr?.pipe(log, { end: false });
     child.once('close', () => log.end());
-    child.once('error', (problem: NodeJS.ErrnoException) => {
+    child.once('error', (problem) => {
       if (child.pid !== undefined) return;
       log.end();
-      this.#ended(`could not be started (${problem.code ?? problem.message})`, 0);
+      this.#ended(cannotStart(problem), 0);
     });
     child.once('exit', (code, signal) => {
       if (child.pid !== undefined) signalGroup(child.pid, 'SIGKILL');
