@@ -1,11 +1,16 @@
-import { mkdtemp, readdir, readlink, rm, writeFile } from 'node:fs/promises';
+import { generateKeyPairSync } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { connect } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ConfigError } from './errors.ts';
 import { followRunConfig } from './follow-run-config.ts';
+import { loadRunConfig } from './load-run-config.ts';
 import { startRuntime, type RunningRuntime } from './process.ts';
 import { createLog } from './telemetry/create-log.ts';
 
@@ -102,5 +107,45 @@ describe('a run configuration that is refused', () => {
     expect(refused()).toBeDefined();
     for (let i = 0; i < 100 && (await openFiles()).length > 1; i++) await sleep(10);
     expect(await openFiles()).toEqual(['one.log']);
+  });
+});
+
+describe('a gateway that is closed while it takes a run configuration over', () => {
+  it('refuses it and leaves no backend of it', async () => {
+    await write({});
+    const { gateway } = (await start()).runtime;
+    const backend = await listenAndCount();
+    await write({
+      authz: { policies: ['permit(principal, action, resource);'] },
+      backends: [{ name: 'a', transport: 'streamable-http', url: `http://127.0.0.1:${backend.port}/mcp` }],
+    });
+    const { config } = await loadRunConfig(file, () => undefined);
+    const applied = gateway.apply(config).catch((error: unknown) => error);
+    await gateway.close();
+    expect(await applied).toBeInstanceOf(ConfigError);
+    await sleep(100);
+    const probed = backend.connections();
+    await sleep(1_300);
+    expect(backend.connections()).toBe(probed);
+  });
+});
+
+describe('a key that is renewed before its certificate', () => {
+  it('leaves the former in force, and the other files are taken over all the same', async () => {
+    const testdata = new URL('incoming/testdata/', import.meta.url);
+    const certificate = await readFile(new URL('loopback-cert.pem', testdata), 'utf8');
+    await writeFile(join(folder, 'cert'), certificate);
+    await writeFile(join(folder, 'key'), await readFile(new URL('loopback-key.pem', testdata), 'utf8'));
+    await write({ listen: { port: 0, private_port: 0, tls: { cert_file: 'cert', key_file: 'key' } } });
+    const { runtime, check } = await start();
+    const { authenticator } = runtime.gateway.rooms;
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    await writeFile(join(folder, 'key'), privateKey.export({ type: 'pkcs8', format: 'pem' }));
+    await check();
+    expect(runtime.gateway.rooms.authenticator).not.toBe(authenticator);
+    const socket = connect({ host: '127.0.0.1', port: runtime.address.port, ca: certificate });
+    await once(socket, 'secureConnect');
+    expect(socket.authorized).toBe(true);
+    socket.destroy();
   });
 });
