@@ -16,6 +16,7 @@ export class PerSessionProcesses implements ProcessMode {
   #starts = 0;
   #failures = 0;
   #notBefore = 0;
+  #isClosed = false;
   #pastNoise: Noise = { garbage: 0, stray: 0, oversized: 0 };
 
   constructor(options: StdioBackendOptions) {
@@ -39,7 +40,8 @@ export class PerSessionProcesses implements ProcessMode {
 
   initialize(exchange: StdioExchange): void {
     const { name } = this.#options.config;
-    if (this.#options.now() < this.#notBefore) {
+    // A call that began before a reload may come after it: nobody would end what it starts.
+    if (this.#isClosed || this.#options.now() < this.#notBefore) {
       exchange.fail(callFailure(name, 'unavailable', false));
       return;
     }
@@ -90,6 +92,8 @@ export class PerSessionProcesses implements ProcessMode {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#sessions.close();
     for (const session of [...this.#sessions.values()]) this.#sessions.end(session);
     await Promise.all(this.#closing);
   }

@@ -93,6 +93,7 @@ export class ProcessForAll implements ProcessMode {
   }
 
   async close(): Promise<void> {
+    this.#sessions.close();
     for (const session of this.#sessions.values()) session.listener?.end();
     await this.#process.close();
   }

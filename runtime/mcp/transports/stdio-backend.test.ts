@@ -508,6 +508,20 @@ describe('one process for each session', () => {
     });
   });
 
+  it('starts none once it is closed', async () => {
+    const { backend } = start({ stdio_process: 'perSession' });
+    await backend.close();
+    expect((await initialize(backend)).failure?.reason).toBe('unavailable');
+    expect(backend.starts).toBe(0);
+  });
+
+  it('ends a session that is idle, with its process', async () => {
+    const { backend } = start({ stdio_process: 'perSession' }, { sessions: { max: 9, maxProcesses: 9, idle: 500 } });
+    const { sessionId: session } = await initialize(backend);
+    const pid = pidIn(await call(backend, 'pid', {}, { session }));
+    await until(() => !isAlive(pid));
+  });
+
   it('loses the session with its process, and opens the next at once', async () => {
     const { backend } = start({ stdio_process: 'perSession' });
     const { sessionId: session } = await initialize(backend);

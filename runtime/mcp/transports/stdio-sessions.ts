@@ -26,13 +26,17 @@ export interface SessionTableSettings {
   readonly onEnd: (session: StdioSession) => void;
 }
 
+const SWEEP_EVERY = 5_000;
+
 /** The sessions of one backend. Ids are random and mean nothing to anybody else. */
 export class SessionTable {
   readonly #settings: SessionTableSettings;
   readonly #sessions = new Map<string, StdioSession>();
+  readonly #timer: NodeJS.Timeout;
 
   constructor(settings: SessionTableSettings) {
     this.#settings = settings;
+    this.#timer = setInterval(() => this.#endIdle(), Math.min(settings.idle, SWEEP_EVERY)).unref();
   }
 
   get size(): number {
@@ -69,6 +73,11 @@ export class SessionTable {
     const session = this.#sessions.get(sessionIdIn(headers) ?? '');
     if (session) session.lastUsed = this.#settings.now();
     return session;
+  }
+
+  /** Ends no idle sessions any longer; those that are there stay. */
+  close(): void {
+    clearInterval(this.#timer);
   }
 
   end(session: StdioSession): void {
