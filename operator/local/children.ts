@@ -5,8 +5,9 @@ import type { Clock } from '#operator/queue';
 import { isListening, isPortFree } from './check-port.ts';
 import { recordChildren } from './children-record.ts';
 import { openLogFile } from './log-file.ts';
-import { type ProcessSpec, type ProcessState, SupervisedProcess } from './run-process.ts';
+import { type ProcessSpec, SupervisedProcess } from './run-process.ts';
 import type { StateFolder } from './state-folder.ts';
+import type { StatusBoard } from './status-board.ts';
 
 /** How long a new runtime waits for the backends that were started with it, so that its first look finds them. */
 const BACKENDS_START = 5000;
@@ -44,14 +45,14 @@ const REMEDY = {
 export class Children {
   readonly #state: StateFolder;
   readonly #clock: Clock;
-  readonly #changed: (state: ProcessState) => void;
+  readonly #board: StatusBoard;
   readonly #children = new Map<string, Child>();
   #closed = false;
 
-  constructor(state: StateFolder, clock: Clock, changed: (state: ProcessState) => void) {
+  constructor(state: StateFolder, clock: Clock, board: StatusBoard) {
     this.#state = state;
     this.#clock = clock;
-    this.#changed = changed;
+    this.#board = board;
   }
 
   /** Whether this very child runs, or is between two attempts. */
@@ -77,7 +78,7 @@ export class Children {
       clock: this.#clock,
       openLog: () => openLogFile(join(this.#state.logs, `${child.name}.log`)),
       changed: (state) => {
-        this.#changed(state);
+        this.#board.setProcess(state);
         this.#record();
       },
     });
@@ -131,6 +132,6 @@ export class Children {
       const { name, identity } = process.state;
       return identity ? [{ name, ...identity }] : [];
     });
-    recordChildren(this.#state, running);
+    this.#board.attempt(this.#state.children, () => recordChildren(this.#state, running));
   }
 }

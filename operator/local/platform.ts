@@ -51,7 +51,7 @@ export class LocalPlatform implements Platform {
     const { folder, state, board, clock } = options;
     this.#options = options;
     this.#snapshot = new CurrentSnapshot(folder);
-    this.#children = new Children(state, clock, (process) => board.setProcess(process));
+    this.#children = new Children(state, clock, board);
     this.#runtimes = new ObservedRuntimes(clock, (name) => this.#changed(serverKey(...splitPlace(name))));
     this.#digest = secretDigester(state);
     this.#allotments = readAllotments(state);
@@ -64,8 +64,9 @@ export class LocalPlatform implements Platform {
     // Once, before any child of ours listens.
     this.#busy = await findBusyPorts(candidatePorts(servers.length, backends.length));
     this.#spread(changes);
-    this.#stopWatching = watchFolder(this.#options.folder, this.#options.clock, () => {
-      this.#spread(this.#snapshot.refresh());
+    const { folder, clock, board } = this.#options;
+    this.#stopWatching = watchFolder(folder, clock, () => {
+      board.attempt(folder, () => this.#spread(this.#snapshot.refresh()));
     });
   }
 
@@ -110,8 +111,11 @@ export class LocalPlatform implements Platform {
     const { state, board } = this.#options;
     const { servers, backends } = applicantsOf(this.#snapshot.value);
     const busy = (port: number): boolean => this.#busy.has(port);
-    this.#allotments = allot(this.#allotments, servers, backends, { busy, makeUid: randomUUID });
-    writeAllotments(state, this.#allotments);
+    // A failure hides no change: who has no port waits for one, and a number that is not noted holds until the next start.
+    board.attempt(state.allotments, () => {
+      this.#allotments = allot(this.#allotments, servers, backends, { busy, makeUid: randomUUID });
+      writeAllotments(state, this.#allotments);
+    });
     board.setProblems(this.#snapshot.value.problems);
     for (const key of changes) this.#changed(key);
   }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Status } from '#operator/plan/outcome';
 import { keyText, type ResourceKey } from '#operator/world';
+import { codeOf } from './code-of.ts';
 import { readLock } from './lock.ts';
 import type { Problem } from './resource.ts';
 import type { ProcessState } from './run-process.ts';
@@ -44,6 +45,8 @@ export class StatusBoard {
   readonly #processes = new Map<string, ProcessState>();
   readonly #listeners: ((board: Board) => void)[] = [];
   readonly #folder: string;
+  /** Steps that failed, by the path they were about. */
+  readonly #failures = new Map<string, Problem>();
   #problems: Problem[] = [];
   #settled = false;
 
@@ -58,7 +61,7 @@ export class StatusBoard {
       pid: process.pid,
       folder: this.#folder,
       settled: this.#settled,
-      problems: this.#problems,
+      problems: [...this.#problems, ...this.#failures.values()],
       resources: [...this.#resources.values()],
       processes: [...this.#processes.values()],
     };
@@ -89,15 +92,48 @@ export class StatusBoard {
     this.#publish();
   }
 
+  /**
+   * Takes a step about a file or folder from where an error would reach nobody and end vmcp, such as a timer. A failure
+   * stands on the board until the same step succeeds.
+   */
+  attempt(path: string, step: () => void): void {
+    const former = this.#failures.get(path)?.message;
+    this.#note(path, step);
+    if (this.#failures.get(path)?.message !== former) this.#publish();
+  }
+
   settle(): void {
     this.#settled = true;
     this.#publish();
   }
 
   #publish(): void {
+    const { status } = this.#state;
+    const failed = this.#failures.has(status);
+    const written = this.#note(status, () => {
+      const inFile = { ...this.board, problems: this.board.problems.filter(({ file }) => file !== status) };
+      return writeFileAtomic(status, `${JSON.stringify(inFile, null, 2)}\n`);
+    });
+    if (written === false && !failed) return;
     const { board } = this;
-    if (writeFileAtomic(this.#state.status, `${JSON.stringify(board, null, 2)}\n`)) {
-      for (const listener of this.#listeners) listener(board);
+    for (const listener of this.#listeners) listener(board);
+  }
+
+  /** The step's result; undefined when it failed. */
+  #note<T>(path: string, step: () => T): T | undefined {
+    try {
+      const result = step();
+      this.#failures.delete(path);
+      return result;
+    } catch (problem) {
+      const message = codeOf(problem) ?? (problem instanceof Error ? problem.message : String(problem));
+      this.#failures.set(path, {
+        file: path,
+        line: 1,
+        path: '',
+        message: `could not be brought up to date: ${message}`,
+      });
+      return undefined;
     }
   }
 }
