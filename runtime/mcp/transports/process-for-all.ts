@@ -10,7 +10,15 @@ import type { StdioExchange } from './stdio-exchange.ts';
 import { readCancellation, SessionTable, trackCall, type StdioSession } from './stdio-sessions.ts';
 
 const MAX_SUBSCRIPTIONS = 1_000;
+/** Pings in a row that a process may leave unanswered before it is started again. */
+const MAX_SILENCES = 3;
 const METHOD_NOT_FOUND = -32601;
+
+interface Then {
+  readonly onAnswer?: () => void;
+  readonly onEnd?: () => void;
+  readonly onLate?: () => void;
+}
 
 /** `stdio_process: shared`: one process, which knows the gateway as its only client, and sessions that are kept here. */
 export class ProcessForAll implements ProcessMode {
@@ -18,6 +26,8 @@ export class ProcessForAll implements ProcessMode {
   readonly #process: SharedProcess;
   readonly #sessions: SessionTable;
   #connection: StdioConnection | undefined;
+  #silences = 0;
+  #silentSince = 0;
 
   constructor(options: StdioBackendOptions) {
     this.#options = options;
@@ -58,8 +68,25 @@ export class ProcessForAll implements ProcessMode {
   initialize(exchange: StdioExchange): void {
     this.#whenReady(exchange, (connection) => {
       // The answer is known, but the process must show that it is alive: health checks come this way as well.
-      const end = (): void => exchange.fail(callFailure(this.#options.config.name, 'unavailable', false));
-      ask(connection, 'ping', {}, { onAnswer: () => this.#openSession(exchange), onEnd: end });
+      const fail = (reason: 'unavailable' | 'timeout'): void =>
+        exchange.fail(callFailure(this.#options.config.name, reason, false));
+      const sentAt = this.#options.now();
+      this.#ask(
+        connection,
+        'ping',
+        {},
+        {
+          onAnswer: () => {
+            this.#silences = 0;
+            this.#openSession(exchange);
+          },
+          onEnd: () => fail('unavailable'),
+          onLate: () => {
+            this.#noteSilence(connection, sentAt);
+            fail('timeout');
+          },
+        },
+      );
     });
   }
 
@@ -98,6 +125,39 @@ export class ProcessForAll implements ProcessMode {
     await this.#process.close();
   }
 
+  /** Pings that wait at the same time count as one. A process that goes on saying nothing is started again. */
+  #noteSilence(connection: StdioConnection, sentAt: number): void {
+    if (connection !== this.#connection || connection.isOver || sentAt < this.#silentSince) return;
+    this.#silentSince = this.#options.now();
+    this.#silences++;
+    if (this.#silences < MAX_SILENCES) return;
+    this.#silences = 0;
+    this.#options.log.warn('a process of a backend no longer answers', { backend: this.#options.config.name });
+    this.#process.restart(connection);
+  }
+
+  /** A request of the gateway's own, of whose answer at most the fact matters. It is forgotten when it takes too long. */
+  #ask(connection: StdioConnection, method: string, params: object, then: Then = {}): void {
+    const late = (): void => {
+      if (id !== undefined) connection.forget(id);
+      then.onLate?.();
+    };
+    const timer = setTimeout(late, this.#options.startDeadline).unref();
+    const over = (act: (() => void) | undefined) => () => {
+      clearTimeout(timer);
+      act?.();
+    };
+    const end = over(then.onEnd);
+    const id = connection.call({
+      body: Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 0, method, params })),
+      idText: '0',
+      onAnswer: over(then.onAnswer),
+      onProgress: () => undefined,
+      onEnd: end,
+    });
+    if (id === undefined) end();
+  }
+
   #openSession(exchange: StdioExchange): void {
     if (exchange.isOver) return;
     const session = this.#sessions.open();
@@ -127,7 +187,7 @@ export class ProcessForAll implements ProcessMode {
     this.#connection = connection;
     if (!again) return;
     for (const uri of new Set([...this.#sessions.values()].flatMap(({ subscriptions }) => [...subscriptions])))
-      ask(connection, 'resources/subscribe', { uri });
+      this.#ask(connection, 'resources/subscribe', { uri });
     for (const method of new Set(LIST_KINDS.map((kind) => LIST_SPECS[kind].changed)))
       this.#options.onListChanged(method);
   }
@@ -175,7 +235,7 @@ export class ProcessForAll implements ProcessMode {
 
   #forgetSubscriptions({ subscriptions }: StdioSession): void {
     for (const uri of subscriptions)
-      if (this.#connection && !this.#isWanted(uri)) ask(this.#connection, 'resources/unsubscribe', { uri });
+      if (this.#connection && !this.#isWanted(uri)) this.#ask(this.#connection, 'resources/unsubscribe', { uri });
   }
 }
 
@@ -183,22 +243,4 @@ function uriOf({ call }: StdioExchange): string | undefined {
   const message = call.body && decodeRequest(call.body);
   const uri = message?.kind === 'request' ? message.params?.uri : undefined;
   return typeof uri === 'string' ? uri : undefined;
-}
-
-/** A request of the gateway's own, of whose answer at most the fact matters. */
-function ask(
-  connection: StdioConnection,
-  method: string,
-  params: object,
-  then: { onAnswer?: () => void; onEnd?: () => void } = {},
-): void {
-  const ignore = () => undefined;
-  const id = connection.call({
-    body: Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 0, method, params })),
-    idText: '0',
-    onAnswer: then.onAnswer ?? ignore,
-    onProgress: ignore,
-    onEnd: then.onEnd ?? ignore,
-  });
-  if (id === undefined) then.onEnd?.();
 }

@@ -70,6 +70,11 @@ export class SharedProcess {
     return this.#starting;
   }
 
+  /** Ends a process that no longer answers; the next one starts as after a crash. */
+  restart(connection: StdioConnection): void {
+    if (this.#connection === connection) void connection.close();
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);

@@ -442,6 +442,14 @@ describe('one process for all clients', () => {
     expect(failure?.reason).toBe('timeout');
   });
 
+  it('is started again when it goes on leaving pings unanswered', async () => {
+    const deaf =
+      'process.stdin.once("data",()=>console.log(JSON.stringify({jsonrpc:"2.0",id:1,result:{capabilities:{}}})))';
+    const { backend } = start({ args: ['-e', deaf] }, { startDeadline: 1_000 });
+    for (let tries = 0; tries < 3; tries++) expect((await initialize(backend)).failure?.reason).toBe('timeout');
+    await until(() => backend.starts === 2);
+  });
+
   it('tells each session of the resources that it subscribed to, and ends a subscription with its last session', async () => {
     const { backend } = start();
     const [one, two] = (await Promise.all([initialize(backend), initialize(backend)])).map(
