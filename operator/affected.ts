@@ -34,13 +34,13 @@ class Keys {
 
 /** The servers that serve this backend: of its group now, or with it in the document in force. */
 function addServersOfBackend(backend: string, world: World, keys: Keys): void {
-  const group = world.mcpServers[backend];
+  const manifest = world.mcpServers[backend];
   for (const server of Object.values(world.virtualMcpServers)) {
     const name = server.metadata.name;
     const serves = world.documents[name]?.backends.some((entry) => entry.name === backend) ?? false;
     const known = mentions((server.status as { backends?: unknown } | undefined)?.backends, backend);
     const joins = Object.values(world.mcpGroups).some(
-      ({ metadata }) => mentions(server.spec, metadata.name) && mentions(group?.spec, metadata.name),
+      ({ metadata }) => mentions(server.spec, metadata.name) && mentions(manifest?.spec, metadata.name),
     );
     if (serves || known || joins) keys.add('VirtualMCPServer', name);
   }
