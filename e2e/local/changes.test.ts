@@ -101,7 +101,7 @@ describe('while vmcp runs', () => {
     );
   });
 
-  it('a policy that is not valid leaves the former configuration in force, and says so', async () => {
+  it('an incomingAuth that is not valid leaves the former configuration in force, and says so', async () => {
     const broken = server('demo', ports[0]!).replace('type: anonymous', 'type: oidc');
     place.manifest('server.yaml', broken);
     const status = await eventually(
