@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { liveTable, plainLines } from '#operator/cli/show-board';
-import { stuckCode, readiness } from '#operator/cli/up';
+import { nextSteps, stuckCode, readiness } from '#operator/cli/up';
 import type { Board } from '#operator/local/status-board';
 import type { BackendPhase, Status } from '#operator/plan/outcome';
 
@@ -54,6 +54,15 @@ function output(columns = 200) {
 }
 
 const stuck = (reason: string) => [{ ...ready, type: 'Waiting', reason }];
+
+describe('where to go from here', () => {
+  it('is said with the backends that are left out, for which nobody waits', () => {
+    const partly = board(status('Degraded', 'Excluded'));
+    expect(readiness(partly, 0)).toBe('ready');
+    expect(nextSteps(partly)[0]).toBe('Connect a client to demo, which serves without one:');
+    expect(nextSteps(board(status('Ready', 'Ready', 3)))[0]).toBe('Connect a client to demo:');
+  });
+});
 
 describe('the state on a terminal', () => {
   it('is a table that is drawn again in its place', () => {

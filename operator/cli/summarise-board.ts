@@ -51,10 +51,19 @@ export function remarksOf({ conditions }: ServerSummary): Condition[] {
 /** Backends whose tools nobody can count before a user asks. */
 const PER_USER = ['tokenExchange', 'upstreamInject'];
 
-export type Progress = 'stuck' | 'starting' | 'partly' | 'uncounted' | 'serving';
+export type Progress = 'stuck' | 'starting' | 'partly' | 'uncounted' | 'incomplete' | 'serving';
 
-/** Whether an endpoint waits for the user, is on its way, serves in part, has not counted its tools yet, or serves. */
-export function progressOf({ phase, conditions, backends }: ServerSummary): Progress {
+/** Backends that are not served until a person mends something. */
+export function leftOut({ backends }: ServerSummary): string[] {
+  return backends.filter(({ phase }) => phase === 'Excluded').map(({ name }) => name);
+}
+
+/**
+ * Whether an endpoint waits for the user, is on its way, serves in part, has not counted its tools yet, serves without
+ * backends that no waiting brings, or serves.
+ */
+export function progressOf(server: ServerSummary): Progress {
+  const { phase, conditions, backends } = server;
   const is = (type: string): boolean =>
     conditions.some((condition) => condition.type === type && condition.status === 'True');
   if (phase === 'Failed' || (phase === 'Pending' && (is('Stalled') || is('Waiting')))) return 'stuck';
@@ -63,7 +72,8 @@ export function progressOf({ phase, conditions, backends }: ServerSummary): Prog
   const counted = backends.every(
     (backend) => backend.phase !== 'Ready' || backend.tools !== null || PER_USER.includes(backend.auth),
   );
-  return counted ? 'serving' : 'uncounted';
+  if (!counted) return 'uncounted';
+  return leftOut(server).length > 0 ? 'incomplete' : 'serving';
 }
 
 function backendRows(server: ServerSummary): string[] {

@@ -7,7 +7,7 @@ import { printClientLines } from './client-lines.ts';
 import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
 import { liveTable, plainLines, type ShowBoard } from './show-board.ts';
-import { progressOf, serversOf } from './summarise-board.ts';
+import { leftOut, progressOf, serversOf } from './summarise-board.ts';
 
 /** How long a backend that does not answer keeps `up` from saying that the rest is ready. */
 const BACKENDS_COME = 10_000;
@@ -44,11 +44,12 @@ export function readiness(board: Board, waited: number): 'ready' | 'starting' | 
 /** Where to go from here: client lines of each endpoint. */
 export function nextSteps(board: Board): string[] {
   const served = serversOf(board).filter(({ endpoint }) => endpoint !== null);
-  return served.flatMap(({ name, endpoint }) => [
-    `Connect a client to ${name}:`,
-    ...printClientLines(name, endpoint ?? ''),
-    '',
-  ]);
+  return served.flatMap((server) => {
+    const { name, endpoint } = server;
+    const without = leftOut(server);
+    const what = without.length > 0 ? `${name}, which serves without ${without.join(', ')}` : name;
+    return [`Connect a client to ${what}:`, ...printClientLines(name, endpoint ?? ''), ''];
+  });
 }
 
 async function start(folder: string, context: Context, stop: AbortSignal): Promise<RunningFolder> {
