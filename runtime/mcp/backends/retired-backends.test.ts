@@ -1,0 +1,47 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from '@jest/globals';
+import type { Backend } from './backend.ts';
+import { RetiredBackends } from './retired-backends.ts';
+
+const ignore = () => undefined;
+
+/** A backend of which only its end is looked at. */
+function retiring(running: number, close: () => Promise<void>) {
+  return { name: 'a', running, close } as Partial<Backend> as Backend & { running: number };
+}
+
+describe('backends that are no longer in force', () => {
+  it('are closed when their last call and the last request that may still come to one are over', async () => {
+    const retired = new RetiredBackends({ debug: ignore, info: ignore, warn: ignore, error: ignore });
+    const state = { closed: false };
+    const backend = { ...retiring(1, () => Promise.resolve(void (state.closed = true))) };
+    let begun = true;
+    retired.add([backend], () => begun);
+    await sleep(60);
+    expect(state.closed).toBe(false);
+    backend.running = 0;
+    await sleep(60);
+    expect(state.closed).toBe(false);
+    begun = false;
+    for (let i = 0; i < 100 && !state.closed; i++) await sleep(10);
+    expect(state.closed).toBe(true);
+  });
+
+  it('that cannot be closed are logged, and nobody else fails by it', async () => {
+    const logged: unknown[] = [];
+    const error = (message: string, fields?: unknown) => void logged.push([message, fields]);
+    const retired = new RetiredBackends({ debug: ignore, info: ignore, warn: ignore, error });
+    const reason = new Error('it does not let go');
+    retired.add([retiring(0, () => Promise.reject(reason))], () => false);
+    await retired.close();
+    expect(logged).toEqual([['a backend could not be closed', { backend: 'a', error: reason }]]);
+  });
+
+  it('are closed at once at the end, whatever runs there', async () => {
+    const retired = new RetiredBackends({ debug: ignore, info: ignore, warn: ignore, error: ignore });
+    let closed = false;
+    retired.add([retiring(1, () => Promise.resolve(void (closed = true)))], () => true);
+    await retired.close();
+    expect(closed).toBe(true);
+  });
+});
