@@ -33,6 +33,15 @@ describe('what a server is given', () => {
     expect(after.uids['d/a']).toBe(before.uids['d/a']);
   });
 
+  it('is remembered for the thousand that went last', () => {
+    const names = Array.from({ length: 1500 }, (_, index) => `d/s${index}`);
+    const { uids } = names.reduce(
+      (before, name) => allot(before, servers(name), [], { busy: () => false, makeUid }),
+      none,
+    );
+    expect(Object.keys(uids)).toEqual(names.slice(-1001).reverse());
+  });
+
   it('never is a port that another resource asks for', () => {
     const given = allot(none, [{ name: 'd/a' }, { name: 'd/b', claims: 4483 }], [{ name: 'd/x', claims: 4494 }]);
     expect(portsOf(given, 'd/a')).toEqual({ port: 4493, privatePort: 4504 });

@@ -8,6 +8,8 @@ const STEP = 10;
 const PLACES = 500;
 /** How many places beyond the number of servers are looked at for busy ports. */
 const SPARE = 20;
+/** How many servers that have gone keep their uid. */
+const REMEMBERED = 1000;
 /** Backends that vmcp starts listen far from the endpoints. */
 const FIRST_BACKEND_PORT = 14_483;
 
@@ -87,7 +89,8 @@ function giveNumbers(
   for (const { name } of applicants) {
     let candidate = 0;
     while (given[name] === undefined) {
-      if (candidate >= PLACES) throw new Error(`there are more than ${PLACES} servers in this folder: split it`);
+      if (candidate >= PLACES)
+        throw new Error(`more than ${PLACES} ports would have to be given to resources of one kind: split the folder`);
       if (!taken.has(candidate) && isFree(candidate, name)) give(name, candidate);
       candidate += 1;
     }
@@ -124,9 +127,15 @@ export function allot(
     const port = portOfPlace(place);
     return !claims.byOther(port, name) && !busy(port);
   });
-  const uids = { ...former.uids };
-  for (const { name } of servers) uids[name] ??= makeUid();
-  return { slots, privateSlots, backendPlaces, uids };
+  return { slots, privateSlots, backendPlaces, uids: giveUids(servers, former.uids, makeUid) };
+}
+
+/** A server that comes back has its former uid, unless too many have gone since: those that went first are forgotten. */
+function giveUids(servers: Applicant[], former: Record<string, string>, makeUid: () => string): Record<string, string> {
+  const present = new Set(servers.map(({ name }) => name));
+  const gone = Object.entries(former).filter(([name]) => !present.has(name));
+  const given = servers.map(({ name }) => [name, former[name] ?? makeUid()] as const);
+  return Object.fromEntries([...given, ...gone.slice(0, REMEMBERED)]);
 }
 
 /** The ports that may be given to so many, before and after what is taken is left out. */
