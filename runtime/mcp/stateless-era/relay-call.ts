@@ -1,6 +1,7 @@
 import { answerJson, ClientDocument, ClientStream } from '#runtime/mcp/relay/client-stream';
 import { writeSse } from '#runtime/mcp/sse/write-sse';
 import type { RequestError } from '#runtime/errors';
+import { noteAnswer, noteRpcAnswer, noteRpcError } from '#runtime/note-trail';
 import { kindsOfNotification } from '../aggregate/list-kinds.ts';
 import type { AnswerSink, Backend, CallFailure, Flow, RunningCall, StreamEvent } from '../backends/backend.ts';
 import { callFailure } from '../backends/failures.ts';
@@ -65,8 +66,10 @@ class StatelessRelay implements AnswerSink {
   json(status: number, body: Buffer): void {
     const { res, trail, rooms } = this.#request;
     if (rooms.config.audit_config.includeResponseData) trail.answer = body.toString('utf8');
-    trail.status = status;
-    answerJson(res, status, body);
+    // Only what the revision gives a meaning: a backend's 403 would send the client to log in again here, some hang on a 5xx.
+    trail.status = status === 400 || status === 404 ? status : 200;
+    noteRpcAnswer(trail, body);
+    answerJson(res, trail.status, body);
     this.#over();
   }
 
@@ -102,7 +105,10 @@ class StatelessRelay implements AnswerSink {
       rooms.announcer.listChanged(this.#call.backend.name, kinds);
       return;
     }
-    if (message.kind === 'response' && rooms.config.audit_config.includeResponseData) trail.answer = data;
+    if (message.kind === 'response') {
+      if (!message.hasResult) noteRpcError(trail);
+      if (rooms.config.audit_config.includeResponseData) trail.answer = data;
+    }
     this.#stream?.write(writeSse({ event: 'message', data: message.cleanText(data) }), this.#flow);
   }
 
@@ -116,13 +122,14 @@ class StatelessRelay implements AnswerSink {
   }
 
   fail(failure: CallFailure): void {
-    const { message, rooms } = this.#request;
+    const { message, rooms, trail } = this.#request;
     if (failure.reason === 'unavailable') rooms.backends.watch(this.#call.backend.name)?.nudge();
     this.#document?.cut();
     if (!this.#stream) {
       this.#reject(failure.error);
       return;
     }
+    noteAnswer(trail, failure.error.answer, failure.error);
     const { text, rpc } = failure.error.answer;
     const error = JSON.stringify({ code: rpc?.code ?? -32603, message: text, data: rpc?.data });
     this.#stream.write(
