@@ -7,8 +7,15 @@ import { encodeEventId } from '#runtime/mcp/sse/event-id';
 import { serve } from '#runtime/serve';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
 import type { ServedGateway } from '../gateway/serve-gateway.ts';
-import { openStream, SessionClient, statelessRequest } from '../gateway/session-client.ts';
-import { closeAll, closing, gatewayTo } from './gateway-to.ts';
+import {
+  openStream,
+  send,
+  sendStateless,
+  SessionClient,
+  statelessRequest,
+  type Rpc,
+} from '../gateway/session-client.ts';
+import { closeAll, closing, configTo, gatewayTo } from './gateway-to.ts';
 
 afterEach(closeAll);
 
@@ -91,5 +98,217 @@ describe('a client that leaves while it is authenticated', () => {
     const again = await openStream(gateway.url, listen.headers, listen.body);
     expect(again.status).toBe(200);
     again.close();
+  });
+});
+
+const outcomes = (gateway: ServedGateway) => [...gateway.log().matchAll(/"outcome":"(\w+)"/g)].map(([, one]) => one);
+const audited = { audit_config: { enabled: true } };
+const idOf = (body: string) => (JSON.parse(body) as Rpc).id;
+
+describe('what the audit log says of a call', () => {
+  it('is error where the backend falls silent after it has begun to answer', async () => {
+    const backend = closing(
+      await servePlain({
+        tools: 1,
+        intercept: (_request, response, body) => {
+          if (!body.includes('"tools/call"')) return false;
+          response.writeHead(200, { 'content-type': 'text/event-stream' });
+          response.write('data: {"jsonrpc":"2.0","method":"notifications/message","params":{}}\n\n');
+          return true;
+        },
+      }),
+    );
+    const gateway = await gatewayTo(
+      { a: backend.url },
+      { ...audited, operational: { timeouts: { default: '300ms' } } },
+    );
+    const client = await SessionClient.open(gateway.url);
+    await client.toolNames();
+    expect((await client.call('a_tool_0', { text: 'x' })).answer.error?.data).toMatchObject({ reason: 'timeout' });
+    await until(() => outcomes(gateway).at(-1) === 'error');
+    const other = await sendStateless(gateway.url, 'tools/call', { name: 'a_tool_0', arguments: { text: 'x' } });
+    expect(other.answer.error).toBeDefined();
+    await until(() => outcomes(gateway).filter((one) => one === 'error').length === 2);
+  });
+
+  it('is failure where the backend answers with an error, which reaches the client at HTTP 200', async () => {
+    const backend = closing(
+      await servePlain({
+        tools: 1,
+        intercept: (_request, response, body) => {
+          if (!body.includes('"tools/call"')) return false;
+          const answer = { jsonrpc: '2.0', id: idOf(body), error: { code: -32603, message: 'broken' } };
+          response.writeHead(500, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+          return true;
+        },
+      }),
+    );
+    const gateway = await gatewayTo({ a: backend.url }, audited);
+    const client = await SessionClient.open(gateway.url);
+    const { status, answer } = await client.call('a_tool_0', { text: 'x' });
+    expect([status, answer.error?.message]).toEqual([200, 'broken']);
+    await until(() => outcomes(gateway).at(-1) === 'failure');
+  });
+});
+
+/** A backend that says whether somebody named a session that is not its own, and that can forget all of them. */
+async function watchful(name: string) {
+  const opened = new Set<string>();
+  const lost = new Set<string>();
+  const ended: string[] = [];
+  const strangers: string[] = [];
+  const state = { isSlow: false, opening: 0 };
+  let count = 0;
+  const open = (response: ServerResponse, body: string) => {
+    const id = `${name}-${count++}`;
+    opened.add(id);
+    state.opening++;
+    const result = { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo: { name, version: '1' } };
+    const answer = JSON.stringify({ jsonrpc: '2.0', id: idOf(body), result });
+    const send = () =>
+      response.writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': id }).end(answer);
+    setTimeout(send, state.isSlow ? 500 : 0);
+  };
+  const reply = (response: ServerResponse, body: string) => {
+    const isList = body.includes('"tools/list"');
+    const result = isList ? { tools: [{ name: 'tool_0', inputSchema: { type: 'object' } }] } : { content: [] };
+    const id = idOf(body);
+    if (id === undefined) response.writeHead(202).end();
+    else
+      response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+  };
+  const served = closing(
+    await servePlain({
+      tools: 1,
+      intercept: (request, response, body) => {
+        const session = request.headers['mcp-session-id'];
+        if (body.includes('"initialize"')) open(response, body);
+        else if (session === undefined) return false;
+        else if (request.method === 'DELETE') response.writeHead(204).end(void ended.push(String(session)));
+        else if (request.method === 'GET') response.writeHead(405).end();
+        else if (opened.has(String(session)) && !lost.has(String(session))) reply(response, body);
+        else {
+          if (!lost.has(String(session))) strangers.push(String(session));
+          response.writeHead(404).end();
+        }
+        return true;
+      },
+    }),
+  );
+  return { url: served.url, strangers, ended, state, forget: () => opened.forEach((id) => lost.add(id)), opened };
+}
+
+describe('a session at a backend that is still being opened', () => {
+  it('is not used at the backend that a reload has put in its place', async () => {
+    const [old, fresh] = [await watchful('old'), await watchful('fresh')];
+    const gateway = await gatewayTo({ a: old.url });
+    const client = await SessionClient.open(gateway.url);
+    await client.toolNames();
+    old.forget();
+    Object.assign(old.state, { isSlow: true, opening: 0 });
+    const late = client.call('a_tool_0', { text: 'x' });
+    await until(() => old.state.opening > 0);
+    await gateway.reconfigure(configTo({ a: fresh.url }));
+    expect((await client.call('a_tool_0', { text: 'x' })).answer.result).toBeDefined();
+    await late;
+    expect((await client.call('a_tool_0', { text: 'x' })).answer.result).toBeDefined();
+    await sleep(300);
+    expect(fresh.strangers).toEqual([]);
+  });
+
+  it('is ended where its client has ended the session meanwhile', async () => {
+    const backend = await watchful('a');
+    const gateway = await gatewayTo({ a: backend.url });
+    const client = await SessionClient.open(gateway.url);
+    await client.toolNames();
+    backend.forget();
+    Object.assign(backend.state, { isSlow: true, opening: 0 });
+    const call = client.call('a_tool_0', { text: 'x' });
+    await until(() => backend.state.opening > 0);
+    const opened = [...backend.opened].at(-1);
+    await send(gateway.url, 'DELETE', client.headers);
+    await call;
+    await until(() => backend.ended.includes(opened ?? ''));
+  });
+});
+
+describe('a session with a call under way', () => {
+  it('does not make room for another while there is one that is idle', async () => {
+    let answer: (() => void) | undefined;
+    const backend = closing(
+      await servePlain({
+        tools: 1,
+        intercept: (_request, response, body) => {
+          if (!body.includes('"tools/call"')) return false;
+          const text = JSON.stringify({ jsonrpc: '2.0', id: idOf(body), result: { content: [] } });
+          answer = () => response.writeHead(200, { 'content-type': 'application/json' }).end(text);
+          return true;
+        },
+      }),
+    );
+    const gateway = await gatewayTo({ a: backend.url }, { limits: { sessions_per_principal: 2 } });
+    const busy = await SessionClient.open(gateway.url);
+    const call = busy.call('a_tool_0', { text: 'x' });
+    await until(() => answer !== undefined);
+    const idle = await SessionClient.open(gateway.url);
+    await SessionClient.open(gateway.url);
+    answer?.();
+    expect((await call).answer.result).toBeDefined();
+    expect((await busy.request('ping')).status).toBe(200);
+    expect((await idle.request('ping')).status).toBe(404);
+  });
+});
+
+describe('a stream of a backend', () => {
+  it('is not opened again at once, whatever the backend asks for', async () => {
+    let opened = 0;
+    const backend = closing(
+      await servePlain({
+        tools: 1,
+        intercept: (request, response) => {
+          if (request.method !== 'GET') return false;
+          opened++;
+          response.writeHead(200, { 'content-type': 'text/event-stream' }).end('retry: 0\nid: 1\ndata:\n\n');
+          return true;
+        },
+      }),
+    );
+    const client = await SessionClient.open((await gatewayTo({ a: backend.url })).url);
+    const stream = await client.stream();
+    await sleep(400);
+    stream.close();
+    expect(opened).toBe(1);
+  });
+});
+
+describe('a stream that is resumed', () => {
+  const silent = () =>
+    servePlain({
+      tools: 1,
+      intercept: (request, response) => {
+        if (!request.headers['last-event-id']) return false;
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+        return true;
+      },
+    });
+  const resume = (client: SessionClient) =>
+    client.stream({ 'last-event-id': encodeEventId({ backend: 'a', stream: 'call', original: '1' }) ?? '' });
+
+  it('ends with the gateway', async () => {
+    const gateway = await gatewayTo({ a: closing(await silent()).url });
+    await resume(await SessionClient.open(gateway.url));
+    const { gateway: served } = gateway.runtime;
+    expect(served.rooms.running.size).toBe(1);
+    served.endStreams();
+    await until(() => served.rooms.running.size === 0);
+  });
+
+  it('ends when its backend says nothing for as long as a call may be silent', async () => {
+    const operational = { timeouts: { default: '300ms' } };
+    const gateway = await gatewayTo({ a: closing(await silent()).url }, { operational });
+    await resume(await SessionClient.open(gateway.url));
+    await until(() => gateway.runtime.gateway.rooms.running.size === 0);
   });
 });

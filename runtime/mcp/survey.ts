@@ -55,7 +55,9 @@ export function createSurvey(rooms: () => Rooms): Survey {
     look: schedule,
     close() {
       clearTimeout(timer);
-      if (session) endLegs(session, ANONYMOUS, rooms().backends);
+      if (!session) return;
+      session.isOver = true;
+      endLegs(session, ANONYMOUS, rooms().backends);
     },
   };
 }
@@ -83,6 +85,8 @@ function ownSession(version: string): Session {
     stream: undefined,
     catalogue: undefined,
     changed: undefined,
+    calls: 0,
+    isOver: false,
   };
 }
 

@@ -9,6 +9,7 @@ import type { Leg, Session } from '../sessions/session.ts';
 import { relayedEvent } from './relayed-event.ts';
 
 const FIRST_RETRY = 1_000;
+const LEAST_RETRY = 500;
 const LAST_RETRY = 30_000;
 const KEEP_ALIVE = 25_000;
 
@@ -119,7 +120,7 @@ export class GeneralStream {
       },
       event: (event: StreamEvent) => {
         upstream.lastId = event.id ?? upstream.lastId;
-        upstream.retry = event.retry ?? upstream.retry;
+        upstream.retry = Math.max(event.retry ?? upstream.retry, LEAST_RETRY);
         const source = { backend, stream: 'general' as const, session: this.#session, rooms: this.#latest() };
         const text = relayedEvent(event, source);
         if (text !== undefined) this.#client.write(text, flow);
@@ -138,8 +139,7 @@ export class GeneralStream {
     if (this.#upstreams.get(backend.name) !== upstream || this.#reopened.has(backend.name)) return;
     this.#reopened.add(backend.name);
     dropLeg(this.#session, upstream.leg);
-    const { list_deadline: deadline } = this.#latest().config.limits;
-    void Promise.resolve(ensureLeg(this.#session, backend, this.#identity, deadline)).catch(() => undefined);
+    void Promise.resolve(ensureLeg(this.#session, backend, this.#identity, this.#latest())).catch(() => undefined);
   }
 
   #again(upstream: Upstream, backend: Backend): void {

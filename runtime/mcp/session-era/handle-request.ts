@@ -121,7 +121,7 @@ async function setLevel(request: SessionRequest): Promise<void> {
     session.legs.map(async ({ backend: name }) => {
       const backend = rooms.backends.get(name);
       if (!backend?.health.capabilities?.logging) return;
-      const leg = await ensureLeg(session, backend, identity, deadline);
+      const leg = await ensureLeg(session, backend, identity, rooms);
       await notifyRequest(backend, {
         identity,
         method: message.method,

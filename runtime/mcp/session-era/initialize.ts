@@ -90,12 +90,11 @@ function paramsFor(revision: string, body: Buffer, { spans }: DecodedRequest): B
 }
 
 async function openLegs(session: Session, identity: Identity, rooms: Rooms): Promise<void> {
-  const { list_deadline: deadline } = rooms.config.limits;
   const isWhole = rooms.config.operational.failure_handling.partial_failure_mode === 'fail';
   const away = isWhole ? rooms.backends.all.find(({ health }) => isAway(health, 'session')) : undefined;
   if (away) throw callFailure(away.name, 'unavailable', false).error;
   const asked = rooms.backends.all.filter(({ health }) => serves(health, 'session'));
-  const opened = await Promise.all(asked.map((backend) => openLeg(session, backend, identity, deadline)));
+  const opened = await Promise.all(asked.map((backend) => openLeg(session, backend, identity, rooms)));
   const failed = isWhole ? opened.find((one) => one !== undefined) : undefined;
   if (failed) throw failed.failure.error;
 }
@@ -104,10 +103,10 @@ async function openLeg(
   session: Session,
   backend: Backend,
   identity: Identity,
-  deadline: number,
+  rooms: Rooms,
 ): Promise<NoAnswer | undefined> {
   try {
-    await ensureLeg(session, backend, identity, deadline);
+    await ensureLeg(session, backend, identity, rooms);
     return undefined;
   } catch (error) {
     if (error instanceof NoAnswer) return error;

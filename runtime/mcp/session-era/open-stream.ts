@@ -10,6 +10,7 @@ import { legHeaders } from '../sessions/open-leg.ts';
 import { legOf, type Leg, type Session } from '../sessions/session.ts';
 import { GeneralStream } from './general-stream.ts';
 import { relayedEvent } from './relayed-event.ts';
+import { callDeadline } from './session-request.ts';
 
 /**
  * Answers a GET: the client's general stream, or with Last-Event-ID the rest of a stream that broke. Settles when the
@@ -56,6 +57,7 @@ function resumeCall(
   const leg = legOf(session, position.backend);
   if (!backend || !leg) throw invalidRequest(404, 'stream_gone', 'The stream to resume is gone');
   res.once('close', rooms.streams.enter(identity.key));
+  endAtExpiry(res, identity, Date.now);
   return new Promise((resolve, reject) => {
     const client = new ClientStream(res);
     const running = backend.send({
@@ -66,11 +68,13 @@ function resumeCall(
       verb: 'GET',
       body: undefined,
       headers: legHeaders(leg).concat(['last-event-id', position.original]),
-      deadline: 0,
+      deadline: callDeadline(rooms, backend.name),
       idempotent: true,
       sink: resumedSink(client, { backend, session, leg, rooms }, resolve, reject),
     });
+    const unsubscribe = rooms.announcer.subscribe({ changed: () => undefined, end: () => client.end() });
     res.once('close', () => {
+      unsubscribe();
       running.abort();
       resolve();
     });

@@ -1,4 +1,5 @@
 import { answerJson, ClientDocument, ClientStream } from '#runtime/mcp/relay/client-stream';
+import { noteAnswer, noteRpcAnswer, noteRpcError } from '#runtime/note-trail';
 import type { AnswerSink, Backend, CallFailure, Flow, RunningCall, StreamEvent } from '../backends/backend.ts';
 import { NoAnswer } from '../backends/ask.ts';
 import { callFailure } from '../backends/failures.ts';
@@ -45,6 +46,7 @@ class SessionRelay implements AnswerSink {
 
   start(): void {
     const { session, message, res } = this.#request;
+    session.calls++;
     const inFlight = (session.inFlight ??= new Map());
     if (inFlight.size < MAX_IN_FLIGHT) inFlight.set(message.idText, this.#call.backend.name);
     // Left in place when it is over: taking it off costs more than one call that does nothing.
@@ -52,11 +54,12 @@ class SessionRelay implements AnswerSink {
     this.#withLeg();
   }
 
-  json(status: number, body: Buffer): void {
-    // Some clients hang on an HTTP error to a POST: an error of the backend is a JSON-RPC error at 200.
+  json(_status: number, body: Buffer): void {
+    // Some clients hang on an HTTP error to a POST: whatever a backend answers in JSON-RPC goes out at 200.
     const { res, trail, rooms } = this.#request;
     if (rooms.config.audit_config.includeResponseData) trail.answer = body.toString('utf8');
-    answerJson(res, status < 500 ? 200 : status, body);
+    noteRpcAnswer(trail, body);
+    answerJson(res, 200, body);
     this.#over();
     this.#resolve();
   }
@@ -89,7 +92,10 @@ class SessionRelay implements AnswerSink {
     const { session, rooms, trail } = this.#request;
     rooms.sessions.touch(session);
     if (event.id !== undefined) this.#resumable = true;
-    if (event.message?.kind === 'response' && rooms.config.audit_config.includeResponseData) trail.answer = event.data;
+    if (event.message?.kind === 'response') {
+      if (!event.message.hasResult) noteRpcError(trail);
+      if (rooms.config.audit_config.includeResponseData) trail.answer = event.data;
+    }
     const text = relayedEvent(event, { backend: this.#call.backend, stream: 'call', rooms, session });
     if (text !== undefined) this.#stream?.write(text, this.#flow);
   }
@@ -117,6 +123,7 @@ class SessionRelay implements AnswerSink {
       this.#document.cut();
       this.#reject(failure.error);
     } else if (this.#stream) {
+      noteAnswer(this.#request.trail, failure.error.answer, failure.error);
       this.#stream.write(`event: message\ndata: ${errorText(failure, this.#request.message.idText)}\n\n`);
       this.#stream.end();
       this.#resolve();
@@ -127,7 +134,7 @@ class SessionRelay implements AnswerSink {
 
   #withLeg(): void {
     const { session, identity, rooms } = this.#request;
-    const leg = ensureLeg(session, this.#call.backend, identity, rooms.config.limits.list_deadline);
+    const leg = ensureLeg(session, this.#call.backend, identity, rooms);
     if (leg instanceof Promise) {
       leg.then(
         (opened) => this.#send(opened),
@@ -139,6 +146,8 @@ class SessionRelay implements AnswerSink {
   }
 
   #send(leg: Leg): void {
+    // The client has left while it was opened: nobody would take the answer.
+    if (this.#isOver) return;
     this.#leg = leg;
     const { message, identity, rooms } = this.#request;
     const { backend, body, idempotent, passthrough } = this.#call;
@@ -179,8 +188,11 @@ class SessionRelay implements AnswerSink {
   }
 
   #over(answered = true): void {
+    if (this.#isOver) return;
     this.#isOver = true;
-    const { session, message } = this.#request;
+    const { session, message, rooms } = this.#request;
+    session.calls--;
+    rooms.sessions.touch(session);
     if (answered && session.inFlight) {
       session.inFlight.delete(message.idText);
       if (session.inFlight.size === 0) session.inFlight = undefined;

@@ -40,15 +40,14 @@ class SessionAsker implements Asker {
   }
 
   async ask(backend: Backend, kind: ListKind, cursor: string | undefined): Promise<Answer> {
-    const { list_deadline: deadline } = this.#rooms.config.limits;
-    const leg = await ensureLeg(this.#session, backend, this.identity, deadline);
+    const leg = await ensureLeg(this.#session, backend, this.identity, this.#rooms);
     try {
       return await this.#askOn(leg, backend, kind, cursor);
     } catch (error) {
       // Pages of a list belong together: only from the first one on can it be read in another session.
       if (!(error instanceof NoAnswer) || error.failure.reason !== 'session_lost' || cursor !== undefined) throw error;
       dropLeg(this.#session, leg);
-      const again = await ensureLeg(this.#session, backend, this.identity, deadline);
+      const again = await ensureLeg(this.#session, backend, this.identity, this.#rooms);
       return this.#askOn(again, backend, kind, cursor);
     }
   }

@@ -2,7 +2,8 @@ import type { Identity } from '#runtime/incoming/identity';
 import { ask, NoAnswer } from '#runtime/mcp/backends/ask';
 import type { AnswerSink, Backend } from '#runtime/mcp/backends/backend';
 import { callFailure } from '#runtime/mcp/backends/failures';
-import { revisionOf } from '#runtime/mcp/backends/probe';
+import { endSession, revisionOf } from '#runtime/mcp/backends/probe';
+import type { Rooms } from '#runtime/rooms';
 import { readCapabilities } from './capabilities.ts';
 import { legOf, type Leg, type Session } from './session.ts';
 
@@ -18,26 +19,22 @@ export function legHeaders(leg: Leg): string[] {
  * Callers at the same time share one opening.
  * @throws NoAnswer
  */
-export function ensureLeg(
-  session: Session,
-  backend: Backend,
-  identity: Identity,
-  deadline: number,
-): Leg | Promise<Leg> {
+export function ensureLeg(session: Session, backend: Backend, identity: Identity, rooms: Rooms): Leg | Promise<Leg> {
   const leg = legOf(session, backend.name);
-  if (leg) return leg;
-  session.opening ??= new Map();
-  const running = session.opening.get(backend.name);
+  if (leg?.at === backend) return leg;
+  const running = session.opening?.get(backend);
   if (running) return running;
-  const opening = openLeg(session, backend, identity, deadline).finally(() => {
-    session.opening?.delete(backend.name);
+  const opening = openLeg(session, backend, identity, rooms).finally(() => {
+    session.opening?.delete(backend);
     if (session.opening?.size === 0) session.opening = undefined;
   });
-  session.opening.set(backend.name, opening);
+  session.opening ??= new Map();
+  session.opening.set(backend, opening);
   return opening;
 }
 
-async function openLeg(session: Session, backend: Backend, identity: Identity, deadline: number): Promise<Leg> {
+async function openLeg(session: Session, backend: Backend, identity: Identity, rooms: Rooms): Promise<Leg> {
+  const deadline = rooms.config.limits.list_deadline;
   const answer = await ask(backend, {
     identity,
     era: 'session',
@@ -51,19 +48,30 @@ async function openLeg(session: Session, backend: Backend, identity: Identity, d
   health.capabilities = readCapabilities(answer.result, health.capabilities);
   const leg: Leg = {
     backend: backend.name,
+    at: backend,
     sessionId: answer.sessionId,
     revision: revisionOf(answer.result),
     capabilities: health.capabilities,
     initialized: false,
   };
-  session.legs = [...session.legs, leg];
-  session.stream?.join(leg);
+  keepLeg(session, leg, identity, rooms);
   // The client said so before this leg was there.
   if (session.initialized) await sendInitialized(leg, backend, identity, deadline);
   if (session.logLevel !== undefined && leg.capabilities.logging)
     await tellLevel(session.logLevel, leg, backend, identity, deadline);
   await subscribeAgain(session, leg, backend, identity, deadline);
   return leg;
+}
+
+/** Only of a session that lives, and at the backend in force: a call that began before a reload has its leg for itself. */
+function keepLeg(session: Session, leg: Leg, identity: Identity, rooms: Rooms): void {
+  if (session.isOver) {
+    if (leg.sessionId !== undefined) endSession(leg.at, identity, leg.sessionId, leg.revision);
+    throw new NoAnswer(callFailure(leg.backend, 'session_lost', false));
+  }
+  if (rooms.latest().backends.get(leg.backend) !== leg.at) return;
+  session.legs = [...session.legs.filter(({ backend }) => backend !== leg.backend), leg];
+  session.stream?.join(leg);
 }
 
 /** What the client has subscribed to on a leg that was lost. */

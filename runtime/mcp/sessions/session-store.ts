@@ -55,6 +55,8 @@ export class SessionStore {
       stream: undefined,
       catalogue: undefined,
       changed: undefined,
+      calls: 0,
+      isOver: false,
     };
     this.#sessions.set(session.id, session);
     this.#counts.set(principal, (this.#counts.get(principal) ?? 0) + 1);
@@ -76,6 +78,7 @@ export class SessionStore {
 
   delete(session: Session): void {
     if (!this.#sessions.delete(session.id)) return;
+    session.isOver = true;
     const left = (this.#counts.get(session.principal) ?? 1) - 1;
     if (left > 0) this.#counts.set(session.principal, left);
     else this.#counts.delete(session.principal);
@@ -87,7 +90,7 @@ export class SessionStore {
     yield* this.#sessions.values();
   }
 
-  /** Ends what has been idle for too long. A session with an open stream is not idle. */
+  /** Ends what has been idle for too long. A session with an open stream or a call under way is not idle. */
   sweep(): void {
     const oldest = this.#now() - this.#limits.idle;
     for (const session of this.#sessions.values()) {
@@ -128,7 +131,7 @@ export class SessionStore {
 }
 
 function isBusy(session: Session): boolean {
-  return session.stream !== undefined;
+  return session.stream !== undefined || session.calls > 0;
 }
 
 function isIdler(a: Session, b: Session): boolean {

@@ -1,5 +1,6 @@
 import type { ListKind } from '#runtime/mcp/aggregate/list-kinds';
 import type { Catalogue } from '#runtime/mcp/aggregate/catalogue';
+import type { Backend } from '#runtime/mcp/backends/backend';
 import type { GeneralStream } from '#runtime/mcp/session-era/general-stream';
 
 /** What a client said of itself at `initialize`. Equal profiles are one object, shared by their sessions. */
@@ -17,6 +18,8 @@ export interface ClientProfile {
 /** A client session's own session at one backend. */
 export interface Leg {
   readonly backend: string;
+  /** Where it was opened: a reload may put another backend of that name in its place. */
+  readonly at: Backend;
   /** undefined: the backend works without sessions. */
   sessionId: string | undefined;
   revision: string;
@@ -53,12 +56,16 @@ export interface Session {
   subscriptions: Map<string, string> | undefined;
   /** Requests whose answer has not reached the client: id text to backend. */
   inFlight: Map<string, string> | undefined;
-  /** Legs being opened: backend to the promise, so that each opens once. */
-  opening: Map<string, Promise<Leg>> | undefined;
+  /** Legs being opened, so that each opens once. */
+  opening: Map<Backend, Promise<Leg>> | undefined;
   stream: GeneralStream | undefined;
   catalogue: Catalogue | undefined;
   /** Lists that changed while no stream was there to say so. */
   changed: Set<ListKind> | undefined;
+  /** Calls under way: meanwhile it is not idle. */
+  calls: number;
+  /** It has ended: what still opens for it is closed again. */
+  isOver: boolean;
 }
 
 export function legOf(session: Session, backend: string): Leg | undefined {
