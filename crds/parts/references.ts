@@ -11,10 +11,6 @@ export const SecretKeyRef = z
   .describe('A key of a Secret.');
 export type SecretKeyRef = z.infer<typeof SecretKeyRef>;
 
-export const ConfigMapKeyRef = z
-  .strictObject({ name: ObjectName.describe('Name of the ConfigMap, in the same namespace.'), key: Key })
-  .describe('A key of a ConfigMap.');
-
 /** A reference to a ConfigMap whose key may be left out. */
 export const configMapKeyRef = (key: string) =>
   z
