@@ -261,7 +261,7 @@ describe('the deadline of a call', () => {
     await client.toolNames();
     const started = performance.now();
     expect((await client.call('a_tool_0', { text: 'x' })).answer.error).toMatchObject({ data: { reason: 'timeout' } });
-    expect(performance.now() - started).toBeLessThan(2_000);
+    expect(performance.now() - started).toBeLessThan(15_000);
   });
 
   it('begins anew with each sign of life', async () => {
