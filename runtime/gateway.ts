@@ -14,8 +14,10 @@ import { createSurvey, type Survey } from '#runtime/mcp/survey';
 import { buildBackends, NO_BACKENDS, type LiveBackends } from '#runtime/mcp/backends/build-backends';
 import { Deadlines } from '#runtime/mcp/backends/deadlines';
 import { RetiredBackends } from '#runtime/mcp/backends/retired-backends';
+import { KeptBytes } from '#runtime/mcp/backends/kept-bytes';
 import { endLegs } from '#runtime/mcp/sessions/end-legs';
 import type { Session } from '#runtime/mcp/sessions/session';
+import { sessionLimits } from '#runtime/mcp/sessions/session-limits';
 import { SessionStore } from '#runtime/mcp/sessions/session-store';
 import { StreamQuota } from '#runtime/mcp/sessions/stream-quota';
 import { createProxyDispatcher, isProxied, type ProxySettings } from '#runtime/outgoing/dispatcher';
@@ -52,6 +54,7 @@ interface InForce {
 export class Gateway {
   readonly #options: GatewayOptions;
   readonly #deadlines = new Deadlines(monotonic);
+  readonly #keptBytes = new KeptBytes();
   readonly #exchanged = new ExchangedTokens({ now: Date.now });
   readonly #lists: ListCache;
   readonly #catalogues: Catalogues;
@@ -246,6 +249,7 @@ export class Gateway {
       environment,
       exchanged: this.#exchanged,
       deadlines: this.#deadlines,
+      keptBytes: this.#keptBytes,
       now: monotonic,
       wallClock: Date.now,
       countExchange: observer.exchanged,
@@ -289,12 +293,4 @@ function monotonic(): number {
 
 function same(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
-}
-
-function sessionLimits({ limits }: RunConfig) {
-  return {
-    idle: limits.session_idle,
-    perPrincipal: limits.sessions_per_principal,
-    perReplica: limits.sessions_per_replica,
-  };
 }

@@ -15,6 +15,7 @@ let odd: PlainBackend;
 let gateway: Gateway;
 let client: SessionClient;
 /** How the odd backend writes its next answer. */
+let oddType = 'application/json';
 let writeOdd: (response: ServerResponse, id: unknown) => void;
 
 beforeAll(async () => {
@@ -23,7 +24,7 @@ beforeAll(async () => {
     tools: 1,
     intercept: (_request, response, body) => {
       if (!body.includes('tools/call')) return false;
-      response.writeHead(200, { 'content-type': 'application/json' });
+      response.writeHead(200, { 'content-type': oddType });
       writeOdd(response, (JSON.parse(body) as { id: unknown }).id);
       return true;
     },
@@ -151,6 +152,37 @@ describe.each(ERAS)('an answer of many megabytes, for clients %s', (era) => {
     const { tail, complete } = await read(await open(era, 'odd_tool_0'));
     expect(complete).toBe(true);
     expect(tail).toMatch(/"_meta":\{"mine":1\}\}\}$/);
+  });
+});
+
+describe('events of many megabytes', () => {
+  it('are bounded together: what is too much at a time is refused as busy, and nothing else is disturbed', async () => {
+    oddType = 'text/event-stream';
+    writeOdd = (response, id) => {
+      response.write(`data: {"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"content":["`);
+      let sent = 0;
+      const more = () => {
+        while (sent < 40 && !response.destroyed) {
+          sent++;
+          if (!response.write('y'.repeat(MEBIBYTE))) {
+            response.once('drain', more);
+            return;
+          }
+        }
+        response.end('"]}}\n\n');
+      };
+      more();
+    };
+    const before = residentBytes(gateway.pid);
+    let peak = 0;
+    const watch = setInterval(() => (peak = Math.max(peak, residentBytes(gateway.pid))), 20);
+    const answers = await Promise.all(Array.from({ length: 12 }, () => open('with sessions', 'odd_tool_0').then(read)));
+    clearInterval(watch);
+    oddType = 'application/json';
+    expect(answers.filter(({ bytes }) => bytes > 40 * MEBIBYTE).length).toBeGreaterThan(0);
+    for (const { bytes, head } of answers) if (bytes < 40 * MEBIBYTE) expect(head).toMatch(/"reason":"busy"/);
+    expect(peak - before).toBeLessThan(800 * MEBIBYTE);
+    expect((await client.request('ping')).status).toBe(200);
   });
 });
 

@@ -22,6 +22,8 @@ export interface BackendList {
 
 const MAX_PAGES = 100;
 const MAX_ENTRIES = 10_000;
+/** Characters of all pages together. */
+const MAX_LENGTH = 33_554_432;
 const COMMA = 0x2c;
 
 /**
@@ -36,11 +38,13 @@ export async function fetchList(
   let cursor: string | undefined;
   let ttlMs: number | undefined;
   let isPublic = true;
+  let length = 0;
   for (let page = 0; page < MAX_PAGES; page++) {
     const answer = await ask(cursor);
     if (!answer.result) throw new Error(`the list was refused with error ${answer.error?.code ?? 'unknown'}`);
     entries.push(...readEntries(kind, answer));
-    if (entries.length > MAX_ENTRIES) throw new Error(`the list has more than ${MAX_ENTRIES} entries`);
+    length += answer.text.length;
+    checkSize(length, entries.length);
     const { result } = answer;
     if (typeof result.ttlMs === 'number') ttlMs = Math.min(ttlMs ?? Infinity, result.ttlMs);
     isPublic &&= result.cacheScope === 'public';
@@ -48,6 +52,11 @@ export async function fetchList(
     if (cursor === undefined) return { entries, ttlMs, isPublic };
   }
   throw new Error(`the list has more than ${MAX_PAGES} pages`);
+}
+
+function checkSize(length: number, entries: number): void {
+  if (length > MAX_LENGTH) throw new Error(`the list is longer than ${MAX_LENGTH} characters`);
+  if (entries > MAX_ENTRIES) throw new Error(`the list has more than ${MAX_ENTRIES} entries`);
 }
 
 function readEntries(kind: ListKind, answer: Answer): ListedEntry[] {

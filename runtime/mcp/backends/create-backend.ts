@@ -16,6 +16,7 @@ import type { Log } from '#runtime/telemetry/log';
 import type { Backend } from './backend.ts';
 import { createBreaker } from './breaker.ts';
 import type { Deadlines } from './deadlines.ts';
+import type { KeptBytes } from './kept-bytes.ts';
 import { unknownHealth } from './health.ts';
 import { HttpBackend } from './http-backend.ts';
 import { ownInitialize } from './probe.ts';
@@ -29,6 +30,7 @@ export interface BackendDeps {
   readonly files: SecretFiles;
   readonly exchanged: ExchangedTokens;
   readonly deadlines: Deadlines;
+  readonly keptBytes: KeptBytes;
   /** Milliseconds of the monotonic clock. */
   readonly now: () => number;
   /** Milliseconds since the epoch. */
@@ -72,6 +74,7 @@ async function createHttpBackend(settings: HttpBackendConfig, deps: BackendDeps)
     ...(await common(settings, deps)),
     config: settings,
     connectTimeout: config.limits.connect_timeout,
+    keptBytes: deps.keptBytes,
     maxStreams: config.limits.sessions_per_replica,
     ca: ca === undefined ? undefined : files.read(ca),
     ...(isProxied(proxy) ? { createPool: (_origin, options) => throughProxy(options, proxy) } : {}),

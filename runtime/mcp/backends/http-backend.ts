@@ -8,6 +8,7 @@ import type { Breaker } from './breaker.ts';
 import type { Deadlines } from './deadlines.ts';
 import { callFailure } from './failures.ts';
 import type { BackendHealth } from './health.ts';
+import type { KeptBytes } from './kept-bytes.ts';
 import { HttpExchange, type ExchangeHost, type Load } from './http-exchange.ts';
 
 export interface HttpBackendOptions {
@@ -17,6 +18,7 @@ export interface HttpBackendOptions {
   readonly health: BackendHealth;
   readonly breaker: Breaker;
   readonly deadlines: Deadlines;
+  readonly keptBytes: KeptBytes;
   readonly now: () => number;
   readonly connectTimeout: number;
   readonly maxResponseBytes: number;
@@ -48,6 +50,7 @@ export class HttpBackend implements Backend, ExchangeHost {
   readonly health: BackendHealth;
   readonly sessions = true;
   readonly deadlines: Deadlines;
+  readonly keptBytes: KeptBytes;
   readonly now: () => number;
   readonly maxResponseBytes: number;
   readonly #origin: string;
@@ -71,6 +74,7 @@ export class HttpBackend implements Backend, ExchangeHost {
     this.authorizer = options.authorizer;
     this.health = options.health;
     this.deadlines = options.deadlines;
+    this.keptBytes = options.keptBytes;
     this.now = options.now;
     this.maxResponseBytes = options.maxResponseBytes;
     this.#origin = url.origin;

@@ -6,6 +6,7 @@ import type { CredentialHeaders } from '#runtime/outgoing/credential';
 import type { BackendCall, CallFailure, Flow, RunningCall } from './backend.ts';
 import type { Deadlines, Expiring } from './deadlines.ts';
 import { callFailure } from './failures.ts';
+import type { Keeper, KeptBytes } from './kept-bytes.ts';
 import { LargeAnswer, NotTheAnswer } from './large-answer.ts';
 
 /** What one exchange needs of its backend. */
@@ -13,6 +14,7 @@ export interface ExchangeHost {
   readonly name: string;
   readonly maxResponseBytes: number;
   readonly deadlines: Deadlines;
+  readonly keptBytes: KeptBytes;
   readonly now: () => number;
   /** The exchange is over; called once. `failure` is undefined when the backend answered. */
   settled(exchange: HttpExchange, failure: CallFailure | undefined): void;
@@ -31,7 +33,7 @@ type Mode = 'waiting' | 'json' | 'stream' | 'accepted' | 'discard';
 const KEPT_BYTES = 1_048_576;
 
 /** One request to a backend over HTTP and its answer: JSON, a stream of events, or 202. A handler of undici's dispatcher. */
-export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, RunningCall, Flow {
+export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keeper, RunningCall, Flow {
   readonly call: BackendCall;
   /** How often it was sent. */
   attempts = 0;
@@ -43,6 +45,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Runni
   /** What it was authenticated with, last time. */
   credential: CredentialHeaders = [];
   expiresAt = Infinity;
+  kept = 0;
   readonly #host: ExchangeHost;
   #controller: Dispatcher.DispatchController | undefined;
   #mode: Mode = 'waiting';
@@ -165,10 +168,12 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Runni
       return;
     }
     this.#chunks.push(chunk);
+    this.#keep(this.#size);
     const { idText, sink } = this.call;
-    if (this.#size <= KEPT_BYTES || this.#status !== 200 || !sink.part || idText === undefined) return;
+    if (this.#over || this.#size <= KEPT_BYTES || this.#status !== 200 || !sink.part || idText === undefined) return;
     const kept = Buffer.concat(this.#chunks);
     this.#chunks = [];
+    this.#keep(0);
     this.#large = new LargeAnswer(idText);
     this.#pass(this.#large, kept);
   }
@@ -224,11 +229,21 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Runni
   }
 
   #feed(chunk: Buffer): void {
+    const parser = this.#parser;
+    if (!parser) return;
+    // An event that is complete now may wait for its reader: it counts until there is more, which comes after it.
+    const before = parser.pending;
     try {
-      this.#parser?.push(chunk);
+      parser.push(chunk);
+      this.#keep(Math.max(before, parser.pending));
     } catch (cause) {
       this.fail(callFailure(this.#host.name, 'too_large', true, cause));
     }
+  }
+
+  #keep(bytes: number): void {
+    if (this.#over || this.#host.keptBytes.tell(this, bytes)) return;
+    this.fail(callFailure(this.#host.name, 'busy', true));
   }
 
   #onEvent(event: SseEvent): void {
@@ -271,6 +286,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Runni
     if (this.#over) return;
     this.#over = true;
     this.#host.deadlines.delete(this);
+    this.#host.keptBytes.tell(this, 0);
     this.#host.settled(this, failure);
     if (failure && this.#controller && !this.#controller.aborted) this.#controller.abort(failure.error);
   }

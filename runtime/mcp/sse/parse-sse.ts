@@ -26,6 +26,8 @@ export interface SseParserSettings {
 export interface SseParser {
   /** Takes the next bytes; calls onEvent for each event that they complete. Throws SseEventTooLarge. */
   push(chunk: Buffer): void;
+  /** Bytes of the event that is not complete yet. */
+  readonly pending: number;
 }
 
 const LF = 0x0a;
@@ -110,6 +112,10 @@ class StreamParser implements SseParser {
 
   constructor(settings: SseParserSettings) {
     this.#settings = settings;
+  }
+
+  get pending(): number {
+    return this.#eventBytes + this.#pendingBytes;
   }
 
   push(chunk: Buffer): void {
