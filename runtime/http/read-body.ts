@@ -38,7 +38,9 @@ export function readBody(req: IncomingMessage, limit: number): Promise<Buffer> {
       resolve(chunks.length === 1 && first ? first : Buffer.concat(chunks));
     });
     req.on('error', brokeOff);
-    // Without effect where the body is whole.
-    req.on('close', () => brokeOff());
+    // Every request closes: an error, which is costly to make, is made for one whose body is not whole alone.
+    req.on('close', () => {
+      if (!req.readableEnded) brokeOff();
+    });
   });
 }
