@@ -1,0 +1,58 @@
+import type { AuthServer as AuthServerConfig } from '#crds/run-config/auth-server';
+
+/** The URLs of the authorization server: all from its configuration, never from a request. */
+export interface AuthServerUrls {
+  /** Byte for byte as configured. */
+  readonly issuer: string;
+  readonly authorize: string;
+  readonly token: string;
+  readonly register: string;
+  readonly revoke: string;
+  readonly introspect: string;
+  readonly jwks: string;
+  readonly connections: string;
+  /** What upstream providers redirect to. */
+  readonly callback: (provider: string) => string;
+}
+
+const join = (base: string, path: string): string => base.replace(/\/$/, '') + path;
+
+/** `authorization_endpoint_base_url` takes the place of the issuer where people's browsers go. */
+export function authServerUrls(config: AuthServerConfig): AuthServerUrls {
+  const { issuer, upstreams } = config;
+  const browser = config.authorization_endpoint_base_url ?? issuer;
+  const written = new Map(
+    upstreams.map((upstream) => [
+      upstream.name,
+      upstream.type === 'oidc' ? upstream.oidc_config.redirect_uri : upstream.oauth2_config.redirect_uri,
+    ]),
+  );
+  return {
+    issuer,
+    authorize: join(browser, '/oauth/authorize'),
+    token: join(issuer, '/oauth/token'),
+    register: join(issuer, '/oauth/register'),
+    revoke: join(issuer, '/oauth/revoke'),
+    introspect: join(issuer, '/oauth/introspect'),
+    jwks: join(issuer, '/.well-known/jwks.json'),
+    connections: join(browser, '/connections'),
+    callback: (provider) => written.get(provider) ?? join(browser, `/oauth/callback/${provider}`),
+  };
+}
+
+/** Where sealed rows belong: part of what seals them, so that a row that was moved does not open. */
+export interface Place {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** What seals a user's tokens at one provider. */
+export function linkAad({ namespace, name, uid }: Place, sub: string, provider: string): string {
+  return [namespace, name, uid, sub, provider].join('|');
+}
+
+/** What seals the tokens and leg secrets of a login that is not over. */
+export function pendingAad({ namespace, name, uid }: Place, loginId: string, provider: string): string {
+  return [namespace, name, uid, 'pending', loginId, provider].join('|');
+}

@@ -1,0 +1,67 @@
+import type { ClaimValue } from '#runtime/incoming/identity';
+import type { UpstreamAccount } from '../storage/rows.ts';
+
+/** What a provider gave for a code or a refresh token. Sealed as JSON before it is stored. */
+export interface UpstreamTokens {
+  readonly access_token: string;
+  /** Undefined: this provider gives none. */
+  readonly refresh_token: string | undefined;
+  /** Milliseconds since the epoch; undefined: the provider does not say. */
+  readonly expires_at: number | undefined;
+  readonly scope: string | undefined;
+  /** Kept for token exchanges that ask for it. */
+  readonly id_token: string | undefined;
+}
+
+/** The account with the claims that policies may read. */
+export interface UpstreamIdentity extends UpstreamAccount {
+  readonly claims: Readonly<Record<string, ClaimValue>>;
+}
+
+/** What one leg needs to be finished; sealed into the login. */
+export interface LegSecrets {
+  readonly verifier: string;
+  readonly nonce: string;
+}
+
+export interface LegRequest extends LegSecrets {
+  readonly state: string;
+  /** The user wants to sign in anew. */
+  readonly forceLogin: boolean;
+}
+
+/** What comes of a finished leg. */
+export interface LegResult {
+  readonly tokens: UpstreamTokens;
+  /** Undefined: this provider does not say who the user is, which only a provider that is not the primary one may. */
+  readonly identity: UpstreamIdentity | undefined;
+}
+
+/** The provider refused for good: `invalid_grant`, 401. Nobody but the user can help. */
+export class UpstreamRefused extends Error {
+  override readonly name = 'UpstreamRefused';
+}
+
+/** The provider cannot be reached, or its answer cannot be used; later it may be. */
+export class UpstreamUnavailable extends Error {
+  override readonly name = 'UpstreamUnavailable';
+}
+
+/** One upstream identity provider. Two implementations: OpenID Connect, and OAuth 2.0 by itself. */
+export interface UpstreamProvider {
+  readonly name: string;
+  readonly required: boolean;
+  /** Where the browser is sent. @throws UpstreamUnavailable */
+  authorizationUrl(request: LegRequest): Promise<string>;
+  /**
+   * Redeems what the callback brought. `callback` is the full URL with its query.
+   * @throws UpstreamRefused the user denied, or the provider refused the code
+   * @throws UpstreamUnavailable, also where an ID token does not verify
+   */
+  finish(callback: URL, expected: LegSecrets & { readonly state: string }): Promise<LegResult>;
+  /** New tokens; a refresh token that the provider did not replace is carried over. @throws UpstreamRefused, UpstreamUnavailable */
+  refresh(tokens: UpstreamTokens): Promise<UpstreamTokens>;
+  /** Who the holder of the tokens is, asked now. Undefined: this provider cannot say. @throws UpstreamRefused, UpstreamUnavailable */
+  identify(tokens: UpstreamTokens): Promise<UpstreamIdentity | undefined>;
+  close(): Promise<void>;
+}
