@@ -13,6 +13,8 @@ export interface ProviderSettings {
   audiences: string[] | undefined;
   /** Redirect addresses of the gateway's own login. */
   redirectUris: string[];
+  /** Access tokens are opaque and open the user-info endpoint, which alone tells name and email. */
+  opaque?: boolean;
   cookieKey?: string;
 }
 
@@ -28,10 +30,19 @@ export function createProvider(settings: ProviderSettings): Provider {
   return provider;
 }
 
-function configure({ issuer, keys, tokenLifetime, redirectUris, cookieKey }: ProviderSettings): Configuration {
+/** Browsers keep cookies by host, whatever the port: providers on one machine must not overwrite each other's. */
+function cookieNames(issuer: string): Record<'session' | 'interaction' | 'resume', string> {
+  const { port } = new URL(issuer);
+  return { session: `_session_${port}`, interaction: `_interaction_${port}`, resume: `_interaction_resume_${port}` };
+}
+
+function configure(settings: ProviderSettings): Configuration {
+  const { issuer, keys, tokenLifetime, redirectUris, cookieKey, opaque = false } = settings;
   return {
     jwks: { keys: keys.private },
-    cookies: { keys: [cookieKey ?? randomBytes(32).toString('hex')] },
+    cookies: { keys: [cookieKey ?? randomBytes(32).toString('hex')], names: cookieNames(issuer) },
+    conformIdTokenClaims: opaque,
+    issueRefreshToken: (_context, client) => client.grantTypeAllowed('refresh_token'),
     scopes: ['openid', 'offline_access', 'profile', 'email', 'mcp', 'read', 'write', 'mcp:tools', 'mcp:read'],
     claims: { openid: ['sub'], profile: ['name', 'groups'], email: ['email', 'email_verified'] },
     clientBasedCORS: () => true,
@@ -81,7 +92,7 @@ function configure({ issuer, keys, tokenLifetime, redirectUris, cookieKey }: Pro
       introspection: { enabled: true },
       resourceIndicators: {
         enabled: true,
-        defaultResource: () => issuer,
+        defaultResource: () => (opaque ? [] : issuer),
         useGrantedResource: () => true,
         getResourceServerInfo: (_context, identifier) => describeResource(identifier, tokenLifetime),
       },

@@ -26,6 +26,8 @@ export interface IdentityProviderOptions {
   tokenLifetime?: number;
   audiences?: string[];
   redirectUris?: string[];
+  /** Access tokens are opaque and open the user-info endpoint, which alone tells name and email. */
+  opaque?: boolean;
 }
 
 /** Starts a real OpenID provider on 127.0.0.1 with the users alice and bob. Nothing of it is stored. */
@@ -59,6 +61,7 @@ export async function serveIdentityProvider(options: IdentityProviderOptions = {
     tokenLifetime: options.tokenLifetime ?? 3_600,
     audiences: options.audiences,
     redirectUris: options.redirectUris ?? [],
+    opaque: options.opaque ?? false,
   };
   const renew = () => {
     handle = createProvider(settings).callback();

@@ -1,0 +1,44 @@
+import type { Field, Form, Page } from './page.ts';
+
+/** Who sits before the browser, and what they do. */
+export interface Person {
+  /** Name at the login forms of providers: one for all, or by the host and port of the provider. */
+  readonly user?: string | Readonly<Record<string, string>>;
+  /** Pages at which the person says no. */
+  readonly denies?: (page: Page) => boolean;
+  /** Checkboxes that the person changes, by name or `name=value`. */
+  readonly checks?: Readonly<Record<string, boolean>>;
+}
+
+/** What is pressed at a page. */
+export type Deed =
+  | { readonly form: Form; readonly fields: Readonly<Record<string, string>>; readonly button: Field | undefined }
+  | { readonly href: URL };
+
+const NO = /deny|denied|cancel|reject|refuse|abort|no\b/i;
+
+/** What this person does at a page; undefined: nothing leads on from there. */
+export function decide(page: Page, person: Person): Deed | undefined {
+  const form = page.forms[0];
+  if (form === undefined) return undefined;
+  const denies = person.denies?.(page) ?? false;
+  const button = form.buttons.find((one) => isNo(one) === denies);
+  const login = form.fields.find(({ name }) => name === 'login');
+  if (denies && button === undefined) return leave(page);
+  if (login === undefined) return { form, fields: {}, button };
+  return { form, fields: { login: nameAt(page, person), password: nameAt(page, person) }, button };
+}
+
+const isNo = ({ name, value }: Field) => NO.test(value) || NO.test(name);
+
+/** The way out of a page whose form has only a button to agree. */
+function leave(page: Page): Deed | undefined {
+  const link = page.links.find(({ href, text }) => NO.test(text) || href.pathname.endsWith('/abort'));
+  return link && { href: link.href };
+}
+
+function nameAt(page: Page, { user }: Person): string {
+  const name = typeof user === 'object' ? user[page.url.host] : user;
+  if (name === undefined) throw new Error(`nobody is to log in at ${page.url.host}`);
+  return name;
+}

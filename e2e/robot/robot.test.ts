@@ -1,0 +1,100 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { serveIdentityProvider, type IdentityProvider } from '../fakes/identity-provider/serve.ts';
+import { GATEWAY_CLIENT } from '../fakes/identity-provider/users.ts';
+import { isRedirectOf, Robot } from './robot.ts';
+import { readHtml } from './page.ts';
+
+const REDIRECT = 'http://127.0.0.1:1/callback';
+const opened: IdentityProvider[] = [];
+let provider: IdentityProvider;
+
+beforeEach(async () => {
+  provider = await start();
+});
+afterEach(() => Promise.all(opened.splice(0).map((server) => server.close())));
+
+async function start(): Promise<IdentityProvider> {
+  const server = await serveIdentityProvider({ redirectUris: [REDIRECT] });
+  opened.push(server);
+  return server;
+}
+
+function authorizeUrl({ issuer }: IdentityProvider, state: string): string {
+  const query = {
+    response_type: 'code',
+    client_id: GATEWAY_CLIENT.id,
+    redirect_uri: REDIRECT,
+    scope: 'openid profile email',
+    code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+    code_challenge_method: 'S256',
+  };
+  return `${issuer}/auth?${new URLSearchParams({ ...query, state }).toString()}`;
+}
+
+describe('the robot browser', () => {
+  it('logs a person in at a provider and stops before the client', async () => {
+    const end = await new Robot().login(authorizeUrl(provider, 'one'), { user: 'alice' });
+    expect(end.href).toContain(REDIRECT);
+    expect(end.searchParams.get('state')).toBe('one');
+    expect(end.searchParams.get('code')).toMatch(/^\S{20,}$/);
+  });
+
+  it('is remembered by the provider, and not in another browser', async () => {
+    const robot = new Robot();
+    await robot.login(authorizeUrl(provider, 'one'), { user: 'alice' });
+    await expect(robot.login(authorizeUrl(provider, 'two'), {})).resolves.toBeDefined();
+    await expect(new Robot().login(authorizeUrl(provider, 'three'), {})).rejects.toThrow('nobody is to log in');
+  });
+
+  it('keeps the sessions of two providers on one machine apart', async () => {
+    const robot = new Robot();
+    const other = await start();
+    await robot.login(authorizeUrl(provider, 'one'), { user: { [new URL(provider.issuer).host]: 'alice' } });
+    await robot.login(authorizeUrl(other, 'two'), { user: { [new URL(other.issuer).host]: 'bob' } });
+    await expect(robot.login(authorizeUrl(provider, 'three'), {})).resolves.toBeDefined();
+    await expect(robot.login(authorizeUrl(other, 'four'), {})).resolves.toBeDefined();
+  });
+
+  it('denies where the person denies', async () => {
+    const denies = () => true;
+    const end = await new Robot().login(authorizeUrl(provider, 'one'), { user: 'alice', denies });
+    expect(end.searchParams.get('error')).toBe('access_denied');
+  });
+
+  it('stops at a page, and goes on from there', async () => {
+    const robot = new Robot();
+    const url = authorizeUrl(provider, 'one');
+    const page = await robot.walk(url, {}, { at: ({ forms }) => forms.length > 0 });
+    expect(page.forms[0]?.fields.map(({ name }) => name)).toContain('login');
+    const end = await robot.walk(page, { user: 'bob' }, { before: isRedirectOf(url) });
+    expect(end.next?.searchParams.get('state')).toBe('one');
+  });
+});
+
+describe('a page of the robot browser', () => {
+  it('has its forms with what can be filled and pressed', () => {
+    const html = `<!-- <form action="/no"></form> --><form method="post" action="/go?a=1&amp;b=2">
+      <input type="hidden" name="ticket" value="a&quot;b"><input type=checkbox name=link value=x checked>
+      <button name="decision" value='deny'>No</button></form><a href="/away"><b>Go</b> away</a>`;
+    const { forms, links } = readHtml(html, new URL('http://127.0.0.1:5/here'));
+    expect(forms).toHaveLength(1);
+    expect(forms[0]).toMatchObject({ method: 'POST', action: new URL('http://127.0.0.1:5/go?a=1&b=2') });
+    expect(forms[0]?.fields).toEqual([
+      { type: 'hidden', name: 'ticket', value: 'a"b', checked: false },
+      { type: 'checkbox', name: 'link', value: 'x', checked: true },
+    ]);
+    expect(forms[0]?.buttons).toEqual([{ type: 'submit', name: 'decision', value: 'deny', checked: false }]);
+    expect(links).toEqual([{ href: new URL('http://127.0.0.1:5/away'), text: 'Go away' }]);
+  });
+
+  it('sends no cookie to another host, over http none that is Secure, and no Lax one with a foreign form', () => {
+    const { cookies } = new Robot();
+    const url = new URL('http://127.0.0.1:5/');
+    cookies.take(url, ['a=1; Path=/; SameSite=Lax', 'b=2; Path=/; Secure', '__Host-c=3; Path=/', 'd=4; Path=/deep']);
+    const post = { method: 'POST', crossSite: true } as const;
+    expect(cookies.header(url, { method: 'GET', crossSite: true })).toBe('a=1');
+    expect(cookies.header(url, post)).toBe('');
+    expect(cookies.header(new URL('http://127.0.0.1:6/deep/er'), { ...post, crossSite: false })).toBe('a=1; d=4');
+    expect(cookies.header(new URL('http://localhost:5/'), { method: 'GET', crossSite: false })).toBe('');
+  });
+});
