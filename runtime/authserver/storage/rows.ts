@@ -81,6 +81,8 @@ export interface LoginRow {
   readonly links: Readonly<Record<string, PendingLink>>;
   /** With purpose link: whose link it will be. */
   readonly sub: string | undefined;
+  /** The user wants to sign in anew at the primary provider, whoever is signed in there. */
+  readonly force_login?: boolean;
   readonly started_at: number;
   readonly ends_at: number;
 }

@@ -1,0 +1,11 @@
+import { createHash, randomBytes } from 'node:crypto';
+
+/** What a client or a browser holds: 32 random bytes in base64url, never stored. */
+export function newId(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+/** What stands for it in the storage: SHA-256 in base64url. */
+export function hashId(id: string): string {
+  return createHash('sha256').update(id).digest('base64url');
+}
