@@ -17,6 +17,8 @@ export interface Gateway {
   /** Milliseconds from the start of the process until it was ready. */
   readyAfterMs: number;
   output: () => string;
+  /** Resolves with the exit code when it has ended. */
+  ended: Promise<number | null>;
   stop: () => Promise<void>;
 }
 
@@ -71,6 +73,7 @@ export async function startGateway(config: GatewayConfig, options: GatewayOption
     pid: program.pid,
     readyAfterMs: 0,
     output: program.output,
+    ended: program.ended,
     async stop() {
       await program.stop();
       await rm(folder, { recursive: true, force: true });

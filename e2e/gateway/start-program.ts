@@ -10,6 +10,8 @@ export interface Program {
   /** The last 64 KiB of both outputs. */
   output: () => string;
   exited(): boolean;
+  /** Resolves with the exit code when it has ended; null where a signal ended it. */
+  ended: Promise<number | null>;
   /** Resolves with the first line of standard output that is a JSON object; rejects when there is none in time. */
   firstJson(deadlineMs: number): Promise<Record<string, unknown>>;
   stop: () => Promise<void>;
@@ -35,11 +37,13 @@ export function startProgram(command: string, args: string[], env: NodeJS.Proces
   child.on('error', (error) => {
     keep(error.message);
   });
+  const ended = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
   const exited = () => child.exitCode !== null || child.signalCode !== null || child.pid === undefined;
   return {
     pid: child.pid ?? 0,
     output: () => output,
     exited,
+    ended,
     async firstJson(deadlineMs) {
       for (let waited = 0; waited < deadlineMs && !exited(); waited += 20) {
         const line = stdout.split('\n').find((candidate) => candidate.startsWith('{'));
@@ -48,13 +52,12 @@ export function startProgram(command: string, args: string[], env: NodeJS.Proces
       }
       throw new Error(`${args.join(' ')} did not start: ${output}`);
     },
-    stop: () => stop(child, exited),
+    stop: () => stop(child, exited, ended),
   };
 }
 
-async function stop(child: ChildProcess, exited: () => boolean): Promise<void> {
+async function stop(child: ChildProcess, exited: () => boolean, ended: Promise<unknown>): Promise<void> {
   if (exited()) return;
-  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   child.kill('SIGTERM');
   const timer = setTimeout(() => child.kill('SIGKILL'), STOP_DEADLINE_MS);
   await ended;

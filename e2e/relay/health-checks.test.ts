@@ -1,0 +1,84 @@
+import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { behave } from '../fakes/backend/behaviours.ts';
+import { serveMisbehaving } from '../fakes/backend/serve-misbehaving.ts';
+import { servePlain } from '../fakes/backend/serve-plain.ts';
+import { send } from '../gateway/session-client.ts';
+import type { ServedGateway } from '../gateway/serve-gateway.ts';
+import { closeAll, closing, gatewayTo } from './gateway-to.ts';
+
+afterEach(closeAll);
+
+const KNOBS = { bytes: 0, delayMs: 0, redirectTo: '' };
+
+async function messageOf(gateway: ServedGateway): Promise<string | undefined> {
+  const { text } = await send(`http://127.0.0.1:${gateway.runtime.address.privatePort}/status`, 'GET', {});
+  return (JSON.parse(text) as { backends: { message: string }[] }).backends[0]?.message;
+}
+
+describe('a health check', () => {
+  it('is given up after health_check_timeout', async () => {
+    const hanging = closing(await serveMisbehaving('hang', { methods: ['*'] }));
+    const started = performance.now();
+    const handling = { health_check_timeout: '200ms', health_check_interval: '1h' };
+    const gateway = await gatewayTo({ a: hanging.url }, { operational: { failure_handling: handling } });
+    // The default of 10 s, and the 60 s of a call, would be over later.
+    expect(performance.now() - started).toBeLessThan(8_000);
+    expect(gateway.runtime.gateway.rooms.backends.get('a')?.health.phase).toBe('unavailable');
+    expect(await messageOf(gateway)).toMatch(/time/);
+  });
+
+  it('that fails makes a backend unavailable only as the last of unhealthy_threshold in a row', async () => {
+    const outcomes = ['fails', 'fails', 'succeeds', 'fails', 'fails', 'fails'];
+    const phases: string[] = [];
+    let phase = (): string | undefined => undefined;
+    let fails = false;
+    const backend = closing(
+      await servePlain({
+        intercept: (_request, response, body) => {
+          const now = phase();
+          if (body.includes('"server/discover"') && now !== undefined) {
+            phases.push(now);
+            fails = outcomes.shift() === 'fails';
+          }
+          const isProbe = body.includes('"server/discover"') || body.includes('"initialize"');
+          if (!fails || !isProbe) return false;
+          behave('garbage')(response, {}, KNOBS);
+          return true;
+        },
+      }),
+    );
+    const handling = { health_check_interval: '50ms', unhealthy_threshold: 3 };
+    const gateway = await gatewayTo({ a: backend.url }, { operational: { failure_handling: handling } });
+    phase = () => gateway.runtime.gateway.rooms.backends.get('a')?.health.phase;
+    for (let i = 0; i < 500 && phases.length < 8; i++) await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(phases.slice(0, 8)).toEqual([...Array<string>(6).fill('ready'), 'unavailable', 'ready']);
+  });
+});
+
+describe('a connection to a backend', () => {
+  it('that is not made within connect_timeout is given up', async () => {
+    const sockets = new Set<Socket>();
+    // It takes the connection and never answers the TLS handshake.
+    const server = createServer((socket) => void sockets.add(socket.on('error', () => undefined)));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    closing({
+      close() {
+        for (const socket of sockets) socket.destroy();
+        server.close();
+      },
+    });
+    const { port } = server.address() as AddressInfo;
+    const started = performance.now();
+    const gateway = await gatewayTo(
+      { a: `https://127.0.0.1:${port}/mcp` },
+      {
+        limits: { connect_timeout: '300ms' },
+        operational: { failure_handling: { health_check_timeout: '1m', health_check_interval: '1h' } },
+      },
+    );
+    // Without it the check's own minute would be waited for.
+    expect(performance.now() - started).toBeLessThan(20_000);
+    expect(await messageOf(gateway)).toMatch(/cannot be reached/);
+  });
+});

@@ -1,0 +1,107 @@
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { servePlain } from '../fakes/backend/serve-plain.ts';
+import { send, SessionClient, type Rpc } from '../gateway/session-client.ts';
+import { startGateway, type Gateway, type GatewayConfig } from '../gateway/start-gateway.ts';
+import { closeAll, closing, configTo } from './gateway-to.ts';
+
+afterEach(closeAll);
+
+/** The runtime as a process of its own, as the operator starts it. */
+async function startProcess(
+  backends: Parameters<typeof configTo>[0],
+  more: Partial<GatewayConfig> = {},
+): Promise<Gateway> {
+  const gateway = await startGateway(configTo(backends, more));
+  closing({ close: () => gateway.stop() });
+  return gateway;
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  for (let i = 0; i < 500 && !holds(); i++) await new Promise((resolve) => setTimeout(resolve, 10));
+}
+
+/** A backend whose calls are answered when `finish` says so; `called` settles when one has arrived. */
+async function serveHeld() {
+  const held: (() => void)[] = [];
+  let arrived = (): void => undefined;
+  const called = new Promise<void>((resolve) => (arrived = resolve));
+  const backend = closing(
+    await servePlain({
+      tools: 1,
+      intercept: (_request, response, body) => {
+        const { id, method } = JSON.parse(body || '{}') as Rpc;
+        if (method !== 'tools/call') return false;
+        const answer = JSON.stringify({ jsonrpc: '2.0', id, result: { content: [] } });
+        held.push(() => response.writeHead(200, { 'content-type': 'application/json' }).end(answer));
+        arrived();
+        return true;
+      },
+    }),
+  );
+  const finish = (): void => held.forEach((answer) => answer());
+  return { url: backend.url, called, finish };
+}
+
+describe('SIGTERM', () => {
+  it('lets calls under way finish, takes no new connections, and ends the process with 0', async () => {
+    const backend = await serveHeld();
+    const gateway = await startProcess({ a: backend.url });
+    const client = await SessionClient.open(gateway.url);
+    await client.toolNames();
+    const call = client.call('a_tool_0', { text: 'x' });
+    await backend.called;
+    process.kill(gateway.pid, 'SIGTERM');
+    let refusal: unknown;
+    for (let i = 0; i < 100 && refusal === undefined; i++)
+      await send(gateway.url, 'POST', { ...client.headers, connection: 'close' }, client.message('ping')).catch(
+        (error: unknown) => (refusal = error),
+      );
+    expect(String(refusal)).toMatch(/ECONNREFUSED|ECONNRESET/);
+    const finished = performance.now();
+    backend.finish();
+    expect((await call).answer.result).toBeDefined();
+    expect(await gateway.ended).toBe(0);
+    // It does not wait for the rest of the 4 s.
+    expect(performance.now() - finished).toBeLessThan(3_000);
+  });
+
+  it('ends the process with 0 after 4 s, whatever is still under way', async () => {
+    const backend = await serveHeld();
+    const gateway = await startProcess({ a: backend.url });
+    const client = await SessionClient.open(gateway.url);
+    await client.toolNames();
+    const call = client.call('a_tool_0', { text: 'x' }).catch((error: unknown) => error);
+    await backend.called;
+    const asked = performance.now();
+    process.kill(gateway.pid, 'SIGTERM');
+    expect(await gateway.ended).toBe(0);
+    expect(performance.now() - asked).toBeLessThan(10_000);
+    expect(String(await call)).toMatch(/hang up|ECONNRESET/);
+    expect(gateway.output()).toContain('calls were cut off at the end');
+  });
+});
+
+describe('SIGHUP', () => {
+  it('opens the audit file anew, and nothing of the audit is lost', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'vmcp-audit-'));
+    closing({ close: () => rmSync(folder, { recursive: true, force: true }) });
+    const file = join(folder, 'audit.log');
+    const backend = closing(await servePlain({ tools: 1 }));
+    const gateway = await startProcess({ a: backend.url }, { audit_config: { enabled: true, logFile: file } });
+    const client = await SessionClient.open(gateway.url);
+    await client.call('a_tool_0', { text: 'x' });
+    const calls = (path: string) => readFileSync(path, 'utf8').split('"mcp_tool_call"').length - 1;
+    await until(() => calls(file) === 1);
+    renameSync(file, `${file}.1`);
+    process.kill(gateway.pid, 'SIGHUP');
+    // Nothing is written meanwhile: only the signal can be why it is there.
+    await until(() => existsSync(file));
+    expect(readFileSync(file, 'utf8')).toBe('');
+    await client.call('a_tool_0', { text: 'x' });
+    await until(() => calls(file) === 1);
+    expect([calls(`${file}.1`), calls(file)]).toEqual([1, 1]);
+  });
+});

@@ -1,0 +1,90 @@
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { request } from 'node:https';
+import { join } from 'node:path';
+import { connect, type TLSSocket } from 'node:tls';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { servePlain } from '../fakes/backend/serve-plain.ts';
+import { send, type Rpc } from '../gateway/session-client.ts';
+import { closeAll, closing, gatewayTo } from './gateway-to.ts';
+
+afterEach(closeAll);
+
+const testdata = new URL('../../runtime/incoming/testdata/', import.meta.url);
+const pem = (name: string) => readFile(new URL(name, testdata), 'utf8');
+
+/** One call of the stateless revision over TLS, trusting this certificate. */
+function callTool(port: number, ca: string): Promise<Rpc> {
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': {},
+  };
+  const params = { name: 'a_tool_0', arguments: { text: 'x' }, _meta };
+  const headers = {
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+    'mcp-protocol-version': '2026-07-28',
+    'mcp-method': 'tools/call',
+    'mcp-name': 'a_tool_0',
+  };
+  return new Promise((resolve, reject) => {
+    const asked = request({ host: '127.0.0.1', port, path: '/mcp', method: 'POST', headers, ca, agent: false });
+    asked.on('error', reject).on('response', (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (part: string) => (text += part));
+      response.on('end', () => resolve(JSON.parse(text) as Rpc));
+    });
+    asked.end(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }));
+  });
+}
+
+/** An open connection, and the name in the certificate that it was opened with. */
+async function openSocket(port: number): Promise<{ socket: TLSSocket; subject: string | undefined }> {
+  // Whose certificate it is, is what is looked at here.
+  const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false });
+  await new Promise((resolve, reject) => socket.once('secureConnect', resolve).once('error', reject));
+  closing({ close: () => socket.destroy() });
+  const { CN } = socket.getPeerCertificate().subject;
+  return { socket, subject: typeof CN === 'string' ? CN : undefined };
+}
+
+describe('the public port with a certificate', () => {
+  it('speaks TLS and nothing else, and calls go through', async () => {
+    const backend = closing(await servePlain({ tools: 1 }));
+    const cert = await pem('loopback-cert.pem');
+    const gateway = await gatewayTo(
+      { a: backend.url },
+      { listen: { port: 0, private_port: 0, tls: { cert_file: 'cert', key_file: 'key' } } },
+      { files: { cert, key: await pem('loopback-key.pem') } },
+    );
+    const { port } = gateway.runtime.address;
+    expect((await callTool(port, cert)).result).toHaveProperty('content');
+    await expect(send(`http://127.0.0.1:${port}/mcp`, 'GET', {})).rejects.toThrow(/hang up|ECONNRESET|EPIPE/);
+  });
+
+  it('that is renewed serves new connections by it, and those that are open go on', async () => {
+    const [cert, renewed] = [await pem('loopback-cert.pem'), await pem('renewed-cert.pem')];
+    const backend = closing(await servePlain({ tools: 1 }));
+    const gateway = await gatewayTo(
+      { a: backend.url },
+      { listen: { port: 0, private_port: 0, tls: { cert_file: 'cert', key_file: 'key' } } },
+      { files: { cert, key: await pem('loopback-key.pem') } },
+    );
+    const { port } = gateway.runtime.address;
+    const before = await openSocket(port);
+    expect(before.subject).toBe('vmcp test');
+    for (const [name, content] of [
+      ['key', await pem('renewed-key.pem')],
+      ['cert', renewed],
+    ] as const) {
+      await writeFile(join(gateway.folder, `${name}.new`), content);
+      await rename(join(gateway.folder, `${name}.new`), join(gateway.folder, name));
+    }
+    for (let i = 0; i < 200 && (await openSocket(port)).subject === before.subject; i++)
+      await new Promise((resolve) => setTimeout(resolve, 25));
+    expect((await openSocket(port)).subject).toBe('vmcp test, renewed');
+    expect((await callTool(port, renewed)).result).toHaveProperty('content');
+    const answered = new Promise<string>((resolve) => before.socket.once('data', (part) => resolve(String(part))));
+    before.socket.write(`GET /nowhere HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`);
+    expect(await answered).toMatch(/^HTTP\/1\.1 404/);
+  });
+});
