@@ -1,0 +1,49 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
+/** What an endpoint gets to know of a request. */
+export interface RequestFacts {
+  readonly method: string;
+  /** As it stands in the request, without the query. */
+  readonly path: string;
+  /** Values of the pattern's names, e.g. `provider`; decoded. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  /** Of a body `application/x-www-form-urlencoded`; empty where the endpoint takes none. */
+  readonly form: URLSearchParams;
+  /** Of a body `application/json`: whatever it holds; undefined where the endpoint takes none. */
+  readonly json: unknown;
+  /** The first value of each name, as it stands. */
+  readonly cookies: ReadonlyMap<string, string>;
+  readonly headers: Readonly<IncomingHttpHeaders>;
+  /** Address of the client; one from a forwarding header only if a trusted proxy wrote it. */
+  readonly remoteAddress: string | undefined;
+}
+
+/** What an endpoint answers. `Cache-Control: no-store` stands in each answer that says nothing else. */
+export interface Answer {
+  readonly status: number;
+  /** A list stands for several headers of one name (`Set-Cookie`). */
+  readonly headers: Readonly<Record<string, string | readonly string[]>>;
+  readonly body: string;
+}
+
+/**
+ * One endpoint. What it throws becomes the answer in `answer-oauth-error.ts`: OAuthError, PageError, RequestError,
+ * StorageUnavailable; anything else is 500.
+ */
+export type Handler = (facts: RequestFacts) => Promise<Answer>;
+
+type Headers = Answer['headers'];
+
+export function jsonAnswer(value: unknown, status = 200, headers: Headers = {}): Answer {
+  return { status, headers: { 'Content-Type': 'application/json', ...headers }, body: JSON.stringify(value) };
+}
+
+export function htmlAnswer(html: string, status = 200, headers: Headers = {}): Answer {
+  return { status, headers: { 'Content-Type': 'text/html; charset=utf-8', ...headers }, body: html };
+}
+
+/** 303, so that a browser that posted a form gets the next place. */
+export function redirectAnswer(location: string, headers: Headers = {}): Answer {
+  return { status: 303, headers: { Location: location, ...headers }, body: '' };
+}

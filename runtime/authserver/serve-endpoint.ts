@@ -1,0 +1,101 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { readBody } from '#runtime/http/read-body';
+import type { ReadSource } from '#runtime/http/read-source';
+import { answerFailure, type FailureSettings } from './answer-oauth-error.ts';
+import { OAuthError } from './errors.ts';
+import type { Answer, Handler } from './handler.ts';
+import { readCookies } from './read-cookies.ts';
+
+/** One line of the table of endpoints. */
+export interface Endpoint {
+  readonly method: 'GET' | 'POST';
+  /** A pattern of express. */
+  readonly path: string;
+  /** Undefined: it is not served. */
+  readonly handle: Handler | undefined;
+  /** Who reads its errors: a client, or a person in a browser. */
+  readonly kind: 'json' | 'page';
+  readonly body?: 'form' | 'json';
+  /** Scripts of every web page may call it: it looks at no cookie. */
+  readonly cors?: true;
+}
+
+export interface ServeSettings extends Omit<FailureSettings, 'kind'> {
+  readonly readSource: ReadSource;
+}
+
+/** Bytes of a body; a registration with ten long redirect URIs fits. */
+const MAX_BODY = 65_536;
+const TYPES = { form: 'application/x-www-form-urlencoded', json: 'application/json' } as const;
+const NOTHING = new URLSearchParams();
+
+/** Serves one request at an endpoint. Whatever it throws becomes an answer here. */
+export async function serveEndpoint(
+  { handle, kind, body, cors }: Endpoint & { readonly handle: Handler },
+  req: IncomingMessage,
+  res: ServerResponse,
+  params: Readonly<Record<string, string>>,
+  settings: ServeSettings,
+): Promise<void> {
+  const [path = '', query] = splitOnce(req.url ?? '/', '?');
+  const { headers } = req;
+  const method = req.method ?? 'GET';
+  let answer: Answer;
+  try {
+    const text = body === undefined || method !== 'POST' ? undefined : await readText(req, TYPES[body]);
+    answer = await handle({
+      method,
+      path,
+      params,
+      query: query === undefined ? NOTHING : new URLSearchParams(query),
+      form: body === 'form' && text !== undefined ? new URLSearchParams(text) : NOTHING,
+      json: body === 'json' && text !== undefined ? parseJson(text) : undefined,
+      cookies: readCookies(headers.cookie),
+      headers,
+      remoteAddress: settings.readSource(req),
+    });
+  } catch (error) {
+    answer = answerFailure(error, { path, headers }, { ...settings, kind });
+  }
+  writeAnswer(res, answer, cors === true);
+}
+
+/** Writes an answer, unless the client has gone. */
+export function writeAnswer(res: ServerResponse, { status, headers, body }: Answer, cors: boolean): void {
+  if (res.headersSent || res.destroyed) return;
+  const all: Record<string, string | number | readonly string[]> = { 'Cache-Control': 'no-store', ...headers };
+  all['Content-Length'] = Buffer.byteLength(body);
+  if (cors) all['Access-Control-Allow-Origin'] = '*';
+  res.writeHead(status, all as Record<string, string | number | string[]>).end(body);
+}
+
+/** Answers the question of a web page's browser whether it may call (Fetch §3.2.2). */
+export function answerPreflight(res: ServerResponse, methods: readonly string[]): void {
+  res
+    .writeHead(204, {
+      'Access-Control-Allow-Origin': '*',
+      'Access-Control-Allow-Methods': methods.join(', '),
+      'Access-Control-Allow-Headers': 'Authorization, Content-Type, MCP-Protocol-Version',
+      'Access-Control-Max-Age': '600',
+    })
+    .end();
+}
+
+async function readText(req: IncomingMessage, type: string): Promise<string> {
+  const given = req.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
+  if (given !== type) throw new OAuthError('invalid_request', `The Content-Type must be ${type}`);
+  return (await readBody(req, MAX_BODY)).toString('utf8');
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (cause) {
+    throw new OAuthError('invalid_request', 'The body is no JSON document', { cause });
+  }
+}
+
+function splitOnce(text: string, at: string): [string, string | undefined] {
+  const index = text.indexOf(at);
+  return index < 0 ? [text, undefined] : [text.slice(0, index), text.slice(index + 1)];
+}
