@@ -37,7 +37,7 @@ export async function serveEndpoint(
   params: Readonly<Record<string, string>>,
   settings: ServeSettings,
 ): Promise<void> {
-  const [path = '', query] = splitOnce(req.url ?? '/', '?');
+  const [path, query] = splitOnce(req.url ?? '/', '?');
   const { headers } = req;
   const method = req.method ?? 'GET';
   let answer: Answer;
