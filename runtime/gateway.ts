@@ -29,6 +29,7 @@ import type { Log } from '#runtime/telemetry/log';
 import type { Observer } from '#runtime/observer';
 import type { Rooms } from '#runtime/rooms';
 import type { Trail } from '#runtime/trail';
+import { UnderWay } from '#runtime/under-way';
 
 export interface GatewayOptions {
   readonly files: SecretFiles;
@@ -61,7 +62,7 @@ export class Gateway {
   readonly #sessions: SessionStore;
   readonly #streams = new StreamQuota(() => sessionLimits(this.#inForce.config));
   readonly #announcer: Announcer;
-  readonly #running = new Set<Trail>();
+  readonly #running = new UnderWay<Trail>();
   readonly #survey: Survey;
   readonly #retired: RetiredBackends;
   #isClosed = false;
@@ -184,7 +185,7 @@ export class Gateway {
 
   /** Requests under way finish at the backends that they began with. */
   #retire(before: LiveBackends, next: LiveBackends): void {
-    const begun = [...this.#running].filter(({ req }) => req.method === 'POST');
+    const begun = this.#running.all().filter(({ req }) => req.method === 'POST');
     const isCall = (trail: Trail) => this.#running.has(trail) && trail.method !== LISTEN;
     this.#retired.add(before.leave(next), () => begun.some(isCall));
   }

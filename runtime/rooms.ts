@@ -9,6 +9,7 @@ import type { StreamQuota } from '#runtime/mcp/sessions/stream-quota';
 import type { Authorizer } from '#runtime/policy/authorizer';
 import type { Log } from '#runtime/telemetry/log';
 import type { Trail } from '#runtime/trail';
+import type { UnderWay } from '#runtime/under-way';
 
 /** Everything that a request's way leads through, as it is in force now. A reload replaces single rooms. */
 export interface Rooms {
@@ -26,7 +27,7 @@ export interface Rooms {
   /** The rooms in force at the time of the call: what outlives a reload, as a stream does, asks for them. */
   readonly latest: () => Rooms;
   /** Requests and streams under way; draining waits for them. */
-  readonly running: Set<Trail>;
+  readonly running: UnderWay<Trail>;
   /** Told of each request when it is over: audit, metrics. */
   readonly finish: (trail: Trail) => void;
 }

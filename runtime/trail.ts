@@ -3,11 +3,14 @@ import type { IncomingMessage } from 'node:http';
 import type { Identity } from '#runtime/incoming/identity';
 import type { Era } from '#runtime/mcp/era';
 import type { Decision } from '#runtime/policy/authorizer';
+import type { Entry } from '#runtime/under-way';
 
 export type Outcome = 'success' | 'failure' | 'error' | 'denied';
 
 /** What is known of one request, for audit, metrics and log; filled in as it goes through the rooms. */
-export class Trail {
+export class Trail implements Entry {
+  earlier: this | undefined;
+  later: this | undefined;
   #id: string | undefined;
   readonly req: IncomingMessage;
   /** Milliseconds of the monotonic clock. */

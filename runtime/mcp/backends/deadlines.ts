@@ -1,7 +1,9 @@
+import { type Entry, UnderWay } from '#runtime/under-way';
+
 const TICK = 100;
 
 /** Something that must end: `expiresAt` is in milliseconds of the same clock. */
-export interface Expiring {
+export interface Expiring extends Entry {
   expiresAt: number;
   expire(): void;
 }
@@ -11,7 +13,7 @@ export interface Expiring {
  * Precise to 100 ms.
  */
 export class Deadlines {
-  readonly #running = new Set<Expiring>();
+  readonly #running = new UnderWay<Expiring>();
   readonly #now: () => number;
   #timer: NodeJS.Timeout | undefined;
 
@@ -40,8 +42,9 @@ export class Deadlines {
 
   #sweep(): void {
     const now = this.#now();
-    for (const entry of this.#running) {
-      if (entry.expiresAt <= now) {
+    for (const entry of this.#running.all()) {
+      // One that expires may end others.
+      if (entry.expiresAt <= now && this.#running.has(entry)) {
         this.#running.delete(entry);
         entry.expire();
       }

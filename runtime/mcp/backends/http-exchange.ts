@@ -45,6 +45,8 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
   /** What it was authenticated with, last time. */
   credential: CredentialHeaders = [];
   expiresAt = Infinity;
+  earlier: this | undefined;
+  later: this | undefined;
   kept = 0;
   readonly #host: ExchangeHost;
   #controller: Dispatcher.DispatchController | undefined;

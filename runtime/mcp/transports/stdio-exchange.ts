@@ -19,6 +19,8 @@ const METHOD_NOT_FOUND = -32601;
 export class StdioExchange implements RunningCall, Expiring, Flow {
   readonly call: BackendCall;
   expiresAt = Infinity;
+  earlier: this | undefined;
+  later: this | undefined;
   /** The session that the answer opens. */
   opens: string | undefined;
   /** Called when it is over, however it ended; `answer` is undefined without one. */
