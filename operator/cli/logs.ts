@@ -7,6 +7,7 @@ import { CliError, EXIT_CODES } from './exit-codes.ts';
 /** At most so much of the end of a file is looked at for its last lines. */
 const TAIL = 256 * 1024;
 const LOOK = 300;
+const EMPTY = Buffer.alloc(0);
 
 /** Names of what has a log: `vmcp` itself and its children. */
 export function logNames(folder: string): string[] {
@@ -14,11 +15,11 @@ export function logNames(folder: string): string[] {
   return readdirSync(folder).flatMap((name) => (name.endsWith('.log') ? [name.slice(0, -4)] : []));
 }
 
-function readRange(path: string, from: number, to: number): string {
+function readRange(path: string, from: number, to: number): Buffer {
   const descriptor = openSync(path, 'r');
   try {
     const buffer = Buffer.alloc(to - from);
-    return buffer.subarray(0, readSync(descriptor, buffer, 0, buffer.length, from)).toString();
+    return buffer.subarray(0, readSync(descriptor, buffer, 0, buffer.length, from));
   } finally {
     closeSync(descriptor);
   }
@@ -28,24 +29,41 @@ function readRange(path: string, from: number, to: number): string {
 export function lastLines(path: string, count: number): string[] {
   if (!existsSync(path)) return [];
   const { size } = statSync(path);
-  const lines = readRange(path, Math.max(0, size - TAIL), size).split('\n');
+  const lines = readRange(path, Math.max(0, size - TAIL), size)
+    .toString()
+    .split('\n');
   if (lines.at(-1) === '') lines.pop();
   return lines.slice(-count);
 }
 
-/** Prints what is appended from now on, until the process ends or `signal` says so. */
-async function follow(paths: Map<string, string>, print: (name: string, lines: string[]) => void, signal: AbortSignal) {
-  const seen = new Map([...paths].map(([name, path]) => [name, existsSync(path) ? statSync(path).size : 0]));
+const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+
+/** Prints the whole lines that are appended from now on, until `signal` says so. A log that is new is printed from its start. */
+async function follow(
+  paths: () => Map<string, string>,
+  print: (name: string, lines: string[]) => void,
+  signal: AbortSignal,
+) {
+  const seen = new Map([...paths()].map(([name, path]) => [name, sizeOf(path)]));
   while (!signal.aborted) {
     await sleep(LOOK, undefined, { signal }).catch(() => undefined);
-    for (const [name, path] of paths) {
-      const size = existsSync(path) ? statSync(path).size : 0;
-      const from = seen.get(name) ?? 0;
-      if (size === from) continue;
+    for (const [name, path] of paths()) {
+      const size = sizeOf(path);
+      const before = seen.get(name) ?? 0;
       // A smaller file is a new one: the former was put aside.
-      const text = readRange(path, size < from ? 0 : from, size);
-      print(name, text.replace(/\n$/, '').split('\n'));
-      seen.set(name, size);
+      const from = size < before ? 0 : before;
+      const bytes = size === from ? EMPTY : readRange(path, from, size);
+      // The rest of a line that is being written comes with the next look.
+      const whole = bytes.lastIndexOf('\n') + 1;
+      seen.set(name, from + whole);
+      if (whole > 0)
+        print(
+          name,
+          bytes
+            .subarray(0, whole - 1)
+            .toString()
+            .split('\n'),
+        );
     }
   }
 }
@@ -67,12 +85,14 @@ export async function logs(
     const known = names.join(', ') || 'none yet';
     throw new CliError(EXIT_CODES.notRunning, `there is no log of ${name} (there is: ${known})`);
   }
-  const paths = new Map((name === undefined ? names : [name]).map((one) => [one, join(state.logs, `${one}.log`)]));
+  const pathsNow = () =>
+    new Map((name === undefined ? logNames(state.logs) : [name]).map((one) => [one, join(state.logs, `${one}.log`)]));
+  const paths = pathsNow();
   const width = Math.max(...[...paths.keys()].map((one) => one.length), 0);
   const print = (from: string, all: string[]): void => {
     for (const line of all) out.write(name === undefined ? `${from.padEnd(width)} | ${line}\n` : `${line}\n`);
   };
   for (const [one, path] of paths) print(one, lastLines(path, lines));
-  if (goOn) await follow(paths, print, signal);
+  if (goOn) await follow(pathsNow, print, signal);
   return EXIT_CODES.ok;
 }
