@@ -5,7 +5,9 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { findContainerEngine } from './find-container-engine.ts';
 
 let root: string;
-beforeEach(() => (root = mkdtempSync(join(tmpdir(), 'vmcp-path-'))));
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'vmcp-path-'));
+});
 afterEach(() => rmSync(root, { recursive: true }));
 
 /** A folder of a search path with these files. */
