@@ -13,6 +13,8 @@ export interface JsonClientRules {
   readonly readCaBundle: (() => Promise<string>) | undefined;
   /** Milliseconds for a whole call, name lookup and body included. */
   readonly deadline: number;
+  /** Longest answer; half a MiB where nothing is said. */
+  readonly maxBytes?: number;
   readonly dispatcherFor: DispatcherFor | undefined;
 }
 
@@ -52,7 +54,7 @@ export function createJsonClient(rules: JsonClientRules): JsonClient {
     try {
       const signal = AbortSignal.timeout(rules.deadline);
       const answer = await request(target, { ...options, dispatcher: await open(), signal });
-      return await readJson(answer, target);
+      return await readJson(answer, target, rules.maxBytes ?? MAX_BYTES);
     } catch (error) {
       if (error instanceof IdpUnavailable) throw error;
       throw new IdpUnavailable(`${target.host} cannot be called: ${reasonOf(error)}`, { cause: error });
@@ -99,7 +101,7 @@ function checkTarget(url: string, rules: JsonClientRules): URL {
   return target;
 }
 
-async function readJson(answer: Dispatcher.ResponseData, target: URL): Promise<unknown> {
+async function readJson(answer: Dispatcher.ResponseData, target: URL, maxBytes: number): Promise<unknown> {
   const { statusCode, body } = answer;
   if (statusCode !== 200) {
     await body.dump();
@@ -109,8 +111,8 @@ async function readJson(answer: Dispatcher.ResponseData, target: URL): Promise<u
   let size = 0;
   for await (const chunk of body as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > MAX_BYTES)
-      throw new IdpUnavailable(`${target.host}${target.pathname} answered more than ${MAX_BYTES} bytes`);
+    if (size > maxBytes)
+      throw new IdpUnavailable(`${target.host}${target.pathname} answered more than ${maxBytes} bytes`);
     chunks.push(chunk);
   }
   try {

@@ -1,4 +1,5 @@
 import { hashId } from '../ids.ts';
+import { isDocumentUrl } from '../register/document-url.ts';
 import { withoutLoopbackPort } from '../register/match-redirect-uri.ts';
 import type { AuthorizeRequest } from '../storage/rows.ts';
 
@@ -14,9 +15,4 @@ export function consentKey({
   const place = withoutLoopbackPort(redirect_uri);
   if (place !== undefined && isDocumentUrl(client_id)) return undefined;
   return hashId(JSON.stringify([client_id, place ?? redirect_uri, [...scope].sort()]));
-}
-
-/** A client that names itself by the URL of its metadata document; ids of registered clients never look like one. */
-export function isDocumentUrl(clientId: string): boolean {
-  return clientId.startsWith('https://');
 }

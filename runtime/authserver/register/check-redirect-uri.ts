@@ -1,0 +1,70 @@
+import { OAuthError } from '../errors.ts';
+import { withoutLoopbackPort } from './match-redirect-uri.ts';
+
+export const MAX_REDIRECT_URIS = 10;
+export const MAX_URI_LENGTH = 2048;
+
+/** RFC 3986 §2: whatever else stands in it, one program reads otherwise than another. */
+const URI = /^[A-Za-z][A-Za-z0-9+.-]*:[A-Za-z0-9\-._~:/?[\]@!$&'()*+,;=%]+$/;
+/** Schemes that run or open something in the browser itself, or are no app's own. */
+const NEVER = new Set([
+  'about',
+  'blob',
+  'chrome',
+  'data',
+  'file',
+  'filesystem',
+  'ftp',
+  'intent',
+  'javascript',
+  'mailto',
+  'resource',
+  'sms',
+  'tel',
+  'vbscript',
+  'view-source',
+  'ws',
+  'wss',
+]);
+
+/**
+ * Refuses a redirect URI that no client needs and an attacker could use: https, http on loopback with any port, and schemes of
+ * apps of their own are allowed (RFC 8252 §7).
+ * @throws OAuthError `invalid_redirect_uri`
+ */
+export function checkRedirectUri(uri: string): void {
+  const reason = faultOf(uri);
+  if (reason !== undefined) throw new OAuthError('invalid_redirect_uri', `A redirect URI is refused: ${reason}`);
+}
+
+function faultOf(uri: string): string | undefined {
+  if (uri.length > MAX_URI_LENGTH) return `longer than ${MAX_URI_LENGTH} characters`;
+  if (uri.includes('#')) return 'it has a fragment';
+  if (!URI.test(uri) || !URL.canParse(uri)) return 'it is no URI';
+  const [, authority = ''] = /^[^:]+:\/\/([^/?]*)/.exec(uri) ?? [];
+  if (authority.includes('@')) return 'it has user information';
+  return schemeFaultOf(uri, new URL(uri).protocol.slice(0, -1), authority);
+}
+
+function schemeFaultOf(uri: string, scheme: string, authority: string): string | undefined {
+  if (NEVER.has(scheme)) return 'its scheme is not allowed';
+  if (scheme === 'http' && withoutLoopbackPort(uri) === undefined) {
+    return 'plain http is for 127.0.0.1, [::1] and localhost only; use https';
+  }
+  return scheme === 'https' && authority === '' ? 'it names no host' : undefined;
+}
+
+/**
+ * Whether the configuration lets clients of this URI in: `hosts` (host, host:port or `*.` and a suffix) bind https URIs alone.
+ * Undefined: every host.
+ */
+export function isAllowedHost(uri: string, hosts: readonly string[] | undefined): boolean {
+  if (hosts === undefined || !uri.startsWith('https://')) return true;
+  const { hostname, host, port } = new URL(uri);
+  const written = port === '' ? `${host}:443` : host;
+  return hosts.some((allowed) => {
+    const pattern = allowed.toLowerCase();
+    const asked = /:\d{1,5}$/.test(pattern) ? written : hostname;
+    return pattern.startsWith('*.') ? asked.endsWith(pattern.slice(1)) : asked === pattern;
+  });
+}

@@ -1,0 +1,65 @@
+import { hashId } from '../ids.ts';
+import type { AuthStorage } from '../storage/storage.ts';
+import type { ClientDocuments } from './client-documents.ts';
+import { isDocumentUrl } from './document-url.ts';
+
+/** Milliseconds since its last use after which a registered client is forgotten. */
+export const CLIENT_LIFESPAN = 30 * 86_400_000;
+/** The life of a client in use is lengthened no more often than this. */
+const TOUCH_EVERY = 3_600_000;
+const MAX_TOUCHED = 10_000;
+const MAX_CLIENT_ID = 2048;
+
+/** A client, as it says it of itself. */
+export interface Client {
+  readonly client_id: string;
+  readonly client_name: string | undefined;
+  readonly redirect_uris: readonly string[];
+}
+
+export interface Clients {
+  /**
+   * The client of that id; undefined: there is none, or not any more.
+   * @throws StorageUnavailable, DocumentUnusable where its metadata document cannot be had or used
+   */
+  find(clientId: string): Promise<Client | undefined>;
+  /** Whether there is such a client; documents are not asked for. For endpoints where a client comes with what it was given. */
+  isKnown(clientId: string): Promise<boolean>;
+}
+
+export interface ClientSettings {
+  readonly storage: AuthStorage;
+  /** Undefined: client ID metadata documents are not accepted. */
+  readonly documents: ClientDocuments | undefined;
+  readonly now: () => number;
+}
+
+/** Registered clients and, where they are enabled, client ID metadata documents. */
+export function createClients({ storage, documents, now }: ClientSettings): Clients {
+  const touched = new Map<string, number>();
+
+  async function use(key: string): Promise<void> {
+    const last = touched.get(key);
+    if (last !== undefined && now() - last < TOUCH_EVERY) return;
+    await storage.touch('client', key, CLIENT_LIFESPAN);
+    touched.delete(key);
+    touched.set(key, now());
+    const [oldest] = touched.keys();
+    if (touched.size > MAX_TOUCHED && oldest !== undefined) touched.delete(oldest);
+  }
+
+  async function findRegistered(clientId: string): Promise<Client | undefined> {
+    if (clientId === '' || clientId.length > MAX_CLIENT_ID) return undefined;
+    const key = hashId(clientId);
+    const row = await storage.get('client', key);
+    if (row !== undefined) await use(key);
+    return row;
+  }
+
+  return {
+    find: async (clientId) =>
+      documents !== undefined && isDocumentUrl(clientId) ? documents.read(clientId) : findRegistered(clientId),
+    isKnown: async (clientId) =>
+      (documents !== undefined && isDocumentUrl(clientId)) || (await findRegistered(clientId)) !== undefined,
+  };
+}

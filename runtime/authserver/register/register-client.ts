@@ -1,0 +1,47 @@
+import { RequestError } from '#runtime/errors';
+import type { Audit } from '#runtime/audit/audit';
+import { OAuthError } from '../errors.ts';
+import { jsonAnswer, type Handler } from '../handler.ts';
+import { hashId, newId } from '../ids.ts';
+import type { AuthStorage } from '../storage/storage.ts';
+import { addressBucket } from './address-bucket.ts';
+import { CLIENT_LIFESPAN } from './find-client.ts';
+import { readClientMetadata, type MetadataRules } from './read-client-metadata.ts';
+
+export interface RegistrationSettings extends MetadataRules {
+  readonly storage: AuthStorage;
+  readonly limits: { readonly registrations_per_minute: number; readonly clients: number };
+  readonly record: Audit['record'];
+  readonly now: () => number;
+}
+
+const MINUTE = 60_000;
+
+/** Dynamic registration of public clients (RFC 7591): bounded by address and in all, and never at another client's expense. */
+export function createRegisterClient(settings: RegistrationSettings): Handler {
+  const { storage, limits, now, record } = settings;
+  return async ({ json, remoteAddress }) => {
+    const count = await storage.count(`register|${addressBucket(remoteAddress)}`, MINUTE);
+    if (count > limits.registrations_per_minute) throw tooMany();
+    const row = { client_id: newId(), ...readClientMetadata(json, settings), registered_at: now() };
+    const stored = await storage.put('client', hashId(row.client_id), row, {
+      lifespan: CLIENT_LIFESPAN,
+      capacity: limits.clients,
+    });
+    if (!stored) throw new OAuthError('temporarily_unavailable', 'No more clients can register at the moment');
+    const subjects = { client_name: row.client_name };
+    record({ type: 'auth_client_registered', outcome: 'success', source: remoteAddress, subjects });
+    const { registered_at, ...kept } = row;
+    const issued = { client_id_issued_at: Math.floor(registered_at / 1000), token_endpoint_auth_method: 'none' };
+    return jsonAnswer({ ...kept, ...issued, response_types: ['code'] }, 201, { Pragma: 'no-cache' });
+  };
+}
+
+function tooMany(): RequestError {
+  return new RequestError({
+    status: 429,
+    code: 'too_many_registrations',
+    text: 'Too many clients register from this address; try again in a minute',
+    headers: { 'Retry-After': '60' },
+  });
+}
