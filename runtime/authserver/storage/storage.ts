@@ -1,13 +1,4 @@
-import type {
-  BrowserRow,
-  ClientRow,
-  CodeRow,
-  LinkRow,
-  LiveSession,
-  LoginRow,
-  SessionRow,
-  TicketRow,
-} from './rows.ts';
+import type { BrowserRow, ClientRow, CodeRow, LinkRow, LiveSession, LoginRow, SessionRow, TicketRow } from './rows.ts';
 
 /** Rows that are only written, read, taken and forgotten. */
 export interface PlainRows {

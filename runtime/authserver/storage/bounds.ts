@@ -1,0 +1,21 @@
+/** Of one user: sessions and codes not yet redeemed. One more ends the one that would end first. */
+export const SESSIONS_PER_USER = 1000;
+
+/** Rows of a kind for which the caller names no capacity, and all that only the memory of this process has to hold. */
+export interface MemoryBounds {
+  readonly rows: number;
+  readonly codes: number;
+  readonly sessions: number;
+  readonly users: number;
+  readonly leases: number;
+  readonly buckets: number;
+}
+
+export const MEMORY_BOUNDS: MemoryBounds = {
+  rows: 100_000,
+  codes: 10_000,
+  sessions: 100_000,
+  users: 100_000,
+  leases: 100_000,
+  buckets: 100_000,
+};

@@ -1,0 +1,285 @@
+import { type MemoryBounds, MEMORY_BOUNDS, SESSIONS_PER_USER } from './bounds.ts';
+import { ExpiringRows } from './expiring-rows.ts';
+import type { CodeRow, LinkRow, LiveSession, SessionRow } from './rows.ts';
+import {
+  conflictOf,
+  countUp,
+  judgeGeneration,
+  newSession,
+  nextSession,
+  secretOf,
+  sessionEnd,
+} from './session-rules.ts';
+import type { AuthStorage, Finished, FinishedLogin, Lease, PlainRows, Redeemed, Rotated, Rotation } from './storage.ts';
+
+interface Code {
+  readonly row: CodeRow;
+  /** The session that it was redeemed for. */
+  readonly session: string | undefined;
+}
+
+type Links = ReadonlyMap<string, LinkRow>;
+
+/** What a user's set holds beside keys of sessions: codes that wait, so that links outlive the last session until then. */
+const waiting = (code: string) => `code:${code}`;
+
+class MemoryStorage implements AuthStorage {
+  readonly kind = 'memory';
+  readonly unacknowledged = 0;
+  readonly #now: () => number;
+  readonly #bounds: MemoryBounds;
+  readonly #plain: { readonly [Kind in keyof PlainRows]: ExpiringRows<PlainRows[Kind]> };
+  readonly #codes: ExpiringRows<Code>;
+  readonly #sessions: ExpiringRows<LiveSession>;
+  readonly #links: ExpiringRows<Links>;
+  /** Keys of sessions, and codes that wait, by user. */
+  readonly #held = new Map<string, Set<string>>();
+  readonly #leases: ExpiringRows<Lease>;
+  readonly #counts: ExpiringRows<number>;
+
+  constructor(now: () => number, bounds: MemoryBounds) {
+    this.#now = now;
+    this.#bounds = bounds;
+    this.#plain = {
+      client: new ExpiringRows(now),
+      login: new ExpiringRows(now),
+      browser: new ExpiringRows(now),
+      ticket: new ExpiringRows(now),
+    };
+    this.#codes = new ExpiringRows(now, (id, { row }) => this.#letGo(row.user.sub, waiting(id)));
+    this.#sessions = new ExpiringRows(now, (key, { sub }) => this.#letGo(sub, key));
+    this.#links = new ExpiringRows(now);
+    this.#leases = new ExpiringRows(now);
+    this.#counts = new ExpiringRows(now);
+  }
+
+  put<Kind extends keyof PlainRows>(
+    kind: Kind,
+    id: string,
+    row: PlainRows[Kind],
+    { lifespan, capacity = this.#bounds.rows }: { lifespan: number; capacity?: number },
+  ): Promise<boolean> {
+    const rows = this.#plain[kind];
+    if (kind === 'client' && !rows.fits(id, capacity)) return Promise.resolve(false);
+    rows.makeRoom(id, capacity);
+    rows.set(id, row, this.#now() + lifespan);
+    return Promise.resolve(true);
+  }
+
+  get<Kind extends keyof PlainRows>(kind: Kind, id: string): Promise<PlainRows[Kind] | undefined> {
+    return Promise.resolve(this.#plain[kind].get(id));
+  }
+
+  take<Kind extends keyof PlainRows>(kind: Kind, id: string): Promise<PlainRows[Kind] | undefined> {
+    const row = this.#plain[kind].get(id);
+    this.#plain[kind].delete(id);
+    return Promise.resolve(row);
+  }
+
+  remove(kind: keyof PlainRows, id: string): Promise<void> {
+    this.#plain[kind].delete(id);
+    return Promise.resolve();
+  }
+
+  touch(kind: keyof PlainRows, id: string, lifespan: number): Promise<void> {
+    this.#plain[kind].lengthen(id, this.#now() + lifespan);
+    return Promise.resolve();
+  }
+
+  finishLogin({ sub, links, code, lifespan }: FinishedLogin): Promise<Finished> {
+    const stored = new Map(this.#links.get(sub));
+    const provider = conflictOf((name) => stored.get(name), links);
+    if (provider !== undefined) return Promise.resolve({ outcome: 'conflict', provider });
+    for (const [name, link] of Object.entries(links))
+      stored.set(name, { ...link, version: (stored.get(name)?.version ?? 0) + 1 });
+    if (stored.size > 0) this.#storeLinks(sub, stored, this.#now() + lifespan);
+    if (code) {
+      this.#codes.makeRoom(code.id, this.#bounds.codes, (id) => this.#dropCode(id));
+      this.#codes.set(code.id, { row: code.row, session: undefined }, this.#now() + code.lifespan);
+      this.#hold(sub, waiting(code.id));
+    }
+    return Promise.resolve({ outcome: 'stored' });
+  }
+
+  getCode(id: string): Promise<CodeRow | undefined> {
+    return Promise.resolve(this.#codes.get(id)?.row);
+  }
+
+  redeemCode(id: string, session: { key: string; row: SessionRow; lifespan: number }): Promise<Redeemed> {
+    const code = this.#codes.get(id);
+    if (!code) return Promise.resolve({ outcome: 'unknown' });
+    if (code.session !== undefined) return Promise.resolve({ outcome: 'replayed', session: code.session });
+    const { key, row, lifespan } = session;
+    const now = this.#now();
+    this.#codes.replace(id, { ...code, session: key });
+    this.#sessions.makeRoom(key, this.#bounds.sessions, (oldest) => this.#end(oldest));
+    this.#keepSession(key, newSession(row, now), sessionEnd(row, lifespan, now));
+    this.#letGo(code.row.user.sub, waiting(id));
+    return Promise.resolve({ outcome: 'redeemed' });
+  }
+
+  getSession(key: string): Promise<LiveSession | undefined> {
+    return Promise.resolve(this.#sessions.get(key));
+  }
+
+  rotateSession(key: string, rotation: Rotation): Promise<Rotated> {
+    const session = this.#sessions.get(key);
+    if (!session) return Promise.resolve({ outcome: 'unknown' });
+    const now = this.#now();
+    switch (judgeGeneration(session, rotation, now)) {
+      case 'unknown':
+        return Promise.resolve({ outcome: 'unknown' });
+      case 'same':
+        return Promise.resolve({ outcome: 'rotated', session });
+      case 'replayed':
+        this.#end(key);
+        return Promise.resolve({ outcome: 'replayed', sub: session.sub });
+      case 'next': {
+        const next = nextSession(session, rotation, now);
+        this.#keepSession(key, next, sessionEnd(session, rotation.lifespan, now));
+        return Promise.resolve({ outcome: 'rotated', session: next });
+      }
+    }
+  }
+
+  amendSession(key: string, changes: Partial<Pick<SessionRow, 'user' | 'asked_at' | 'answered_at'>>): Promise<void> {
+    const session = this.#sessions.get(key);
+    if (session) this.#sessions.replace(key, { ...session, ...changes });
+    return Promise.resolve();
+  }
+
+  endSession(key: string): Promise<void> {
+    this.#end(key);
+    return Promise.resolve();
+  }
+
+  endUser(sub: string): Promise<void> {
+    for (const held of [...(this.#held.get(sub) ?? [])]) this.#drop(held);
+    this.#links.delete(sub);
+    return Promise.resolve();
+  }
+
+  sessionsOf(sub: string): Promise<readonly string[]> {
+    return Promise.resolve([...(this.#held.get(sub) ?? [])].filter((key) => this.#sessions.get(key) !== undefined));
+  }
+
+  linksOf(sub: string): Promise<Readonly<Record<string, LinkRow>>> {
+    return Promise.resolve(Object.fromEntries(this.#links.get(sub) ?? []));
+  }
+
+  getLink(sub: string, provider: string): Promise<LinkRow | undefined> {
+    return Promise.resolve(this.#links.get(sub)?.get(provider));
+  }
+
+  replaceLink(sub: string, provider: string, version: number, row: LinkRow): Promise<boolean> {
+    const links = this.#links.get(sub);
+    if (links?.get(provider)?.version !== version) return Promise.resolve(false);
+    this.#links.replace(sub, new Map(links).set(provider, { ...row, version: version + 1 }));
+    return Promise.resolve(true);
+  }
+
+  unlink(sub: string, provider: string): Promise<void> {
+    const links = new Map(this.#links.get(sub));
+    links.delete(provider);
+    if (links.size > 0) this.#links.replace(sub, links);
+    else this.#links.delete(sub);
+    return Promise.resolve();
+  }
+
+  lease(name: string, lifespan: number): Promise<Lease | undefined> {
+    if (this.#leases.get(name) || !this.#leases.fits(name, this.#bounds.leases)) return Promise.resolve(undefined);
+    const lease: Lease = {
+      release: () => {
+        if (this.#leases.get(name) === lease) this.#leases.delete(name);
+        return Promise.resolve();
+      },
+    };
+    this.#leases.set(name, lease, this.#now() + lifespan);
+    return Promise.resolve(lease);
+  }
+
+  count(bucket: string, window: number): Promise<number> {
+    const counted = (this.#counts.get(bucket) ?? 0) + 1;
+    if (counted > 1) this.#counts.replace(bucket, counted);
+    else {
+      this.#counts.makeRoom(bucket, this.#bounds.buckets);
+      this.#counts.set(bucket, counted, this.#now() + window);
+    }
+    return Promise.resolve(counted);
+  }
+
+  sizes(): Promise<Readonly<Record<'clients' | 'logins' | 'sessions' | 'links', number>>> {
+    const { client, login } = this.#plain;
+    let links = 0;
+    for (const { size } of this.#links.rows()) links += size;
+    return Promise.resolve({ clients: client.size, logins: login.size, sessions: this.#sessions.size, links });
+  }
+
+  secretsInUse(): Promise<Readonly<Record<string, number>>> {
+    const counts: Record<string, number> = {};
+    for (const { kid } of this.#sessions.rows()) countUp(counts, kid);
+    for (const links of this.#links.rows()) for (const { sealed } of links.values()) countUp(counts, secretOf(sealed));
+    return Promise.resolve(counts);
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  #keepSession(key: string, session: LiveSession, endsAt: number): void {
+    this.#sessions.set(key, session, endsAt);
+    this.#links.lengthen(session.sub, endsAt);
+    this.#hold(session.sub, key);
+  }
+
+  #storeLinks(sub: string, links: Links, endsAt: number): void {
+    this.#links.makeRoom(sub, this.#bounds.users);
+    this.#links.set(sub, links, Math.max(endsAt, this.#links.endOf(sub) ?? 0));
+  }
+
+  #hold(sub: string, held: string): void {
+    const all = this.#held.get(sub) ?? new Set();
+    // To the end: it is the youngest now.
+    all.delete(held);
+    this.#held.set(sub, all.add(held));
+    for (const oldest of all) {
+      if (all.size <= SESSIONS_PER_USER) return;
+      this.#drop(oldest);
+    }
+  }
+
+  #letGo(sub: string, held: string): void {
+    const all = this.#held.get(sub);
+    all?.delete(held);
+    if (all?.size === 0) this.#held.delete(sub);
+  }
+
+  #end(key: string): void {
+    const session = this.#sessions.get(key);
+    if (!session) return;
+    this.#sessions.delete(key);
+    this.#letGo(session.sub, key);
+    if (!this.#held.has(session.sub)) this.#links.delete(session.sub);
+  }
+
+  #dropCode(id: string): void {
+    const code = this.#codes.get(id);
+    this.#codes.delete(id);
+    if (code) this.#letGo(code.row.user.sub, waiting(id));
+  }
+
+  #drop(held: string): void {
+    if (held.startsWith(waiting(''))) this.#dropCode(held.slice(waiting('').length));
+    else this.#end(held);
+  }
+}
+
+/**
+ * Everything in the memory of this process, and lost with it. Bounded in each kind; the oldest makes room, but no client and no lease does.
+ */
+export function createMemoryStorage(options: {
+  readonly now: () => number;
+  readonly bounds?: Partial<MemoryBounds>;
+}): AuthStorage {
+  return new MemoryStorage(options.now, { ...MEMORY_BOUNDS, ...options.bounds });
+}

@@ -1,0 +1,50 @@
+import type { LinkRow, LiveSession, SessionRow } from './rows.ts';
+import type { FinishedLogin, Rotation } from './storage.ts';
+
+// What memory and SQLite do within one step of this process. The scripts of Redis follow the same rules (redis/scripts).
+
+type Generation = 'next' | 'same' | 'unknown' | 'replayed';
+
+/** What a refresh token of generation `rotation.gen` asks of the session that is stored. */
+export function judgeGeneration(session: LiveSession, rotation: Rotation, now: number): Generation {
+  if (session.client_id !== rotation.clientId) return 'unknown';
+  // Ahead of what is stored: the write was lost in a failover, and its holder goes on from there.
+  if (rotation.gen >= session.gen) return 'next';
+  const inGrace = rotation.gen === session.gen - 1 && now - session.rotated_at <= rotation.grace;
+  return inGrace ? 'same' : 'replayed';
+}
+
+export function nextSession(session: LiveSession, { gen, kid }: Rotation, now: number): LiveSession {
+  return { ...session, gen: gen + 1, kid, rotated_at: now };
+}
+
+/** Its refresh token has generation 0. */
+export function newSession(row: SessionRow, now: number): LiveSession {
+  return { ...row, gen: 0, rotated_at: now };
+}
+
+/** It slides with use, and ends at `ends_at` whatever happens. */
+export function sessionEnd(session: SessionRow, lifespan: number, now: number): number {
+  return Math.min(now + lifespan, session.ends_at);
+}
+
+/** The provider where another account is linked; one that does not say who logs in now may be another, too. */
+export function conflictOf(
+  stored: (provider: string) => LinkRow | undefined,
+  links: FinishedLogin['links'],
+): string | undefined {
+  return Object.entries(links).find(([provider, link]) => {
+    const account = stored(provider)?.account;
+    return account !== undefined && account.subject !== link.account?.subject;
+  })?.[0];
+}
+
+/** Which secret sealed this. */
+export function secretOf(sealed: string): string {
+  return sealed.slice(0, Math.max(0, sealed.indexOf('.')));
+}
+
+/** Counts by name, in place. */
+export function countUp(counts: Record<string, number>, name: string, by = 1): void {
+  counts[name] = (counts[name] ?? 0) + by;
+}
