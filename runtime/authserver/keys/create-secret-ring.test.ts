@@ -1,0 +1,128 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { ConfigError } from '#runtime/errors';
+import { createSecretRing } from './create-secret-ring.ts';
+import type { KeyFile } from './load-signing-key.ts';
+import { SealBroken, UnknownSecret } from './secret-ring.ts';
+
+const secret = (file: string, content: string | Buffer): KeyFile => ({ file, content: Buffer.from(content) });
+const first = secret('first', 'a'.repeat(32));
+const second = secret('second', 'b'.repeat(32));
+const deps = () => {
+  const at = { time: 1_800_000_000_000 };
+  return { at, now: () => at.time, random: randomBytes };
+};
+
+describe('HMAC secrets', () => {
+  it('checks what it made, and refuses every other text, MAC and length', () => {
+    const ring = createSecretRing([first, second], deps());
+    const mac = ring.mac(ring.kid, 'code|abc');
+    expect(ring.verify(ring.kid, 'code|abc', mac)).toBe(true);
+    expect(ring.verify(ring.kid, 'code|abd', mac)).toBe(false);
+    for (const wrong of ['', mac.slice(1), `${mac}A`, `${mac}=`, ring.mac(ring.kid, 'rt|abc')])
+      expect(ring.verify(ring.kid, 'code|abc', wrong)).toBe(false);
+    expect(ring.verify(ring.status.kids[1]!, 'code|abc', mac)).toBe(false);
+    expect(() => ring.verify('unheard-of', 'code|abc', mac)).toThrow(UnknownSecret);
+  });
+
+  it('makes the same from the same secret in every process, whatever line break ends the file', () => {
+    const ring = createSecretRing([first], deps());
+    const other = createSecretRing([secret('elsewhere', `${'a'.repeat(32)}\r\n`)], deps());
+    expect(other.kid).toBe(ring.kid);
+    expect(other.verify(ring.kid, 'x', ring.mac(ring.kid, 'x'))).toBe(true);
+    expect(other.open(ring.seal('tokens', 'place'), 'place').plain).toBe('tokens');
+  });
+
+  it('takes random bytes as they are, line breaks among them', () => {
+    const bytes = Buffer.concat([Buffer.from([0xff, 0xfe]), randomBytes(28), Buffer.from('\r\n')]);
+    expect(() => createSecretRing([secret('bytes', bytes)], deps())).not.toThrow();
+    expect(() => createSecretRing([secret('bytes', bytes.subarray(0, 31))], deps())).toThrow(ConfigError);
+  });
+
+  it('refuses a secret of less than 32 bytes, by the name of the file and with a remedy', () => {
+    const short = secret('secrets/short', `${'s'.repeat(31)}\n\n\n`);
+    expect(() => createSecretRing([first, short], deps())).toThrow(/^secrets\/short: .*openssl rand/);
+    expect(() => createSecretRing([first, short], deps())).not.toThrow(/sss/);
+  });
+
+  it('names a secret without telling it, and uses one key for each purpose', () => {
+    const ring = createSecretRing([first], deps());
+    expect(ring.kid).toMatch(/^[A-Za-z0-9_-]{12}$/);
+    expect(ring.kid).not.toBe(createSecretRing([second], deps()).kid);
+    expect(ring.mac(ring.kid, 'x')).not.toBe(ring.seal('x', '').split('.')[2]);
+  });
+
+  it('seals so that neither text nor place can be changed', () => {
+    const ring = createSecretRing([first], deps());
+    fc.assert(
+      fc.property(fc.string(), fc.string(), fc.string(), fc.nat(), (plain, aad, otherAad, at) => {
+        const sealed = ring.seal(plain, aad);
+        expect(sealed.split('.')[0]).toBe(ring.kid);
+        expect(ring.open(sealed, aad)).toEqual({ plain, stale: false });
+        if (otherAad !== aad) expect(() => ring.open(sealed, otherAad)).toThrow(SealBroken);
+        const [kid, iv = '', text = ''] = sealed.split('.');
+        const bytes = Buffer.from(text, 'base64url');
+        bytes[at % bytes.length]! ^= 1;
+        expect(() => ring.open([kid, iv, bytes.toString('base64url')].join('.'), aad)).toThrow(SealBroken);
+        expect(() => ring.open([kid, iv, text, ''].join('.'), aad)).toThrow(SealBroken);
+        expect(() => ring.open([kid, iv, text.slice(0, 10)].join('.'), aad)).toThrow(SealBroken);
+      }),
+      { numRuns: 100 },
+    );
+    expect(ring.seal('x', 'y')).not.toBe(ring.seal('x', 'y'));
+  });
+
+  it('says which rows stand under an older secret, and which under an unknown one', () => {
+    const sealed = createSecretRing([second], deps()).seal('tokens', 'place');
+    expect(createSecretRing([first, second], deps()).open(sealed, 'place')).toEqual({ plain: 'tokens', stale: true });
+    expect(() => createSecretRing([first], deps()).open(sealed, 'place')).toThrow(UnknownSecret);
+  });
+
+  it('checks with a new first secret at once, and makes with it after 120 seconds', () => {
+    const { at, ...rest } = deps();
+    const ring = createSecretRing([first], rest);
+    const before = ring.kid;
+    const news = createSecretRing([second], rest);
+    at.time += 5000;
+    ring.update([second, first]);
+    expect(ring.changedAt).toBe(at.time);
+    expect(ring.verify(news.kid, 'x', news.mac(news.kid, 'x'))).toBe(true);
+    const sealed = ring.seal('x', 'y');
+    at.time += 119_999;
+    expect(ring.kid).toBe(before);
+    expect(ring.open(sealed, 'y').stale).toBe(false);
+    at.time += 1;
+    expect(ring.kid).toBe(news.kid);
+    expect(ring.status).toEqual({ kids: [news.kid, before], making: news.kid, ephemeral: false });
+    expect(ring.open(sealed, 'y').stale).toBe(true);
+    ring.update([second]);
+    expect(() => ring.open(sealed, 'y')).toThrow(UnknownSecret);
+  });
+
+  it('makes with a new secret at once when no former one is left', () => {
+    const ring = createSecretRing([first], deps());
+    ring.update([second]);
+    expect(ring.kid).toBe(createSecretRing([second], deps()).kid);
+  });
+
+  it('goes on with the former secrets when a new one is too short', () => {
+    const ring = createSecretRing([first], deps());
+    const before = ring.status;
+    expect(() => ring.update([secret('short', 'x'), first])).toThrow(ConfigError);
+    expect(ring.status).toEqual(before);
+  });
+
+  it('makes a secret of its own where none is configured, and says what is lost on restart', () => {
+    const { at, ...rest } = deps();
+    const ring = createSecretRing([], rest);
+    expect(ring.status.ephemeral).toBe(true);
+    expect(ring.warnings).toEqual([expect.stringContaining('everybody has to log in again')]);
+    const sealed = ring.seal('x', 'y');
+    ring.update([first]);
+    at.time += 120_000;
+    expect(ring.status.ephemeral).toBe(false);
+    expect(ring.warnings).toEqual([]);
+    expect(ring.open(sealed, 'y')).toEqual({ plain: 'x', stale: true });
+  });
+});

@@ -1,0 +1,100 @@
+import { sign as signWith, type KeyObject } from 'node:crypto';
+import { promisify } from 'node:util';
+import type { JSONWebKeySet, JWTPayload } from 'jose';
+import {
+  loadSigningKey,
+  makeSigningKey,
+  type KeyFile,
+  type SigningAlgorithm,
+  type SigningKey,
+} from './load-signing-key.ts';
+import type { SigningKeys } from './signing-keys.ts';
+import { createSuccession } from './succession.ts';
+
+export interface LiveSigningKeys extends SigningKeys {
+  /** Of the start or of the last change, in milliseconds since the epoch. */
+  readonly changedAt: number;
+  readonly warnings: readonly string[];
+  /** Takes another list over. @throws ConfigError, and then the former stays in force */
+  update(files: readonly KeyFile[]): Promise<void>;
+}
+
+export interface KeyDeps {
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+const LOST =
+  'The key that signs access tokens exists in this process only: after a restart no access token that was issued before is accepted. ' +
+  'Set signingKeySecretRefs.';
+
+/** No files: one key that is made here and lost with the process. @throws ConfigError */
+export async function createSigningKeys(files: readonly KeyFile[], { now }: KeyDeps): Promise<LiveSigningKeys> {
+  // Made when it is needed first, and kept: what it signed stays valid when a configured key takes its place.
+  let own = files.length === 0 ? await makeSigningKey() : undefined;
+  const keys = createSuccession(own ? [own] : await loadAll(files), now);
+  let jwks = publish(keys.all);
+  const sign = createSigner();
+  const isEphemeral = () => keys.making() === own;
+  return {
+    sign: (claims, typ) => sign(claims, typ, keys.making()),
+    get jwks() {
+      return jwks;
+    },
+    get status() {
+      return { kids: keys.all.map(({ kid }) => kid), signing: keys.making().kid, ephemeral: isEphemeral() };
+    },
+    get changedAt() {
+      return keys.changedAt;
+    },
+    get warnings() {
+      return isEphemeral() ? [LOST] : [];
+    },
+    async update(next) {
+      const loaded = await loadAll(next);
+      if (loaded.length === 0) own ??= await makeSigningKey();
+      if (keys.update(own ? [...loaded, own] : loaded)) jwks = publish(keys.all);
+    },
+  };
+}
+
+function loadAll(files: readonly KeyFile[]): Promise<SigningKey[]> {
+  return Promise.all(files.map(loadSigningKey));
+}
+
+function publish(keys: readonly SigningKey[]): JSONWebKeySet {
+  return { keys: keys.map(({ jwk }) => jwk) };
+}
+
+const signElsewhere = promisify(
+  (
+    hash: string | null,
+    data: Buffer,
+    key: Parameters<typeof signWith>[2],
+    done: (error: Error | null, signature: Buffer) => void,
+  ) => signWith(hash, data, key, done),
+);
+type Sign = (data: Buffer, key: KeyObject) => Buffer | Promise<Buffer>;
+
+/** RFC 7518 §3.1, RFC 8037. What costs little is done at once; what would hold up others is done beside the event loop. */
+const SIGN: Readonly<Record<SigningAlgorithm, Sign>> = {
+  ES256: (data, key) => signWith('sha256', data, { key, dsaEncoding: 'ieee-p1363' }),
+  EdDSA: (data, key) => signWith(null, data, key),
+  ES384: (data, key) => signElsewhere('sha384', data, { key, dsaEncoding: 'ieee-p1363' }),
+  RS256: (data, key) => signElsewhere('sha256', data, key),
+};
+
+/** Signs as jose's SignJWT does, at two fifths of its cost: the rate of refreshes depends on it. */
+function createSigner(): (claims: JWTPayload, typ: string, key: SigningKey) => Promise<string> {
+  let header = { kid: '', typ: '', text: '' };
+  return async (claims, typ, { kid, alg, privateKey }) => {
+    if (header.kid !== kid || header.typ !== typ) header = { kid, typ, text: encode({ alg, typ, kid }) };
+    const input = `${header.text}.${encode(claims)}`;
+    const signature = await SIGN[alg](Buffer.from(input), privateKey);
+    return `${input}.${signature.toString('base64url')}`;
+  };
+}
+
+function encode(value: unknown): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url');
+}

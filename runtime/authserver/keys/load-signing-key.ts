@@ -1,0 +1,67 @@
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { calculateJwkThumbprint, type JWK } from 'jose';
+import { ConfigError } from '#runtime/errors';
+
+/** A file that holds a key or a secret. */
+export interface KeyFile {
+  /** As the configuration names it. */
+  readonly file: string;
+  readonly content: Uint8Array;
+}
+
+export type SigningAlgorithm = 'EdDSA' | 'RS256' | 'ES256' | 'ES384';
+
+export interface SigningKey {
+  /** RFC 7638 thumbprint. */
+  readonly kid: string;
+  readonly alg: SigningAlgorithm;
+  readonly privateKey: KeyObject;
+  /** As it is published. */
+  readonly jwk: JWK;
+}
+
+const MIN_RSA_BITS = 2048;
+const CURVES: Readonly<Record<string, SigningAlgorithm>> = { prime256v1: 'ES256', secp384r1: 'ES384' };
+const REMEDY =
+  'write a private key in PEM form (PKCS#8, SEC1 or PKCS#1): EC P-256 or P-384, Ed25519, or RSA of at least 2048 bits; ' +
+  'for example: openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256';
+
+/** @throws ConfigError that names the file and what to do, never its content */
+export function loadSigningKey({ file, content }: KeyFile): Promise<SigningKey> {
+  const privateKey = parse(file, Buffer.from(content).toString('utf8'));
+  const alg = algorithmOf(privateKey);
+  if (alg === undefined) throw new ConfigError(`${file}: this kind of key cannot sign tokens; ${REMEDY}`);
+  return describeKey(privateKey, alg);
+}
+
+/** A key for this process alone. */
+export function makeSigningKey(): Promise<SigningKey> {
+  return describeKey(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey, 'ES256');
+}
+
+function parse(file: string, pem: string): KeyObject {
+  if (/-----BEGIN ENCRYPTED PRIVATE KEY-----|Proc-Type: 4,ENCRYPTED/.test(pem))
+    throw new ConfigError(`${file}: the key is protected by a passphrase; store it without one`);
+  if (!pem.includes('PRIVATE KEY-----')) throw new ConfigError(`${file}: there is no private key in it; ${REMEDY}`);
+  try {
+    return createPrivateKey(pem);
+  } catch {
+    // The parser's words may hold parts of the file.
+    throw new ConfigError(`${file}: the private key in it cannot be read; ${REMEDY}`);
+  }
+}
+
+function algorithmOf({
+  asymmetricKeyType: type,
+  asymmetricKeyDetails: details,
+}: KeyObject): SigningAlgorithm | undefined {
+  if (type === 'ed25519') return 'EdDSA';
+  if (type === 'ec') return CURVES[details?.namedCurve ?? ''];
+  return type === 'rsa' && (details?.modulusLength ?? 0) >= MIN_RSA_BITS ? 'RS256' : undefined;
+}
+
+async function describeKey(privateKey: KeyObject, alg: SigningAlgorithm): Promise<SigningKey> {
+  const jwk = createPublicKey(privateKey).export({ format: 'jwk' }) as JWK;
+  const kid = await calculateJwkThumbprint(jwk);
+  return { kid, alg, privateKey, jwk: { ...jwk, kid, alg, use: 'sig' } };
+}
