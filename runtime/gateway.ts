@@ -84,7 +84,7 @@ export class Gateway {
 
   private constructor(config: RunConfig, authorizer: Authorizer, options: GatewayOptions) {
     this.#options = options;
-    this.#retired = new RetiredBackends(options.log);
+    this.#retired = new RetiredBackends(options.log, monotonic);
     this.#lists = new ListCache(monotonic, (backend, kind, list) => {
       if (kind !== 'templates') backend.health[kind] = list.entries.length;
       if (this.#catalogues.noteArrival(backend.name, kind)) this.#announcer.announce([kind]);

@@ -31,7 +31,8 @@ export function createAuthorizer(authz: Authz | undefined, options: AuthorizerOp
   if (authz === undefined) return { id, readsArguments: false, decide: () => ALLOWED, visible: () => true };
 
   const validated = validatePolicySet({ policies: authz.policies, entitiesJson: authz.entities_json });
-  if (!validated.ok) throw new ConfigError(validated.problems.join('\n'));
+  const where = options.name === undefined ? '' : `${options.name}: `;
+  if (!validated.ok) throw new ConfigError(validated.problems.map((problem) => where + problem).join('\n'));
   for (const warning of validated.warnings) options.log.warn(warning);
 
   const { mentions } = validated.set;

@@ -4,6 +4,8 @@ import type { Backend } from './backend.ts';
 import { RetiredBackends } from './retired-backends.ts';
 
 const ignore = () => undefined;
+const silent = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+const monotonic = () => performance.now();
 
 /** A backend of which only its end is looked at. */
 function retiring(running: number, close: () => Promise<void>) {
@@ -12,7 +14,7 @@ function retiring(running: number, close: () => Promise<void>) {
 
 describe('backends that are no longer in force', () => {
   it('are closed when their last call and the last request that may still come to one are over', async () => {
-    const retired = new RetiredBackends({ debug: ignore, info: ignore, warn: ignore, error: ignore });
+    const retired = new RetiredBackends(silent, monotonic);
     const state = { closed: false };
     const backend = { ...retiring(1, () => Promise.resolve(void (state.closed = true))) };
     let begun = true;
@@ -27,10 +29,23 @@ describe('backends that are no longer in force', () => {
     expect(state.closed).toBe(true);
   });
 
+  it('are closed after ten minutes, whatever runs there', async () => {
+    const clock = { time: 0 };
+    const retired = new RetiredBackends(silent, () => clock.time);
+    const state = { closed: false };
+    retired.add([retiring(1, () => Promise.resolve(void (state.closed = true)))], () => false);
+    clock.time = 599_000;
+    await sleep(60);
+    expect(state.closed).toBe(false);
+    clock.time = 600_000;
+    for (let i = 0; i < 100 && !state.closed; i++) await sleep(10);
+    expect(state.closed).toBe(true);
+  });
+
   it('that cannot be closed are logged, and nobody else fails by it', async () => {
     const logged: unknown[] = [];
     const error = (message: string, fields?: unknown) => void logged.push([message, fields]);
-    const retired = new RetiredBackends({ debug: ignore, info: ignore, warn: ignore, error });
+    const retired = new RetiredBackends({ ...silent, error }, monotonic);
     const reason = new Error('it does not let go');
     retired.add([retiring(0, () => Promise.reject(reason))], () => false);
     await retired.close();
@@ -38,7 +53,7 @@ describe('backends that are no longer in force', () => {
   });
 
   it('are closed at once at the end, whatever runs there', async () => {
-    const retired = new RetiredBackends({ debug: ignore, info: ignore, warn: ignore, error: ignore });
+    const retired = new RetiredBackends(silent, monotonic);
     let closed = false;
     retired.add([retiring(1, () => Promise.resolve(void (closed = true)))], () => true);
     await retired.close();

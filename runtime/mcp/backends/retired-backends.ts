@@ -8,11 +8,14 @@ const LOOK_EVERY = 20;
 /** Backends that are no longer in force: each is closed when the calls that began at it are over. */
 export class RetiredBackends {
   readonly #log: Log;
+  readonly #now: () => number;
   readonly #closing = new Set<Promise<void>>();
   #isClosed = false;
 
-  constructor(log: Log) {
+  /** `now`: milliseconds of the monotonic clock. */
+  constructor(log: Log, now: () => number) {
     this.#log = log;
+    this.#now = now;
   }
 
   /** `begun`: requests that were under way at the change and may still come to a call. */
@@ -32,10 +35,10 @@ export class RetiredBackends {
   }
 
   async #retire(backend: Backend, begun: () => boolean): Promise<void> {
-    const deadline = performance.now() + CALLS_END_WITHIN;
+    const deadline = this.#now() + CALLS_END_WITHIN;
     try {
       await backend.retire?.();
-      while (!this.#isClosed && (backend.running > 0 || begun()) && performance.now() < deadline) await pause();
+      while (!this.#isClosed && (backend.running > 0 || begun()) && this.#now() < deadline) await pause();
     } finally {
       await backend.close();
     }

@@ -1,0 +1,78 @@
+import { describe, expect, it } from '@jest/globals';
+import { plan } from '#operator/plan/plan';
+import { buildWorld } from './build-world.ts';
+import { readSnapshot } from './manifest-folder.ts';
+
+const api = (kind: string) => `${kind === 'Secret' ? 'v1' : 'vmcp.dev/v1alpha1'}\nkind: ${kind}`;
+const resource = (kind: string, name: string, namespace: string, rest: string) =>
+  `apiVersion: ${api(kind)}\nmetadata: {name: ${name}, namespace: ${namespace}}\n${rest}\n`;
+const server = (namespace: string) =>
+  resource(
+    'VirtualMCPServer',
+    'demo',
+    namespace,
+    'spec: {config: {groupRef: tools}, incomingAuth: {type: anonymous}, outgoingAuth: {source: discovered}}',
+  );
+const group = (namespace: string) => resource('MCPGroup', 'tools', namespace, 'spec: {}');
+const backend = (namespace: string) =>
+  resource(
+    'MCPServer',
+    'weather',
+    namespace,
+    'spec: {groupRef: tools, remoteUrl: "https://weather.example/mcp", externalAuthConfigRef: {name: key}}',
+  );
+const auth = (namespace: string) =>
+  resource(
+    'MCPExternalAuthConfig',
+    'key',
+    namespace,
+    'spec: {type: headerInjection, headerInjection: {headerName: X-Key, valueSecretRef: {name: key, key: value}}}',
+  );
+const secret = (namespace: string) => resource('Secret', 'key', namespace, 'stringData: {value: x}');
+
+/** The plan of `ours/demo` in a folder of these resources. */
+function planOurs(...documents: string[]) {
+  const snapshot = readSnapshot([{ file: 'a.yaml', text: documents.join('---\n') }]);
+  expect(snapshot.problems).toEqual([]);
+  const known = {
+    allotments: { slots: { 'ours/demo': 0 }, privateSlots: {}, backendPlaces: {}, uids: { 'ours/demo': 'u' } },
+    directory: '/srv/.vmcp',
+    loginDirectory: '/srv/.vmcp/logins',
+    containerEngine: undefined,
+    digest: (_value: string, place: string) => place,
+    generated: () => ({}),
+    status: () => undefined,
+    documents: {},
+    observed: {},
+  };
+  const key = { kind: 'VirtualMCPServer', namespace: 'ours', name: 'demo' } as const;
+  return plan(key, buildWorld(snapshot, 'ours', known), '2026-01-02T03:04:05Z');
+}
+
+const reasons = (outcome: ReturnType<typeof planOurs>) =>
+  JSON.stringify(outcome.status).match(/"reason":"[^"]+"/g) ?? [];
+
+describe('a namespace of the folder', () => {
+  it('is planned from what it has', () => {
+    const { action, rendered } = planOurs(server('ours'), group('ours'), backend('ours'), auth('ours'), secret('ours'));
+    expect(action).toBe('apply');
+    expect(rendered?.document.backends.map(({ name }) => name)).toEqual(['weather']);
+  });
+
+  it.each([
+    ['group', [server('ours'), group('theirs'), backend('ours')], 'GroupNotFound'],
+    [
+      'credential',
+      [server('ours'), group('ours'), backend('ours'), auth('theirs'), secret('ours')],
+      'AuthConfigNotFound',
+    ],
+    ['Secret', [server('ours'), group('ours'), backend('ours'), auth('ours'), secret('theirs')], 'SecretNotFound'],
+  ])('refers to no %s of another one', (_what, documents, reason) => {
+    expect(reasons(planOurs(...documents))).toContain(`"reason":"${reason}"`);
+  });
+
+  it('serves no backend of another one, though the group has the same name', () => {
+    const outcome = planOurs(server('ours'), group('ours'), group('theirs'), backend('theirs'), auth('theirs'));
+    expect(outcome.rendered?.document.backends).toEqual([]);
+  });
+});
