@@ -33,7 +33,7 @@ export async function serve(req: IncomingMessage, res: ServerResponse, rooms: Ro
   try {
     const cors = rooms.hostOrigin.check(req.headers.host, req.headers.origin);
     if (cors) for (const [name, value] of Object.entries(cors)) res.setHeader(name, value);
-    const known = rooms.authenticator.authenticate(req.rawHeaders);
+    const known = rooms.authenticator.authenticate(req.rawHeaders, req.socket);
     const identity = known instanceof Promise ? await known : known;
     trail.identity = identity;
     if (req.method === 'POST') await servePost(req, res, identity, rooms, trail);

@@ -23,10 +23,11 @@ export interface Identity {
 /** Boundary 1. `rawHeaders` is node's flat list, so that a repeated Authorization header is seen. */
 export interface Authenticator {
   /**
-   * The caller, at once where the token is remembered.
+   * The caller, at once where the token is remembered. `connection` is the object that stands for the client's connection: most
+   * requests on one bring the same token.
    * @throws RequestError 401 (invalid token), 403 (insufficient_scope) or 503 (keys or introspection not to be had)
    */
-  authenticate(rawHeaders: readonly string[]): Identity | Promise<Identity>;
+  authenticate(rawHeaders: readonly string[], connection?: object): Identity | Promise<Identity>;
   /** Warnings for the log and /status, e.g. that anybody may call. */
   readonly warnings: readonly string[];
   close(): void;

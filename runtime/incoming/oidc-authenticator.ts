@@ -40,6 +40,8 @@ class OidcAuthenticator implements Authenticator {
   readonly #lookedUp: ((remembered: boolean) => void) | undefined;
   readonly #memory: TokenMemory = createTokenMemory(REMEMBERED_TOKENS);
   readonly #underWay = new Map<string, Promise<Identity>>();
+  /** The last token of each connection: to compare it costs less than to hash it. */
+  readonly #lastOf = new WeakMap<object, { readonly token: string; readonly digest: string }>();
 
   constructor(
     verifier: TokenVerifier,
@@ -54,15 +56,23 @@ class OidcAuthenticator implements Authenticator {
     this.warnings = warnings;
   }
 
-  authenticate(rawHeaders: readonly string[]): Identity | Promise<Identity> {
+  authenticate(rawHeaders: readonly string[], connection?: object): Identity | Promise<Identity> {
     const token = readBearer(rawHeaders, this.#challenges);
-    const digest = hash('sha256', token, 'base64');
+    const digest = this.#digestOf(token, connection);
     const known = this.#memory.get(digest);
     const fresh = known !== undefined && this.#now() < known.until;
     this.#lookedUp?.(fresh);
     if (!fresh) return this.#verifyOnce(token, digest);
     if (known.keys === undefined) return known.identity;
     return this.#recheck(known, token, digest);
+  }
+
+  #digestOf(token: string, connection: object | undefined): string {
+    const last = connection && this.#lastOf.get(connection);
+    if (last?.token === token) return last.digest;
+    const digest = hash('sha256', token, 'base64');
+    if (connection) this.#lastOf.set(connection, { token, digest });
+    return digest;
   }
 
   close(): void {

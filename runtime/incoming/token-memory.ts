@@ -9,7 +9,7 @@ export interface RememberedToken {
   readonly keys: KeySet | undefined;
 }
 
-/** Verified tokens by their hash, the least recently used ones forgotten first. */
+/** Verified tokens by their hash; those not used since the last look are forgotten first. */
 export interface TokenMemory {
   get(digest: string): RememberedToken | undefined;
   set(digest: string, token: RememberedToken): void;
@@ -20,25 +20,27 @@ export interface TokenMemory {
 
 /** A memory for at most `capacity` tokens. */
 export function createTokenMemory(capacity: number): TokenMemory {
-  const tokens = new Map<string, RememberedToken>();
+  const tokens = new Map<string, { readonly token: RememberedToken; used: boolean }>();
+  // Second chance: one in use goes to the back of the line once, so that a hit costs no reordering.
+  const evictOne = (): void => {
+    for (const [digest, entry] of tokens) {
+      tokens.delete(digest);
+      if (!entry.used) return;
+      entry.used = false;
+      tokens.set(digest, entry);
+    }
+  };
   return {
     get(digest) {
-      const token = tokens.get(digest);
-      if (token) {
-        tokens.delete(digest);
-        tokens.set(digest, token);
-      }
-      return token;
+      const entry = tokens.get(digest);
+      if (entry === undefined) return undefined;
+      entry.used = true;
+      return entry.token;
     },
     set(digest, token) {
       tokens.delete(digest);
-      if (tokens.size >= capacity) {
-        for (const oldest of tokens.keys()) {
-          tokens.delete(oldest);
-          break;
-        }
-      }
-      tokens.set(digest, token);
+      if (tokens.size >= capacity) evictOne();
+      tokens.set(digest, { token, used: false });
     },
     delete: (digest) => void tokens.delete(digest),
     clear: () => tokens.clear(),

@@ -16,6 +16,7 @@ import {
 import { joinKey } from './decision-key.ts';
 import type { PolicyMetrics } from './policy-metrics.ts';
 import { loadPolicies, type CedarRequest } from './policy-engine.ts';
+import { createPairMemory } from './remember-pairs.ts';
 import { createMemory } from './remember-decisions.ts';
 
 /** One policy set in force. */
@@ -49,28 +50,32 @@ export function createDecider(settings: DeciderSettings): Decide {
   // Identities and list entries live as long as their token and list; what was read of them is kept no longer.
   const callers = new WeakMap<Identity, Caller>();
   const targets = new WeakMap<PolicyResource, Target>();
+  const pairs = createPairMemory<Caller, Target>();
+  const lookedUp = metrics.lookedUp ?? (() => undefined);
 
   return (identity, action, resource, args) => {
-    const caller = memo(callers, identity, () => readCaller(identity, mentions, groupsClaim));
-    const target = memo(targets, resource, () => readTarget(resource, mentions));
+    const caller = callers.get(identity) ?? remember(callers, identity, readCaller(identity, mentions, groupsClaim));
+    const target = targets.get(resource) ?? remember(targets, resource, readTarget(resource, mentions));
     if (!caller.speakable || !target.speakable) return DENIED;
     const call = readArguments(args, mentions);
+    const pair = pairs.get(caller, target);
+    if (pair?.action === action && pair.call === call.key) {
+      lookedUp(true);
+      return pair.decision;
+    }
     const key = joinKey(action, caller.key, target.key, call.key);
     const remembered = memory.get(key);
-    metrics.lookedUp?.(remembered !== undefined);
-    if (remembered !== undefined) return remembered;
-    const decision = answer(buildRequest(action, caller, target, call));
-    memory.set(key, decision);
+    lookedUp(remembered !== undefined);
+    const decision = remembered ?? answer(buildRequest(action, caller, target, call));
+    if (remembered === undefined) memory.set(key, decision);
+    if (settings.cacheSize > 0) pairs.set(caller, target, { action, call: call.key, decision });
     return decision;
   };
 }
 
-function memo<K extends object, V>(known: WeakMap<K, V>, key: K, make: () => V): V {
-  const found = known.get(key);
-  if (found !== undefined) return found;
-  const made = make();
-  known.set(key, made);
-  return made;
+function remember<K extends object, V>(known: WeakMap<K, V>, key: K, value: V): V {
+  known.set(key, value);
+  return value;
 }
 
 function createAnswerer(settings: DeciderSettings): (request: CedarRequest) => Decision {
