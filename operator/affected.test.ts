@@ -15,7 +15,7 @@ const byName = (...manifests: Manifest[]) => Object.fromEntries(manifests.map((o
 const world: World = {
   namespace: 'default',
   apiGroup: 'vmcp.dev',
-  platform: { mode: 'local', directory: '/x', ports: {}, backendPorts: {}, uids: {} },
+  platform: { mode: 'local', directory: '/x', ports: {}, backendPorts: {}, uids: {}, loginDirectory: '/x/logins' },
   virtualMcpServers: byName(
     manifest('VirtualMCPServer', 'front', {
       config: { groupRef: 'tools' },

@@ -23,6 +23,7 @@ const LOCAL: World['platform'] = {
   ports: { demo: { port: 4483, privatePort: 4484 } },
   backendPorts: {},
   uids: { demo: '6f0c2f5e-0000-4000-8000-000000000001' },
+  loginDirectory: '/srv/demo/.vmcp/logins/default',
 };
 
 /** Stands for the platform's keyed hash. */

@@ -23,7 +23,14 @@ function emptyWorld(): World {
   return {
     namespace: 'default',
     apiGroup: 'vmcp.dev',
-    platform: { mode: 'local', directory: '/x', ports, backendPorts: {}, uids: { demo: '1' } },
+    platform: {
+      mode: 'local',
+      directory: '/x',
+      ports,
+      backendPorts: {},
+      uids: { demo: '1' },
+      loginDirectory: '/x/logins',
+    },
     virtualMcpServers: { demo: server },
     mcpGroups: { tools: group },
     mcpServers: {},

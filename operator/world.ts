@@ -36,6 +36,13 @@ export interface Manifest {
 /** Data key to a keyed hash of its value (hex, at least 16 digits, under a key that only the platform has): it names a file and must not let anybody guess the value. */
 export type SecretDigests = Record<string, string>;
 
+/**
+ * Secrets that a platform makes for a VirtualMCPServer, once: what seals its records, the token for its /status, and on one
+ * machine the keys of its authorization server, a private key in PEM (PKCS#8, P-256) and 32 random bytes in base64url.
+ */
+export const GENERATED_SECRETS = ['sealing', 'statusToken', 'signingKey', 'hmacSecret'] as const;
+export type GeneratedSecret = (typeof GENERATED_SECRETS)[number];
+
 /** What only a folder on one machine has. */
 export interface LocalFacts {
   mode: 'local';
@@ -47,6 +54,8 @@ export interface LocalFacts {
   backendPorts: Record<string, number>;
   /** Identity of each VirtualMCPServer by name, made once and kept. */
   uids: Record<string, string>;
+  /** Absolute path below which the authorization server of each VirtualMCPServer has the folder that outlives a restart. */
+  loginDirectory: string;
   /** The engine that runs images, if there is one. */
   containerEngine?: 'podman' | 'docker' | 'nerdctl';
 }
@@ -84,7 +93,7 @@ export interface World {
   configMaps: Record<string, Record<string, string>>;
 
   /** Per VirtualMCPServer: digests of the secrets that the platform makes for it, once. */
-  generated: Record<string, { sealing?: string; statusToken?: string }>;
+  generated: Record<string, Partial<Record<GeneratedSecret, string>>>;
   /** Per VirtualMCPServer: the document that its runtime serves or is to serve; absent before the first. */
   documents: Record<string, RunConfigDocument>;
   /** Per VirtualMCPServer: what its runtime answered at /status; absent while it does not answer. */

@@ -76,7 +76,9 @@ const clients = {
 };
 
 const bounds = {
-  storage: AuthServerStorage.prefault({}).describe('Where logins and upstream tokens are kept.'),
+  storage: AuthServerStorage.prefault({}).describe(
+    'Where logins and upstream tokens are kept. Absent: in memory; on one machine in a file, so that a restart loses nothing.',
+  ),
   revalidateAfter: durationBetween('1m', '24h')
     .default(DEFAULTS.revalidateAfter)
     .describe('A refresh this long after the last time asks the primary provider whether the user still exists.'),

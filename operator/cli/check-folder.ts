@@ -7,7 +7,7 @@ import type { Problem } from '#operator/local/resource';
 import type { Condition } from '#crds/parts/conditions';
 import type { Outcome } from '#operator/plan/outcome';
 import { plan } from '#operator/plan/plan';
-import { contentHash, keyText, type ResourceKey } from '#operator/world';
+import { contentHash, GENERATED_SECRETS, keyText, type Manifest, type ResourceKey } from '#operator/world';
 import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
 
@@ -43,9 +43,11 @@ function planAll(snapshot: Snapshot, { state, containerEngine }: Context): Outco
   const known = {
     allotments: allot(readAllotments(state), servers, backends, { busy: () => false, makeUid: () => NO_UID }),
     directory: state.run,
+    loginDirectory: state.logins,
     containerEngine,
     digest: (_value: string, place: string) => contentHash(place),
-    generated: (server: string) => ({ sealing: contentHash(`${server} sealing`), statusToken: contentHash(server) }),
+    generated: ({ metadata: { name } }: Manifest) =>
+      Object.fromEntries(GENERATED_SECRETS.map((which) => [which, contentHash(`${name} ${which}`)])),
     status: () => undefined,
     documents: {},
     observed: {},

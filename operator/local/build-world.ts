@@ -12,11 +12,12 @@ export interface Known {
   allotments: Allotments;
   /** Absolute path below which each namespace has its folder. */
   directory: string;
+  /** The same for what authorization servers keep. */
+  loginDirectory: string;
   containerEngine: LocalFacts['containerEngine'];
   /** Keyed hash of a secret value; `place` is `<namespace>/<secret>/<key>`. */
   digest: (value: string, place: string) => string;
-  /** By name of the server. */
-  generated: (server: string) => World['generated'][string];
+  generated: (server: Manifest) => NonNullable<World['generated'][string]>;
   /** The status written last. */
   status: (key: ResourceKey) => Status | undefined;
   documents: World['documents'];
@@ -60,7 +61,7 @@ function inside<T>(entries: Iterable<[string, T]>, namespace: string): [string, 
   );
 }
 
-function factsOf(namespace: string, { allotments, directory, containerEngine }: Known): LocalFacts {
+function factsOf(namespace: string, { allotments, directory, loginDirectory, containerEngine }: Known): LocalFacts {
   const { slots, privateSlots, backendPlaces, uids } = allotments;
   const ports = inside(Object.entries(slots), namespace).map(([name, slot]) => {
     const privateSlot = privateSlots[`${namespace}/${name}`] ?? slot;
@@ -69,6 +70,7 @@ function factsOf(namespace: string, { allotments, directory, containerEngine }: 
   return {
     mode: 'local',
     directory: `${directory}/${namespace}`,
+    loginDirectory: `${loginDirectory}/${namespace}`,
     ports: Object.fromEntries(ports),
     backendPorts: Object.fromEntries(
       inside(Object.entries(backendPlaces), namespace).map(([name, place]) => [name, portOfPlace(place)]),
@@ -105,7 +107,9 @@ export function buildWorld(snapshot: Snapshot, namespace: string, known: Known):
     mcpOidcConfigs: ofKind('MCPOIDCConfig'),
     secrets: Object.fromEntries(secrets),
     configMaps: Object.fromEntries(inside(snapshot.configMaps, namespace)),
-    generated: Object.fromEntries(Object.keys(virtualMcpServers).map((name) => [name, known.generated(name)])),
+    generated: Object.fromEntries(
+      Object.entries(virtualMcpServers).map(([name, server]) => [name, known.generated(server)]),
+    ),
     documents: known.documents,
     observed: known.observed,
   };

@@ -1,30 +1,68 @@
-import { createHmac, randomBytes } from 'node:crypto';
-import { mkdirSync, rmSync } from 'node:fs';
+import { createHmac, generateKeyPairSync, randomBytes } from 'node:crypto';
+import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import type { GeneratedSecret } from '#operator/world';
 import type { StateFolder } from './state-folder.ts';
 import { readIfThere, writeFileAtomic } from './write-file.ts';
 
-/** 32 random bytes in a file of their own, made at the first call. */
-function onceInFile(path: string): string {
+/** What is in a file of its own, made at the first call. */
+function onceInFile(path: string, make: () => string = randomSecret): string {
   const known = readIfThere(path);
   if (known !== undefined && known.length > 0) return known;
-  const made = randomBytes(32).toString('base64url');
+  const made = make();
   writeFileAtomic(path, made);
   return made;
 }
 
-export type Generated = 'sealing' | 'statusToken';
-
-/** The secrets that are made here for one server: what it seals its records with, and the token for its /status. */
-export function generatedSecret(state: StateFolder, namespace: string, server: string, which: Generated): string {
-  const folder = join(state.generated, namespace, server);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  return onceInFile(join(folder, which));
+/** 32 random bytes. */
+function randomSecret(): string {
+  return randomBytes(32).toString('base64url');
 }
 
-/** Forgets them: the server is gone. */
+/** A private key in PEM, PKCS#8, on the curve P-256. */
+function makeSigningKey(): string {
+  return generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    .privateKey.export({ type: 'pkcs8', format: 'pem' })
+    .toString();
+}
+
+/** Where each lies: with the server, or with its logins, and then as long as these. */
+const KEPT: Record<GeneratedSecret, { below: 'generated' | 'logins'; file: string; make: () => string }> = {
+  sealing: { below: 'generated', file: 'sealing', make: randomSecret },
+  statusToken: { below: 'generated', file: 'statusToken', make: randomSecret },
+  signingKey: { below: 'logins', file: 'signing-key.pem', make: makeSigningKey },
+  hmacSecret: { below: 'logins', file: 'hmac-secret', make: randomSecret },
+};
+
+/** A secret that is made here for one server, once. */
+export function generatedSecret(state: StateFolder, namespace: string, server: string, which: GeneratedSecret): string {
+  const { below, file, make } = KEPT[which];
+  const folder = join(state[below], namespace, server);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  return onceInFile(join(folder, file), make);
+}
+
+/** Forgets those of a server that is gone. Its logins stay: a manifest that comes back logs nobody out. */
 export function dropGeneratedSecrets(state: StateFolder, namespace: string, server: string): void {
   rmSync(join(state.generated, namespace, server), { recursive: true, force: true });
+}
+
+/** No login lives longer than 30 days, so what nobody has written since is of no use. */
+const LOGINS_END = 31 * 24 * 3600 * 1000;
+
+/** Removes the keys and databases of authorization servers that no login needs any more. `now`: milliseconds since the epoch. */
+export function dropOldLogins(state: StateFolder, now: number): void {
+  for (const namespace of foldersIn(state.logins)) {
+    for (const server of foldersIn(namespace)) {
+      const written = readdirSync(server).map((file) => statSync(join(server, file)).mtimeMs);
+      if (Math.max(0, ...written) < now - LOGINS_END) rmSync(server, { recursive: true, force: true });
+    }
+  }
+}
+
+function foldersIn(path: string): string[] {
+  const entries = readdirSync(path, { withFileTypes: true });
+  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(path, name));
 }
 
 /** Hashes secret values under a key that only this folder has, so that a file's name lets nobody guess its content. */

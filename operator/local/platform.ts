@@ -4,7 +4,15 @@ import { Waiting } from '#operator/errors';
 import type { Outcome, Rendered, SecretSource } from '#operator/plan/outcome';
 import type { Platform } from '#operator/platform';
 import type { Clock } from '#operator/queue';
-import { keyText, type LocalFacts, type ResourceKey, type World } from '#operator/world';
+import {
+  GENERATED_SECRETS,
+  type GeneratedSecret,
+  keyText,
+  type LocalFacts,
+  type Manifest,
+  type ResourceKey,
+  type World,
+} from '#operator/world';
 import { allot, type Allotments, candidatePorts, readAllotments, writeAllotments } from './allotments.ts';
 import { applicantsOf, buildWorld } from './build-world.ts';
 import { findBusyPorts } from './check-port.ts';
@@ -72,14 +80,13 @@ export class LocalPlatform implements Platform {
 
   observe(namespace: string): Promise<World> {
     const { state, containerEngine } = this.#options;
-    const secret = (server: string, which: 'sealing' | 'statusToken'): string =>
-      this.#digest(generatedSecret(state, namespace, server, which));
     const world = buildWorld(this.#snapshot.value, namespace, {
       allotments: this.#allotments,
       directory: state.run,
+      loginDirectory: state.logins,
       containerEngine,
       digest: this.#digest,
-      generated: (server) => ({ sealing: secret(server, 'sealing'), statusToken: secret(server, 'statusToken') }),
+      generated: (server) => this.#generated(server),
       status: (key) => this.#options.board.statusOf(key),
       ...this.#inForce(namespace),
     });
@@ -118,6 +125,14 @@ export class LocalPlatform implements Platform {
     });
     board.setProblems(this.#snapshot.value.problems);
     for (const key of changes) this.#changed(key);
+  }
+
+  /** Digests of the secrets made here; those of an authorization server only where there is one. */
+  #generated({ metadata: { namespace, name }, spec }: Manifest): NonNullable<World['generated'][string]> {
+    const wanted = GENERATED_SECRETS.filter((which) => !OF_AUTH_SERVER.has(which) || hasAuthServer(spec));
+    const secret = (which: GeneratedSecret) =>
+      this.#digest(generatedSecret(this.#options.state, namespace, name, which));
+    return Object.fromEntries(wanted.map((which) => [which, secret(which)]));
   }
 
   /** Documents and answers of the runtimes of one namespace. */
@@ -195,6 +210,12 @@ export class LocalPlatform implements Platform {
     if (value !== undefined) return value;
     throw new Waiting('SecretNotFound', `Secret "${source.secret}" with key "${source.key}" has gone: create it`);
   }
+}
+
+const OF_AUTH_SERVER = new Set<GeneratedSecret>(['signingKey', 'hmacSecret']);
+
+function hasAuthServer(spec: unknown): boolean {
+  return typeof spec === 'object' && spec !== null && 'authServerConfig' in spec;
 }
 
 function placeOf({ namespace, name }: ResourceKey): string {

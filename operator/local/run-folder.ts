@@ -3,6 +3,7 @@ import { systemClock } from '#operator/queue';
 import { reconcile } from '#operator/reconcile';
 import type { LocalFacts, ResourceKey } from '#operator/world';
 import { endLeftovers } from './children-record.ts';
+import { dropOldLogins } from './generated-secrets.ts';
 import { takeLock } from './lock.ts';
 import { boundLog } from './log-file.ts';
 import { LocalPlatform } from './platform.ts';
@@ -53,6 +54,7 @@ export async function runFolder(options: RunOptions): Promise<RunningFolder> {
   endLeftovers(state);
   boundLog(state.ownLog);
   dropRun(state);
+  dropOldLogins(state, systemClock.now());
   const board = new StatusBoard(state, folder);
   const platform = new LocalPlatform({ ...options, board, clock: systemClock });
   const reconciling = await reconcile(platform, systemClock, options.onProblem);

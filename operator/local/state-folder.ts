@@ -22,6 +22,8 @@ export interface StateFolder {
   run: string;
   /** Secrets that are made here, by namespace and server. */
   generated: string;
+  /** Keys and databases of authorization servers, by namespace and server: a restart logs nobody out. */
+  logins: string;
 }
 
 /** Where everything is, whether it is there or not. */
@@ -39,12 +41,13 @@ export function locateState(path = '.vmcp'): StateFolder {
     ownLog: inside('logs/vmcp.log'),
     run: inside('run'),
     generated: inside('generated'),
+    logins: inside('logins'),
   };
 }
 
 /** Makes the folder, or closes one that others may read. It keeps itself out of version control. */
 export function openState(state: StateFolder): void {
-  for (const path of [state.path, state.logs, state.run, state.generated])
+  for (const path of [state.path, state.logs, state.run, state.generated, state.logins])
     mkdirSync(path, { recursive: true, mode: 0o700 });
   chmodSync(state.path, 0o700);
   writeFileAtomic(join(state.path, '.gitignore'), '*\n');

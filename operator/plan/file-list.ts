@@ -1,6 +1,6 @@
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { Waiting } from '../errors.ts';
-import { contentHash, type World } from '../world.ts';
+import { contentHash, type GeneratedSecret, type World } from '../world.ts';
 import type { Rendered, SecretSource } from './outcome.ts';
 
 /** A key of a Secret or of a ConfigMap. */
@@ -11,6 +11,13 @@ export interface KeyReference {
 
 /** Longest readable part of a file name; a Secret's data key may have 253 characters. */
 const READABLE = 180;
+
+const GENERATED_FILES: Record<GeneratedSecret, string> = {
+  sealing: 'sealing',
+  statusToken: 'status-token',
+  signingKey: 'signing-key',
+  hmacSecret: 'hmac-secret',
+};
 
 function fileName(prefix: string, digest: string): string {
   return `${prefix.replaceAll(/[^A-Za-z0-9._-]/g, '-').slice(0, READABLE)}-${digest.slice(0, 16)}`;
@@ -92,8 +99,8 @@ export class FileList {
   }
 
   /** Path of the file with a secret that the platform made for this server. */
-  generated(which: 'sealing' | 'statusToken', digest: string): string {
-    const file = fileName(which === 'sealing' ? 'sealing' : 'status-token', digest);
+  generated(which: GeneratedSecret, digest: string): string {
+    const file = fileName(GENERATED_FILES[which], digest);
     this.secretFiles[file] = { generated: which };
     return `${this.#directories.secret}/${file}`;
   }

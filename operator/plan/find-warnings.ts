@@ -1,24 +1,11 @@
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import type { World } from '../world.ts';
 import { findNotServed } from './check-served.ts';
+import { findAuthServerWarnings } from './find-auth-server-warnings.ts';
 import type { ServerSpec } from './render-run-config.ts';
 import type { Finding } from './summarise-status.ts';
 
 const warning = (type: string, reason: string, message: string): Finding => ({ type, status: 'True', reason, message });
-
-/** With an authorization server of its own and no policy, whoever has an account at the provider is let in. */
-function openToEveryAccount(document: RunConfigDocument): Finding[] {
-  if (!document.embedded_auth_server_config || document.authz) return [];
-  const shared = document.backends
-    .filter(({ auth }) => auth?.type === 'header_injection' || auth?.type === 'bearer_token')
-    .map(({ name }) => name);
-  const everybody = 'Every account of the upstream provider gets in: write incomingAuth.authzConfig with policies.';
-  const message =
-    shared.length === 0
-      ? everybody
-      : `${everybody} All of them act under one shared credential at: ${shared.join(', ')}.`;
-  return [warning('OpenToEveryAccount', shared.length === 0 ? 'NoPolicy' : 'NoPolicyAndSharedCredential', message)];
-}
 
 /** Settings of backends that are not in the group: a misspelt name would otherwise do nothing in silence. */
 function unknownNames(spec: ServerSpec, members: string[]): Finding[] {
@@ -49,16 +36,9 @@ function emptyGroup(spec: ServerSpec, members: string[]): Finding[] {
 /** Memory is lost when a pod is replaced; on one machine that is what people expect. */
 function lostWithThePod(document: RunConfigDocument, world: World): Finding[] {
   if (world.platform.mode === 'local') return [];
-  const { session_storage: sessions, embedded_auth_server_config: server } = document;
-  const places = [
-    ...(sessions?.type === 'memory' ? ['sessionStorage.provider redis'] : []),
-    ...(server?.storage?.type === 'memory' ? ['authServerConfig.storage.type redis'] : []),
-    ...(server && !server.signing_key_config ? ['authServerConfig.signingKeySecretRefs'] : []),
-    ...(server && !server.hmac_secret_files ? ['authServerConfig.hmacSecretRefs'] : []),
-  ];
-  if (places.length === 0) return [];
-  const message = `Sessions or logins are lost when the pod is replaced: write ${places.join(', ')} to keep them.`;
-  return [warning('LostWithThePod', 'MemoryOrEphemeralKeys', message)];
+  if (document.session_storage?.type !== 'memory') return [];
+  const message = 'Sessions are lost when the pod is replaced: write sessionStorage.provider redis to keep them.';
+  return [warning('LostWithThePod', 'SessionsInMemory', message)];
 }
 
 function notServed(document: RunConfigDocument): Finding[] {
@@ -76,7 +56,7 @@ export function findWarnings(
   world: World,
 ): Finding[] {
   return [
-    ...openToEveryAccount(document),
+    ...findAuthServerWarnings(document),
     ...emptyGroup(spec, members),
     ...unknownNames(spec, members),
     ...lostWithThePod(document, world),

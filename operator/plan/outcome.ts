@@ -1,9 +1,9 @@
 import type { Condition, Phase } from '#crds/parts/conditions';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
-import type { ResourceKey } from '../world.ts';
+import type { GeneratedSecret, ResourceKey } from '../world.ts';
 
 /** Where the content of a secret file comes from. The plan never sees a value. */
-export type SecretSource = { secret: string; key: string } | { generated: 'sealing' | 'statusToken' };
+export type SecretSource = { secret: string; key: string } | { generated: GeneratedSecret };
 
 /** What one runtime is given: its document, and the files that the document names. */
 export interface Rendered {

@@ -1,9 +1,9 @@
 import { resourceUrlOf, VirtualMCPServer } from '#crds/kinds/index';
+import { valueAt } from '#crds/parts/rule';
 import type { Manifest, ResourceKey, World } from '../world.ts';
 import { checkChildNames } from './check-child-names.ts';
 import { checkDocument } from './check-document.ts';
 import { checkReplicas } from './check-replicas.ts';
-import { checkServed } from './check-served.ts';
 import { runtimeChild } from './child-names.ts';
 import { FileList } from './file-list.ts';
 import { findGroupMembers } from './find-group-members.ts';
@@ -12,7 +12,7 @@ import type { Outcome, Rendered } from './outcome.ts';
 import { readSpec } from './read-resource.ts';
 import { renderChildren } from './render-children.ts';
 import { endpointOf, keyPrefixOf, renderRunConfig, type ServerSpec } from './render-run-config.ts';
-import { resolveAuthServer } from './resolve-auth-server.ts';
+import { type AuthServerPlace, resolveAuthServer } from './resolve-auth-server.ts';
 import { resolveIncomingAuth } from './resolve-incoming-auth.ts';
 import { resolveBackends } from './resolve-backends.ts';
 import { type ServerFindings, summariseServer } from './summarise-status.ts';
@@ -23,6 +23,16 @@ export function directoriesOf(child: string, world: World): { secret: string; co
   if (world.platform.mode === 'cluster') return { secret: '/etc/vmcp/credentials', config: '/etc/vmcp/config' };
   const own = `${world.platform.directory}/${child}`;
   return { secret: `${own}/secrets`, config: own };
+}
+
+/** On one machine, logins outlive a restart unless another storage is written; its default cannot tell. */
+function authServerPlace(manifest: Manifest, spec: ServerSpec, world: World): AuthServerPlace {
+  const { name } = manifest.metadata;
+  const place = { resourceUrl: resourceUrlOf(spec.incomingAuth), keyPrefix: keyPrefixOf(name, world) };
+  const written = valueAt(manifest.spec, ['authServerConfig', 'storage']) !== undefined;
+  if (world.platform.mode !== 'local' || written) return place;
+  const database = `${world.platform.loginDirectory}/${name}/logins.sqlite`;
+  return { ...place, kept: { database, secrets: world.generated[name] ?? {} } };
 }
 
 /** The ordered list: incoming, authorization server, group members with outgoing, run configuration. */
@@ -37,8 +47,7 @@ function renderServer(
   checkReplicas(spec);
   const { incoming, authz, warnings } = resolveIncomingAuth(incomingAuth, authServerConfig !== undefined, world, files);
   const authServer =
-    authServerConfig &&
-    resolveAuthServer(authServerConfig, incoming, resourceUrlOf(incomingAuth), keyPrefixOf(name, world), files);
+    authServerConfig && resolveAuthServer(authServerConfig, incoming, authServerPlace(manifest, spec, world), files);
   const priorityOrder = config.aggregation?.conflictResolutionConfig?.priorityOrder ?? [];
   const members = findGroupMembers(config.groupRef, priorityOrder, world);
   const context = {
@@ -51,7 +60,6 @@ function renderServer(
   const parts = { manifest, spec, incoming, authz, authServer: authServer?.document, backends };
   const document = renderRunConfig(parts, world, files);
   checkDocument(document);
-  checkServed(document);
   const names = members.map((member) => member.name);
   return {
     rendered: files.renderedWith(document),

@@ -31,6 +31,7 @@ const world: World = {
     ports: { demo: { port: 1, privatePort: 2 } },
     backendPorts: {},
     uids: { demo: 'u' },
+    loginDirectory: '/x/logins',
   },
   virtualMcpServers: {
     demo: {

@@ -8,7 +8,7 @@ import type { World } from '#operator/world';
 const world: World = {
   namespace: 'default',
   apiGroup: 'vmcp.dev',
-  platform: { mode: 'local', directory: '/x', ports: {}, backendPorts: {}, uids: {} },
+  platform: { mode: 'local', directory: '/x', ports: {}, backendPorts: {}, uids: {}, loginDirectory: '/x/logins' },
   virtualMcpServers: {},
   mcpGroups: {},
   mcpServers: {},

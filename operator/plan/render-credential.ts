@@ -1,7 +1,7 @@
 import type { MCPExternalAuthConfig } from '#crds/kinds/index';
+import { nearest } from '#crds/parts/nearest';
 import { caBundleOf } from '#crds/parts/references';
 import { Stalled } from '../errors.ts';
-import { checkCredentialServed } from './check-served.ts';
 import { defined } from './defined.ts';
 import type { FileList } from './file-list.ts';
 import type { AuthDocument } from './resolve-outgoing-auth.ts';
@@ -25,10 +25,13 @@ function block<T>(written: T | undefined, { place, spec }: Source): T {
 
 function knownProvider(name: string, field: string, { providers, place }: Source): string {
   if (providers.includes(name)) return name;
+  const meant = nearest(name, providers);
+  const known =
+    meant === undefined ? `one of ${providers.join(', ')}` : `"${meant}" (there is: ${providers.join(', ')})`;
   const remedy =
     providers.length === 0
       ? 'this VirtualMCPServer has no authServerConfig: add it with that provider, or use another type'
-      : `write one of ${providers.join(', ')}`;
+      : `write ${known}`;
   const message = `${place}: ${field} "${name}" is not among authServerConfig.upstreamProviders: ${remedy}`;
   throw new Stalled('ProviderNotFound', message);
 }
@@ -101,7 +104,5 @@ const strategies: Record<Spec['type'], (source: Source) => AuthDocument> = {
  */
 export function renderCredential(name: string, spec: Spec, providers: string[], files: FileList): AuthDocument {
   const place = `MCPExternalAuthConfig "${name}"`;
-  const auth = strategies[spec.type]({ spec, providers, files, place });
-  checkCredentialServed(auth, place);
-  return auth;
+  return strategies[spec.type]({ spec, providers, files, place });
 }

@@ -11,7 +11,7 @@ import type { World } from '#operator/world';
 const world: World = {
   namespace: 'default',
   apiGroup: 'vmcp.dev',
-  platform: { mode: 'local', directory: '/x', ports: {}, backendPorts: {}, uids: {} },
+  platform: { mode: 'local', directory: '/x', ports: {}, backendPorts: {}, uids: {}, loginDirectory: '/x/logins' },
   virtualMcpServers: {},
   mcpGroups: {},
   mcpServers: {},
@@ -81,7 +81,12 @@ const written = {
 };
 
 const resolve = (change: object = {}, boundary = incoming, url: string | undefined = 'https://mcp.example/mcp') =>
-  resolveAuthServer(AuthServerConfig.parse({ ...written, ...change }), boundary, url, 'vmcp:default/demo:', files());
+  resolveAuthServer(
+    AuthServerConfig.parse({ ...written, ...change }),
+    boundary,
+    { resourceUrl: url, keyPrefix: 'vmcp:default/demo:' },
+    files(),
+  );
 
 describe('the embedded authorization server', () => {
   it('is rendered in full, as its runtime reads it', () => {
@@ -141,7 +146,7 @@ describe('the embedded authorization server', () => {
     ['service account tokens', { ...incoming, jwks: { keys: [] } }, 'https://mcp.example/mcp', /its own issuer/],
   ])('is refused with %s', (_what, boundary, url, message) => {
     const config = AuthServerConfig.parse(written);
-    expect(() => resolveAuthServer(config, boundary, url, 'p:', files())).toThrow(message);
+    expect(() => resolveAuthServer(config, boundary, { resourceUrl: url, keyPrefix: 'p:' }, files())).toThrow(message);
   });
 });
 

@@ -1,12 +1,23 @@
 import type { AuthServerConfig } from '#crds/parts/auth-server-config';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
-import { Stalled } from '../errors.ts';
+import { Stalled, Waiting } from '../errors.ts';
+import type { World } from '../world.ts';
 import { defined } from './defined.ts';
-import type { FileList } from './file-list.ts';
+import type { FileList, KeyReference } from './file-list.ts';
 import { renderAuthServerStorage } from './render-storage.ts';
 import { redirectUriOf, renderUpstream } from './render-upstream.ts';
 
 type AuthServerDocument = NonNullable<RunConfigDocument['embedded_auth_server_config']>;
+
+/** Where an authorization server stands, and what the platform gives it. */
+export interface AuthServerPlace {
+  /** What clients type: the audience of all tokens. */
+  resourceUrl: string | undefined;
+  /** Prefix of everything that it stores in a shared store. */
+  keyPrefix: string;
+  /** On one machine where no storage is written: what outlives a restart there. */
+  kept?: { database: string; secrets: NonNullable<World['generated'][string]> } | undefined;
+}
 
 /** The embedded authorization server of one document. */
 export interface ResolvedAuthServer {
@@ -38,16 +49,42 @@ function checkIncoming(issuer: string, incoming: RunConfigDocument['incoming'], 
   return endpoint;
 }
 
-function renderKeys(config: AuthServerConfig, files: FileList) {
-  const [signing, ...fallback] = (config.signingKeySecretRefs ?? []).map((reference, index) =>
-    files.secret(reference, `authServerConfig.signingKeySecretRefs[${index}]`),
+/** A list that is written, or else the one that the platform made; none: it is lost at a restart. */
+function keyFiles(
+  written: KeyReference[] | undefined,
+  field: string,
+  which: 'signingKey' | 'hmacSecret',
+  { kept }: AuthServerPlace,
+  files: FileList,
+): string[] {
+  const named = (written ?? []).map((reference, index) =>
+    files.secret(reference, `authServerConfig.${field}[${index}]`),
   );
+  if (named.length > 0 || !kept) return named;
+  const digest = kept.secrets[which];
+  if (digest !== undefined) return [files.generated(which, digest)];
+  throw new Waiting(
+    'KeysNotMade',
+    'the keys of the authorization server are not made yet: they are made at the next look',
+  );
+}
+
+function renderKeys(config: AuthServerConfig, place: AuthServerPlace, files: FileList) {
+  const { signingKeySecretRefs, hmacSecretRefs } = config;
+  const [signing, ...older] = keyFiles(signingKeySecretRefs, 'signingKeySecretRefs', 'signingKey', place, files);
+  const secrets = keyFiles(hmacSecretRefs, 'hmacSecretRefs', 'hmacSecret', place, files);
   return defined({
-    signing_key_config: signing === undefined ? undefined : { signing_key_file: signing, fallback_key_files: fallback },
-    hmac_secret_files: config.hmacSecretRefs?.map((reference, index) =>
-      files.secret(reference, `authServerConfig.hmacSecretRefs[${index}]`),
-    ),
+    signing_key_config: signing === undefined ? undefined : { signing_key_file: signing, fallback_key_files: older },
+    hmac_secret_files: secrets.length === 0 ? undefined : secrets,
   });
+}
+
+function renderStorage(
+  { storage }: AuthServerConfig,
+  { kept, keyPrefix }: AuthServerPlace,
+  files: FileList,
+): NonNullable<AuthServerDocument['storage']> {
+  return kept ? { type: 'sqlite', file: kept.database } : renderAuthServerStorage(storage, keyPrefix, files);
 }
 
 function renderBounds(config: AuthServerConfig) {
@@ -72,11 +109,10 @@ function renderBounds(config: AuthServerConfig) {
 export function resolveAuthServer(
   config: AuthServerConfig,
   incoming: RunConfigDocument['incoming'],
-  resourceUrl: string | undefined,
-  keyPrefix: string,
+  place: AuthServerPlace,
   files: FileList,
 ): ResolvedAuthServer {
-  const endpoint = checkIncoming(config.issuer, incoming, resourceUrl);
+  const endpoint = checkIncoming(config.issuer, incoming, place.resourceUrl);
   const base = config.authorizationEndpointBaseUrl ?? config.issuer;
   const document: AuthServerDocument = defined({
     issuer: config.issuer,
@@ -84,12 +120,12 @@ export function resolveAuthServer(
     insecure_allow_http: config.insecureAllowHTTP,
     allowed_audiences: [endpoint],
     scopes_supported: config.scopesSupported,
-    ...renderKeys(config, files),
+    ...renderKeys(config, place, files),
     ...renderBounds(config),
     primary_upstream_provider:
       config.primaryUpstreamProvider ?? config.upstreamProviders.find(({ required }) => required)?.name,
     upstreams: config.upstreamProviders.map((provider) => renderUpstream(provider, base, files)),
-    storage: renderAuthServerStorage(config.storage, keyPrefix, files),
+    storage: renderStorage(config, place, files),
     cimd: config.cimd,
     registration: defined({
       enabled: config.registration.enabled,

@@ -1,0 +1,114 @@
+import { urlIsSecure } from '#crds/parts/oidc-config';
+import type { RunConfigDocument } from '#crds/run-config/run-config';
+import type { Finding } from './summarise-status.ts';
+
+type AuthServerDocument = NonNullable<RunConfigDocument['embedded_auth_server_config']>;
+type BackendDocument = RunConfigDocument['backends'][number];
+
+const warning = (type: string, reason: string, message: string): Finding => ({ type, status: 'True', reason, message });
+
+/** Whether all callers act as one at a backend. */
+function hasSharedCredential(backend: BackendDocument): boolean {
+  const { auth } = backend;
+  if (auth?.type === 'header_injection' || auth?.type === 'bearer_token') return true;
+  if (auth?.type === 'aws_sts' && auth.fallback_role_arn !== undefined) return true;
+  const files = backend.transport === 'stdio' ? backend.env_files : backend.header_forward?.add_header_files;
+  return Object.keys(files ?? {}).length > 0;
+}
+
+/** With an authorization server of its own and no policy, whoever has an account at the provider is let in. */
+function openToEveryAccount({ authz, backends }: RunConfigDocument): Finding[] {
+  if (authz) return [];
+  const shared = backends.filter(hasSharedCredential).map(({ name }) => name);
+  const everybody = 'Every account of the upstream provider gets in: write incomingAuth.authzConfig with policies.';
+  const message =
+    shared.length === 0
+      ? everybody
+      : `${everybody} All of them act under one shared credential at: ${shared.join(', ')}.`;
+  return [warning('OpenToEveryAccount', shared.length === 0 ? 'NoPolicy' : 'NoPolicyAndSharedCredential', message)];
+}
+
+/** What a restart takes away for want of a key. */
+function ephemeralKeys({ signing_key_config: signing, hmac_secret_files: secrets }: AuthServerDocument): Finding[] {
+  const lost = [
+    ...(signing ? [] : ['tokens issued before can no longer be verified']),
+    ...(secrets ? [] : ['codes, refresh tokens and stored upstream tokens can no longer be read']),
+  ];
+  if (lost.length === 0) return [];
+  const remedy = [...(signing ? [] : ['signingKeySecretRefs']), ...(secrets ? [] : ['hmacSecretRefs'])].join(' and ');
+  const message = `At each restart new keys are made: ${lost.join('; ')}, so all users must log in again. Write authServerConfig.${remedy}.`;
+  return [warning('EphemeralKeys', 'NoKeySecrets', message)];
+}
+
+function loginsInMemory({ storage }: AuthServerDocument): Finding[] {
+  if (storage?.type !== 'memory') return [];
+  const message =
+    'At each restart all logins, registered clients and upstream tokens are lost: write authServerConfig.storage.type redis, ' +
+    'or on one machine leave storage out.';
+  return [warning('LoginsInMemory', 'StorageMemory', message)];
+}
+
+/** URLs over which secrets, codes and tokens go, by the field that holds them. */
+function* urlsOf(server: AuthServerDocument): Generator<[field: string, url: string]> {
+  yield ['issuer', server.issuer];
+  if (server.authorization_endpoint_base_url !== undefined) {
+    yield ['authorizationEndpointBaseUrl', server.authorization_endpoint_base_url];
+  }
+  for (const upstream of server.upstreams) {
+    const place = `upstreamProviders[${upstream.name}]`;
+    if (upstream.type === 'oidc') yield [`${place}.issuerUrl`, upstream.oidc_config.issuer_url];
+    else {
+      yield [`${place}.authorizationEndpoint`, upstream.oauth2_config.authorization_endpoint];
+      yield [`${place}.tokenEndpoint`, upstream.oauth2_config.token_endpoint];
+    }
+  }
+}
+
+function plainHttp(server: AuthServerDocument): Finding[] {
+  const fields = [...urlsOf(server)].filter(([, url]) => !urlIsSecure.holds(url)).map(([field]) => field);
+  if (fields.length === 0) return [];
+  const message = `Passwords, codes and tokens go unencrypted through the network, and most clients refuse it: write https URLs in authServerConfig: ${fields.join(', ')}.`;
+  return [warning('PlainHttp', 'InsecureAllowHTTP', message)];
+}
+
+const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]'];
+
+/** Clients compare identifiers byte for byte, so these spellings stop some or all of them. */
+function spelledDifferently(server: AuthServerDocument, resourceUrl: string | undefined): Finding[] {
+  const hosts = [server.issuer, server.authorization_endpoint_base_url, resourceUrl].flatMap((url) =>
+    url !== undefined && URL.canParse(url) ? [new URL(url).hostname] : [],
+  );
+  const loopback = [...new Set(hosts.filter((host) => LOOPBACK_NAMES.includes(host)))];
+  const problems = [
+    ...(server.issuer.endsWith('/')
+      ? ['authServerConfig.issuer ends with a slash, which stops several clients: remove it there and in incomingAuth']
+      : []),
+    ...(loopback.length > 1
+      ? [`${loopback.join(' and ')} are two hosts to a client: write one of them everywhere`]
+      : []),
+  ];
+  if (problems.length === 0) return [];
+  return [warning('IdentifiersDiffer', 'ClientsCompareBytes', `${problems.join('; ')}.`)];
+}
+
+/** Without these no client that was not there before can log in. */
+function noNewClients({ registration, cimd }: AuthServerDocument): Finding[] {
+  if (registration?.enabled !== false || cimd?.enabled === true) return [];
+  const message =
+    'No new client can log in: write authServerConfig.registration.enabled: true, or cimd.enabled: true for clients that have a metadata document.';
+  return [warning('NoNewClients', 'RegistrationDisabled', message)];
+}
+
+/** What an administrator of an embedded authorization server should know. Each message says what to do. */
+export function findAuthServerWarnings(document: RunConfigDocument): Finding[] {
+  const server = document.embedded_auth_server_config;
+  if (!server) return [];
+  return [
+    ...openToEveryAccount(document),
+    ...ephemeralKeys(server),
+    ...loginsInMemory(server),
+    ...plainHttp(server),
+    ...spelledDifferently(server, document.resource_url),
+    ...noNewClients(server),
+  ];
+}
