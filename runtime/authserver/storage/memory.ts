@@ -22,6 +22,7 @@ type Links = ReadonlyMap<string, LinkRow>;
 
 /** What a user's set holds beside keys of sessions: codes that wait, so that links outlive the last session until then. */
 const waiting = (code: string) => `code:${code}`;
+const codeOf = (held: string) => held.slice(waiting('').length);
 
 class MemoryStorage implements AuthStorage {
   readonly kind = 'memory';
@@ -113,8 +114,8 @@ class MemoryStorage implements AuthStorage {
     const now = this.#now();
     this.#codes.replace(id, { ...code, session: key });
     this.#sessions.makeRoom(key, this.#bounds.sessions, (oldest) => this.#end(oldest));
-    this.#keepSession(key, newSession(row, now), sessionEnd(row, lifespan, now));
     this.#letGo(code.row.user.sub, waiting(id));
+    this.#keepSession(key, newSession(row, now), sessionEnd(row, lifespan, now));
     return Promise.resolve({ outcome: 'redeemed' });
   }
 
@@ -254,12 +255,20 @@ class MemoryStorage implements AuthStorage {
     if (all?.size === 0) this.#held.delete(sub);
   }
 
+  #holdsAny(sub: string): boolean {
+    // Asking for one that is over takes it out of the set.
+    for (const held of this.#held.get(sub) ?? []) {
+      if (held.startsWith(waiting('')) ? this.#codes.get(codeOf(held)) : this.#sessions.get(held)) return true;
+    }
+    return false;
+  }
+
   #end(key: string): void {
     const session = this.#sessions.get(key);
     if (!session) return;
     this.#sessions.delete(key);
     this.#letGo(session.sub, key);
-    if (!this.#held.has(session.sub)) this.#links.delete(session.sub);
+    if (!this.#holdsAny(session.sub)) this.#links.delete(session.sub);
   }
 
   #dropCode(id: string): void {
@@ -269,7 +278,7 @@ class MemoryStorage implements AuthStorage {
   }
 
   #drop(held: string): void {
-    if (held.startsWith(waiting(''))) this.#dropCode(held.slice(waiting('').length));
+    if (held.startsWith(waiting(''))) this.#dropCode(codeOf(held));
     else this.#end(held);
   }
 }

@@ -1,0 +1,120 @@
+import type { AuthorizeRequest, CodeRow, LinkRow, LoginRow, SessionRow, UserProfile } from '../rows.ts';
+import type { AuthStorage } from '../storage.ts';
+
+/** A new, empty storage as two processes see it, and its clock. */
+export interface Opened {
+  readonly one: AuthStorage;
+  readonly two: AuthStorage;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Lets time pass. Some storages have the real clock: keep it short. */
+  readonly pass: (ms: number) => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+export const DAY = 86_400_000;
+/** Long enough that nothing ends, and short enough to pass. */
+export const LONG = 600_000;
+export const SHORT = 60;
+export const OVER = 90;
+
+export const request: AuthorizeRequest = {
+  client_id: 'client-1',
+  redirect_uri: 'http://127.0.0.1/callback',
+  state: 'ö"\\state',
+  code_challenge: 'challenge',
+  scope: ['mcp', 'offline_access'],
+  resource: 'https://tools.example.com/mcp',
+};
+
+export function userOf(sub: string): UserProfile {
+  return {
+    sub,
+    issuer: 'https://id.example.com',
+    subject: `${sub} at its provider`,
+    name: 'Ann "Ace" Ö',
+    email: undefined,
+    email_verified: undefined,
+    // What Lua would turn into other values: an empty list, a large number, a fraction.
+    claims: { groups: [], employee: 9_007_199_254_740_991, share: 0.1, roles: ['a', 'b'] },
+  };
+}
+
+export const codeOf = (sub: string): CodeRow => ({ request, user: userOf(sub) });
+
+export function sessionOf(sub: string, now: number, changes: Partial<SessionRow> = {}): SessionRow {
+  return {
+    client_id: 'client-1',
+    sub,
+    scope: [],
+    resource: 'https://tools.example.com/mcp',
+    user: userOf(sub),
+    kid: 'k1',
+    started_at: now,
+    ends_at: now + 30 * DAY,
+    asked_at: now,
+    answered_at: now,
+    ...changes,
+  };
+}
+
+export function linkOf(subject: string | undefined, changes: Partial<LinkRow> = {}): LinkRow {
+  const account = { issuer: 'https://git.example.com', name: undefined, email: 'a@b.example', email_verified: true };
+  return {
+    account: subject === undefined ? undefined : { ...account, subject },
+    sealed: 'k1.iv.text',
+    expires_at: undefined,
+    linked_at: 1_700_000_000_000,
+    state: 'linked',
+    version: 1,
+    ...changes,
+  };
+}
+
+export function loginOf(id: string, now: number): LoginRow {
+  return {
+    id,
+    purpose: 'authorize',
+    request,
+    browser: 'hash of a cookie',
+    step: 'leg',
+    remaining: [],
+    leg: { provider: 'git', secrets: 'k1.iv.text' },
+    user: undefined,
+    links: {},
+    sub: undefined,
+    started_at: now,
+    ends_at: now + LONG,
+  };
+}
+
+export const rotation = { clientId: 'client-1', gen: 0, kid: 'k1', grace: 30_000, lifespan: LONG };
+
+/** A session that came of a code. */
+export async function logIn(
+  { one, now }: Opened,
+  key: string,
+  { sub = 'ann', lifespan = LONG, row = {} }: { sub?: string; lifespan?: number; row?: Partial<SessionRow> } = {},
+): Promise<void> {
+  await one.finishLogin({
+    sub,
+    links: {},
+    code: { id: `code of ${key}`, row: codeOf(sub), lifespan: LONG },
+    lifespan: LONG,
+  });
+  await one.redeemCode(`code of ${key}`, { key, row: sessionOf(sub, now(), row), lifespan });
+}
+
+/** Links by themselves, as the page of connections makes them. */
+export function link(storage: AuthStorage, sub: string, links: Record<string, LinkRow>, lifespan = LONG) {
+  return storage.finishLogin({ sub, links, code: undefined, lifespan });
+}
+
+/** The same question asked `times` times at once, half by each process. */
+export function atOnce<Answer>(
+  { one, two }: Opened,
+  times: number,
+  ask: (storage: AuthStorage) => Promise<Answer>,
+): Promise<Answer[]> {
+  return Promise.all(Array.from({ length: times }, (_, index) => ask(index % 2 === 0 ? one : two)));
+}

@@ -1,0 +1,26 @@
+import { afterEach, beforeEach, describe } from '@jest/globals';
+import { loginsContract } from './logins.contract.ts';
+import type { Opened } from './opened.contract.ts';
+import { plainRowsContract } from './plain-rows.contract.ts';
+import { sessionsContract } from './sessions.contract.ts';
+
+/** What every storage does, proved on a new one for each test. */
+export function storageContract(name: string, open: () => Opened | Promise<Opened>): void {
+  describe(`storage in ${name}`, () => {
+    let opened: Opened | undefined;
+    beforeEach(async () => {
+      opened = await open();
+    });
+    afterEach(async () => {
+      await opened?.close();
+      opened = undefined;
+    });
+    const storage = () => {
+      if (!opened) throw new Error('the storage is not open');
+      return opened;
+    };
+    plainRowsContract(storage);
+    loginsContract(storage);
+    sessionsContract(storage);
+  });
+}
