@@ -1,0 +1,90 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { Pool } from 'undici';
+import { servePlain } from '../fakes/backend/serve-plain.ts';
+import { closeAll, closing, gatewayTo } from '../relay/gateway-to.ts';
+
+afterEach(closeAll);
+
+const SESSIONS = 10_000;
+const PARALLEL = 16;
+const HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+
+/** Bytes of the heap that live, the test's own and the backend's among them. */
+function heapInUse(): number {
+  for (let i = 0; i < 3; i++) collect();
+  return process.memoryUsage().heapUsed;
+}
+
+/** A client that sends much in little time and keeps nothing. */
+function clientOf(origin: string) {
+  const pool = new Pool(origin, { connections: PARALLEL });
+  closing({ close: () => pool.destroy() });
+  const post = async (headers: Record<string, string>, method: string, params: object) => {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+    const answer = await pool.request({ path: '/mcp', method: 'POST', headers: { ...HEADERS, ...headers }, body });
+    const { 'mcp-session-id': session } = answer.headers;
+    const text = await answer.body.text();
+    return {
+      status: answer.statusCode,
+      session: typeof session === 'string' ? Buffer.from(session).toString() : '',
+      text,
+    };
+  };
+  const clientInfo = { name: 'idle', version: '1' };
+  return {
+    open: async () => {
+      const { session } = await post({}, 'initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo });
+      return session;
+    },
+    ask: (session: string, method: string, params = {}) =>
+      post({ 'mcp-session-id': session, 'mcp-protocol-version': '2025-11-25' }, method, params),
+  };
+}
+
+describe('ten thousand idle sessions', () => {
+  it('are kept in bounded memory; one more ends the one that was idle for longest, and nobody else waits', async () => {
+    let ended = 0;
+    const backend = closing(
+      await servePlain({
+        tools: 1,
+        intercept: (request) => {
+          if (request.method === 'DELETE') ended++;
+          return false;
+        },
+      }),
+    );
+    const gateway = await gatewayTo({ a: backend.url }, { limits: { sessions_per_principal: 100_000 } });
+    const client = clientOf(gateway.origin);
+    const call = (session: string) => client.ask(session, 'tools/call', { name: 'a_tool_0', arguments: { text: 'x' } });
+    const { sessions } = gateway.runtime.gateway.rooms;
+    const [used, oldest] = [await client.open(), await client.open()];
+    await call(oldest);
+    const next = await client.open();
+    for (let i = 0; i < 500; i++) await client.open();
+    const [before, counted] = [heapInUse(), sessions.size];
+    let left = SESSIONS - counted;
+    const openMany = async () => {
+      while (left-- > 0) await client.open();
+    };
+    await Promise.all(Array.from({ length: PARALLEL }, openMany));
+    expect(sessions.size).toBe(SESSIONS);
+    expect((heapInUse() - before) / (SESSIONS - counted)).toBeLessThan(2_048);
+
+    await client.ask(used, 'ping');
+    ended = 0;
+    const asked = performance.now();
+    const newest = await client.open();
+    expect(performance.now() - asked).toBeLessThan(1_000);
+    expect(sessions.size).toBe(SESSIONS);
+    expect((await client.ask(oldest, 'ping')).status).toBe(404);
+    for (const session of [used, next, newest]) expect((await call(session)).text).toContain('"content"');
+    for (let i = 0; i < 100 && ended === 0; i++) await new Promise((resolve) => setTimeout(resolve, 10));
+    // Its session at the backend is ended too.
+    expect(ended).toBe(1);
+  });
+});

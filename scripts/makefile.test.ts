@@ -1,0 +1,40 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+
+const ROOT = join(import.meta.dirname, '..');
+const make = (...args: string[]) => execFileSync('make', args, { cwd: ROOT, encoding: 'utf8' });
+
+const TARGETS = [
+  'help',
+  'up',
+  'down',
+  'test',
+  'verify',
+  'lint',
+  'test-unit',
+  'test-e2e',
+  'conformance',
+  'bench',
+  'images',
+  'clean',
+];
+
+describe('make', () => {
+  it('lists its targets by itself, each with what it does', () => {
+    const listed = [...make().matchAll(/^ {2}make (\S+) +\S+/gm)].map(([, name]) => name);
+    expect(listed.sort()).toEqual([...TARGETS].sort());
+    expect(make('help')).toBe(make());
+  });
+
+  it.each(TARGETS.filter((target) => !['help', 'images', 'clean'].includes(target)))(
+    '%s runs scripts that there are',
+    (target) => {
+      const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: object };
+      const run = [...make('--dry-run', target).matchAll(/^npm run --silent (\S+)/gm)].map(([, script]) => script);
+      expect(run.length).toBeGreaterThan(0);
+      for (const script of run) expect(scripts).toHaveProperty([script ?? '']);
+    },
+  );
+});

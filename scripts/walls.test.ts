@@ -1,0 +1,73 @@
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { ESLint } from 'eslint';
+import tseslint from 'typescript-eslint';
+
+const ROOT = join(import.meta.dirname, '..');
+// Rules that need types are left out here: they ask for files that exist.
+const eslint = new ESLint({
+  cwd: ROOT,
+  overrideConfig: [{ files: ['**/*.ts'], ...tseslint.configs.disableTypeChecked }],
+});
+
+/** The rules that refuse this text at this place. */
+async function refusals(file: string, text: string): Promise<(string | null)[]> {
+  const [result] = await eslint.lintText(text, { filePath: join(ROOT, file) });
+  return (result?.messages ?? []).map(({ ruleId }) => ruleId);
+}
+
+const importing = (name: string) => `import { x } from '${name}';\nexport const y = x;\n`;
+const lines = (count: number, line: (index: number) => string) =>
+  Array.from({ length: count }, (_, i) => line(i)).join('\n');
+
+describe('walls between rooms', () => {
+  it.each([
+    ['operator/plan/x.ts', '#runtime/serve'],
+    ['operator/local/x.ts', '../../runtime/serve.ts'],
+    ['runtime/x.ts', '#operator/reconcile'],
+    ['crds/kinds/x.ts', 'undici'],
+    ['crds/kinds/x.ts', '#runtime/errors'],
+    ['operator/plan/x.ts', 'node:fs'],
+    ['operator/plan/x.ts', '#operator/local/platform'],
+    ['operator/local/x.ts', '@kubernetes/client-node'],
+    ['operator/x.ts', '@cedar-policy/cedar-wasm'],
+    ['runtime/incoming/x.ts', '@cedar-policy/cedar-wasm'],
+    ['runtime/mcp/x.ts', 'express'],
+    ['runtime/mcp/x.ts', 'ioredis'],
+  ])('%s may not import %s', async (file, name) => {
+    expect(await refusals(file, importing(name))).toContain('no-restricted-imports');
+  });
+
+  it.each([
+    ['operator/plan/x.ts', '#operator/world'],
+    ['operator/kubernetes/x.ts', '@kubernetes/client-node'],
+    ['crds/policy/x.ts', '@cedar-policy/cedar-wasm'],
+    ['runtime/policy/x.ts', '@cedar-policy/cedar-wasm'],
+    ['runtime/authserver/routes.ts', 'express'],
+    ['runtime/http/x.ts', 'express'],
+    ['runtime/authserver/storage/x.ts', 'ioredis'],
+  ])('%s may import %s', async (file, name) => {
+    expect(await refusals(file, importing(name))).toEqual([]);
+  });
+});
+
+describe('limits of size', () => {
+  it.each([
+    ['a file above 300 lines', 'max-lines', lines(301, (i) => `export const x${i} = 1;`)],
+    ['a function above 50 lines', 'max-lines-per-function', `export function f() {\n${lines(51, () => 'f();')}\n}\n`],
+    [
+      'a function with more than 12 ways through',
+      'complexity',
+      `export function f(x: number) {\n${lines(12, (i) => `if (x === ${i}) f(x);`)}\n}\n`,
+    ],
+    [
+      'blocks more than four deep',
+      'max-depth',
+      `export function f(x: number) {\n${'if (x) {'.repeat(5)}${'}'.repeat(5)}\n}\n`,
+    ],
+    ['a default export', 'no-restricted-syntax', 'export default 1;\n'],
+    ['the environment outside of main.ts', 'no-restricted-properties', 'export const x = process.env.HOME;\n'],
+  ])('refuse %s', async (_what, rule, text) => {
+    expect(await refusals('runtime/x.ts', text)).toContain(rule);
+  });
+});
