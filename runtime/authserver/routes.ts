@@ -21,6 +21,9 @@ export interface Handlers {
   readonly connections: Handler | undefined;
   /** The forms of the connections page. */
   readonly changeConnections: Handler | undefined;
+  /** A link URL, and its form. */
+  readonly link: Handler | undefined;
+  readonly followLink: Handler | undefined;
 }
 
 const DISCOVERY = ['/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'] as const;
@@ -41,6 +44,8 @@ function endpoints(of: Handlers): readonly Endpoint[] {
     { method: 'GET', path: '/oauth/callback/:provider', handle: of.callback, kind: 'page' },
     { method: 'GET', path: '/connections', handle: of.connections, kind: 'page' },
     { method: 'POST', path: '/connections', handle: of.changeConnections, kind: 'page', body: 'form' },
+    { method: 'GET', path: '/connections/link', handle: of.link, kind: 'page' },
+    { method: 'POST', path: '/connections/link', handle: of.followLink, kind: 'page', body: 'form' },
   ];
 }
 

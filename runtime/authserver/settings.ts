@@ -5,6 +5,8 @@ export interface AuthServerUrls {
   /** Byte for byte as configured. */
   readonly issuer: string;
   readonly authorize: string;
+  /** Where the form of the consent page goes. */
+  readonly consent: string;
   readonly token: string;
   readonly register: string;
   readonly revoke: string;
@@ -30,6 +32,7 @@ export function authServerUrls(config: AuthServerConfig): AuthServerUrls {
   return {
     issuer,
     authorize: join(browser, '/oauth/authorize'),
+    consent: join(browser, '/oauth/consent'),
     token: join(issuer, '/oauth/token'),
     register: join(issuer, '/oauth/register'),
     revoke: join(issuer, '/oauth/revoke'),

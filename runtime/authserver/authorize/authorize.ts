@@ -1,0 +1,130 @@
+import type { Audit } from '#runtime/audit/audit';
+import type { Browser, Browsers } from '../browser/browsers.ts';
+import { beginLogin } from '../browser/login-rows.ts';
+import { consentKey } from '../consent/consent-key.ts';
+import { showConsent, type AuthorizeLogin, type ConsentSettings } from '../consent/show-consent.ts';
+import { OAuthError } from '../errors.ts';
+import { redirectAnswer, type Answer, type Handler, type RequestFacts } from '../handler.ts';
+import type { NextStep } from '../next-step.ts';
+import { viewChain } from '../providers.ts';
+import { addressBucket } from '../register/address-bucket.ts';
+import type { Client, Clients } from '../register/find-client.ts';
+import { PageError } from '../page-error.ts';
+import { answerClient } from './answer-client.ts';
+import { checkClient } from './check-client.ts';
+import { checkRequest, stateOf, type RequestRules } from './check-request.ts';
+import { valueOf } from './parameters.ts';
+import { readPrompt, type Prompt } from './read-prompt.ts';
+
+export interface AuthorizeSettings extends ConsentSettings, RequestRules {
+  readonly clients: Clients;
+  readonly browsers: Browsers;
+  readonly nextStep: NextStep;
+  readonly record: Audit['record'];
+}
+
+const MAX_QUERY = 16_384;
+
+/**
+ * The authorization endpoint (RFC 6749 §4.1.1, RFC 7636, RFC 8707, RFC 9207). Each request begins a login of its own, so a client may
+ * ask twice. Before client and redirect URI are known, errors are pages; afterwards they go to the client.
+ */
+export function createAuthorize(settings: AuthorizeSettings): Handler {
+  return async (facts) => {
+    if (facts.method === 'POST') return asGet(settings.urls.authorize, facts.form);
+    const parameters = facts.query;
+    const checked = await checkClient(parameters, settings.clients);
+    try {
+      const request = checkRequest(parameters, checked, settings);
+      const prompt = readPrompt(valueOf(parameters, 'prompt'));
+      const browser = await settings.browsers.open(facts.cookies);
+      return await goOn(settings, { request, prompt, client: checked.client, browser, facts });
+    } catch (error) {
+      if (!(error instanceof OAuthError)) throw error;
+      const to = { redirect_uri: checked.redirectUri, state: stateOf(parameters) };
+      return answerClient(to, settings.urls.issuer, { error: error.code, error_description: error.message });
+    }
+  };
+}
+
+/** No cookie comes with a form that another site posts, and a new one would end the login that is there: so it is asked for by GET. */
+function asGet(url: string, form: URLSearchParams): Answer {
+  const query = form.toString();
+  if (query.length <= MAX_QUERY) return redirectAnswer(`${url}?${query}`);
+  throw new PageError({
+    status: 413,
+    title: 'This request is too large',
+    text: 'Go back to the application that sent you here and start again.',
+  });
+}
+
+interface Asked {
+  readonly request: AuthorizeLogin['request'];
+  readonly prompt: Prompt;
+  readonly client: Client;
+  readonly browser: Browser;
+  readonly facts: RequestFacts;
+}
+
+async function goOn(settings: AuthorizeSettings, asked: Asked): Promise<Answer> {
+  const { chain, nextStep } = settings;
+  const { request, prompt, client, browser, facts } = asked;
+  const user = prompt.login ? undefined : browser.login?.user;
+  const consent = consentKey(request);
+  const isRemembered =
+    consent !== undefined && user !== undefined && browser.login?.consents.includes(consent) === true;
+  if (prompt.none) await checkSilent(settings, browser, isRemembered);
+  await checkRate(settings, facts);
+  // What is optional and not linked is left out where no page asks.
+  const remaining = chain.providers.filter(({ required }) => required).map(({ name }) => name);
+  const login = {
+    ...beginLogin(settings, browser, {
+      purpose: 'authorize',
+      request,
+      remaining,
+      user,
+      sub: undefined,
+      forceLogin: prompt.login,
+    }),
+    request,
+  };
+  note(settings, asked);
+  if (isRemembered && !prompt.consent) return nextStep(login, browser);
+  return showConsent(settings, login, client, browser);
+}
+
+/** `prompt=none`: nothing may be asked, so everything must be there. @throws OAuthError */
+async function checkSilent(
+  { storage, chain }: AuthorizeSettings,
+  { login }: Browser,
+  isRemembered: boolean,
+): Promise<void> {
+  if (login === undefined) throw new OAuthError('login_required', 'Nobody is logged in with this browser');
+  if (!isRemembered) throw new OAuthError('interaction_required', 'The user has to be asked');
+  const providers = viewChain(chain, await storage.linksOf(login.user.sub));
+  if (providers.some(({ required, state }) => required && state !== 'linked')) {
+    throw new OAuthError('interaction_required', 'The user has to log in at a provider');
+  }
+}
+
+/** One address may not fill the room that all logins share. @throws PageError */
+async function checkRate({ storage, limits }: AuthorizeSettings, { remoteAddress }: RequestFacts): Promise<void> {
+  const most = Math.max(Math.ceil(limits.pending_logins / 10), 1);
+  const count = await storage.count(`login|${addressBucket(remoteAddress)}`, limits.pending_login_lifespan);
+  if (count <= most) return;
+  throw new PageError({
+    status: 429,
+    title: 'Too many sign-ins from your network',
+    text: 'Wait some minutes, then start again from your application.',
+  });
+}
+
+function note({ record }: AuthorizeSettings, { request, client, browser, facts }: Asked): void {
+  record({
+    type: 'auth_login_started',
+    outcome: 'success',
+    source: facts.remoteAddress,
+    subjects: { client_name: client.client_name, user_id: browser.login?.user.sub },
+    details: { client_id: request.client_id },
+  });
+}

@@ -1,0 +1,74 @@
+import { hashId, newId } from '../ids.ts';
+import { PageError } from '../page-error.ts';
+import type { LoginRow } from '../storage/rows.ts';
+import type { AuthStorage } from '../storage/storage.ts';
+import type { Browser } from './browsers.ts';
+
+export interface LoginRowSettings {
+  readonly storage: AuthStorage;
+  readonly limits: { readonly pending_logins: number; readonly pending_login_lifespan: number };
+  readonly now: () => number;
+}
+
+/** A login that begins now, in this browser. */
+export function beginLogin(
+  { limits, now }: LoginRowSettings,
+  browser: Browser,
+  what: Pick<LoginRow, 'purpose' | 'request' | 'remaining' | 'user' | 'sub'> & { readonly forceLogin?: boolean },
+): LoginRow {
+  const { forceLogin = false, ...fields } = what;
+  return {
+    id: newId(),
+    browser: browser.id,
+    step: 'consent',
+    leg: undefined,
+    links: {},
+    ...(forceLogin && { force_login: true }),
+    started_at: now(),
+    ends_at: now() + limits.pending_login_lifespan,
+    ...fields,
+  };
+}
+
+/** Stores a login until its next step. @returns the ticket that leads on */
+export async function putLogin({ storage, limits, now }: LoginRowSettings, row: LoginRow): Promise<string> {
+  const ticket = newId();
+  const lifespan = Math.max(row.ends_at - now(), 1);
+  await storage.put('login', hashId(ticket), row, { lifespan, capacity: limits.pending_logins });
+  return ticket;
+}
+
+/**
+ * Takes the login that waits for this step in this browser: once.
+ * @throws PageError: another browser's, which leaves the row as it is; or it is over, or was taken before
+ */
+export async function takeLogin(
+  { storage, now }: LoginRowSettings,
+  { ticket, step, browser }: { ticket: string; step: LoginRow['step']; browser: Browser },
+): Promise<LoginRow> {
+  const id = hashId(ticket);
+  const seen = await storage.get('login', id);
+  if (seen?.step !== step || seen.ends_at <= now()) throw stepIsOver();
+  if (seen.browser !== browser.id) throw otherBrowser();
+  const row = await storage.take('login', id);
+  if (row === undefined) throw stepIsOver();
+  return row;
+}
+
+function stepIsOver(): PageError {
+  return new PageError({
+    status: 400,
+    title: 'This step was done already, or took too long',
+    text: 'Nothing was changed. Start again from your application; there is no need to close anything.',
+  });
+}
+
+function otherBrowser(): PageError {
+  return new PageError({
+    status: 400,
+    title: 'This sign-in belongs to another browser',
+    text:
+      'It was begun elsewhere, or this browser keeps no cookies. Allow cookies for this page and start again from your ' +
+      'application. If somebody sent you a link to this page, close it.',
+  });
+}

@@ -1,0 +1,89 @@
+import { beginLogin } from '../browser/login-rows.ts';
+import type { Browser, BrowserLogin } from '../browser/browsers.ts';
+import { redirectAnswer, type Answer, type Handler, type RequestFacts } from '../handler.ts';
+import { PageError } from '../page-error.ts';
+import { confirmSignOutPage, confirmUnlinkPage, signedOutPage, signInPage } from '../pages/connections-page.ts';
+import { viewChain } from '../providers.ts';
+import { connectionsFrame, openForm, type ConnectionsSettings } from './connections-settings.ts';
+
+interface SignedIn {
+  readonly browser: Browser;
+  readonly login: BrowserLogin;
+  readonly facts: RequestFacts;
+}
+
+/** The forms of the connections page. What cannot be undone is asked once more, by a page. */
+export function createChangeConnections(settings: ConnectionsSettings): Handler {
+  return async (facts) => {
+    const browser = await openForm(settings, facts);
+    const action = facts.form.get('action') ?? '';
+    if (action === 'sign-in') return signIn(settings, browser);
+    const change = CHANGES.get(action);
+    if (change === undefined) throw noSuchThing();
+    if (browser.login === undefined) return signInPage(connectionsFrame(settings, browser), settings.chain.primary);
+    return change(settings, { browser, login: browser.login, facts });
+  };
+}
+
+/** Through the primary provider and back here. */
+function signIn(settings: ConnectionsSettings, browser: Browser): Promise<Answer> {
+  const remaining = [settings.chain.primary.name];
+  const what = { purpose: 'link', request: undefined, remaining, user: undefined, sub: undefined } as const;
+  return settings.nextStep(beginLogin(settings, browser, what), browser);
+}
+
+type Change = (settings: ConnectionsSettings, signedIn: SignedIn) => Promise<Answer>;
+
+const CHANGES: ReadonlyMap<string, Change> = new Map<string, Change>([
+  ['link', link],
+  ['unlink', unlink],
+  ['sign-out', signOut],
+]);
+
+async function link(settings: ConnectionsSettings, { browser, login: { user }, facts }: SignedIn): Promise<Answer> {
+  const { name } = providerOf(settings, facts.form);
+  const what = { purpose: 'link', request: undefined, remaining: [name], user, sub: user.sub } as const;
+  return settings.nextStep(beginLogin(settings, browser, what), browser);
+}
+
+async function unlink(settings: ConnectionsSettings, { browser, login, facts }: SignedIn): Promise<Answer> {
+  const { storage, chain, urls, changed } = settings;
+  const { sub } = login.user;
+  const { name } = providerOf(settings, facts.form);
+  if (facts.form.get('confirmed') === 'yes') {
+    await storage.unlink(sub, name);
+    changed(sub);
+    return redirectAnswer(urls.connections);
+  }
+  const provider = viewChain(chain, await storage.linksOf(sub)).find((one) => one.name === name);
+  if (provider === undefined) throw noSuchThing();
+  return confirmUnlinkPage(connectionsFrame(settings, browser), provider, name === chain.primary.name);
+}
+
+async function signOut(settings: ConnectionsSettings, { browser, login, facts }: SignedIn): Promise<Answer> {
+  const { storage, browsers, record, changed } = settings;
+  const { sub, name } = login.user;
+  const frame = connectionsFrame(settings, browser);
+  const sessions = await storage.sessionsOf(sub);
+  if (facts.form.get('confirmed') !== 'yes') return confirmSignOutPage(frame, sessions.length);
+  await storage.endUser(sub);
+  changed(sub);
+  const subjects = { user: name, user_id: sub };
+  record({ type: 'auth_token_revoked', outcome: 'success', source: facts.remoteAddress, subjects });
+  const cookie = await browsers.logOut(browser);
+  return signedOutPage({ ...frame, headers: { ...frame.headers, ...cookie } });
+}
+
+function providerOf({ chain }: ConnectionsSettings, form: URLSearchParams): { readonly name: string } {
+  const provider = chain.providers.find(({ name }) => name === form.get('provider'));
+  if (provider === undefined) throw noSuchThing();
+  return provider;
+}
+
+function noSuchThing(): PageError {
+  return new PageError({
+    status: 400,
+    title: 'This cannot be done',
+    text: 'The form names nothing that there is here. Open your connections again.',
+  });
+}

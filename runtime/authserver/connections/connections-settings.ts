@@ -1,0 +1,39 @@
+import type { Audit } from '#runtime/audit/audit';
+import type { Browser, Browsers } from '../browser/browsers.ts';
+import type { LoginRowSettings } from '../browser/login-rows.ts';
+import type { RequestFacts } from '../handler.ts';
+import type { NextStep } from '../next-step.ts';
+import { PageError } from '../page-error.ts';
+import type { ConnectionsFrame } from '../pages/connections-page.ts';
+import type { PageFrame } from '../pages/page.ts';
+import type { Chain } from '../providers.ts';
+import type { AuthServerUrls } from '../settings.ts';
+
+export interface ConnectionsSettings extends LoginRowSettings {
+  readonly urls: Pick<AuthServerUrls, 'connections'>;
+  readonly frame: PageFrame;
+  readonly chain: Chain;
+  readonly browsers: Browsers;
+  readonly nextStep: NextStep;
+  readonly record: Audit['record'];
+  /** Told of a user whose links or sessions changed. */
+  readonly changed: (sub: string) => void;
+}
+
+export function connectionsFrame({ urls, frame }: ConnectionsSettings, browser: Browser): ConnectionsFrame {
+  return { ...frame, url: urls.connections, csrf: browser.csrf, headers: browser.headers };
+}
+
+/**
+ * The browser that posts a form of these pages.
+ * @throws PageError: the form was not made for it as it is now
+ */
+export async function openForm({ browsers }: ConnectionsSettings, { cookies, form }: RequestFacts): Promise<Browser> {
+  const browser = await browsers.open(cookies);
+  if (form.get('csrf') === browser.csrf) return browser;
+  throw new PageError({
+    status: 400,
+    title: 'This page is out of date',
+    text: 'Somebody signed in or out with this browser since it was shown. Nothing was changed. Open your connections again.',
+  });
+}

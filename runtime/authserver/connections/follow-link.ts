@@ -1,0 +1,76 @@
+import { beginLogin } from '../browser/login-rows.ts';
+import type { Browser } from '../browser/browsers.ts';
+import type { Handler } from '../handler.ts';
+import { hashId } from '../ids.ts';
+import { PageError } from '../page-error.ts';
+import { linkPage } from '../pages/connections-page.ts';
+import { viewChain } from '../providers.ts';
+import type { TicketRow } from '../storage/rows.ts';
+import { connectionsFrame, openForm, type ConnectionsSettings } from './connections-settings.ts';
+
+/** A link URL. Programs open such URLs, too, to look at them: so the ticket is used up by the form alone. */
+export function createShowLink(settings: ConnectionsSettings): Handler {
+  return async ({ cookies, query }) => {
+    const ticket = query.get('ticket') ?? '';
+    const browser = await settings.browsers.open(cookies);
+    const row = checkTicket(await settings.storage.get('ticket', hashId(ticket)), browser);
+    const view = providersOf(settings, row, browser);
+    return linkPage(connectionsFrame(settings, browser), { ticket, ...view });
+  };
+}
+
+/**
+ * The form of a link URL. The ticket says whose link it will be; without a browser login, the primary provider says first
+ * who is there, and `nextStep` refuses another user.
+ */
+export function createFollowLink(settings: ConnectionsSettings): Handler {
+  return async (facts) => {
+    const browser = await openForm(settings, facts);
+    const id = hashId(facts.form.get('ticket') ?? '');
+    checkTicket(await settings.storage.get('ticket', id), browser);
+    const row = checkTicket(await settings.storage.take('ticket', id), browser);
+    const { provider, primary } = providersOf(settings, row, browser);
+    const names = primary === undefined ? [provider.name] : [primary.name, provider.name];
+    const login = beginLogin(settings, browser, {
+      purpose: 'link',
+      request: undefined,
+      remaining: [...new Set(names)],
+      user: browser.login?.user,
+      sub: row.sub,
+    });
+    return settings.nextStep(login, browser);
+  };
+}
+
+/** @throws PageError: no such ticket, or another user's */
+function checkTicket(row: TicketRow | undefined, { login }: Browser): TicketRow {
+  if (row === undefined) {
+    throw new PageError({
+      status: 400,
+      title: 'This link was used already, or is too old',
+      text: 'Links like this work once, for ten minutes. Ask your application for a new one.',
+    });
+  }
+  if (login === undefined || login.user.sub === row.sub) return row;
+  throw new PageError({
+    status: 403,
+    title: 'This link is for somebody else',
+    text:
+      'With this browser another person is signed in than the one that the link was made for. If it is yours, open it in a ' +
+      'browser where you are signed in, or in a private window. If somebody sent it to you, close this page.',
+  });
+}
+
+function providersOf({ chain }: ConnectionsSettings, row: TicketRow, { login }: Browser) {
+  const views = viewChain(chain, {});
+  const provider = views.find(({ name }) => name === row.provider);
+  if (provider === undefined) {
+    throw new PageError({
+      status: 404,
+      title: 'This provider is not there any more',
+      text: 'The server no longer uses it. Ask your application for a new link.',
+    });
+  }
+  const primary = login === undefined ? views.find(({ name }) => name === chain.primary.name) : undefined;
+  return { provider, primary: primary?.name === provider.name ? undefined : primary };
+}

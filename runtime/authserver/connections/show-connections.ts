@@ -1,0 +1,19 @@
+import type { Handler } from '../handler.ts';
+import { connectionsPage, signInPage } from '../pages/connections-page.ts';
+import { viewChain } from '../providers.ts';
+import { connectionsFrame, type ConnectionsSettings } from './connections-settings.ts';
+
+/** The signed-in user's providers; without a browser login, the way to one. `?linked=` names a provider that was just linked. */
+export function createShowConnections(settings: ConnectionsSettings): Handler {
+  const { storage, browsers, chain } = settings;
+  return async ({ cookies, query }) => {
+    const browser = await browsers.open(cookies);
+    const frame = connectionsFrame(settings, browser);
+    if (browser.login === undefined) return signInPage(frame, chain.primary);
+    const { user } = browser.login;
+    const [links, sessions] = await Promise.all([storage.linksOf(user.sub), storage.sessionsOf(user.sub)]);
+    const providers = viewChain(chain, links);
+    const linked = providers.find(({ name, state }) => name === query.get('linked') && state === 'linked')?.name;
+    return connectionsPage(frame, { user, providers, sessions: sessions.length, linked });
+  };
+}

@@ -1,0 +1,45 @@
+import type { Browser } from '../browser/browsers.ts';
+import { putLogin, type LoginRowSettings } from '../browser/login-rows.ts';
+import type { Answer } from '../handler.ts';
+import { consentPage } from '../pages/consent-page.ts';
+import type { PageFrame } from '../pages/page.ts';
+import { viewChain, type Chain } from '../providers.ts';
+import { isDocumentUrl } from '../register/document-url.ts';
+import type { Client } from '../register/find-client.ts';
+import type { AuthServerUrls } from '../settings.ts';
+import type { AuthorizeRequest, LoginRow } from '../storage/rows.ts';
+import { redirectPlace } from './redirect-place.ts';
+
+export interface ConsentSettings extends LoginRowSettings {
+  readonly urls: Pick<AuthServerUrls, 'issuer' | 'authorize' | 'consent' | 'connections'>;
+  readonly frame: PageFrame;
+  readonly chain: Chain;
+}
+
+/** A login that a client asked for. */
+export type AuthorizeLogin = LoginRow & { readonly request: AuthorizeRequest };
+
+/** Stores the login under a new ticket and asks the person. */
+export async function showConsent(
+  settings: ConsentSettings,
+  login: AuthorizeLogin,
+  client: Client,
+  browser: Browser,
+): Promise<Answer> {
+  const { storage, urls, frame, chain } = settings;
+  const { request, user } = login;
+  const links = user === undefined ? {} : await storage.linksOf(user.sub);
+  const ticket = await putLogin(settings, { ...login, step: 'consent' });
+  const view = {
+    action: urls.consent,
+    ticket,
+    connections: urls.connections,
+    clientName: client.client_name,
+    clientHost: isDocumentUrl(client.client_id) ? new URL(client.client_id).host : undefined,
+    redirect: redirectPlace(request.redirect_uri),
+    scope: request.scope,
+    user,
+    providers: viewChain(chain, links),
+  };
+  return consentPage(frame, view, browser.headers);
+}

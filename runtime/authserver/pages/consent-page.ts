@@ -1,0 +1,116 @@
+import type { Answer } from '../handler.ts';
+import type { RedirectPlace } from '../consent/redirect-place.ts';
+import type { UserProfile } from '../storage/rows.ts';
+import { html, type Html } from './html.ts';
+import { pageAnswer, postForm, type PageFrame } from './page.ts';
+import { accountName, providerName, type ProviderView } from './provider-view.ts';
+import { scopeText } from './scope-texts.ts';
+
+export interface ConsentView {
+  /** Where the form goes. */
+  readonly action: string;
+  readonly ticket: string;
+  readonly connections: string;
+  readonly clientName: string | undefined;
+  /** Host of the client's metadata document, which it does have a say over. */
+  readonly clientHost: string | undefined;
+  readonly redirect: RedirectPlace;
+  readonly scope: readonly string[];
+  /** Who is logged in with this browser. */
+  readonly user: UserProfile | undefined;
+  /** The chain, in its order. */
+  readonly providers: readonly ProviderView[];
+}
+
+/** Asks a person whether a client may act in their name, before anything else happens. */
+export function consentPage(frame: PageFrame, view: ConsentView, headers: Answer['headers']): Answer {
+  const main = html`<h1>${clientNameOf(view)} wants to use ${frame.server} in your name</h1>
+    <p class="lead">Allow it only if you have just asked for this in an application that you know.</p>
+    ${facts(view)} ${warning(view.redirect)}
+    <h2>It would be able to</h2>
+    <ul class="ticks">
+      ${view.scope.map((scope) => html`<li>${scopeText(scope, frame.server)}</li>`)}
+    </ul>
+    ${postForm(view.action, { ticket: view.ticket }, html`${accounts(view)} ${buttons()}`)}`;
+  const footer = html`You can take this back at any time: <a href="${view.connections}">your connections</a>.`;
+  return pageAnswer(frame, { title: 'Allow access?', main, footer }, { headers });
+}
+
+function clientNameOf({ clientName, clientHost }: ConsentView): Html {
+  return clientName === undefined ? html`${clientHost ?? 'An application'}` : html`“<bdi>${clientName}</bdi>”`;
+}
+
+function facts({ clientName, clientHost, redirect }: ConsentView): Html {
+  const described = clientHost !== undefined && html`<br /><small>described at ${clientHost}</small>`;
+  return html`<dl class="facts">
+    <div>
+      <dt>Application</dt>
+      <dd>
+        <strong><bdi>${clientName ?? 'It gave no name'}</bdi></strong>
+        <span class="badge warn">Name not verified</span>${described}
+      </dd>
+    </div>
+    <div>
+      <dt>The answer goes to</dt>
+      <dd><strong>${redirect.host}</strong><br /><small>${redirect.uri}</small></dd>
+    </div>
+  </dl>`;
+}
+
+function warning({ kind }: RedirectPlace): Html | undefined {
+  if (kind === 'web') return undefined;
+  const place = kind === 'loopback' ? 'a program on this device' : 'an app on this device';
+  return html`<div class="note warn">
+    <p>
+      <strong>The answer goes to ${place}.</strong> Any program here could have asked. Go on only if you started this.
+    </p>
+  </div>`;
+}
+
+function accounts({ user, providers }: ConsentView): Html {
+  const rows = providers.map((provider) => html`<li>${account(provider)}</li>`);
+  const signedIn =
+    user &&
+    html`<div class="who">
+      <span>You are signed in as ${accountName(user)}.</span>
+      <button class="link" name="decision" value="switch">Use another account</button>
+    </div>`;
+  return html`<h2>${user ? 'With your accounts' : 'You will sign in with'}</h2>
+    <ul class="rows">
+      ${rows}
+    </ul>
+    ${signedIn}`;
+}
+
+function account(provider: ProviderView): Html {
+  const { name, required, state, account: who } = provider;
+  if (state === 'linked') {
+    const text = who ? html`as ${accountName(who)}` : html`Linked`;
+    return html`<div>
+        <p>${providerName(provider)}</p>
+        <p class="soft">${text}</p>
+      </div>
+      <span class="badge good">Linked</span>`;
+  }
+  const badge = state === 'needs_login' ? html`<span class="badge warn">Sign in again</span>` : undefined;
+  if (required) {
+    const text = state === 'needs_login' ? 'It wants you to sign in again' : 'You are asked to sign in there next';
+    return html`<div>
+        <p>${providerName(provider)}</p>
+        <p class="soft">${text}</p>
+      </div>
+      ${badge}`;
+  }
+  return html`<label>
+      <input type="checkbox" name="link" value="${name}" checked />
+      <span>${providerName(provider)}<br /><small>Optional: link it now, or later at your connections</small></span>
+    </label>
+    ${badge}`;
+}
+
+function buttons(): Html {
+  return html`<div class="actions">
+    <button class="main" name="decision" value="allow">Allow</button>
+    <button name="decision" value="deny">Deny</button>
+  </div>`;
+}
