@@ -52,10 +52,10 @@ export const RunConfig = z.strictObject({
     .optional()
     .describe('What the user types: the externally reachable URL of the endpoint.'),
   allowed_hosts: z
-    .array(z.string().max(253))
+    .array(z.string().max(260))
     .max(100)
     .default([])
-    .describe('Accepted Host headers besides those of resource_url and issuer.'),
+    .describe('Accepted Host headers besides those of resource_url and issuer: host, host:port, or *. and a suffix.'),
   allowed_origins: z
     .array(z.string().max(2048))
     .max(100)

@@ -25,7 +25,7 @@ describe('Host and Origin over HTTP', () => {
       hostsAndOrigins({
         urls: ['https://mcp.example.com/mcp', 'https://login.example.com:8443'],
         listen: { host: '127.0.0.1', port, tls: false },
-        allowedHosts: ['vmcp-x.default.svc', 'Other.example:9000'],
+        allowedHosts: ['vmcp-x.default.svc', 'Other.example:9000', '*.Tools.example', '*.ported.example:9000'],
         allowedOrigins: ['https://inspector.example', 'http://localhost:6274/'],
       }),
     );
@@ -44,6 +44,7 @@ describe('Host and Origin over HTTP', () => {
   it.each([
     ...['mcp.example.com', 'MCP.example.com', 'mcp.example.com:443', 'login.example.com:8443', 'other.example:9000'],
     ...['vmcp-x.default.svc', 'vmcp-x.default.svc:4483'],
+    ...['a.tools.example', 'A.b.tools.example:8443', 'a.ported.example:9000'],
   ])('accepts the host %s', async (host) => {
     expect(await statusOf(host)).toBe(200);
   });
@@ -59,6 +60,8 @@ describe('Host and Origin over HTTP', () => {
   it.each([
     ...['evil.example', 'mcp.example.com.evil.example', 'mcp.example.com:80', 'login.example.com', 'other.example'],
     ...['mcp.example.com:443:443', 'mcp.example.com.', '127.0.0.1.nip.io', 'vmcp-x.default.svc:x', '0.0.0.0', ' '],
+    ...['tools.example', 'eviltools.example', '.tools.example', '*.tools.example', 'a.tools.example.evil.example'],
+    ...['a.tools.example.', 'evil.example#.tools.example', 'a.ported.example', 'a.ported.example:9001'],
   ])('refuses the host %p, as after DNS rebinding', async (host) => {
     const { status, text } = await call({ host });
     expect([400, 403]).toContain(status);

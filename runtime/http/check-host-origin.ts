@@ -7,6 +7,8 @@ export interface HostOriginSettings {
   readonly hosts: readonly string[];
   /** Names that any port may follow. */
   readonly hostNames: readonly string[];
+  /** `.suffix` of names that any port may follow, or `.suffix:port`. */
+  readonly hostSuffixes: readonly string[];
   /** Origins of the endpoint itself: no CORS headers are needed for them. */
   readonly ownOrigins: readonly string[];
   /** Origins of other pages that may call. */
@@ -35,6 +37,7 @@ const ALLOWED_HEADERS = [
   'Mcp-Method',
   'Mcp-Name',
 ];
+const HOST_NAME = /^[a-z0-9_]([a-z0-9_.-]{0,251}[a-z0-9_])?$/;
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,256}$/;
 const MAX_REQUESTED_HEADERS = 64;
 
@@ -44,7 +47,11 @@ export function createHostOriginCheck(settings: HostOriginSettings): HostOriginC
   const names = new Set(settings.hostNames.map((name) => name.toLowerCase()));
   const own = new Set(settings.ownOrigins.map((origin) => origin.toLowerCase()));
   const foreign = new Set(settings.allowedOrigins.map((origin) => origin.toLowerCase().replace(/\/$/, '')));
-  const isAcceptedHost = (host: string) => hosts.has(host) || names.has(host.replace(/:\d{1,5}$/, ''));
+  const suffixes = new Set(settings.hostSuffixes.map((suffix) => suffix.toLowerCase()));
+  const isAcceptedHost = (host: string) => {
+    const name = host.replace(/:\d{1,5}$/, '');
+    return hosts.has(host) || names.has(name) || isBelow(suffixes, name, host.slice(name.length));
+  };
   return {
     check(host, origin) {
       if (host === undefined || !(hosts.has(host) || isAcceptedHost(host.toLowerCase()))) throw hostRefused();
@@ -66,13 +73,23 @@ export function createHostOriginCheck(settings: HostOriginSettings): HostOriginC
   };
 }
 
+/** Whether one of the suffixes is that of this name, with one label or several before it. `port` has its colon, or is empty. */
+function isBelow(suffixes: ReadonlySet<string>, name: string, port: string): boolean {
+  if (suffixes.size === 0 || !HOST_NAME.test(name)) return false;
+  for (let dot = name.indexOf('.'); dot > 0; dot = name.indexOf('.', dot + 1)) {
+    const suffix = name.slice(dot);
+    if (suffixes.has(suffix) || suffixes.has(suffix + port)) return true;
+  }
+  return false;
+}
+
 /** The hosts and origins of an endpoint, from where it is known to be. */
 export function hostsAndOrigins(settings: {
   /** resource_url, issuer of the own authorization server, authorization endpoint base: those that are configured. */
   urls: readonly string[];
   /** Where the listener is bound; the port is the real one, never 0. */
   listen: { host: string; port: number; tls: boolean };
-  /** `name` or `name:port`. */
+  /** `name`, `name:port`, `*.suffix` or `*.suffix:port`. */
   allowedHosts: readonly string[];
   allowedOrigins: readonly string[];
 }): HostOriginSettings {
@@ -81,9 +98,11 @@ export function hostsAndOrigins(settings: {
   const local = localNames(listen.host).map((name) => new URL(`${scheme}://${name}:${listen.port}`));
   const urls = [...settings.urls.map((url) => new URL(url)), ...local];
   const hasPort = (host: string) => /:\d{1,5}$/.test(host);
+  const whole = allowedHosts.filter((host) => !host.startsWith('*.'));
   return {
-    hosts: [...urls.flatMap(hostsOf), ...allowedHosts.filter(hasPort)],
-    hostNames: allowedHosts.filter((host) => !hasPort(host)),
+    hosts: [...urls.flatMap(hostsOf), ...whole.filter(hasPort)],
+    hostNames: whole.filter((host) => !hasPort(host)),
+    hostSuffixes: allowedHosts.filter((host) => host.startsWith('*.')).map((host) => host.slice(1)),
     ownOrigins: urls.map((url) => url.origin),
     allowedOrigins,
   };
