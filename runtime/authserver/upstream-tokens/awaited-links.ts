@@ -1,0 +1,69 @@
+import type { Log } from '#runtime/telemetry/log';
+import type { AuthStorage } from '../storage/storage.ts';
+import { TICKET_LIFESPAN } from './issue-link-url.ts';
+
+const LOOK_EVERY = 3_000;
+const MAX_AWAITED = 500;
+
+interface Awaited {
+  readonly sub: string;
+  readonly provider: string;
+  readonly until: number;
+}
+
+/**
+ * Links that users were asked to make. The browser may come to another replica: what it did there is seen here by looking.
+ */
+export class AwaitedLinks {
+  readonly #awaited = new Map<string, Awaited>();
+  readonly #storage: AuthStorage;
+  readonly #now: () => number;
+  readonly #log: Log;
+  readonly #linked: (sub: string) => void;
+  #timer: NodeJS.Timeout | undefined;
+  #isLooking = false;
+
+  constructor(deps: { storage: AuthStorage; now: () => number; log: Log }, linked: (sub: string) => void) {
+    this.#storage = deps.storage;
+    this.#now = deps.now;
+    this.#log = deps.log;
+    this.#linked = linked;
+  }
+
+  add(sub: string, provider: string): void {
+    const key = `${provider}|${sub}`;
+    this.#awaited.delete(key);
+    const oldest = this.#awaited.keys().next().value;
+    if (this.#awaited.size >= MAX_AWAITED && oldest !== undefined) this.#awaited.delete(oldest);
+    this.#awaited.set(key, { sub, provider, until: this.#now() + TICKET_LIFESPAN });
+    this.#timer ??= setInterval(() => void this.look(), LOOK_EVERY).unref();
+  }
+
+  /** This user's links are known to have changed. */
+  forget(sub: string): void {
+    for (const [key, awaited] of this.#awaited) if (awaited.sub === sub) this.#awaited.delete(key);
+    if (this.#awaited.size === 0) this.close();
+  }
+
+  /** One look at all of them; while one is under way there is no other. */
+  async look(): Promise<void> {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    try {
+      for (const [key, { sub, provider, until }] of [...this.#awaited]) {
+        if (until <= this.#now()) this.#awaited.delete(key);
+        else if ((await this.#storage.getLink(sub, provider))?.state === 'linked') this.#linked(sub);
+      }
+    } catch (error) {
+      this.#log.debug('links that are awaited could not be read', { error });
+    } finally {
+      this.#isLooking = false;
+      if (this.#awaited.size === 0) this.close();
+    }
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+}

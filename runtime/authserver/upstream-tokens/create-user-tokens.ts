@@ -1,0 +1,272 @@
+import { RequestError } from '#runtime/errors';
+import type { Identity } from '#runtime/incoming/identity';
+import { StorageUnavailable } from '../storage/storage.ts';
+import { UpstreamUnavailable, type UpstreamTokens } from '../upstream/provider.ts';
+import { LoginNeeded, type UserToken, type UserTokens } from '../user-tokens.ts';
+import { AwaitedLinks } from './awaited-links.ts';
+import { issueLinkUrl } from './issue-link-url.ts';
+import { readLink } from './read-link.ts';
+import { createRenewals, type IsFresh, type RenewalDeps, type Renewals } from './renew-link.ts';
+import { timesOf, type OpenLink } from './stored-tokens.ts';
+import { TokenSlots, type TokenSlot } from './token-slots.ts';
+
+export interface UserTokensOptions extends Omit<RenewalDeps, 'pause'> {
+  /** Issuer of the tokens whose `sub` names a user here. */
+  readonly issuer: string;
+  /** URL of `/connections`. */
+  readonly connectionsUrl: string;
+  readonly pause?: RenewalDeps['pause'];
+}
+
+/** The stored upstream tokens, also for the other endpoints of the authorization server. */
+export interface StoredUserTokens extends UserTokens {
+  /** A user's links were stored or removed by this process: nothing that was known of them holds. */
+  changed(sub: string): void;
+  /**
+   * Tokens that the provider gave after `since` (milliseconds since the epoch): renewed now, once for all replicas, where
+   * there are none. It is how a provider is asked whether the user is still there.
+   * @throws LoginNeeded: the provider refused, and the link says so now
+   * @throws UpstreamUnavailable, StorageUnavailable, RequestError 503
+   */
+  renewed(sub: string, provider: string, since: number): Promise<UpstreamTokens>;
+  close(): void;
+}
+
+const KNOWN_FOR = 5_000;
+/** A user who has just logged in at another replica is let in soon. */
+const LACKING_FOR = 1_000;
+const FAILED_FOR = 2_000;
+/** How soon a renewal is tried again while the present token still serves. */
+const RENEW_AGAIN = 5_000;
+const REPLACEMENT_JUDGED_FOR = 60_000;
+/** Calls that fail together get one link URL. */
+const LINK_URL_FOR = 5_000;
+
+export function createUserTokens(options: UserTokensOptions): StoredUserTokens {
+  return new LinkedTokens(options);
+}
+
+class LinkedTokens implements StoredUserTokens {
+  readonly #options: UserTokensOptions;
+  readonly #issuer: string;
+  readonly #now: () => number;
+  readonly #renewals: Renewals;
+  readonly #slots: TokenSlots;
+  readonly #awaited: AwaitedLinks;
+  readonly #listeners = new Set<(sub: string) => void>();
+
+  constructor(options: UserTokensOptions) {
+    this.#options = options;
+    this.#issuer = options.issuer;
+    this.#now = options.now;
+    this.#renewals = createRenewals({ ...options, pause: options.pause ?? pause });
+    this.#slots = new TokenSlots(options.now);
+    this.#awaited = new AwaitedLinks(options, (sub) => this.changed(sub));
+  }
+
+  get(identity: Identity, provider: string): UserToken | Promise<UserToken> {
+    if (identity.issuer === this.#issuer) {
+      const slot = this.#slots.find(provider, identity.subject);
+      if (slot?.token !== undefined && slot.refused === undefined) {
+        const now = this.#now();
+        if (now < slot.knownUntil && now < slot.renewAt) return slot.token;
+      }
+    }
+    return this.#lookUp(this.#subjectOf(identity), provider);
+  }
+
+  refused(identity: Identity, provider: string, accessToken: string): boolean {
+    const sub = this.#subjectOf(identity);
+    const slot = this.#slots.open(provider, sub);
+    if (slot.barred === accessToken) return false;
+    // Of many calls that were refused together, the first one renews for all.
+    if (slot.token !== undefined && slot.token.accessToken !== accessToken) return true;
+    if (slot.replacement !== accessToken || this.#now() >= slot.replacementUntil) {
+      slot.refused = accessToken;
+      return true;
+    }
+    slot.barred = accessToken;
+    slot.token = undefined;
+    this.#lacks(slot, sub);
+    this.#renewals.bar(sub, provider, accessToken).catch((error: unknown) => {
+      if (!(error instanceof LoginNeeded)) this.#options.log.warn('a link could not be marked', { provider, error });
+    });
+    return false;
+  }
+
+  async linkUrl(identity: Identity, provider: string): Promise<string> {
+    const sub = this.#subjectOf(identity);
+    const slot = this.#slots.open(provider, sub);
+    const known = slot.linkUrl;
+    if (known) return known;
+    const { storage, connectionsUrl } = this.#options;
+    const issued = issueLinkUrl(storage, connectionsUrl, { sub, provider }).catch((error: unknown) => {
+      slot.linkUrl = undefined;
+      throw this.#publicError(error, provider);
+    });
+    slot.linkUrl = issued;
+    const url = await issued;
+    setTimeout(() => (slot.linkUrl = undefined), LINK_URL_FOR).unref();
+    this.#awaited.add(sub, provider);
+    return url;
+  }
+
+  onChange(listener: (sub: string) => void): void {
+    this.#listeners.add(listener);
+  }
+
+  changed(sub: string): void {
+    this.#awaited.forget(sub);
+    for (const slot of this.#slots.of(sub)) {
+      slot.token = undefined;
+      slot.knownUntil = slot.lacksUntil = slot.failedUntil = 0;
+      slot.linkUrl = undefined;
+      slot.isLinked = undefined;
+    }
+    this.#tell(sub);
+  }
+
+  async renewed(sub: string, provider: string, since: number): Promise<UpstreamTokens> {
+    const slot = this.#slots.open(provider, sub);
+    try {
+      const link = await this.#renewals.renew(sub, provider, ({ obtainedAt }) => obtainedAt > since);
+      this.#keep(slot, sub, link);
+      return link.tokens;
+    } catch (error) {
+      if (error instanceof LoginNeeded) this.#lacks(slot, sub);
+      throw error;
+    }
+  }
+
+  close(): void {
+    this.#awaited.close();
+    this.#listeners.clear();
+  }
+
+  /** Only this server's own tokens name its users: nobody else's `sub` may stand for one of them. */
+  #subjectOf(identity: Identity): string {
+    if (identity.issuer === this.#issuer && identity.token !== undefined) return identity.subject;
+    throw new RequestError({
+      status: 200,
+      code: 'no_user',
+      text: 'This needs a caller who has signed in here',
+      rpc: { code: -32603 },
+    });
+  }
+
+  #lookUp(sub: string, provider: string): UserToken | Promise<UserToken> {
+    const slot = this.#slots.open(provider, sub);
+    const now = this.#now();
+    if (now < slot.lacksUntil) throw new LoginNeeded(provider);
+    if (now < slot.failedUntil && slot.failure) throw slot.failure;
+    if (slot.token !== undefined && slot.refused === undefined && now < slot.knownUntil && now < slot.usableUntil) {
+      this.#renewMeanwhile(slot, sub, provider);
+      return slot.token;
+    }
+    return (slot.reading ??= this.#read(slot, sub, provider).finally(() => {
+      slot.reading = undefined;
+    }));
+  }
+
+  async #read(slot: TokenSlot, sub: string, provider: string): Promise<UserToken> {
+    try {
+      const link = await readLink(this.#options, sub, provider);
+      if (link.tokens.access_token === slot.barred) throw new LoginNeeded(provider);
+      const token = this.#keep(slot, sub, link);
+      const { usableUntil, renewAt } = slot;
+      if (slot.refused !== undefined || this.#now() >= usableUntil) return await this.#renew(slot, sub, provider);
+      if (this.#now() >= renewAt) this.#renewMeanwhile(slot, sub, provider);
+      return token;
+    } catch (error) {
+      if (error instanceof LoginNeeded) {
+        this.#lacks(slot, sub);
+        throw error;
+      }
+      slot.failure = this.#publicError(error, provider);
+      slot.failedUntil = this.#now() + FAILED_FOR;
+      throw slot.failure;
+    }
+  }
+
+  /** Gets a successor while the present token still serves; a failure is tried again a little later. */
+  #renewMeanwhile(slot: TokenSlot, sub: string, provider: string): void {
+    slot.renewAt = Math.min(this.#now() + RENEW_AGAIN, slot.usableUntil);
+    this.#renew(slot, sub, provider).catch((error: unknown) => {
+      if (error instanceof LoginNeeded) this.#lacks(slot, sub);
+      else this.#options.log.warn('a token could not be renewed; the present one still serves', { provider, error });
+    });
+  }
+
+  #renew(slot: TokenSlot, sub: string, provider: string): Promise<UserToken> {
+    slot.renewing ??= this.#renewOnce(slot, sub, provider).finally(() => {
+      slot.renewing = undefined;
+    });
+    return slot.renewing;
+  }
+
+  async #renewOnce(slot: TokenSlot, sub: string, provider: string): Promise<UserToken> {
+    const { refused } = slot;
+    const isFresh: IsFresh = (link) =>
+      refused === undefined ? this.#now() < timesOf(link).renewAt : link.tokens.access_token !== refused;
+    const link = await this.#renewals.renew(sub, provider, isFresh);
+    if (refused !== undefined) {
+      slot.replacement = link.tokens.access_token;
+      slot.replacementUntil = this.#now() + REPLACEMENT_JUDGED_FOR;
+    }
+    if (slot.refused === refused) slot.refused = undefined;
+    return this.#keep(slot, sub, link);
+  }
+
+  #keep(slot: TokenSlot, sub: string, link: OpenLink): UserToken {
+    const { access_token: accessToken, id_token: idToken, expires_at: expiresAt } = link.tokens;
+    const now = this.#now();
+    const { renewAt, usableUntil } = timesOf(link);
+    // The same token is the same object: what was made of it can be remembered with it.
+    if (slot.token?.accessToken !== accessToken || slot.token.expiresAt !== expiresAt || slot.token.idToken !== idToken)
+      slot.token = { accessToken, idToken, expiresAt };
+    if (slot.refused !== accessToken) slot.refused = undefined;
+    slot.knownUntil = now + KNOWN_FOR;
+    slot.renewAt = renewAt;
+    slot.usableUntil = usableUntil;
+    slot.lacksUntil = 0;
+    slot.failedUntil = 0;
+    this.#note(slot, sub, true);
+    return slot.token;
+  }
+
+  #lacks(slot: TokenSlot, sub: string): void {
+    slot.token = undefined;
+    slot.lacksUntil = this.#now() + LACKING_FOR;
+    this.#note(slot, sub, false);
+  }
+
+  /** Also what happened at another replica is told, as soon as it is seen here. */
+  #note(slot: TokenSlot, sub: string, isLinked: boolean): void {
+    const before = slot.isLinked;
+    slot.isLinked = isLinked;
+    if (before !== undefined && before !== isLinked) this.#tell(sub);
+  }
+
+  #tell(sub: string): void {
+    for (const listener of this.#listeners) listener(sub);
+  }
+
+  #publicError(error: unknown, provider: string): RequestError {
+    if (error instanceof RequestError) return error;
+    const isStorage = error instanceof StorageUnavailable;
+    if (!isStorage && !(error instanceof UpstreamUnavailable))
+      this.#options.log.error('stored tokens could not be had', { provider, error });
+    return new RequestError(
+      isStorage
+        ? { status: 503, code: 'storage_unavailable', text: 'Not available at the moment: try again', rpc }
+        : { status: 200, code: 'upstream_unavailable', text: `${provider} cannot be reached: try again later`, rpc },
+      { cause: error },
+    );
+  }
+}
+
+const rpc = { code: -32603 };
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}

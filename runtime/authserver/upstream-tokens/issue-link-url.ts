@@ -1,0 +1,24 @@
+import { RequestError } from '#runtime/errors';
+import { hashId, newId } from '../ids.ts';
+import type { TicketRow } from '../storage/rows.ts';
+import type { AuthStorage } from '../storage/storage.ts';
+
+export const TICKET_LIFESPAN = 600_000;
+const MAX_TICKETS = 10_000;
+
+/**
+ * A URL, single use, 10 min, at which this user and nobody else links that provider.
+ * @param connectionsUrl URL of `/connections`
+ * @throws RequestError 503, StorageUnavailable
+ */
+export async function issueLinkUrl(storage: AuthStorage, connectionsUrl: string, row: TicketRow): Promise<string> {
+  const ticket = newId();
+  const options = { lifespan: TICKET_LIFESPAN, capacity: MAX_TICKETS };
+  if (await storage.put('ticket', hashId(ticket), row, options)) return `${connectionsUrl}/link?ticket=${ticket}`;
+  throw new RequestError({
+    status: 503,
+    code: 'too_many_links',
+    text: 'Too many logins are under way: try again later',
+    rpc: { code: -32603 },
+  });
+}

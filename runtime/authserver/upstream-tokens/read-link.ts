@@ -1,0 +1,71 @@
+import { RequestError } from '#runtime/errors';
+import type { Log } from '#runtime/telemetry/log';
+import { UnknownSecret, type SecretRing } from '../keys/secret-ring.ts';
+import { linkAad, type Place } from '../settings.ts';
+import { StorageUnavailable, type AuthStorage } from '../storage/storage.ts';
+import { LoginNeeded } from '../user-tokens.ts';
+import { openLink, sealTokens, type OpenLink } from './stored-tokens.ts';
+
+export interface LinkDeps {
+  readonly storage: AuthStorage;
+  readonly secrets: SecretRing;
+  readonly place: Place;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  readonly log: Log;
+}
+
+/** A secret that another replica has taken over already is here soon. */
+const NEWS = 120_000;
+
+/**
+ * The user's link at a provider with its tokens; sealed anew where it was sealed under an older secret.
+ * @throws LoginNeeded where there are no tokens that can be used
+ * @throws StorageUnavailable, or RequestError 503 where the secret of the seal may come yet
+ */
+export async function readLink(deps: LinkDeps, sub: string, provider: string): Promise<OpenLink> {
+  const { storage, secrets, place } = deps;
+  const row = await storage.getLink(sub, provider);
+  if (row?.state !== 'linked') throw new LoginNeeded(provider);
+  const aad = linkAad(place, sub, provider);
+  let link: OpenLink;
+  try {
+    link = openLink(secrets, row, aad);
+  } catch (cause) {
+    throw unreadable(deps, provider, cause);
+  }
+  if (link.isStale) await sealAnew(deps, sub, provider, link, aad);
+  return link;
+}
+
+/** Whoever was faster has sealed it anew as well, or has renewed it. */
+async function sealAnew(
+  { storage, secrets }: LinkDeps,
+  sub: string,
+  provider: string,
+  { row, tokens, obtainedAt }: OpenLink,
+  aad: string,
+): Promise<void> {
+  try {
+    const sealed = sealTokens(secrets, tokens, obtainedAt, aad);
+    await storage.replaceLink(sub, provider, row.version, { ...row, sealed });
+  } catch (error) {
+    // It can be read as it is; the next reader tries again.
+    if (!(error instanceof StorageUnavailable)) throw error;
+  }
+}
+
+function unreadable({ secrets, now, log }: LinkDeps, provider: string, cause: unknown): RequestError {
+  const mayCome = !secrets.status.ephemeral && now() - secrets.changedAt < NEWS;
+  if (cause instanceof UnknownSecret && mayCome) {
+    return new RequestError(
+      { status: 503, code: 'secret_unknown', text: 'Not available yet: try again soon', rpc: { code: -32603 } },
+      { cause },
+    );
+  }
+  log.warn('stored tokens cannot be opened: their user has to log in at the provider again', {
+    provider,
+    error: cause,
+  });
+  return new LoginNeeded(provider, { cause });
+}

@@ -1,0 +1,216 @@
+import type { AuditEvent } from '#runtime/audit/audit';
+import { linkAad } from '../settings.ts';
+import type { LinkRow } from '../storage/rows.ts';
+import { StorageUnavailable, type Lease } from '../storage/storage.ts';
+import {
+  UpstreamRefused,
+  UpstreamUnavailable,
+  type UpstreamProvider,
+  type UpstreamTokens,
+} from '../upstream/provider.ts';
+import { LoginNeeded } from '../user-tokens.ts';
+import { readLink, type LinkDeps } from './read-link.ts';
+import { sealTokens, type OpenLink } from './stored-tokens.ts';
+
+export interface RenewalDeps extends LinkDeps {
+  readonly providers: () => ReadonlyMap<string, UpstreamProvider>;
+  readonly record: (event: AuditEvent) => void;
+  /** Waits that many milliseconds. */
+  readonly pause: (milliseconds: number) => Promise<void>;
+}
+
+/** Whether a link that was read needs no renewal any more, as another has renewed it. */
+export type IsFresh = (link: OpenLink) => boolean;
+
+/** Renewals of stored tokens: one at a time for all replicas. */
+export interface Renewals {
+  /**
+   * The link with new tokens, got here or by another.
+   * @throws LoginNeeded: the provider refused, and the link says so now
+   * @throws UpstreamUnavailable, StorageUnavailable, RequestError 503
+   */
+  renew(sub: string, provider: string, isFresh: IsFresh): Promise<OpenLink>;
+  /** A backend refuses these tokens although they are new: the link needs a login, unless it has others by now. */
+  bar(sub: string, provider: string, accessToken: string): Promise<void>;
+}
+
+/** A holder that died is overtaken when this is over, within the time that others wait. */
+const LEASE = 15_000;
+const WAIT = 20_000;
+const LOOK_EVERY = 50;
+const PROVIDER_DEADLINE = 12_000;
+/** Pauses between tries to store new tokens: some seconds, as a failover of the storage takes. */
+const STORE_AGAIN = [100, 300, 900, 2_700];
+const MAX_UNSTORED = 1_000;
+
+export function createRenewals(deps: RenewalDeps): Renewals {
+  return new LinkRenewals(deps);
+}
+
+class LinkRenewals implements Renewals {
+  readonly #deps: RenewalDeps;
+  /** New tokens that the storage did not take: the former refresh token may be used up, so they must not be lost. */
+  readonly #unstored = new Map<string, { readonly begun: OpenLink; readonly renewed: UpstreamTokens }>();
+
+  constructor(deps: RenewalDeps) {
+    this.#deps = deps;
+  }
+
+  async renew(sub: string, provider: string, isFresh: IsFresh): Promise<OpenLink> {
+    const { storage, now, pause } = this.#deps;
+    const until = now() + WAIT;
+    for (;;) {
+      const lease = await storage.lease(`renew|${sub}|${provider}`, LEASE);
+      if (lease) return await this.#renewUnder(lease, sub, provider, isFresh);
+      if (now() >= until) throw new UpstreamUnavailable('the renewal that is under way does not end');
+      await pause(LOOK_EVERY);
+      const link = await readLink(this.#deps, sub, provider);
+      if (isFresh(link)) return link;
+    }
+  }
+
+  async bar(sub: string, provider: string, accessToken: string): Promise<void> {
+    const link = await readLink(this.#deps, sub, provider);
+    if (link.tokens.access_token !== accessToken) return;
+    await this.#markRefused(sub, provider, link, 'a backend refuses its tokens, new ones too');
+  }
+
+  async #renewUnder(lease: Lease, sub: string, provider: string, isFresh: IsFresh): Promise<OpenLink> {
+    let isAnswered = true;
+    try {
+      return await this.#renewAlone(sub, provider, isFresh);
+    } catch (error) {
+      isAnswered = !(error instanceof TooLate);
+      throw error;
+    } finally {
+      // Where an answer may still come, and where it cannot be given back, it ends by itself.
+      if (isAnswered) await lease.release().catch(() => undefined);
+    }
+  }
+
+  /** With what the holder before has left. */
+  async #renewAlone(sub: string, provider: string, isFresh: IsFresh): Promise<OpenLink> {
+    const begun = await readLink(this.#deps, sub, provider);
+    if (isFresh(begun)) return begun;
+    const key = `${sub}|${provider}`;
+    const left = this.#unstored.get(key);
+    this.#unstored.delete(key);
+    if (left && haveSameTokens(left.begun, begun)) return this.#store(sub, provider, begun, left.renewed);
+    try {
+      return await this.#store(sub, provider, begun, await this.#ask(sub, provider, begun));
+    } catch (error) {
+      if (!(error instanceof UpstreamRefused)) throw error;
+      const newer = await this.#markRefused(sub, provider, begun, 'the provider refused to renew them', error);
+      if (newer && isFresh(newer)) return newer;
+      throw new LoginNeeded(provider, { cause: error });
+    }
+  }
+
+  /** @throws UpstreamRefused, UpstreamUnavailable */
+  async #ask(sub: string, name: string, begun: OpenLink): Promise<UpstreamTokens> {
+    const provider = this.#deps.providers().get(name);
+    if (!provider) throw new UpstreamUnavailable('there is no such provider any more');
+    if (begun.tokens.refresh_token === undefined) throw new UpstreamRefused('there is no refresh token');
+    const asked = provider.refresh(begun.tokens);
+    try {
+      return await within(asked, PROVIDER_DEADLINE);
+    } catch (error) {
+      if (error instanceof UpstreamRefused) throw error;
+      this.#record(sub, name, 'error', 'the provider cannot be reached');
+      // Tokens that come later are not lost.
+      if (error instanceof TooLate) asked.then((late) => this.#store(sub, name, begun, late)).catch(() => undefined);
+      if (error instanceof UpstreamUnavailable) throw error;
+      this.#deps.log.error('a provider failed', { provider: name, error });
+      throw new UpstreamUnavailable('the provider failed');
+    }
+  }
+
+  /** Before anything else is done with new tokens. @throws StorageUnavailable, and then they are kept for the next try */
+  async #store(sub: string, provider: string, begun: OpenLink, renewed: UpstreamTokens): Promise<OpenLink> {
+    for (const wait of [...STORE_AGAIN, undefined]) {
+      try {
+        return await this.#storeOnce(sub, provider, begun, renewed);
+      } catch (error) {
+        if (!(error instanceof StorageUnavailable)) throw error;
+        if (wait === undefined) {
+          if (this.#unstored.size < MAX_UNSTORED) this.#unstored.set(`${sub}|${provider}`, { begun, renewed });
+          throw error;
+        }
+        await this.#deps.pause(wait);
+      }
+    }
+    throw new StorageUnavailable('new tokens could not be stored');
+  }
+
+  async #storeOnce(sub: string, provider: string, begun: OpenLink, renewed: UpstreamTokens): Promise<OpenLink> {
+    const { storage, secrets, place, now } = this.#deps;
+    const obtainedAt = now();
+    const sealed = sealTokens(secrets, renewed, obtainedAt, linkAad(place, sub, provider));
+    for (let base: LinkRow = begun.row; ;) {
+      const row: LinkRow = { ...base, sealed, expires_at: renewed.expires_at, state: 'linked' };
+      if (await storage.replaceLink(sub, provider, base.version, row)) {
+        this.#record(sub, provider, 'success');
+        return { row: { ...row, version: base.version + 1 }, tokens: renewed, obtainedAt, isStale: false };
+      }
+      const there = await this.#isSame(sub, provider, begun);
+      // Unlinked, linked anew, or renewed by another: what is there counts.
+      if (!there) return readLink(this.#deps, sub, provider);
+      base = there;
+    }
+  }
+
+  /** The row as it is now, if it still holds these tokens: it was marked, or sealed anew, since it was read. */
+  async #isSame(sub: string, provider: string, begun: OpenLink): Promise<LinkRow | undefined> {
+    const row = await this.#deps.storage.getLink(sub, provider);
+    if (row?.linked_at !== begun.row.linked_at || row.version === begun.row.version) return undefined;
+    if (row.sealed === begun.row.sealed) return row;
+    const link = await readLink(this.#deps, sub, provider);
+    return haveSameTokens(link, begun) ? link.row : undefined;
+  }
+
+  /** @returns what another has stored meanwhile */
+  async #markRefused(
+    sub: string,
+    provider: string,
+    begun: OpenLink,
+    reason: string,
+    cause?: unknown,
+  ): Promise<OpenLink | undefined> {
+    const { storage, log } = this.#deps;
+    for (let { row } = begun; ;) {
+      if (await storage.replaceLink(sub, provider, row.version, { ...row, state: 'needs_login' })) {
+        this.#record(sub, provider, 'failure', reason);
+        log.info('a user has to log in at a provider again', { provider, reason, error: cause });
+        return undefined;
+      }
+      const there = await this.#isSame(sub, provider, begun);
+      if (!there) return readLink(this.#deps, sub, provider);
+      row = there;
+    }
+  }
+
+  #record(sub: string, provider: string, outcome: 'success' | 'failure' | 'error', reason?: string): void {
+    this.#deps.record({
+      type: outcome === 'success' ? 'upstream_token_refreshed' : 'upstream_token_failed',
+      outcome,
+      subjects: { user_id: sub },
+      target: { type: 'upstream_provider', name: provider },
+      ...(reason === undefined ? {} : { details: { reason } }),
+    });
+  }
+}
+
+function haveSameTokens(a: OpenLink, b: OpenLink): boolean {
+  return a.tokens.access_token === b.tokens.access_token && a.tokens.refresh_token === b.tokens.refresh_token;
+}
+
+/** No answer in time. */
+class TooLate extends UpstreamUnavailable {}
+
+async function within<Value>(promise: Promise<Value>, milliseconds: number): Promise<Value> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new TooLate(`no answer within ${milliseconds} ms`)), milliseconds).unref();
+  });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}

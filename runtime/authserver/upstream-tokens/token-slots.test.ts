@@ -1,0 +1,36 @@
+import { describe, expect, it } from '@jest/globals';
+import { TokenSlots } from './token-slots.ts';
+
+describe('what is remembered of users’ tokens', () => {
+  it('is one slot for each user and provider', () => {
+    const slots = new TokenSlots(() => 0);
+    const slot = slots.open('github', 'alice');
+    expect(slots.open('github', 'alice')).toBe(slot);
+    expect(slots.find('github', 'alice')).toBe(slot);
+    expect(slots.find('google', 'alice')).toBeUndefined();
+    expect(slots.find('github', 'bob')).toBeUndefined();
+    expect(slots.of('alice')).toEqual([slot]);
+  });
+
+  it('is at most ten thousand, and the oldest goes', () => {
+    const slots = new TokenSlots(() => 0);
+    for (let user = 0; user <= 10_000; user++) slots.open('github', `user-${user}`);
+    expect(slots.find('github', 'user-0')).toBeUndefined();
+    expect(slots.find('github', 'user-1')).toBeDefined();
+    slots.open('google', 'alice');
+    expect(slots.find('github', 'user-1')).toBeUndefined();
+  });
+
+  it('is forgotten when nobody has asked for a while, but not what is under way', () => {
+    let now = 1;
+    const slots = new TokenSlots(() => now);
+    slots.open('github', 'gone');
+    slots.open('github', 'busy').reading = new Promise(() => undefined);
+    slots.open('github', 'known').knownUntil = 200_000;
+    now = 120_000;
+    slots.open('github', 'new');
+    expect(slots.find('github', 'gone')).toBeUndefined();
+    expect(slots.find('github', 'busy')).toBeDefined();
+    expect(slots.find('github', 'known')).toBeDefined();
+  });
+});
