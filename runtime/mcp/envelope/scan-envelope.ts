@@ -96,12 +96,16 @@ interface KnownKey {
 interface Level {
   readonly depth: number;
   readonly isMeta: boolean;
-  readonly keys: ReadonlyMap<string, KnownKey>;
+  /** As they are written. */
+  readonly exact: ReadonlyMap<string, KnownKey>;
+  /** In lower case. */
+  readonly folded: ReadonlyMap<string, KnownKey>;
 }
 
 /** Keys that a case-insensitive reader behind the gateway could take for one that the gateway read. */
 function level(depth: number, keys: readonly KnownKey[], isMeta = false): Level {
-  return { depth, isMeta, keys: new Map(keys.map((entry) => [entry.key.toLowerCase(), entry])) };
+  const byKey = (write: (key: string) => string) => new Map(keys.map((entry) => [write(entry.key), entry]));
+  return { depth, isMeta, exact: byKey((key) => key), folded: byKey((key) => key.toLowerCase()) };
 }
 /** The key is what follows the last dot of its path. */
 const known = (...paths: SpanPath[]): KnownKey[] =>
@@ -169,20 +173,34 @@ function refuse(walk: Walk, problem: EnvelopeProblem): number {
 }
 
 const visit: VisitMember<LevelWalk> = (state, rawKey, start, keyStart) => {
+  // Most keys are known and written as they should be: nothing is folded for them.
+  const match = state.level.exact.get(rawKey);
+  return match ? visitKnown(state, match, start, keyStart) : visitOther(state, rawKey, start, keyStart);
+};
+
+function visitKnown({ walk, level: inside }: LevelWalk, match: KnownKey, start: number, keyStart: number): number {
+  if (walk.spans[match.path]) return refuse(walk, 'duplicate_key');
+  const end = match.object ? walkLevel(walk, start, match.object) : valueEnd(walk.text, start, inside.depth);
+  if (end < 0) return end;
+  walk.spans[match.path] = { start, end };
+  if (inside.isMeta) walk.meta.push({ key: match.key, start: keyStart, end, reserved: false });
+  return end;
+}
+
+function visitOther(state: LevelWalk, rawKey: string, start: number, keyStart: number): number {
   const { walk, level: inside } = state;
   const isPlain = isPlainKey(rawKey);
   const key = isPlain ? rawKey : decodeKey(rawKey, walk.isLatin1);
   if (key === undefined) return MALFORMED;
   const folded = fold(key, isPlain);
-  const match = inside.keys.get(folded);
+  const match = inside.folded.get(folded);
+  if (match) return match.key === key ? visitKnown(state, match, start, keyStart) : refuse(walk, 'case_variant_key');
   if (isRepeated(state, walk.foldsAllKeys ? folded : key)) return refuse(walk, 'duplicate_key');
-  if (match && match.key !== key) return refuse(walk, 'case_variant_key');
-  const end = match?.object ? walkLevel(walk, start, match.object) : valueEnd(walk.text, start, inside.depth);
+  const end = valueEnd(walk.text, start, inside.depth);
   if (end < 0) return end;
-  if (match) walk.spans[match.path] = { start, end };
   if (inside.isMeta) walk.meta.push({ key, start: keyStart, end, reserved: folded.startsWith(RESERVED_PREFIX) });
   return end;
-};
+}
 
 function walkLevel(walk: Walk, open: number, inside: Level): number {
   if (walk.text.charCodeAt(open) !== BRACE) {
