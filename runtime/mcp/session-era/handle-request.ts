@@ -86,12 +86,14 @@ async function callUri(request: SessionRequest): Promise<void> {
   });
 }
 
-/** So that it can be renewed at a backend that forgets the session. */
+/** So that it can be renewed at a backend that forgets the session, and none is told of that it did not ask for. */
 function rememberSubscription(session: Session, method: string, uri: string, backend: string): void {
   if (method === 'resources/unsubscribe') session.subscriptions?.delete(uri);
   if (method !== 'resources/subscribe') return;
   session.subscriptions ??= new Map();
-  if (session.subscriptions.size < MAX_SUBSCRIPTIONS) session.subscriptions.set(uri, backend);
+  if (session.subscriptions.size >= MAX_SUBSCRIPTIONS && !session.subscriptions.has(uri))
+    throw invalidParams(`A session has at most ${MAX_SUBSCRIPTIONS} subscriptions: unsubscribe from others`);
+  session.subscriptions.set(uri, backend);
 }
 
 async function complete(request: SessionRequest): Promise<void> {

@@ -7,7 +7,10 @@ import { writeSse } from '#runtime/mcp/sse/write-sse';
 import type { Rooms } from '#runtime/rooms';
 import { kindsOfNotification } from '../aggregate/list-kinds.ts';
 import type { Backend, StreamEvent } from '../backends/backend.ts';
+import { isSubResource } from '../route/is-sub-resource.ts';
 import type { Session } from '../sessions/session.ts';
+
+const RESOURCE_UPDATED = 'notifications/resources/updated';
 
 export interface EventSource {
   readonly backend: Backend;
@@ -63,13 +66,34 @@ function relayedNotification(data: string, message: BackendMessage, source: Even
     if (idText === undefined) return undefined;
     return spliceText(data, [{ ...span, text: `"${mintRequestId(backend.name, idText)}"` }]);
   }
+  if (message.method === RESOURCE_UPDATED && !isSubscribed(uriOf(data, message), source)) return undefined;
   return data;
+}
+
+function uriOf(data: string, { spans }: BackendMessage): unknown {
+  const span = spans['params.uri'];
+  return span && parse(data.slice(span.start, span.end));
+}
+
+/** A backend tells of what this session subscribed to there, and of parts of it: it cannot speak for another's. */
+function isSubscribed(uri: unknown, { session, backend }: EventSource): boolean {
+  const { subscriptions } = session;
+  if (typeof uri !== 'string' || !subscriptions) return false;
+  const owner = subscriptions.get(uri);
+  if (owner !== undefined) return owner === backend.name;
+  for (const [whole, at] of subscriptions) if (at === backend.name && isSubResource(uri, whole)) return true;
+  return false;
 }
 
 /** However the id is written, the client knows the request by the one text that was minted for it. */
 function requestIdText(written: string): string | undefined {
+  return idTextOf(parse(written), written);
+}
+
+/** Undefined: it is no JSON. */
+function parse(written: string): unknown {
   try {
-    return idTextOf(JSON.parse(written), written);
+    return JSON.parse(written);
   } catch {
     return undefined;
   }

@@ -7,6 +7,7 @@ import { serves } from '../backends/health.ts';
 import { isJsonObject, type JsonObject } from '../envelope/decode-request.ts';
 import { kindsOfNotification } from '../aggregate/list-kinds.ts';
 import { statelessHeaders } from '../backends/probe.ts';
+import { isSubResource } from '../route/is-sub-resource.ts';
 import { assignUris, FLAGS, readFilter, type Filter } from './subscription-filter.ts';
 import type { StatelessRequest } from './stateless-request.ts';
 
@@ -180,11 +181,18 @@ class Subscription {
     this.#answered(backend);
   }
 
-  /** Only of resources that this backend was asked about: it cannot speak for another's. */
   #onUpdated(backend: string, data: string, flow: Flow | undefined): void {
     const params = paramsOf(data);
-    const isAsked = typeof params.uri === 'string' && this.#byBackend.get(backend)?.includes(params.uri);
-    if (isAsked) this.#send(UPDATED, { ...params, _meta: undefined }, flow);
+    if (typeof params.uri === 'string' && this.#isAsked(backend, params.uri))
+      this.#send(UPDATED, { ...params, _meta: undefined }, flow);
+  }
+
+  /** A backend tells of resources that it was asked about, and of parts of them: it cannot speak for another's. */
+  #isAsked(backend: string, uri: string): boolean {
+    const own = this.#byBackend.get(backend) ?? [];
+    if (own.includes(uri)) return true;
+    const isOthers = [...this.#byBackend.values()].some((uris) => uris.includes(uri));
+    return !isOthers && own.some((whole) => isSubResource(uri, whole));
   }
 
   /** This backend has said what it will tell, or that it will not. */

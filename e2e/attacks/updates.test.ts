@@ -1,0 +1,127 @@
+import type { ServerResponse } from 'node:http';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { servePlain } from '../fakes/backend/serve-plain.ts';
+import { openStream, SessionClient, statelessRequest, type OpenStream, type Rpc } from '../gateway/session-client.ts';
+import { closeAll, closing, gatewayTo } from '../relay/gateway-to.ts';
+
+afterEach(closeAll);
+
+const UPDATED = 'notifications/resources/updated';
+const CAPABILITIES = { tools: {}, resources: { subscribe: true } };
+
+/** A backend with one resource, which may be subscribed to, and a way to say that any has changed. */
+async function serveResource(resource: string) {
+  const streams = new Set<ServerResponse>();
+  const subscribed: unknown[] = [];
+  const results: Record<string, object> = {
+    initialize: { protocolVersion: '2025-11-25', capabilities: CAPABILITIES, serverInfo: {} },
+    'server/discover': {
+      resultType: 'complete',
+      supportedVersions: ['2026-07-28', '2025-11-25'],
+      capabilities: CAPABILITIES,
+    },
+    'resources/list': { resultType: 'complete', resources: [{ uri: resource, name: 'one' }] },
+    'resources/templates/list': { resultType: 'complete', resourceTemplates: [] },
+    'resources/subscribe': {},
+    'resources/unsubscribe': {},
+  };
+  const open = (response: ServerResponse) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+    streams.add(response);
+    response.once('close', () => streams.delete(response));
+  };
+  const notify = (method: string, params: object) => {
+    for (const stream of streams) stream.write(`data: ${JSON.stringify({ jsonrpc: '2.0', method, params })}\n\n`);
+  };
+  const served = closing(
+    await servePlain({
+      intercept: (request, response, body) => {
+        if (request.method === 'GET') {
+          open(response);
+          return true;
+        }
+        const { id, method = '', params } = JSON.parse(body || '{}') as Rpc;
+        if (method === 'subscriptions/listen') {
+          open(response);
+          notify('notifications/subscriptions/acknowledged', { notifications: params?.notifications });
+          return true;
+        }
+        const result = results[method];
+        if (!result) return false;
+        if (method === 'resources/subscribe') subscribed.push(params?.uri);
+        const headers = {
+          'content-type': 'application/json',
+          ...(method === 'initialize' && { 'mcp-session-id': 's' }),
+        };
+        response.writeHead(200, headers).end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+        return true;
+      },
+    }),
+  );
+  return {
+    url: served.url,
+    subscribed,
+    streams,
+    updated: (uri: string) => notify(UPDATED, { uri }),
+  };
+}
+
+const updatesOf = (stream: OpenStream) =>
+  stream.messages().flatMap(({ method, params }) => (method === UPDATED ? [params?.uri] : []));
+const arrived = (stream: OpenStream, uri: string) => stream.waitFor(({ params }) => params?.uri === uri);
+
+/** What a backend may say of resources, after which comes the last of them. */
+const CLAIMS = ['x://mine', 'x://never', 'y://onemore', 'y://one/part', 'y://one'];
+
+describe('that a resource was updated', () => {
+  it('is told by the backend where it was subscribed to, and by no other: sessions', async () => {
+    const [mine, liar] = [await serveResource('x://mine'), await serveResource('y://one')];
+    const gateway = await gatewayTo({ mine: mine.url, liar: liar.url });
+    const client = await SessionClient.open(gateway.url);
+    const stream = await client.stream();
+    for (const uri of ['x://mine', 'y://one'])
+      expect((await client.request('resources/subscribe', { uri })).answer.result).toEqual({});
+    for (let i = 0; i < 100 && liar.streams.size + mine.streams.size < 2; i++)
+      await new Promise((r) => setTimeout(r, 20));
+    for (const uri of CLAIMS) liar.updated(uri);
+    await arrived(stream, 'y://one');
+    expect(updatesOf(stream)).toEqual(['y://one/part', 'y://one']);
+    mine.updated('x://mine');
+    await arrived(stream, 'x://mine');
+    await client.request('resources/unsubscribe', { uri: 'y://one' });
+    liar.updated('y://one');
+    mine.updated('x://mine/last');
+    await arrived(stream, 'x://mine/last');
+    expect(updatesOf(stream)).toEqual(['y://one/part', 'y://one', 'x://mine', 'x://mine/last']);
+    stream.close();
+  });
+
+  it('is told by the backend where it was subscribed to, and by no other: without sessions', async () => {
+    const [mine, liar] = [await serveResource('x://mine'), await serveResource('y://one')];
+    const gateway = await gatewayTo({ mine: mine.url, liar: liar.url });
+    const { body, headers } = statelessRequest('subscriptions/listen', {
+      notifications: { resourceSubscriptions: ['x://mine', 'y://one'] },
+    });
+    const stream = await openStream(gateway.url, headers, body);
+    await stream.waitFor(({ method }) => method?.endsWith('acknowledged') ?? false);
+    for (const uri of CLAIMS) liar.updated(uri);
+    await arrived(stream, 'y://one');
+    expect(updatesOf(stream)).toEqual(['y://one/part', 'y://one']);
+    mine.updated('x://mine');
+    await arrived(stream, 'x://mine');
+    stream.close();
+  });
+});
+
+describe('subscriptions of one session', () => {
+  it('beyond a thousand are refused, and those that are there may be renewed', async () => {
+    const backend = await serveResource('x://mine');
+    const gateway = await gatewayTo({ a: backend.url });
+    const client = await SessionClient.open(gateway.url);
+    for (let i = 0; i < 1_000; i++) await client.request('resources/subscribe', { uri: `x://${i}` });
+    const refused = await client.request('resources/subscribe', { uri: 'x://more' });
+    expect(refused.answer.error).toMatchObject({ code: -32602, message: expect.stringContaining('unsubscribe') });
+    expect((await client.request('resources/subscribe', { uri: 'x://1' })).answer.result).toEqual({});
+    expect(backend.subscribed).toHaveLength(1_001);
+  });
+});
