@@ -25,6 +25,8 @@ export interface Clients {
   find(clientId: string): Promise<Client | undefined>;
   /** Whether there is such a client; documents are not asked for. For endpoints where a client comes with what it was given. */
   isKnown(clientId: string): Promise<boolean>;
+  /** A client that comes with what it was given is in use. @throws StorageUnavailable */
+  use(clientId: string): Promise<void>;
 }
 
 export interface ClientSettings {
@@ -38,7 +40,7 @@ export interface ClientSettings {
 export function createClients({ storage, documents, now }: ClientSettings): Clients {
   const touched = new Map<string, number>();
 
-  async function use(key: string): Promise<void> {
+  async function lengthen(key: string): Promise<void> {
     const last = touched.get(key);
     if (last !== undefined && now() - last < TOUCH_EVERY) return;
     await storage.touch('client', key, CLIENT_LIFESPAN);
@@ -52,7 +54,7 @@ export function createClients({ storage, documents, now }: ClientSettings): Clie
     if (clientId === '' || clientId.length > MAX_CLIENT_ID) return undefined;
     const key = hashId(clientId);
     const row = await storage.get('client', key);
-    if (row !== undefined) await use(key);
+    if (row !== undefined) await lengthen(key);
     return row;
   }
 
@@ -61,5 +63,6 @@ export function createClients({ storage, documents, now }: ClientSettings): Clie
       documents !== undefined && isDocumentUrl(clientId) ? documents.read(clientId) : findRegistered(clientId),
     isKnown: async (clientId) =>
       (documents !== undefined && isDocumentUrl(clientId)) || (await findRegistered(clientId)) !== undefined,
+    use: (clientId) => lengthen(hashId(clientId)),
   };
 }

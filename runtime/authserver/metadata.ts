@@ -1,0 +1,50 @@
+import type { AuthServer as AuthServerConfig } from '#crds/run-config/auth-server';
+import { jsonAnswer, type Handler } from './handler.ts';
+import type { SigningKeys } from './keys/signing-keys.ts';
+import { authServerUrls } from './settings.ts';
+
+/** Seconds; a new key is published two minutes before it signs. */
+const MAX_AGE = 60;
+const CACHED = { 'Cache-Control': `public, max-age=${MAX_AGE}` };
+
+/**
+ * RFC 8414 §2, with the members that OpenID Connect Discovery requires besides, as some clients read that document only. This is no OpenID
+ * provider: there are no ID tokens, and the scope `openid` is dropped.
+ */
+export function authServerMetadata(config: AuthServerConfig): Readonly<Record<string, unknown>> {
+  const urls = authServerUrls(config);
+  const { registration, introspection_clients: introspection, cimd, scopes_supported } = config;
+  return {
+    issuer: urls.issuer,
+    authorization_endpoint: urls.authorize,
+    token_endpoint: urls.token,
+    jwks_uri: urls.jwks,
+    ...(registration.enabled && { registration_endpoint: urls.register }),
+    scopes_supported,
+    response_types_supported: ['code'],
+    response_modes_supported: ['query'],
+    grant_types_supported: ['authorization_code', 'refresh_token'],
+    token_endpoint_auth_methods_supported: ['none'],
+    code_challenge_methods_supported: ['S256'],
+    authorization_response_iss_parameter_supported: true,
+    revocation_endpoint: urls.revoke,
+    revocation_endpoint_auth_methods_supported: ['none'],
+    ...(introspection.length > 0 && {
+      introspection_endpoint: urls.introspect,
+      introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+    }),
+    ...(cimd.enabled && { client_id_metadata_document_supported: true }),
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: ['RS256'],
+  };
+}
+
+export function createMetadataHandler(config: AuthServerConfig): Handler {
+  const answer = jsonAnswer(authServerMetadata(config), 200, CACHED);
+  return () => Promise.resolve(answer);
+}
+
+/** RFC 7517 §5 */
+export function createJwksHandler(keys: Pick<SigningKeys, 'jwks'>): Handler {
+  return () => Promise.resolve(jsonAnswer(keys.jwks, 200, { ...CACHED, 'Content-Type': 'application/jwk-set+json' }));
+}

@@ -1,0 +1,30 @@
+import type { Handler } from '../handler.ts';
+import { readClientId } from './client-credentials.ts';
+import { findToken } from './find-token.ts';
+import { readForm, required } from './read-form.ts';
+import type { TokenSettings } from './token-settings.ts';
+
+/**
+ * Revocation (RFC 7009): a refresh or an access token ends the login behind it. The answer is the same for a token that is unknown, over,
+ * or another client's: nobody learns anything.
+ */
+export function createRevokeHandler(settings: TokenSettings): Handler {
+  return async (facts) => {
+    const parameters = readForm(facts);
+    const clientId = readClientId(facts, parameters);
+    const found = await findToken(required(parameters, 'token'), settings);
+    if (found?.session.client_id === clientId) {
+      const { key, session } = found;
+      await settings.storage.endSession(key);
+      settings.ended(key, session.sub);
+      settings.record({
+        type: 'auth_token_revoked',
+        outcome: 'success',
+        source: facts.remoteAddress,
+        subjects: { user: session.user.email ?? session.user.name, user_id: session.sub },
+        details: { client_id: clientId, reason: 'the client asked for it' },
+      });
+    }
+    return { status: 200, headers: {}, body: '' };
+  };
+}

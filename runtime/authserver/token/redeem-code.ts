@@ -1,0 +1,90 @@
+import { OAuthError } from '../errors.ts';
+import type { Answer, RequestFacts } from '../handler.ts';
+import { hashId } from '../ids.ts';
+import type { CodeRow, SessionRow } from '../storage/rows.ts';
+import { readCode } from '../tokens/authorization-code.ts';
+import { answerTokens } from './answer-tokens.ts';
+import { checkResource, checkVerifier } from './check-grant.ts';
+import { required } from './read-form.ts';
+import { readGrant, refuseGrant } from './refuse-grant.ts';
+import type { TokenSettings } from './token-settings.ts';
+
+/** Milliseconds that a login lasts, whatever happens. */
+const LONGEST_LOGIN = 30 * 86_400_000;
+
+/**
+ * A code becomes a session, at most once (RFC 6749 §4.1.3). Nothing is used up before client, redirect URI, PKCE and resource fit.
+ * @throws OAuthError
+ */
+export async function redeemCode(
+  facts: RequestFacts,
+  parameters: ReadonlyMap<string, string>,
+  clientId: string,
+  settings: TokenSettings,
+): Promise<Answer> {
+  const { storage, secrets } = settings;
+  const text = required(parameters, 'code');
+  const id = hashId(await readGrant(() => readCode(secrets, text), clientId, settings));
+  const code = await storage.getCode(id);
+  if (code?.request.client_id !== clientId)
+    throw await refuseGrant(clientId, 'The code is not valid (any more)', settings);
+  checkCode(code, facts, parameters);
+  const secret = settings.newId();
+  const key = hashId(secret);
+  const row = newSession(code, settings);
+  const redeemed = await storage.redeemCode(id, { key, row, lifespan: settings.lifespans.refresh });
+  if (redeemed.outcome === 'unknown') throw await refuseGrant(clientId, 'The code is not valid (any more)', settings);
+  if (redeemed.outcome === 'replayed') throw await endReplayed(redeemed.session, row, facts, settings);
+  recordIssued(row, facts, settings);
+  return answerTokens({ key, secret, session: { ...row, gen: 0 }, scope: row.scope }, settings);
+}
+
+function checkCode({ request }: CodeRow, { form }: RequestFacts, parameters: ReadonlyMap<string, string>): void {
+  // Clients of OAuth 2.1 may leave it out (§10.2 there): PKCE is what binds the code to who began.
+  const redirectUri = parameters.get('redirect_uri') ?? request.redirect_uri;
+  if (redirectUri !== request.redirect_uri)
+    throw new OAuthError('invalid_grant', 'The redirect_uri is not the one of the code');
+  checkVerifier(parameters.get('code_verifier'), request.code_challenge);
+  checkResource(form.getAll('resource'), request.resource);
+}
+
+function newSession({ request, user }: CodeRow, { secrets, now }: TokenSettings): SessionRow {
+  const { client_id, scope, resource } = request;
+  const at = now();
+  const times = { started_at: at, ends_at: at + LONGEST_LOGIN, asked_at: at, answered_at: at };
+  return { client_id, sub: user.sub, scope, resource, user, kid: secrets.kid, ...times };
+}
+
+/** RFC 6749 §4.1.2: what was issued for the code is revoked, and nothing else. */
+async function endReplayed(
+  key: string,
+  { sub }: SessionRow,
+  { remoteAddress }: RequestFacts,
+  { storage, ended, record }: TokenSettings,
+): Promise<OAuthError> {
+  await storage.endSession(key);
+  ended(key, sub);
+  const details = { reason: 'its code came a second time' };
+  record({
+    type: 'auth_token_revoked',
+    outcome: 'success',
+    source: remoteAddress,
+    subjects: { user_id: sub },
+    details,
+  });
+  return new OAuthError('invalid_grant', 'The code was used before');
+}
+
+function recordIssued(
+  { user, sub, client_id }: SessionRow,
+  { remoteAddress }: RequestFacts,
+  { record }: TokenSettings,
+) {
+  record({
+    type: 'auth_token_issued',
+    outcome: 'success',
+    source: remoteAddress,
+    subjects: { user: user.email ?? user.name, user_id: sub },
+    details: { client_id },
+  });
+}

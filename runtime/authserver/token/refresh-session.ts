@@ -1,0 +1,85 @@
+import { OAuthError } from '../errors.ts';
+import type { Answer, RequestFacts } from '../handler.ts';
+import { hashId } from '../ids.ts';
+import type { LiveSession } from '../storage/rows.ts';
+import { readRefreshToken } from '../tokens/refresh-token.ts';
+import { answerTokens } from './answer-tokens.ts';
+import { checkResource, narrowScope } from './check-grant.ts';
+import { required } from './read-form.ts';
+import { readGrant, refuseGrant } from './refuse-grant.ts';
+import type { TokenSettings } from './token-settings.ts';
+
+/** Milliseconds in which a client that missed the answer gets it once more. */
+const GRACE = 30_000;
+const GONE = 'The refresh token is not valid (any more)';
+
+/**
+ * The next tokens of a session (RFC 6749 §6, RFC 9700 §4.14.2). Nothing is used up before client, resource and scope fit and the
+ * providers still stand by the user.
+ * @throws OAuthError
+ */
+export async function refreshSession(
+  facts: RequestFacts,
+  parameters: ReadonlyMap<string, string>,
+  clientId: string,
+  settings: TokenSettings,
+): Promise<Answer> {
+  const { storage, secrets, lifespans, known } = settings;
+  const text = required(parameters, 'refresh_token');
+  const { secret, gen } = await readGrant(() => readRefreshToken(secrets, text), clientId, settings);
+  const key = hashId(secret);
+  const session = known.get(key) ?? (await storage.getSession(key));
+  if (session?.client_id !== clientId) throw await refuseGrant(clientId, GONE, settings);
+  checkResource(facts.form.getAll('resource'), session.resource);
+  const scope = narrowScope(parameters.get('scope'), session.scope, settings.scopesSupported);
+  await checkLinks(session, settings);
+  await settings.revalidate(key, session);
+  const rotation = { clientId, gen, kid: secrets.kid, grace: GRACE, lifespan: lifespans.refresh };
+  const rotated = await storage.rotateSession(key, rotation);
+  if (rotated.outcome !== 'rotated') {
+    known.delete(key);
+    if (rotated.outcome === 'unknown') throw await refuseGrant(clientId, GONE, settings);
+    throw refuseReplayed(key, rotated.sub, facts, settings);
+  }
+  known.set(key, rotated.session);
+  recordRefreshed(rotated.session, facts, settings);
+  // What the client needs in order to go on does not wait for that.
+  settings.clients.use(clientId).catch(() => undefined);
+  return answerTokens({ key, secret, session: rotated.session, scope }, settings);
+}
+
+/** A provider that the login needs has refused the user's tokens: the client is to start a login, which asks only that provider. */
+async function checkLinks({ sub }: LiveSession, { storage, requiredProviders }: TokenSettings): Promise<void> {
+  const links = await Promise.all(requiredProviders.map((provider) => storage.getLink(sub, provider)));
+  if (links.some((link) => link?.state === 'needs_login'))
+    throw new OAuthError('invalid_grant', 'The user has to log in again');
+}
+
+/** The storage has ended the session already: an old token came back, so somebody else has it too. */
+function refuseReplayed(
+  key: string,
+  sub: string,
+  { remoteAddress }: RequestFacts,
+  settings: TokenSettings,
+): OAuthError {
+  settings.ended(key, sub);
+  settings.record({
+    type: 'auth_token_revoked',
+    outcome: 'success',
+    source: remoteAddress,
+    subjects: { user_id: sub },
+    details: { reason: 'an old refresh token came back' },
+  });
+  return new OAuthError('invalid_grant', 'The refresh token was used before: the session has ended');
+}
+
+function recordRefreshed(session: LiveSession, { remoteAddress }: RequestFacts, { record }: TokenSettings): void {
+  const { user, sub, client_id } = session;
+  record({
+    type: 'auth_token_refreshed',
+    outcome: 'success',
+    source: remoteAddress,
+    subjects: { user: user.email ?? user.name, user_id: sub },
+    details: { client_id },
+  });
+}

@@ -1,0 +1,52 @@
+import { OAuthError } from '../errors.ts';
+import { SEEN_BY_ALL } from '../keys/succession.ts';
+import { UnknownSecret } from '../keys/secret-ring.ts';
+import type { TokenSettings } from './token-settings.ts';
+
+/**
+ * The refusal of a code or refresh token that is not there. A client that is not there either learns that first: it is what makes
+ * clients register again (RFC 6749 §5.2).
+ */
+export async function refuseGrant(
+  clientId: string,
+  text: string,
+  { clients }: Pick<TokenSettings, 'clients'>,
+): Promise<OAuthError> {
+  if (!(await clients.isKnown(clientId)))
+    return new OAuthError('invalid_client', 'There is no such client; register again');
+  return new OAuthError('invalid_grant', text);
+}
+
+/**
+ * What a code or refresh token says. One that was forged is refused here, before any look into the storage.
+ * @throws OAuthError
+ */
+export async function readGrant<T>(
+  read: () => T | undefined,
+  clientId: string,
+  settings: Pick<TokenSettings, 'clients' | 'secrets' | 'now'>,
+): Promise<T> {
+  let grant: T | undefined;
+  try {
+    grant = read();
+  } catch (error) {
+    if (!(error instanceof UnknownSecret)) throw error;
+    throw await refuseUnknownSecret(clientId, settings, error);
+  }
+  if (grant === undefined) throw new OAuthError('invalid_grant', 'It was not issued here');
+  return grant;
+}
+
+/** Another replica may have taken a new secret over already. One that exists in this process only is lost for good. */
+function refuseUnknownSecret(
+  clientId: string,
+  settings: Pick<TokenSettings, 'clients' | 'secrets' | 'now'>,
+  cause: UnknownSecret,
+): Promise<OAuthError> | OAuthError {
+  const { secrets, now } = settings;
+  if (!secrets.status.ephemeral && now() - secrets.changedAt < SEEN_BY_ALL)
+    return new OAuthError('temporarily_unavailable', 'The secret of it is not known here yet; try again soon', {
+      cause,
+    });
+  return refuseGrant(clientId, 'It was issued under a secret that is not in use any more', settings);
+}

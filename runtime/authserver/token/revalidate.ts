@@ -1,0 +1,130 @@
+import type { AuditEvent } from '#runtime/audit/audit';
+import type { Log } from '#runtime/telemetry/log';
+import { OAuthError } from '../errors.ts';
+import type { LinkRow, LiveSession } from '../storage/rows.ts';
+import type { AuthStorage } from '../storage/storage.ts';
+import {
+  UpstreamRefused,
+  UpstreamUnavailable,
+  type UpstreamIdentity,
+  type UpstreamProvider,
+  type UpstreamTokens,
+} from '../upstream/provider.ts';
+import { LoginNeeded } from '../user-tokens.ts';
+import type { TokenSettings } from './token-settings.ts';
+
+export interface RevalidateSettings extends Pick<TokenSettings, 'storage' | 'known' | 'ended' | 'now'> {
+  /** Milliseconds after which the primary provider is asked again. */
+  readonly revalidateAfter: number;
+  /** The provider that says who the user is. */
+  readonly primary: string;
+  readonly providers: () => ReadonlyMap<string, UpstreamProvider>;
+  /** The user's tokens there. @throws LoginNeeded, StorageUnavailable, RequestError 503 */
+  readonly readLink: (
+    sub: string,
+    provider: string,
+  ) => Promise<{ readonly row: LinkRow; readonly tokens: UpstreamTokens }>;
+  /** Tokens that the provider gave after `since`. @throws LoginNeeded, UpstreamUnavailable, StorageUnavailable */
+  readonly renewed: (sub: string, provider: string, since: number) => Promise<UpstreamTokens>;
+  readonly record: (event: AuditEvent) => void;
+  readonly log: Log;
+}
+
+/** Milliseconds after the primary provider's last answer in which its silence is borne. */
+const LONGEST_SILENCE = 24 * 3_600_000;
+
+/**
+ * Whether the user is still there, asked of the primary provider where the last time is long ago: its refresh, or its user-info. What
+ * it says of the user now takes the place of what it said before.
+ */
+export function createRevalidate(settings: RevalidateSettings): TokenSettings['revalidate'] {
+  const { revalidateAfter, now, storage, known } = settings;
+  return async (key, session) => {
+    if (now() - session.asked_at <= revalidateAfter) return;
+    known.delete(key);
+    let user = session.user;
+    try {
+      user = { ...user, ...(await ask(session, settings)) };
+    } catch (error) {
+      if (isRefusal(error)) throw await endRefused(key, session, error, settings);
+      if (!(error instanceof UpstreamUnavailable)) throw error;
+      bearSilence(session, error, settings);
+      await storage.amendSession(key, { asked_at: now() });
+      return;
+    }
+    await storage.amendSession(key, { user, asked_at: now(), answered_at: now() });
+  };
+}
+
+type Renewed = Pick<UpstreamIdentity, 'name' | 'email' | 'email_verified' | 'claims'>;
+
+/** @returns what is to be renewed; undefined: it still stands by the user, and says nothing more */
+async function ask({ sub, user }: LiveSession, settings: RevalidateSettings): Promise<Renewed | undefined> {
+  const { primary, providers, readLink, renewed, now, revalidateAfter } = settings;
+  const provider = providers().get(primary);
+  if (!provider) throw new UpstreamUnavailable('the primary provider is not configured any more');
+  const { row, tokens } = await readLink(sub, primary);
+  if (tokens.refresh_token === undefined) {
+    if (row.expires_at !== undefined && row.expires_at <= now())
+      throw new UpstreamUnavailable('its tokens have ended and there is no refresh token: it cannot be asked');
+    return check(await provider.identify(tokens), user);
+  }
+  const fresh = await renewed(sub, primary, now() - revalidateAfter);
+  try {
+    return check(await provider.identify(fresh), user);
+  } catch (error) {
+    // It renewed the tokens: that was its answer.
+    if (error instanceof UpstreamUnavailable) return undefined;
+    throw error;
+  }
+}
+
+function check(identity: UpstreamIdentity | undefined, user: LiveSession['user']): Renewed | undefined {
+  if (identity === undefined) return undefined;
+  if (identity.issuer !== user.issuer || identity.subject !== user.subject)
+    throw new UpstreamRefused('its tokens are now of another account');
+  const { name, email, email_verified, claims } = identity;
+  return { name, email, email_verified, claims };
+}
+
+function isRefusal(error: unknown): error is UpstreamRefused | LoginNeeded {
+  return error instanceof UpstreamRefused || error instanceof LoginNeeded;
+}
+
+async function endRefused(
+  key: string,
+  { sub, user }: LiveSession,
+  cause: UpstreamRefused | LoginNeeded,
+  { storage, primary, ended, record, log }: RevalidateSettings,
+): Promise<OAuthError> {
+  if (cause instanceof UpstreamRefused) await markLink(storage, sub, primary);
+  await storage.endSession(key);
+  ended(key, sub);
+  log.info('a session has ended: the primary provider does not stand by its user any more', { reason: cause.message });
+  record({
+    type: 'auth_token_revoked',
+    outcome: 'success',
+    subjects: { user: user.email ?? user.name, user_id: sub },
+    target: { type: 'upstream_provider', name: primary },
+    details: { reason: 'the primary provider does not stand by the user any more' },
+  });
+  return new OAuthError('invalid_grant', 'The user has to log in again', { cause });
+}
+
+/** No browser login holds without it. */
+async function markLink(storage: AuthStorage, sub: string, provider: string): Promise<void> {
+  const row = await storage.getLink(sub, provider);
+  if (row?.state === 'linked') await storage.replaceLink(sub, provider, row.version, { ...row, state: 'needs_login' });
+}
+
+function bearSilence({ answered_at }: LiveSession, cause: UpstreamUnavailable, { now, log }: RevalidateSettings): void {
+  log.warn('the primary provider does not say whether a user is still there', { reason: cause.message });
+  if (now() - answered_at <= LONGEST_SILENCE) return;
+  throw new OAuthError(
+    'temporarily_unavailable',
+    'The identity provider has not answered for too long; try again later',
+    {
+      cause,
+    },
+  );
+}
