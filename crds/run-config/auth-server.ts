@@ -90,6 +90,7 @@ export const Upstream = z.discriminatedUnion('type', [
       .describe('An OAuth 2.0 provider without discovery, with type oauth2.'),
   }),
 ]);
+export type Upstream = z.infer<typeof Upstream>;
 
 const config = AuthServerConfig.shape;
 

@@ -15,13 +15,17 @@ export interface DispatcherOptions {
   readonly connectTimeout: number;
   /** Most connections to one origin. */
   readonly connections: number;
+  /** false: each request has a connection of its own, so that none meets one that is being closed. */
+  readonly keepAlive?: boolean;
 }
 
 /** Connections for calls to a URL of the administrator's. Redirects are not followed: undici never does by itself. */
-export function createDispatcher({ caBundle, proxy, connectTimeout, connections }: DispatcherOptions): Dispatcher {
+export function createDispatcher(options: DispatcherOptions): Dispatcher {
+  const { caBundle, proxy, connectTimeout, connections, keepAlive = true } = options;
   const connect = { timeout: connectTimeout, ...(caBundle === undefined ? {} : { ca: caBundle }) };
-  if (!isProxied(proxy)) return new Agent({ connections, connect });
-  return createProxyDispatcher(connect, proxy, { connections });
+  const pool = { connections, ...(!keepAlive && { pipelining: 0 }) };
+  if (!isProxied(proxy)) return new Agent({ ...pool, connect });
+  return createProxyDispatcher(connect, proxy, pool);
 }
 
 /** Whether the environment names a proxy at all. */

@@ -40,11 +40,26 @@ export interface LegResult {
 /** The provider refused for good: `invalid_grant`, 401. Nobody but the user can help. */
 export class UpstreamRefused extends Error {
   override readonly name = 'UpstreamRefused';
+  /** The user said no, or may not. */
+  readonly denied: boolean;
+  constructor(message: string, { denied = false }: { readonly denied?: boolean } = {}) {
+    super(message);
+    this.denied = denied;
+  }
 }
 
-/** The provider cannot be reached, or its answer cannot be used; later it may be. */
+/**
+ * The provider cannot be reached, or its answer cannot be used; later it may be. The message is for the log: it names provider and
+ * reason, never what the provider wrote besides words of RFC 6749.
+ */
 export class UpstreamUnavailable extends Error {
   override readonly name = 'UpstreamUnavailable';
+  /** It did answer, but not as it should: an ID token that does not verify, a client that it does not know. */
+  readonly answered: boolean;
+  constructor(message: string, { answered = false }: { readonly answered?: boolean } = {}) {
+    super(message);
+    this.answered = answered;
+  }
 }
 
 /** One upstream identity provider. Two implementations: OpenID Connect, and OAuth 2.0 by itself. */

@@ -1,0 +1,106 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { CLIENT_ID, CLIENT_SECRET, type OAuthProviderOptions } from './options.ts';
+
+/** What somebody agreed to. */
+export interface Grant {
+  readonly user: string;
+  readonly redirectUri: string;
+  readonly challenge: string | null;
+  readonly nonce: string | null;
+  readonly scope: string;
+}
+
+/** What the token endpoint found out. */
+export interface Issued {
+  readonly grant: Grant;
+  readonly accessToken: string;
+  readonly refreshToken: string | undefined;
+}
+
+/** An error that the token endpoint answers. */
+export class GrantError extends Error {
+  readonly code: string;
+  readonly status: number;
+  constructor(code: string, status = 400) {
+    super(code);
+    this.code = code;
+    this.status = status;
+  }
+}
+
+/** Codes and tokens of a provider, as strict as RFC 6749 and RFC 7636 have them. */
+export class Grants {
+  readonly #options: OAuthProviderOptions;
+  readonly #codes = new Map<string, Grant>();
+  readonly #access = new Map<string, Grant>();
+  readonly #refresh = new Map<string, Grant>();
+  readonly #revoked = new Set<string>();
+
+  constructor(options: OAuthProviderOptions) {
+    this.#options = options;
+  }
+
+  newCode(grant: Grant): string {
+    const code = randomBytes(24).toString('base64url');
+    this.#codes.set(code, grant);
+    return code;
+  }
+
+  /** The provider no longer knows this user: no token of theirs counts any more. */
+  revoke(user: string): void {
+    this.#revoked.add(user);
+  }
+
+  userOf(authorization: string | undefined): Grant | undefined {
+    const grant = this.#access.get(authorization?.replace(/^Bearer /, '') ?? '');
+    return grant === undefined || this.#revoked.has(grant.user) ? undefined : grant;
+  }
+
+  /** @throws GrantError */
+  redeem(form: URLSearchParams, authorization: string | undefined): Issued {
+    this.#checkClient(form, authorization);
+    if (form.get('grant_type') === 'refresh_token') return this.#refreshed(form.get('refresh_token') ?? '');
+    const code = form.get('code') ?? '';
+    const grant = this.#codes.get(code);
+    this.#codes.delete(code);
+    const hashed = createHash('sha256')
+      .update(form.get('code_verifier') ?? '')
+      .digest('base64url');
+    if (grant === undefined || grant.redirectUri !== form.get('redirect_uri') || grant.challenge !== hashed) {
+      throw new GrantError('invalid_grant');
+    }
+    return this.#issue(grant, this.#options.refresh === 'none' ? undefined : this.#newRefreshToken(grant));
+  }
+
+  #refreshed(token: string): Issued {
+    const grant = this.#refresh.get(token);
+    if (grant === undefined || this.#revoked.has(grant.user)) throw new GrantError('invalid_grant');
+    if (this.#options.refresh !== 'rotates') return this.#issue(grant, undefined);
+    this.#refresh.delete(token);
+    return this.#issue(grant, this.#newRefreshToken(grant));
+  }
+
+  #issue(grant: Grant, refreshToken: string | undefined): Issued {
+    const accessToken = `at-${randomBytes(24).toString('base64url')}`;
+    this.#access.set(accessToken, grant);
+    return { grant, accessToken, refreshToken };
+  }
+
+  #newRefreshToken(grant: Grant): string {
+    const token = `rt-${randomBytes(24).toString('base64url')}`;
+    this.#refresh.set(token, grant);
+    return token;
+  }
+
+  #checkClient(form: URLSearchParams, authorization: string | undefined): void {
+    const { clientAuth = 'body', clientSecret = CLIENT_SECRET } = this.#options;
+    const encode = (text: string) => new URLSearchParams([['', text]]).toString().slice(1);
+    const pair = Buffer.from(`${encode(CLIENT_ID)}:${encode(clientSecret)}`).toString('base64');
+    const known = {
+      body: form.get('client_id') === CLIENT_ID && form.get('client_secret') === clientSecret,
+      header: authorization === `Basic ${pair}` && !form.has('client_secret'),
+      public: form.get('client_id') === CLIENT_ID && !form.has('client_secret') && authorization === undefined,
+    }[clientAuth];
+    if (!known) throw new GrantError('invalid_client', 401);
+  }
+}

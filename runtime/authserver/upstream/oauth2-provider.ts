@@ -1,0 +1,160 @@
+import type { Upstream } from '#crds/run-config/auth-server';
+import { ConfigError } from '#runtime/errors';
+import { askUserInfo, identityFields } from './ask-user-info.ts';
+import { authorizationParameters } from './authorization-parameters.ts';
+import type { ProviderDeps } from './provider-deps.ts';
+import {
+  type LegRequest,
+  type LegResult,
+  type LegSecrets,
+  type UpstreamIdentity,
+  type UpstreamProvider,
+  UpstreamRefused,
+  type UpstreamTokens,
+  UpstreamUnavailable,
+} from './provider.ts';
+import { type IdentityFields, readIdentity } from './read-identity.ts';
+import { readPath } from './read-path.ts';
+import { checkToken, type Document, expiryOf } from './token-answer.ts';
+import { TokenEndpoint } from './token-endpoint.ts';
+import { errorOfLeg } from './upstream-errors.ts';
+import { checkConfiguredUrl, createUpstreamHttp, type UpstreamHttp } from './upstream-http.ts';
+
+type OAuth2Upstream = Extract<Upstream, { type: 'oauth2' }>;
+type Config = OAuth2Upstream['oauth2_config'];
+
+interface Parts extends ProviderDeps {
+  readonly http: UpstreamHttp;
+  readonly tokenEndpoint: TokenEndpoint;
+}
+
+/** @throws ConfigError */
+export function createOAuth2Provider(upstream: OAuth2Upstream, deps: ProviderDeps): UpstreamProvider {
+  const { name, oauth2_config: config, ca_bundle_file: caFile } = upstream;
+  const { token_endpoint: url, client_id: clientId, client_secret_file: secretFile, userinfo } = config;
+  for (const one of [config.authorization_endpoint, url, userinfo?.endpoint_url]) {
+    if (one !== undefined) checkConfiguredUrl(name, one, deps.allowHttp);
+  }
+  const clientSecret = () => (secretFile === undefined ? undefined : deps.readSecret(secretFile));
+  if (clientSecret() === '') throw new ConfigError(`upstream ${name}: ${secretFile ?? ''} is empty`);
+  const http = createUpstreamHttp({ ...deps, name, caFile });
+  const tokenEndpoint = new TokenEndpoint({ name, url, clientId, clientSecret, http });
+  return new OAuth2Provider(upstream, { ...deps, http, tokenEndpoint });
+}
+
+class OAuth2Provider implements UpstreamProvider {
+  readonly name: string;
+  readonly required: boolean;
+  readonly #upstream: OAuth2Upstream;
+  readonly #config: Config;
+  readonly #parts: Parts;
+
+  constructor(upstream: OAuth2Upstream, parts: Parts) {
+    this.name = upstream.name;
+    this.required = upstream.required;
+    this.#upstream = upstream;
+    this.#config = upstream.oauth2_config;
+    this.#parts = parts;
+  }
+
+  authorizationUrl(request: LegRequest): Promise<string> {
+    const { authorization_endpoint: endpoint, client_id: clientId, scopes } = this.#config;
+    const { redirectUri } = this.#parts;
+    const additional = this.#upstream.additional_authorization_params;
+    const url = new URL(endpoint);
+    const parameters = authorizationParameters(request, { clientId, redirectUri, scopes, additional });
+    for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+    return Promise.resolve(url.href);
+  }
+
+  async finish(callback: URL, { verifier, state }: LegSecrets & { readonly state: string }): Promise<LegResult> {
+    const code = this.#readCode(callback.searchParams, state);
+    const { redirectUri } = this.#parts;
+    const form = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier };
+    const answer = await this.#parts.tokenEndpoint.ask(form);
+    const tokens = this.#tokensOf(answer, []);
+    return { tokens, identity: await this.#identityOf(answer, tokens) };
+  }
+
+  async refresh(tokens: UpstreamTokens): Promise<UpstreamTokens> {
+    const { refresh_token: refreshToken } = tokens;
+    if (refreshToken === undefined) throw new UpstreamRefused(`${this.name}: it gave no refresh token`);
+    const form = { grant_type: 'refresh_token', refresh_token: refreshToken };
+    // Slack nests tokens in the answer to a code only.
+    const renewed = this.#tokensOf(await this.#parts.tokenEndpoint.ask(form), ['usual']);
+    return {
+      ...renewed,
+      refresh_token: renewed.refresh_token ?? refreshToken,
+      scope: renewed.scope ?? tokens.scope,
+      id_token: renewed.id_token ?? tokens.id_token,
+    };
+  }
+
+  async identify(tokens: UpstreamTokens): Promise<UpstreamIdentity | undefined> {
+    const { userinfo } = this.#config;
+    if (userinfo === undefined) return undefined;
+    const told = await askUserInfo(this.name, userinfo, tokens.access_token, this.#parts.http);
+    return this.#read(told, identityFields(userinfo.field_mapping));
+  }
+
+  close(): Promise<void> {
+    return this.#parts.http.close();
+  }
+
+  /** RFC 6749 §4.1.2: each parameter once. */
+  #readCode(query: URLSearchParams, state: string): string {
+    const one = (name: string) => {
+      const [value, ...more] = query.getAll(name);
+      return more.length > 0 ? undefined : value;
+    };
+    const [error, code] = [one('error'), one('code')];
+    if (one('state') === state && error !== undefined) throw errorOfLeg(this.name, error);
+    if (one('state') === state && code !== undefined && code !== '') return code;
+    throw new UpstreamUnavailable(`${this.name}: it sent the user back without a code`, { answered: true });
+  }
+
+  /** Undefined: it says nowhere who the user is. Where the token response says it, nothing is asked. */
+  async #identityOf(answer: Document, tokens: UpstreamTokens): Promise<UpstreamIdentity | undefined> {
+    const { identity_from_token: paths } = this.#config;
+    if (paths === undefined) return this.identify(tokens);
+    const list = (path: string | undefined) => (path === undefined ? [] : [path]);
+    const { subject_path: subject, name_path: name, email_path: email } = paths;
+    const identity = this.#read(answer, { subject: [subject], name: list(name), email: list(email) });
+    // The response is about tokens: none of its members is a claim of the user.
+    return { ...identity, claims: {} };
+  }
+
+  /** Such a provider has no name for itself; its token endpoint vouches for the user. */
+  #read(about: Document, fields: IdentityFields): UpstreamIdentity {
+    const { origin, pathname } = new URL(this.#config.token_endpoint);
+    return readIdentity(this.name, about, {
+      issuer: origin + pathname,
+      fields,
+      keepClaims: this.#parts.isPrimary,
+    });
+  }
+
+  #tokensOf(answer: Document, also: readonly 'usual'[]): UpstreamTokens {
+    const { access_token_path, refresh_token_path, expires_in_path, scope_path } =
+      this.#config.token_response_mapping ?? {};
+    const read = (path: string | undefined, usual: string) =>
+      readPath(answer, path ?? usual) ?? (also.length > 0 ? readPath(answer, usual) : undefined);
+    const [refreshToken, scope, idToken] = [
+      read(refresh_token_path, 'refresh_token'),
+      read(scope_path, 'scope'),
+      answer.id_token,
+    ];
+    return {
+      access_token: checkToken(this.name, read(access_token_path, 'access_token')),
+      refresh_token: typeof refreshToken === 'string' && refreshToken !== '' ? refreshToken : undefined,
+      expires_at: expiryOf(read(expires_in_path, 'expires_in'), this.#parts.now()),
+      scope: scopeOf(scope),
+      id_token: typeof idToken === 'string' ? idToken : undefined,
+    };
+  }
+}
+
+function scopeOf(scope: unknown): string | undefined {
+  if (typeof scope === 'string') return scope;
+  return Array.isArray(scope) && scope.every((one) => typeof one === 'string') ? scope.join(' ') : undefined;
+}

@@ -1,0 +1,44 @@
+import {
+  AuthorizationResponseError,
+  ClientError,
+  ResponseBodyError,
+  WWWAuthenticateChallengeError,
+} from 'openid-client';
+import { UpstreamRefused, UpstreamUnavailable } from './provider.ts';
+import { errorOfEndpoint, errorOfLeg, isServerFault } from './upstream-errors.ts';
+
+/** Turns what openid-client throws into ours. Its own errors are no causes: they hold what was sent and answered. */
+export function asUpstreamError(name: string, step: string, error: unknown): UpstreamRefused | UpstreamUnavailable {
+  if (error instanceof UpstreamRefused || error instanceof UpstreamUnavailable) return error;
+  if (error instanceof AuthorizationResponseError) return errorOfLeg(name, error.error);
+  if (error instanceof ResponseBodyError) return errorOfEndpoint(name, error.error, error.status);
+  if (error instanceof WWWAuthenticateChallengeError) return errorOfEndpoint(name, challengeOf(error), error.status);
+  const causes = causesOf(error);
+  // The library wraps what its fetch threw.
+  const own = causes.find((cause) => cause instanceof UpstreamUnavailable);
+  if (own) return own;
+  const answered = !causes.some((cause) => cause instanceof Response && isServerFault(cause.status));
+  return new UpstreamUnavailable(`${name}: ${step} failed: ${reasonOf(error, causes)}`, { answered });
+}
+
+/** RFC 6750 §3.1: an expired or revoked token is `invalid_token`, which says no more than the status. */
+function challengeOf({ cause }: WWWAuthenticateChallengeError): string | undefined {
+  const error = cause.map(({ parameters }) => parameters.error).find((word) => word !== undefined);
+  return error === 'invalid_token' ? undefined : error;
+}
+
+function causesOf(error: unknown): unknown[] {
+  const causes: unknown[] = [];
+  for (let cause = error; cause instanceof Error && causes.length < 4;) {
+    cause = cause.cause;
+    causes.push(cause);
+  }
+  return causes;
+}
+
+/** The library's code, and which claim was wrong. */
+function reasonOf(error: unknown, causes: readonly unknown[]): string {
+  if (!(error instanceof ClientError)) return error instanceof TypeError ? 'TypeError' : 'unknown error';
+  const { claim, attribute } = (causes.at(-1) ?? {}) as { claim?: unknown; attribute?: unknown };
+  return [error.code, claim, attribute].filter((word) => typeof word === 'string').join(' ');
+}

@@ -1,0 +1,185 @@
+import { decodeJwt } from 'jose';
+import * as oidc from 'openid-client';
+import type { Upstream } from '#crds/run-config/auth-server';
+import { ConfigError } from '#runtime/errors';
+import { askUserInfo, identityFields } from './ask-user-info.ts';
+import { authorizationParameters } from './authorization-parameters.ts';
+import { Discovery } from './discovery.ts';
+import { asUpstreamError } from './oidc-failure.ts';
+import type { ProviderDeps } from './provider-deps.ts';
+import {
+  type LegRequest,
+  type LegResult,
+  type LegSecrets,
+  type UpstreamIdentity,
+  type UpstreamProvider,
+  UpstreamRefused,
+  type UpstreamTokens,
+  UpstreamUnavailable,
+} from './provider.ts';
+import { readIdentity } from './read-identity.ts';
+import { checkToken, expiryOf } from './token-answer.ts';
+import { checkConfiguredUrl, createUpstreamHttp, type UpstreamHttp } from './upstream-http.ts';
+
+type OidcUpstream = Extract<Upstream, { type: 'oidc' }>;
+type Claims = Readonly<Record<string, unknown>>;
+
+interface Parts extends ProviderDeps {
+  readonly http: UpstreamHttp;
+  readonly discovery: Discovery;
+}
+
+const DEFAULT_SCOPES = ['openid', 'profile', 'email'];
+
+/** @throws ConfigError */
+export function createOidcProvider(upstream: OidcUpstream, deps: ProviderDeps): UpstreamProvider {
+  const { name, oidc_config: config, ca_bundle_file: caFile } = upstream;
+  const { issuer_url: issuer, client_secret_file: secretFile, userinfo_override: override } = config;
+  checkConfiguredUrl(name, issuer, deps.allowHttp);
+  if (override) checkConfiguredUrl(name, override.endpoint_url, deps.allowHttp);
+  const clientSecret = () => (secretFile === undefined ? undefined : deps.readSecret(secretFile));
+  if (clientSecret() === '') throw new ConfigError(`upstream ${name}: ${secretFile ?? ''} is empty`);
+  const http = createUpstreamHttp({ ...deps, name, caFile });
+  const { client_id: clientId } = config;
+  const discovery = new Discovery({ name, issuer, clientId, http, clientSecret, now: deps.now });
+  return new OidcProvider(upstream, { ...deps, http, discovery });
+}
+
+class OidcProvider implements UpstreamProvider {
+  readonly name: string;
+  readonly required: boolean;
+  readonly #upstream: OidcUpstream;
+  readonly #parts: Parts;
+
+  constructor(upstream: OidcUpstream, parts: Parts) {
+    this.name = upstream.name;
+    this.required = upstream.required;
+    this.#upstream = upstream;
+    this.#parts = parts;
+  }
+
+  async authorizationUrl(request: LegRequest): Promise<string> {
+    const { client_id: clientId, scopes } = this.#upstream.oidc_config;
+    const config = await this.#parts.discovery.get();
+    const parameters = authorizationParameters(request, {
+      clientId,
+      redirectUri: this.#parts.redirectUri,
+      scopes: scopes.length === 0 ? DEFAULT_SCOPES : [...new Set(['openid', ...scopes])],
+      additional: this.#upstream.additional_authorization_params,
+    });
+    const url = await this.#run('authorization', () =>
+      oidc.buildAuthorizationUrl(config, { ...parameters, nonce: request.nonce }),
+    );
+    return url.href;
+  }
+
+  async finish(callback: URL, expected: LegSecrets & { readonly state: string }): Promise<LegResult> {
+    const config = await this.#parts.discovery.get();
+    const answer = await this.#run('code exchange', () =>
+      oidc.authorizationCodeGrant(config, callback, {
+        pkceCodeVerifier: expected.verifier,
+        expectedState: expected.state,
+        expectedNonce: expected.nonce,
+        idTokenExpected: true,
+      }),
+    );
+    const tokens = this.#tokensOf(answer);
+    return { tokens, identity: await this.#identityAfterLogin(tokens, answer.claims() ?? {}) };
+  }
+
+  async refresh(tokens: UpstreamTokens): Promise<UpstreamTokens> {
+    const { refresh_token: refreshToken } = tokens;
+    if (refreshToken === undefined) throw new UpstreamRefused(`${this.name}: gave no refresh token`);
+    const config = await this.#parts.discovery.get();
+    const answer = await this.#run('refresh', () => oidc.refreshTokenGrant(config, refreshToken));
+    // OpenID Connect Core §12.2: it must be the same user's.
+    if (tokens.id_token !== undefined && answer.id_token !== undefined) {
+      this.#checkSame(decodeJwt(tokens.id_token), decodeJwt(answer.id_token));
+    }
+    const renewed = this.#tokensOf(answer);
+    return {
+      ...renewed,
+      refresh_token: renewed.refresh_token ?? refreshToken,
+      id_token: renewed.id_token ?? tokens.id_token,
+      scope: renewed.scope ?? tokens.scope,
+    };
+  }
+
+  async identify(tokens: UpstreamTokens): Promise<UpstreamIdentity | undefined> {
+    // It was verified when it was stored.
+    const claims = tokens.id_token === undefined ? {} : decodeJwt(tokens.id_token);
+    const told = await this.#askUserInfo(tokens.access_token, claims);
+    return told && this.#identityOf(claims, told);
+  }
+
+  close(): Promise<void> {
+    return this.#parts.http.close();
+  }
+
+  /** The user is asked about only where the ID token does not say it all, or the administrator wrote where. */
+  async #identityAfterLogin(tokens: UpstreamTokens, claims: Claims): Promise<UpstreamIdentity> {
+    const { userinfo_override: override } = this.#upstream.oidc_config;
+    const known = claims.name !== undefined && claims.email !== undefined;
+    if (known && override === undefined) return this.#identityOf(claims, {});
+    const told = await this.#askUserInfo(tokens.access_token, claims).catch((error: unknown) => {
+      // An access token for another resource does not open it: who the user is, is known without it.
+      if (error instanceof UpstreamRefused && override?.field_mapping?.subject_fields === undefined) return {};
+      throw error;
+    });
+    return this.#identityOf(claims, told ?? {});
+  }
+
+  async #askUserInfo(accessToken: string, claims: Claims): Promise<Claims | undefined> {
+    const { userinfo_override: override } = this.#upstream.oidc_config;
+    if (override) {
+      const told = await askUserInfo(this.name, override, accessToken, this.#parts.http);
+      if (typeof told.sub === 'string' && claims.sub !== undefined) this.#checkSame(claims, told);
+      return told;
+    }
+    const config = await this.#parts.discovery.get();
+    const { sub } = claims;
+    if (config.serverMetadata().userinfo_endpoint === undefined || typeof sub !== 'string') return undefined;
+    return this.#run('user-info', () => oidc.fetchUserInfo(config, accessToken, sub));
+  }
+
+  /** Who the ID token says it is; all else as it was told last. */
+  #identityOf(claims: Claims, told: Claims): UpstreamIdentity {
+    const { issuer_url: configured, subject_claim: subject = 'sub', userinfo_override } = this.#upstream.oidc_config;
+    const mapping = userinfo_override?.field_mapping;
+    const news = Object.fromEntries(Object.entries(told).filter(([, value]) => value !== null));
+    const about = { ...claims, ...news, ...(claims[subject] !== undefined && { [subject]: claims[subject] }) };
+    return readIdentity(this.name, about, {
+      // A provider of many tenants has an issuer for each.
+      issuer: typeof claims.iss === 'string' ? claims.iss : configured,
+      fields: { ...identityFields(mapping), subject: mapping?.subject_fields ?? [subject] },
+      keepClaims: this.#parts.isPrimary,
+    });
+  }
+
+  #checkSame(before: Claims, after: Claims): void {
+    if (before.sub === after.sub) return;
+    throw new UpstreamUnavailable(`${this.name}: it answered about another user`, { answered: true });
+  }
+
+  #tokensOf(answer: oidc.TokenEndpointResponse): UpstreamTokens {
+    return {
+      access_token: checkToken(this.name, answer.access_token),
+      refresh_token: answer.refresh_token,
+      expires_at: expiryOf(answer.expires_in, this.#parts.now()),
+      scope: answer.scope,
+      id_token: answer.id_token,
+    };
+  }
+
+  async #run<T>(step: string, run: () => T | Promise<T>): Promise<T> {
+    try {
+      return await run();
+    } catch (error) {
+      if (error instanceof oidc.ClientError && error.code === UNKNOWN_KEY) this.#parts.discovery.forget();
+      throw asUpstreamError(this.name, step, error);
+    }
+  }
+}
+
+/** The code of oauth4webapi where no published key fits: the next login shall see new ones at once. */
+const UNKNOWN_KEY = 'OAUTH_KEY_SELECTION_FAILED';

@@ -1,0 +1,84 @@
+import { ClaimsTooLarge, normaliseClaims } from '#runtime/incoming/normalise-claims';
+import { type UpstreamIdentity, UpstreamUnavailable } from './provider.ts';
+import { readPath } from './read-path.ts';
+
+/** What speaks of the protocol and not of the user, and what stands in the profile itself. */
+const LEFT_OUT = new Set([
+  ...['iss', 'aud', 'exp', 'iat', 'nbf', 'jti', 'nonce', 'azp', 'sid', 'at_hash', 'c_hash', 's_hash', 'rt_hash'],
+  ...['sub', 'name', 'email'],
+]);
+const MAX_SUBJECT = 1_024;
+const MAX_TEXT = 512;
+/** Bytes as JSON. Leaving some out would let a policy's `forbid` miss them. */
+const MAX_CLAIMS = 8_192;
+
+/** Fields that are tried in order; names of members, or dotted paths to them. */
+export interface IdentityFields {
+  readonly subject: readonly string[];
+  readonly name: readonly string[];
+  readonly email: readonly string[];
+}
+
+export interface IdentityRules {
+  readonly issuer: string;
+  readonly fields: IdentityFields;
+  /** Claims are kept of who decides about the user, and of nobody else. */
+  readonly keepClaims: boolean;
+}
+
+/**
+ * The account that an answer or an ID token of the provider `name` speaks of.
+ * @throws UpstreamUnavailable: no field holds a subject, or there are more claims than are kept
+ */
+export function readIdentity(
+  name: string,
+  about: Readonly<Record<string, unknown>>,
+  { issuer, fields, keepClaims }: IdentityRules,
+): UpstreamIdentity {
+  const subject = firstOf(about, fields.subject, MAX_SUBJECT);
+  if (subject === undefined) {
+    throw new UpstreamUnavailable(`${name}: it tells no ${fields.subject.join(' or ')}`, { answered: true });
+  }
+  const verified = readVerified(about.email_verified);
+  return {
+    issuer,
+    subject,
+    name: firstOf(about, fields.name, MAX_TEXT),
+    // An address that the provider itself calls unverified may be somebody else's.
+    email: verified === false ? undefined : firstOf(about, fields.email, MAX_TEXT),
+    email_verified: verified,
+    claims: keepClaims ? claimsOf(name, about) : {},
+  };
+}
+
+function claimsOf(name: string, about: Readonly<Record<string, unknown>>): UpstreamIdentity['claims'] {
+  try {
+    const claims = normaliseClaims(Object.fromEntries(Object.entries(about).filter(([claim]) => !LEFT_OUT.has(claim))));
+    if (Buffer.byteLength(JSON.stringify(claims)) <= MAX_CLAIMS) return claims;
+  } catch (error) {
+    if (!(error instanceof ClaimsTooLarge)) throw error;
+  }
+  throw new UpstreamUnavailable(`${name}: it tells more than ${MAX_CLAIMS} bytes of claims; let it send fewer`, {
+    answered: true,
+  });
+}
+
+function firstOf(about: Readonly<Record<string, unknown>>, fields: readonly string[], longest: number) {
+  for (const field of fields) {
+    const text = asText(readPath(about, field));
+    if (text !== undefined && text.length <= longest) return text;
+  }
+  return undefined;
+}
+
+/** Numbers as they are written; one that is not exact could be two users'. */
+function asText(value: unknown): string | undefined {
+  if (Number.isSafeInteger(value)) return String(value);
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** Some providers write it as a word. */
+function readVerified(value: unknown): boolean | undefined {
+  if (value === true || value === 'true') return true;
+  return value === false || value === 'false' ? false : undefined;
+}

@@ -1,0 +1,63 @@
+import { errorIn, parse, readDocument, type Document } from './token-answer.ts';
+import { isAboutClient } from './upstream-errors.ts';
+import type { UpstreamAnswer, UpstreamHttp } from './upstream-http.ts';
+
+export interface TokenEndpointSettings {
+  readonly name: string;
+  readonly url: string;
+  readonly clientId: string;
+  /** Undefined: a public client. */
+  readonly clientSecret: () => string | undefined;
+  readonly http: UpstreamHttp;
+}
+
+type Form = Readonly<Record<string, string>>;
+
+/**
+ * The token endpoint of a provider without discovery. Such a provider says nowhere whether it takes the client's secret in the body,
+ * as most do, or in the header; a refused client is tried the other way, which is then kept.
+ */
+export class TokenEndpoint {
+  readonly #settings: TokenEndpointSettings;
+  #inHeader = false;
+
+  constructor(settings: TokenEndpointSettings) {
+    this.#settings = settings;
+  }
+
+  /** @throws UpstreamRefused, UpstreamUnavailable */
+  async ask(form: Form): Promise<Document> {
+    const secret = this.#settings.clientSecret();
+    const first = await this.#post(form, secret, this.#inHeader);
+    if (secret === undefined || !isClientRefused(first)) return readDocument(this.#settings.name, first);
+    const second = await this.#post(form, secret, !this.#inHeader);
+    if (!isClientRefused(second)) this.#inHeader = !this.#inHeader;
+    return readDocument(this.#settings.name, second);
+  }
+
+  #post(form: Form, secret: string | undefined, inHeader: boolean): Promise<UpstreamAnswer> {
+    const { url, clientId, http } = this.#settings;
+    const isHeader = inHeader && secret !== undefined;
+    const client = isHeader ? {} : { client_id: clientId, ...(secret !== undefined && { client_secret: secret }) };
+    return http.call(url, {
+      method: 'POST',
+      headers: {
+        accept: 'application/json',
+        'content-type': 'application/x-www-form-urlencoded',
+        ...(isHeader && { authorization: basic(clientId, secret) }),
+      },
+      body: new URLSearchParams({ ...form, ...client }).toString(),
+    });
+  }
+}
+
+function isClientRefused({ status, headers, text }: UpstreamAnswer): boolean {
+  const document = parse(text, headers['content-type'] ?? '');
+  return isAboutClient(document && errorIn(document), status);
+}
+
+/** RFC 6749 §2.3.1: both parts form-encoded first. */
+function basic(clientId: string, secret: string): string {
+  const encode = (text: string) => new URLSearchParams([['', text]]).toString().slice(1);
+  return `Basic ${Buffer.from(`${encode(clientId)}:${encode(secret)}`).toString('base64')}`;
+}

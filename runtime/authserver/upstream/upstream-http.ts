@@ -1,0 +1,132 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { type Dispatcher, request } from 'undici';
+import { urlIsSecure } from '#crds/parts/oidc-config';
+import { ConfigError } from '#runtime/errors';
+import { createDispatcher } from '#runtime/outgoing/dispatcher';
+import { AnswerTooLarge } from '#runtime/outgoing/post-form';
+import type { ProviderDeps } from './provider-deps.ts';
+import { UpstreamUnavailable } from './provider.ts';
+
+const DEADLINE = 10_000;
+const CONNECT_TIMEOUT = 3_000;
+const CONNECTIONS = 64;
+const MAX_BYTES = 524_288;
+
+export interface UpstreamCall {
+  readonly method: 'GET' | 'POST';
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+export interface UpstreamAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+}
+
+/** Calls to one provider: https or loopback, bounded in time and size, no redirect followed. */
+export interface UpstreamHttp {
+  /** Whatever the status. @throws UpstreamUnavailable */
+  call(url: string, call: UpstreamCall): Promise<UpstreamAnswer>;
+  close(): Promise<void>;
+}
+
+type Deps = Pick<ProviderDeps, 'allowHttp' | 'readSecret' | 'proxy' | 'deadline'> & {
+  readonly name: string;
+  readonly caFile: string | undefined;
+};
+
+/** @throws ConfigError: the CA bundle cannot be read */
+export function createUpstreamHttp(deps: Deps): UpstreamHttp {
+  let caBundle = readCaBundle(deps);
+  let dispatcher = openDispatcher(deps, caBundle);
+
+  /** Made anew when the CA bundle changed; calls under way end with the former one. */
+  function current(): Dispatcher {
+    const latest = readCaBundle(deps);
+    if (latest === caBundle) return dispatcher;
+    void dispatcher.close();
+    caBundle = latest;
+    dispatcher = openDispatcher(deps, latest);
+    return dispatcher;
+  }
+
+  return {
+    async call(url, { method, headers, body }) {
+      const target = checkTarget(url, deps);
+      const signal = AbortSignal.timeout(deps.deadline ?? DEADLINE);
+      const sent = { 'user-agent': 'vmcp', ...headers };
+      try {
+        const answer = await request(target, {
+          method,
+          headers: sent,
+          signal,
+          dispatcher: current(),
+          ...(body !== undefined && { body }),
+        });
+        return { status: answer.statusCode, headers: answer.headers, text: await readText(answer.body) };
+      } catch (error) {
+        const reason = signal.aborted ? 'no answer in time' : reasonOf(error);
+        throw new UpstreamUnavailable(`${deps.name}: ${target.host} cannot be called: ${reason}`);
+      }
+    },
+    close: () => dispatcher.close(),
+  };
+}
+
+/** @throws ConfigError, where the administrator wrote a URL over which secrets would go in clear text */
+export function checkConfiguredUrl(name: string, url: string, allowHttp: boolean): void {
+  const { protocol, username, password } = new URL(url);
+  if (username !== '' || password !== '') {
+    throw new ConfigError(`upstream ${name}: a URL must not hold credentials; use client_id and client_secret_file`);
+  }
+  if (!isAllowed(url, allowHttp)) {
+    const problem = protocol === 'http:' ? 'plain http off this machine' : 'neither https nor http';
+    throw new ConfigError(`upstream ${name}: ${url} is ${problem}; write an https URL, or set insecure_allow_http`);
+  }
+}
+
+/** Endpoints from a discovery document are no more trusted than the configuration. */
+function checkTarget(url: string, { name, allowHttp }: Deps): URL {
+  const target = URL.parse(url);
+  if (target === null)
+    throw new UpstreamUnavailable(`${name}: it names an endpoint that is no URL`, { answered: true });
+  if (isAllowed(target.href, allowHttp)) return target;
+  throw new UpstreamUnavailable(`${name}: ${target.host} is not called over ${target.protocol}`, { answered: true });
+}
+
+function isAllowed(url: string, allowHttp: boolean): boolean {
+  return urlIsSecure.holds(url) || (allowHttp && url.startsWith('http://'));
+}
+
+function readCaBundle({ caFile, readSecret }: Deps): string | undefined {
+  return caFile === undefined ? undefined : readSecret(caFile);
+}
+
+function openDispatcher({ proxy }: Deps, caBundle: string | undefined): Dispatcher {
+  return createDispatcher({
+    caBundle,
+    proxy,
+    connectTimeout: CONNECT_TIMEOUT,
+    connections: CONNECTIONS,
+    // A code or refresh token must not be sent twice because an idle connection was closed just then.
+    keepAlive: false,
+  });
+}
+
+async function readText(body: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size > MAX_BYTES) throw new AnswerTooLarge();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/** A code or class of the connection's error: its message may hold parts of what was sent. */
+function reasonOf(error: unknown): string {
+  const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
+  return [code, name].find((word) => typeof word === 'string') ?? 'unknown error';
+}
