@@ -1,7 +1,10 @@
 /** Of one user: sessions and codes not yet redeemed. One more ends the one that would end first. */
 export const SESSIONS_PER_USER = 1000;
 
-/** Rows of a kind for which the caller names no capacity, and all that only the memory of this process has to hold. */
+/** Rows of one kind where the caller names no capacity. */
+export const ROWS_OF_A_KIND = 100_000;
+
+/** What the memory of this process holds at most. */
 export interface MemoryBounds {
   readonly rows: number;
   readonly codes: number;
@@ -12,7 +15,7 @@ export interface MemoryBounds {
 }
 
 export const MEMORY_BOUNDS: MemoryBounds = {
-  rows: 100_000,
+  rows: ROWS_OF_A_KIND,
   codes: 10_000,
   sessions: 100_000,
   users: 100_000,

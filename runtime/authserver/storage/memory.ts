@@ -14,6 +14,7 @@ import type { AuthStorage, Finished, FinishedLogin, Lease, PlainRows, Redeemed, 
 
 interface Code {
   readonly row: CodeRow;
+  readonly sub: string;
   /** The session that it was redeemed for. */
   readonly session: string | undefined;
 }
@@ -47,7 +48,7 @@ class MemoryStorage implements AuthStorage {
       browser: new ExpiringRows(now),
       ticket: new ExpiringRows(now),
     };
-    this.#codes = new ExpiringRows(now, (id, { row }) => this.#letGo(row.user.sub, waiting(id)));
+    this.#codes = new ExpiringRows(now, (id, { sub }) => this.#letGo(sub, waiting(id)));
     this.#sessions = new ExpiringRows(now, (key, { sub }) => this.#letGo(sub, key));
     this.#links = new ExpiringRows(now);
     this.#leases = new ExpiringRows(now);
@@ -96,7 +97,7 @@ class MemoryStorage implements AuthStorage {
     if (stored.size > 0) this.#storeLinks(sub, stored, this.#now() + lifespan);
     if (code) {
       this.#codes.makeRoom(code.id, this.#bounds.codes, (id) => this.#dropCode(id));
-      this.#codes.set(code.id, { row: code.row, session: undefined }, this.#now() + code.lifespan);
+      this.#codes.set(code.id, { row: code.row, sub, session: undefined }, this.#now() + code.lifespan);
       this.#hold(sub, waiting(code.id));
     }
     return Promise.resolve({ outcome: 'stored' });
@@ -114,7 +115,7 @@ class MemoryStorage implements AuthStorage {
     const now = this.#now();
     this.#codes.replace(id, { ...code, session: key });
     this.#sessions.makeRoom(key, this.#bounds.sessions, (oldest) => this.#end(oldest));
-    this.#letGo(code.row.user.sub, waiting(id));
+    this.#letGo(code.sub, waiting(id));
     this.#keepSession(key, newSession(row, now), sessionEnd(row, lifespan, now));
     return Promise.resolve({ outcome: 'redeemed' });
   }
@@ -274,7 +275,7 @@ class MemoryStorage implements AuthStorage {
   #dropCode(id: string): void {
     const code = this.#codes.get(id);
     this.#codes.delete(id);
-    if (code) this.#letGo(code.row.user.sub, waiting(id));
+    if (code) this.#letGo(code.sub, waiting(id));
   }
 
   #drop(held: string): void {

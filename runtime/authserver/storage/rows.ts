@@ -134,6 +134,7 @@ export interface LinkRow {
   readonly sealed: string;
   /** When the access token ends; undefined: the provider does not say. */
   readonly expires_at: number | undefined;
+  /** When this account was linked; kept when the same one logs in again, so that browser logins since then hold. */
   readonly linked_at: number;
   /** `needs_login`: the provider refused to renew the tokens. */
   readonly state: 'linked' | 'needs_login';

@@ -1,0 +1,144 @@
+import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ConfigError } from '#runtime/errors';
+import { prepareDatabase } from './sqlite-schema.ts';
+import { StorageUnavailable } from './storage.ts';
+
+const SWEEP_INTERVAL_MS = 1_000;
+/** Of each table in a sweep, so that none takes long. */
+const SWEEP_ROWS = 500;
+const OPEN_ATTEMPTS = 40;
+const OPEN_PAUSE_MS = 50;
+
+const SWEEPS = [
+  `DELETE FROM plain WHERE (kind, id) IN (
+     SELECT kind, id FROM plain WHERE kind IN ('client', 'login', 'browser', 'ticket') AND ends_at <= ? LIMIT ${SWEEP_ROWS})`,
+  `DELETE FROM links WHERE (sub, provider) IN (SELECT sub, provider FROM links WHERE ends_at <= ? LIMIT ${SWEEP_ROWS})`,
+  ...['codes', 'sessions', 'leases', 'counts'].map(
+    (table) => `DELETE FROM ${table} WHERE id IN (SELECT id FROM ${table} WHERE ends_at <= ? LIMIT ${SWEEP_ROWS})`,
+  ),
+];
+
+type Row = Record<string, SQLOutputValue>;
+
+/** The file, opened, with its statements. Whatever fails within a step becomes StorageUnavailable, and leaves no trace. */
+export class SqliteDatabase {
+  readonly #database: DatabaseSync;
+  readonly #now: () => number;
+  readonly #statements = new Map<string, StatementSync>();
+  #sweptAt = 0;
+
+  constructor(database: DatabaseSync, now: () => number) {
+    this.#database = database;
+    this.#now = now;
+  }
+
+  read<Answer>(step: (now: number) => Answer): Promise<Answer> {
+    try {
+      return Promise.resolve(step(this.#now()));
+    } catch (cause) {
+      return Promise.reject(unavailable(cause));
+    }
+  }
+
+  /** One transaction: all or nothing, one after the other over all processes. */
+  write<Answer>(step: (now: number) => Answer): Promise<Answer> {
+    try {
+      this.#database.exec('BEGIN IMMEDIATE');
+      try {
+        const now = this.#now();
+        this.#sweep(now);
+        const answer = step(now);
+        this.#database.exec('COMMIT');
+        return Promise.resolve(answer);
+      } catch (error) {
+        if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
+        throw error;
+      }
+    } catch (cause) {
+      return Promise.reject(unavailable(cause));
+    }
+  }
+
+  /** @returns how many rows it changed */
+  run(sql: string, ...values: SQLInputValue[]): number {
+    return Number(this.#prepare(sql).run(...values).changes);
+  }
+
+  row(sql: string, ...values: SQLInputValue[]): Row | undefined {
+    return this.#prepare(sql).get(...values);
+  }
+
+  rows(sql: string, ...values: SQLInputValue[]): Row[] {
+    return this.#prepare(sql).all(...values);
+  }
+
+  close(): void {
+    if (this.#database.isOpen) this.#database.close();
+  }
+
+  /** In passing, as no process has the file for itself. */
+  #sweep(now: number): void {
+    if (now - this.#sweptAt < SWEEP_INTERVAL_MS) return;
+    this.#sweptAt = now;
+    for (const sql of SWEEPS) this.run(sql, now);
+  }
+
+  #prepare(sql: string): StatementSync {
+    const known = this.#statements.get(sql);
+    if (known) return known;
+    const statement = this.#database.prepare(sql);
+    this.#statements.set(sql, statement);
+    return statement;
+  }
+}
+
+function unavailable(cause: unknown): StorageUnavailable {
+  return new StorageUnavailable('the database file cannot be used', { cause });
+}
+
+/**
+ * Opens the file, or makes it: readable by its owner alone, as is its folder where that is made.
+ * @throws ConfigError where it cannot be used, or another release or another program made it
+ */
+export async function openDatabase(file: string, now: () => number): Promise<SqliteDatabase> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return new SqliteDatabase(openPrepared(file), now);
+    } catch (error) {
+      if (error instanceof ConfigError) throw error;
+      // Another process is making the tables.
+      if (!isBusy(error) || attempt === OPEN_ATTEMPTS)
+        throw new ConfigError(`${file}: ${problemOf(error)}`, { cause: error });
+      await sleep(OPEN_PAUSE_MS);
+    }
+  }
+}
+
+function openPrepared(file: string): DatabaseSync {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  // SQLite gives its other files the mode of this one.
+  closeSync(openSync(file, 'a', 0o600));
+  chmodSync(file, 0o600);
+  const database = new DatabaseSync(file);
+  try {
+    prepareDatabase(database, file);
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+// https://www.sqlite.org/rescode.html: SQLITE_BUSY, SQLITE_CORRUPT, SQLITE_NOTADB; the low byte of extended codes.
+const resultCode = (error: unknown): number =>
+  typeof error === 'object' && error !== null && 'errcode' in error ? Number(error.errcode) & 0xff : 0;
+const isBusy = (error: unknown) => resultCode(error) === 5;
+
+function problemOf(error: unknown): string {
+  const code = resultCode(error);
+  if (code === 11 || code === 26) return 'it is damaged, or no database; move it away: then everybody logs in again';
+  return error instanceof Error ? error.message : String(error);
+}

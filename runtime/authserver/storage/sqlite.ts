@@ -1,0 +1,254 @@
+import { ROWS_OF_A_KIND } from './bounds.ts';
+import type { CodeRow, LinkRow, LiveSession, SessionRow } from './rows.ts';
+import { conflictOf, judgeGeneration, newSession, nextSession, secretOf, sessionEnd } from './session-rules.ts';
+import { openDatabase, type SqliteDatabase } from './sqlite-database.ts';
+import * as sql from './sqlite-statements.ts';
+import type { AuthStorage, Finished, FinishedLogin, Lease, PlainRows, Redeemed, Rotated, Rotation } from './storage.ts';
+
+class SqliteStorage implements AuthStorage {
+  readonly kind = 'sqlite';
+  readonly unacknowledged = 0;
+  readonly #database: SqliteDatabase;
+  readonly #newId: () => string;
+
+  constructor(database: SqliteDatabase, newId: () => string) {
+    this.#database = database;
+    this.#newId = newId;
+  }
+
+  put<Kind extends keyof PlainRows>(
+    kind: Kind,
+    id: string,
+    row: PlainRows[Kind],
+    { lifespan, capacity = ROWS_OF_A_KIND }: { lifespan: number; capacity?: number },
+  ): Promise<boolean> {
+    return this.#database.write((now) => {
+      const excess = Number(this.#database.row(sql.SIZE, kind, id, now)?.['size']) - capacity + 1;
+      if (excess > 0 && kind === 'client') return false;
+      if (excess > 0) this.#database.run(sql.DROP_OLDEST, kind, kind, id, now, excess);
+      this.#database.run(sql.PUT, kind, id, JSON.stringify(row), now + lifespan);
+      return true;
+    });
+  }
+
+  get<Kind extends keyof PlainRows>(kind: Kind, id: string): Promise<PlainRows[Kind] | undefined> {
+    return this.#database.read((now) => rowOf<PlainRows[Kind]>(this.#database.row(sql.GET, kind, id, now)));
+  }
+
+  take<Kind extends keyof PlainRows>(kind: Kind, id: string): Promise<PlainRows[Kind] | undefined> {
+    return this.#database.write((now) => {
+      const row = rowOf<PlainRows[Kind]>(this.#database.row(sql.GET, kind, id, now));
+      this.#database.run(sql.REMOVE, kind, id);
+      return row;
+    });
+  }
+
+  remove(kind: keyof PlainRows, id: string): Promise<void> {
+    return this.#database.write(() => void this.#database.run(sql.REMOVE, kind, id));
+  }
+
+  touch(kind: keyof PlainRows, id: string, lifespan: number): Promise<void> {
+    return this.#database.write(
+      (now) => void this.#database.run(sql.LENGTHEN, now + lifespan, kind, id, now, now + lifespan),
+    );
+  }
+
+  finishLogin({ sub, links, code, lifespan }: FinishedLogin): Promise<Finished> {
+    return this.#database.write((now): Finished => {
+      const provider = conflictOf((name) => this.#link(sub, name, now), links);
+      if (provider !== undefined) return { outcome: 'conflict', provider };
+      this.#putLinks(sub, links, now, now + lifespan);
+      if (code) this.#database.run(sql.PUT_CODE, code.id, sub, JSON.stringify(code.row), now + code.lifespan);
+      this.#endExcess(sub, now);
+      return { outcome: 'stored' };
+    });
+  }
+
+  getCode(id: string): Promise<CodeRow | undefined> {
+    return this.#database.read((now) => rowOf<CodeRow>(this.#database.row(sql.GET_CODE, id, now)));
+  }
+
+  redeemCode(id: string, session: { key: string; row: SessionRow; lifespan: number }): Promise<Redeemed> {
+    return this.#database.write((now): Redeemed => {
+      const code = this.#database.row(sql.GET_CODE, id, now);
+      if (!code) return { outcome: 'unknown' };
+      if (code['session'] !== null) return { outcome: 'replayed', session: String(code['session']) };
+      const { key, row, lifespan } = session;
+      this.#database.run(sql.USE_CODE, key, id);
+      this.#putSession(key, newSession(row, now), now, sessionEnd(row, lifespan, now));
+      this.#endExcess(row.sub, now);
+      return { outcome: 'redeemed' };
+    });
+  }
+
+  getSession(key: string): Promise<LiveSession | undefined> {
+    return this.#database.read((now) => this.#session(key, now));
+  }
+
+  rotateSession(key: string, rotation: Rotation): Promise<Rotated> {
+    return this.#database.write((now): Rotated => {
+      const session = this.#session(key, now);
+      if (!session) return { outcome: 'unknown' };
+      switch (judgeGeneration(session, rotation, now)) {
+        case 'unknown':
+          return { outcome: 'unknown' };
+        case 'same':
+          return { outcome: 'rotated', session };
+        case 'replayed':
+          this.#end(key, session.sub, now);
+          return { outcome: 'replayed', sub: session.sub };
+        case 'next': {
+          const next = nextSession(session, rotation, now);
+          this.#putSession(key, next, now, sessionEnd(session, rotation.lifespan, now));
+          return { outcome: 'rotated', session: next };
+        }
+      }
+    });
+  }
+
+  amendSession(key: string, changes: Partial<Pick<SessionRow, 'user' | 'asked_at' | 'answered_at'>>): Promise<void> {
+    return this.#database.write((now) => {
+      const session = this.#session(key, now);
+      const row = JSON.stringify({ ...session, ...changes });
+      if (session) this.#database.run(sql.AMEND_SESSION, row, key);
+    });
+  }
+
+  endSession(key: string): Promise<void> {
+    return this.#database.write((now) => {
+      const session = this.#session(key, now);
+      if (session) this.#end(key, session.sub, now);
+    });
+  }
+
+  endUser(sub: string): Promise<void> {
+    return this.#database.write(() => {
+      this.#database.run(sql.END_SESSIONS_OF, sub);
+      this.#database.run(sql.END_CODES_OF, sub);
+      this.#database.run(sql.END_LINKS, sub);
+    });
+  }
+
+  sessionsOf(sub: string): Promise<readonly string[]> {
+    return this.#database.read((now) => this.#database.rows(sql.SESSIONS_OF, sub, now).map(({ id }) => String(id)));
+  }
+
+  linksOf(sub: string): Promise<Readonly<Record<string, LinkRow>>> {
+    return this.#database.read((now) => {
+      const links = this.#database.rows(sql.LINKS_OF, sub, now);
+      return Object.fromEntries(links.flatMap((row) => [[String(row['provider']), linkOf(row)]]));
+    });
+  }
+
+  getLink(sub: string, provider: string): Promise<LinkRow | undefined> {
+    return this.#database.read((now) => this.#link(sub, provider, now));
+  }
+
+  replaceLink(sub: string, provider: string, version: number, row: LinkRow): Promise<boolean> {
+    return this.#database.write((now) => {
+      const values = [secretOf(row.sealed), JSON.stringify(row), sub, provider, version, now];
+      return this.#database.run(sql.REPLACE_LINK, ...values) === 1;
+    });
+  }
+
+  unlink(sub: string, provider: string): Promise<void> {
+    return this.#database.write(() => void this.#database.run(sql.UNLINK, sub, provider));
+  }
+
+  lease(name: string, lifespan: number): Promise<Lease | undefined> {
+    const holder = this.#newId();
+    const lease: Lease = {
+      release: () => this.#database.write(() => void this.#database.run(sql.RELEASE, name, holder)),
+    };
+    return this.#database.write((now) =>
+      this.#database.run(sql.LEASE, name, holder, now + lifespan, now) === 1 ? lease : undefined,
+    );
+  }
+
+  count(bucket: string, window: number): Promise<number> {
+    return this.#database.write((now) => Number(this.#database.row(sql.COUNT, bucket, now + window, now)?.['counted']));
+  }
+
+  sizes(): Promise<Readonly<Record<'clients' | 'logins' | 'sessions' | 'links', number>>> {
+    return this.#database.read((now) => {
+      const { clients, logins, sessions, links } = this.#database.row(sql.SIZES, now) ?? {};
+      return {
+        clients: Number(clients),
+        logins: Number(logins),
+        sessions: Number(sessions),
+        links: Number(links),
+      };
+    });
+  }
+
+  secretsInUse(): Promise<Readonly<Record<string, number>>> {
+    return this.#database.read((now) =>
+      Object.fromEntries(
+        this.#database.rows(sql.SECRETS_IN_USE, now).map(({ kid, needed }) => [String(kid), Number(needed)]),
+      ),
+    );
+  }
+
+  close(): Promise<void> {
+    this.#database.close();
+    return Promise.resolve();
+  }
+
+  #session(key: string, now: number): LiveSession | undefined {
+    return rowOf<LiveSession>(this.#database.row(sql.GET_SESSION, key, now));
+  }
+
+  #putSession(key: string, session: LiveSession, now: number, endsAt: number): void {
+    const { sub, kid } = session;
+    this.#database.run(sql.PUT_SESSION, key, sub, kid, JSON.stringify(session), endsAt);
+    this.#database.run(sql.LENGTHEN_LINKS, endsAt, sub, now, endsAt);
+  }
+
+  #end(key: string, sub: string, now: number): void {
+    this.#database.run(sql.END_SESSION, key);
+    if (!this.#database.row(sql.HELD_ANY, sub, now)) this.#database.run(sql.END_LINKS, sub);
+  }
+
+  #endExcess(sub: string, now: number): void {
+    for (const { id, held } of this.#database.rows(sql.HELD_OVER, sub, now)) {
+      if (held === 'code') this.#database.run(sql.END_CODE, String(id));
+      else this.#end(String(id), sub, now);
+    }
+  }
+
+  #link(sub: string, provider: string, now: number): LinkRow | undefined {
+    const row = this.#database.row(sql.GET_LINK, sub, provider, now);
+    return row && linkOf(row);
+  }
+
+  /** All links of a user end together. */
+  #putLinks(sub: string, links: FinishedLogin['links'], now: number, wanted: number): void {
+    const endsAt = Math.max(wanted, Number(this.#database.row(sql.LINKS_END, sub, now)?.['ends_at'] ?? 0));
+    for (const [provider, link] of Object.entries(links)) {
+      const version = (this.#link(sub, provider, now)?.version ?? 0) + 1;
+      this.#database.run(sql.PUT_LINK, sub, provider, secretOf(link.sealed), version, JSON.stringify(link), endsAt);
+    }
+    this.#database.run(sql.LENGTHEN_LINKS, endsAt, sub, now, endsAt);
+  }
+}
+
+/** The file is readable and writable by this user's processes alone, so its rows are those that were written. */
+function rowOf<Row>(row: Record<string, unknown> | undefined): Row | undefined {
+  return row && (JSON.parse(String(row['row'])) as Row);
+}
+
+function linkOf(row: Record<string, unknown>): LinkRow {
+  return { ...(JSON.parse(String(row['row'])) as LinkRow), version: Number(row['version']) };
+}
+
+/**
+ * One file, for the processes of one machine. `newId` names the holder of a lease: unlike any other.
+ * @throws ConfigError where the file cannot be used, or another release or another program made it
+ */
+export async function openSqliteStorage(options: {
+  readonly file: string;
+  readonly now: () => number;
+  readonly newId: () => string;
+}): Promise<AuthStorage> {
+  return new SqliteStorage(await openDatabase(options.file, options.now), options.newId);
+}
