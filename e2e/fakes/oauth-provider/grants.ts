@@ -66,9 +66,9 @@ export class Grants {
     const hashed = createHash('sha256')
       .update(form.get('code_verifier') ?? '')
       .digest('base64url');
-    if (grant === undefined || grant.redirectUri !== form.get('redirect_uri') || grant.challenge !== hashed) {
-      throw new GrantError('invalid_grant');
-    }
+    if (grant === undefined) throw new GrantError('invalid_grant');
+    const matches = grant.redirectUri === form.get('redirect_uri') && grant.challenge === hashed;
+    if (!matches) throw new GrantError('invalid_grant');
     return this.#issue(grant, this.#options.refresh === 'none' ? undefined : this.#newRefreshToken(grant));
   }
 

@@ -2,14 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { GrantError, Grants, type Issued } from './grants.ts';
 import { createIdTokens, type IdTokens } from './id-tokens.ts';
-import {
-  CLIENT_ID,
-  type Asked,
-  type Fault,
-  type IdTokenFault,
-  type OAuthProviderOptions,
-  type Part,
-} from './options.ts';
+import { type Asked, type Fault, type IdTokenFault, type OAuthProviderOptions, type Part } from './options.ts';
 
 /** A provider of logins on loopback that can be as odd as real ones are, and fail on purpose. */
 export interface OAuthProvider {
@@ -119,23 +112,23 @@ function write(response: ServerResponse, given: Answer | undefined): void {
 }
 
 /** Undefined: never. */
-function answer(request: Asked, state: State): Promise<Answer | undefined> {
+async function answer(request: Asked, state: State): Promise<Answer | undefined> {
   const part = PARTS[request.path];
   const fault = part && state.faults.get(part);
-  if (fault !== undefined) return Promise.resolve(spoilt(fault));
+  if (fault !== undefined) return spoilt(fault);
   switch (part) {
     case 'discovery':
-      return Promise.resolve(json(metadata(state)));
+      return json(metadata(state));
     case 'jwks':
-      return Promise.resolve(json({ keys: state.idTokens.keys() }));
+      return json({ keys: state.idTokens.keys() });
     case 'authorize':
-      return Promise.resolve(authorize(request, state));
+      return authorize(request, state);
     case 'token':
-      return token(request, state);
+      return await token(request, state);
     case 'userinfo':
-      return Promise.resolve(userInfo(request, state));
+      return userInfo(request, state);
     case undefined:
-      return Promise.resolve(json({ error: 'not_found' }, 404));
+      return json({ error: 'not_found' }, 404);
   }
 }
 
@@ -252,7 +245,7 @@ async function documentOf(
 
 function tokens(document: Record<string, unknown>, { options }: State, status = 200): Answer {
   if (options.answers !== 'form') return json(document, status);
-  const pairs = Object.entries(document).map(([name, value]) => [name, String(value)]);
+  const pairs = Object.entries(document).map(([name, value]) => [name, String(value)] as [string, string]);
   return {
     status,
     type: 'application/x-www-form-urlencoded; charset=utf-8',

@@ -31,11 +31,22 @@ export function beginLogin(
 }
 
 /** Stores a login until its next step. @returns the ticket that leads on */
-export async function putLogin({ storage, limits, now }: LoginRowSettings, row: LoginRow): Promise<string> {
-  const ticket = newId();
+export async function putLogin(
+  { storage, limits, now }: LoginRowSettings,
+  row: LoginRow,
+  ticket = newId(),
+): Promise<string> {
   const lifespan = Math.max(row.ends_at - now(), 1);
   await storage.put('login', hashId(ticket), row, { lifespan, capacity: limits.pending_logins });
   return ticket;
+}
+
+interface AwaitedStep {
+  readonly ticket: string;
+  readonly step: LoginRow['step'];
+  /** Where the leg leads to: a ticket of one provider counts for nothing at another's callback (RFC 9700 §4.4). */
+  readonly provider?: string;
+  readonly browser: Browser;
 }
 
 /**
@@ -44,11 +55,11 @@ export async function putLogin({ storage, limits, now }: LoginRowSettings, row: 
  */
 export async function takeLogin(
   { storage, now }: LoginRowSettings,
-  { ticket, step, browser }: { ticket: string; step: LoginRow['step']; browser: Browser },
+  { ticket, step, provider, browser }: AwaitedStep,
 ): Promise<LoginRow> {
   const id = hashId(ticket);
   const seen = await storage.get('login', id);
-  if (seen?.step !== step || seen.ends_at <= now()) throw stepIsOver();
+  if (seen?.step !== step || seen.leg?.provider !== provider || seen.ends_at <= now()) throw stepIsOver();
   if (seen.browser !== browser.id) throw otherBrowser();
   const row = await storage.take('login', id);
   if (row === undefined) throw stepIsOver();

@@ -27,12 +27,18 @@ export function sealTokens(secrets: SecretRing, tokens: UpstreamTokens, obtained
   return secrets.seal(JSON.stringify({ ...tokens, obtained_at: obtainedAt }), aad);
 }
 
+export interface OpenTokens {
+  readonly tokens: UpstreamTokens;
+  /** Milliseconds since the epoch; undefined: it does not say. */
+  readonly obtainedAt: number | undefined;
+  readonly isStale: boolean;
+}
+
 /** @throws UnknownSecret, SealBroken, or Error for a content that is none of ours */
-export function openLink(secrets: SecretRing, row: LinkRow, aad: string): OpenLink {
-  const { plain, stale } = secrets.open(row.sealed, aad);
+export function openTokens(secrets: SecretRing, text: string, aad: string): OpenTokens {
+  const { plain, stale } = secrets.open(text, aad);
   const sealed = Sealed.parse(JSON.parse(plain));
   return {
-    row,
     tokens: {
       access_token: sealed.access_token,
       refresh_token: sealed.refresh_token,
@@ -40,9 +46,15 @@ export function openLink(secrets: SecretRing, row: LinkRow, aad: string): OpenLi
       scope: sealed.scope,
       id_token: sealed.id_token,
     },
-    obtainedAt: sealed.obtained_at ?? row.linked_at,
+    obtainedAt: sealed.obtained_at,
     isStale: stale,
   };
+}
+
+/** @throws UnknownSecret, SealBroken, or Error for a content that is none of ours */
+export function openLink(secrets: SecretRing, row: LinkRow, aad: string): OpenLink {
+  const { tokens, obtainedAt = row.linked_at, isStale } = openTokens(secrets, row.sealed, aad);
+  return { row, tokens, obtainedAt, isStale };
 }
 
 const RENEW_BEFORE = 60_000;

@@ -1,0 +1,96 @@
+import { valueOf } from '../authorize/parameters.ts';
+import type { Browser } from '../browser/browsers.ts';
+import { takeLogin } from '../browser/login-rows.ts';
+import type { ChainSettings } from '../chain/chain-settings.ts';
+import { failLeg } from '../chain/fail-leg.ts';
+import { openLegSecrets } from '../chain/leg-secrets.ts';
+import { outdated } from '../chain/refusals.ts';
+import type { Handler, RequestFacts } from '../handler.ts';
+import { SealBroken, UnknownSecret } from '../keys/secret-ring.ts';
+import type { NextStep } from '../next-step.ts';
+import { PageError } from '../page-error.ts';
+import { pendingAad } from '../settings.ts';
+import type { LoginRow } from '../storage/rows.ts';
+import {
+  type LegResult,
+  type LegSecrets,
+  type UpstreamProvider,
+  UpstreamRefused,
+  UpstreamUnavailable,
+} from '../upstream/provider.ts';
+import { takeLegOver } from './take-leg-over.ts';
+
+export interface CallbackSettings extends ChainSettings {
+  readonly nextStep: NextStep;
+}
+
+/**
+ * Where a provider sends the browser back to. The state leads to the login, in the browser that began it, at the provider that it
+ * was made for, and once: of repeated callbacks the first goes on.
+ */
+export function createCallback(settings: CallbackSettings): Handler {
+  return async (facts) => {
+    const provider = settings.providers().get(facts.params.provider ?? '');
+    if (provider === undefined) throw noSuchProvider();
+    const { name } = provider;
+    const browser = await settings.browsers.open(facts.cookies);
+    const state = valueOf(facts.query, 'state') ?? '';
+    const login = await takeLogin(settings, { ticket: state, step: 'leg', provider: name, browser });
+    checkStillThere(settings, login, browser);
+    const result = await finishLeg(settings, { login, provider, state, facts });
+    if (!(result instanceof Error)) {
+      return settings.nextStep(await takeLegOver(settings, login, provider, result), browser);
+    }
+    const failed = failLeg(settings, login, name, result);
+    return failed ?? settings.nextStep({ ...login, leg: undefined }, browser);
+  };
+}
+
+/**
+ * Legs that were skipped, and links that are added, rest on the browser login, which must still be the same user's; unless the
+ * primary provider says in this login who is there.
+ */
+function checkStillThere({ chain }: CallbackSettings, { user, links, leg }: LoginRow, { login }: Browser): void {
+  const { name } = chain.primary;
+  if (user === undefined || links[name] !== undefined || leg?.provider === name) return;
+  if (login?.user.sub !== user.sub) throw outdated();
+}
+
+interface Returned {
+  readonly login: LoginRow;
+  readonly provider: UpstreamProvider;
+  readonly state: string;
+  readonly facts: RequestFacts;
+}
+
+type LegError = UpstreamRefused | UpstreamUnavailable;
+
+async function finishLeg(settings: CallbackSettings, returned: Returned): Promise<LegResult | LegError> {
+  const { login, provider, state, facts } = returned;
+  const url = new URL(settings.urls.callback(provider.name));
+  url.search = facts.query.toString();
+  try {
+    return await provider.finish(url, { ...secretsOf(settings, login, provider.name), state });
+  } catch (error) {
+    if (error instanceof UpstreamRefused || error instanceof UpstreamUnavailable) return error;
+    throw error;
+  }
+}
+
+/** @throws UpstreamUnavailable: they were sealed under a secret that is gone */
+function secretsOf({ secrets, place }: CallbackSettings, { id, leg }: LoginRow, provider: string): LegSecrets {
+  try {
+    return openLegSecrets(secrets, leg?.secrets ?? '', pendingAad(place, id, provider));
+  } catch (error) {
+    if (!(error instanceof UnknownSecret) && !(error instanceof SealBroken)) throw error;
+    throw new UpstreamUnavailable(`${provider}: the secrets of the leg cannot be opened: ${error.name}`);
+  }
+}
+
+function noSuchProvider(): PageError {
+  return new PageError({
+    status: 404,
+    title: 'There is no such provider',
+    text: 'The server does not use it, or does not use it any more. Start again from your application.',
+  });
+}

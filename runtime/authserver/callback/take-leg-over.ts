@@ -1,0 +1,43 @@
+import type { ChainSettings } from '../chain/chain-settings.ts';
+import { otherAccount, otherUser } from '../chain/refusals.ts';
+import { accountOf, userProfile } from '../chain/user-profile.ts';
+import { pendingAad } from '../settings.ts';
+import type { LoginRow, UpstreamAccount } from '../storage/rows.ts';
+import type { LegResult, UpstreamProvider } from '../upstream/provider.ts';
+import { sealTokens } from '../upstream-tokens/stored-tokens.ts';
+
+/**
+ * The login with what this leg brought. The primary leg says who the user is, whoever was signed in before.
+ * @throws PageError: it is not the account, or not the user, that it has to be
+ */
+export async function takeLegOver(
+  settings: ChainSettings,
+  login: LoginRow,
+  { name }: UpstreamProvider,
+  { tokens, identity }: LegResult,
+): Promise<LoginRow> {
+  const { secrets, place, now, chain } = settings;
+  const account = identity && accountOf(identity);
+  const sealed = sealTokens(secrets, tokens, now(), pendingAad(place, login.id, name));
+  const links = { ...login.links, [name]: { account, sealed, expires_at: tokens.expires_at } };
+  if (name !== chain.primary.name) {
+    await checkPinned(settings, login, name, account);
+    return { ...login, leg: undefined, links };
+  }
+  if (identity === undefined) throw new TypeError('the primary provider does not say who the user is');
+  const user = userProfile(identity);
+  if (login.sub !== undefined && login.sub !== user.sub) throw otherUser();
+  return { ...login, leg: undefined, links, user };
+}
+
+/** Another person's account would be refused at the end: better before the next provider is visited. */
+async function checkPinned(
+  settings: ChainSettings,
+  login: LoginRow,
+  provider: string,
+  account: UpstreamAccount | undefined,
+): Promise<void> {
+  const sub = login.sub ?? login.user?.sub;
+  const pinned = sub === undefined ? undefined : (await settings.storage.getLink(sub, provider))?.account;
+  if (pinned !== undefined && pinned.subject !== account?.subject) throw otherAccount(settings, provider);
+}

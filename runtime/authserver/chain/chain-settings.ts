@@ -1,0 +1,24 @@
+import type { Audit } from '#runtime/audit/audit';
+import type { Log } from '#runtime/telemetry/log';
+import type { Browsers } from '../browser/browsers.ts';
+import type { LoginRowSettings } from '../browser/login-rows.ts';
+import type { SecretRing } from '../keys/secret-ring.ts';
+import type { Chain } from '../providers.ts';
+import type { AuthServerUrls, Place } from '../settings.ts';
+import type { UpstreamProvider } from '../upstream/provider.ts';
+
+/** What the way of a login from provider to provider needs. */
+export interface ChainSettings extends LoginRowSettings {
+  readonly urls: Pick<AuthServerUrls, 'issuer' | 'callback' | 'connections'>;
+  readonly chain: Chain;
+  readonly providers: () => ReadonlyMap<string, UpstreamProvider>;
+  readonly browsers: Browsers;
+  readonly secrets: SecretRing;
+  readonly place: Place;
+  /** Milliseconds that a code lives. */
+  readonly codeLifespan: number;
+  readonly record: Audit['record'];
+  readonly log: Log;
+  /** Told of a user whose links changed. */
+  readonly changed: (sub: string) => void;
+}

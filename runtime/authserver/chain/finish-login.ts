@@ -1,0 +1,99 @@
+import { answerClient } from '../authorize/answer-client.ts';
+import { BROWSER_LIFESPAN } from '../browser/browser-cookie.ts';
+import type { Browser, CookieHeaders } from '../browser/browsers.ts';
+import { consentKey } from '../consent/consent-key.ts';
+import { redirectAnswer, type Answer } from '../handler.ts';
+import { hashId, newId } from '../ids.ts';
+import type { LinkRow, LoginRow, PendingLink } from '../storage/rows.ts';
+import type { FinishedLogin } from '../storage/storage.ts';
+import { linkAad, pendingAad } from '../settings.ts';
+import { writeCode } from '../tokens/authorization-code.ts';
+import { openTokens, sealTokens } from '../upstream-tokens/stored-tokens.ts';
+import type { ChainSettings } from './chain-settings.ts';
+import { otherAccount, outdated } from './refusals.ts';
+
+/**
+ * The end of the chain: in one step the pending links become the user's and there is a code for the client. Who signed in at the
+ * primary provider has the browser login from now on.
+ * @throws PageError: another account is linked; nothing was stored
+ */
+export async function finishLogin(settings: ChainSettings, login: LoginRow, browser: Browser): Promise<Answer> {
+  const { storage, secrets, changed } = settings;
+  const sub = login.sub ?? login.user?.sub;
+  if (sub === undefined) throw outdated();
+  const id = newId();
+  const links = await linksOf(settings, login, sub);
+  const finished = await storage.finishLogin({
+    sub,
+    links,
+    code: codeOf(settings, login, id),
+    lifespan: BROWSER_LIFESPAN,
+  });
+  if (finished.outcome === 'conflict') throw otherAccount(settings, finished.provider);
+  if (Object.keys(links).length > 0) changed(sub);
+  const headers = { ...browser.headers, ...(await signIn(settings, login, browser)) };
+  note(settings, login, sub);
+  if (login.request) {
+    return answerClient(login.request, settings.urls.issuer, { code: writeCode(secrets, id) }, headers);
+  }
+  return redirectAnswer(connectionsUrl(settings, login), headers);
+}
+
+function codeOf({ codeLifespan }: ChainSettings, { request, user }: LoginRow, id: string): FinishedLogin['code'] {
+  if (request === undefined || user === undefined) return undefined;
+  return { id: hashId(id), row: { request, user }, lifespan: codeLifespan };
+}
+
+async function linksOf(settings: ChainSettings, login: LoginRow, sub: string): Promise<Record<string, LinkRow>> {
+  const before = await settings.storage.linksOf(sub);
+  return Object.fromEntries(
+    Object.entries(login.links).map(([name, pending]) => [
+      name,
+      linkOf(settings, { login, sub, name, pending, before: before[name] }),
+    ]),
+  );
+}
+
+interface Linking {
+  readonly login: LoginRow;
+  readonly sub: string;
+  readonly name: string;
+  readonly pending: PendingLink;
+  readonly before: LinkRow | undefined;
+}
+
+function linkOf(settings: ChainSettings, { login, sub, name, pending, before }: Linking): LinkRow {
+  const { secrets, place, now } = settings;
+  const { tokens, obtainedAt } = openTokens(secrets, pending.sealed, pendingAad(place, login.id, name));
+  return {
+    account: pending.account,
+    sealed: sealTokens(secrets, tokens, obtainedAt ?? now(), linkAad(place, sub, name)),
+    expires_at: pending.expires_at,
+    // Browser logins hold on to the time of the link: only what ended begins anew.
+    linked_at: before?.state === 'linked' ? before.linked_at : now(),
+    state: 'linked',
+    version: 0,
+  };
+}
+
+/** A visit at the primary provider is what a browser login comes from. */
+async function signIn({ chain, browsers }: ChainSettings, login: LoginRow, browser: Browser): Promise<CookieHeaders> {
+  const { user, request, links } = login;
+  if (user === undefined || links[chain.primary.name] === undefined) return {};
+  return browsers.logIn(browser, user, request && consentKey(request));
+}
+
+function connectionsUrl({ urls, chain }: ChainSettings, { links }: LoginRow): string {
+  const names = Object.keys(links);
+  const linked = names.find((name) => name !== chain.primary.name) ?? names[0];
+  return linked === undefined ? urls.connections : `${urls.connections}?${new URLSearchParams({ linked }).toString()}`;
+}
+
+function note({ record }: ChainSettings, { user, request, links }: LoginRow, sub: string): void {
+  record({
+    type: 'auth_login_completed',
+    outcome: 'success',
+    subjects: { user: user?.name, user_id: sub },
+    details: { providers: Object.keys(links), ...(request && { client_id: request.client_id }) },
+  });
+}

@@ -1,0 +1,31 @@
+import { SealBroken, UnknownSecret } from '../keys/secret-ring.ts';
+import { linkAad } from '../settings.ts';
+import type { LinkRow } from '../storage/rows.ts';
+import { openLink } from '../upstream-tokens/stored-tokens.ts';
+import type { ChainSettings } from './chain-settings.ts';
+
+/** The user's providers whose stored tokens serve, or can be renewed. */
+export async function findLiveLinks(
+  settings: Pick<ChainSettings, 'storage' | 'secrets' | 'place' | 'now'>,
+  sub: string,
+): Promise<Set<string>> {
+  const links = Object.entries(await settings.storage.linksOf(sub));
+  return new Set(links.filter(([name, row]) => isAlive(settings, sub, name, row)).map(([name]) => name));
+}
+
+/** One that cannot be opened, as its secret is gone, is as good as none: the user logs in there again. */
+function isAlive(
+  { secrets, place, now }: Pick<ChainSettings, 'secrets' | 'place' | 'now'>,
+  sub: string,
+  provider: string,
+  row: LinkRow,
+): boolean {
+  if (row.state !== 'linked') return false;
+  try {
+    const { refresh_token: refreshToken } = openLink(secrets, row, linkAad(place, sub, provider)).tokens;
+    return refreshToken !== undefined || row.expires_at === undefined || row.expires_at > now();
+  } catch (error) {
+    if (error instanceof UnknownSecret || error instanceof SealBroken) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,35 @@
+import type { NextStep } from '../next-step.ts';
+import type { LoginRow } from '../storage/rows.ts';
+import type { ChainSettings } from './chain-settings.ts';
+import { finishLogin } from './finish-login.ts';
+import { findLiveLinks } from './live-links.ts';
+import { startLeg } from './start-leg.ts';
+
+/** The chain in its order: the first provider that is still to be visited, and after the last one the end. */
+export function createNextStep(settings: ChainSettings): NextStep {
+  return async (login, browser) => {
+    const names = login.purpose === 'link' ? login.remaining : await findUnlinked(settings, login);
+    for (const [index, name] of names.entries()) {
+      // One that the configuration no longer has is left out.
+      const provider = settings.providers().get(name);
+      if (provider === undefined) continue;
+      const answer = await startLeg(settings, { ...login, remaining: names.slice(index + 1) }, provider, browser);
+      if (answer) return answer;
+    }
+    return finishLogin(settings, login, browser);
+  };
+}
+
+/**
+ * What is required and neither visited in this login nor linked, with what else the user chose. Until it is known who the user is,
+ * nothing counts as linked: that was another's, perhaps.
+ */
+async function findUnlinked(settings: ChainSettings, login: LoginRow): Promise<readonly string[]> {
+  const { providers, primary } = settings.chain;
+  const live = login.user === undefined ? new Set<string>() : await findLiveLinks(settings, login.user.sub);
+  if (login.force_login) live.delete(primary.name);
+  return providers
+    .filter(({ name, required }) => required || login.remaining.includes(name))
+    .map(({ name }) => name)
+    .filter((name) => login.links[name] === undefined && !live.has(name));
+}

@@ -1,0 +1,37 @@
+import { PageError } from '../page-error.ts';
+import type { ChainSettings } from './chain-settings.ts';
+
+/** The first link names the account: tokens of another person at that provider never become this user's. */
+export function otherAccount({ chain, urls }: Pick<ChainSettings, 'chain' | 'urls'>, provider: string): PageError {
+  const host = chain.providers.find(({ name }) => name === provider)?.host ?? provider;
+  return new PageError({
+    status: 403,
+    title: `This is another account at ${provider}`,
+    text:
+      `You signed in at ${host} with another account than the one that is linked for you. Nothing was changed. Sign out at ` +
+      `${host}, then start again and sign in with the account that is linked. To use the other account, unlink ${provider} first: ` +
+      urls.connections,
+  });
+}
+
+/** Legs were left out for who was signed in then. */
+export function outdated(): PageError {
+  return new PageError({
+    status: 400,
+    title: 'Somebody else is signed in now',
+    text:
+      'Since this sign-in began, somebody signed in or out with this browser. Nothing was changed. Start again from your ' +
+      'application.',
+  });
+}
+
+/** A link URL, opened by somebody else than whom it was made for. */
+export function otherUser(): PageError {
+  return new PageError({
+    status: 403,
+    title: 'This link is for somebody else',
+    text:
+      'You signed in as another person than the one that the link was made for. Nothing was changed. If somebody sent you the ' +
+      'link, close this page.',
+  });
+}
