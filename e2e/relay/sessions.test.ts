@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { serveMisbehaving, reserveAbsent } from '../fakes/backend/serve-misbehaving.ts';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
-import { send, SessionClient, type Rpc } from '../gateway/session-client.ts';
+import { send, sendStateless, SessionClient, type Rpc } from '../gateway/session-client.ts';
 import { serveGateway, type ServedGateway } from '../gateway/serve-gateway.ts';
 import type { GatewayConfig } from '../gateway/start-gateway.ts';
 
@@ -156,5 +156,16 @@ describe('one backend of several', () => {
     const gateway = await gatewayTo({ good: good.url, slow: slow.url }, { limits: { list_deadline: '300ms' } });
     const client = await SessionClient.open(gateway.url);
     expect(await client.toolNames()).toEqual(['good_tool_0']);
+  });
+
+  it('that hangs does not hold up the first call to another', async () => {
+    const good = closing(await servePlain({ tools: 1 }));
+    const hanging = closing(await serveMisbehaving('hang', { tools: 1, methods: ['tools/list'] }));
+    const gateway = await gatewayTo({ good: good.url, hanging: hanging.url }, { limits: { list_deadline: '1h' } });
+    const client = await SessionClient.open(gateway.url);
+    expect((await client.call('good_tool_0', { text: 'x' })).answer.result).toBeDefined();
+    expect((await client.call('good_nothing')).answer.error?.code).toBe(-32602);
+    const call = { name: 'good_tool_0', arguments: { text: 'x' } };
+    expect((await sendStateless(gateway.url, 'tools/call', call)).answer.result).toBeDefined();
   });
 });

@@ -1,4 +1,5 @@
 import type { BackendList } from './fetch-list.ts';
+import type { Gathering } from './gathering.ts';
 import type { ListKind } from './list-kinds.ts';
 
 /** One advertised tool, prompt, resource or template. */
@@ -29,10 +30,16 @@ export interface KindCatalogue {
   readonly rendered: Map<string, string>;
 }
 
+/** A list that is being made. */
+export interface Building {
+  readonly gathering: Gathering;
+  readonly built: Promise<KindCatalogue>;
+}
+
 /** What one kind of client sees; shared by all sessions that see the same. */
 export interface Catalogue {
   readonly kinds: Partial<Record<ListKind, KindCatalogue>>;
-  readonly building: Partial<Record<ListKind, Promise<KindCatalogue>>>;
+  readonly building: Partial<Record<ListKind, Building>>;
   /** Kinds that must be composed again before their next use. */
   readonly stale: Set<ListKind>;
   /** Counts up whenever something becomes stale, so that what was composed meanwhile is not taken for current. */

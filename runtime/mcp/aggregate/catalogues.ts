@@ -4,9 +4,10 @@ import type { Backend } from '#runtime/mcp/backends/backend';
 import { isAway, serves } from '#runtime/mcp/backends/health';
 import type { Log } from '#runtime/telemetry/log';
 import type { Asker } from './asker.ts';
-import type { Catalogue, CatalogueEntry, KindCatalogue } from './catalogue.ts';
+import type { Building, Catalogue, CatalogueEntry, KindCatalogue } from './catalogue.ts';
 import { composeNames, type NameConflict } from './compose-names.ts';
 import type { BackendList } from './fetch-list.ts';
+import { Gathering } from './gathering.ts';
 import type { ListCache } from './list-cache.ts';
 import { LIST_KINDS, LIST_SPECS, type ListKind } from './list-kinds.ts';
 
@@ -64,14 +65,13 @@ export class Catalogues {
     const built = catalogue.kinds[kind];
     if (built && !catalogue.stale.has(kind) && built.missing.length === 0 && built.expiresAt > this.#options.now())
       return built;
-    const building = (catalogue.building[kind] ??= this.#build(catalogue, kind, asker).finally(() => {
-      // eslint-disable-next-line @typescript-eslint/no-dynamic-delete -- one of four fixed keys
-      delete catalogue.building[kind];
-    }));
-    return building;
+    return this.#building(catalogue, kind, asker).built;
   }
 
-  /** The entry of this name, at once where it is known. Undefined: nobody offers it. */
+  /**
+   * The entry of this name, at once where it is known, and else as soon as no list that is still awaited could change it.
+   * Undefined: nobody offers it.
+   */
   find(
     catalogue: Catalogue,
     kind: ListKind,
@@ -90,7 +90,23 @@ export class Catalogues {
       if (now - built.builtAt < MISS_REFRESH) return undefined;
       markStale(catalogue, [kind]);
     }
-    return Promise.resolve(this.list(catalogue, kind, asker)).then((fresh) => fresh.byName.get(name));
+    const list = this.list(catalogue, kind, asker);
+    return list instanceof Promise ? this.#findEarly(catalogue, kind, name, asker) : list.byName.get(name);
+  }
+
+  async #findEarly(
+    catalogue: Catalogue,
+    kind: ListKind,
+    name: string,
+    asker: Asker,
+  ): Promise<CatalogueEntry | undefined> {
+    const { gathering, built } = this.#building(catalogue, kind, asker);
+    const decided = await gathering.decide(name);
+    return decided ? decided.entry : (await built).byName.get(name);
+  }
+
+  #building(catalogue: Catalogue, kind: ListKind, asker: Asker): Building {
+    return (catalogue.building[kind] ??= this.#begin(catalogue, kind, asker));
   }
 
   /** These lists must be composed again, for everybody. */
@@ -129,10 +145,27 @@ export class Catalogues {
     this.#catalogues.clear();
   }
 
-  async #build(catalogue: Catalogue, kind: ListKind, asker: Asker): Promise<KindCatalogue> {
+  #begin(catalogue: Catalogue, kind: ListKind, asker: Asker): Building {
+    const { missing, gathering } = this.#gather(kind, asker);
+    const built = this.#build(catalogue, kind, gathering, missing).finally(() => {
+      // eslint-disable-next-line @typescript-eslint/no-dynamic-delete -- one of four fixed keys
+      delete catalogue.building[kind];
+    });
+    // Whoever needed one name of it may be gone.
+    built.catch(() => undefined);
+    return { gathering, built };
+  }
+
+  async #build(
+    catalogue: Catalogue,
+    kind: ListKind,
+    gathering: Gathering,
+    missing: readonly string[],
+  ): Promise<KindCatalogue> {
     const wasStale = catalogue.stale.has(kind);
     const { changes } = catalogue;
-    const { lists, missing } = await this.#gather(kind, asker);
+    await gathering.done;
+    const { lists } = gathering;
     if (catalogue.changes === changes) catalogue.stale.delete(kind);
     const before = catalogue.kinds[kind];
     const now = this.#options.now();
@@ -172,27 +205,23 @@ export class Catalogues {
     return built;
   }
 
-  async #gather(
-    kind: ListKind,
-    asker: Asker,
-  ): Promise<{ lists: { backend: Backend; list: BackendList }[]; missing: string[] }> {
-    const { backends, lists, missesAway } = this.#options;
+  #gather(kind: ListKind, asker: Asker): { gathering: Gathering; missing: readonly string[] } {
+    const { backends, lists, missesAway, aggregation, maxNameLength, log } = this.#options;
     const having = backends().filter((backend) => mayHave(backend, kind));
-    const asked = having.filter((backend) => serves(backend.health, asker.era));
     const away = missesAway() ? having.filter(({ health }) => isAway(health, asker.era)) : [];
     const missing = away.map(({ name }) => name);
-    const gathered = await Promise.all(
-      asked.map(async (backend) => {
-        try {
-          return { backend, list: await this.#within(lists.get(backend, kind, asker)) };
-        } catch (error) {
-          missing.push(backend.name);
-          this.#options.log.debug('a list is missing', { backend: backend.name, kind, reason: describe(error) });
-          return undefined;
-        }
-      }),
-    );
-    return { lists: gathered.filter((one) => one !== undefined), missing };
+    const gathering = new Gathering({
+      kind,
+      asked: having.filter((backend) => serves(backend.health, asker.era)),
+      fetch: (backend) => this.#within(lists.get(backend, kind, asker)),
+      missed: ({ name }, error) => {
+        missing.push(name);
+        log.debug('a list is missing', { backend: name, kind, reason: describe(error) });
+      },
+      aggregation: aggregation(),
+      maxNameLength: maxNameLength(),
+    });
+    return { gathering, missing };
   }
 
   #within(list: BackendList | Promise<BackendList>): BackendList | Promise<BackendList> {

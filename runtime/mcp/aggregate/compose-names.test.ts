@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { Aggregation } from '#crds/run-config/aggregation';
-import { composeEntries } from './compose-entries.ts';
 import { composeNames, type Composed, type NamedList } from './compose-names.ts';
 import type { ListedEntry } from './fetch-list.ts';
 
@@ -209,18 +208,6 @@ describe('resources', () => {
     const compose = (settings: Settings) => owners(composeNames(kind, lists, Aggregation.parse(settings), 16));
     expect(compose({})).toEqual(['f://1@a', 'f://2@b']);
     expect(compose({ conflict_resolution: 'priority', priority_order: ['b'] })).toEqual(['f://1@b', 'f://2@b']);
-  });
-});
-
-describe('conflicts in words', () => {
-  it('name both pairs and the remedy', () => {
-    const lists = ['a_b', 'a'].map((name, index) => ({
-      backend: { config: list(name, []).backend },
-      list: { entries: [entry(index === 0 ? 'c' : 'b_c')], ttlMs: undefined, isPublic: false },
-    }));
-    expect(composeEntries('tools', lists, Aggregation.parse({}), 60).conflicts).toEqual([
-      'a_b_c is dropped, as it stands for c of a_b, b_c of a: rename one of them by an override',
-    ]);
   });
 });
 

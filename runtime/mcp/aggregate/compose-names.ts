@@ -28,6 +28,8 @@ interface Candidate extends Presented {
 }
 
 const HASH_DIGITS = 8;
+/** So much of a name that is too long may be gone: the hash, what parts it from the rest, and half of a pair of surrogates. */
+export const NAME_ENDING = HASH_DIGITS + 2;
 
 /** Names that are too long keep their beginning and end in a hash of the whole, the same at every start. */
 function shorten(name: string, maxLength: number): string {
@@ -44,19 +46,25 @@ function countNames(presented: readonly Presented[]): Map<string, number> {
   return counts;
 }
 
+/** What stands before the names of a backend. A function, as `$` in a replacement text has a meaning. */
+export function prefixOf(backend: string, { prefix_format: format }: Aggregation): string {
+  return format.replaceAll('{workload}', () => backend);
+}
+
 /** How the advertised name of a pair is made. Only `onConflict` looks at what else there is. */
 function nameWith(aggregation: Aggregation, presented: readonly Presented[]): (entry: Presented) => string {
   if (aggregation.conflict_resolution !== 'prefix') return ({ name }) => name;
-  const prefixed = ({ backend, name }: Presented) =>
-    // A function, as `$` in a replacement text has a meaning.
-    aggregation.prefix_format.replaceAll('{workload}', () => backend) + name;
+  const prefixed = ({ backend, name }: Presented) => prefixOf(backend, aggregation) + name;
   if (aggregation.prefix_mode === 'always') return prefixed;
   const counts = countNames(presented);
   return (entry) => (counts.get(entry.name) === 1 ? entry.name : prefixed(entry));
 }
 
 /** Smaller is first: the order of priority where it is in force, then that of the configuration, which `lists` has. */
-function rankOf(lists: readonly NamedList[], aggregation: Aggregation): (backend: string) => number {
+export function rankOf(
+  lists: readonly Pick<NamedList, 'backend'>[],
+  aggregation: Aggregation,
+): (backend: string) => number {
   const order = aggregation.conflict_resolution === 'priority' ? aggregation.priority_order : [];
   const ranks = new Map<string, number>();
   for (const name of [...order, ...lists.map(({ backend }) => backend.name)])

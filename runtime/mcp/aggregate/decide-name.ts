@@ -1,0 +1,78 @@
+import type { Aggregation } from '#crds/run-config/aggregation';
+import { composeNames, NAME_ENDING, prefixOf, rankOf, type NamedList } from './compose-names.ts';
+import type { CatalogueEntry } from './catalogue.ts';
+import type { ListedEntry } from './fetch-list.ts';
+import type { ListKind } from './list-kinds.ts';
+import type { ToolSettings } from './present-tools.ts';
+
+/** One backend's list on its way; without entries it is not there yet. */
+export interface AwaitedList {
+  readonly backend: ToolSettings;
+  readonly entries: readonly ListedEntry[] | undefined;
+}
+
+/** What a name leads to, whatever the lists that are not there yet hold. Without an entry it leads nowhere. */
+export interface DecidedName {
+  readonly entry: CatalogueEntry | undefined;
+}
+
+type Compose = (lists: readonly NamedList[]) => ReadonlyMap<string, CatalogueEntry>;
+
+/**
+ * Decides a name before all lists are there, where that is the same as afterwards; `lists` stand in the order of the
+ * configuration. `compose` may remember what it composed. Undefined: more lists are needed.
+ */
+export function decideName(
+  kind: ListKind,
+  name: string,
+  lists: readonly AwaitedList[],
+  aggregation: Aggregation,
+  maxNameLength: number,
+  compose: Compose = (some) => composeToMap(kind, some, aggregation, maxNameLength),
+): DecidedName | undefined {
+  if (isRanked(kind, aggregation)) return decideByRank(name, lists, aggregation, compose);
+  const concerned = lists.filter(({ backend }) => couldHave(name, backend.name, aggregation, maxNameLength));
+  const there = concerned.filter(isThere);
+  return there.length === concerned.length ? { entry: compose(there).get(name) } : undefined;
+}
+
+/** The entries that these lists make, by name. */
+export function composeToMap(
+  kind: ListKind,
+  lists: readonly NamedList[],
+  aggregation: Aggregation,
+  maxNameLength: number,
+): ReadonlyMap<string, CatalogueEntry> {
+  return new Map(composeNames(kind, lists, aggregation, maxNameLength).entries.map((entry) => [entry.name, entry]));
+}
+
+/** Whether of equal names the first backend has it: of URIs always. */
+function isRanked(kind: ListKind, { conflict_resolution: strategy }: Aggregation): boolean {
+  return kind === 'resources' || kind === 'templates' || strategy === 'priority';
+}
+
+/** Whoever comes after a backend that has the name cannot take it away. */
+function decideByRank(
+  name: string,
+  lists: readonly AwaitedList[],
+  aggregation: Aggregation,
+  compose: Compose,
+): DecidedName | undefined {
+  const rank = rankOf(lists, aggregation);
+  const ordered = lists.toSorted((a, b) => rank(a.backend.name) - rank(b.backend.name));
+  const missing = ordered.findIndex((list) => !isThere(list));
+  const first = (missing < 0 ? ordered : ordered.slice(0, missing)).filter(isThere);
+  const entry = first.length === 0 ? undefined : compose(first).get(name);
+  return entry !== undefined || missing < 0 ? { entry } : undefined;
+}
+
+/** Whether a tool or prompt of this backend could be called so: under prefixes few others could. */
+function couldHave(name: string, backend: string, aggregation: Aggregation, maxNameLength: number): boolean {
+  if (aggregation.conflict_resolution !== 'prefix' || aggregation.prefix_mode !== 'always') return true;
+  // Of a name that was shortened only the beginning is left.
+  return name.startsWith(prefixOf(backend, aggregation).slice(0, Math.max(0, maxNameLength - NAME_ENDING)));
+}
+
+function isThere(list: AwaitedList): list is NamedList {
+  return list.entries !== undefined;
+}

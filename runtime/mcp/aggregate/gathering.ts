@@ -1,0 +1,85 @@
+import type { Aggregation } from '#crds/run-config/aggregation';
+import type { Backend } from '#runtime/mcp/backends/backend';
+import type { CatalogueEntry } from './catalogue.ts';
+import type { NamedList } from './compose-names.ts';
+import { composeToMap, decideName, type AwaitedList, type DecidedName } from './decide-name.ts';
+import type { BackendList } from './fetch-list.ts';
+import type { ListKind } from './list-kinds.ts';
+
+export interface GatheringOptions {
+  readonly kind: ListKind;
+  /** In the order of the configuration. */
+  readonly asked: readonly Backend[];
+  /** One backend's list within the deadline. Rejects when it is not to be had. */
+  readonly fetch: (backend: Backend) => BackendList | Promise<BackendList>;
+  /** The list of this backend was not to be had. */
+  readonly missed: (backend: Backend, error: unknown) => void;
+  readonly aggregation: Aggregation;
+  readonly maxNameLength: number;
+}
+
+/** The lists of several backends as they come, and names that are decided before the last one is there. */
+export class Gathering {
+  /** Settles when every list is there or missing. */
+  readonly done: Promise<void>;
+  readonly #options: GatheringOptions;
+  /** Undefined: not to be had. */
+  readonly #lists = new Map<Backend, BackendList | undefined>();
+  /** What was composed of which backends' lists, for all who wait. */
+  readonly #composed = new Map<string, ReadonlyMap<string, CatalogueEntry>>();
+  readonly #waiting = new Set<() => void>();
+
+  constructor(options: GatheringOptions) {
+    this.#options = options;
+    this.done = Promise.all(options.asked.map((backend) => this.#take(backend))).then(() => undefined);
+  }
+
+  /** The lists that came, in the order of the configuration. */
+  get lists(): { backend: Backend; list: BackendList }[] {
+    return this.#options.asked.flatMap((backend) => {
+      const list = this.#lists.get(backend);
+      return list ? [{ backend, list }] : [];
+    });
+  }
+
+  /** What a name leads to, as soon as it is decided; undefined: not before everything is composed. */
+  async decide(name: string): Promise<DecidedName | undefined> {
+    while (this.#lists.size < this.#options.asked.length) {
+      const decided = this.#decideNow(name);
+      if (decided) return decided;
+      await new Promise<void>((resolve) => this.#waiting.add(resolve));
+    }
+    return undefined;
+  }
+
+  #decideNow(name: string): DecidedName | undefined {
+    const { kind, asked, aggregation, maxNameLength } = this.#options;
+    const awaited = asked.flatMap((backend): AwaitedList[] => {
+      const list = this.#lists.get(backend);
+      if (list === undefined && this.#lists.has(backend)) return [];
+      return [{ backend: backend.config, entries: list?.entries }];
+    });
+    return decideName(kind, name, awaited, aggregation, maxNameLength, (lists) => this.#compose(lists));
+  }
+
+  #compose(lists: readonly NamedList[]): ReadonlyMap<string, CatalogueEntry> {
+    const { kind, aggregation, maxNameLength } = this.#options;
+    const key = lists.map(({ backend }) => backend.name).join('\n');
+    const known = this.#composed.get(key) ?? composeToMap(kind, lists, aggregation, maxNameLength);
+    this.#composed.set(key, known);
+    return known;
+  }
+
+  async #take(backend: Backend): Promise<void> {
+    try {
+      const list = this.#options.fetch(backend);
+      this.#lists.set(backend, list instanceof Promise ? await list : list);
+    } catch (error) {
+      this.#lists.set(backend, undefined);
+      this.#options.missed(backend, error);
+    }
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    for (const look of waiting) look();
+  }
+}
