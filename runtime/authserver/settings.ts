@@ -13,6 +13,8 @@ export interface AuthServerUrls {
   readonly introspect: string;
   readonly jwks: string;
   readonly connections: string;
+  /** What link URLs begin with. */
+  readonly link: string;
   /** What upstream providers redirect to. */
   readonly callback: (provider: string) => string;
 }
@@ -39,6 +41,7 @@ export function authServerUrls(config: AuthServerConfig): AuthServerUrls {
     introspect: join(issuer, '/oauth/introspect'),
     jwks: join(issuer, '/.well-known/jwks.json'),
     connections: join(browser, '/connections'),
+    link: join(browser, '/connections/link'),
     callback: (provider) => written.get(provider) ?? join(browser, `/oauth/callback/${provider}`),
   };
 }

@@ -10,7 +10,7 @@ import type { Chain } from '../providers.ts';
 import type { AuthServerUrls } from '../settings.ts';
 
 export interface ConnectionsSettings extends LoginRowSettings {
-  readonly urls: Pick<AuthServerUrls, 'connections'>;
+  readonly urls: Pick<AuthServerUrls, 'connections' | 'link'>;
   readonly frame: PageFrame;
   readonly chain: Chain;
   readonly browsers: Browsers;
@@ -21,7 +21,7 @@ export interface ConnectionsSettings extends LoginRowSettings {
 }
 
 export function connectionsFrame({ urls, frame }: ConnectionsSettings, browser: Browser): ConnectionsFrame {
-  return { ...frame, url: urls.connections, csrf: browser.csrf, headers: browser.headers };
+  return { ...frame, urls, csrf: browser.csrf, headers: browser.headers };
 }
 
 /**

@@ -6,8 +6,8 @@ import { accountName, providerName, type ProviderView } from './provider-view.ts
 
 /** What all pages around the connections need. */
 export interface ConnectionsFrame extends PageFrame {
-  /** URL of the connections page: forms go there. */
-  readonly url: string;
+  /** The connections page: its forms go there; and where the form of a link URL goes. */
+  readonly urls: { readonly connections: string; readonly link: string };
   readonly csrf: string;
   readonly headers: Answer['headers'];
 }
@@ -41,12 +41,12 @@ export function connectionsPage(frame: ConnectionsFrame, view: ConnectionsView):
   return pageAnswer(frame, { title: 'Your connections', main }, frame);
 }
 
-const action = ({ url, csrf }: ConnectionsFrame, hidden: Readonly<Record<string, string>>, content: Part) =>
-  postForm(url, { csrf, ...hidden }, content);
+const action = ({ urls, csrf }: ConnectionsFrame, hidden: Readonly<Record<string, string>>, content: Part) =>
+  postForm(urls.connections, { csrf, ...hidden }, content);
 
 const BADGES: Readonly<Record<ProviderView['state'], Html>> = {
   linked: html`<span class="badge good">Linked</span>`,
-  needs_login: html`<span class="badge warn">Sign in again</span>`,
+  needs_login: html`<span class="badge warn">Needs sign-in</span>`,
   unlinked: html`<span class="badge">Not linked</span>`,
 };
 
@@ -62,8 +62,10 @@ function row(frame: ConnectionsFrame, provider: ProviderView): Html {
       <p>${providerName(provider)} ${BADGES[state]}</p>
       <p class="soft">${who ?? html`${account && html`as ${accountName(account)}`}${since}`}</p>
     </div>
-    ${state !== 'linked' && action(frame, { action: 'link', provider: name }, link)}
-    ${state !== 'unlinked' && action(frame, { action: 'unlink', provider: name }, unlink)}`;
+    <div class="buttons">
+      ${state !== 'linked' && action(frame, { action: 'link', provider: name }, link)}
+      ${state !== 'unlinked' && action(frame, { action: 'unlink', provider: name }, unlink)}
+    </div>`;
 }
 
 function sessionsText(count: number): string {
@@ -99,9 +101,8 @@ export function confirmUnlinkPage(frame: ConnectionsFrame, provider: ProviderVie
       required &&
       html`<div class="note warn">
         <p>
-          <strong>${name} is required.</strong> Your applications will ask you to sign in again within the hour, and
-          ${name} is then linked anew.
-          ${isPrimary && 'You are signed out of this page, too, as it is where you sign in.'}
+          <strong>${name} is required.</strong> Your applications will soon ask you to sign in again; then it is linked
+          anew. ${isPrimary && 'You are signed out of this page, too, as it is where you sign in.'}
         </p>
       </div>`
     }
@@ -120,10 +121,10 @@ export function confirmSignOutPage(frame: ConnectionsFrame, sessions: number): A
   return pageAnswer(frame, { title: 'Sign out everywhere?', main }, frame);
 }
 
-function choice({ url }: ConnectionsFrame, text: Html): Html {
+function choice({ urls }: ConnectionsFrame, text: Html): Html {
   return html`<div class="actions">
     <button class="danger">${text}</button>
-    <a class="button" href="${url}">Keep it as it is</a>
+    <a class="button" href="${urls.connections}">Keep it as it is</a>
   </div>`;
 }
 
@@ -147,6 +148,6 @@ export function linkPage(
   const main = html`<h1>Link your ${provider.name} account</h1>
     <p>An application of yours needs your account at ${provider.name} to go on.</p>
     <p class="soft">${steps}</p>
-    ${postForm(`${frame.url}/link`, { csrf: frame.csrf, ticket }, button)}`;
+    ${postForm(frame.urls.link, { csrf: frame.csrf, ticket }, button)}`;
   return pageAnswer(frame, { title: `Link ${provider.name}`, main }, frame);
 }

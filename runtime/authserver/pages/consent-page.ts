@@ -31,7 +31,7 @@ export function consentPage(frame: PageFrame, view: ConsentView, headers: Answer
     <ul class="ticks">
       ${view.scope.map((scope) => html`<li>${scopeText(scope, frame.server)}</li>`)}
     </ul>
-    ${postForm(view.action, { ticket: view.ticket }, html`${accounts(view)} ${buttons()}`)}`;
+    ${postForm(view.action, { ticket: view.ticket }, html`${accounts(view)} ${buttons(view.user)}`)}`;
   const footer = html`You can take this back at any time: <a href="${view.connections}">your connections</a>.`;
   return pageAnswer(frame, { title: 'Allow access?', main, footer }, { headers });
 }
@@ -51,7 +51,7 @@ function facts({ clientName, clientHost, redirect }: ConsentView): Html {
       </dd>
     </div>
     <div>
-      <dt>The answer goes to</dt>
+      <dt>Sends you back to</dt>
       <dd><strong>${redirect.host}</strong><br /><small>${redirect.uri}</small></dd>
     </div>
   </dl>`;
@@ -59,27 +59,19 @@ function facts({ clientName, clientHost, redirect }: ConsentView): Html {
 
 function warning({ kind }: RedirectPlace): Html | undefined {
   if (kind === 'web') return undefined;
-  const place = kind === 'loopback' ? 'a program on this device' : 'an app on this device';
   return html`<div class="note warn">
     <p>
-      <strong>The answer goes to ${place}.</strong> Any program here could have asked. Go on only if you started this.
+      <strong>That is ${kind === 'loopback' ? 'a program' : 'an app'} on this device.</strong> Any program here could
+      have asked. Go on only if you started this.
     </p>
   </div>`;
 }
 
 function accounts({ user, providers }: ConsentView): Html {
-  const rows = providers.map((provider) => html`<li>${account(provider)}</li>`);
-  const signedIn =
-    user &&
-    html`<div class="who">
-      <span>You are signed in as ${accountName(user)}.</span>
-      <button class="link" name="decision" value="switch">Use another account</button>
-    </div>`;
   return html`<h2>${user ? 'With your accounts' : 'You will sign in with'}</h2>
     <ul class="rows">
-      ${rows}
-    </ul>
-    ${signedIn}`;
+      ${providers.map((provider) => html`<li>${account(provider)}</li>`)}
+    </ul>`;
 }
 
 function account(provider: ProviderView): Html {
@@ -92,7 +84,7 @@ function account(provider: ProviderView): Html {
       </div>
       <span class="badge good">Linked</span>`;
   }
-  const badge = state === 'needs_login' ? html`<span class="badge warn">Sign in again</span>` : undefined;
+  const badge = state === 'needs_login' ? html`<span class="badge warn">Needs sign-in</span>` : undefined;
   if (required) {
     const text = state === 'needs_login' ? 'It wants you to sign in again' : 'You are asked to sign in there next';
     return html`<div>
@@ -108,9 +100,17 @@ function account(provider: ProviderView): Html {
     ${badge}`;
 }
 
-function buttons(): Html {
+/** Allow comes first: it is what the Enter key means in a form. */
+function buttons(user: ConsentView['user']): Html {
+  const signedIn =
+    user &&
+    html`<div class="who">
+      <span>You are signed in as ${accountName(user)}.</span>
+      <button class="link" name="decision" value="switch">Use another account</button>
+    </div>`;
   return html`<div class="actions">
-    <button class="main" name="decision" value="allow">Allow</button>
-    <button name="decision" value="deny">Deny</button>
-  </div>`;
+      <button class="main" name="decision" value="allow">Allow</button>
+      <button name="decision" value="deny">Deny</button>
+    </div>
+    ${signedIn}`;
 }

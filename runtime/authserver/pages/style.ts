@@ -46,7 +46,8 @@ ul { list-style: none; margin: 0; padding: 0; }
 .facts dd > strong { font-size: 1.0625rem; }
 .rows { border: 1px solid var(--line); border-radius: 10px; }
 .rows > li { padding: .8rem 1rem; display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center; justify-content: space-between; }
-.rows > li > div { flex: 1 1 14rem; min-width: 0; }
+.rows > li > div:first-child { flex: 1 1 14rem; min-width: 0; }
+.buttons { display: flex; flex-wrap: wrap; gap: .5rem; }
 .rows p { margin: 0; }
 .ticks > li { padding: .2rem 0 .2rem 1.6rem; position: relative; }
 .ticks > li::before {
@@ -61,7 +62,7 @@ ul { list-style: none; margin: 0; padding: 0; }
 .note.warn { background: var(--warn); border-color: var(--warn-line); color: var(--warn-ink); }
 .note.good { background: var(--good); border-color: transparent; color: var(--good-ink); margin: 0 0 1rem; }
 .note p:last-child { margin: 0; }
-.who { display: flex; flex-wrap: wrap; gap: .25rem 1rem; align-items: baseline; justify-content: space-between; margin: 1rem 0 0; }
+.who { display: flex; flex-wrap: wrap; gap: .25rem 1rem; align-items: baseline; margin: 1.25rem 0 0; color: var(--soft); }
 label { display: flex; gap: .75rem; align-items: flex-start; cursor: pointer; flex: 1 1 14rem; min-width: 0; }
 input[type="checkbox"] { width: 1.25rem; height: 1.25rem; margin: .15rem 0 0; flex: none; accent-color: var(--accent); }
 .actions { display: flex; flex-wrap: wrap; gap: .75rem; margin-top: 1.75rem; }

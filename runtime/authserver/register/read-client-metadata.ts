@@ -3,7 +3,7 @@ import { OAuthError } from '../errors.ts';
 import type { ClientRow } from '../storage/rows.ts';
 import { MAX_REDIRECT_URIS, MAX_URI_LENGTH, checkRedirectUri, isAllowedHost } from './check-redirect-uri.ts';
 
-const MAX_NAME = 200;
+const MAX_NAME = 100;
 const MAX_SCOPE = 4096;
 
 /**

@@ -1,0 +1,54 @@
+import type { AuthServer as AuthServerConfig } from '#crds/run-config/auth-server';
+import type { Audit } from '#runtime/audit/audit';
+import { createAuthorize } from './authorize/authorize.ts';
+import type { RequestRules } from './authorize/check-request.ts';
+import type { Browsers } from './browser/browsers.ts';
+import { createChangeConnections } from './connections/change-connections.ts';
+import { createFollowLink, createShowLink } from './connections/follow-link.ts';
+import { createShowConnections } from './connections/show-connections.ts';
+import { createDecideConsent } from './consent/decide-consent.ts';
+import type { NextStep } from './next-step.ts';
+import type { PageFrame } from './pages/page.ts';
+import { chainOf } from './providers.ts';
+import type { Clients } from './register/find-client.ts';
+import { createRegisterClient } from './register/register-client.ts';
+import type { Handlers } from './routes.ts';
+import type { AuthServerUrls } from './settings.ts';
+import type { AuthStorage } from './storage/storage.ts';
+
+export interface ClientSideSettings {
+  readonly config: AuthServerConfig;
+  readonly urls: AuthServerUrls;
+  /** The resources that tokens are issued for, the endpoint's first. */
+  readonly resources: RequestRules['resources'];
+  readonly frame: PageFrame;
+  readonly storage: AuthStorage;
+  readonly browsers: Browsers;
+  readonly clients: Clients;
+  readonly nextStep: NextStep;
+  readonly record: Audit['record'];
+  readonly changed: (sub: string) => void;
+  readonly now: () => number;
+}
+
+export type ClientSide = Pick<
+  Handlers,
+  'register' | 'authorize' | 'consent' | 'connections' | 'changeConnections' | 'link' | 'followLink'
+>;
+
+/** The endpoints that clients and people come to before and beside a login's legs. */
+export function createClientSide({ config, ...settings }: ClientSideSettings): ClientSide {
+  const { limits, registration, scopes_supported: scopesSupported } = config;
+  const shared = { ...settings, limits, scopesSupported, chain: chainOf(config) };
+  return {
+    register: registration.enabled
+      ? createRegisterClient({ ...shared, allowedRedirectHosts: registration.allowed_redirect_hosts })
+      : undefined,
+    authorize: createAuthorize(shared),
+    consent: createDecideConsent(shared),
+    connections: createShowConnections(shared),
+    changeConnections: createChangeConnections(shared),
+    link: createShowLink(shared),
+    followLink: createFollowLink(shared),
+  };
+}

@@ -1,0 +1,239 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { request } from 'undici';
+import { AuthServer } from '#crds/run-config/auth-server';
+import type { AuditEvent } from '#runtime/audit/audit';
+import { browserCookie, BROWSER_LIFESPAN } from '../browser/browser-cookie.ts';
+import { createBrowsers, type Browser } from '../browser/browsers.ts';
+import { createClientSide, type ClientSide } from '../create-client-side.ts';
+import { OAuthError } from '../errors.ts';
+import { htmlAnswer, type Answer } from '../handler.ts';
+import { hashId, newId } from '../ids.ts';
+import { createErrorPages } from '../pages/error-page.ts';
+import { chainOf } from '../providers.ts';
+import type { ClientDocuments } from '../register/client-documents.ts';
+import { createClients } from '../register/find-client.ts';
+import { createRoutes } from '../routes.ts';
+import { authServerUrls, type AuthServerUrls } from '../settings.ts';
+import { createMemoryStorage } from '../storage/memory.ts';
+import type { LinkRow, LoginRow, UserProfile } from '../storage/rows.ts';
+import type { AuthStorage } from '../storage/storage.ts';
+
+export const START = 1_800_000_000_000;
+export const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM';
+
+/** What came back. */
+export interface Visit {
+  readonly status: number;
+  readonly headers: Record<string, string | string[] | undefined>;
+  readonly text: string;
+  /** Query of the redirect, where it is one. */
+  readonly answer: URLSearchParams;
+  /** Name and value of the cookie that was set, to be sent again. */
+  readonly cookie: string | undefined;
+  /** Value of a hidden field. */
+  readonly hidden: (name: string) => string;
+}
+
+export interface VisitOptions {
+  readonly form?: Readonly<Record<string, string>> | readonly (readonly [string, string])[];
+  readonly json?: unknown;
+  readonly cookie?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** The endpoints of clients and people over HTTP, with legs that are only noted. */
+export interface ClientSideServer {
+  readonly origin: string;
+  readonly urls: AuthServerUrls;
+  readonly resource: string;
+  readonly storage: AuthStorage;
+  readonly clock: { time: number };
+  readonly events: AuditEvent[];
+  /** Logins that went on. */
+  readonly steps: { readonly login: LoginRow; readonly browser: Browser }[];
+  readonly changed: string[];
+  visit(url: string, options?: VisitOptions): Promise<Visit>;
+  /** Registers a client. @returns its id */
+  register(redirectUris: readonly string[], more?: Readonly<Record<string, unknown>>): Promise<string>;
+  /** URL of an authorization request that nothing is wrong with, but for what is changed; empty: left out. */
+  authorizeUrl(clientId: string, changes?: Readonly<Record<string, string>>): string;
+  /** Logs somebody in with a new browser, with these providers linked. @returns its cookie */
+  logIn(user: UserProfile, linked?: Readonly<Record<string, Partial<LinkRow>>>): Promise<string>;
+  close(): Promise<void>;
+}
+
+const PROVIDERS = [
+  { type: 'oidc', name: 'okta', oidc_config: { client_id: 'vmcp', issuer_url: 'https://login.okta.example' } },
+  {
+    type: 'oauth2',
+    name: 'github',
+    required: false,
+    oauth2_config: {
+      client_id: 'vmcp',
+      authorization_endpoint: 'https://github.example/login/oauth/authorize',
+      token_endpoint: 'https://github.example/login/oauth/access_token',
+    },
+  },
+];
+
+export const REDIRECT = 'http://127.0.0.1:33418/callback';
+
+export function userNamed(name: string): UserProfile {
+  const issuer = 'https://login.okta.example';
+  const account = { issuer, subject: name, name, email: `${name}@example.com`, email_verified: true };
+  return { ...account, sub: hashId(JSON.stringify([issuer, name])), claims: {} };
+}
+
+interface ServerOptions {
+  readonly config?: Readonly<Record<string, unknown>>;
+  readonly documents?: ClientDocuments;
+  /** Stands before the storage. */
+  readonly wrap?: (storage: AuthStorage) => AuthStorage;
+  /** What a login leads to. */
+  readonly nextStep?: (login: LoginRow, browser: Browser) => Promise<Answer>;
+}
+
+export async function startClientSide(options: ServerOptions = {}): Promise<ClientSideServer> {
+  const listening = await listen();
+  const { origin } = listening;
+  const config = AuthServer.parse({ issuer: origin, upstreams: PROVIDERS, ...options.config });
+  const urls = authServerUrls(config);
+  const clock = { time: START };
+  const memory = createMemoryStorage({ now: () => clock.time });
+  const noted = { events: [], steps: [], changed: [] } as Pick<ClientSideServer, 'events' | 'steps' | 'changed'>;
+  const cookie = browserCookie(config.issuer, urls.authorize);
+  const resource = 'https://mcp.example.com/mcp';
+  const storage = options.wrap?.(memory) ?? memory;
+  const now = () => clock.time;
+  listening.route = routesOf(
+    createClientSide({
+      config,
+      urls,
+      resources: [resource],
+      frame: FRAME,
+      storage,
+      browsers: createBrowsers({ storage, cookie, primary: chainOf(config).primary.name, now }),
+      clients: createClients({ storage, documents: options.documents, now }),
+      nextStep: (login, browser) => {
+        noted.steps.push({ login, browser });
+        return options.nextStep?.(login, browser) ?? Promise.resolve(htmlAnswer('the next step'));
+      },
+      record: (event) => noted.events.push(event),
+      changed: (sub) => noted.changed.push(sub),
+      now,
+    }),
+  );
+  const visit = (url: string, how: VisitOptions = {}) => send(new URL(url, origin), how);
+  return {
+    ...{ origin, urls, resource, storage: memory, clock, ...noted, visit },
+    async register(redirect_uris, more = {}) {
+      const { text } = await visit('/oauth/register', { json: { redirect_uris, ...more } });
+      return (JSON.parse(text) as { client_id: string }).client_id;
+    },
+    authorizeUrl: (clientId, changes = {}) =>
+      authorizeUrl(urls.authorize, { client_id: clientId, resource, ...changes }),
+    logIn: (user, linked = { okta: {} }) => logIn({ storage: memory, name: cookie.name, at: clock.time }, user, linked),
+    close: listening.close,
+  };
+}
+
+const FRAME = { server: 'mcp.example.com' };
+
+interface Listening {
+  readonly origin: string;
+  route: ReturnType<typeof createRoutes>;
+  readonly close: () => Promise<void>;
+}
+
+/** A server whose address is known before what it serves. */
+async function listen(): Promise<Listening> {
+  const server = createServer((req, res) => {
+    const handler = listening.route((req.url ?? '/').split('?', 1)[0] ?? '/');
+    if (handler) void handler(req, res);
+    else res.writeHead(404).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const listening: Listening = {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    route: () => undefined,
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  return listening;
+}
+
+function routesOf(clientSide: ClientSide): ReturnType<typeof createRoutes> {
+  const absent = () => Promise.reject(new OAuthError('server_error', 'not here'));
+  const others = { token: absent, revoke: absent, introspect: undefined, metadata: absent, jwks: absent };
+  const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+  return createRoutes(
+    { ...others, callback: undefined, ...clientSide },
+    { basePaths: [''], readSource: (req) => req.socket.remoteAddress, renderErrorPage: createErrorPages(FRAME), log },
+  );
+}
+
+function authorizeUrl(url: string, changes: Readonly<Record<string, string>>): string {
+  const parameters = {
+    redirect_uri: REDIRECT,
+    response_type: 'code',
+    code_challenge: CHALLENGE,
+    code_challenge_method: 'S256',
+    state: 'st-1',
+    ...changes,
+  };
+  const entries = Object.entries(parameters).filter(([, value]) => value !== '');
+  return `${url}?${new URLSearchParams(entries).toString()}`;
+}
+
+async function logIn(
+  { storage, name, at }: { storage: AuthStorage; name: string; at: number },
+  user: UserProfile,
+  linked: Readonly<Record<string, Partial<LinkRow>>>,
+): Promise<string> {
+  const [browser, login] = [newId(), newId()];
+  const links = Object.entries(linked).map(([provider, more]) => [provider, linkOf(user, at, more)] as const);
+  const lifespan = 30 * 86_400_000;
+  await storage.finishLogin({ sub: user.sub, links: Object.fromEntries(links), code: undefined, lifespan });
+  const row = { user, logged_in_at: at, consents: [], ends_at: at + BROWSER_LIFESPAN };
+  await storage.put('browser', hashId(login), row, { lifespan: BROWSER_LIFESPAN });
+  return `${name}=${browser}.${login}`;
+}
+
+function linkOf(user: UserProfile, at: number, more: Partial<LinkRow>): LinkRow {
+  return {
+    account: user,
+    sealed: 'k.iv.text',
+    expires_at: undefined,
+    linked_at: at,
+    state: 'linked',
+    version: 0,
+    ...more,
+  };
+}
+
+async function send(url: URL, { form, json, cookie, headers = {} }: VisitOptions): Promise<Visit> {
+  const body = form ? new URLSearchParams(form as Record<string, string>).toString() : json && JSON.stringify(json);
+  const answer = await request(url, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: {
+      ...(body !== undefined && { 'content-type': form ? 'application/x-www-form-urlencoded' : 'application/json' }),
+      ...(cookie !== undefined && { cookie }),
+      ...headers,
+    },
+    ...(typeof body === 'string' && { body }),
+  });
+  const text = await answer.body.text();
+  const [set] = [answer.headers['set-cookie'] ?? []].flat();
+  const location = answer.headers.location;
+  return {
+    status: answer.statusCode,
+    headers: answer.headers,
+    text,
+    answer: new URLSearchParams(typeof location === 'string' ? location.split('?')[1] : ''),
+    cookie: set?.split(';', 1)[0],
+    hidden: (name) => new RegExp(`name="${name}" value="([^"]*)"`).exec(text)?.[1] ?? '',
+  };
+}
