@@ -31,7 +31,9 @@ const issuer = {
   insecureAllowHTTP: z.boolean().default(false).describe('Allow an http issuer that is not on loopback.'),
   jwksAllowPrivateIP: z.boolean().optional().describe('Allow a key set at a private address.'),
   protectedResourceAllowPrivateIP: z.boolean().default(false).describe('Allow a private address for introspection.'),
-  groupsClaim: text(256).optional().describe('Claim with the groups of a caller, besides `groups` and `roles`.'),
+  groupsClaim: text(256)
+    .optional()
+    .describe('Claim (a name or dotted path) with the groups of a caller, in place of `groups` and `roles`.'),
 };
 const audience = {
   audience: Audience.optional(),

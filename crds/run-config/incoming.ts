@@ -47,7 +47,7 @@ export const OidcIncoming = z.strictObject({
     .string()
     .max(256)
     .optional()
-    .describe('Claim with the groups of a caller, besides `groups` and `roles`.'),
+    .describe('Claim (a name or dotted path) with the groups of a caller, in place of `groups` and `roles`.'),
   required_typ: z.string().max(64).optional().describe('The only accepted `typ` header of tokens, e.g. at+jwt.'),
   required_subject: z.string().max(512).optional().describe('Only this `sub`, e.g. one service account.'),
 });
@@ -67,6 +67,6 @@ export const Authz = z.strictObject({
     .string()
     .max(256)
     .optional()
-    .describe('Claim with the groups of a caller, besides `groups` and `roles`.'),
+    .describe('Claim (a name or dotted path) with the groups of a caller, in place of `groups` and `roles`.'),
 });
 export type Authz = z.infer<typeof Authz>;
