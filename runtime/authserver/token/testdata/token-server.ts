@@ -1,0 +1,269 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { request } from 'undici';
+import type { AuditEvent } from '#runtime/audit/audit';
+import { AuthServer } from '#crds/run-config/auth-server';
+import { plainErrorPage } from '../../answer-oauth-error.ts';
+import { hashId, newId } from '../../ids.ts';
+import { createSecretRing, type LiveSecretRing } from '../../keys/create-secret-ring.ts';
+import { createSigningKeys, type LiveSigningKeys } from '../../keys/create-signing-keys.ts';
+import type { KeyFile } from '../../keys/load-signing-key.ts';
+import { createJwksHandler, createMetadataHandler } from '../../metadata.ts';
+import { createClients } from '../../register/find-client.ts';
+import { createRoutes } from '../../routes.ts';
+import { createMemoryStorage } from '../../storage/memory.ts';
+import type { AuthorizeRequest, LinkRow, UserProfile } from '../../storage/rows.ts';
+import type { AuthStorage } from '../../storage/storage.ts';
+import { writeCode } from '../../tokens/authorization-code.ts';
+import { createIntrospectHandler } from '../create-introspect-handler.ts';
+import { createRevokeHandler } from '../create-revoke-handler.ts';
+import { createTokenHandler } from '../create-token-handler.ts';
+import { createKnownSessions } from '../known-sessions.ts';
+import type { TokenSettings } from '../token-settings.ts';
+
+export const START = 1_800_000_000_000;
+export const RESOURCE = 'https://mcp.example.com/mcp';
+export const REDIRECT = 'http://127.0.0.1:33418/callback';
+export const VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk';
+export const CHALLENGE = createHash('sha256').update(VERIFIER).digest('base64url');
+export const SECRETS: readonly KeyFile[] = [{ file: 'first', content: Buffer.from('a'.repeat(32)) }];
+
+export const alice: UserProfile = {
+  issuer: 'https://login.okta.example',
+  subject: 'alice',
+  sub: hashId('["https://login.okta.example","alice"]'),
+  name: 'Alice',
+  email: 'alice@example.com',
+  email_verified: true,
+  claims: { groups: ['dev'] },
+};
+
+/** A JSON answer as it came. */
+export interface Came {
+  readonly status: number;
+  readonly headers: Record<string, string | string[] | undefined>;
+  readonly text: string;
+  readonly body: {
+    readonly access_token: string;
+    readonly refresh_token: string;
+    readonly expires_in: number;
+    readonly scope: string;
+    readonly error: string;
+    readonly error_description: string;
+    readonly active: boolean;
+  } & Record<string, unknown>;
+}
+
+type Form = Readonly<Record<string, string>> | readonly (readonly [string, string])[];
+
+/** The endpoints of tokens over HTTP. */
+export interface TokenServer {
+  readonly origin: string;
+  readonly settings: TokenSettings;
+  readonly storage: AuthStorage;
+  readonly secrets: LiveSecretRing;
+  readonly keys: LiveSigningKeys;
+  readonly clock: { time: number };
+  readonly events: AuditEvent[];
+  readonly ended: string[];
+  /** Operations that reached the storage. */
+  readonly looks: string[];
+  post(path: string, form: Form, headers?: Readonly<Record<string, string>>): Promise<Came>;
+  send(method: 'GET' | 'POST' | 'OPTIONS' | 'DELETE', path: string, body?: string, type?: string): Promise<Came>;
+  /** A registered client. @returns its id */
+  client(): Promise<string>;
+  /** A finished login of a client. @returns the code */
+  code(clientId: string, changes?: Partial<AuthorizeRequest>, user?: UserProfile): Promise<string>;
+  redeem(code: string, clientId: string, changes?: Readonly<Record<string, string>>): Promise<Came>;
+  refresh(token: string, clientId: string, changes?: Readonly<Record<string, string>>): Promise<Came>;
+  /** A client with a session. */
+  login(): Promise<{ clientId: string; tokens: Came['body'] }>;
+  close(): Promise<void>;
+}
+
+export interface TokenServerOptions {
+  readonly secretFiles?: readonly KeyFile[];
+  readonly keyFiles?: readonly KeyFile[];
+  readonly storage?: AuthStorage;
+  readonly clock?: { time: number };
+  readonly config?: Readonly<Record<string, unknown>>;
+  readonly introspection?: boolean;
+  readonly settings?: Partial<TokenSettings>;
+  readonly links?: Readonly<Record<string, Partial<LinkRow>>>;
+}
+
+const DAY = 86_400_000;
+const FORM = 'application/x-www-form-urlencoded';
+
+export async function startTokenServer(options: TokenServerOptions = {}): Promise<TokenServer> {
+  const clock = options.clock ?? { time: START };
+  const now = () => clock.time;
+  const looks: string[] = [];
+  const storage = watched(options.storage ?? createMemoryStorage({ now }), looks);
+  const secrets = createSecretRing(options.secretFiles ?? SECRETS, { now, random: randomBytes });
+  const keys = await createSigningKeys(options.keyFiles ?? [], { now });
+  const http = await serveHttp();
+  const { origin } = http;
+  const config = AuthServer.parse({
+    issuer: origin,
+    upstreams: [{ type: 'oidc', name: 'okta', oidc_config: { client_id: 'v', issuer_url: alice.issuer } }],
+    ...options.config,
+  });
+  const noted = { events: [] as AuditEvent[], ended: [] as string[] };
+  const settings = { ...settingsOf(config, { storage, secrets, keys, now, ...noted }), ...options.settings };
+  http.route = routesOf(config, settings, options.introspection === true);
+  const parts = { origin, settings, storage, secrets, keys, clock, looks, ...noted };
+  return { ...parts, ...requestsTo(origin), ...actionsOn(parts, options), close: http.close };
+}
+
+type Config = ReturnType<(typeof AuthServer)['parse']>;
+
+function settingsOf(
+  { issuer, token_lifespans: lifespans, scopes_supported: scopesSupported }: Config,
+  parts: Pick<TokenServer, 'storage' | 'secrets' | 'keys' | 'events' | 'ended'> & { readonly now: () => number },
+): TokenSettings {
+  const { storage, now, events, ended } = parts;
+  const known = createKnownSessions(100);
+  return {
+    ...{ ...parts, known, issuer, scopesSupported, newId, newJti: randomUUID },
+    lifespans: { access: lifespans.access_token_lifespan, refresh: lifespans.refresh_token_lifespan },
+    clients: createClients({ storage, documents: undefined, now }),
+    requiredProviders: ['okta'],
+    revalidate: () => Promise.resolve(),
+    ended(key) {
+      known.delete(key);
+      ended.push(key);
+    },
+    record: (event) => events.push(event),
+  };
+}
+
+function routesOf(config: Config, settings: TokenSettings, introspection: boolean): ReturnType<typeof createRoutes> {
+  const clients = introspection ? [{ clientId: 'gate', readSecret: () => 's3cret&+ü' }] : [];
+  const urls = [config.issuer, config.authorization_endpoint_base_url ?? config.issuer];
+  return createRoutes(
+    {
+      token: createTokenHandler(settings),
+      revoke: createRevokeHandler(settings),
+      introspect: createIntrospectHandler(clients, settings),
+      metadata: createMetadataHandler(config),
+      jwks: createJwksHandler(settings.keys),
+      ...{ register: undefined, authorize: undefined, consent: undefined, callback: undefined },
+      ...{ connections: undefined, changeConnections: undefined, link: undefined, followLink: undefined },
+    },
+    {
+      basePaths: [...new Set(urls.map((url) => new URL(url).pathname.replace(/\/$/, '')))],
+      readSource: (req) => req.socket.remoteAddress,
+      renderErrorPage: plainErrorPage,
+      log: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },
+    },
+  );
+}
+
+/** A server whose address is known before what it serves. */
+async function serveHttp() {
+  const server = createServer((req, res) => {
+    const handler = http.route((req.url ?? '/').split('?', 1)[0] ?? '/');
+    if (handler) void handler(req, res);
+    else res.writeHead(404).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const http = {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    route: (() => undefined) as ReturnType<typeof createRoutes>,
+    close: async (): Promise<void> => {
+      server.closeAllConnections();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+  return http;
+}
+
+function requestsTo(origin: string): Pick<TokenServer, 'send' | 'post' | 'redeem' | 'refresh'> {
+  const send: TokenServer['send'] = (method, path, body, type = FORM) =>
+    call(origin + path, { method, headers: body === undefined ? {} : { 'content-type': type }, body });
+  const post: TokenServer['post'] = (path, form, headers) => {
+    const body = new URLSearchParams(form as Record<string, string>).toString();
+    return call(origin + path, { method: 'POST', headers: { 'content-type': FORM, ...headers }, body });
+  };
+  return {
+    ...{ send, post },
+    redeem: (code, client_id, changes = {}) => {
+      const form = { grant_type: 'authorization_code', code, client_id, redirect_uri: REDIRECT };
+      return post('/oauth/token', { ...form, code_verifier: VERIFIER, resource: RESOURCE, ...changes });
+    },
+    refresh: (refresh_token, client_id, changes = {}) =>
+      post('/oauth/token', { grant_type: 'refresh_token', refresh_token, client_id, ...changes }),
+  };
+}
+
+function actionsOn(
+  { storage, secrets, origin, clock }: Pick<TokenServer, 'storage' | 'secrets' | 'origin' | 'clock'>,
+  options: TokenServerOptions,
+): Pick<TokenServer, 'client' | 'code' | 'login'> {
+  const client = async () => {
+    const client_id = newId();
+    const row = { client_name: 'app', redirect_uris: [REDIRECT], grant_types: [], scope: undefined };
+    const all = { ...row, client_id, application_type: undefined, registered_at: clock.time };
+    await storage.put('client', hashId(client_id), all, { lifespan: 30 * DAY });
+    return client_id;
+  };
+  const code: TokenServer['code'] = async (client_id, changes = {}, user = alice) => {
+    const request = {
+      ...{ client_id, redirect_uri: REDIRECT, state: undefined, code_challenge: CHALLENGE },
+      ...{ scope: ['mcp', 'offline_access'], resource: RESOURCE, ...changes },
+    };
+    const id = newId();
+    const links = Object.entries(options.links ?? { okta: {} }).map(([name, more]) => [name, linkOf(user, more)]);
+    await storage.finishLogin({
+      sub: user.sub,
+      links: Object.fromEntries(links) as Record<string, LinkRow>,
+      code: { id: hashId(id), row: { request, user }, lifespan: 600_000 },
+      lifespan: 30 * DAY,
+    });
+    return writeCode(secrets, id);
+  };
+  return {
+    ...{ client, code },
+    async login() {
+      const clientId = await client();
+      const { body } = await requestsTo(origin).redeem(await code(clientId), clientId);
+      return { clientId, tokens: body };
+    },
+  };
+}
+
+function linkOf(account: UserProfile, more: Partial<LinkRow>): LinkRow {
+  const times = { expires_at: undefined, linked_at: START };
+  return { account, sealed: 'k.iv.text', state: 'linked', version: 0, ...times, ...more };
+}
+
+/** Notes the name of each operation that is asked for. */
+function watched(storage: AuthStorage, looks: string[]): AuthStorage {
+  return new Proxy(storage, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name, target);
+      if (typeof member !== 'function') return member;
+      return (...args: unknown[]) => {
+        looks.push(String(name));
+        return (member as (...all: unknown[]) => unknown).apply(target, args);
+      };
+    },
+  });
+}
+
+async function call(
+  url: string,
+  { method, headers, body }: { method: string; headers: Record<string, string>; body: string | undefined },
+): Promise<Came> {
+  const answer = await request(url, { method, headers, ...(body !== undefined && { body }) });
+  const text = await answer.body.text();
+  const isJson = answer.headers['content-type']?.includes('json');
+  return {
+    status: answer.statusCode,
+    headers: answer.headers,
+    text,
+    body: (isJson ? JSON.parse(text) : {}) as Came['body'],
+  };
+}
