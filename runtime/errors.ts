@@ -12,7 +12,10 @@ export interface PublicAnswer {
   rpc?: { code: number; data?: unknown };
 }
 
-/** The one error class of a request's way: thrown anywhere, turned into an answer by `http/answer-error.ts` alone. */
+/**
+ * The one error class of a request's way: thrown anywhere, turned into an answer by `answerError` of `http/answer-error.ts`, and
+ * where a stream has begun by its `renderRpcError`.
+ */
 export class RequestError extends Error {
   override readonly name = 'RequestError';
   readonly answer: PublicAnswer;

@@ -26,6 +26,7 @@ beforeAll(async () => {
       .replaceAll('4483', String(port))
       .replaceAll('4481', String(whoamiPort))
       .replaceAll('4480', String(provider.port))
+      .replaceAll('../../../../.vmcp', join(place.path, '.vmcp'))
       .replaceAll('../../', `${ROOT}/`);
     place.manifest(name, text);
   }
@@ -142,6 +143,17 @@ describe('mcp-remote', () => {
       await client.close();
     }
   });
+});
+
+it('what the memory server is told stays in the folder of the state', async () => {
+  const client = await mcpRemote(tokens.alice);
+  try {
+    const entities = [{ name: 'vmcp', entityType: 'gateway', observations: ['has two boundaries'] }];
+    await client.callTool({ name: 'memory_create_entities', arguments: { entities } });
+    expect(place.read('.vmcp/memory.jsonl')).toContain('has two boundaries');
+  } finally {
+    await client.close();
+  }
 });
 
 it('no secret value and no token is in a log, a status or an argument list', async () => {
