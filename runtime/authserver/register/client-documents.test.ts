@@ -1,0 +1,221 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:https';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { REDIRECT, START, startClientSide } from '../testdata/client-side.ts';
+import { createClientDocuments, DocumentUnusable, type ClientDocuments } from './client-documents.ts';
+
+const TESTDATA = join(import.meta.dirname, '../../incoming/testdata');
+const cert = readFileSync(join(TESTDATA, 'loopback-cert.pem'), 'utf8');
+const key = readFileSync(join(TESTDATA, 'loopback-key.pem'), 'utf8');
+
+let server: Server;
+let base: string;
+let answer: (req: IncomingMessage, res: ServerResponse) => void;
+let asked: string[];
+const clock = { time: START };
+const opened: ClientDocuments[] = [];
+
+beforeEach(async () => {
+  asked = [];
+  server = createServer({ cert, key }, (req, res) => {
+    asked.push(req.url ?? '');
+    answer(req, res);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  base = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  serve({});
+});
+afterEach(async () => {
+  for (const documents of opened.splice(0)) documents.close();
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+function serve(changes: Record<string, unknown>): void {
+  answer = (req, res) => {
+    const document = { client_id: base + (req.url ?? ''), client_name: 'App', redirect_uris: [REDIRECT], ...changes };
+    res.setHeader('content-type', 'application/json').end(JSON.stringify(document));
+  };
+}
+
+const NEAR = { allowPrivateAddress: true, readCaBundle: () => Promise.resolve(cert) };
+
+function open(rules: Parameters<typeof createClientDocuments>[0]['rules'] = NEAR): ClientDocuments {
+  const documents = createClientDocuments({
+    scopesSupported: ['mcp'],
+    allowedRedirectHosts: undefined,
+    now: () => clock.time,
+    dispatcherFor: undefined,
+    rules,
+  });
+  opened.push(documents);
+  return documents;
+}
+
+describe('a client ID metadata document', () => {
+  it('says what a client is called and where its answers go', async () => {
+    const url = `${base}/client.json`;
+    expect(await open().read(url)).toEqual({ client_id: url, client_name: 'App', redirect_uris: [REDIRECT] });
+  });
+
+  it('never has its logo fetched', async () => {
+    serve({ logo_uri: `${base}/logo.png` });
+    await open().read(`${base}/client.json`);
+    expect(asked).toEqual(['/client.json']);
+  });
+
+  it.each([
+    ['names another client', { client_id: 'https://other.example/client.json' }],
+    ['has no client_id', { client_id: undefined }],
+    ['speaks of a secret', { token_endpoint_auth_method: 'client_secret_post' }],
+    ['wants to sign', { token_endpoint_auth_method: 'private_key_jwt' }],
+    ['has no redirect URI', { redirect_uris: [] }],
+    ['has a dangerous redirect URI', { redirect_uris: ['javascript:alert(1)'] }],
+  ])('is refused when it %s', async (_, changes) => {
+    serve(changes);
+    await expect(open().read(`${base}/client.json`)).rejects.toThrow(DocumentUnusable);
+  });
+
+  it('is refused where it is a redirect, which is not followed', async () => {
+    answer = (_req, res) => void res.writeHead(302, { location: `${base}/other.json` }).end();
+    await expect(open().read(`${base}/client.json`)).rejects.toThrow(DocumentUnusable);
+    expect(asked).toEqual(['/client.json']);
+  });
+
+  it.each([
+    ['no JSON', (res: ServerResponse) => res.end('<html>')],
+    ['an error', (res: ServerResponse) => res.writeHead(500).end()],
+  ])('is refused where there is %s', async (_, end) => {
+    answer = (_req, res) => void end(res);
+    await expect(open().read(`${base}/client.json`)).rejects.toThrow(DocumentUnusable);
+  });
+
+  it('of more than 10 kB is refused, and not read to its end', async () => {
+    let sent = 0;
+    answer = (_req, res) => {
+      const more = () => {
+        while (!res.destroyed && sent < 10_000_000) {
+          sent += 4096;
+          if (!res.write(' '.repeat(4096))) return;
+        }
+        res.end();
+      };
+      res.on('drain', more);
+      more();
+    };
+    await expect(open().read(`${base}/client.json`)).rejects.toThrow(DocumentUnusable);
+    expect(sent).toBeLessThan(10_000_000);
+  });
+
+  it('that does not come in time is given up', async () => {
+    answer = (_req, res) => void res.write('{');
+    const before = performance.now();
+    await expect(open({ ...NEAR, deadline: 100 }).read(`${base}/client.json`)).rejects.toThrow(DocumentUnusable);
+    expect(performance.now() - before).toBeLessThan(3000);
+  });
+
+  it.each([
+    ['a loopback address', () => `${base}/client.json`],
+    ['a name that leads to one', () => `${base.replace('127.0.0.1', 'localhost')}/client.json`],
+    ['a private address', () => 'https://10.0.0.1/client.json'],
+    ['a link-local address', () => 'https://169.254.169.254/client.json'],
+    ['a mapped address', () => 'https://[::ffff:7f00:1]/client.json'],
+  ])('at %s is never asked for', async (_, url) => {
+    await expect(open({ readCaBundle: NEAR.readCaBundle }).read(url())).rejects.toMatchObject({
+      name: 'DocumentUnusable',
+      cause: { message: expect.stringContaining('private address') },
+    });
+    expect(asked).toEqual([]);
+  });
+
+  it('is remembered for ten minutes, and asked for once by many', async () => {
+    const documents = open();
+    await Promise.all([documents.read(`${base}/a`), documents.read(`${base}/a`), documents.read(`${base}/a`)]);
+    clock.time += 599_000;
+    await documents.read(`${base}/a`);
+    expect(asked).toHaveLength(1);
+    clock.time += 2_000;
+    await documents.read(`${base}/a`);
+    expect(asked).toHaveLength(2);
+  });
+
+  it('that failed is not asked for again within a minute', async () => {
+    const documents = open();
+    answer = (_req, res) => void res.writeHead(404).end();
+    await expect(documents.read(`${base}/a`)).rejects.toThrow(DocumentUnusable);
+    clock.time += 59_000;
+    await expect(documents.read(`${base}/a`)).rejects.toThrow(DocumentUnusable);
+    expect(asked).toHaveLength(1);
+    clock.time += 2_000;
+    serve({});
+    await documents.read(`${base}/a`);
+    expect(asked).toHaveLength(2);
+  });
+
+  it('is forgotten when a thousand others were read since', async () => {
+    const documents = open();
+    await documents.read(`${base}/first`);
+    // Names that do not resolve fill the memory as well as documents do.
+    for (let index = 0; index < 1000; index += 1) {
+      await documents.read(`http://refused.example/${index}`).catch(() => undefined);
+    }
+    await documents.read(`${base}/first`);
+    expect(asked).toEqual(['/first', '/first']);
+  });
+
+  it('is not asked for while 32 others are under way', async () => {
+    const held: ServerResponse[] = [];
+    answer = (_req, res) => void held.push(res);
+    const documents = open({ ...NEAR, deadline: 300 });
+    const waiting = Array.from({ length: 32 }, (_, index) => documents.read(`${base}/${index}`).catch(() => 'over'));
+    await expect(documents.read(`${base}/one-more`)).rejects.toThrow('too many');
+    expect(new Set(await Promise.all(waiting))).toEqual(new Set(['over']));
+    serve({});
+    await documents.read(`${base}/one-more`);
+  });
+});
+
+describe('a client that names itself by a document', () => {
+  it('gets a consent page that says where it is described', async () => {
+    const side = await startClientSide({ documents: open(), config: { cimd: { enabled: true } } });
+    const { status, text } = await side.visit(side.authorizeUrl(`${base}/client.json`));
+    expect(status).toBe(200);
+    expect(text).toContain(`described at ${base.slice('https://'.length)}`);
+    await side.close();
+  });
+
+  it('gets a page, not a redirect, when its document cannot be used', async () => {
+    const side = await startClientSide({ documents: open() });
+    answer = (_req, res) => void res.writeHead(404).end();
+    const { status, text, headers } = await side.visit(side.authorizeUrl(`${base}/client.json`));
+    expect([status, headers.location]).toEqual([400, undefined]);
+    expect(text).toContain('cannot be checked');
+    await side.close();
+  });
+
+  it('is unknown where documents are not enabled', async () => {
+    const side = await startClientSide();
+    const { status, text } = await side.visit(side.authorizeUrl(`${base}/client.json`));
+    expect([status, text]).toEqual([400, expect.stringContaining('not known')]);
+    expect(asked).toEqual([]);
+    await side.close();
+  });
+
+  it.each([
+    'https://127.0.0.1',
+    'https://127.0.0.1/',
+    'https://user@app.example/client.json',
+    'https://app.example/client.json#x',
+    'https://app.example/a/../client.json',
+    'https://APP.example/client.json',
+    'https://2130706433/client.json',
+    'http://app.example/client.json',
+  ])('cannot be %s', async (clientId) => {
+    const side = await startClientSide({ documents: open() });
+    expect((await side.visit(side.authorizeUrl(clientId))).text).toContain('not known');
+    await side.close();
+  });
+});

@@ -1,0 +1,199 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { startClientSide, type ClientSideServer } from '../testdata/client-side.ts';
+import { addressBucket } from './address-bucket.ts';
+import { CLIENT_LIFESPAN } from './find-client.ts';
+
+const WEB = 'https://app.example.com/callback';
+
+let server: ClientSideServer;
+beforeEach(async () => {
+  server = await startClientSide({ config: { limits: { registrations_per_minute: 5, clients: 4 } } });
+});
+afterEach(() => server.close());
+
+async function register(body: unknown): Promise<{ status: number; body: Record<string, unknown> }> {
+  const { status, text } = await server.visit('/oauth/register', { json: body });
+  return { status, body: JSON.parse(text) as Record<string, unknown> };
+}
+
+describe('registration', () => {
+  it('takes a public client and says what it kept, and nothing else', async () => {
+    const { status, body } = await register({
+      redirect_uris: [WEB],
+      client_name: 'App',
+      token_endpoint_auth_method: 'none',
+      application_type: 'native',
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      logo_uri: 'https://app.example.com/logo.png',
+      contacts: ['x@example.com'],
+    });
+    expect(status).toBe(201);
+    expect(body).toEqual({
+      client_id: expect.stringMatching(/^[A-Za-z0-9_-]{43}$/),
+      client_id_issued_at: 1_800_000_000,
+      client_name: 'App',
+      redirect_uris: [WEB],
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'none',
+      scope: 'mcp offline_access',
+      application_type: 'native',
+    });
+    expect(server.events).toMatchObject([{ type: 'auth_client_registered', subjects: { client_name: 'App' } }]);
+  });
+
+  it('is never stored by a cache', async () => {
+    const { headers } = await server.visit('/oauth/register', { json: { redirect_uris: [WEB] } });
+    expect(headers['cache-control']).toBe('no-store');
+  });
+
+  it('takes the three redirects of one client together: a scheme of its own, https and loopback', async () => {
+    const redirect_uris = [
+      'cursor://anysphere/callback',
+      'https://www.cursor.com/cb',
+      'http://localhost:8787/callback',
+    ];
+    expect((await register({ redirect_uris })).body).toMatchObject({ redirect_uris });
+  });
+
+  it('takes the four redirects of another: two of its site, two on loopback', async () => {
+    const redirect_uris = [
+      'https://insiders.vscode.dev/redirect',
+      'https://vscode.dev/redirect',
+      'http://127.0.0.1/',
+      'http://127.0.0.1:33418/',
+    ];
+    expect((await register({ redirect_uris, token_endpoint_auth_method: 'none' })).body).toMatchObject({
+      redirect_uris,
+    });
+  });
+
+  it.each([
+    ['no token_endpoint_auth_method', {}],
+    ['a secret', { token_endpoint_auth_method: 'client_secret_post' }],
+    ['a signed assertion', { token_endpoint_auth_method: 'private_key_jwt' }],
+  ])('substitutes a public client for one that asks for %s', async (_, more) => {
+    const { status, body } = await register({ redirect_uris: [WEB], ...more });
+    expect([status, body.token_endpoint_auth_method, body.client_secret]).toEqual([201, 'none', undefined]);
+  });
+
+  it('leaves out what it does not support instead of refusing', async () => {
+    const { status, body } = await register({
+      redirect_uris: [WEB, WEB],
+      grant_types: ['client_credentials', 'implicit'],
+      response_types: ['token'],
+      scope: 'mcp openid profile',
+      application_type: 'spaceship',
+      client_name: 42,
+    });
+    expect(status).toBe(201);
+    expect(body).toMatchObject({
+      redirect_uris: [WEB],
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      scope: 'mcp',
+    });
+    expect(body.client_name ?? body.application_type).toBeUndefined();
+  });
+
+  it('cuts a name that is long', async () => {
+    const { body } = await register({ redirect_uris: [WEB], client_name: 'x'.repeat(5000) });
+    expect(body.client_name).toHaveLength(100);
+  });
+
+  it.each([
+    ['javascript:', ['javascript:alert(1)']],
+    ['data:', ['data:text/html,x']],
+    ['user information', ['https://a@b.example/']],
+    ['a fragment', ['https://b.example/#x']],
+    ['plain http elsewhere', ['http://b.example/']],
+    ['one bad among good ones', [WEB, 'http://b.example/']],
+    ['none', []],
+    ['eleven', Array.from({ length: 11 }, (_, index) => `${WEB}/${index}`)],
+    ['a long one', [`${WEB}${'x'.repeat(2048)}`]],
+    ['no list', 'https://b.example/'],
+    ['no strings', [1]],
+  ])('refuses redirects with %s', async (_, redirect_uris) => {
+    const { status, body } = await register({ redirect_uris });
+    expect([status, body.error]).toEqual([400, 'invalid_redirect_uri']);
+    expect((await server.storage.sizes()).clients).toBe(0);
+  });
+
+  it.each([
+    ['a list', []],
+    ['a word', 'x'],
+    ['null', null],
+  ])('refuses %s for a document', async (_, body) => {
+    expect(await register(body)).toMatchObject({ status: 400, body: { error: expect.stringMatching(/^invalid_/) } });
+  });
+
+  it('refuses a body that is huge', async () => {
+    const { status } = await register({ redirect_uris: [WEB], client_name: 'x'.repeat(70_000) });
+    expect(status).toBe(413);
+  });
+
+  it('is limited by address and minute, and says when to come back', async () => {
+    server.clock.time += 1;
+    const answers = [];
+    for (let index = 0; index < 6; index += 1) answers.push(await register({ redirect_uris: ['bad'] }));
+    expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 400, 400, 429]);
+    const { headers } = await server.visit('/oauth/register', { json: { redirect_uris: [WEB] } });
+    expect(headers['retry-after']).toBe('60');
+    server.clock.time += 60_001;
+    expect((await register({ redirect_uris: [WEB] })).status).toBe(201);
+  });
+
+  it('evicts no client when all places are taken', async () => {
+    const clients = [];
+    for (let index = 0; index < 4; index += 1) clients.push(await server.register(['http://127.0.0.1:33418/callback']));
+    expect(await register({ redirect_uris: [WEB] })).toMatchObject({
+      status: 503,
+      body: { error: 'temporarily_unavailable' },
+    });
+    for (const client of clients) expect((await server.visit(server.authorizeUrl(client))).status).toBe(200);
+  });
+
+  it('is forgotten 30 days after its last use', async () => {
+    const [used, unused] = [await server.register(['http://127.0.0.1/callback']), await server.register([WEB])];
+    server.clock.time += CLIENT_LIFESPAN - 1000;
+    expect((await server.visit(server.authorizeUrl(used))).status).toBe(200);
+    server.clock.time += 2000;
+    expect((await server.visit(server.authorizeUrl(used))).status).toBe(200);
+    expect((await server.visit(server.authorizeUrl(unused, { redirect_uri: WEB }))).status).toBe(400);
+  });
+
+  it('is not there where the configuration turns it off', async () => {
+    const closed = await startClientSide({ config: { registration: { enabled: false } } });
+    expect((await closed.visit('/oauth/register', { json: { redirect_uris: [WEB] } })).status).toBe(404);
+    await closed.close();
+  });
+});
+
+describe('registration with allowed redirect hosts', () => {
+  it('keeps what is at those hosts, on loopback or of an app, and refuses a client that has nothing else', async () => {
+    const narrow = await startClientSide({ config: { registration: { allowed_redirect_hosts: ['*.example.com'] } } });
+    const send = async (redirect_uris: readonly string[]) =>
+      JSON.parse((await narrow.visit('/oauth/register', { json: { redirect_uris } })).text) as Record<string, unknown>;
+    expect(await send([WEB, 'https://evil.example/cb', 'http://localhost/cb', 'cursor://a/cb'])).toMatchObject({
+      redirect_uris: [WEB, 'http://localhost/cb', 'cursor://a/cb'],
+    });
+    expect(await send(['https://evil.example/cb'])).toMatchObject({ error: 'invalid_redirect_uri' });
+    await narrow.close();
+  });
+});
+
+describe('what counts as one address', () => {
+  it.each([
+    ['192.0.2.1', '192.0.2.1'],
+    ['::ffff:192.0.2.1', '192.0.2.1'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:db8:1:2::9', '2001:db8:1:2::/64'],
+    ['2001:0db8::1', '2001:db8:0:0::/64'],
+    ['::1', '0:0:0:0::/64'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    [undefined, 'unknown'],
+  ])('%s is %s', (address, bucket) => {
+    expect(addressBucket(address)).toBe(bucket);
+  });
+});
