@@ -15,7 +15,7 @@ export const systemClock: Clock = {
   },
 };
 
-export interface QueueOptions {
+interface QueueOptions {
   /** Works on one key. Never runs twice at once for the same key. Must not reject. */
   work: (key: string) => Promise<void>;
   clock: Clock;

@@ -8,7 +8,7 @@ import { type Clock, WorkQueue } from '#operator/queue';
 import { keyText, manifestOf, parseKey, type ResourceKey, type World } from '#operator/world';
 
 /** Told of each key that could not be brought about. `retryIn` is milliseconds; absent when only a change can help. */
-export type OnProblem = (key: ResourceKey, problem: unknown, retryIn?: number) => void;
+type OnProblem = (key: ResourceKey, problem: unknown, retryIn?: number) => void;
 
 /** Only a change helps a stalled key; a waiting one is looked at again; anything else backs off. */
 function delayAfter(problem: unknown, queue: WorkQueue, text: string): number | undefined {
@@ -28,7 +28,7 @@ function unplanned(key: ResourceKey, problem: unknown, world: World, now: string
   return { key, action: 'keep', children: [], ...status };
 }
 
-export interface Reconciling {
+interface Reconciling {
   /** Resolves when all that is known has been worked on; what waits for a delay does not count. */
   idle(): Promise<void>;
   /** Stops after what is worked on now. Children go on running. */

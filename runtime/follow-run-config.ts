@@ -6,7 +6,7 @@ import { createSecretFiles, type SecretFiles } from './secret-files.ts';
 import { FileWatch } from './watch-files.ts';
 
 /** A newer document that is not in force, and why. */
-export interface RefusedRunConfig {
+interface RefusedRunConfig {
   /** Milliseconds since the epoch. */
   readonly at: number;
   readonly message: string;
@@ -22,7 +22,7 @@ export interface ConfigReactions {
   readonly refused?: (refusal: RefusedRunConfig) => void;
 }
 
-export interface FollowOptions {
+interface FollowOptions {
   readonly file: string;
   readonly log: Log;
   /** Milliseconds since the epoch. */

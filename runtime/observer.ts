@@ -30,13 +30,13 @@ export interface Observer {
   close(): Promise<void>;
 }
 
-export interface PreparedObserver {
+interface PreparedObserver {
   commit(): void;
   /** It is not wanted after all. */
   abandon(): void;
 }
 
-export interface ObserverDeps {
+interface ObserverDeps {
   readonly metrics: Metrics;
   readonly log: Log;
   /** Where audit lines go when no file is configured. */

@@ -15,7 +15,7 @@ import { createStatus, openStreams } from '#runtime/take-status';
 import type { ProcessLog } from '#runtime/telemetry/create-log';
 import { createMetrics, type Metrics } from '#runtime/telemetry/metrics';
 
-export interface RuntimeOptions {
+interface RuntimeOptions {
   readonly followed: FollowedRunConfig;
   readonly log: ProcessLog;
   readonly version: string;

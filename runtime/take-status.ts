@@ -4,7 +4,7 @@ import type { BackendSnapshot, StatusSnapshot } from '#runtime/http/status-snaps
 import type { Backend } from '#runtime/mcp/backends/backend';
 import type { Rooms } from '#runtime/rooms';
 
-export interface StatusSources {
+interface StatusSources {
   readonly followed: Pick<FollowedRunConfig, 'current' | 'refused' | 'files'>;
   readonly rooms: () => Rooms;
   /** Whether the public port takes requests. */

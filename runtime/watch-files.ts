@@ -4,7 +4,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import type { Log } from '#runtime/telemetry/log';
 
-export interface WatchOptions {
+interface WatchOptions {
   /** Gets the files whose content is another than before; missing counts as a content. Never runs twice at once. */
   readonly onChange: (files: readonly string[]) => Promise<void> | void;
   readonly log: Log;

@@ -1,6 +1,6 @@
 import type { KindName } from '../kinds/kind-names.ts';
 
-export interface PrinterColumn {
+interface PrinterColumn {
   name: string;
   type: 'string' | 'integer' | 'date';
   jsonPath: string;

@@ -1,5 +1,5 @@
 /** What the API server calls each kind. */
-export interface KindNames {
+interface KindNames {
   plural: string;
   singular: string;
   shortName: string;

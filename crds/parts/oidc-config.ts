@@ -5,9 +5,7 @@ import { DnsLabel, HttpUrl, IdentifierUrl, ObjectName, Scopes, text } from './pr
 import { CaBundleRef, configMapKeyRef, SecretKeyRef } from './references.ts';
 import { celHas, celPath, celString, needs, type Rule, valueAt, withRules } from './rule.ts';
 
-export const Audience = text(2048).describe(
-  '`aud` that a token must have. Absent: the resourceUrl; neither: not checked.',
-);
+const Audience = text(2048).describe('`aud` that a token must have. Absent: the resourceUrl; neither: not checked.');
 
 /** An issuer, without what depends on who asks: audience and scopes. */
 const issuer = {

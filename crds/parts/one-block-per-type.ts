@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { celHas, celString, type Rule, valueAt, withRules } from './rule.ts';
 
 /** The block that a value of `type` has; `none`: no block; `optional`: it may be left out, as all its fields have defaults. */
-export type Blocks = Record<string, { block: string; optional?: true } | 'none'>;
+type Blocks = Record<string, { block: string; optional?: true } | 'none'>;
 
 /**
  * Makes a flat union of an object with a field `type` and optional blocks: only the block of the type may be written, and it

@@ -7,7 +7,7 @@ import { type Rule, withRules } from './rule.ts';
 
 const ref = { block: 'externalAuthConfigRef' };
 
-export const OutgoingBackend = oneBlockPerType(
+const OutgoingBackend = oneBlockPerType(
   z.strictObject({
     type: z
       .enum(['external_auth_config_ref', 'externalAuthConfigRef', 'discovered'])
@@ -18,7 +18,7 @@ export const OutgoingBackend = oneBlockPerType(
   }),
   { external_auth_config_ref: ref, externalAuthConfigRef: ref, discovered: 'none' },
 );
-export type OutgoingBackend = z.infer<typeof OutgoingBackend>;
+type OutgoingBackend = z.infer<typeof OutgoingBackend>;
 
 const Fields = z.strictObject({
   source: z

@@ -8,7 +8,7 @@ const QUANTITY = '^[+-]?([0-9]{1,20}([.][0-9]{0,20})?|[.][0-9]{1,20})([KMGTPE]i|
 const NOT_QUANTITY = 'not a quantity; write for example 500m, 1 or 256Mi';
 
 /** A Kubernetes quantity, e.g. `500m` or `256Mi`; a plain number is accepted as well. */
-export const Quantity = z
+const Quantity = z
   .union([z.int().min(0), z.string().max(64).regex(new RegExp(QUANTITY), NOT_QUANTITY)], { error: NOT_QUANTITY })
   .meta({
     structural: {

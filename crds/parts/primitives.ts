@@ -90,6 +90,6 @@ export const Cidr = z
   .regex(/^[0-9A-Fa-f:.]+\/[0-9]{1,3}$/, 'not an address range; write for example 10.0.0.0/8');
 
 export const Port = z.int().min(1).max(65_535);
-export const Scope = text(256).regex(/^[!#-[\]-~]+$/, 'not a scope; write it without spaces, quotes and backslashes');
+const Scope = text(256).regex(/^[!#-[\]-~]+$/, 'not a scope; write it without spaces, quotes and backslashes');
 export const Scopes = z.array(Scope).max(64);
 export const ToolName = text(256);

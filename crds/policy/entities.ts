@@ -39,7 +39,7 @@ const Entity = z.strictObject({
 const Entities = z.array(Entity);
 
 /** The user's entities, or what is wrong with them. */
-export interface ReadEntities {
+interface ReadEntities {
   readonly entities: readonly UserEntity[];
   readonly problems: readonly string[];
 }

@@ -1,7 +1,7 @@
 import type { CedarValueJson, Expr, Var } from '@cedar-policy/cedar-wasm/nodejs';
 
 /** What stands at the top of an expression, apart from its operands. */
-export type Head =
+type Head =
   | { readonly kind: 'value'; readonly value: CedarValueJson }
   | { readonly kind: 'variable'; readonly name: Var }
   | { readonly kind: 'get'; readonly attribute: string }

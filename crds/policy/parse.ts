@@ -19,7 +19,7 @@ export interface ParsedPolicy {
   readonly json: PolicyJson;
 }
 
-export interface ParsedPolicies {
+interface ParsedPolicies {
   readonly policies: readonly ParsedPolicy[];
   readonly problems: readonly string[];
 }

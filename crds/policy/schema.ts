@@ -4,7 +4,7 @@ import { toSchemaAttributes, toSchemaType, type ValueType } from './value-type.t
 import { ACTIONS, CLAIM, CLIENT, RESOURCE_TYPES } from './vocabulary.ts';
 
 /** What a schema is made of. */
-export interface SchemaParts {
+interface SchemaParts {
   readonly shapes: EntityShapes;
   /** Type of each `claim_*` and `arg_*` that the policies mention. */
   readonly requestAttributes: ReadonlyMap<string, ValueType>;

@@ -10,7 +10,7 @@ import { writeType, type ValueType } from './value-type.ts';
 /** How many ways to give types to disputed attributes are tried. */
 const MAX_ASSIGNMENTS = 32;
 
-export interface PolicySetSource {
+interface PolicySetSource {
   /** Policy texts; each may hold several policies. */
   readonly policies: readonly string[];
   /** The user's entities, in Cedar's JSON form. */
@@ -24,7 +24,7 @@ export interface PolicySet {
   readonly mentions: Mentions;
 }
 
-export type PolicySetValidation =
+type PolicySetValidation =
   | { readonly ok: true; readonly set: PolicySet; readonly warnings: readonly string[] }
   | { readonly ok: false; readonly problems: readonly string[] };
 

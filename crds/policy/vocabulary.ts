@@ -1,6 +1,6 @@
 /** The actions that requests have. Policies may also write the MCP method. */
 export const ACTIONS = ['call_tool', 'get_prompt', 'read_resource'] as const;
-export type ActionId = (typeof ACTIONS)[number];
+type ActionId = (typeof ACTIONS)[number];
 
 /** MCP methods that a policy may write for an action. */
 export const ACTION_ALIASES: ReadonlyMap<string, ActionId> = new Map([

@@ -5,7 +5,7 @@ const Url = z.url().max(2048);
 const TYPE = 'How callers are authenticated; `anonymous` asks for no credentials: development only.';
 
 /** Boundary 1 without credentials: development only. */
-export const AnonymousIncoming = z.strictObject({ type: z.literal('anonymous').describe(TYPE) });
+const AnonymousIncoming = z.strictObject({ type: z.literal('anonymous').describe(TYPE) });
 
 /**
  * Boundary 1 with bearer tokens of one issuer. Where keys come from, first that is there: `embedded` (the authorization

@@ -18,7 +18,7 @@ export interface ProtectedGateway {
   bearer(claims?: Record<string, unknown>): Promise<{ authorization: string }>;
 }
 
-export interface ProtectedOptions extends ServeOptions {
+interface ProtectedOptions extends ServeOptions {
   readonly incoming?: object;
   readonly config?: Partial<GatewayConfig>;
   readonly backend?: PlainOptions;

@@ -8,7 +8,7 @@ import { parse } from 'yaml';
 const PACKAGE = join(import.meta.dirname, '..', '..', 'node_modules', '@modelcontextprotocol', 'conformance');
 const DEADLINE_MS = 8 * 60_000;
 
-export interface SuiteResult {
+interface SuiteResult {
   /** Scenarios that the revision requires. */
   required: string[];
   /** Scenarios of the revision that came later or that the suite does not score yet; extensions are not among them. */

@@ -158,11 +158,11 @@ const ids = fc.property(fc.string({ unit: 'binary' }), fc.string({ maxLength: 20
   if (id !== undefined) assert.deepEqual(decodeEventId(id), own);
 });
 
-export interface FuzzSettings {
+interface FuzzSettings {
   readonly seed: number;
   readonly milliseconds: number;
 }
-export interface FuzzOutcome {
+interface FuzzOutcome {
   readonly inputs: number;
   /** What failed and how to repeat it; undefined: nothing. */
   readonly failure: string | undefined;

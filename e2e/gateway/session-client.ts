@@ -52,12 +52,12 @@ function readMessages(text: string, type: string): Rpc[] {
   return readEvents(text).flatMap(({ data }) => (data === '' ? [] : [JSON.parse(data) as Rpc]));
 }
 
-export interface Event {
+interface Event {
   readonly id: string | undefined;
   readonly data: string;
 }
 
-export function readEvents(text: string): Event[] {
+function readEvents(text: string): Event[] {
   return text.split('\n\n').flatMap((block) => {
     const lines = block.split('\n');
     const field = (name: string) =>

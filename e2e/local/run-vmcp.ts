@@ -11,7 +11,7 @@ const BUILT = join(ROOT, 'dist', 'vmcp.js');
 export const PROGRAM = existsSync(BUILT) ? BUILT : join(ROOT, 'operator', 'cli', 'main.ts');
 export const WHOAMI = join(ROOT, 'e2e', 'fakes', 'whoami', 'main.ts');
 
-export interface Result {
+interface Result {
   code: number | null;
   stdout: string;
   stderr: string;

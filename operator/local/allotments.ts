@@ -98,7 +98,7 @@ function giveNumbers(
   return given;
 }
 
-export interface AllotOptions {
+interface AllotOptions {
   /** Whether another program has this port. */
   busy: (port: number) => boolean;
   makeUid: () => string;

@@ -12,7 +12,7 @@ const Lock = z.object({
   folder: z.string(),
 });
 /** Who runs on a state folder. */
-export type Lock = z.infer<typeof Lock>;
+type Lock = z.infer<typeof Lock>;
 
 export class AlreadyRunning extends Error {
   override readonly name = 'AlreadyRunning';

@@ -26,7 +26,7 @@ import type { StatusBoard } from './status-board.ts';
 import { watchFolder } from './watch-folder.ts';
 import { digestOnDisk, pruneRendered, writeRendered } from './write-rendered.ts';
 
-export interface LocalOptions {
+interface LocalOptions {
   /** Absolute path of the folder with the manifests. */
   folder: string;
   state: StateFolder;

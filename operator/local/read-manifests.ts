@@ -10,7 +10,7 @@ import { readYamlDocuments, type YamlDocument } from './yaml-documents.ts';
 const OWN_KINDS = Object.keys(KIND_NAMES) as KindName[];
 const KNOWN_KINDS = [...OWN_KINDS, 'Secret', 'ConfigMap'];
 
-export interface ReadManifests {
+interface ReadManifests {
   /** In the order of the files. A resource whose `spec` is wrong is among them: what runs by it must not vanish. */
   resources: Resource[];
   problems: Problem[];

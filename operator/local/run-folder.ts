@@ -13,7 +13,7 @@ import { StatusBoard } from './status-board.ts';
 /** How long what is being worked on may take to end before the children are ended without it. */
 const WORK_ENDS = 500;
 
-export interface RunOptions {
+interface RunOptions {
   folder: string;
   state: StateFolder;
   runtime: string[];

@@ -29,7 +29,7 @@ export interface ProcessState {
   lastEnd?: string;
 }
 
-export interface ProcessSurroundings {
+interface ProcessSurroundings {
   clock: Clock;
   /** Opens where the output goes; closed with the process. */
   openLog: () => Writable;

@@ -14,7 +14,7 @@ const INHERITED = [
 /** Seconds that a runtime has to finish the calls under way; it is killed soon after. */
 const DRAIN = '2';
 
-export interface ChildSurroundings {
+interface ChildSurroundings {
   /** The runtime's program with its first arguments. */
   runtime: string[];
   /** Folder of the manifests: paths in commands are relative to it. */

@@ -9,7 +9,7 @@ import type { StateFolder } from './state-folder.ts';
 import { readIfThere, writeFileAtomic } from './write-file.ts';
 
 /** One resource with its status, as it is written for `vmcp status`. */
-export interface ResourceStatus {
+interface ResourceStatus {
   key: ResourceKey;
   status: Status;
 }

@@ -11,7 +11,7 @@ export function backendChild(backend: string): string {
 }
 
 /** Name of the runtime that an MCPServer gets of its own. */
-export function proxyChild(backend: string): string {
+function proxyChild(backend: string): string {
   return `mcp-${backend}-proxy`;
 }
 
@@ -21,7 +21,7 @@ export function credentialsOf(child: string): string {
 }
 
 /** Name of the Secret with which a runtime seals what it stores. */
-export function sealingOf(child: string): string {
+function sealingOf(child: string): string {
   return `${child}-sealing`;
 }
 

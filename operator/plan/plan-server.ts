@@ -19,7 +19,7 @@ import { type ServerFindings, summariseServer } from './summarise-status.ts';
 import { findWarnings } from './find-warnings.ts';
 
 /** Where a runtime finds its files. */
-export function directoriesOf(child: string, world: World): { secret: string; config: string } {
+function directoriesOf(child: string, world: World): { secret: string; config: string } {
   if (world.platform.mode === 'cluster') return { secret: '/etc/vmcp/credentials', config: '/etc/vmcp/config' };
   const own = `${world.platform.directory}/${child}`;
   return { secret: `${own}/secrets`, config: own };

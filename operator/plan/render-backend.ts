@@ -14,7 +14,7 @@ type WebhookDocument = NonNullable<BackendDocument['webhooks']>[number];
 type Webhook = NonNullable<NonNullable<BackendSpec['webhooks']>['validating']>[number];
 
 /** A backend of the document, and how the status names it. */
-export interface RenderedBackend {
+interface RenderedBackend {
   entry: BackendDocument;
   url: string;
   authType: string;

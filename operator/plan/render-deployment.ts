@@ -18,7 +18,7 @@ export const RESTRICTED = {
 export const RESTRICTED_POD = { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } };
 
 /** Requests and limits where none are written. */
-export const RUNTIME_RESOURCES = {
+const RUNTIME_RESOURCES = {
   requests: { cpu: '100m', memory: '128Mi' },
   limits: { cpu: '1', memory: '512Mi' },
 };

@@ -15,7 +15,7 @@ import { renderSessionStorage } from './render-storage.ts';
 export type ServerSpec = VirtualMCPServer['spec'];
 
 /** What earlier steps found out. */
-export interface ServerParts {
+interface ServerParts {
   manifest: Manifest;
   spec: ServerSpec;
   incoming: RunConfigDocument['incoming'];

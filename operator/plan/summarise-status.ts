@@ -69,7 +69,7 @@ function summariseBackend(
 }
 
 /** The list of backends as users see it: configured, left out, and what the runtime found. */
-export function summariseBackends(
+function summariseBackends(
   findings: BackendFinding[],
   observed: ObservedRuntime | undefined,
   manifest: Manifest,

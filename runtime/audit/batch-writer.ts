@@ -8,7 +8,7 @@ export interface AuditCounts {
   dropped: number;
 }
 
-export interface WriterOptions {
+interface WriterOptions {
   readonly sink: Sink;
   readonly log: Log;
   readonly counts: AuditCounts;

@@ -8,7 +8,7 @@ const MAX_PARSED = 1_048_576;
  * JSON text of a value with its secrets blotted out: at most about `budget` characters are produced, as the writing
  * stops where they are used up.
  */
-export function redactedJson(value: unknown, budget: number): { text: string; cut: boolean } {
+function redactedJson(value: unknown, budget: number): { text: string; cut: boolean } {
   const pieces: string[] = [];
   let left = budget;
   function put(piece: string): boolean {

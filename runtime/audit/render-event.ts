@@ -5,7 +5,7 @@ import { renderData } from './render-data.ts';
 
 const SESSION_SHOWN = 8;
 
-export interface RenderOptions {
+interface RenderOptions {
   readonly component: string;
   readonly includeRequestData: boolean;
   readonly includeResponseData: boolean;

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { RequestError } from '#runtime/errors';
 
 /** Where the endpoint may be addressed and which web pages may call it. */
-export interface HostOriginSettings {
+interface HostOriginSettings {
   /** Host headers, exactly: `name:port`, or `name` for a default port. */
   readonly hosts: readonly string[];
   /** Names that any port may follow. */
@@ -15,7 +15,7 @@ export interface HostOriginSettings {
   readonly allowedOrigins: readonly string[];
 }
 
-export type CorsHeaders = Readonly<Record<string, string>>;
+type CorsHeaders = Readonly<Record<string, string>>;
 
 export interface HostOriginCheck {
   /**

@@ -3,7 +3,7 @@ import type { Incoming } from '#crds/run-config/incoming';
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';
 
 /** RFC 9728 §2: what a client needs to know to get a token for this endpoint. */
-export interface ResourceMetadata {
+interface ResourceMetadata {
   readonly resource: string;
   readonly authorization_servers: readonly string[];
   readonly scopes_supported?: readonly string[];

@@ -2,7 +2,7 @@ import type { ListKind } from './aggregate/list-kinds.ts';
 import type { Session } from './sessions/session.ts';
 
 /** A subscription of the stateless revision. */
-export interface ChangeListener {
+interface ChangeListener {
   /** The aggregated lists have changed, perhaps because backends came or went. */
   changed(kinds: ReadonlySet<ListKind>): void;
   /** The gateway ends: there will be no more changes. */
@@ -23,7 +23,7 @@ export interface Announcer {
 /** Many sessions' streams tell of the same change; clients are told of it once. */
 const GATHER = 100;
 
-export interface AnnouncerDeps {
+interface AnnouncerDeps {
   /** Drops what is cached of these lists. */
   readonly invalidate: (backend: string | undefined, kinds: readonly ListKind[]) => void;
   readonly sessions: () => Iterable<Session>;

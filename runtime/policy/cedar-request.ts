@@ -34,7 +34,7 @@ export interface Target {
 }
 
 /** What policies can read of a call's arguments. */
-export interface CallArguments {
+interface CallArguments {
   readonly key: string;
   readonly context: Values;
 }

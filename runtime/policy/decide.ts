@@ -20,7 +20,7 @@ import { createPairMemory } from './remember-pairs.ts';
 import { createMemory } from './remember-decisions.ts';
 
 /** One policy set in force. */
-export interface DeciderSettings {
+interface DeciderSettings {
   /** Names the set in memory; see `loadPolicies`. */
   readonly name: string;
   readonly policies: readonly ParsedPolicy[];

@@ -17,13 +17,13 @@ export interface CedarRequest {
 }
 
 /** Policies that Cedar has parsed. */
-export interface LoadedPolicies {
+interface LoadedPolicies {
   /** @throws PolicyEngineFailed */
   evaluate(request: CedarRequest): Response;
 }
 
 /** Cedar did not answer. Its words may hold values of the request: never log them. */
-export class PolicyEngineFailed extends Error {
+class PolicyEngineFailed extends Error {
   override readonly name = 'PolicyEngineFailed';
 }
 

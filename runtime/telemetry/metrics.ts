@@ -6,7 +6,7 @@ import { LabelledCounts } from './labelled-counts.ts';
 import { type MetricSources, registerCounters, registerGauges } from './register-metrics.ts';
 import { type Outcome, RequestSeries } from './request-series.ts';
 
-export type CacheName = 'policy_decisions' | 'verified_tokens' | 'exchanged_tokens';
+type CacheName = 'policy_decisions' | 'verified_tokens' | 'exchanged_tokens';
 
 /** Counts in memory, made into the Prometheus text format when it is asked for. */
 export interface Metrics {

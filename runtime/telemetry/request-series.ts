@@ -1,6 +1,6 @@
 import { Durations } from './durations.ts';
 
-export const OUTCOMES = ['success', 'failure', 'error', 'denied'] as const;
+const OUTCOMES = ['success', 'failure', 'error', 'denied'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
 const CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx'] as const;

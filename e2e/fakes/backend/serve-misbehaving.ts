@@ -4,7 +4,7 @@ import type { Intercept } from '../mcp/serve.ts';
 import { behave, type Behaviour, type Knobs } from './behaviours.ts';
 import { servePlain, type PlainBackend, type PlainOptions } from './serve-plain.ts';
 
-export interface MisbehavingOptions extends PlainOptions, Partial<Knobs> {
+interface MisbehavingOptions extends PlainOptions, Partial<Knobs> {
   /** The methods that it answers wrongly; default `tools/call`. `*` means every POST. */
   methods?: string[];
 }
@@ -60,7 +60,7 @@ export async function deadUrl(): Promise<string> {
 }
 
 /** A backend that is away at first: its address is known before it listens, and it may leave and return. */
-export interface AbsentBackend {
+interface AbsentBackend {
   url: string;
   comeBack(): Promise<PlainBackend>;
   leave(): Promise<void>;

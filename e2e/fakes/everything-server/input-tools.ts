@@ -27,7 +27,7 @@ const sample = (prompt: string, maxTokens = 100) =>
   inputRequired.createMessage({ messages: [{ role: 'user', content: { type: 'text', text: prompt } }], maxTokens });
 
 /** What the client can do: in the request's `_meta` since 2026-07-28, from `initialize` before. */
-export function declaredCapabilities(server: McpServer, context: ServerContext): ClientCapabilities {
+function declaredCapabilities(server: McpServer, context: ServerContext): ClientCapabilities {
   const envelope: Record<string, unknown> = context.mcpReq.envelope ?? {};
   const inRequest = envelope[CLIENT_CAPABILITIES_META_KEY] as ClientCapabilities | undefined;
   // eslint-disable-next-line @typescript-eslint/no-deprecated -- the only source for revisions with sessions

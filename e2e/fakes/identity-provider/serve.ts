@@ -21,7 +21,7 @@ export interface IdentityProvider {
   close(): Promise<void>;
 }
 
-export interface IdentityProviderOptions {
+interface IdentityProviderOptions {
   port?: number;
   tokenLifetime?: number;
   audiences?: string[];

@@ -1,5 +1,5 @@
 /** The people whom the identity provider knows. Passwords are for the loopback example only. */
-export interface User {
+interface User {
   password: string;
   name: string;
   email: string;

@@ -41,7 +41,7 @@ export interface Answer {
   body: string;
 }
 
-export const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
+const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
 const MODERN = '2026-07-28';
 const OLDER = ['2025-11-25', '2025-06-18', '2025-03-26'];
 const PAGE = 1000;

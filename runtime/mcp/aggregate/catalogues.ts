@@ -16,7 +16,7 @@ const DEFAULT_TTL = 60_000;
 /** A name that is not there may be new: the lists are asked again, but not more often than this. */
 const MISS_REFRESH = 1_000;
 
-export interface CataloguesOptions {
+interface CataloguesOptions {
   readonly backends: () => readonly Backend[];
   readonly aggregation: () => Aggregation;
   readonly maxNameLength: () => number;

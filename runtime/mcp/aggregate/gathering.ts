@@ -6,7 +6,7 @@ import { composeToMap, decideName, type AwaitedList, type DecidedName } from './
 import type { BackendList } from './fetch-list.ts';
 import type { ListKind } from './list-kinds.ts';
 
-export interface GatheringOptions {
+interface GatheringOptions {
   readonly kind: ListKind;
   /** In the order of the configuration. */
   readonly asked: readonly Backend[];

@@ -1,6 +1,6 @@
 import type { CallFailure } from './backend.ts';
 
-export interface BreakerSettings {
+interface BreakerSettings {
   readonly enabled: boolean;
   /** Failures in a row that open the circuit. */
   readonly failureThreshold: number;

@@ -25,7 +25,7 @@ export interface LiveBackends extends BackendSet {
   readonly live: ReadonlyMap<string, Live>;
 }
 
-export interface BuildDeps extends Omit<BackendDeps, 'config'> {
+interface BuildDeps extends Omit<BackendDeps, 'config'> {
   readonly changed: (backend: Backend) => void;
 }
 

@@ -4,14 +4,14 @@ import { LATEST_SESSION_REVISION, STATELESS_REVISION } from '../era.ts';
 import type { BackendHealth, BackendPhase } from './health.ts';
 import { probe, type Finding, type ProbeSettings } from './probe.ts';
 
-export interface WatchSettings extends ProbeSettings {
+interface WatchSettings extends ProbeSettings {
   /** Milliseconds between probes of a healthy backend. */
   readonly interval: number;
   /** Failed probes in a row after which a backend that answered counts as unavailable. */
   readonly unhealthyThreshold: number;
 }
 
-export interface WatchDeps {
+interface WatchDeps {
   readonly log: Log;
   /** Milliseconds since the epoch. */
   readonly wallClock: () => number;

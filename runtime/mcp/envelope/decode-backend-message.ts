@@ -4,7 +4,7 @@ import { BRACE, decodeKey, isPlainKey } from './scan-json.ts';
 import { splice, spliceText, type Edit } from './splice.ts';
 
 /** Which reserved `_meta` keys of a backend may pass. */
-export type KeepMeta = (key: string) => boolean;
+type KeepMeta = (key: string) => boolean;
 
 /** One JSON-RPC message of a backend. Only its outer levels were read: what lies deeper may even be no JSON. */
 export interface BackendMessage {

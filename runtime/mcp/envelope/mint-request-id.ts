@@ -1,7 +1,7 @@
 import { idTextOf } from './message-id.ts';
 
 /** Whose request a client answers. */
-export interface MintedId {
+interface MintedId {
   readonly backend: string;
   /** JSON text of the backend's own id, its type included; safe to put into a message. */
   readonly idText: string;

@@ -24,7 +24,7 @@ export interface MetaMember extends Span {
 }
 
 /** The values that a gateway reads or replaces, by their path. */
-export type SpanPath =
+type SpanPath =
   | 'jsonrpc'
   | 'id'
   | 'method'

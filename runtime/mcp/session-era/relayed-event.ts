@@ -12,7 +12,7 @@ import type { Session } from '../sessions/session.ts';
 
 const RESOURCE_UPDATED = 'notifications/resources/updated';
 
-export interface EventSource {
+interface EventSource {
   readonly backend: Backend;
   /** `call`: the stream of one request; `general`: the backend's own stream. */
   readonly stream: 'call' | 'general';

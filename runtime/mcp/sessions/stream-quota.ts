@@ -1,7 +1,7 @@
 import { RequestError } from '#runtime/errors';
 
 /** How many streams may be open beside those of sessions, which sessions bound. */
-export interface StreamLimits {
+interface StreamLimits {
   readonly perPrincipal: number;
   readonly perReplica: number;
 }

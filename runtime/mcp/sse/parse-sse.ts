@@ -17,7 +17,7 @@ export class SseEventTooLarge extends Error {
   override readonly name = 'SseEventTooLarge';
 }
 
-export interface SseParserSettings {
+interface SseParserSettings {
   /** Bytes of one event, its field names included. */
   readonly maxEventBytes: number;
   readonly onEvent: (event: SseEvent) => void;

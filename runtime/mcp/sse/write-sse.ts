@@ -1,5 +1,5 @@
 /** What goes out as one event. */
-export interface OutgoingEvent {
+interface OutgoingEvent {
   /** Without line ends and NUL: an id of `encodeEventId`. */
   readonly id?: string | undefined;
   readonly event?: string | undefined;

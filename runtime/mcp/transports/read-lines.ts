@@ -5,7 +5,7 @@ const TAIL_BYTES = 256;
 /** A buffer for unfinished lines that is larger than this is not kept for the next one. */
 const KEEP_BYTES = 65_536;
 
-export interface LineReaderSettings {
+interface LineReaderSettings {
   readonly maxLineBytes: number;
   /** One line without its end. The buffer belongs to the callee. */
   readonly onLine: (line: Buffer) => void;

@@ -10,7 +10,7 @@ export interface Backoff {
   readonly healthy: number;
 }
 
-export interface SharedProcessSettings {
+interface SharedProcessSettings {
   readonly backend: string;
   /** JSON text of the gateway's own initialize params. */
   readonly initializeParams: string;
@@ -25,7 +25,7 @@ export interface SharedProcessSettings {
 }
 
 /** Rejection of a start. The message is in words of this program. */
-export class NotStarted extends Error {
+class NotStarted extends Error {
   override readonly name = 'NotStarted';
 }
 

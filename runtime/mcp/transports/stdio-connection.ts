@@ -9,7 +9,7 @@ import { runProcess, type ProcessSettings, type RunningProcess } from './run-pro
 export type CallEnd = 'exited' | 'too_large';
 
 /** One request on its way through a process. Its own id and progress token are replaced on the way and put back. */
-export interface StdioCall {
+interface StdioCall {
   /** The JSON-RPC request as the client wrote it. */
   readonly body: Buffer;
   /** JSON text of the client's id. */

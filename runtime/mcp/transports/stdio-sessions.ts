@@ -18,7 +18,7 @@ export interface StdioSession {
   lastUsed: number;
 }
 
-export interface SessionTableSettings {
+interface SessionTableSettings {
   readonly max: number;
   /** Milliseconds after which a session without a stream or a call is ended, if nobody ended it. */
   readonly idle: number;
@@ -94,7 +94,7 @@ export class SessionTable {
 }
 
 /** The value of `mcp-session-id`; undefined without one. */
-export function sessionIdIn(headers: readonly string[]): string | undefined {
+function sessionIdIn(headers: readonly string[]): string | undefined {
   for (let at = 0; at + 1 < headers.length; at += 2) if (headers[at] === 'mcp-session-id') return headers[at + 1];
   return undefined;
 }
