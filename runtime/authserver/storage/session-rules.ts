@@ -1,7 +1,7 @@
 import type { LinkRow, LiveSession, SessionRow } from './rows.ts';
 import type { FinishedLogin, Rotation } from './storage.ts';
 
-// What memory and SQLite do within one step of this process. The scripts of Redis follow the same rules (redis/scripts).
+// What memory and SQLite do within one step of this process. The scripts of Redis follow the same rules (`redis/`).
 
 type Generation = 'next' | 'same' | 'unknown' | 'replayed';
 

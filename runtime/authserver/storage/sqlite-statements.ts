@@ -20,7 +20,8 @@ export const SESSIONS_OF = 'SELECT id FROM sessions WHERE sub = ? AND ends_at > 
 const HELD = `SELECT id, ends_at, 'session' AS held FROM sessions WHERE sub = ?1 AND ends_at > ?2
   UNION ALL SELECT id, ends_at, 'code' FROM codes WHERE sub = ?1 AND session IS NULL AND ends_at > ?2`;
 export const HELD_ANY = `${HELD} LIMIT 1`;
-export const HELD_OVER = `${HELD} ORDER BY ends_at DESC LIMIT -1 OFFSET ${SESSIONS_PER_USER}`;
+/** All but this one and those that end last. */
+export const HELD_OVER = `SELECT id, held FROM (${HELD}) ORDER BY id = ?3 DESC, ends_at DESC LIMIT -1 OFFSET ${SESSIONS_PER_USER}`;
 
 export const LINKS_OF = 'SELECT provider, version, row FROM links WHERE sub = ? AND ends_at > ?';
 export const GET_LINK = 'SELECT version, row FROM links WHERE sub = ? AND provider = ? AND ends_at > ?';

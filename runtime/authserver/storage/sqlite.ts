@@ -1,4 +1,5 @@
 import { ROWS_OF_A_KIND } from './bounds.ts';
+import { parseRow, type StoredRows } from './parse-row.ts';
 import type { CodeRow, LinkRow, LiveSession, SessionRow } from './rows.ts';
 import { conflictOf, judgeGeneration, newSession, nextSession, secretOf, sessionEnd } from './session-rules.ts';
 import { openDatabase, type SqliteDatabase } from './sqlite-database.ts';
@@ -23,7 +24,7 @@ class SqliteStorage implements AuthStorage {
     { lifespan, capacity = ROWS_OF_A_KIND }: { lifespan: number; capacity?: number },
   ): Promise<boolean> {
     return this.#database.write((now) => {
-      const excess = Number(this.#database.row(sql.SIZE, kind, id, now)?.['size']) - capacity + 1;
+      const excess = Number(this.#database.row(sql.SIZE, kind, id, now)?.size) - capacity + 1;
       if (excess > 0 && kind === 'client') return false;
       if (excess > 0) this.#database.run(sql.DROP_OLDEST, kind, kind, id, now, excess);
       this.#database.run(sql.PUT, kind, id, JSON.stringify(row), now + lifespan);
@@ -32,12 +33,12 @@ class SqliteStorage implements AuthStorage {
   }
 
   get<Kind extends keyof PlainRows>(kind: Kind, id: string): Promise<PlainRows[Kind] | undefined> {
-    return this.#database.read((now) => rowOf<PlainRows[Kind]>(this.#database.row(sql.GET, kind, id, now)));
+    return this.#database.read((now) => rowOf(kind, this.#database.row(sql.GET, kind, id, now)));
   }
 
   take<Kind extends keyof PlainRows>(kind: Kind, id: string): Promise<PlainRows[Kind] | undefined> {
     return this.#database.write((now) => {
-      const row = rowOf<PlainRows[Kind]>(this.#database.row(sql.GET, kind, id, now));
+      const row = rowOf(kind, this.#database.row(sql.GET, kind, id, now));
       this.#database.run(sql.REMOVE, kind, id);
       return row;
     });
@@ -59,24 +60,24 @@ class SqliteStorage implements AuthStorage {
       if (provider !== undefined) return { outcome: 'conflict', provider };
       this.#putLinks(sub, links, now, now + lifespan);
       if (code) this.#database.run(sql.PUT_CODE, code.id, sub, JSON.stringify(code.row), now + code.lifespan);
-      this.#endExcess(sub, now);
+      if (code) this.#endExcess(sub, code.id, now);
       return { outcome: 'stored' };
     });
   }
 
   getCode(id: string): Promise<CodeRow | undefined> {
-    return this.#database.read((now) => rowOf<CodeRow>(this.#database.row(sql.GET_CODE, id, now)));
+    return this.#database.read((now) => rowOf('code', this.#database.row(sql.GET_CODE, id, now)));
   }
 
   redeemCode(id: string, session: { key: string; row: SessionRow; lifespan: number }): Promise<Redeemed> {
     return this.#database.write((now): Redeemed => {
       const code = this.#database.row(sql.GET_CODE, id, now);
       if (!code) return { outcome: 'unknown' };
-      if (code['session'] !== null) return { outcome: 'replayed', session: String(code['session']) };
+      if (code.session !== null) return { outcome: 'replayed', session: String(code.session) };
       const { key, row, lifespan } = session;
       this.#database.run(sql.USE_CODE, key, id);
       this.#putSession(key, newSession(row, now), now, sessionEnd(row, lifespan, now));
-      this.#endExcess(row.sub, now);
+      this.#endExcess(row.sub, key, now);
       return { outcome: 'redeemed' };
     });
   }
@@ -135,8 +136,11 @@ class SqliteStorage implements AuthStorage {
 
   linksOf(sub: string): Promise<Readonly<Record<string, LinkRow>>> {
     return this.#database.read((now) => {
-      const links = this.#database.rows(sql.LINKS_OF, sub, now);
-      return Object.fromEntries(links.flatMap((row) => [[String(row['provider']), linkOf(row)]]));
+      const links = this.#database.rows(sql.LINKS_OF, sub, now).flatMap((columns) => {
+        const link = linkOf(columns);
+        return link ? [[String(columns.provider), link] as const] : [];
+      });
+      return Object.fromEntries(links);
     });
   }
 
@@ -166,7 +170,7 @@ class SqliteStorage implements AuthStorage {
   }
 
   count(bucket: string, window: number): Promise<number> {
-    return this.#database.write((now) => Number(this.#database.row(sql.COUNT, bucket, now + window, now)?.['counted']));
+    return this.#database.write((now) => Number(this.#database.row(sql.COUNT, bucket, now + window, now)?.counted));
   }
 
   sizes(): Promise<Readonly<Record<'clients' | 'logins' | 'sessions' | 'links', number>>> {
@@ -195,7 +199,7 @@ class SqliteStorage implements AuthStorage {
   }
 
   #session(key: string, now: number): LiveSession | undefined {
-    return rowOf<LiveSession>(this.#database.row(sql.GET_SESSION, key, now));
+    return rowOf('session', this.#database.row(sql.GET_SESSION, key, now));
   }
 
   #putSession(key: string, session: LiveSession, now: number, endsAt: number): void {
@@ -209,21 +213,20 @@ class SqliteStorage implements AuthStorage {
     if (!this.#database.row(sql.HELD_ANY, sub, now)) this.#database.run(sql.END_LINKS, sub);
   }
 
-  #endExcess(sub: string, now: number): void {
-    for (const { id, held } of this.#database.rows(sql.HELD_OVER, sub, now)) {
+  #endExcess(sub: string, newest: string, now: number): void {
+    for (const { id, held } of this.#database.rows(sql.HELD_OVER, sub, now, newest)) {
       if (held === 'code') this.#database.run(sql.END_CODE, String(id));
       else this.#end(String(id), sub, now);
     }
   }
 
   #link(sub: string, provider: string, now: number): LinkRow | undefined {
-    const row = this.#database.row(sql.GET_LINK, sub, provider, now);
-    return row && linkOf(row);
+    return linkOf(this.#database.row(sql.GET_LINK, sub, provider, now));
   }
 
   /** All links of a user end together. */
   #putLinks(sub: string, links: FinishedLogin['links'], now: number, wanted: number): void {
-    const endsAt = Math.max(wanted, Number(this.#database.row(sql.LINKS_END, sub, now)?.['ends_at'] ?? 0));
+    const endsAt = Math.max(wanted, Number(this.#database.row(sql.LINKS_END, sub, now)?.ends_at ?? 0));
     for (const [provider, link] of Object.entries(links)) {
       const version = (this.#link(sub, provider, now)?.version ?? 0) + 1;
       this.#database.run(sql.PUT_LINK, sub, provider, secretOf(link.sealed), version, JSON.stringify(link), endsAt);
@@ -232,13 +235,15 @@ class SqliteStorage implements AuthStorage {
   }
 }
 
-/** The file is readable and writable by this user's processes alone, so its rows are those that were written. */
-function rowOf<Row>(row: Record<string, unknown> | undefined): Row | undefined {
-  return row && (JSON.parse(String(row['row'])) as Row);
+type Columns = ReturnType<SqliteDatabase['row']>;
+
+function rowOf<Kind extends keyof StoredRows>(kind: Kind, columns: Columns): StoredRows[Kind] | undefined {
+  return columns && parseRow(kind, String(columns.row));
 }
 
-function linkOf(row: Record<string, unknown>): LinkRow {
-  return { ...(JSON.parse(String(row['row'])) as LinkRow), version: Number(row['version']) };
+function linkOf(columns: Columns): LinkRow | undefined {
+  const link = rowOf('link', columns);
+  return link && { ...link, version: Number(columns?.version) };
 }
 
 /**

@@ -1,0 +1,30 @@
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { describe } from '@jest/globals';
+
+const PROGRAMS = ['redis-server', 'redis-sentinel'];
+
+/** What of Redis is not on this machine; undefined: all is there. */
+export function missingRedis(): string | undefined {
+  const missing = PROGRAMS.filter((program) => !isInstalled(program));
+  if (missing.length === 0) return undefined;
+  return `skipped: ${missing.join(' and ')} not found; apt-get install redis-server redis-sentinel`;
+}
+
+/** Tests against a real Redis. Where there is none they are skipped, and say why. */
+export function describeWithRedis(name: string, tests: () => void): void {
+  const missing = missingRedis();
+  if (missing === undefined) describe(name, tests);
+  else describe.skip(`${name} (${missing})`, tests);
+}
+
+function isInstalled(program: string): boolean {
+  return (process.env.PATH ?? '').split(delimiter).some((folder) => {
+    try {
+      accessSync(join(folder, program), constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}

@@ -1,0 +1,95 @@
+import { type RedisServer, startRedis, until } from './start-redis.ts';
+
+const MASTER_NAME = 'vmcp-test';
+const SENTINELS = 3;
+/** So long a master must be silent before the Sentinels take another. */
+const DOWN_AFTER_MS = 1_000;
+
+/** A master, a replica of it, and three Sentinels that watch them. */
+export interface RedisGroup {
+  readonly masterName: string;
+  /** host:port of each Sentinel. */
+  readonly sentinels: readonly string[];
+  readonly sentinelServers: readonly RedisServer[];
+  /** The servers as they were at the start, whoever is master now. */
+  readonly master: RedisServer;
+  readonly replica: RedisServer;
+  /** The replica hears nothing new of the master, which goes on. The Sentinels do not mind for some seconds. */
+  cutReplication(): Promise<void>;
+  /** The replica catches up. */
+  joinReplication(): Promise<void>;
+  /** Returns when the replica has all that the master has. */
+  replicated(): Promise<void>;
+  /** Kills the master. The Sentinels notice by themselves. */
+  killMaster(): Promise<void>;
+  /** Returns when the Sentinels name the former replica as the master. */
+  failedOver(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startRedisGroup(): Promise<RedisGroup> {
+  const master = await startRedis({ lines: ['repl-diskless-sync-delay 0', 'repl-ping-replica-period 1'] });
+  const replica = await startRedis({ lines: [`replicaof 127.0.0.1 ${master.port}`] });
+  const watch = [
+    `sentinel monitor ${MASTER_NAME} 127.0.0.1 ${master.port} 2`,
+    `sentinel down-after-milliseconds ${MASTER_NAME} ${DOWN_AFTER_MS}`,
+    `sentinel failover-timeout ${MASTER_NAME} 5000`,
+  ];
+  const sentinelServers = await Promise.all(
+    Array.from({ length: SENTINELS }, () => startRedis({ program: 'redis-sentinel', lines: watch })),
+  );
+  const group = groupOf(master, replica, sentinelServers);
+  await group.replicated();
+  await Promise.all(
+    sentinelServers.map((sentinel) =>
+      until('Sentinels that know each other and the replica', () => knowsAll(sentinel)),
+    ),
+  );
+  return group;
+}
+
+function groupOf(master: RedisServer, replica: RedisServer, sentinelServers: readonly RedisServer[]): RedisGroup {
+  return {
+    masterName: MASTER_NAME,
+    sentinels: sentinelServers.map(({ address }) => address),
+    sentinelServers,
+    master,
+    replica,
+    // Port 1: nobody is there.
+    async cutReplication() {
+      await replica.command('REPLICAOF', '127.0.0.1', '1');
+    },
+    async joinReplication() {
+      await replica.command('REPLICAOF', '127.0.0.1', String(master.port));
+      await this.replicated();
+    },
+    replicated: () => until('replication', async () => (await offsetOf(replica)) === (await offsetOf(master))),
+    killMaster: () => master.kill(),
+    failedOver: () => until('a new master', () => allName(sentinelServers, replica.port)),
+    async stop() {
+      await Promise.all([master, replica, ...sentinelServers].map((server) => server.stop()));
+    },
+  };
+}
+
+/** How much of the stream of writes it has; undefined: it hears of none. */
+async function offsetOf(server: RedisServer): Promise<string> {
+  const info = String(await server.command('INFO', 'replication'));
+  const connected = /^(connected_slaves:[1-9]|master_link_status:up)/m.test(info);
+  const offset = /^(?:slave_repl_offset|master_repl_offset):(\d+)/m.exec(info)?.[1];
+  if (!connected || offset === undefined) throw new Error('not connected');
+  return offset;
+}
+
+async function knowsAll(sentinel: RedisServer): Promise<boolean> {
+  const quorum = String(await sentinel.command('SENTINEL', 'CKQUORUM', MASTER_NAME));
+  const state = String(await sentinel.command('INFO', 'sentinel'));
+  return quorum.startsWith('OK 3') && /status=ok,address=[^,]+,slaves=1,sentinels=3/.test(state);
+}
+
+async function allName(sentinels: readonly RedisServer[], port: number): Promise<boolean> {
+  const named = await Promise.all(
+    sentinels.map((sentinel) => sentinel.command('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', MASTER_NAME)),
+  );
+  return named.every((address) => Array.isArray(address) && Number(address[1]) === port);
+}

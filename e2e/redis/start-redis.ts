@@ -1,0 +1,163 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { type Program, startProgram } from '../gateway/start-program.ts';
+import type { Certificates } from './make-certificates.ts';
+
+const START_DEADLINE_MS = 10_000;
+const ATTEMPTS = 3;
+
+export interface RedisServerOptions {
+  /** Further lines of its configuration, as `user ann on >secret ~vmcp:* +@all`. */
+  readonly lines?: readonly string[];
+  /** It speaks TLS only. */
+  readonly certificates?: Certificates;
+  readonly program?: 'redis-server' | 'redis-sentinel';
+}
+
+/** A process of its own, on a free port of 127.0.0.1, which keeps nothing after its end. */
+export interface RedisServer {
+  readonly port: number;
+  readonly pid: number;
+  /** host:port, as configurations have it. */
+  readonly address: string;
+  /** Asks it, as the default user. */
+  command(...words: string[]): Promise<unknown>;
+  /** Stops it from doing anything, as a machine that hangs; connections stay open. */
+  freeze(): void;
+  thaw(): void;
+  /** At once, without a word to anybody. */
+  kill(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Starts a Redis, or a Sentinel, and returns when it answers. */
+export async function startRedis(options: RedisServerOptions = {}): Promise<RedisServer> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await startOnce(options);
+    } catch (error) {
+      // Another process may have taken the port meanwhile.
+      if (attempt === ATTEMPTS) throw error;
+    }
+  }
+}
+
+async function startOnce(options: RedisServerOptions): Promise<RedisServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'vmcp-redis-'));
+  const port = await freePort();
+  const file = join(folder, 'redis.conf');
+  writeFileSync(file, configuration(port, folder, options));
+  const program = startProgram(options.program ?? 'redis-server', [file]);
+  const server = serverOf(program, port, folder, options.certificates);
+  try {
+    await until(
+      `Redis on port ${port}`,
+      async () => (await server.command('PING')) === 'PONG',
+      () => program.exited(),
+    );
+    return server;
+  } catch (error) {
+    await server.stop();
+    throw new Error(`redis-server did not start: ${program.output()}`, { cause: error });
+  }
+}
+
+function configuration(
+  port: number,
+  folder: string,
+  { lines = [], certificates, program }: RedisServerOptions,
+): string {
+  const listening = certificates
+    ? [
+        'port 0',
+        `tls-port ${port}`,
+        `tls-cert-file ${certificates.certFile}`,
+        `tls-key-file ${certificates.keyFile}`,
+        `tls-ca-cert-file ${certificates.caFile}`,
+        'tls-auth-clients no',
+      ]
+    : [`port ${port}`];
+  const data = program === 'redis-sentinel' ? [] : ['save ""', 'appendonly no', 'enable-debug-command local'];
+  return ['bind 127.0.0.1', 'daemonize no', `dir ${folder}`, ...listening, ...data, ...lines, ''].join('\n');
+}
+
+function serverOf(program: Program, port: number, folder: string, certificates?: Certificates): RedisServer {
+  const { pid } = program;
+  const gone = async () => {
+    await program.stop();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  const signal = (name: NodeJS.Signals) => {
+    if (!program.exited()) process.kill(pid, name);
+  };
+  return {
+    port,
+    pid,
+    address: `127.0.0.1:${port}`,
+    command: (...words) => command(port, words, certificates),
+    freeze: () => signal('SIGSTOP'),
+    thaw: () => signal('SIGCONT'),
+    kill: async () => {
+      signal('SIGKILL');
+      await gone();
+    },
+    stop: async () => {
+      signal('SIGCONT');
+      await gone();
+    },
+  };
+}
+
+async function command(port: number, [name = '', ...values]: string[], certificates?: Certificates): Promise<unknown> {
+  const redis = new Redis({
+    port,
+    host: '127.0.0.1',
+    ...(certificates && { tls: { ca: certificates.ca } }),
+    connectTimeout: 1_000,
+    commandTimeout: 2_000,
+    retryStrategy: () => null,
+    maxRetriesPerRequest: 0,
+    enableReadyCheck: false,
+    disableClientInfo: true,
+  });
+  // Whoever asked hears of it by the answer.
+  redis.on('error', () => undefined);
+  try {
+    return await redis.call(name, ...values);
+  } finally {
+    redis.disconnect();
+  }
+}
+
+/** A port that nobody listens on at the moment. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (typeof address !== 'object' || address === null) throw new Error('no port is free');
+  return address.port;
+}
+
+/** Asks again until it holds. Errors count as no. */
+export async function until(
+  what: string,
+  holds: () => Promise<boolean>,
+  hopeless: () => boolean = () => false,
+): Promise<void> {
+  const deadline = performance.now() + START_DEADLINE_MS;
+  let problem: unknown;
+  while (performance.now() < deadline && !hopeless()) {
+    try {
+      if (await holds()) return;
+    } catch (error) {
+      problem = error;
+    }
+    await sleep(25);
+  }
+  throw new Error(`waited in vain for ${what}`, { cause: problem });
+}

@@ -1,0 +1,66 @@
+import { script, USERS } from './script.ts';
+
+// Each says its arguments after the prefix → its answer.
+
+/** key, client, generation, kid, grace, lifespan → 0 (no such session), its user (it ended), or its fields and values. */
+export const ROTATE_SESSION = script(
+  USERS,
+  `
+local key, client, gen, kid, grace, lifespan = unpack(ARGV, 2)
+local session = prefix .. 'session:' .. key
+local known = redis.call('HMGET', session, 'client_id', 'sub', 'gen', 'rotated_at', 'ends_at')
+if not known[1] or known[1] ~= client then return 0 end
+local sub, current = cjson.decode(known[2]), tonumber(known[3])
+gen = tonumber(gen)
+if gen < current then
+  if gen == current - 1 and now - known[4] <= tonumber(grace) then return redis.call('HGETALL', session) end
+  end_session(key, sub)
+  return sub
+end
+local at = math.min(now + lifespan, tonumber(known[5]))
+redis.call('HSET', session, 'gen', gen + 1, 'rotated_at', now, 'kid', kid)
+redis.call('PEXPIREAT', session, at)
+add('sessions', key, at)
+add('user:' .. sub, key, at)
+lengthen_links(sub, at)
+return redis.call('HGETALL', session)`,
+);
+
+/** key; then fields and values. */
+export const AMEND_SESSION = script(`
+local session = prefix .. 'session:' .. ARGV[2]
+if redis.call('EXISTS', session) == 1 then redis.call('HSET', session, unpack(ARGV, 3)) end
+return 1`);
+
+// WAIT (https://redis.io/commands/wait) asks for the writes of its own connection. An end writes even where there is nothing
+// left to end, so that its WAIT covers an end that another connection wrote.
+const MARK = `
+redis.call('SET', prefix .. 'mark', 1, 'PX', 1000)
+`;
+
+/** key. */
+export const END_SESSION = script(
+  USERS,
+  MARK,
+  `
+local sub = redis.call('HGET', prefix .. 'session:' .. ARGV[2], 'sub')
+if sub then end_session(ARGV[2], cjson.decode(sub)) end
+return 1`,
+);
+
+/** sub. */
+export const END_USER = script(
+  USERS,
+  MARK,
+  `
+local sub = ARGV[2]
+local user = prefix .. 'user:' .. sub
+for _, member in ipairs(redis.call('ZRANGE', user, 0, -1)) do end_held(sub, member) end
+redis.call('DEL', user)
+end_links(sub)
+return 1`,
+);
+
+/** sub → keys of sessions, and codes that wait. */
+export const HELD_BY = script(`
+return redis.call('ZRANGEBYSCORE', prefix .. 'user:' .. ARGV[2], '(' .. now, '+inf')`);
