@@ -16,18 +16,22 @@ export type Deed =
   | { readonly href: URL };
 
 const NO = /deny|denied|cancel|reject|refuse|abort|no\b/i;
+const YES = /^(allow|approve|accept|agree|continue|yes)$/i;
 
 /** What this person does at a page; undefined: nothing leads on from there. */
 export function decide(page: Page, person: Person): Deed | undefined {
   const form = page.forms[0];
   if (form === undefined) return undefined;
   const denies = person.denies?.(page) ?? false;
-  const button = form.buttons.find((one) => isNo(one) === denies);
+  const button = denies ? form.buttons.find(isNo) : agreement(form);
   const login = form.fields.find(({ name }) => name === 'login');
   if (denies && button === undefined) return leave(page);
   if (login === undefined) return { form, fields: {}, button };
   return { form, fields: { login: nameAt(page, person), password: nameAt(page, person) }, button };
 }
+
+const agreement = ({ buttons }: Form) =>
+  buttons.find(({ value }) => YES.test(value)) ?? buttons.find((one) => !isNo(one));
 
 const isNo = ({ name, value }: Field) => NO.test(value) || NO.test(name);
 

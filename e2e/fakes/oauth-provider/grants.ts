@@ -35,6 +35,7 @@ export class Grants {
   readonly #access = new Map<string, Grant>();
   readonly #refresh = new Map<string, Grant>();
   readonly #revoked = new Set<string>();
+  readonly #issued: (readonly [secret: string, user: string])[] = [];
 
   constructor(options: OAuthProviderOptions) {
     this.#options = options;
@@ -43,12 +44,18 @@ export class Grants {
   newCode(grant: Grant): string {
     const code = randomBytes(24).toString('base64url');
     this.#codes.set(code, grant);
+    this.#issued.push([code, grant.user]);
     return code;
   }
 
   /** The provider no longer knows this user: no token of theirs counts any more. */
   revoke(user: string): void {
     this.#revoked.add(user);
+  }
+
+  /** Every code and token that was given, with whose it is. */
+  issued(): readonly (readonly [secret: string, user: string])[] {
+    return this.#issued;
   }
 
   userOf(authorization: string | undefined): Grant | undefined {
@@ -83,24 +90,31 @@ export class Grants {
   #issue(grant: Grant, refreshToken: string | undefined): Issued {
     const accessToken = `at-${randomBytes(24).toString('base64url')}`;
     this.#access.set(accessToken, grant);
+    this.#issued.push([accessToken, grant.user]);
     return { grant, accessToken, refreshToken };
   }
 
   #newRefreshToken(grant: Grant): string {
     const token = `rt-${randomBytes(24).toString('base64url')}`;
     this.#refresh.set(token, grant);
+    this.#issued.push([token, grant.user]);
     return token;
   }
 
   #checkClient(form: URLSearchParams, authorization: string | undefined): void {
     const { clientAuth = 'body', clientSecret = CLIENT_SECRET } = this.#options;
-    const encode = (text: string) => new URLSearchParams([['', text]]).toString().slice(1);
-    const pair = Buffer.from(`${encode(CLIENT_ID)}:${encode(clientSecret)}`).toString('base64');
+    const [id, secret] = basicOf(authorization);
     const known = {
       body: form.get('client_id') === CLIENT_ID && form.get('client_secret') === clientSecret,
-      header: authorization === `Basic ${pair}` && !form.has('client_secret'),
+      header: id === CLIENT_ID && secret === clientSecret && !form.has('client_secret'),
       public: form.get('client_id') === CLIENT_ID && !form.has('client_secret') && authorization === undefined,
     }[clientAuth];
     if (!known) throw new GrantError('invalid_client', 401);
   }
+}
+
+/** RFC 6749 §2.3.1: both parts are form-encoded. */
+function basicOf(authorization = ''): (string | undefined)[] {
+  const pair = Buffer.from(authorization.replace(/^Basic /, ''), 'base64').toString();
+  return pair.split(':').map((part) => new URLSearchParams(`part=${part}`).get('part') ?? undefined);
 }

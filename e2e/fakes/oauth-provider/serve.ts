@@ -13,7 +13,11 @@ export interface OAuthProvider {
   readonly asked: readonly Asked[];
   /** Requests of one path. */
   of(path: string): readonly Asked[];
+  /** Every code and token that it gave, with whose it is. */
+  issued(): readonly (readonly [secret: string, user: string])[];
   setFault(part: Part, fault: Fault | undefined): void;
+  /** The form of token answers from now on. */
+  setAnswers(answers: NonNullable<OAuthProviderOptions['answers']>): void;
   setIdTokenFault(fault: IdTokenFault | undefined): void;
   /** The provider no longer knows this user. */
   revoke(user: string): void;
@@ -23,7 +27,7 @@ export interface OAuthProvider {
 
 interface State {
   readonly issuer: string;
-  readonly options: OAuthProviderOptions;
+  options: OAuthProviderOptions;
   readonly grants: Grants;
   readonly idTokens: IdTokens;
   readonly faults: Map<Part, Fault>;
@@ -75,9 +79,13 @@ export async function serveOAuthProvider(options: OAuthProviderOptions = {}): Pr
     issuer,
     asked,
     of: (path) => asked.filter((one) => one.path === path),
+    issued: () => state.grants.issued(),
     setFault(part, fault) {
       if (fault) state.faults.set(part, fault);
       else state.faults.delete(part);
+    },
+    setAnswers(answers) {
+      state.options = { ...state.options, answers };
     },
     setIdTokenFault(fault) {
       state.idTokenFault = fault;

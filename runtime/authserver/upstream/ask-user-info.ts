@@ -25,7 +25,7 @@ export async function askUserInfo(
 ): Promise<Document> {
   const headers = { ...lowerCased(additional), authorization: `Bearer ${accessToken}` };
   const answer = await http.call(url, { method, headers: { accept: 'application/json', ...headers } });
-  return readDocument(name, answer);
+  return readDocument(name, 'user-info', answer);
 }
 
 /** Where the attributes of the user stand: as written, else where they usually do. */

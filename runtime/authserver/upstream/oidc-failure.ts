@@ -5,20 +5,32 @@ import {
   WWWAuthenticateChallengeError,
 } from 'openid-client';
 import { UpstreamRefused, UpstreamUnavailable } from './provider.ts';
-import { errorOfEndpoint, errorOfLeg, isServerFault } from './upstream-errors.ts';
+import { type Endpoint, errorOfEndpoint, errorOfLeg, isServerFault } from './upstream-errors.ts';
 
 /** Turns what openid-client throws into ours. Its own errors are no causes: they hold what was sent and answered. */
-export function asUpstreamError(name: string, step: string, error: unknown): UpstreamRefused | UpstreamUnavailable {
+export function asUpstreamError(
+  name: string,
+  step: 'discovery' | 'authorization' | Endpoint,
+  error: unknown,
+): UpstreamRefused | UpstreamUnavailable {
   if (error instanceof UpstreamRefused || error instanceof UpstreamUnavailable) return error;
   if (error instanceof AuthorizationResponseError) return errorOfLeg(name, error.error);
-  if (error instanceof ResponseBodyError) return errorOfEndpoint(name, error.error, error.status);
-  if (error instanceof WWWAuthenticateChallengeError) return errorOfEndpoint(name, challengeOf(error), error.status);
   const causes = causesOf(error);
   // The library wraps what its fetch threw.
   const own = causes.find((cause) => cause instanceof UpstreamUnavailable);
   if (own) return own;
-  const answered = !causes.some((cause) => cause instanceof Response && isServerFault(cause.status));
+  const answer = answerOf(error, causes);
+  if (answer && (step === 'token' || step === 'user-info')) return errorOfEndpoint(name, step, answer);
+  const answered = answer === undefined || !isServerFault(answer.status);
   return new UpstreamUnavailable(`${name}: ${step} failed: ${reasonOf(error, causes)}`, { answered });
+}
+
+/** The answer that the library did not take, with the word of its error. */
+function answerOf(error: unknown, causes: readonly unknown[]) {
+  if (error instanceof ResponseBodyError) return { error: error.error, status: error.status };
+  if (error instanceof WWWAuthenticateChallengeError) return { error: challengeOf(error), status: error.status };
+  const response = causes.find((cause) => cause instanceof Response);
+  return response === undefined || response.ok ? undefined : { error: undefined, status: response.status };
 }
 
 /** RFC 6750 §3.1: an expired or revoked token is `invalid_token`, which says no more than the status. */

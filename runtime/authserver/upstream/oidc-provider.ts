@@ -19,6 +19,7 @@ import {
 } from './provider.ts';
 import { readIdentity } from './read-identity.ts';
 import { checkToken, expiryOf } from './token-answer.ts';
+import type { Endpoint } from './upstream-errors.ts';
 import { checkConfiguredUrl, createUpstreamHttp, type UpstreamHttp } from './upstream-http.ts';
 
 type OidcUpstream = Extract<Upstream, { type: 'oidc' }>;
@@ -75,7 +76,7 @@ class OidcProvider implements UpstreamProvider {
 
   async finish(callback: URL, expected: LegSecrets & { readonly state: string }): Promise<LegResult> {
     const config = await this.#parts.discovery.get();
-    const answer = await this.#run('code exchange', () =>
+    const answer = await this.#run('token', () =>
       oidc.authorizationCodeGrant(config, callback, {
         pkceCodeVerifier: expected.verifier,
         expectedState: expected.state,
@@ -91,7 +92,7 @@ class OidcProvider implements UpstreamProvider {
     const { refresh_token: refreshToken } = tokens;
     if (refreshToken === undefined) throw new UpstreamRefused(`${this.name}: gave no refresh token`);
     const config = await this.#parts.discovery.get();
-    const answer = await this.#run('refresh', () => oidc.refreshTokenGrant(config, refreshToken));
+    const answer = await this.#run('token', () => oidc.refreshTokenGrant(config, refreshToken));
     // OpenID Connect Core §12.2: it must be the same user's.
     if (tokens.id_token !== undefined && answer.id_token !== undefined) {
       this.#checkSame(decodeJwt(tokens.id_token), decodeJwt(answer.id_token));
@@ -171,7 +172,7 @@ class OidcProvider implements UpstreamProvider {
     };
   }
 
-  async #run<T>(step: string, run: () => T | Promise<T>): Promise<T> {
+  async #run<T>(step: 'authorization' | Endpoint, run: () => T | Promise<T>): Promise<T> {
     try {
       return await run();
     } catch (error) {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { errorOfEndpoint } from './upstream-errors.ts';
+import { type Endpoint, errorOfEndpoint } from './upstream-errors.ts';
 import { UpstreamUnavailable } from './provider.ts';
 import type { UpstreamAnswer } from './upstream-http.ts';
 
@@ -15,12 +15,16 @@ const LONGEST = 10 * 365 * 86_400;
  * The document in an answer of a token or user-info endpoint: JSON, or a form, as GitHub sends to who asks for no JSON.
  * @throws UpstreamRefused, UpstreamUnavailable: also where an error stands in an answer with status 200
  */
-export function readDocument(name: string, { status, headers, text }: UpstreamAnswer): Document {
+export function readDocument(name: string, endpoint: Endpoint, { status, headers, text }: UpstreamAnswer): Document {
   const document = parse(text, headers['content-type'] ?? '');
   const error = document === undefined ? undefined : errorIn(document);
-  if (error !== undefined || status < 200 || status > 299) throw errorOfEndpoint(name, error, status);
+  if (error !== undefined || status < 200 || status > 299) {
+    throw errorOfEndpoint(name, endpoint, { error, status });
+  }
   if (document) return document;
-  throw new UpstreamUnavailable(`${name}: it answered neither JSON nor a form`, { answered: true });
+  throw new UpstreamUnavailable(`${name}: its ${endpoint} endpoint answered neither JSON nor a form`, {
+    answered: true,
+  });
 }
 
 /** The word of the error in a document; undefined: it is none. */

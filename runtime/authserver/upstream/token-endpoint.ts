@@ -29,10 +29,10 @@ export class TokenEndpoint {
   async ask(form: Form): Promise<Document> {
     const secret = this.#settings.clientSecret();
     const first = await this.#post(form, secret, this.#inHeader);
-    if (secret === undefined || !isClientRefused(first)) return readDocument(this.#settings.name, first);
+    if (secret === undefined || !isClientRefused(first)) return readDocument(this.#settings.name, 'token', first);
     const second = await this.#post(form, secret, !this.#inHeader);
     if (!isClientRefused(second)) this.#inHeader = !this.#inHeader;
-    return readDocument(this.#settings.name, second);
+    return readDocument(this.#settings.name, 'token', second);
   }
 
   #post(form: Form, secret: string | undefined, inHeader: boolean): Promise<UpstreamAnswer> {

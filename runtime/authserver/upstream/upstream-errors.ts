@@ -26,12 +26,19 @@ export function errorOfLeg(name: string, error: string): UpstreamRefused | Upstr
   return new UpstreamUnavailable(`${name}: it sent the user back with ${wordOf(error)}`, { answered });
 }
 
-/** An error of the token or user-info endpoint; `error` is the word in its answer, if there is one. */
-export function errorOfEndpoint(name: string, error: unknown, status: number): UpstreamRefused | UpstreamUnavailable {
-  const message = `${name}: it answered ${status} ${wordOf(error)}`.trimEnd();
-  // 401 with another word is about the client, and no user can help (RFC 6749 §5.2).
-  if (typeof error === 'string' ? OVER.has(error) : status === 401) return new UpstreamRefused(message);
-  return new UpstreamUnavailable(message, { answered: !isServerFault(status) });
+/** Where an error came from. */
+export type Endpoint = 'token' | 'user-info';
+
+/** `error` is the word in the answer, if there is one. */
+export function errorOfEndpoint(
+  name: string,
+  endpoint: Endpoint,
+  { error, status }: { readonly error: unknown; readonly status: number },
+): UpstreamRefused | UpstreamUnavailable {
+  const message = `${name}: its ${endpoint} endpoint answered ${status} ${wordOf(error)}`.trimEnd();
+  // At a token endpoint 401 is about the client, and no user can help (RFC 6749 §5.2).
+  const isOver = typeof error === 'string' ? OVER.has(error) : status === 401 && endpoint === 'user-info';
+  return isOver ? new UpstreamRefused(message) : new UpstreamUnavailable(message, { answered: !isServerFault(status) });
 }
 
 export function isAboutClient(error: unknown, status: number): boolean {

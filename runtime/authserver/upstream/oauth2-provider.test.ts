@@ -1,0 +1,236 @@
+import { createHash } from 'node:crypto';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { ConfigError } from '#runtime/errors';
+import { CLIENT_ID, CLIENT_SECRET, type Fault } from '../../../e2e/fakes/oauth-provider/options.ts';
+import { numberOf } from '../../../e2e/fakes/oauth-provider/serve.ts';
+import { UpstreamRefused, UpstreamUnavailable } from './provider.ts';
+import { REDIRECT, startOAuth2, type Sides } from './testdata/leg.ts';
+
+const opened: Sides[] = [];
+async function open(options?: Parameters<typeof startOAuth2>[0]): Promise<Sides> {
+  const sides = await startOAuth2(options);
+  opened.push(sides);
+  return sides;
+}
+afterEach(() => Promise.all(opened.splice(0).map((sides) => sides.close())));
+
+const failure = async (result: Promise<unknown>): Promise<UpstreamRefused | UpstreamUnavailable> => {
+  const error = await result.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (error instanceof UpstreamRefused || error instanceof UpstreamUnavailable) return error;
+  throw new Error(`no failure of a provider: ${String(error)}`);
+};
+
+const userInfo = (issuer: string, more: Readonly<Record<string, unknown>> = {}) => ({
+  userinfo: {
+    endpoint_url: `${issuer}/userinfo`,
+    field_mapping: {
+      subject_fields: ['id', 'account.number'],
+      name_fields: ['nickname', 'account.label'],
+      email_fields: ['mail'],
+    },
+    ...more,
+  },
+});
+const NESTED = {
+  token_response_mapping: {
+    access_token_path: 'authed_user.access_token',
+    refresh_token_path: 'authed_user.refresh_token',
+    expires_in_path: 'authed_user.expires_in',
+    scope_path: 'authed_user.scope',
+  },
+  identity_from_token: { subject_path: 'authed_user.id', name_path: 'authed_user.profile.name' },
+};
+
+describe('a login at an OAuth 2.0 provider', () => {
+  it('redeems the code with PKCE, and takes tokens that neither end nor can be renewed', async () => {
+    const { fake, login, parameters } = await open({
+      fake: { refresh: 'none' },
+      config: { scopes: ['repo', 'read:user'] },
+      upstream: { additional_authorization_params: { allow_signup: 'false', redirect_uri: 'https://x.example' } },
+    });
+    const { tokens, identity } = await login();
+    expect(tokens).toEqual({
+      access_token: expect.stringMatching(/^at-/),
+      refresh_token: undefined,
+      expires_at: undefined,
+      scope: 'repo read:user',
+      id_token: undefined,
+    });
+    expect(identity).toBeUndefined();
+    const [asked] = fake.of('/token');
+    const hashed = createHash('sha256').update(asked?.form.get('code_verifier') ?? '');
+    expect(hashed.digest('base64url')).toBe(fake.of('/authorize')[0]?.query.get('code_challenge'));
+    expect(Object.fromEntries(await parameters())).toMatchObject({ allow_signup: 'false', redirect_uri: REDIRECT });
+    expect((await parameters()).has('nonce')).toBe(false);
+  });
+
+  it('asks who the user is, by method, headers and fields as written, and makes numbers strings', async () => {
+    const { fake, login } = await open({
+      fake: { userInfo: { method: 'POST', header: ['x-api-version', '3'] } },
+      config: (issuer) => userInfo(issuer, { http_method: 'POST', additional_headers: { 'X-Api-Version': '3' } }),
+    });
+    expect((await login()).identity).toEqual({
+      issuer: `${fake.issuer}/token`,
+      subject: String(numberOf('alice')),
+      name: 'alice N.',
+      email: 'alice@fake.test',
+      email_verified: undefined,
+      claims: { mail: 'alice@fake.test', plan: 'free' },
+    });
+    expect(fake.of('/userinfo')[0]?.headers).toMatchObject({ 'user-agent': 'vmcp', accept: 'application/json' });
+  });
+
+  it('finds nested tokens, and the user in the token response, without asking more', async () => {
+    const { fake, login, clock } = await open({
+      fake: { answers: 'nested', expiresIn: 120 },
+      config: (issuer) => ({ ...userInfo(issuer), ...NESTED }),
+    });
+    const { tokens, identity } = await login();
+    expect(tokens).toMatchObject({ access_token: expect.stringMatching(/^at-/), expires_at: clock.time + 120_000 });
+    expect(identity).toMatchObject({ subject: 'alice', name: 'alice N.', email: undefined, claims: {} });
+    expect(fake.of('/userinfo')).toHaveLength(0);
+  });
+
+  it('reads an answer that is a form', async () => {
+    const { login, clock } = await open({ fake: { answers: 'form', expiresIn: 60 } });
+    expect((await login()).tokens).toMatchObject({ expires_at: clock.time + 60_000 });
+  });
+
+  it('sends the secret in the body, and in the header where that is refused, which it remembers', async () => {
+    const { fake, login } = await open({ fake: { clientAuth: 'header' } });
+    await login();
+    await login();
+    const sent = fake.of('/token').map(({ form, headers }) => [form.has('client_secret'), 'authorization' in headers]);
+    expect(sent).toEqual([
+      [true, false],
+      [false, true],
+      [false, true],
+    ]);
+    const open2 = await open({ fake: { clientAuth: 'public' } });
+    await open2.login();
+    expect(open2.fake.of('/token')[0]?.form.get('client_id')).toBe(CLIENT_ID);
+  });
+
+  it('that names no user where one is needed fails', async () => {
+    const { login } = await open({ config: (issuer) => ({ userinfo: { endpoint_url: `${issuer}/userinfo` } }) });
+    expect((await failure(login())).message).toBe('fake: it tells no sub or id');
+  });
+});
+
+describe('what comes back from an OAuth 2.0 provider', () => {
+  it('is a denial where the user denied, and nothing where the state is another', async () => {
+    const { login } = await open();
+    const denied = { user: 'alice', denies: () => true };
+    expect(await failure(login(denied))).toMatchObject({ name: 'UpstreamRefused', denied: true });
+    const change = (url: URL) => url.searchParams.set('state', 'another');
+    expect(await failure(login(denied, change))).toMatchObject({ name: 'UpstreamUnavailable', answered: true });
+  });
+
+  it('is refused with a code twice, without one, or with one that was used', async () => {
+    const { login } = await open();
+    const twice = (url: URL) => url.searchParams.append('code', 'another');
+    expect(await failure(login(undefined, twice))).toMatchObject({ answered: true });
+    const without = (url: URL) => url.searchParams.delete('code');
+    expect(await failure(login(undefined, without))).toMatchObject({ answered: true });
+    const forged = (url: URL) => url.searchParams.set('code', 'another');
+    expect(await failure(login(undefined, forged))).toMatchObject({ name: 'UpstreamRefused', denied: false });
+  });
+
+  it('is an error, too, where it comes with HTTP 200', async () => {
+    for (const answers of ['plain', 'form'] as const) {
+      const { login } = await open({ fake: { errorsAt200: true, answers } });
+      const error = await failure(login(undefined, (url) => url.searchParams.set('code', 'another')));
+      expect(error).toMatchObject({ name: 'UpstreamRefused' });
+      expect(error.message).toBe('fake: its token endpoint answered 200 invalid_grant');
+    }
+  });
+
+  it.each<[Fault, boolean]>([
+    ['fail', false],
+    ['hang', false],
+    ['html', true],
+    ['redirect', true],
+    ['huge', false],
+    ['unknown-client', true],
+  ])('is an error without what the provider wrote: token endpoint %s', async (fault, answered) => {
+    const { fake, login } = await open();
+    fake.setFault('token', fault);
+    const error = await failure(login());
+    expect(error).toMatchObject({ name: 'UpstreamUnavailable', answered });
+    expect(error.message).not.toContain('secret-detail');
+    expect(error.cause).toBeUndefined();
+  });
+});
+
+describe('a refresh at an OAuth 2.0 provider', () => {
+  it('keeps what is not replaced', async () => {
+    for (const refresh of ['keeps', 'rotates'] as const) {
+      const { login, provider } = await open({ fake: { refresh, expiresIn: 60 }, config: { scopes: ['a'] } });
+      const { tokens } = await login();
+      const renewed = await provider.refresh(tokens);
+      expect(renewed).toMatchObject({ scope: 'a', access_token: expect.not.stringMatching(tokens.access_token) });
+      expect(renewed.refresh_token === tokens.refresh_token).toBe(refresh === 'keeps');
+    }
+  });
+
+  it('finds the tokens where they usually are when they are not where a code gave them', async () => {
+    const { login, provider, fake } = await open({ fake: { answers: 'nested', expiresIn: 60 }, config: NESTED });
+    const { tokens } = await login();
+    fake.setAnswers('plain');
+    expect((await provider.refresh(tokens)).access_token).toMatch(/^at-/);
+  });
+
+  it('is refused for good where the provider refuses the token, and where there is none', async () => {
+    for (const errorsAt200 of [true, false]) {
+      const { login, provider, fake } = await open({ fake: { errorsAt200 } });
+      const { tokens } = await login();
+      fake.revoke('alice');
+      expect(await failure(provider.refresh(tokens))).toMatchObject({ name: 'UpstreamRefused', denied: false });
+      const without = { ...tokens, refresh_token: undefined };
+      expect(await failure(provider.refresh(without))).toMatchObject({ name: 'UpstreamRefused' });
+    }
+  });
+
+  it('is tried later where the client is not known any more, as no user can help', async () => {
+    const { login, provider, files } = await open();
+    const { tokens } = await login();
+    files.set('secret', 'wrong');
+    expect(await failure(provider.refresh(tokens))).toMatchObject({ name: 'UpstreamUnavailable', answered: true });
+    files.set('secret', CLIENT_SECRET);
+    await expect(provider.refresh(tokens)).resolves.toBeDefined();
+  });
+});
+
+describe('asking an OAuth 2.0 provider who the user is', () => {
+  it('is refused where the token does not count any more, and tried later where nothing answers', async () => {
+    const { login, provider, fake } = await open({ config: userInfo });
+    const { tokens, identity } = await login();
+    expect(await provider.identify(tokens)).toEqual(identity);
+    fake.revoke('alice');
+    expect(await failure(provider.identify(tokens))).toMatchObject({ name: 'UpstreamRefused' });
+    fake.setFault('userinfo', 'hang');
+    expect(await failure(provider.identify(tokens))).toMatchObject({ name: 'UpstreamUnavailable', answered: false });
+  });
+
+  it('says nothing where there is nowhere to ask', async () => {
+    const { login, provider } = await open();
+    expect(await provider.identify((await login()).tokens)).toBeUndefined();
+  });
+});
+
+describe('the configuration of an OAuth 2.0 provider', () => {
+  it('must be https or loopback in every URL, unless http is allowed', async () => {
+    const far = 'http://idp.example/x';
+    for (const config of [
+      { authorization_endpoint: far },
+      { token_endpoint: far },
+      { userinfo: { endpoint_url: far } },
+    ]) {
+      await expect(open({ config })).rejects.toThrow(ConfigError);
+      await expect(open({ config, deps: { allowHttp: true } })).resolves.toBeDefined();
+    }
+  });
+});

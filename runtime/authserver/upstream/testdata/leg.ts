@@ -1,0 +1,98 @@
+import { readFileSync } from 'node:fs';
+import { Upstream } from '#crds/run-config/auth-server';
+import { newId } from '../../ids.ts';
+import { CLIENT_ID, CLIENT_SECRET, type OAuthProviderOptions } from '../../../../e2e/fakes/oauth-provider/options.ts';
+import { serveOAuthProvider, type OAuthProvider } from '../../../../e2e/fakes/oauth-provider/serve.ts';
+import { isRedirectOf, Robot } from '../../../../e2e/robot/robot.ts';
+import type { Person } from '../../../../e2e/robot/person.ts';
+import { createProvider } from '../create-provider.ts';
+import type { ProviderDeps } from '../provider-deps.ts';
+import type { LegResult, UpstreamProvider } from '../provider.ts';
+
+export const REDIRECT = 'http://127.0.0.1:9/oauth/callback/fake';
+
+/** One provider with its fake on the other side. */
+export interface Sides {
+  readonly fake: OAuthProvider;
+  readonly provider: UpstreamProvider;
+  readonly clock: { time: number };
+  /** Content of files by name. */
+  readonly files: Map<string, string>;
+  readonly logged: string[];
+  /** The way there and back as a browser makes it; `change` alters the callback. */
+  readonly login: (person?: Person, change?: (callback: URL) => void) => Promise<LegResult>;
+  /** The parameters with which the browser is sent there. */
+  readonly parameters: (forceLogin?: boolean) => Promise<URLSearchParams>;
+  close(): Promise<void>;
+}
+
+type Written = Readonly<Record<string, unknown>>;
+
+interface SidesOptions {
+  readonly fake?: OAuthProviderOptions;
+  /** Members of `oidc_config` or `oauth2_config`. */
+  readonly config?: Written | ((issuer: string) => Written);
+  readonly upstream?: Written;
+  readonly deps?: Partial<ProviderDeps>;
+}
+
+export async function startOidc({ fake: how, ...options }: SidesOptions = {}): Promise<Sides> {
+  const fake = await serveOAuthProvider({ oidc: true, ...how });
+  const config = { ...client(how), issuer_url: fake.issuer, ...written(options, fake) };
+  return join(fake, { type: 'oidc', oidc_config: config, ...options.upstream }, options);
+}
+
+export async function startOAuth2({ fake: how, ...options }: SidesOptions = {}): Promise<Sides> {
+  const fake = await serveOAuthProvider(how);
+  const config = {
+    ...client(how),
+    authorization_endpoint: `${fake.issuer}/authorize`,
+    token_endpoint: `${fake.issuer}/token`,
+    ...written(options, fake),
+  };
+  return join(fake, { type: 'oauth2', oauth2_config: config, ...options.upstream }, options);
+}
+
+const written = ({ config }: SidesOptions, { issuer }: OAuthProvider) =>
+  typeof config === 'function' ? config(issuer) : config;
+
+const client = (how: OAuthProviderOptions = {}) => ({
+  client_id: CLIENT_ID,
+  ...(how.clientAuth !== 'public' && { client_secret_file: 'secret' }),
+});
+
+function join(fake: OAuthProvider, upstream: Written, { deps = {} }: SidesOptions): Sides {
+  const clock = { time: Date.now() };
+  const files = new Map([['secret', CLIENT_SECRET]]);
+  const logged: string[] = [];
+  const write = (message: string, fields?: unknown) => void logged.push(`${message} ${JSON.stringify(fields)}`);
+  const provider = createProvider(Upstream.parse({ name: 'fake', ...upstream }), {
+    redirectUri: REDIRECT,
+    isPrimary: true,
+    allowHttp: false,
+    readSecret: (file) => files.get(file) ?? readFileSync(file, 'utf8'),
+    proxy: undefined,
+    now: () => clock.time,
+    log: { debug: write, info: write, warn: write, error: write },
+    deadline: 300,
+    ...deps,
+  });
+  const request = () => ({ verifier: newId(), nonce: newId(), state: newId() });
+  return {
+    ...{ fake, provider, clock, files, logged },
+    async login(person = { user: 'alice' }, change = () => undefined) {
+      const leg = request();
+      const url = await provider.authorizationUrl({ ...leg, forceLogin: false });
+      const { next } = await new Robot().walk(url, person, { before: isRedirectOf(url) });
+      if (next === undefined) throw new Error('the provider did not send the browser back');
+      change(next);
+      return provider.finish(next, leg);
+    },
+    parameters: async (forceLogin = false) =>
+      new URL(await provider.authorizationUrl({ ...request(), forceLogin })).searchParams,
+    async close() {
+      await provider.close();
+      await fake.close();
+    },
+  };
+}
