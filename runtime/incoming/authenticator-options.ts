@@ -1,4 +1,5 @@
 import type { JSONWebKeySet } from 'jose';
+import type { SessionCheck } from '#runtime/authserver/auth-server';
 import type { Log } from '#runtime/telemetry/log';
 import type { DispatcherFor } from './json-client.ts';
 
@@ -17,6 +18,10 @@ export interface AuthenticatorOptions {
   readonly readFile: (path: string) => Promise<string>;
   /** The public keys of the authorization server in this process; needed where `incoming.embedded` is set. */
   readonly embeddedKeys?: (() => JSONWebKeySet | Promise<JSONWebKeySet>) | undefined;
+  /** Whether a key of it that is not known may come yet, as another replica has seen it first; absent: never. */
+  readonly embeddedKeysMayCome?: (() => boolean) | undefined;
+  /** The logins of the authorization server in this process; needed where `incoming.embedded` is set. */
+  readonly embeddedSessions?: SessionCheck | undefined;
   /** The claim that holds the groups, where `incoming.groups_claim` names none. */
   readonly groupsClaim?: string | undefined;
   /** How connections to the identity provider are made, e.g. through a proxy; absent: directly. */

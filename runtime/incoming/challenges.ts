@@ -13,6 +13,7 @@ export const INVALID_TOKEN = {
   claims: 'The access token carries more claims than are accepted',
   unverified: 'The access token could not be verified',
   inactive: 'The access token is not active',
+  ended: 'The login behind the access token has ended',
 } as const;
 export type InvalidToken = keyof typeof INVALID_TOKEN;
 

@@ -14,6 +14,8 @@ export interface Identity {
   readonly claims: Readonly<Record<string, ClaimValue>>;
   /** Names the principal in caches and sessions: issuer and subject, unambiguous. */
   readonly key: string;
+  /** Names the login of the authorization server in this process that the token was issued for; undefined for any other token. */
+  readonly tsid?: string | undefined;
   /** The bearer itself: only for a token exchange, never for a backend or a log. */
   readonly token: string | undefined;
   /** Milliseconds since the epoch; Infinity for an anonymous caller. */
@@ -28,6 +30,11 @@ export interface Authenticator {
    * @throws RequestError 401 (invalid token), 403 (insufficient_scope) or 503 (keys or introspection not to be had)
    */
   authenticate(rawHeaders: readonly string[], connection?: object): Identity | Promise<Identity>;
+  /**
+   * Whether the login behind an identity is there still, for streams that outlast their request; absent: identities have none. It
+   * rejects where nobody can tell.
+   */
+  readonly isAlive?: ((identity: Identity) => Promise<boolean>) | undefined;
   /** Warnings for the log and /status, e.g. that anybody may call. */
   readonly warnings: readonly string[];
   close(): void;

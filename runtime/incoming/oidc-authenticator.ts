@@ -1,10 +1,12 @@
 import { hash } from 'node:crypto';
 import type { OidcIncoming } from '#crds/run-config/incoming';
 import { metadataUrl } from '#runtime/http/resource-metadata';
+import { ConfigError } from '#runtime/errors';
 import type { AuthenticatorOptions } from './authenticator-options.ts';
 import { createChallenges, type Challenges } from './challenges.ts';
 import type { Authenticator, Identity } from './identity.ts';
 import type { KeySet } from './key-set.ts';
+import { createLoginCheck, type LoginCheck } from './login-check.ts';
 import { readBearer } from './read-bearer.ts';
 import { createTokenMemory, type RememberedToken, type TokenMemory } from './token-memory.ts';
 import { createTokenVerifier, type TokenVerifier } from './token-verifier.ts';
@@ -23,13 +25,24 @@ export function createOidcAuthenticator(incoming: OidcIncoming, options: Authent
     metadataUrl: options.metadataUrl ?? (resourceUrl === undefined ? undefined : metadataUrl(resourceUrl)),
     scopes: incoming.scopes,
   });
+  const logins = chooseLoginCheck(incoming, options, challenges);
   const verifier = createTokenVerifier(incoming, options, { audience, challenges });
   return new OidcAuthenticator(
     verifier,
     challenges,
-    { now, lookedUp: options.lookedUp },
+    { now, lookedUp: options.lookedUp, logins },
     warningsOf(incoming, audience),
   );
+}
+
+function chooseLoginCheck(
+  incoming: OidcIncoming,
+  { embeddedSessions: sessions, groupsClaim }: AuthenticatorOptions,
+  challenges: Challenges,
+): LoginCheck | undefined {
+  if (!incoming.embedded) return undefined;
+  if (!sessions) throw new ConfigError('incoming.embedded needs an authorization server in this process');
+  return createLoginCheck(sessions, challenges, incoming.groups_claim ?? groupsClaim);
 }
 
 class OidcAuthenticator implements Authenticator {
@@ -38,6 +51,8 @@ class OidcAuthenticator implements Authenticator {
   readonly #challenges: Challenges;
   readonly #now: () => number;
   readonly #lookedUp: ((remembered: boolean) => void) | undefined;
+  readonly #logins: LoginCheck | undefined;
+  readonly isAlive: Authenticator['isAlive'];
   readonly #memory: TokenMemory = createTokenMemory(REMEMBERED_TOKENS);
   readonly #underWay = new Map<string, Promise<Identity>>();
   /** The last token of each connection: to compare it costs less than to hash it. */
@@ -46,17 +61,26 @@ class OidcAuthenticator implements Authenticator {
   constructor(
     verifier: TokenVerifier,
     challenges: Challenges,
-    { now, lookedUp }: Pick<AuthenticatorOptions, 'now' | 'lookedUp'>,
+    { now, lookedUp, logins }: Pick<AuthenticatorOptions, 'now' | 'lookedUp'> & { logins: LoginCheck | undefined },
     warnings: readonly string[],
   ) {
     this.#verifier = verifier;
     this.#challenges = challenges;
     this.#now = now;
     this.#lookedUp = lookedUp;
+    this.#logins = logins;
+    this.isAlive = logins && ((identity) => logins.isAlive(identity));
     this.warnings = warnings;
   }
 
   authenticate(rawHeaders: readonly string[], connection?: object): Identity | Promise<Identity> {
+    const logins = this.#logins;
+    const identity = this.#identify(rawHeaders, connection);
+    if (logins === undefined) return identity;
+    return identity instanceof Promise ? identity.then((one) => logins.admit(one)) : logins.admit(identity);
+  }
+
+  #identify(rawHeaders: readonly string[], connection: object | undefined): Identity | Promise<Identity> {
     const token = readBearer(rawHeaders, this.#challenges);
     const digest = this.#digestOf(token, connection);
     const known = this.#memory.get(digest);

@@ -55,7 +55,7 @@ export function createTokenVerifier(
     log: options.log,
   });
   const rules = { issuer: incoming.issuer, ...boundary, now: options.now };
-  const jwtRules = { ...rules, types: acceptedTypes(incoming) };
+  const jwtRules = { ...rules, types: acceptedTypes(incoming), keysMayCome: options.embeddedKeysMayCome };
   const introspect = chooseIntrospection(incoming, options, { ...rules, metadata, client: outside.introspection });
   const admit = createAdmission(incoming, options, challenges);
   return {
@@ -155,10 +155,17 @@ function createAdmission(incoming: OidcIncoming, options: AuthenticatorOptions, 
     const subject = claims.sub;
     if (typeof subject !== 'string' || subject === '') throw challenges.invalid('unverified');
     if (required_subject !== undefined && subject !== required_subject) throw challenges.invalid('subject');
-    const identity = build(claims, { issuer, subject, token, expiresAt, groupsClaim }, challenges);
+    const built = build(claims, { issuer, subject, token, expiresAt, groupsClaim }, challenges);
+    const identity = incoming.embedded ? { ...built, tsid: readTsid(claims, challenges) } : built;
     if (!scopes.every((scope) => identity.scopes.includes(scope))) throw challenges.insufficientScope(identity.scopes);
     return identity;
   };
+}
+
+/** Only the authorization server in this process names its logins so. */
+function readTsid({ tsid }: Readonly<Record<string, unknown>>, challenges: Challenges): string {
+  if (typeof tsid === 'string' && tsid !== '') return tsid;
+  throw challenges.invalid('unverified');
 }
 
 function build(

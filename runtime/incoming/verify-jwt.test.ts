@@ -188,13 +188,14 @@ describe('JWT access tokens', () => {
   it('takes at+jwt only from the server in this process, and its keys without any call', async () => {
     const at = await startEndpoint(
       { issuer: issuer.issuer, embedded: true },
-      { embeddedKeys: () => ({ keys: [stranger.jwk] }) },
+      { embeddedKeys: () => ({ keys: [stranger.jwk] }), embeddedSessions: { claimsOf: () => ({}) } },
     );
     const before = issuer.asked.length;
-    expect((await at.call(await sign(claims(), stranger, { typ: 'at+jwt' }))).status).toBe(200);
-    await refusal(await sign(claims(), stranger, { typ: 'JWT' }), at);
-    await refusal(await sign(claims(), stranger), at);
-    await refusal(await sign(claims(), { ...stranger, jwk: { kid: 'unheard-of' } }, { typ: 'at+jwt' }), at);
+    const own = claims({ tsid: 'login' });
+    expect((await at.call(await sign(own, stranger, { typ: 'at+jwt' }))).status).toBe(200);
+    await refusal(await sign(own, stranger, { typ: 'JWT' }), at);
+    await refusal(await sign(own, stranger), at);
+    await refusal(await sign(own, { ...stranger, jwk: { kid: 'unheard-of' } }, { typ: 'at+jwt' }), at);
     expect(issuer.asked).toHaveLength(before);
     await at.close();
   });

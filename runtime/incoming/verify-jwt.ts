@@ -12,6 +12,8 @@ export interface JwtRules {
   readonly types: readonly string[];
   readonly challenges: Challenges;
   readonly now: () => number;
+  /** Whether a key that is not known may come yet. */
+  readonly keysMayCome?: (() => boolean) | undefined;
 }
 
 export interface VerifiedJwt {
@@ -69,7 +71,8 @@ async function verifyWithRenewal(
     if (!mayBeNewKey(error, header)) throw challenges.invalid(reasonOf(error), error);
     const renewed = await orUnavailable(() => source.reload(), challenges);
     if (!renewed && source.failing) throw challenges.unavailable(error);
-    if (!renewed || renewed === keys) throw challenges.invalid('unverified', error);
+    if (!renewed || renewed === keys)
+      throw rules.keysMayCome?.() ? challenges.unavailable(error) : challenges.invalid('unverified', error);
     return {
       claims: await verifyWith(token, renewed, rules).catch((again: unknown) => {
         throw challenges.invalid(reasonOf(again), again);

@@ -36,7 +36,7 @@ export function openStream(
     session.stream?.close();
     const stream = new GeneralStream(session, identity, rooms, new ClientStream(res));
     session.stream = stream;
-    endAtExpiry(res, identity, Date.now);
+    endAtExpiry(res, identity, { now: Date.now, authenticator: () => rooms.latest().authenticator });
     res.once('close', () => {
       stream.close();
       resolve();
@@ -57,7 +57,7 @@ function resumeCall(
   const leg = legOf(session, position.backend);
   if (!backend || !leg) throw invalidRequest(404, 'stream_gone', 'The stream to resume is gone');
   res.once('close', rooms.streams.enter(identity.key));
-  endAtExpiry(res, identity, Date.now);
+  endAtExpiry(res, identity, { now: Date.now, authenticator: () => rooms.latest().authenticator });
   return new Promise((resolve, reject) => {
     const client = new ClientStream(res);
     const running = backend.send({

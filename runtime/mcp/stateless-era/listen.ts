@@ -75,7 +75,7 @@ class Subscription {
   start(): void {
     const { rooms, res, identity } = this.#request;
     res.once('close', () => this.#end());
-    endAtExpiry(res, identity, Date.now);
+    endAtExpiry(res, identity, { now: Date.now, authenticator: () => rooms.latest().authenticator });
     this.#unsubscribe = rooms.announcer.subscribe({
       changed: (kinds) => this.#changed(kinds),
       end: () => this.#finish(),

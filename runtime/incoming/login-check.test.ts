@@ -1,0 +1,227 @@
+import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { JWTPayload } from 'jose';
+import { RequestError } from '#runtime/errors';
+import { createSessionCheck, type LiveSessionCheck } from '#runtime/authserver/session-check';
+import { createMemoryStorage } from '#runtime/authserver/storage/memory';
+import type { SessionRow } from '#runtime/authserver/storage/rows';
+import { StorageUnavailable, type AuthStorage } from '#runtime/authserver/storage/storage';
+import { RESOURCE, START, startEndpoint, type Endpoint } from './testdata/endpoint.ts';
+import { makeKey, sign, type SigningKey } from './testdata/fake-issuer.ts';
+
+const ISSUER = 'https://mcp.example.com';
+const HOUR = 3_600_000;
+
+const session: SessionRow = {
+  ...{ client_id: 'app', sub: 'alice', scope: ['mcp'], resource: RESOURCE, kid: 'k' },
+  ...{ started_at: START, ends_at: START + 720 * HOUR, asked_at: START, answered_at: START },
+  user: {
+    ...{
+      issuer: 'https://idp.example',
+      subject: 'a',
+      sub: 'alice',
+      name: 'Alice',
+      email: undefined,
+      email_verified: true,
+    },
+    claims: { groups: ['dev', 'ops'], department: 'r&d', name: 'forged', level: 3 },
+  },
+};
+const claims = (more: JWTPayload = {}): JWTPayload => ({
+  ...{ iss: ISSUER, aud: RESOURCE, sub: 'alice', client_id: 'app', tsid: 'session-1', name: 'Alice' },
+  ...{ iat: START / 1000, exp: (START + HOUR) / 1000, scope: 'mcp', ...more },
+});
+
+describe('tokens of the authorization server in this process', () => {
+  let key: SigningKey;
+  let storage: AuthStorage;
+  let looks: number;
+  let down: boolean;
+  let check: LiveSessionCheck;
+  let endpoint: Endpoint;
+  let lag = false;
+
+  const open = async (more: Record<string, unknown> = {}) => {
+    looks = 0;
+    down = false;
+    const clock = { time: START };
+    storage = createMemoryStorage({ now: () => clock.time });
+    await storage.finishLogin({
+      ...{ sub: 'alice', links: {}, lifespan: 720 * HOUR },
+      code: { id: 'code', row: { request: {} as never, user: session.user }, lifespan: HOUR },
+    });
+    await storage.redeemCode('code', { key: 'session-1', row: session, lifespan: 168 * HOUR });
+    const watched = new Proxy(storage, {
+      get(target, name) {
+        if (name !== 'getSession') return Reflect.get(target, name, target) as unknown;
+        return (tsid: string) => {
+          looks++;
+          return down ? Promise.reject(new StorageUnavailable('down')) : target.getSession(tsid);
+        };
+      },
+    });
+    check = createSessionCheck(watched, () => endpoint.clock.time);
+    endpoint = await startEndpoint(
+      { issuer: ISSUER, embedded: true, ...more },
+      {
+        embeddedKeys: () => ({ keys: [key.jwk] }),
+        embeddedSessions: { claimsOf: (token) => check.claimsOf(token) },
+        embeddedKeysMayCome: () => lag,
+      },
+    );
+  };
+
+  beforeAll(async () => {
+    key = await makeKey('k1');
+  });
+  afterEach(() => endpoint.close());
+
+  const token = (more: JWTPayload = {}, by = key) => sign(claims(more), by, { typ: 'at+jwt' });
+
+  it('carry what the login knows of the caller, but what they say themselves counts more', async () => {
+    await open();
+    const { status, identity } = await endpoint.call(await token());
+    expect(status).toBe(200);
+    expect(identity).toMatchObject({ subject: 'alice', clientId: 'app', tsid: 'session-1', groups: ['dev', 'ops'] });
+    expect(identity.claims).toMatchObject({ department: 'r&d', level: 3, name: 'Alice', scope: 'mcp' });
+  });
+
+  it('have the groups of the configured claim', async () => {
+    await open({ groups_claim: 'department' });
+    expect((await endpoint.call(await token())).identity.groups).toEqual(['r&d']);
+  });
+
+  it('are refused at once when their login ends in this process, and within 5 seconds when it ends elsewhere', async () => {
+    await open();
+    const bearer = await token();
+    expect((await endpoint.call(bearer)).status).toBe(200);
+    await storage.endSession('session-1');
+    endpoint.clock.time += 4_999;
+    expect((await endpoint.call(bearer)).status).toBe(200);
+    endpoint.clock.time += 1;
+    const { status, headers } = await endpoint.call(bearer);
+    expect(status).toBe(401);
+    expect(headers['www-authenticate']).toContain('error="invalid_token"');
+    expect(headers['www-authenticate']).toContain('The login behind the access token has ended');
+  });
+
+  it('are refused at once when this process was told of the end', async () => {
+    await open();
+    const bearer = await token();
+    expect((await endpoint.call(bearer)).status).toBe(200);
+    await storage.endSession('session-1');
+    check.forget('session-1');
+    expect((await endpoint.call(bearer)).status).toBe(401);
+  });
+
+  it('are refused where the login is of another user or another client, or not named', async () => {
+    await open();
+    for (const wrong of [
+      { sub: 'bob' },
+      { client_id: 'other' },
+      { tsid: 'session-2' },
+      { tsid: undefined },
+      { tsid: 7 },
+    ])
+      expect((await endpoint.call(await token(wrong as JWTPayload))).status).toBe(401);
+    expect((await endpoint.call(await token())).status).toBe(200);
+  });
+
+  it('are neither accepted nor refused while the storage is down; what is remembered serves on', async () => {
+    await open();
+    const bearer = await token();
+    down = true;
+    const { status, headers } = await endpoint.call(bearer);
+    expect(status).toBe(503);
+    expect(headers['retry-after']).toBe('5');
+    down = false;
+    expect((await endpoint.call(bearer)).status).toBe(200);
+    down = true;
+    expect((await endpoint.call(bearer)).status).toBe(200);
+  });
+
+  it('cost one look into the storage in 5 seconds, however many come at once', async () => {
+    await open();
+    const bearer = await token();
+    await Promise.all(Array.from({ length: 20 }, () => endpoint.call(bearer)));
+    expect(looks).toBe(1);
+    endpoint.clock.time += 5_000;
+    await endpoint.call(bearer);
+    expect(looks).toBe(2);
+  });
+
+  it('are told apart at once where they are remembered, as the same identity while nothing changes', async () => {
+    await open();
+    const headers = ['authorization', `Bearer ${await token()}`];
+    const first = await endpoint.authenticator.authenticate(headers);
+    expect(endpoint.authenticator.authenticate(headers)).toBe(first);
+    endpoint.clock.time += 5_000;
+    expect(await endpoint.authenticator.authenticate(headers)).toBe(first);
+    await storage.amendSession('session-1', { user: { ...session.user, claims: { groups: ['none'] } } });
+    endpoint.clock.time += 5_000;
+    const changed = await endpoint.authenticator.authenticate(headers);
+    expect(changed.groups).toEqual(['none']);
+    expect(changed.claims).not.toHaveProperty('department');
+  });
+
+  it('tell streams whether their login is there still', async () => {
+    await open();
+    const identity = await endpoint.authenticator.authenticate(['authorization', `Bearer ${await token()}`]);
+    expect(await endpoint.authenticator.isAlive?.(identity)).toBe(true);
+    await storage.endSession('session-1');
+    check.forget('session-1');
+    expect(await endpoint.authenticator.isAlive?.(identity)).toBe(false);
+    down = true;
+    check.forget('session-1');
+    await expect(endpoint.authenticator.isAlive?.(identity)).rejects.toThrow(RequestError);
+  });
+
+  it('under a key that may come yet are answered with 503, and with 401 afterwards', async () => {
+    await open();
+    const bearer = await token({}, { ...key, jwk: { kid: 'unheard-of' } });
+    lag = true;
+    expect((await endpoint.call(bearer)).status).toBe(503);
+    lag = false;
+    expect((await endpoint.call(bearer)).status).toBe(401);
+  });
+
+  it('need the logins beside the keys', async () => {
+    await open();
+    const keys = { embeddedKeys: () => ({ keys: [key.jwk] }) };
+    await expect(startEndpoint({ issuer: ISSUER, embedded: true }, keys)).rejects.toThrow(/authorization server/);
+  });
+});
+
+describe('what is remembered of logins', () => {
+  it('is bounded', async () => {
+    let looks = 0;
+    const storage = createMemoryStorage({ now: () => START });
+    const counting = { ...storage, getSession: () => (looks++, Promise.resolve(undefined)) } as AuthStorage;
+    const check = createSessionCheck(counting, () => START);
+    const ask = (tsid: string) => check.claimsOf({ subject: 's', clientId: 'c', tsid });
+    for (let i = 0; i <= 10_000; i++) await ask(`t${i}`);
+    expect(looks).toBe(10_001);
+    await ask('t10000');
+    expect(looks).toBe(10_001);
+    await ask('t0');
+    expect(looks).toBe(10_002);
+  });
+
+  it('never begins with what was asked before an end', async () => {
+    const storage = createMemoryStorage({ now: () => START });
+    let answer: (found: unknown) => void = () => undefined;
+    const slow = {
+      ...storage,
+      getSession: () => new Promise((resolve) => (answer = resolve)),
+    } as unknown as AuthStorage;
+    const check = createSessionCheck(slow, () => START);
+    const token = { subject: 'alice', clientId: 'app', tsid: 't' };
+    const asked = check.claimsOf(token);
+    check.forget('t');
+    answer({ ...session, gen: 0, rotated_at: START });
+    expect(await asked).toMatchObject({ department: 'r&d' });
+    const again = check.claimsOf(token);
+    expect(again).toBeInstanceOf(Promise);
+    answer(undefined);
+    expect(await again).toBeUndefined();
+  });
+});
