@@ -56,10 +56,6 @@ export class ListCache {
     }
   }
 
-  clear(): void {
-    this.#slots.clear();
-  }
-
   async #fetch(backend: Backend, kind: ListKind, asker: Asker, slot: Slot): Promise<BackendList> {
     const { generation } = slot;
     try {

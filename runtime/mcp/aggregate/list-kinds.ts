@@ -1,7 +1,7 @@
 /** The four lists of an MCP server. */
 export type ListKind = 'tools' | 'prompts' | 'resources' | 'templates';
 
-export interface ListSpec {
+interface ListSpec {
   readonly method: string;
   /** Member of the result that holds the entries. */
   readonly member: string;
@@ -44,11 +44,6 @@ export const LIST_SPECS: Record<ListKind, ListSpec> = {
 };
 
 export const LIST_KINDS: readonly ListKind[] = ['tools', 'prompts', 'resources', 'templates'];
-
-/** The list that a request asks for. */
-export const kindOfMethod: ReadonlyMap<string, ListKind> = new Map(
-  LIST_KINDS.map((kind) => [LIST_SPECS[kind].method, kind]),
-);
 
 /** The lists that a notification invalidates. */
 export function kindsOfNotification(method: string): readonly ListKind[] {

@@ -30,11 +30,6 @@ export class Deadlines {
     this.#running.delete(entry);
   }
 
-  /** How many calls are under way. */
-  get size(): number {
-    return this.#running.size;
-  }
-
   close(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;

@@ -14,9 +14,6 @@ export interface BackendMessage {
   /** Of a request or notification. */
   readonly method: string | undefined;
   readonly hasResult: boolean;
-  readonly hasError: boolean;
-  /** `result.resultType` where it is a string. */
-  readonly resultType: string | undefined;
   /** Byte offsets where bytes were decoded, character offsets where a string was. */
   readonly spans: Spans;
   /** Members of `_meta` of params or result. */
@@ -115,8 +112,6 @@ export function decodeBackendMessage(message: Buffer | string): BackendMessage |
     idText,
     method,
     hasResult: spans.result !== undefined,
-    hasError: spans.error !== undefined,
-    resultType: stringAt(envelope, spans['result.resultType'], isLatin1),
     spans,
     meta,
     hasReservedMeta: meta.some(({ reserved }) => reserved),

@@ -77,10 +77,6 @@ export class ClientStream {
     if (!this.#res.writableEnded) this.#res.end();
   }
 
-  get closed(): boolean {
-    return this.#res.destroyed || this.#res.writableEnded;
-  }
-
   #release(): void {
     this.#draining = false;
     const held = [...this.#held];

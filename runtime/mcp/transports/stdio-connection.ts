@@ -70,11 +70,6 @@ export class StdioConnection {
     return this.#isOver;
   }
 
-  /** Calls under way. */
-  get size(): number {
-    return this.#pending.size;
-  }
-
   /** Sends a request. The number is its name for `cancel` and `forget`; undefined when it could not be sent. */
   call(call: StdioCall): number | undefined {
     const { spans } = scanEnvelope(call.body.toString('latin1'), true, false);

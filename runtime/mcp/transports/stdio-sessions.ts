@@ -39,10 +39,6 @@ export class SessionTable {
     this.#timer = setInterval(() => this.#endIdle(), Math.min(settings.idle, SWEEP_EVERY)).unref();
   }
 
-  get size(): number {
-    return this.#sessions.size;
-  }
-
   values(): Iterable<StdioSession> {
     return this.#sessions.values();
   }
