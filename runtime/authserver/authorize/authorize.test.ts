@@ -1,0 +1,259 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { REDIRECT, startClientSide, userNamed, type ClientSideServer } from '../testdata/client-side.ts';
+import { StorageUnavailable } from '../storage/storage.ts';
+
+const ALICE = userNamed('alice');
+
+let server: ClientSideServer;
+let client: string;
+beforeEach(async () => {
+  server = await startClientSide();
+  client = await server.register([REDIRECT, 'https://app.example.com/callback'], { client_name: 'App' });
+});
+afterEach(() => server.close());
+
+const ask = (changes: Readonly<Record<string, string>> = {}, cookie?: string) =>
+  server.visit(server.authorizeUrl(client, changes), { cookie });
+
+/** Goes to the consent page and allows. */
+async function allow(changes: Readonly<Record<string, string>>, cookie?: string) {
+  const page = await ask(changes, cookie);
+  const form = { ticket: page.hidden('ticket'), decision: 'allow' };
+  return server.visit(server.urls.consent, { form, cookie: cookie ?? page.cookie });
+}
+
+describe('an authorization request whose client or redirect URI is not known', () => {
+  it.each([
+    ['another case', 'https://APP.example.com/callback'],
+    ['a port', 'https://app.example.com:444/callback'],
+    ['a slash', 'https://app.example.com/callback/'],
+    ['a query', 'https://app.example.com/callback?x=1'],
+    ['an at sign', 'https://app.example.com@evil.example/callback'],
+    ['a fragment', 'https://app.example.com/callback#x'],
+    ['steps upwards', 'https://app.example.com/x/../callback'],
+    ['a decimal address', 'http://2130706433:33418/callback'],
+    ['another site', 'https://evil.example/callback'],
+  ])('is a page and never a redirect: %s', async (_, redirect_uri) => {
+    const { status, headers, text } = await ask({ redirect_uri });
+    expect([status, headers.location]).toEqual([400, undefined]);
+    expect(headers['content-type']).toContain('text/html');
+    expect(text).toContain('wrong place');
+    expect(text).not.toContain('evil.example');
+  });
+
+  it('is a page without a redirect URI, or with two', async () => {
+    expect((await ask({ redirect_uri: '' })).status).toBe(400);
+    const twice = `${server.authorizeUrl(client)}&redirect_uri=${encodeURIComponent(REDIRECT)}`;
+    expect(await server.visit(twice)).toMatchObject({ status: 400, text: expect.stringContaining('came twice') });
+  });
+
+  it('tells the user of a forgotten client that it must register again', async () => {
+    const { status, headers, text } = await server.visit(server.authorizeUrl('forgotten'));
+    expect([status, headers.location]).toEqual([400, undefined]);
+    expect(text).toContain('must register again');
+  });
+
+  it.each([
+    ['without one', ''],
+    ['of a huge one', 'x'.repeat(3000)],
+  ])('is a page %s', async (_, id) => {
+    expect((await server.visit(server.authorizeUrl(id))).status).toBe(400);
+  });
+
+  it('is refused when the client is named twice', async () => {
+    expect((await server.visit(`${server.authorizeUrl(client)}&client_id=${client}`)).status).toBe(400);
+  });
+
+  it('takes another port on loopback', async () => {
+    expect((await ask({ redirect_uri: 'http://127.0.0.1:4444/callback' })).status).toBe(200);
+  });
+});
+
+describe('an authorization request that fails', () => {
+  it.each([
+    ['no response_type', { response_type: '' }, 'invalid_request'],
+    ['another response_type', { response_type: 'token' }, 'unsupported_response_type'],
+    ['another response_mode', { response_mode: 'fragment' }, 'invalid_request'],
+    ['a request object', { request: 'eyJ' }, 'invalid_request'],
+    ['no PKCE', { code_challenge: '', code_challenge_method: '' }, 'invalid_request'],
+    ['a plain challenge', { code_challenge_method: 'plain' }, 'invalid_request'],
+    ['no challenge method', { code_challenge_method: '' }, 'invalid_request'],
+    ['a challenge that is none', { code_challenge: 'short' }, 'invalid_request'],
+    ['another resource', { resource: 'https://mcp.example.com/mcp/' }, 'invalid_target'],
+    ['a resource elsewhere', { resource: 'https://evil.example/mcp' }, 'invalid_target'],
+    ['a huge state', { state: 'x'.repeat(5000) }, 'invalid_request'],
+    ['a huge scope', { scope: 'x'.repeat(5000) }, 'invalid_request'],
+    ['prompt none beside login', { prompt: 'none login' }, 'invalid_request'],
+    ['prompt none without a login', { prompt: 'none' }, 'login_required'],
+  ])('goes back to the client with iss and state: %s', async (_, changes, error) => {
+    const { status, headers, answer } = await ask(changes);
+    expect(status).toBe(303);
+    expect(headers.location).toMatch(/^http:\/\/127\.0\.0\.1:33418\/callback\?/);
+    expect(Object.fromEntries(answer)).toEqual({
+      error,
+      error_description: expect.any(String),
+      iss: server.urls.issuer,
+      ...((changes as { state?: string }).state === undefined && { state: 'st-1' }),
+    });
+  });
+
+  it.each(['response_type', 'state', 'scope', 'code_challenge', 'code_challenge_method', 'prompt'])(
+    'goes back when %s comes twice',
+    async (name) => {
+      const url = `${server.authorizeUrl(client, { scope: 'mcp', prompt: 'consent' })}&${name}=x`;
+      expect((await server.visit(url)).answer.get('error')).toBe('invalid_request');
+    },
+  );
+
+  it('goes back when the resource comes twice', async () => {
+    const url = `${server.authorizeUrl(client)}&resource=${encodeURIComponent(server.resource)}`;
+    expect((await server.visit(url)).answer.get('error')).toBe('invalid_target');
+  });
+
+  it('keeps the query of a redirect URI as it is', async () => {
+    const withQuery = await server.register(['https://app.example.com/callback?a=1&b=%20']);
+    const { headers } = await server.visit(
+      server.authorizeUrl(withQuery, {
+        redirect_uri: 'https://app.example.com/callback?a=1&b=%20',
+        response_type: 'token',
+      }),
+    );
+    expect(headers.location).toMatch(/^https:\/\/app\.example\.com\/callback\?a=1&b=%20&error=/);
+  });
+
+  it('is 503 while the storage is down, not an error of the client', async () => {
+    const down = await startClientSide({
+      wrap: (storage) =>
+        Object.assign(Object.create(storage) as typeof storage, {
+          get: () => Promise.reject(new StorageUnavailable('down')),
+        }),
+    });
+    const { status, headers } = await down.visit(down.authorizeUrl('whoever'));
+    expect([status, headers.location]).toEqual([503, undefined]);
+    await down.close();
+  });
+});
+
+describe('an authorization request', () => {
+  it('shows the consent page before anything else happens', async () => {
+    const { status, text, cookie } = await ask();
+    expect(status).toBe(200);
+    expect(text).toContain('wants to use mcp.example.com');
+    expect(cookie).toBeDefined();
+    expect(server.steps).toEqual([]);
+    expect(server.events.at(-1)).toMatchObject({ type: 'auth_login_started', subjects: { client_name: 'App' } });
+  });
+
+  it('can be repeated: each is a login of its own', async () => {
+    const [first, second] = [await ask(), await ask()];
+    expect((await server.storage.sizes()).logins).toBe(2);
+    for (const page of [second, first]) {
+      const form = { ticket: page.hidden('ticket'), decision: 'allow' };
+      expect((await server.visit(server.urls.consent, { form, cookie: page.cookie })).text).toBe('the next step');
+    }
+  });
+
+  it('may be a form, which comes back as a request with the cookie', async () => {
+    const form = [...new URL(server.authorizeUrl(client)).searchParams];
+    const posted = await server.visit(server.urls.authorize, { form });
+    expect([posted.status, posted.cookie, posted.headers.location]).toEqual([
+      303,
+      undefined,
+      server.authorizeUrl(client),
+    ]);
+  });
+
+  it('that is a huge form is refused', async () => {
+    const { status } = await server.visit(server.urls.authorize, { form: { state: 'x'.repeat(20_000) } });
+    expect(status).toBe(413);
+  });
+
+  it.each([
+    ['nothing', '', ['mcp', 'offline_access']],
+    ['one', 'mcp', ['mcp']],
+    ['unknown ones besides', 'openid profile mcp files', ['mcp']],
+    ['unknown ones alone', 'openid profile', ['mcp', 'offline_access']],
+  ])('that asks for %s gets the scopes that there are', async (_, scope, granted) => {
+    await allow({ scope });
+    expect(server.steps.at(-1)?.login.request?.scope).toEqual(granted);
+  });
+
+  it('without a resource is for the one that there is', async () => {
+    await allow({ resource: '' });
+    expect(server.steps.at(-1)?.login.request?.resource).toBe(server.resource);
+  });
+
+  it('is limited by address', async () => {
+    const small = await startClientSide({ config: { limits: { pending_logins: 20 } } });
+    const id = await small.register([REDIRECT]);
+    const answers = [];
+    for (let index = 0; index < 3; index += 1) answers.push((await small.visit(small.authorizeUrl(id))).status);
+    expect(answers).toEqual([200, 200, 429]);
+    await small.close();
+  });
+});
+
+describe('prompt', () => {
+  const remembered = async () => {
+    const cookie = await server.logIn(ALICE);
+    await allow({}, cookie);
+    server.steps.length = 0;
+    return cookie;
+  };
+
+  it('absent: a remembered consent is not asked for again', async () => {
+    const cookie = await remembered();
+    expect((await ask({}, cookie)).text).toBe('the next step');
+    expect(server.steps).toMatchObject([{ login: { user: ALICE, remaining: ['okta'] } }]);
+  });
+
+  it('consent: asks again', async () => {
+    expect((await ask({ prompt: 'consent' }, await remembered())).text).toContain('wants to use');
+  });
+
+  it.each(['login', 'select_account'])('%s: asks again, and whoever is logged in logs in anew', async (prompt) => {
+    const cookie = await remembered();
+    expect((await ask({ prompt }, cookie)).text).not.toContain('alice');
+    await allow({ prompt }, cookie);
+    expect(server.steps).toMatchObject([{ login: { user: undefined, force_login: true } }]);
+  });
+
+  it('none: goes on without a page where all is there', async () => {
+    expect((await ask({ prompt: 'none' }, await remembered())).text).toBe('the next step');
+  });
+
+  it('none: interaction_required without a consent', async () => {
+    expect((await ask({ prompt: 'none' }, await server.logIn(ALICE))).answer.get('error')).toBe('interaction_required');
+  });
+
+  it('none: interaction_required where a required provider is not linked', async () => {
+    const chained = await startClientSide({
+      config: {
+        upstreams: ['okta', 'gitlab'].map((name) => ({
+          type: 'oidc',
+          name,
+          oidc_config: { client_id: 'x', issuer_url: `https://${name}.example` },
+        })),
+      },
+    });
+    const id = await chained.register([REDIRECT]);
+    const cookie = await chained.logIn(ALICE, { okta: {} });
+    const page = await chained.visit(chained.authorizeUrl(id), { cookie });
+    const form = { ticket: page.hidden('ticket'), decision: 'allow' };
+    await chained.visit(chained.urls.consent, { form, cookie });
+    const { answer } = await chained.visit(chained.authorizeUrl(id, { prompt: 'none' }), { cookie });
+    expect(answer.get('error')).toBe('interaction_required');
+    await chained.close();
+  });
+});
+
+describe('URLs', () => {
+  it('come from the configuration, whatever Host and forwarding headers say', async () => {
+    const headers = { host: 'evil.example', 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https' };
+    const page = await server.visit(server.authorizeUrl(client), { headers });
+    expect(page.text).toContain(`action="${server.urls.consent}"`);
+    expect(page.text).not.toContain('evil.example');
+    const { answer } = await server.visit(server.authorizeUrl(client, { response_type: 'x' }), { headers });
+    expect(answer.get('iss')).toBe(server.urls.issuer);
+  });
+});

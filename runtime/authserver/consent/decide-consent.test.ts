@@ -1,0 +1,210 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { REDIRECT, startClientSide, userNamed, type ClientSideServer, type Visit } from '../testdata/client-side.ts';
+
+const ALICE = userNamed('alice');
+const WEB = 'https://app.example.com/callback';
+
+let server: ClientSideServer;
+let client: string;
+beforeEach(async () => {
+  server = await startClientSide();
+  client = await server.register([REDIRECT, WEB, 'myapp://callback'], { client_name: 'App' });
+});
+afterEach(() => server.close());
+
+const ask = (changes: Readonly<Record<string, string>> = {}, cookie?: string) =>
+  server.visit(server.authorizeUrl(client, changes), { cookie });
+
+function decide(page: Visit, decision: string, { cookie = page.cookie, link = [] as readonly string[] } = {}) {
+  const form: [string, string][] = [
+    ['ticket', page.hidden('ticket')],
+    ['decision', decision],
+  ];
+  return server.visit(server.urls.consent, { form: [...form, ...link.map((name) => ['link', name] as const)], cookie });
+}
+
+describe('the consent page', () => {
+  it('says who asks, where the answer goes, what for, and which accounts it takes', async () => {
+    const { text } = await ask();
+    for (const part of [
+      'App',
+      'Name not verified',
+      '127.0.0.1:33418',
+      'a program',
+      'on this device',
+      'okta',
+      'github',
+    ]) {
+      expect(text).toContain(part);
+    }
+    expect(text).toContain('in your name');
+  });
+
+  it('warns of loopback and of apps, not of sites', async () => {
+    expect((await ask({ redirect_uri: WEB })).text).not.toContain('on this device');
+    expect((await ask({ redirect_uri: WEB })).text).toContain('app.example.com');
+    expect((await ask({ redirect_uri: 'myapp://callback' })).text).toContain('an app on this device');
+  });
+
+  it('escapes the name of a client, and strips what turns or hides text', async () => {
+    const name = '<img src=x onerror=alert(1)>"\u202Egnp.exe\u2066\u200B\u0000';
+    client = await server.register([REDIRECT], { client_name: name });
+    const { text } = await ask();
+    expect(text).toContain('&lt;img src=x onerror=alert(1)&gt;&quot;gnp.exe');
+    expect(text).not.toContain('<img');
+    expect(text).not.toMatch(/[\u202E\u2066\u200B\u0000]/);
+  });
+
+  it('cannot be framed, cached or run scripts, and tells nobody where it was', async () => {
+    const { headers } = await ask();
+    expect(headers).toMatchObject({
+      'x-frame-options': 'DENY',
+      'referrer-policy': 'no-referrer',
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+    });
+    expect(headers['content-security-policy']).toMatch(
+      /^default-src 'none'; style-src 'sha256-[A-Za-z0-9+/]{43}='; base-uri 'none'; frame-ancestors 'none'$/,
+    );
+  });
+
+  it('shows as whom accounts are linked, under a browser login', async () => {
+    const { text } = await ask({}, await server.logIn(ALICE, { okta: {}, github: { state: 'needs_login' } }));
+    expect(text).toContain('You are signed in as <bdi>alice</bdi>');
+    expect(text).toContain('Linked');
+    expect(text).toContain('Needs sign-in');
+  });
+});
+
+describe('a consent', () => {
+  it('goes on to the chain', async () => {
+    const page = await ask();
+    expect((await decide(page, 'allow', { link: ['github'] })).text).toBe('the next step');
+    expect(server.steps).toMatchObject([
+      {
+        login: { purpose: 'authorize', remaining: ['okta', 'github'], user: undefined, request: { client_id: client } },
+      },
+    ]);
+    expect(server.events.at(-1)).toMatchObject({ type: 'auth_consent', outcome: 'success' });
+  });
+
+  it('leaves out optional providers that were not chosen, and takes none that there is not', async () => {
+    await decide(await ask(), 'allow', { link: ['evil', 'okta'] });
+    expect(server.steps).toMatchObject([{ login: { remaining: ['okta'] } }]);
+  });
+
+  it('that is denied goes back to the client, with iss and state, and leaves nothing', async () => {
+    const { status, answer, headers } = await decide(await ask(), 'deny');
+    expect(status).toBe(303);
+    expect(headers.location).toMatch(new RegExp(`^${REDIRECT}\\?`));
+    expect(Object.fromEntries(answer)).toMatchObject({
+      error: 'access_denied',
+      state: 'st-1',
+      iss: server.urls.issuer,
+    });
+    expect((await server.storage.sizes()).logins).toBe(0);
+    expect(server.events.at(-1)).toMatchObject({ type: 'auth_consent', outcome: 'denied' });
+  });
+
+  it('counts once', async () => {
+    const page = await ask();
+    await decide(page, 'allow');
+    const { status, text } = await decide(page, 'allow');
+    expect([status, text]).toEqual([400, expect.stringContaining('done already')]);
+    expect(server.steps).toHaveLength(1);
+  });
+
+  it('counts once of many at the same time', async () => {
+    const page = await ask();
+    const answers = await Promise.all(Array.from({ length: 10 }, () => decide(page, 'allow')));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(server.steps).toHaveLength(1);
+  });
+
+  it.each([
+    ['another browser', async () => (await ask()).cookie],
+    ['no cookie', () => Promise.resolve('none=1')],
+    ['a login of another browser', () => server.logIn(userNamed('mallory'))],
+  ])('from %s is refused and uses nothing up', async (_, cookie) => {
+    const page = await ask();
+    const { status, text } = await decide(page, 'allow', { cookie: (await cookie()) ?? '' });
+    expect([status, text]).toEqual([400, expect.stringContaining('another browser')]);
+    expect(server.steps).toEqual([]);
+    expect((await decide(page, 'allow')).text).toBe('the next step');
+  });
+
+  it.each([
+    ['no ticket', ''],
+    ['a forged ticket', 'A'.repeat(43)],
+  ])('with %s is refused', async (_, ticket) => {
+    const { cookie } = await ask();
+    const { status } = await server.visit(server.urls.consent, { form: { ticket, decision: 'allow' }, cookie });
+    expect(status).toBe(400);
+  });
+
+  it('without a decision is refused and uses nothing up', async () => {
+    const page = await ask();
+    expect((await decide(page, 'perhaps')).status).toBe(400);
+    expect((await decide(page, 'allow')).text).toBe('the next step');
+  });
+
+  it('that comes after ten minutes is refused', async () => {
+    const page = await ask();
+    server.clock.time += 600_001;
+    expect((await decide(page, 'allow')).status).toBe(400);
+  });
+
+  it('can be given for another account: the page comes again, without a user', async () => {
+    const cookie = await server.logIn(ALICE);
+    const again = await decide(await ask({}, cookie), 'switch', { cookie });
+    expect(again.text).toContain('You will sign in with');
+    await decide(again, 'allow', { cookie });
+    expect(server.steps).toMatchObject([{ login: { user: undefined, force_login: true } }]);
+  });
+
+  it('is asked for anew when the browser login ended since the page was made', async () => {
+    const cookie = await server.logIn(ALICE);
+    const page = await ask({}, cookie);
+    await server.storage.endUser(ALICE.sub);
+    const again = await decide(page, 'allow', { cookie });
+    expect(again.text).toContain('You will sign in with');
+    expect(server.steps).toEqual([]);
+  });
+});
+
+describe('a remembered consent', () => {
+  const allow = async (changes: Readonly<Record<string, string>>, cookie: string) =>
+    decide(await ask(changes, cookie), 'allow', { cookie });
+  const isAsked = async (changes: Readonly<Record<string, string>>, cookie: string) =>
+    (await ask(changes, cookie)).text.includes('wants to use');
+
+  it('holds for the same client, redirect URI and scopes, whatever the port on loopback', async () => {
+    const cookie = await server.logIn(ALICE);
+    await allow({}, cookie);
+    expect(await isAsked({}, cookie)).toBe(false);
+    expect(await isAsked({ redirect_uri: 'http://127.0.0.1:9/callback' }, cookie)).toBe(false);
+    expect(await isAsked({ redirect_uri: WEB }, cookie)).toBe(true);
+    expect(await isAsked({ scope: 'mcp' }, cookie)).toBe(true);
+  });
+
+  it('does not hold for a new registration under the same name', async () => {
+    const cookie = await server.logIn(ALICE);
+    await allow({}, cookie);
+    client = await server.register([REDIRECT], { client_name: 'App' });
+    expect(await isAsked({}, cookie)).toBe(true);
+  });
+
+  it('does not hold in another browser, or after the browser login', async () => {
+    const cookie = await server.logIn(ALICE);
+    await allow({}, cookie);
+    expect(await isAsked({}, await server.logIn(ALICE))).toBe(true);
+    server.clock.time += 12 * 3_600_000 + 1;
+    expect(await isAsked({}, cookie)).toBe(true);
+  });
+
+  it('is not made by a consent without a browser login', async () => {
+    const page = await ask();
+    await decide(page, 'allow');
+    expect(await isAsked({}, page.cookie ?? '')).toBe(true);
+  });
+});
