@@ -43,8 +43,11 @@ export function noteRpcError(trail: Trail): void {
   trail.code = 'rpc_error';
 }
 
+/** What others failed at: backends, and those who give out what backends are called with. */
+const FAILED = /^(backend|token_exchange|upstream|aws)_/;
+
 function outcomeOf({ code, status }: PublicAnswer, error: unknown): Outcome {
   if (!(error instanceof RequestError)) return 'error';
   if (DENIED.has(code) || status === 401 || status === 403) return 'denied';
-  return status >= 500 || code.startsWith('backend_') ? 'error' : 'failure';
+  return status >= 500 || FAILED.test(code) ? 'error' : 'failure';
 }

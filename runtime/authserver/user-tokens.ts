@@ -28,6 +28,8 @@ export interface UserTokens {
   get(identity: Identity, provider: string): UserToken | Promise<UserToken>;
   /** A backend refused this token: the next `get` renews it, once. False: it was renewed already, and refused again. */
   refused(identity: Identity, provider: string, accessToken: string): boolean;
+  /** A backend refuses this token, or what was exchanged for it, also when that is new: the provider needs a login. */
+  barred(identity: Identity, provider: string, accessToken: string): void;
   /** A URL, single use, 10 min, by which this user and nobody else links that provider. */
   linkUrl(identity: Identity, provider: string): Promise<string>;
   /** Called with `sub` when a user's links change in this process, so that lists are fetched again. */

@@ -78,8 +78,6 @@ describe('credentials', () => {
       /content-length/,
     ],
     ['an empty value', { type: 'bearer_token', token_file: '/s/none' }, /\/s\/none is empty/],
-    ['upstream_inject', { type: 'upstream_inject', provider_name: 'github' }, /files: upstreamInject/],
-    ['aws_sts', { type: 'aws_sts', region: 'eu-west-1' }, /files: awsSts/],
   ])('refuses %s and says so', (_case, document, message) => {
     expect(() => create(document)).toThrow(message);
     expect(() => create(document)).toThrow(ConfigError);

@@ -1,11 +1,13 @@
 import type { BackendAuth } from '#crds/run-config/outgoing';
-import { ConfigError } from '#runtime/errors';
+import type { UserTokens } from '#runtime/authserver/user-tokens';
 import type { Log } from '#runtime/telemetry/log';
+import { awsSts } from './aws-sts.ts';
 import type { Credential } from './credential.ts';
 import type { ProxySettings } from './dispatcher.ts';
 import type { ExchangedTokens } from './exchanged-tokens.ts';
 import { headerValue, unauthenticated } from './static-header.ts';
 import { tokenExchange } from './token-exchange.ts';
+import { upstreamInject } from './upstream-inject.ts';
 
 /** What happened to one token exchange, or that none was needed (`hit`). */
 export type ExchangeOutcome = 'hit' | 'exchanged' | 'failed';
@@ -25,6 +27,12 @@ export interface CredentialDeps {
   readonly proxy?: ProxySettings | undefined;
   /** Longest wait for a token endpoint's whole answer, in milliseconds. */
   readonly exchangeDeadline?: number;
+  /** Stored tokens of the callers; undefined: there is no embedded authorization server. */
+  readonly userTokens?: UserTokens | undefined;
+  /** The backend's URL, which signatures cover; undefined: it is no HTTP backend. */
+  readonly url?: string | undefined;
+  /** Endpoint of AWS STS; undefined: that of the region. */
+  readonly stsEndpoint?: string | undefined;
 }
 
 type AuthByType = { [Type in BackendAuth['type']]: Extract<BackendAuth, { type: Type }> };
@@ -36,29 +44,18 @@ const strategies: Strategies = {
     headerValue({ authType: 'headerInjection', name: auth.header_name, file: auth.value_file, prefix: '' }, deps),
   bearer_token: (auth, deps) =>
     headerValue({ authType: 'bearerToken', name: 'authorization', file: auth.token_file, prefix: 'Bearer ' }, deps),
-  token_exchange: (auth, deps) =>
-    auth.subject_provider_name === undefined
-      ? tokenExchange(auth, deps)
-      : unsupported(deps, 'tokenExchange with subjectProviderName', 'leave subjectProviderName out'),
-  upstream_inject: (_auth, deps) =>
-    unsupported(deps, 'upstreamInject', 'use tokenExchange, headerInjection or bearerToken'),
-  aws_sts: (_auth, deps) => unsupported(deps, 'awsSts', 'use tokenExchange, headerInjection or bearerToken'),
+  token_exchange: tokenExchange,
+  upstream_inject: upstreamInject,
+  aws_sts: awsSts,
 };
 
 /**
  * Boundary 2 of one backend, from its configuration.
- * @throws ConfigError when this runtime cannot serve that kind, or a file holds nothing usable
+ * @throws ConfigError when a file holds nothing usable, or what the kind needs is not there
  */
 export function createCredential<Type extends keyof AuthByType>(
   auth: AuthByType[Type] & { type: Type },
   deps: CredentialDeps,
 ): Credential {
   return strategies[auth.type](auth, deps);
-}
-
-/** The one place that refuses what needs stored provider tokens or cloud credentials. */
-function unsupported({ backend }: CredentialDeps, kind: string, remedy: string): never {
-  throw new ConfigError(
-    `backend ${backend}: ${kind} needs tokens that this runtime does not obtain; it would send unauthenticated requests instead, so it is refused: ${remedy}`,
-  );
 }

@@ -8,6 +8,8 @@ const TEXTS = {
   token_exchange_misconfigured: "refused this server's own credentials or request; an administrator has to mend that",
   token_exchange_invalid: 'gave an answer that cannot be used; an administrator has to look at it',
   token_exchange_no_subject: 'needs a signed-in caller, and this call has no valid sign-in; sign in again',
+  token_exchange_no_id_token:
+    'needs an ID token of your provider, and none is stored; an administrator has to look at it',
 } as const;
 
 export type ExchangeErrorCode = keyof typeof TEXTS;

@@ -1,8 +1,7 @@
 import type { CredentialHeaders } from './credential.ts';
 
-/** One token got by an exchange. Times are milliseconds since the epoch. */
-export interface ExchangedToken {
-  readonly headers: CredentialHeaders;
+/** Something got by an exchange. Times are milliseconds since the epoch. */
+export interface Exchanged {
   /** From here on a call asks for a successor while this one still serves. */
   refreshAt: number;
   /** From here on it is not used any more. */
@@ -13,12 +12,16 @@ export interface ExchangedToken {
   used: boolean;
 }
 
+export interface ExchangedToken extends Exchanged {
+  readonly headers: CredentialHeaders;
+}
+
 const SWEEP_EVERY = 60_000;
 
-/** Exchanged tokens by key, bounded, and the exchanges under way: one for each key. */
-export class ExchangedTokens {
-  readonly #tokens = new Map<string, ExchangedToken>();
-  readonly #flights = new Map<string, Promise<ExchangedToken>>();
+/** What was exchanged, by key, bounded, and the exchanges under way: one for each key. */
+export class ExchangedTokens<Token extends Exchanged = ExchangedToken> {
+  readonly #tokens = new Map<string, Token>();
+  readonly #flights = new Map<string, Promise<Token>>();
   readonly #maxTokens: number;
   readonly #maxFlights: number;
   readonly #now: () => number;
@@ -43,7 +46,7 @@ export class ExchangedTokens {
     return this.#tokens.size;
   }
 
-  get(key: string): ExchangedToken | undefined {
+  get(key: string): Token | undefined {
     return this.#tokens.get(key);
   }
 
@@ -55,7 +58,7 @@ export class ExchangedTokens {
   }
 
   /** The exchange of this key that is under way. */
-  flightOf(key: string): Promise<ExchangedToken> | undefined {
+  flightOf(key: string): Promise<Token> | undefined {
     return this.#flights.get(key);
   }
 
@@ -63,7 +66,7 @@ export class ExchangedTokens {
    * Runs one exchange for this key, or joins the one under way, and keeps its token. A failure is not kept.
    * Undefined: too many exchanges are under way.
    */
-  obtain(key: string, exchange: () => Promise<ExchangedToken>): Promise<ExchangedToken> | undefined {
+  obtain(key: string, exchange: () => Promise<Token>): Promise<Token> | undefined {
     const running = this.#flights.get(key);
     if (running !== undefined) return running;
     if (this.#flights.size >= this.#maxFlights) return undefined;
@@ -77,7 +80,7 @@ export class ExchangedTokens {
     return flight;
   }
 
-  #keep(key: string, token: ExchangedToken): void {
+  #keep(key: string, token: Token): void {
     this.drop(key);
     this.#sweep();
     while (this.#tokens.size >= this.#maxTokens) this.#evictOne();

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Dispatcher } from 'undici';
+import type { UserToken } from '#runtime/authserver/user-tokens';
 import type { TokenExchange } from '#crds/run-config/outgoing';
 import { ConfigError, RequestError } from '#runtime/errors';
 import type { Identity } from '#runtime/incoming/identity';
@@ -8,8 +9,10 @@ import type { CredentialDeps } from './create-credential.ts';
 import type { Credential, CredentialHeaders } from './credential.ts';
 import { createDispatcher } from './dispatcher.ts';
 import { exchangeError } from './exchange-error.ts';
+import { ownSubject, storedSubject, type Subject } from './exchange-subject.ts';
 import { exchangeToken } from './exchange-token.ts';
 import type { ExchangedToken } from './exchanged-tokens.ts';
+import { providerTokens, type ProviderTokens } from './provider-login.ts';
 
 const DEADLINE = 5_000;
 const CONNECT_TIMEOUT = 3_000;
@@ -27,7 +30,8 @@ interface Resolved {
 }
 
 /**
- * RFC 8693 with the caller's own token as subject token; the result is remembered for configuration and subject token.
+ * RFC 8693 with the caller's own token as subject token, or with the caller's stored token of a provider; the result is
+ * remembered for configuration and subject token.
  * @throws ConfigError
  */
 export function tokenExchange(auth: TokenExchange, deps: CredentialDeps): Credential {
@@ -57,16 +61,20 @@ function checkTokenExchange(auth: TokenExchange, { backend, log }: CredentialDep
 class TokenExchangeCredential implements Credential {
   readonly authType = 'tokenExchange';
   readonly perUser = true;
+  readonly login?: ProviderTokens;
   readonly #auth: TokenExchange;
   readonly #deps: CredentialDeps;
   readonly #headerName: string;
-  /** The last token of an identity, so that a hit hashes nothing. */
-  readonly #known = new WeakMap<Identity, { digest: string; token: ExchangedToken }>();
+  /** The last token of an identity or a stored token, so that a hit hashes nothing. */
+  readonly #known = new WeakMap<Subject['holder'], { digest: string; token: ExchangedToken }>();
+  readonly #keys = new WeakMap<CredentialHeaders, string>();
   #resolved: Resolved;
 
   constructor(auth: TokenExchange, deps: CredentialDeps) {
     this.#auth = auth;
     this.#deps = deps;
+    const { subject_provider_name: provider } = auth;
+    if (provider !== undefined) this.login = providerTokens('tokenExchange', provider, deps);
     this.#headerName = checkHeaderName(auth.external_token_header_name ?? 'authorization', deps.backend);
     this.#resolved = this.#resolve();
     if (this.#resolved.clientSecret === '') {
@@ -75,23 +83,46 @@ class TokenExchangeCredential implements Credential {
   }
 
   headersFor(identity: Identity): CredentialHeaders | Promise<CredentialHeaders> {
-    const known = this.#known.get(identity);
-    if (known !== undefined && !known.token.dropped && known.digest === this.#current().digest) {
-      if (this.#deps.now() < known.token.refreshAt) return this.#hit(known.token);
-    }
-    return this.#lookUp(identity);
+    if (this.login === undefined) return this.#hitOf(identity) ?? this.#lookUp(this.#own(identity));
+    const token = this.login.get(identity);
+    return token instanceof Promise
+      ? token.then((got) => this.#headersOf(identity, got))
+      : this.#headersOf(identity, token);
   }
 
   invalidate(identity: Identity, refused: CredentialHeaders): boolean {
-    if (identity.token === undefined) return false;
-    const key = this.#keyOf(identity.token);
+    const key = this.#keys.get(refused);
     // Of many calls that were refused together, the first one renews for all.
-    if (this.#deps.exchanged.get(key)?.headers === refused) this.#deps.exchanged.drop(key);
-    return true;
+    if (key !== undefined && this.#deps.exchanged.get(key)?.headers === refused) this.#deps.exchanged.drop(key);
+    return identity.token !== undefined;
   }
 
   close(): void {
     void this.#resolved.dispatcher.close();
+  }
+
+  #own(identity: Identity): Subject {
+    return ownSubject(identity, this.#deps.backend, this.#deps.now());
+  }
+
+  #headersOf(identity: Identity, token: UserToken): CredentialHeaders | Promise<CredentialHeaders> {
+    const hit = this.#hitOf(token);
+    if (hit !== undefined) return hit;
+    const made = this.#lookUp(storedSubject(identity, token, this.#auth, this.#deps.backend));
+    if (made instanceof Promise) {
+      return made.then((headers) => {
+        this.login?.made(headers, token.accessToken);
+        return headers;
+      });
+    }
+    this.login?.made(made, token.accessToken);
+    return made;
+  }
+
+  #hitOf(holder: Subject['holder']): CredentialHeaders | undefined {
+    const known = this.#known.get(holder);
+    if (known === undefined || known.token.dropped || known.digest !== this.#current().digest) return undefined;
+    return this.#deps.now() < known.token.refreshAt ? this.#hit(known.token) : undefined;
   }
 
   #hit(token: ExchangedToken): CredentialHeaders {
@@ -100,44 +131,44 @@ class TokenExchangeCredential implements Credential {
     return token.headers;
   }
 
-  #lookUp(identity: Identity): CredentialHeaders | Promise<CredentialHeaders> {
+  #lookUp(subject: Subject): CredentialHeaders | Promise<CredentialHeaders> {
     const now = this.#deps.now();
-    if (identity.token === undefined || now >= identity.expiresAt) {
-      throw exchangeError('token_exchange_no_subject', this.#deps.backend, new Error('no valid subject token'));
-    }
     const { digest } = this.#current();
-    const key = this.#keyOf(identity.token);
+    const key = digest + hash('sha256', subject.key, 'base64url');
     const token = this.#deps.exchanged.get(key);
-    if (token === undefined || now >= token.usableUntil) return this.#await(identity, identity.token, key);
-    this.#known.set(identity, { digest, token });
-    if (now >= token.refreshAt) this.#refresh(token, identity, identity.token, key);
+    if (token === undefined || now >= token.usableUntil) return this.#await(subject, key);
+    this.#known.set(subject.holder, { digest, token });
+    this.#keys.set(token.headers, key);
+    if (now >= token.refreshAt) this.#refresh(token, subject, key);
     return this.#hit(token);
   }
 
-  async #await(identity: Identity, subjectToken: string, key: string): Promise<CredentialHeaders> {
-    const flight = this.#deps.exchanged.obtain(key, () => this.#exchange(identity, subjectToken));
+  async #await(subject: Subject, key: string): Promise<CredentialHeaders> {
+    const flight = this.#deps.exchanged.obtain(key, () => this.#exchange(subject));
     if (flight === undefined) {
       throw exchangeError('token_exchange_busy', this.#deps.backend, new Error('too many exchanges under way'));
     }
-    return (await flight).headers;
+    const { headers } = await flight;
+    this.#keys.set(headers, key);
+    return headers;
   }
 
   /** Gets a successor while the present token still serves; a failure is tried again a little later. */
-  #refresh(token: ExchangedToken, identity: Identity, subjectToken: string, key: string): void {
+  #refresh(token: ExchangedToken, subject: Subject, key: string): void {
     token.refreshAt = Math.min(this.#deps.now() + REFRESH_RETRY, token.usableUntil);
-    this.#deps.exchanged.obtain(key, () => this.#exchange(identity, subjectToken))?.catch(() => undefined);
+    this.#deps.exchanged.obtain(key, () => this.#exchange(subject))?.catch(() => undefined);
   }
 
-  async #exchange(identity: Identity, subjectToken: string): Promise<ExchangedToken> {
+  async #exchange(subject: Subject): Promise<ExchangedToken> {
     const { backend, now, exchangeDeadline: deadline = DEADLINE, log, count } = this.#deps;
     const { clientSecret, dispatcher } = this.#current();
     try {
-      const call = { backend, clientSecret, subjectToken, dispatcher, deadline, now };
+      const call = { backend, clientSecret, subjectToken: subject.text, dispatcher, deadline, now };
       const { accessToken, expiresAt } = await exchangeToken(this.#auth, call);
       const obtainedAt = now();
       const lifetime = expiresAt - obtainedAt;
       // Never past the subject token, and not in the last moments of its own, which a call may outlast.
-      const usableUntil = Math.min(expiresAt - Math.min(5_000, lifetime / 10), identity.expiresAt);
+      const usableUntil = Math.min(expiresAt - Math.min(5_000, lifetime / 10), subject.expiresAt);
       count?.('exchanged');
       return {
         headers: Object.freeze([this.#headerName, `Bearer ${accessToken}`]),
@@ -155,10 +186,6 @@ class TokenExchangeCredential implements Credential {
       });
       throw error;
     }
-  }
-
-  #keyOf(subjectToken: string): string {
-    return this.#current().digest + hash('sha256', subjectToken, 'base64url');
   }
 
   /** What is in force; made anew when a file changed, so that no token of the old credentials serves the new ones. */

@@ -85,13 +85,15 @@ class LinkedTokens implements StoredUserTokens {
       slot.refused = accessToken;
       return true;
     }
-    slot.barred = accessToken;
-    slot.token = undefined;
-    this.#lacks(slot, sub);
-    this.#renewals.bar(sub, provider, accessToken).catch((error: unknown) => {
-      if (!(error instanceof LoginNeeded)) this.#options.log.warn('a link could not be marked', { provider, error });
-    });
+    this.#bar(slot, sub, provider, accessToken);
     return false;
+  }
+
+  barred(identity: Identity, provider: string, accessToken: string): void {
+    const sub = this.#subjectOf(identity);
+    const slot = this.#slots.open(provider, sub);
+    const isOther = slot.token !== undefined && slot.token.accessToken !== accessToken;
+    if (!isOther && slot.barred !== accessToken) this.#bar(slot, sub, provider, accessToken);
   }
 
   async linkUrl(identity: Identity, provider: string): Promise<string> {
@@ -232,6 +234,14 @@ class LinkedTokens implements StoredUserTokens {
     slot.failedUntil = 0;
     this.#note(slot, sub, true);
     return slot.token;
+  }
+
+  #bar(slot: TokenSlot, sub: string, provider: string, accessToken: string): void {
+    slot.barred = accessToken;
+    this.#lacks(slot, sub);
+    this.#renewals.bar(sub, provider, accessToken).catch((error: unknown) => {
+      if (!(error instanceof LoginNeeded)) this.#options.log.warn('a link could not be marked', { provider, error });
+    });
   }
 
   #lacks(slot: TokenSlot, sub: string): void {

@@ -5,6 +5,7 @@ import type {
   StdioBackend as StdioConfig,
 } from '#crds/run-config/backend';
 import type { RunConfig } from '#crds/run-config/run-config';
+import type { UserTokens } from '#runtime/authserver/user-tokens';
 import { ConfigError } from '#runtime/errors';
 import { createCredential, type ExchangeOutcome } from '#runtime/outgoing/create-credential';
 import { createProxyDispatcher, isProxied, type ProxySettings } from '#runtime/outgoing/dispatcher';
@@ -44,6 +45,8 @@ export interface BackendDeps {
   readonly listChanged: (backend: string, method: string) => void;
   readonly countExchange: (backend: string, outcome: ExchangeOutcome) => void;
   readonly policyMetrics: Partial<PolicyMetrics>;
+  /** Stored tokens of the callers; undefined: there is no embedded authorization server. */
+  readonly userTokens?: UserTokens | undefined;
 }
 
 type Makers = {
@@ -123,6 +126,10 @@ async function common(settings: BackendConfig, deps: BackendDeps) {
       log,
       count: (outcome) => deps.countExchange(name, outcome),
       proxy: deps.proxy,
+      userTokens: deps.userTokens,
+      url: settings.transport === 'stdio' ? undefined : settings.url,
+      // The name under which programs of AWS look for it.
+      stsEndpoint: deps.environment.AWS_ENDPOINT_URL_STS,
     }),
     authorizer: authz && (await loadAuthorizer(authz, { log, name: `backend/${name}`, metrics: deps.policyMetrics })),
     health: unknownHealth(deps.wallClock),

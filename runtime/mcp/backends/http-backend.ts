@@ -1,5 +1,6 @@
 import { Pool, type Dispatcher } from 'undici';
 import type { HttpBackend as HttpBackendConfig } from '#crds/run-config/backend';
+import { RequestError } from '#runtime/errors';
 import type { Identity } from '#runtime/incoming/identity';
 import type { Credential, CredentialHeaders } from '#runtime/outgoing/credential';
 import type { Authorizer } from '#runtime/policy/authorizer';
@@ -40,6 +41,7 @@ function loadOf({ deadline, isProbe }: BackendCall): Load {
 
 const POST = ['content-type', 'application/json', 'accept', 'application/json, text/event-stream'];
 const GET = ['accept', 'text/event-stream'];
+const BARE: CredentialHeaders = [];
 
 /** A backend that is reached over HTTP. Two pools: streams that stay open must not use up the connections of calls. */
 export class HttpBackend implements Backend, ExchangeHost {
@@ -128,12 +130,21 @@ export class HttpBackend implements Backend, ExchangeHost {
   }
 
   renewCredential(exchange: HttpExchange): boolean {
-    if (exchange.renewed || !this.credential.invalidate(exchange.call.identity, exchange.credential)) return false;
+    if (exchange.renewed || this.#isBare(exchange)) return false;
+    if (!this.credential.invalidate(exchange.call.identity, exchange.credential)) return false;
     exchange.renewed = true;
     exchange.reset();
     exchange.arm();
     this.#authenticate(exchange, exchange.call.identity);
     return true;
+  }
+
+  refusal(exchange: HttpExchange, status: number): CallFailure {
+    const { call } = exchange;
+    // A request without a signature gets a 403 where others get a 401.
+    if (status === 401 || (status === 403 && this.#isBare(exchange))) return this.#unauthorized(exchange);
+    if (status === 404 && call.era === 'session') return callFailure(this.name, 'session_lost', false);
+    return callFailure(this.name, status >= 500 || status < 400 ? 'unavailable' : 'protocol', true);
   }
 
   resend(exchange: HttpExchange): boolean {
@@ -155,9 +166,24 @@ export class HttpBackend implements Backend, ExchangeHost {
     await Promise.all([this.#calls, this.#streams, ...this.#fresh].map((pool) => pool.destroy()));
   }
 
+  #unauthorized(exchange: HttpExchange): CallFailure {
+    const { call, credential } = exchange;
+    const error = this.#isBare(exchange) ? undefined : this.credential.login?.refused(call.identity, credential);
+    return error ? { reason: 'unauthorized', sent: false, error } : callFailure(this.name, 'unauthorized', false);
+  }
+
+  /** A probe of a backend whose credentials are callers' own goes without one. */
+  #isBare({ load }: HttpExchange): boolean {
+    return load === 'probe' && this.credential.perUser;
+  }
+
   #authenticate(exchange: HttpExchange, identity: Identity): void {
+    if (this.#isBare(exchange)) {
+      this.#dispatch(exchange, BARE);
+      return;
+    }
     try {
-      const headers = this.credential.headersFor(identity);
+      const headers = this.credential.headersFor(identity, exchange.call);
       if (headers instanceof Promise) {
         headers.then(
           (resolved) => this.#dispatch(exchange, resolved),
@@ -172,7 +198,11 @@ export class HttpBackend implements Backend, ExchangeHost {
   }
 
   #refuse(exchange: HttpExchange, error: unknown): void {
-    exchange.fail(callFailure(this.name, 'credential', false, error));
+    exchange.fail(
+      error instanceof RequestError
+        ? { reason: 'credential', sent: false, error }
+        : callFailure(this.name, 'credential', false, error),
+    );
   }
 
   #dispatch(exchange: HttpExchange, credential: CredentialHeaders): void {

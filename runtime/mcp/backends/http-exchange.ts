@@ -20,6 +20,8 @@ export interface ExchangeHost {
   settled(exchange: HttpExchange, failure: CallFailure | undefined): void;
   /** The backend answered 401: true when the exchange will be sent again with a new credential. */
   renewCredential(exchange: HttpExchange): boolean;
+  /** What an HTTP status means that is no answer. */
+  refusal(exchange: HttpExchange, status: number): CallFailure;
   /** The connection broke before any answer: true when the exchange is sent again on a fresh one. */
   resend(exchange: HttpExchange): boolean;
 }
@@ -273,15 +275,8 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
 
   /** An HTTP status that is no answer. */
   #endRefused(): void {
-    const name = this.#host.name;
-    if (this.#status === 401) {
-      if (this.#host.renewCredential(this)) return;
-      this.fail(callFailure(name, 'unauthorized', false));
-    } else if (this.#status === 404 && this.call.era === 'session') {
-      this.fail(callFailure(name, 'session_lost', false));
-    } else {
-      this.fail(callFailure(name, this.#status >= 500 || this.#status < 400 ? 'unavailable' : 'protocol', true));
-    }
+    if (this.#status === 401 && this.#host.renewCredential(this)) return;
+    this.fail(this.#host.refusal(this, this.#status));
   }
 
   #finish(failure: CallFailure | undefined): void {

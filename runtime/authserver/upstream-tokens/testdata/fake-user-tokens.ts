@@ -1,0 +1,103 @@
+import type { Identity } from '#runtime/incoming/identity';
+import { LoginNeeded, type UserToken, type UserTokens } from '../../user-tokens.ts';
+
+/** Stored tokens of users without a storage: what a test puts there, and what was asked of them. */
+export interface FakeUserTokens extends UserTokens {
+  /** The user has logged in at the provider; `next` is what a renewal gives. */
+  link(sub: string, provider: string, accessToken: string, options?: { idToken?: string; next?: string }): void;
+  unlink(sub: string, provider: string): void;
+  /** The next `get` gives a promise, as after five seconds. */
+  forget(): void;
+  readonly renewals: string[];
+  readonly bars: string[];
+  readonly linkUrls: string[];
+}
+
+interface Held {
+  token: UserToken;
+  next: string | undefined;
+  refused: boolean;
+}
+
+/** Of callers of this issuer only, where one is named. */
+export function fakeUserTokens(issuer?: string): FakeUserTokens {
+  return new FakeTokens(issuer);
+}
+
+class FakeTokens implements FakeUserTokens {
+  readonly renewals: string[] = [];
+  readonly bars: string[] = [];
+  readonly linkUrls: string[] = [];
+  readonly #issuer: string | undefined;
+  readonly #held = new Map<string, Held>();
+  readonly #listeners = new Set<(sub: string) => void>();
+  #isForgotten = false;
+
+  constructor(issuer: string | undefined) {
+    this.#issuer = issuer;
+  }
+
+  get(identity: Identity, provider: string): UserToken | Promise<UserToken> {
+    const found = this.#find(identity, provider);
+    if (found?.refused) this.#renew(identity.subject, provider, found);
+    if (!found || this.#find(identity, provider) !== found) throw new LoginNeeded(provider);
+    const wasForgotten = this.#isForgotten;
+    this.#isForgotten = false;
+    return wasForgotten ? Promise.resolve(found.token) : found.token;
+  }
+
+  refused(identity: Identity, provider: string, accessToken: string): boolean {
+    const found = this.#find(identity, provider);
+    if (found && found.token.accessToken !== accessToken) return true;
+    if (!found || this.renewals.length > 0) {
+      this.barred(identity, provider, accessToken);
+      return false;
+    }
+    found.refused = true;
+    return true;
+  }
+
+  barred({ subject }: Identity, provider: string, accessToken: string): void {
+    this.bars.push(`${subject}|${provider}|${accessToken}`);
+    this.unlink(subject, provider);
+  }
+
+  linkUrl({ subject }: Identity, provider: string): Promise<string> {
+    const url = `https://gateway.example/connections/link?ticket=${provider}-${subject}-${this.linkUrls.length}`;
+    this.linkUrls.push(url);
+    return Promise.resolve(url);
+  }
+
+  onChange(listener: (sub: string) => void): void {
+    this.#listeners.add(listener);
+  }
+
+  link(sub: string, provider: string, accessToken: string, options: { idToken?: string; next?: string } = {}): void {
+    const token: UserToken = { accessToken, idToken: options.idToken, expiresAt: undefined };
+    this.#held.set(`${sub}|${provider}`, { token, next: options.next, refused: false });
+    this.#tell(sub);
+  }
+
+  unlink(sub: string, provider: string): void {
+    if (this.#held.delete(`${sub}|${provider}`)) this.#tell(sub);
+  }
+
+  forget(): void {
+    this.#isForgotten = true;
+  }
+
+  #renew(sub: string, provider: string, held: Held): void {
+    held.refused = false;
+    this.renewals.push(held.token.accessToken);
+    if (held.next === undefined) this.unlink(sub, provider);
+    else held.token = { ...held.token, accessToken: held.next };
+  }
+
+  #find({ subject, issuer }: Identity, provider: string): Held | undefined {
+    return this.#issuer === undefined || issuer === this.#issuer ? this.#held.get(`${subject}|${provider}`) : undefined;
+  }
+
+  #tell(sub: string): void {
+    for (const listener of this.#listeners) listener(sub);
+  }
+}

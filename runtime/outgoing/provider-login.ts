@@ -1,0 +1,51 @@
+import { LoginNeeded, type UserToken, type UserTokens } from '#runtime/authserver/user-tokens';
+import { ConfigError } from '#runtime/errors';
+import type { Identity } from '#runtime/incoming/identity';
+import type { CredentialDeps } from './create-credential.ts';
+import type { CredentialHeaders, ProviderLogin } from './credential.ts';
+
+/** Stored tokens of one provider, and which of them is behind the headers that were made of it. */
+export interface ProviderTokens extends ProviderLogin {
+  get(identity: Identity): UserToken | Promise<UserToken>;
+  /** Remembers what these headers were made of. */
+  made(headers: CredentialHeaders, accessToken: string): void;
+  /** The access token behind these headers; undefined: they were made elsewhere. */
+  behind(headers: CredentialHeaders): string | undefined;
+  readonly tokens: UserTokens;
+}
+
+/** @throws ConfigError where there is no authorization server that stores tokens */
+export function providerTokens(
+  kind: string,
+  provider: string,
+  { backend, userTokens }: CredentialDeps,
+): ProviderTokens {
+  if (userTokens === undefined) {
+    throw new ConfigError(
+      `backend ${backend}: ${kind} needs the stored tokens of provider ${provider}, and there is no embedded authorization server`,
+    );
+  }
+  const made = new WeakMap<CredentialHeaders, string>();
+  return {
+    provider,
+    tokens: userTokens,
+    get: (identity) => userTokens.get(identity, provider),
+    made: (headers, accessToken) => void made.set(headers, accessToken),
+    behind: (headers) => made.get(headers),
+    async isReady(identity) {
+      try {
+        await userTokens.get(identity, provider);
+        return true;
+      } catch (error) {
+        if (error instanceof LoginNeeded) return false;
+        throw error;
+      }
+    },
+    linkUrl: (identity) => userTokens.linkUrl(identity, provider),
+    refused(identity, headers) {
+      const accessToken = made.get(headers);
+      if (accessToken !== undefined) userTokens.barred(identity, provider, accessToken);
+      return new LoginNeeded(provider);
+    },
+  };
+}

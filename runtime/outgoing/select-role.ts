@@ -1,0 +1,56 @@
+import type { BackendAuth } from '#crds/run-config/outgoing';
+import { ConfigError } from '#runtime/errors';
+import type { Identity } from '#runtime/incoming/identity';
+
+export type AwsSts = Extract<BackendAuth, { type: 'aws_sts' }>;
+type Claims = Identity['claims'];
+type Mapping = AwsSts['role_mappings'][number];
+type Matches = (claims: Claims) => boolean;
+
+/** The claim whose values `claim` alone is compared with. */
+const DEFAULT_ROLE_CLAIM = 'groups';
+const ROLE = /^arn:aws[a-z-]{0,16}:iam::\d{12}:role\/[\w+=,.@/-]{1,512}$/;
+
+/**
+ * Which role a caller gets: that of the mapping with the lowest priority that matches, in the order of the configuration where
+ * priorities are equal; else the role that `role_claim` names; else the fallback. Undefined: none.
+ * @throws ConfigError
+ */
+export function createRoleSelection(auth: AwsSts, backend: string): (claims: Claims) => string | undefined {
+  const mappings = auth.role_mappings
+    .map((mapping) => ({ ...mapping, matches: matcherOf(mapping, auth, backend) }))
+    .sort((a, b) => (a.priority ?? Infinity) - (b.priority ?? Infinity) || 0);
+  return (claims) => {
+    const mapped = mappings.find(({ matches }) => matches(claims));
+    if (mapped) return mapped.role_arn;
+    const named = auth.role_claim === undefined ? [] : valuesOf(claims, auth.role_claim);
+    return named.find((value) => ROLE.test(value)) ?? auth.fallback_role_arn;
+  };
+}
+
+/**
+ * `claim` and `matcher`: a value of that claim is like the matcher, in which `*` stands for any text. `claim` alone: it is one
+ * of the values of `role_claim`. `matcher` alone: a value of `role_claim` is like it. Neither: every caller.
+ */
+function matcherOf({ claim, matcher }: Mapping, { role_claim: roleClaim }: AwsSts, backend: string): Matches {
+  const named = roleClaim ?? DEFAULT_ROLE_CLAIM;
+  if (matcher === undefined)
+    return claim === undefined ? () => true : (claims) => valuesOf(claims, named).includes(claim);
+  if (claim === undefined && /\bclaims\b/.test(matcher)) {
+    throw new ConfigError(
+      `backend ${backend}: role_mappings: expressions are not evaluated; write the claim into claim and its value into matcher`,
+    );
+  }
+  const pattern = patternOf(matcher);
+  return (claims) => valuesOf(claims, claim ?? named).some((value) => pattern.test(value));
+}
+
+function valuesOf(claims: Claims, name: string): string[] {
+  const value = Object.hasOwn(claims, name) ? claims[name] : undefined;
+  return value === undefined ? [] : [value].flat().map(String);
+}
+
+function patternOf(matcher: string): RegExp {
+  const parts = matcher.split(/\*+/).map((part) => part.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&'));
+  return new RegExp(`^${parts.join('[^]*')}$`);
+}

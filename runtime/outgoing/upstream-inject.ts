@@ -1,0 +1,75 @@
+import type { UserToken } from '#runtime/authserver/user-tokens';
+import type { BackendAuth } from '#crds/run-config/outgoing';
+import { ConfigError, RequestError } from '#runtime/errors';
+import type { Identity } from '#runtime/incoming/identity';
+import { checkHeaderName } from './check-header-name.ts';
+import type { CredentialDeps } from './create-credential.ts';
+import type { Credential, CredentialHeaders } from './credential.ts';
+import { providerTokens, type ProviderTokens } from './provider-login.ts';
+
+type UpstreamInject = Extract<BackendAuth, { type: 'upstream_inject' }>;
+
+/** RFC 6750 §2.1 b64token; the bound keeps headers within what servers accept. */
+const BEARER = /^[A-Za-z0-9._~+/-]{1,16384}=*$/;
+
+/**
+ * The caller's own stored token of a provider, in Authorization or in a header of its own. Headers are made once for each token.
+ * @throws ConfigError
+ */
+export function upstreamInject(auth: UpstreamInject, deps: CredentialDeps): Credential {
+  return new UpstreamInjectCredential(auth, deps);
+}
+
+class UpstreamInjectCredential implements Credential {
+  readonly authType = 'upstreamInject';
+  readonly perUser = true;
+  readonly login: ProviderTokens;
+  readonly #headerName: string;
+  readonly #known = new WeakMap<UserToken, CredentialHeaders>();
+
+  constructor(auth: UpstreamInject, deps: CredentialDeps) {
+    this.login = providerTokens('upstreamInject', auth.provider_name, deps);
+    this.#headerName = checkHeaderName(headerOf(auth, deps.backend), deps.backend);
+  }
+
+  headersFor(identity: Identity): CredentialHeaders | Promise<CredentialHeaders> {
+    const token = this.login.get(identity);
+    return token instanceof Promise ? token.then((got) => this.#headersOf(got)) : this.#headersOf(token);
+  }
+
+  invalidate(identity: Identity, refused: CredentialHeaders): boolean {
+    const accessToken = this.login.behind(refused);
+    return accessToken !== undefined && this.login.tokens.refused(identity, this.login.provider, accessToken);
+  }
+
+  close(): void {
+    // Tokens belong to the authorization server.
+  }
+
+  #headersOf(token: UserToken): CredentialHeaders {
+    return this.#known.get(token) ?? this.#make(token);
+  }
+
+  #make(token: UserToken): CredentialHeaders {
+    const { provider } = this.login;
+    if (!BEARER.test(token.accessToken)) {
+      throw new RequestError({
+        status: 200,
+        code: 'upstream_token_unusable',
+        text: `The token that ${provider} gave cannot be sent; an administrator has to look at it`,
+        rpc: { code: -32603 },
+      });
+    }
+    const headers = Object.freeze([this.#headerName, `Bearer ${token.accessToken}`]);
+    this.#known.set(token, headers);
+    this.login.made(headers, token.accessToken);
+    return headers;
+  }
+}
+
+function headerOf({ header_strategy: strategy, custom_header_name: custom }: UpstreamInject, backend: string): string {
+  if (strategy === 'replace') return 'authorization';
+  if (custom === undefined)
+    throw new ConfigError(`backend ${backend}: header_strategy custom needs custom_header_name`);
+  return custom;
+}
