@@ -1,7 +1,7 @@
 /** What the command's exit code says; `vmcp --help` prints this table. */
 export const EXIT_CODES = {
   ok: 0,
-  /** Something is wrong in the manifests. */
+  /** Something is wrong in the manifests, or with an endpoint that was looked at. */
   input: 1,
   /** The command was written wrongly. */
   usage: 2,
@@ -15,7 +15,7 @@ export const EXIT_CODES = {
 
 export const EXIT_CODE_HELP = `Exit codes:
   0  done
-  1  something is wrong in the manifests (printed with file and line)
+  1  something is wrong in the manifests (printed with file and line), or a check of doctor failed
   2  the command was written wrongly
   3  nothing runs here, or it does not serve (yet)
   4  vmcp already runs here

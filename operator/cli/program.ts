@@ -1,8 +1,19 @@
-import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { millisecondsOf } from '#crds/parts/primitives';
-import { locateState } from '#operator/local/state-folder';
+import { Argument, Command, CommanderError } from 'commander';
+import { addClientCommands } from './client-commands.ts';
+import {
+  contextOf,
+  examples,
+  folderArgument,
+  output,
+  type Parts,
+  readCount,
+  readDuration,
+  type StateOptions,
+  stateOption,
+  type Surroundings,
+} from './command-parts.ts';
 import { completion, type Shell, SHELLS } from './completion.ts';
-import type { Context, Format } from './context.ts';
+import type { Format } from './context.ts';
 import { down } from './down.ts';
 import { CliError, EXIT_CODE_HELP, EXIT_CODES } from './exit-codes.ts';
 import { logs } from './logs.ts';
@@ -14,49 +25,12 @@ import { upDetached } from './up-detached.ts';
 import { up } from './up.ts';
 import { validate } from './validate.ts';
 
-/** All of the context but what an option decides. */
-export type Surroundings = Omit<Context, 'state'>;
-
-const folderArgument = (): Argument =>
-  new Argument('[folder]', 'folder with *.yaml manifests').default('.', 'the working directory');
-
-function readDuration(text: string): number {
-  if (!/^(\d+(ms|s|m|h))+$/.test(text)) throw new InvalidArgumentError('Write a duration such as 30s or 2m.');
-  return millisecondsOf(text);
-}
-
-function readCount(text: string): number {
-  if (!/^\d{1,6}$/.test(text)) throw new InvalidArgumentError('Write a number of lines.');
-  return Number(text);
-}
-
-const output = (...choices: Format[]): Option =>
-  new Option('-o, --output <format>', 'how to print').choices(choices).default(choices[0]);
-const stateOption = (): Option =>
-  new Option('--state <folder>', 'where vmcp keeps what it makes').default('.vmcp', './.vmcp');
-const examples = (...lines: string[]): string => `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`;
-
 const TOKEN_HELP = `The VirtualMCPServer names, by annotations, an OAuth client and a Secret with user names and passwords:
   ${CLIENT_ANNOTATION}: <client id>
   ${USERS_ANNOTATION}: <name of a Secret: user to password>
-The issuer must be on this machine and offer the password grant, as that of examples/quickstart does. For real identity
-providers log in by your client instead.`;
-
-interface Parts {
-  program: Command;
-  around: Surroundings;
-  stop: AbortSignal;
-  finish: (code: number) => void;
-}
-
-interface StateOptions {
-  state: string;
-}
-
-const contextOf = (around: Surroundings, { state }: StateOptions): Context => ({
-  ...around,
-  state: locateState(state),
-});
+With authServerConfig the user logs in there, page by page as a browser would: it follows redirects, enters name and password,
+and agrees, on this machine only; later calls renew that login. Without, the issuer must be on this machine and offer the
+password grant (that is what the client is for). For real identity providers log in by your client, or by vmcp try.`;
 
 function addRunning({ program, around, stop, finish }: Parts): void {
   program
@@ -164,7 +138,7 @@ function createProgram(parts: Omit<Parts, 'program'>): Command {
     .showHelpAfterError('(--help shows what there is)')
     .exitOverride()
     .configureOutput({ writeOut: (text) => out.write(text), writeErr: (text) => err.write(text) });
-  for (const add of [addRunning, addReading, addLooking, addRest]) add({ ...parts, program });
+  for (const add of [addRunning, addReading, addLooking, addClientCommands, addRest]) add({ ...parts, program });
   return program;
 }
 

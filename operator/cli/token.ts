@@ -32,20 +32,22 @@ function isLoopback(url: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
 }
 
-function passwordOf(user: string, manifest: Manifest, snapshot: Snapshot): { client: string; password: string } {
-  const { name, namespace, annotations = {} } = manifest.metadata;
-  const client = annotations[CLIENT_ANNOTATION];
-  const secret = annotations[USERS_ANNOTATION];
-  if (client === undefined || secret === undefined) {
+function annotated(manifest: Manifest, annotation: string): string {
+  const { name, annotations = {} } = manifest.metadata;
+  return (
+    annotations[annotation] ??
     fail(
-      `VirtualMCPServer "${name}" names no development users: vmcp token works with identity providers of examples and ` +
-        `tests only, named by the annotations ${CLIENT_ANNOTATION} and ${USERS_ANNOTATION}; otherwise log in by your client`,
-    );
-  }
+      `VirtualMCPServer "${name}" has no annotation ${annotation}: vmcp token works with identity providers of examples and ` +
+        'tests only, which it names; otherwise log in by your client, or by "vmcp try"',
+    )
+  );
+}
+
+function passwordOf(user: string, manifest: Manifest, snapshot: Snapshot): string {
+  const { namespace } = manifest.metadata;
+  const secret = annotated(manifest, USERS_ANNOTATION);
   const users = snapshot.secrets.get(`${namespace}/${secret}`) ?? fail(`there is no Secret "${secret}" with the users`);
-  const password =
-    users[user] ?? fail(`Secret "${secret}" has no user "${user}" (it has: ${Object.keys(users).join(', ')})`);
-  return { client, password };
+  return users[user] ?? fail(`Secret "${secret}" has no user "${user}" (it has: ${Object.keys(users).join(', ')})`);
 }
 
 /** What is needed to log in as a development user. The identity provider must be on this machine. */
@@ -62,7 +64,8 @@ export function loginOf(user: string, manifest: Manifest, snapshot: Snapshot, en
   const resource = incomingAuth.oidcConfigRef?.audience ?? incomingAuth.oidcConfig?.inline?.audience;
   return {
     issuer,
-    ...passwordOf(user, manifest, snapshot),
+    password: passwordOf(user, manifest, snapshot),
+    client: annotated(manifest, CLIENT_ANNOTATION),
     resource: resource ?? resourceUrlOf(incomingAuth) ?? endpoint,
   };
 }
@@ -104,11 +107,26 @@ export async function fetchDevelopmentToken(
 export async function token(user: string, server: string | undefined, context: Context): Promise<number> {
   const board = runningBoard(context);
   const { name, namespace, endpoint } = chooseServer(board, server);
+  if (endpoint === null) throw new CliError(EXIT_CODES.notRunning, `VirtualMCPServer "${name}" has no endpoint yet`);
   const snapshot = readSnapshot(listManifestFiles(board.folder));
   const manifest =
     snapshot.manifests.find(
       ({ kind, metadata }) => kind === 'VirtualMCPServer' && metadata.name === name && metadata.namespace === namespace,
     ) ?? fail(`VirtualMCPServer "${name}" is no longer in ${board.folder}`);
-  context.out.write(`${await fetchDevelopmentToken(user, loginOf(user, manifest, snapshot, endpoint ?? ''))}\n`);
+  context.out.write(`${await tokenFor(user, manifest, snapshot, endpoint, context)}\n`);
   return EXIT_CODES.ok;
+}
+
+/** With an authorization server of its own the user logs in there, by an MCP client that is loaded only then; otherwise the issuer is asked by the password grant. */
+async function tokenFor(
+  user: string,
+  manifest: Manifest,
+  snapshot: Snapshot,
+  endpoint: string,
+  { state }: Context,
+): Promise<string> {
+  const { authServerConfig } = VirtualMCPServerSpec.parse(manifest.spec);
+  if (!authServerConfig) return fetchDevelopmentToken(user, loginOf(user, manifest, snapshot, endpoint));
+  const { logIn } = await import('./development-login/log-in.ts');
+  return logIn(endpoint, { name: user, password: passwordOf(user, manifest, snapshot) }, state);
 }

@@ -24,6 +24,8 @@ export interface StateFolder {
   generated: string;
   /** Keys and databases of authorization servers, by namespace and server: a restart logs nobody out. */
   logins: string;
+  /** Logins of `vmcp token`. */
+  developmentLogins: string;
 }
 
 /** Where everything is, whether it is there or not. */
@@ -42,6 +44,7 @@ export function locateState(path = '.vmcp'): StateFolder {
     run: inside('run'),
     generated: inside('generated'),
     logins: inside('logins'),
+    developmentLogins: inside('development-logins'),
   };
 }
 

@@ -1,0 +1,90 @@
+import { Argument } from 'commander';
+import {
+  contextOf,
+  examples,
+  output,
+  type Parts,
+  readDuration,
+  type StateOptions,
+  stateOption,
+} from './command-parts.ts';
+import { CLIENTS } from './connect/clients.ts';
+import { connect, type ConnectOptions, listClients } from './connect/connect.ts';
+import type { DoctorOptions } from './doctor/doctor.ts';
+import type { TryOptions } from './try/try.ts';
+
+const DOCTOR_HELP = `
+Replays what MCP clients demand: the challenge, the metadata in the order in which they are looked for, identifiers compared byte
+for byte, keys, registration, authorization requests, forgotten clients, probes, foreign Host and Origin. Ends with 1 when a check
+failed. It changes nothing, unless --register is given: what is registered cannot be removed.`;
+
+const urlArgument = (): Argument =>
+  new Argument('[url]', 'endpoint').default(undefined, 'that of the first server that runs here');
+
+function addTry({ program, around, stop, finish }: Parts): void {
+  program
+    .command('try')
+    .description('log in at an endpoint by your browser, list its tools, and show who you are at each backend')
+    .addArgument(urlArgument())
+    .option('--no-browser', 'only print the URL to log in at')
+    .option('--timeout <duration>', 'how long the login may take', readDuration, 300_000)
+    .addOption(output('table', 'json'))
+    .addOption(stateOption())
+    .addHelpText('after', examples('vmcp try', 'vmcp try https://mcp.example.com/mcp --no-browser -o json'))
+    .action(async (url: string | undefined, options: StateOptions & TryOptions) => {
+      // Loaded when it is needed: other commands start without the MCP client.
+      const { tryEndpoint } = await import('./try/try.ts');
+      finish(await tryEndpoint(url, options, contextOf(around, options), stop));
+    });
+}
+
+function addConnect({ program, around, finish }: Parts): void {
+  program
+    .command('connect')
+    .description('print what to add to the configuration of an MCP client, or add it; without a client: list them')
+    .addArgument(new Argument('[client]', 'client').choices(CLIENTS.map(({ id }) => id)))
+    .option(
+      '-w, --write',
+      'add it to the configuration file; what else is in there stays, and a backup beside it',
+      false,
+    )
+    .option('--replace', 'with --write: take the place of another entry of that name', false)
+    .option('--name <name>', 'what the client calls it; default the name of the VirtualMCPServer')
+    .option('--url <url>', 'endpoint; default that of a server that runs here')
+    .option('--server <name>', 'VirtualMCPServer; default the first')
+    .addOption(output('table', 'json'))
+    .addOption(stateOption())
+    .addHelpText(
+      'after',
+      examples('vmcp connect', 'vmcp connect cursor --write', 'vmcp connect codex --url https://mcp.example.com/mcp'),
+    )
+    .action((client: string | undefined, options: StateOptions & ConnectOptions) => {
+      const context = contextOf(around, options);
+      finish(client === undefined ? listClients(options, context) : connect(client, options, context));
+    });
+}
+
+function addDoctor({ program, around, finish }: Parts): void {
+  program
+    .command('doctor')
+    .description('look at an endpoint as MCP clients do, and explain what would stop them')
+    .addArgument(urlArgument())
+    .option('--register', 'also register clients, which cannot be undone, and try the authorization endpoint', false)
+    .option('--token-file <file>', 'file with an access token, for what is behind the login; - for standard input')
+    .addOption(output('table', 'json'))
+    .addOption(stateOption())
+    .addHelpText('after', DOCTOR_HELP)
+    .addHelpText(
+      'after',
+      examples('vmcp doctor https://mcp.example.com/mcp', 'vmcp token alice | vmcp doctor --token-file -'),
+    )
+    .action(async (url: string | undefined, options: StateOptions & DoctorOptions) => {
+      const { doctor } = await import('./doctor/doctor.ts');
+      finish(await doctor(url, options, contextOf(around, options)));
+    });
+}
+
+/** What one does with an endpoint from a client's side. */
+export function addClientCommands(parts: Parts): void {
+  for (const add of [addTry, addConnect, addDoctor]) add(parts);
+}

@@ -1,0 +1,43 @@
+import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
+import { millisecondsOf } from '#crds/parts/primitives';
+import { locateState } from '#operator/local/state-folder';
+import type { Context, Format } from './context.ts';
+
+/** All of the context but what an option decides. */
+export type Surroundings = Omit<Context, 'state'>;
+
+export const folderArgument = (): Argument =>
+  new Argument('[folder]', 'folder with *.yaml manifests').default('.', 'the working directory');
+
+export function readDuration(text: string): number {
+  if (!/^(\d+(ms|s|m|h))+$/.test(text)) throw new InvalidArgumentError('Write a duration such as 30s or 2m.');
+  return millisecondsOf(text);
+}
+
+export function readCount(text: string): number {
+  if (!/^\d{1,6}$/.test(text)) throw new InvalidArgumentError('Write a number of lines.');
+  return Number(text);
+}
+
+export const output = (...choices: Format[]): Option =>
+  new Option('-o, --output <format>', 'how to print').choices(choices).default(choices[0]);
+export const stateOption = (): Option =>
+  new Option('--state <folder>', 'where vmcp keeps what it makes').default('.vmcp', './.vmcp');
+export const examples = (...lines: string[]): string => `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`;
+
+/** What adding a command takes. */
+export interface Parts {
+  program: Command;
+  around: Surroundings;
+  stop: AbortSignal;
+  finish: (code: number) => void;
+}
+
+export interface StateOptions {
+  state: string;
+}
+
+export const contextOf = (around: Surroundings, { state }: StateOptions): Context => ({
+  ...around,
+  state: locateState(state),
+});

@@ -1,0 +1,141 @@
+import { join } from 'node:path';
+
+/** Where the configuration files of a person's programs are. */
+export interface Home {
+  platform: NodeJS.Platform;
+  /** Home directory. */
+  path: string;
+  environment: NodeJS.ProcessEnv;
+}
+
+/** How a configuration file is written. `jsonc`: JSON with comments and trailing commas. */
+export type Format = 'json' | 'jsonc' | 'toml' | 'yaml';
+
+/** An MCP client: where it reads which servers there are, and how one is written there. */
+export interface McpClient {
+  id: string;
+  name: string;
+  format: Format;
+  file: (home: Home) => string;
+  /** The table in which each server has an entry under its name. */
+  table: string;
+  entry: (name: string, url: string) => Record<string, unknown>;
+  /** Member of the entry that holds the URL. */
+  url: string;
+  /** A command of the client's own that does the same. */
+  command?: (name: string, url: string) => string;
+  /** What the user has to do then. */
+  after: string;
+}
+
+/** Folder of configurations: %APPDATA%, ~/Library/Application Support, or as the XDG specification says. */
+function configFolder({ platform, path, environment }: Home): string {
+  if (platform === 'win32') return environment.APPDATA ?? join(path, 'AppData', 'Roaming');
+  if (platform === 'darwin') return join(path, 'Library', 'Application Support');
+  return xdgFolder({ platform, path, environment });
+}
+
+function xdgFolder({ path, environment }: Home): string {
+  return environment.XDG_CONFIG_HOME ?? join(path, '.config');
+}
+
+const typedHttp = (_name: string, url: string) => ({ type: 'http', url });
+
+export const CLIENTS: readonly McpClient[] = [
+  {
+    id: 'claude-code',
+    name: 'Claude Code',
+    format: 'json',
+    file: ({ path, environment }) => join(environment.CLAUDE_CONFIG_DIR ?? path, '.claude.json'),
+    table: 'mcpServers',
+    entry: typedHttp,
+    url: 'url',
+    command: (name, url) => `claude mcp add --transport http ${name} ${url}`,
+    after: 'start claude, type /mcp and choose it to log in',
+  },
+  {
+    id: 'cursor',
+    name: 'Cursor',
+    format: 'jsonc',
+    file: ({ path }) => join(path, '.cursor', 'mcp.json'),
+    table: 'mcpServers',
+    entry: typedHttp,
+    url: 'url',
+    after: 'open Settings, MCP, and log in there',
+  },
+  {
+    id: 'vscode',
+    name: 'VS Code',
+    format: 'jsonc',
+    file: (home) => join(configFolder(home), 'Code', 'User', 'mcp.json'),
+    table: 'servers',
+    entry: typedHttp,
+    url: 'url',
+    after: 'run "MCP: List Servers" and start it; it asks to log in',
+  },
+  {
+    id: 'codex',
+    name: 'Codex',
+    format: 'toml',
+    file: ({ path, environment }) => join(environment.CODEX_HOME ?? join(path, '.codex'), 'config.toml'),
+    table: 'mcp_servers',
+    entry: (_name, url) => ({ url }),
+    url: 'url',
+    after: 'run "codex mcp login" with its name',
+  },
+  {
+    id: 'gemini',
+    name: 'Gemini CLI',
+    format: 'jsonc',
+    file: ({ path }) => join(path, '.gemini', 'settings.json'),
+    table: 'mcpServers',
+    entry: (_name, url) => ({ httpUrl: url }),
+    url: 'httpUrl',
+    after: 'start gemini and type /mcp auth with its name',
+  },
+  {
+    id: 'windsurf',
+    name: 'Windsurf',
+    format: 'jsonc',
+    file: ({ path }) => join(path, '.codeium', 'windsurf', 'mcp_config.json'),
+    table: 'mcpServers',
+    entry: (_name, url) => ({ serverUrl: url }),
+    url: 'serverUrl',
+    after: 'refresh the list of MCP servers; it asks to log in',
+  },
+  {
+    id: 'goose',
+    name: 'Goose',
+    format: 'yaml',
+    file: (home) =>
+      home.platform === 'win32'
+        ? join(configFolder(home), 'Block', 'goose', 'config', 'config.yaml')
+        : join(xdgFolder(home), 'goose', 'config.yaml'),
+    table: 'extensions',
+    entry: (name, url) => ({
+      enabled: true,
+      type: 'streamable_http',
+      name,
+      description: 'MCP servers behind vmcp',
+      uri: url,
+      timeout: 300,
+    }),
+    url: 'uri',
+    after: 'start goose; it opens the login at the first use',
+  },
+  {
+    id: 'zed',
+    name: 'Zed',
+    format: 'jsonc',
+    file: (home) =>
+      join(
+        home.platform === 'win32' ? configFolder(home) : xdgFolder(home),
+        home.platform === 'win32' ? 'Zed' : 'zed',
+        'settings.json',
+      ),
+    table: 'context_servers',
+    entry: (_name, url) => ({ url }),
+    url: 'url',
+    after: 'open the agent panel; it asks to log in',
+  },
+];

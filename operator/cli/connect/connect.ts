@@ -1,0 +1,151 @@
+import { homedir } from 'node:os';
+import { readBoard } from '#operator/local/status-board';
+import { readIfThere } from '#operator/local/write-file';
+import type { Context } from '../context.ts';
+import { CliError, EXIT_CODES } from '../exit-codes.ts';
+import { printObject } from '../print-object.ts';
+import { printTable } from '../print-table.ts';
+import { chooseServer, runningBoard } from '../status.ts';
+import { CLIENTS, type Home, type McpClient } from './clients.ts';
+import { EDITORS, entryIn, putEntry, UnreadableConfig } from './edit-config.ts';
+import { changeFile } from './write-config.ts';
+
+export interface ConnectOptions {
+  write: boolean;
+  replace: boolean;
+  /** What the client calls it; default the name of the server. */
+  name?: string;
+  /** The endpoint; default that of the server. */
+  url?: string;
+  server?: string;
+  output: 'table' | 'json';
+}
+
+/** What clients are to be told. */
+interface Endpoint {
+  name: string;
+  url: string;
+}
+
+function homeOf({ environment }: Context): Home {
+  return { platform: process.platform, path: environment.HOME ?? homedir(), environment };
+}
+
+function endpointOf({ name, url, server }: ConnectOptions, context: Context): Endpoint {
+  if (url !== undefined) return { name: name ?? 'vmcp', url };
+  const chosen = chooseServer(runningBoard(context), server);
+  if (chosen.endpoint === null) {
+    throw new CliError(
+      EXIT_CODES.notRunning,
+      `VirtualMCPServer "${chosen.name}" has no endpoint yet: see "vmcp status"`,
+    );
+  }
+  return { name: name ?? chosen.name, url: chosen.endpoint };
+}
+
+/** The URL that a client has under this name; undefined: none. @throws UnreadableConfig */
+function knownUrl(client: McpClient, name: string, home: Home): string | undefined {
+  const entry = entryIn(readIfThere(client.file(home)) ?? '', client.format, client.table, name);
+  if (entry === undefined) return undefined;
+  const url = entry[client.url];
+  return typeof url === 'string' ? url : 'another kind of server';
+}
+
+function stateOf(client: McpClient, endpoint: Endpoint | undefined, home: Home): string {
+  if (readIfThere(client.file(home)) === undefined) return 'no configuration yet';
+  if (!endpoint) return 'configuration found';
+  try {
+    const url = knownUrl(client, endpoint.name, home);
+    if (url === undefined) return `without ${endpoint.name}`;
+    return url === endpoint.url ? 'connected' : `${endpoint.name} is ${url}`;
+  } catch (problem) {
+    if (problem instanceof UnreadableConfig) return `cannot be read: ${problem.message}`;
+    throw problem;
+  }
+}
+
+/** Prints which clients there are, where each reads its configuration, and whether the endpoint is in it. */
+export function listClients(options: ConnectOptions, context: Context): number {
+  const home = homeOf(context);
+  const endpoint = options.url !== undefined || readBoard(context.state) ? endpointOf(options, context) : undefined;
+  const rows = CLIENTS.map((client) => ({
+    client: client.id,
+    name: client.name,
+    file: client.file(home),
+    state: stateOf(client, endpoint, home),
+  }));
+  if (options.output === 'json') context.out.write(printObject(rows, 'json'));
+  else {
+    const table = rows.map(({ client, name, state, file }) => [client, name, state, file]);
+    context.out.write(`${printTable([['CLIENT', 'NAME', 'STATE', 'CONFIGURATION'], ...table]).join('\n')}\n`);
+    context.err.write('vmcp connect <client> prints what to add; with --write it is added\n');
+  }
+  return EXIT_CODES.ok;
+}
+
+function clientNamed(id: string): McpClient {
+  const client = CLIENTS.find((one) => one.id === id);
+  if (client) return client;
+  throw new CliError(
+    EXIT_CODES.usage,
+    `there is no client "${id}" (there is: ${CLIENTS.map((one) => one.id).join(', ')})`,
+  );
+}
+
+function printSnippet(client: McpClient, { name, url }: Endpoint, options: ConnectOptions, context: Context): void {
+  const file = client.file(homeOf(context));
+  const entry = client.entry(name, url);
+  const text = EDITORS[client.format].print(client.table, name, entry);
+  if (options.output === 'json') {
+    const { id, format, table } = client;
+    context.out.write(printObject({ client: id, file, format, table, name, entry, text }, 'json'));
+    return;
+  }
+  const command = client.command ? `\nor run: ${client.command(name, url)}` : '';
+  context.err.write(
+    `Add this to ${file} (vmcp connect ${client.id} --write does it), then ${client.after}:${command}\n`,
+  );
+  context.out.write(`${text}\n`);
+}
+
+/** Refuses to take the place of something else. */
+function checkFree(client: McpClient, { name, url }: Endpoint, replace: boolean, home: Home): void {
+  const known = knownUrl(client, name, home);
+  if (known === undefined || known === url || replace) return;
+  throw new CliError(
+    EXIT_CODES.failed,
+    `${client.file(home)} already has "${name}" (${known}): choose another --name, or write --replace`,
+  );
+}
+
+function writeEntry(client: McpClient, endpoint: Endpoint, options: ConnectOptions, context: Context): void {
+  const home = homeOf(context);
+  const { name, url } = endpoint;
+  const file = client.file(home);
+  try {
+    checkFree(client, endpoint, options.replace, home);
+    const same = knownUrl(client, name, home) === url;
+    const written = same
+      ? { file, changed: false }
+      : changeFile(file, (text) => putEntry(text, client.format, client.table, name, client.entry(name, url)));
+    if (options.output === 'json') context.out.write(printObject({ client: client.id, name, url, ...written }, 'json'));
+    else if (!written.changed) context.out.write(`${client.name} has ${name} already (${file})\n`);
+    else {
+      const kept = written.backup === undefined ? '' : `; before: ${written.backup}`;
+      context.out.write(`${client.name} has ${name} now: ${url} (${file}${kept})\nNext: ${client.after}\n`);
+    }
+  } catch (problem) {
+    if (!(problem instanceof UnreadableConfig)) throw problem;
+    const message = `${file} cannot be read: ${problem.message}; nothing was written. Mend it, or add the entry by hand (vmcp connect ${client.id})`;
+    throw new CliError(EXIT_CODES.failed, message, { cause: problem });
+  }
+}
+
+/** Prints a client's configuration for an endpoint, or writes it. Returns the exit code. */
+export function connect(id: string, options: ConnectOptions, context: Context): number {
+  const client = clientNamed(id);
+  const endpoint = endpointOf(options, context);
+  if (options.write) writeEntry(client, endpoint, options, context);
+  else printSnippet(client, endpoint, options, context);
+  return EXIT_CODES.ok;
+}

@@ -1,0 +1,127 @@
+import { describe, expect, it } from '@jest/globals';
+import { CLIENTS } from './clients.ts';
+import { EDITORS, entryIn, putEntry, UnreadableConfig } from './edit-config.ts';
+
+const URL = 'http://127.0.0.1:4483/mcp';
+
+describe('an entry in a configuration of somebody else', () => {
+  it('goes into JSON with comments and trailing commas, and all of these stay', () => {
+    const before = `// mine
+{
+    "theme": "dark", // at night
+    "context_servers": {
+        /* files */
+        "files": {
+            "command": "x"
+        },
+    },
+}
+`;
+    const after = putEntry(before, 'jsonc', 'context_servers', 'tools', { url: URL });
+    const [head, tail] = before.split('\n    },\n}');
+    expect(after).toBe(`${head}\n        "tools": {\n            "url": "${URL}"\n        },\n    },\n}${tail}`);
+    expect(entryIn(after, 'jsonc', 'context_servers', 'tools')).toEqual({ url: URL });
+  });
+
+  it('goes into TOML as a table at the end, and not a byte before it changes', () => {
+    const before = `# codex
+model = "m" # the model
+
+[mcp_servers.files]
+command = "npx"
+args = [
+  "-y", # yes
+]
+`;
+    const after = putEntry(before, 'toml', 'mcp_servers', 'my.tools', { url: URL });
+    expect(after).toBe(`${before}\n[mcp_servers."my.tools"]\nurl = "${URL}"\n`);
+  });
+
+  it('goes into TOML whose table is written inline', () => {
+    const after = putEntry('mcp_servers = { a = { command = "x" } } # all\n', 'toml', 'mcp_servers', 'b', { url: URL });
+    expect(entryIn(after, 'toml', 'mcp_servers', 'a')).toEqual({ command: 'x' });
+    expect(entryIn(after, 'toml', 'mcp_servers', 'b')).toEqual({ url: URL });
+    expect(after).toContain('# all');
+  });
+
+  it('takes the place of a former one in TOML, where comments beside it stay', () => {
+    const before = '[mcp_servers.a]\nurl = "http://old" # where\n\n[other]\nx = 1 # one\n';
+    const after = putEntry(before, 'toml', 'mcp_servers', 'a', { url: URL });
+    expect(entryIn(after, 'toml', 'mcp_servers', 'a')).toEqual({ url: URL });
+    expect(after).toContain('x = 1 # one');
+    expect(after).not.toContain('old');
+  });
+
+  it('goes into YAML, and comments stay', () => {
+    const before = '# goose\nGOOSE_MODEL: m # model\nextensions:\n  dev: # built in\n    enabled: true\n';
+    const after = putEntry(before, 'yaml', 'extensions', 'tools', { uri: URL });
+    for (const comment of ['# goose', '# model', '# built in']) expect(after).toContain(comment);
+    expect(entryIn(after, 'yaml', 'extensions', 'dev')).toEqual({ enabled: true });
+    expect(entryIn(after, 'yaml', 'extensions', 'tools')).toEqual({ uri: URL });
+  });
+
+  it.each(['json', 'jsonc', 'toml', 'yaml'] as const)('goes into a file of %s that is empty', (format) => {
+    expect(entryIn(putEntry('', format, 't', 'a', { url: URL }), format, 't', 'a')).toEqual({ url: URL });
+  });
+
+  it.each([
+    ['json', '{"t": null, "a": 1}'],
+    ['yaml', 't:\na: 1\n'],
+  ] as const)('goes into a table of %s that is written empty', (format, before) => {
+    const after = putEntry(before, format, 't', 'x', { url: URL });
+    expect(EDITORS[format].read(after)).toEqual({ a: 1, t: { x: { url: URL } } });
+  });
+
+  it('keeps line ends and a byte order mark', () => {
+    expect(putEntry('a = 1\r\n', 'toml', 't', 'x', { url: URL })).toBe(`a = 1\r\n\r\n[t.x]\r\nurl = "${URL}"\r\n`);
+    const json = putEntry('\uFEFF{\r\n\t"a": 1\r\n}\r\n', 'json', 't', 'x', { url: URL });
+    expect(json.startsWith('\uFEFF{\r\n\t"a": 1,\r\n\t"t": {')).toBe(true);
+  });
+
+  it.each([
+    ['json', '{"a": 1,,}', /line 1/],
+    ['json', '{\n// not here\n"a": 1}', /line 2/],
+    ['json', '[]', /no table/],
+    ['jsonc', '{"t": []}', /t is no table/],
+    ['toml', 'a = [1,\n b', /TOML/],
+    ['yaml', 'a: [1\nb: 2', /./],
+    ['yaml', '- a\n', /no table/],
+  ] as const)('is refused where %s cannot be understood: %s', (format, text, message) => {
+    expect(() => putEntry(text, format, 't', 'x', { url: URL })).toThrow(UnreadableConfig);
+    expect(() => putEntry(text, format, 't', 'x', { url: URL })).toThrow(message);
+  });
+});
+
+describe('the clients', () => {
+  const home = { platform: 'linux' as const, path: '/home/ada', environment: {} };
+
+  it.each([
+    ['claude-code', '/home/ada/.claude.json', { mcpServers: { x: { type: 'http', url: URL } } }],
+    ['cursor', '/home/ada/.cursor/mcp.json', { mcpServers: { x: { type: 'http', url: URL } } }],
+    ['vscode', '/home/ada/.config/Code/User/mcp.json', { servers: { x: { type: 'http', url: URL } } }],
+    ['codex', '/home/ada/.codex/config.toml', { mcp_servers: { x: { url: URL } } }],
+    ['gemini', '/home/ada/.gemini/settings.json', { mcpServers: { x: { httpUrl: URL } } }],
+    ['windsurf', '/home/ada/.codeium/windsurf/mcp_config.json', { mcpServers: { x: { serverUrl: URL } } }],
+    [
+      'goose',
+      '/home/ada/.config/goose/config.yaml',
+      { extensions: { x: expect.objectContaining({ type: 'streamable_http', uri: URL, name: 'x' }) } },
+    ],
+    ['zed', '/home/ada/.config/zed/settings.json', { context_servers: { x: { url: URL } } }],
+  ])('%s reads %s', (id, file, values) => {
+    const client = CLIENTS.find((one) => one.id === id)!;
+    expect(client.file(home)).toBe(file);
+    const text = EDITORS[client.format].print(client.table, 'x', client.entry('x', URL));
+    expect(EDITORS[client.format].read(text)).toEqual(values);
+    expect(client.entry('x', URL)[client.url]).toBe(URL);
+  });
+
+  it('have other folders on other systems, or where the environment says so', () => {
+    const file = (id: string, platform: NodeJS.Platform, environment: NodeJS.ProcessEnv = {}) =>
+      CLIENTS.find((one) => one.id === id)!.file({ platform, path: '/h', environment });
+    expect(file('vscode', 'darwin')).toBe('/h/Library/Application Support/Code/User/mcp.json');
+    expect(file('zed', 'darwin')).toBe('/h/.config/zed/settings.json');
+    expect(file('codex', 'linux', { CODEX_HOME: '/c' })).toBe('/c/config.toml');
+    expect(file('goose', 'linux', { XDG_CONFIG_HOME: '/x' })).toBe('/x/goose/config.yaml');
+  });
+});

@@ -1,0 +1,90 @@
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  lstatSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { changeFile } from './write-config.ts';
+
+let folder: string;
+let file: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'vmcp-connect-'));
+  file = join(folder, 'config.json');
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+describe("changing another program's file", () => {
+  it('makes it with its folder where there is none, for its owner alone', () => {
+    const below = join(folder, 'a', 'b', 'config.json');
+    expect(changeFile(below, (text) => `${text}new`)).toEqual({ file: below, changed: true });
+    expect(readFileSync(below, 'utf8')).toBe('new');
+    expect(statSync(below).mode & 0o777).toBe(0o600);
+  });
+
+  it('keeps the former content beside it, its mode, and leaves nothing else', () => {
+    writeFileSync(file, 'old');
+    chmodSync(file, 0o640);
+    const { backup } = changeFile(file, () => 'new');
+    expect([readFileSync(file, 'utf8'), readFileSync(backup!, 'utf8')]).toEqual(['new', 'old']);
+    expect(statSync(file).mode & 0o777).toBe(0o640);
+    expect(readdirSync(folder).sort()).toEqual(['config.json', 'config.json.vmcp-backup']);
+  });
+
+  it('touches nothing where nothing changes', () => {
+    writeFileSync(file, 'same');
+    expect(changeFile(file, (text) => text)).toEqual({ file, changed: false });
+    expect(readdirSync(folder)).toEqual(['config.json']);
+  });
+
+  it('follows a link, which stays one', () => {
+    mkdirSync(join(folder, 'dotfiles'));
+    writeFileSync(join(folder, 'dotfiles', 'real.json'), 'old');
+    symlinkSync(join(folder, 'dotfiles', 'real.json'), file);
+    changeFile(file, () => 'new');
+    expect(lstatSync(file).isSymbolicLink()).toBe(true);
+    expect(readFileSync(join(folder, 'dotfiles', 'real.json'), 'utf8')).toBe('new');
+  });
+
+  it('starts anew when the program itself writes meanwhile, so that neither change is lost', () => {
+    writeFileSync(file, 'a');
+    let writes = 0;
+    changeFile(file, (text) => {
+      if (writes === 0) writeFileSync(file, 'ab');
+      writes += 1;
+      return `${text}!`;
+    });
+    expect(readFileSync(file, 'utf8')).toBe('ab!');
+  });
+
+  it('gives up on a file that changes all the time, and leaves it as it is', () => {
+    writeFileSync(file, '0');
+    let count = 0;
+    const change = (text: string) => {
+      count += 1;
+      writeFileSync(file, String(count));
+      return `${text}!`;
+    };
+    expect(() => changeFile(file, change)).toThrow('close the client');
+    expect(readFileSync(file, 'utf8')).toBe(String(count));
+  });
+
+  it('leaves the file as it is when the change is refused', () => {
+    writeFileSync(file, 'old');
+    expect(() =>
+      changeFile(file, () => {
+        throw new Error('no');
+      }),
+    ).toThrow('no');
+    expect([readFileSync(file, 'utf8'), readdirSync(folder)]).toEqual(['old', ['config.json']]);
+  });
+});

@@ -1,0 +1,61 @@
+import { type Field, type Form, LoopbackBrowser, type Page } from './browse.ts';
+
+const MOST_PAGES = 20;
+
+/** Somebody of an example: name and password at its identity providers. */
+export interface DevelopmentUser {
+  name: string;
+  password: string;
+}
+
+const isNo = ({ name, value }: Field): boolean => /deny|cancel|abort|reject|switch/i.test(`${name} ${value}`);
+
+/** What this user enters and presses at a form: name and password where it asks for them, and yes. */
+function filled({ fields, buttons }: Form, user: DevelopmentUser): URLSearchParams {
+  const body = new URLSearchParams();
+  for (const { name, value, type, checked } of fields) {
+    if (name === '' || ((type === 'checkbox' || type === 'radio') && !checked)) continue;
+    const asksName = (type === 'text' || type === 'email') && /^(login|user(name)?|email)$/i.test(name);
+    body.append(name, type === 'password' ? user.password : asksName ? user.name : value);
+  }
+  const yes = buttons.find((button) => !isNo(button));
+  if (yes !== undefined && yes.name !== '') body.append(yes.name, yes.value);
+  return body;
+}
+
+/** The text of a page that leads nowhere, for people. */
+function saidBy({ text, status }: Page): string {
+  const body = /<body[^>]*>([\s\S]*)<\/body>/i.exec(text)?.[1] ?? text;
+  const plain = body.replaceAll(/<(script|style)[\s\S]*?<\/\1>/gi, ' ').replaceAll(/<[^>]*>/g, ' ');
+  const printable = plain.replaceAll(/[^\p{L}\p{N}\p{P}\p{S} ]/gu, ' ').replaceAll(/ +/g, ' ');
+  return `${status} ${printable.trim().slice(0, 300)}`;
+}
+
+/**
+ * Logs in page by page, as a person would with a browser: enters name and password, agrees, and follows, on this machine
+ * only. Returns the redirect to the client, which is not asked for.
+ * @throws NotThisMachine, and an Error that says at which page it ended
+ */
+export async function walkThrough(authorizeUrl: URL, redirectUrl: URL, user: DevelopmentUser): Promise<URL> {
+  const browser = new LoopbackBrowser();
+  const end = (url: URL): boolean => url.origin === redirectUrl.origin && url.pathname === redirectUrl.pathname;
+  let here = await browser.go(authorizeUrl, end);
+  let before = '';
+  for (let pages = 0; pages < MOST_PAGES; pages += 1) {
+    if (here instanceof URL) return here;
+    const form = here.forms[0];
+    // The same page again: what was entered was not accepted.
+    if (!form || here.status >= 400 || here.text === before) break;
+    before = here.text;
+    const body = filled(form, user);
+    if (form.method === 'GET') {
+      const target = new URL(form.action);
+      target.search = body.toString();
+      here = await browser.go(target, end);
+    } else {
+      here = await browser.go(form.action, end, body);
+    }
+  }
+  if (here instanceof URL) return here;
+  throw new Error(`the login of ${user.name} ends at ${here.url.origin}${here.url.pathname}: ${saidBy(here)}`);
+}

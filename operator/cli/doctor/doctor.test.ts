@@ -1,0 +1,274 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { examine } from './doctor.ts';
+import type { Finding } from './finding.ts';
+import { type Flaw, json, type Said, serveFakeEndpoint } from './testdata/fake-endpoint.ts';
+
+const open: (() => void)[] = [];
+afterEach(() => {
+  for (const close of open.splice(0)) close();
+});
+
+interface Looked {
+  findings: Finding[];
+  registered: number;
+}
+
+async function look(
+  flaw?: Flaw,
+  more: { register?: boolean; token?: string; path?: string; host?: string } = {},
+): Promise<Looked> {
+  const fake = await serveFakeEndpoint(flaw);
+  open.push(fake.close);
+  const url = `${fake.origin.replace('127.0.0.1', more.host ?? '127.0.0.1')}${more.path ?? '/mcp'}`;
+  const findings = await examine({ url, token: more.token, register: more.register ?? false });
+  return { findings, registered: fake.registered() };
+}
+
+const marked = (findings: Finding[], ...verdicts: Finding['verdict'][]) =>
+  findings.filter(({ verdict }) => verdicts.includes(verdict)).map(({ check }) => check);
+
+/** The usual JSON answer with other members. */
+const changed = (usual: Said, members: object): Said =>
+  json({ ...(JSON.parse(usual.body ?? '{}') as object), ...members });
+const at =
+  (path: string, say: (origin: string, usual: Said) => Said): Flaw =>
+  (asked, origin, usual) =>
+    asked.path === path ? say(origin, usual) : undefined;
+const server =
+  (say: (origin: string) => object): Flaw =>
+  (asked, origin, usual) =>
+    /oauth-authorization-server|openid-configuration/.test(asked.path) ? changed(usual, say(origin)) : undefined;
+
+describe('an endpoint as clients want it', () => {
+  it('passes every check, with a login and a client registered', async () => {
+    const { findings, registered } = await look(undefined, { register: true, token: 'good' });
+    expect(findings.filter(({ verdict }) => verdict !== 'ok')).toEqual([]);
+    expect(findings.length).toBeGreaterThan(25);
+    expect(registered).toBe(4);
+  });
+
+  it('is left as it is unless registering was asked for, and what was not tried is said', async () => {
+    const { findings, registered } = await look();
+    expect(registered).toBe(0);
+    expect(marked(findings, 'failed', 'warning')).toEqual([]);
+    expect(marked(findings, 'skipped')).toEqual(['registration of real clients', 'authorization request', 'refusals']);
+    expect(findings.find(({ check }) => check === 'registration of real clients')?.why).toContain(
+      'cannot be taken back',
+    );
+  });
+});
+
+describe('what would stop clients', () => {
+  it.each<[what: string, check: string, why: RegExp, flaw: Flaw]>([
+    ['a wrong path', 'endpoint answers', /no MCP endpoint/, at('/mcp', () => ({ status: 404 }))],
+    ['a redirect', 'endpoint answers', /redirects/, at('/mcp', () => ({ status: 301, headers: { location: '/x' } }))],
+    ['a 500', 'endpoint answers', /500/, at('/mcp', () => ({ status: 500 }))],
+    ['a 401 without a challenge', 'challenge', /no "WWW-Authenticate/, at('/mcp', () => ({ status: 401 }))],
+    [
+      'a challenge without resource_metadata',
+      'challenge',
+      /resource_metadata/,
+      at('/mcp', () => ({ status: 401, headers: { 'www-authenticate': 'Bearer realm="x"' } })),
+    ],
+    [
+      'a resource with a slash at the end',
+      'resource is the URL',
+      /a slash at the end/,
+      at('/.well-known/oauth-protected-resource/mcp', (origin, usual) =>
+        changed(usual, { resource: `${origin}/mcp/` }),
+      ),
+    ],
+    [
+      'a resource in capitals',
+      'resource is the URL',
+      /path/,
+      at('/.well-known/oauth-protected-resource/mcp', (origin, usual) => changed(usual, { resource: `${origin}/MCP` })),
+    ],
+    [
+      'no authorization server',
+      'authorization server',
+      /name no authorization server/,
+      at('/.well-known/oauth-protected-resource/mcp', (_origin, usual) =>
+        changed(usual, { authorization_servers: [] }),
+      ),
+    ],
+    [
+      'an authorization server on http over the network',
+      'authorization server',
+      /http over the network/,
+      at('/.well-known/oauth-protected-resource/mcp', (_origin, usual) =>
+        changed(usual, { authorization_servers: ['http://mcp.example'] }),
+      ),
+    ],
+    ['another issuer in its metadata', 'issuer', /differ by a slash/, server((origin) => ({ issuer: `${origin}/` }))],
+    [
+      'no S256',
+      'code_challenge_methods_supported',
+      /no S256/,
+      server(() => ({ code_challenge_methods_supported: ['plain'] })),
+    ],
+    ['no code flow', 'response_types_supported', /no code/, server(() => ({ response_types_supported: ['token'] }))],
+    ['no token endpoint', 'token_endpoint', /missing/, server(() => ({ token_endpoint: undefined }))],
+    ['no registration', 'registration', /RFC 7591/, server(() => ({ registration_endpoint: undefined }))],
+    ['no keys', 'keys', /no key/, at('/jwks.json', () => json({ keys: [] }))],
+    [
+      'private keys in public',
+      'keys',
+      /publishes private keys/,
+      at('/jwks.json', () => json({ keys: [{ kid: 'a', d: 'x' }] })),
+    ],
+    [
+      'a forgotten client that is told invalid_grant',
+      'forgotten client',
+      /400 invalid_grant/,
+      at('/oauth/token', () => json({ error: 'invalid_grant' }, 400)),
+    ],
+    [
+      'a redirect for a client that nobody knows',
+      'unknown client at authorize',
+      /nobody registered/,
+      (asked) =>
+        asked.path === '/oauth/authorize'
+          ? { status: 302, headers: { location: `${asked.query.get('redirect_uri') ?? ''}?error=x` } }
+          : undefined,
+    ],
+    [
+      'a crash at a probe',
+      'GET before initialize',
+      /500/,
+      (asked) => (asked.path === '/mcp' && asked.method === 'GET' ? { status: 500 } : undefined),
+    ],
+  ])('%s', async (_what, check, why, flaw) => {
+    const { findings } = await look(flaw);
+    const found = findings.find((finding) => finding.check === check);
+    expect(found).toMatchObject({ verdict: 'failed', why: expect.stringMatching(why) });
+    expect(found?.remedy).not.toBe('');
+  });
+
+  it.each<[what: string, check: string, why: RegExp, flaw: Flaw]>([
+    [
+      'a registration that refuses private schemes',
+      'registration as Cursor',
+      /400 invalid_redirect_uri/,
+      (asked) =>
+        asked.path === '/oauth/register' && asked.body.includes('cursor://')
+          ? json({ error: 'invalid_redirect_uri' }, 400)
+          : undefined,
+    ],
+    [
+      'a registration that drops a redirect URI',
+      'registration as VS Code',
+      /33418/,
+      (asked, _origin, usual) =>
+        asked.path === '/oauth/register' && asked.body.includes('vscode.dev')
+          ? { ...changed(usual, { redirect_uris: ['https://vscode.dev/redirect'] }), status: 201 }
+          : undefined,
+    ],
+    [
+      'an authorization request that works once',
+      'authorization request, twice',
+      /the second time/,
+      (() => {
+        let times = 0;
+        return (asked) => {
+          if (asked.path !== '/oauth/authorize' || asked.query.get('client_id') !== 'client-0') return undefined;
+          times += 1;
+          return times === 2 ? { status: 400 } : undefined;
+        };
+      })(),
+    ],
+    [
+      'an unknown scope that is fatal',
+      'unknown scope',
+      /invalid_scope/,
+      (asked) =>
+        asked.query.get('scope')?.includes('unknown') === true
+          ? { status: 302, headers: { location: `${asked.query.get('redirect_uri') ?? ''}?error=invalid_scope` } }
+          : undefined,
+    ],
+    [
+      'an error without iss although it is advertised',
+      'iss in answers',
+      /without it/,
+      (asked) =>
+        asked.query.get('response_type') === 'token'
+          ? { status: 302, headers: { location: `${asked.query.get('redirect_uri') ?? ''}?error=x` } }
+          : undefined,
+    ],
+  ])('%s', async (_what, check, why, flaw) => {
+    const { findings } = await look(flaw, { register: true });
+    expect(findings.find((finding) => finding.check === check)).toMatchObject({
+      verdict: 'failed',
+      why: expect.stringMatching(why),
+    });
+  });
+
+  it('a token that is refused', async () => {
+    const { findings } = await look(undefined, { token: 'bad' });
+    expect(findings.find(({ check }) => check === 'token')).toMatchObject({ verdict: 'failed' });
+  });
+
+  it('another name of this machine than the endpoint knows', async () => {
+    // The fake answers to this name too, as a server does that is bound to loopback.
+    const flaw: Flaw = (asked, origin, usual) =>
+      asked.path === '/mcp' && asked.headers.host?.startsWith('localhost') === true
+        ? {
+            status: 401,
+            headers: {
+              'www-authenticate': `Bearer resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`,
+            },
+          }
+        : usual;
+    const { findings } = await look(flaw, { host: 'localhost' });
+    expect(findings.find(({ check }) => check === 'resource is the URL')).toMatchObject({
+      verdict: 'failed',
+      why: expect.stringContaining('to a client 127.0.0.1 and localhost are two hosts'),
+    });
+  });
+
+  it('nothing that listens', async () => {
+    const findings = await examine({ url: 'http://127.0.0.1:1/mcp', token: undefined, register: false });
+    expect(findings).toEqual([
+      expect.objectContaining({ verdict: 'failed', why: expect.stringContaining('nothing listens there') }),
+    ]);
+  });
+});
+
+describe('what some clients fail on', () => {
+  it.each<[what: string, check: string, flaw: Flaw]>([
+    [
+      'metadata at one of the places only',
+      'resource metadata /.well-known/oauth-protected-resource',
+      at('/.well-known/oauth-protected-resource', () => ({ status: 404 })),
+    ],
+    [
+      'one form of the server metadata',
+      'server metadata /.well-known/openid-configuration',
+      at('/.well-known/openid-configuration', () => ({ status: 404 })),
+    ],
+    [
+      'no public clients',
+      'token_endpoint_auth_methods_supported',
+      server(() => ({ token_endpoint_auth_methods_supported: ['client_secret_basic'] })),
+    ],
+    ['keys without names', 'keys', at('/jwks.json', () => json({ keys: [{ kty: 'EC' }] }))],
+    [
+      'a foreign Host that is let in',
+      'foreign Host',
+      (asked) => (asked.path === '/mcp' && asked.headers.host === 'rebinding.example' ? { status: 401 } : undefined),
+    ],
+    [
+      'a foreign Origin that is let in',
+      'foreign Origin',
+      (asked) => (asked.path === '/mcp' && asked.headers.origin !== undefined ? { status: 200 } : undefined),
+    ],
+    [
+      'a 404 to a call of an unknown tool',
+      'refusals',
+      (asked) => (asked.body.includes('no_such_tool') ? { status: 404 } : undefined),
+    ],
+  ])('%s', async (_what, check, flaw) => {
+    const { findings } = await look(flaw, { token: 'good' });
+    expect(findings.find((finding) => finding.check === check)).toMatchObject({ verdict: 'warning' });
+  });
+});

@@ -1,0 +1,71 @@
+import { readFileSync } from 'node:fs';
+import { CliError, EXIT_CODES } from '../exit-codes.ts';
+import type { Context } from '../context.ts';
+import { printObject } from '../print-object.ts';
+import { printTable } from '../print-table.ts';
+import { chooseServer, runningBoard } from '../status.ts';
+import { checkAuthorize, checkForgottenClient, checkRegistration } from './check-clients.ts';
+import { checkEndpoint, checkHostAndOrigin, checkProbes } from './check-endpoint.ts';
+import { checkKeys, checkResource, checkServer } from './check-metadata.ts';
+import type { Examination, Finding } from './finding.ts';
+
+export interface DoctorOptions {
+  register: boolean;
+  /** File with an access token; `-`: standard input. */
+  tokenFile?: string;
+  output: 'table' | 'json';
+}
+
+type Check = (examined: Examination) => Promise<Finding[]>;
+
+/** What clients do, in their order. Each check leaves for the next what it found. */
+const LOGIN: Check[] = [checkResource, checkServer, checkKeys, checkRegistration, checkAuthorize, checkForgottenClient];
+const ALWAYS: Check[] = [checkProbes, checkHostAndOrigin];
+
+/** Looks at an endpoint as clients do. @throws nothing: what goes wrong is a finding */
+export async function examine(examined: Examination): Promise<Finding[]> {
+  const findings = await checkEndpoint(examined);
+  if (findings[0]?.verdict !== 'ok') return findings;
+  for (const check of [...(examined.challenge === undefined ? [] : LOGIN), ...ALWAYS]) {
+    findings.push(...(await check(examined)));
+  }
+  return findings;
+}
+
+function readToken(file: string | undefined): string | undefined {
+  if (file === undefined) return undefined;
+  try {
+    return readFileSync(file === '-' ? 0 : file, 'utf8').trim();
+  } catch (cause) {
+    throw new CliError(EXIT_CODES.usage, `${file} cannot be read: name a file with an access token`, { cause });
+  }
+}
+
+function urlOf(typed: string | undefined, context: Context): string {
+  const url = typed ?? chooseServer(runningBoard(context), undefined).endpoint ?? '';
+  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url;
+  throw new CliError(EXIT_CODES.usage, `"${url}" is no URL: write for example https://mcp.example.com/mcp`);
+}
+
+const MARKS = { ok: 'ok', warning: 'WARNING', failed: 'FAILED', skipped: 'skipped' } as const;
+
+function printFindings(url: string, findings: Finding[], { out }: Context): void {
+  const rows = findings.map(({ check, verdict, why }) => [MARKS[verdict], check, why]);
+  const remedies = findings.flatMap(({ check, remedy, verdict }) =>
+    remedy === undefined || verdict === 'ok' ? [] : [`  ${check}: ${remedy}`],
+  );
+  const count = (verdict: Finding['verdict']) => findings.filter((finding) => finding.verdict === verdict).length;
+  const sum = `${count('ok')} ok, ${count('warning')} warnings, ${count('failed')} failed, ${count('skipped')} skipped`;
+  const advice = remedies.length === 0 ? [] : ['', 'What to do:', ...remedies];
+  out.write(`${[url, ...printTable(rows), ...advice, '', sum].join('\n')}\n`);
+}
+
+/** Replays what clients demand of an endpoint, and explains each failure. Returns the exit code: 1 when one failed. */
+export async function doctor(typed: string | undefined, options: DoctorOptions, context: Context): Promise<number> {
+  const url = urlOf(typed, context);
+  const findings = await examine({ url, register: options.register, token: readToken(options.tokenFile) });
+  const well = findings.every(({ verdict }) => verdict !== 'failed');
+  if (options.output === 'json') context.out.write(printObject({ url, ok: well, checks: findings }, 'json'));
+  else printFindings(url, findings, context);
+  return well ? EXIT_CODES.ok : EXIT_CODES.input;
+}

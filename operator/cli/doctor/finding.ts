@@ -1,0 +1,87 @@
+import { type Answer, ask, NoAnswer, type Question } from './probe.ts';
+
+/** warning: some clients fail; skipped: could not be looked at. */
+export type Verdict = 'ok' | 'warning' | 'failed' | 'skipped';
+
+/** One check, as people read it. */
+export interface Finding {
+  check: string;
+  verdict: Verdict;
+  /** What was seen. */
+  why: string;
+  /** What to do. */
+  remedy?: string;
+}
+
+/** What is looked at, and what was found out on the way. */
+export interface Examination {
+  /** As the user types it. */
+  url: string;
+  token: string | undefined;
+  /** Whether clients may be registered, which cannot be undone. */
+  register: boolean;
+  challenge?: string;
+  resource?: Record<string, unknown>;
+  /** As the metadata of the resource name it. */
+  issuer?: string;
+  server?: Record<string, unknown>;
+  clientId?: string;
+}
+
+export const ok = (check: string, why: string): Finding => ({ check, verdict: 'ok', why });
+export const failed = (check: string, why: string, remedy: string): Finding => ({
+  check,
+  verdict: 'failed',
+  why,
+  remedy,
+});
+export const warning = (check: string, why: string, remedy: string): Finding => ({
+  check,
+  verdict: 'warning',
+  why,
+  remedy,
+});
+export const skipped = (check: string, why: string, remedy?: string): Finding =>
+  remedy === undefined ? { check, verdict: 'skipped', why } : { check, verdict: 'skipped', why, remedy };
+
+/** A text member of a document. */
+export function textIn(document: Record<string, unknown> | undefined, member: string): string | undefined {
+  const value = document?.[member];
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** A member that is a list of texts; undefined where it is not there. */
+export function listIn(document: Record<string, unknown> | undefined, member: string): string[] | undefined {
+  const value = document?.[member];
+  return Array.isArray(value) ? value.filter((entry): entry is string => typeof entry === 'string') : undefined;
+}
+
+/** An answer, or in its place why there is none. */
+export async function tryToAsk(url: string, question: Question = {}): Promise<Answer | NoAnswer> {
+  try {
+    return await ask(url, question);
+  } catch (problem) {
+    if (problem instanceof NoAnswer) return problem;
+    throw problem;
+  }
+}
+
+const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
+
+/** Whether secrets may go there: https, or http on this machine. */
+export function isSecure(url: string): boolean {
+  const { protocol, hostname } = new URL(url);
+  return protocol === 'https:' || LOOPBACK.test(hostname);
+}
+
+/** In which way two identifiers that should be the same text differ. */
+export function differenceOf(a: string, b: string): string {
+  if (a.replace(/\/$/, '') === b.replace(/\/$/, '')) return 'they differ by a slash at the end';
+  if (!URL.canParse(a) || !URL.canParse(b)) return 'they differ';
+  const [one, other] = [new URL(a), new URL(b)];
+  if (one.href === other.href) return 'they differ in how they are written (case, port or escapes)';
+  if (LOOPBACK.test(one.hostname) && LOOPBACK.test(other.hostname) && one.hostname !== other.hostname)
+    return `to a client ${one.hostname} and ${other.hostname} are two hosts`;
+  if (one.host !== other.host) return 'they name two hosts';
+  return one.protocol === other.protocol ? 'they differ in their path' : 'one is http, the other https';
+}

@@ -1,0 +1,89 @@
+import { randomBytes } from 'node:crypto';
+import type {
+  FetchLike,
+  OAuthClientProvider,
+  OAuthDiscoveryState,
+  StoredOAuthClientInformation,
+  StoredOAuthTokens,
+} from '@modelcontextprotocol/client';
+
+/** What a client of an authorization server has to remember from run to run. */
+export interface Remembered {
+  client?: StoredOAuthClientInformation | undefined;
+  tokens?: StoredOAuthTokens | undefined;
+}
+
+/** The OAuth side of one login. */
+export interface OAuthClient {
+  /** For the SDK. */
+  provider: OAuthClientProvider;
+  /** What the answer to the present login must carry; undefined before one began. */
+  state: () => string | undefined;
+  remembered: Readonly<Remembered>;
+}
+
+/**
+ * A public client of whatever authorization server an endpoint names. `open` gets the URL where a person logs in.
+ */
+export function createOAuthClient(
+  redirectUrl: string,
+  clientName: string,
+  open: (authorizeUrl: URL) => void | Promise<void>,
+  known: Remembered = {},
+): OAuthClient {
+  const remembered: Remembered = { ...known };
+  let state: string | undefined;
+  let verifier = '';
+  let discovery: OAuthDiscoveryState | undefined;
+  const provider: OAuthClientProvider = {
+    redirectUrl,
+    clientMetadata: {
+      client_name: clientName,
+      redirect_uris: [redirectUrl],
+      token_endpoint_auth_method: 'none',
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+    },
+    state() {
+      state = randomBytes(32).toString('base64url');
+      return state;
+    },
+    clientInformation: () => remembered.client,
+    saveClientInformation(client) {
+      remembered.client = client;
+    },
+    tokens: () => remembered.tokens,
+    saveTokens(tokens) {
+      remembered.tokens = tokens;
+    },
+    redirectToAuthorization: open,
+    saveCodeVerifier(made) {
+      verifier = made;
+    },
+    codeVerifier: () => verifier,
+    saveDiscoveryState(found) {
+      discovery = found;
+    },
+    discoveryState: () => discovery,
+    invalidateCredentials(what) {
+      if (what === 'all' || what === 'client') remembered.client = undefined;
+      if (what === 'all' || what === 'tokens') remembered.tokens = undefined;
+      if (what === 'all' || what === 'discovery') discovery = undefined;
+    },
+  };
+  return { provider, state: () => state, remembered };
+}
+
+/** Milliseconds for one request to an authorization server. */
+const REQUEST = 10_000;
+
+/** Fetches, with a deadline for all but the endpoint itself, whose streams stay open. */
+export function boundedFetch(endpoint: URL): FetchLike {
+  return (url, init) => {
+    if (new URL(url).pathname === endpoint.pathname) return fetch(url, init);
+    return fetch(url, {
+      ...init,
+      signal: AbortSignal.any([AbortSignal.timeout(REQUEST), ...(init?.signal ? [init.signal] : [])]),
+    });
+  };
+}

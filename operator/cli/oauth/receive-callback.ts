@@ -1,0 +1,84 @@
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { timingSafeEqual } from 'node:crypto';
+
+/** Waits on loopback for a browser that comes back from a login (RFC 8252 §7.3). */
+export interface CallbackReceiver {
+  redirectUrl: string;
+  /**
+   * The parameters of the answer that carries this state; other requests get a page that says so. Rejects after `deadline`
+   * milliseconds, or when `stop` says so.
+   */
+  receive(state: () => string | undefined, deadline: number, stop: AbortSignal): Promise<URLSearchParams>;
+  close(): void;
+}
+
+const PATH = '/callback';
+
+function answer(response: ServerResponse, status: number, title: string, text: string): void {
+  const body = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>${title}</title><h1>${title}</h1><p>${text}</p></html>`;
+  response.writeHead(status, {
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+    'cache-control': 'no-store',
+    'referrer-policy': 'no-referrer',
+    connection: 'close',
+  });
+  response.end(body);
+}
+
+function sameText(a: string, b: string): boolean {
+  const [one, other] = [Buffer.from(a), Buffer.from(b)];
+  return one.length === other.length && timingSafeEqual(one, other);
+}
+
+function listen(server: Server): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
+  });
+}
+
+/** Listens on a free port of this machine. */
+export async function openCallback(): Promise<CallbackReceiver> {
+  let arrived: (request: URL, response: ServerResponse) => void = (_url, response) =>
+    answer(response, 404, 'Not found', 'Nobody waits for a login here.');
+  const server = createServer((request, response) => {
+    const url = new URL(request.url ?? '/', 'http://127.0.0.1');
+    if (url.pathname === PATH && request.method === 'GET') arrived(url, response);
+    else answer(response, 404, 'Not found', 'There is nothing at this address.');
+  });
+  const port = await listen(server);
+  return {
+    redirectUrl: `http://127.0.0.1:${port}${PATH}`,
+    receive(state, deadline, stop) {
+      return new Promise((resolve, reject) => {
+        const late = setTimeout(
+          () => reject(new Error(`nobody logged in within ${Math.round(deadline / 1000)} s: try again`)),
+          deadline,
+        );
+        stop.addEventListener('abort', () => reject(new Error('stopped before the login was done')), { once: true });
+        arrived = ({ searchParams }, response) => {
+          if (!sameText(searchParams.get('state') ?? '', state() ?? '')) {
+            answer(
+              response,
+              400,
+              'Not this login',
+              'This answer belongs to another login. Start again in the terminal.',
+            );
+            return;
+          }
+          const well = searchParams.has('code');
+          const text = well ? 'You can close this window and go back to the terminal.' : 'The terminal says why.';
+          answer(response, 200, well ? 'You are logged in' : 'The login did not succeed', text);
+          clearTimeout(late);
+          resolve(searchParams);
+        };
+      });
+    },
+    close() {
+      server.close();
+      server.closeIdleConnections();
+    },
+  };
+}

@@ -1,0 +1,111 @@
+import { z } from 'zod';
+import { printTable } from '../print-table.ts';
+
+export interface TriedTool {
+  name: string;
+  description: string;
+}
+
+/** Who the user is to one backend, as far as its tool tells. */
+export interface Introduction {
+  tool: string;
+  /** The user there. */
+  user?: string;
+  /** Who issued the token that the backend got. */
+  issuer?: string;
+  /** Whom the token is for. */
+  audience?: string[];
+  /** What it said where it told nothing of that. */
+  text?: string;
+  error?: string;
+}
+
+export interface Tried {
+  url: string;
+  /** False: the endpoint asked for no login. */
+  loggedIn: boolean;
+  tools: TriedTool[];
+  whoami: Introduction[];
+}
+
+const Known = z.object({
+  subject: z.string().nullish(),
+  login: z.string().nullish(),
+  email: z.string().nullish(),
+  name: z.string().nullish(),
+  issuer: z.string().nullish(),
+  audience: z.array(z.string()).nullish(),
+});
+const Text = z.object({ type: z.literal('text'), text: z.string() });
+
+function textOf(content: unknown): string {
+  const parts = z.array(z.unknown()).safeParse(content).data ?? [];
+  return parts.flatMap((part) => Text.safeParse(part).data?.text ?? []).join(' ');
+}
+
+/** The structured answer, or the JSON in its text. */
+function valuesOf(structured: unknown, text: string): z.infer<typeof Known> | undefined {
+  if (structured !== undefined) return Known.safeParse(structured).data;
+  try {
+    return Known.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What the answer of a tool tells about the user. */
+export function introductionOf(
+  tool: string,
+  answer: { content?: unknown; structuredContent?: unknown; isError?: boolean | undefined },
+): Introduction {
+  const text = textOf(answer.content);
+  if (answer.isError === true) return { tool, error: text };
+  const values = valuesOf(answer.structuredContent, text);
+  return {
+    tool,
+    ...userIn(values, text),
+    ...(typeof values?.issuer === 'string' ? { issuer: values.issuer } : {}),
+    ...(values?.audience ? { audience: values.audience } : {}),
+  };
+}
+
+/** The first member that names the user; where there is none, what was said. */
+function userIn(values: z.infer<typeof Known> | undefined, text: string): Pick<Introduction, 'user' | 'text'> {
+  const names = values ? [values.subject, values.login, values.email, values.name] : [];
+  const user = names.find((name) => typeof name === 'string');
+  return typeof user === 'string' ? { user } : { text };
+}
+
+const WIDTH = 72;
+
+/** One line without anything that a terminal would act on. */
+function oneLine(text: string): string {
+  return text
+    .replaceAll(/[^\p{L}\p{N}\p{P}\p{S} ]/gu, ' ')
+    .replaceAll(/ +/g, ' ')
+    .trim();
+}
+
+const shortened = (text: string): string => (text.length > WIDTH ? `${text.slice(0, WIDTH - 1)}…` : text);
+
+function row({ tool, user, issuer, audience, text }: Introduction): string[] {
+  const cells = [tool, user ?? text ?? '', issuer ?? '', audience?.join(', ') ?? ''];
+  return cells.map((cell) => shortened(oneLine(cell)));
+}
+
+/** For a terminal: the tools, and who the user is at each backend. */
+export function printTried({ url, loggedIn, tools, whoami }: Tried): string[] {
+  const listed = tools.map(({ name, description }) => [oneLine(name), shortened(oneLine(description))]);
+  const known = whoami.filter(({ error }) => error === undefined).map(row);
+  const table = known.length === 0 ? [] : printTable([['TOOL', 'USER', 'TOKEN OF', 'TOKEN FOR'], ...known]);
+  // Whole, as there may be a link to follow in it.
+  const refused = whoami.flatMap(({ tool, error }) => (error === undefined ? [] : [`${tool}: ${oneLine(error)}`]));
+  return [
+    loggedIn ? `You are logged in at ${url}.` : `${url} asks for no login.`,
+    '',
+    `${tools.length} tools:`,
+    ...printTable([['NAME', 'DESCRIPTION'], ...listed]).map((line) => `  ${line}`),
+    ...(whoami.length === 0 ? [] : ['', 'Who you are at the backends that tell:']),
+    ...[...table, ...refused].map((line) => `  ${line}`),
+  ];
+}

@@ -1,0 +1,144 @@
+import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client';
+import type { Context } from '../context.ts';
+import { CliError, EXIT_CODES } from '../exit-codes.ts';
+import { boundedFetch, createOAuthClient, type OAuthClient } from '../oauth/oauth-client.ts';
+import { openBrowser } from '../oauth/open-browser.ts';
+import { type CallbackReceiver, openCallback } from '../oauth/receive-callback.ts';
+import { printObject } from '../print-object.ts';
+import { chooseServer, runningBoard } from '../status.ts';
+import { type Introduction, introductionOf, printTried, type TriedTool } from './describe-tools.ts';
+
+export interface TryOptions {
+  /** False: the URL is only printed. */
+  browser: boolean;
+  /** Milliseconds that the login may take. */
+  timeout: number;
+  output: 'table' | 'json';
+}
+
+/** Milliseconds for one request. */
+const REQUEST = 30_000;
+const MOST_PAGES = 100;
+
+interface Login {
+  oauth: OAuthClient;
+  receiver: CallbackReceiver;
+}
+
+function urlOf(typed: string | undefined, context: Context): URL {
+  const url = typed ?? chooseServer(runningBoard(context), undefined).endpoint ?? '';
+  if (URL.canParse(url)) return new URL(url);
+  throw new CliError(EXIT_CODES.usage, `"${url}" is no URL: write for example https://mcp.example.com/mcp`);
+}
+
+/** Shows people where to log in. */
+function showLogin({ browser }: TryOptions, { err, environment }: Context): (url: URL) => Promise<void> {
+  return async (url) => {
+    err.write(`Log in here:\n  ${url.href}\n`);
+    if (!browser) return;
+    const opened = await openBrowser(url.href, environment);
+    err.write(
+      opened ? 'Your browser opens it. Waiting ...\n' : 'No browser could be opened: open it yourself. Waiting ...\n',
+    );
+  };
+}
+
+/** What went wrong, in people's words; the text of a server never gets into the terminal unescaped. */
+function failure(problem: unknown, url: URL): CliError {
+  if (problem instanceof CliError) return problem;
+  const { message = 'unknown', cause } = problem instanceof Error ? problem : {};
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  if (code === 'ECONNREFUSED') {
+    return new CliError(EXIT_CODES.notRunning, `nothing listens at ${url.href}: start it, or check the URL`, {
+      cause: problem,
+    });
+  }
+  const printable = message.replaceAll(/[^\p{L}\p{N}\p{P}\p{S} ]/gu, ' ').slice(0, 500);
+  return new CliError(EXIT_CODES.failed, `${printable} ("vmcp doctor ${url.href}" looks closer)`, { cause: problem });
+}
+
+async function finishLogin(transport: StreamableHTTPClientTransport, answer: Promise<URLSearchParams>): Promise<void> {
+  const parameters = await answer;
+  if (parameters.has('code')) return transport.finishAuth(parameters);
+  throw new CliError(
+    EXIT_CODES.failed,
+    `the login ended without access: ${parameters.get('error') ?? 'no reason given'}`,
+  );
+}
+
+/** A connected client; logs in where the endpoint asks for it. */
+async function connect(url: URL, { oauth, receiver }: Login, options: TryOptions, stop: AbortSignal): Promise<Client> {
+  const { provider } = oauth;
+  // Waits from the start: a browser may come back before the SDK returns.
+  const answer = receiver.receive(oauth.state, options.timeout, stop);
+  answer.catch(() => undefined);
+  for (let attempt = 0; ; attempt += 1) {
+    const transport = new StreamableHTTPClientTransport(url, { authProvider: provider, fetch: boundedFetch(url) });
+    const client = new Client({ name: 'vmcp-try', version: '1' });
+    try {
+      await client.connect(transport, { timeout: REQUEST });
+      return client;
+    } catch (problem) {
+      if (!(problem instanceof UnauthorizedError) || attempt > 0 || oauth.state() === undefined) throw problem;
+      await finishLogin(transport, answer);
+    }
+  }
+}
+
+async function listTools(client: Client): Promise<TriedTool[]> {
+  const tools: TriedTool[] = [];
+  let cursor: string | undefined;
+  for (let page = 0; page < MOST_PAGES; page += 1) {
+    const answer = await client.listTools(cursor === undefined ? {} : { cursor }, { timeout: REQUEST });
+    tools.push(...answer.tools.map(({ name, description = '' }) => ({ name, description })));
+    cursor = answer.nextCursor;
+    if (cursor === undefined) break;
+  }
+  return tools;
+}
+
+/** Asks each backend that can tell. */
+async function askWhoIAm(client: Client, tools: TriedTool[]): Promise<Introduction[]> {
+  const asking = tools
+    .filter(({ name }) => /whoami$/i.test(name))
+    .map(async ({ name }) => {
+      try {
+        return introductionOf(name, await client.callTool({ name, arguments: {} }, { timeout: REQUEST }));
+      } catch (problem) {
+        return { tool: name, error: problem instanceof Error ? problem.message : String(problem) };
+      }
+    });
+  return Promise.all(asking);
+}
+
+/** Logs in at an endpoint as a client does, lists its tools, and tells who the user is at each backend. Returns the exit code. */
+export async function tryEndpoint(
+  typed: string | undefined,
+  options: TryOptions,
+  context: Context,
+  stop: AbortSignal,
+): Promise<number> {
+  const url = urlOf(typed, context);
+  const receiver = await openCallback();
+  const oauth = createOAuthClient(receiver.redirectUrl, 'vmcp try', showLogin(options, context));
+  try {
+    const client = await connect(url, { oauth, receiver }, options, stop);
+    try {
+      const tools = await listTools(client);
+      const tried = {
+        url: url.href,
+        loggedIn: oauth.remembered.tokens !== undefined,
+        tools,
+        whoami: await askWhoIAm(client, tools),
+      };
+      context.out.write(options.output === 'json' ? printObject(tried, 'json') : `${printTried(tried).join('\n')}\n`);
+    } finally {
+      await client.close();
+    }
+    return EXIT_CODES.ok;
+  } catch (problem) {
+    throw failure(problem, url);
+  } finally {
+    receiver.close();
+  }
+}
