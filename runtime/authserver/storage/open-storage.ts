@@ -1,0 +1,40 @@
+import { randomUUID } from 'node:crypto';
+import type { Storage } from '#crds/run-config/storage';
+import type { ReadSecret } from './connect-redis.ts';
+import type { AuthStorage } from './storage.ts';
+
+export interface StorageDependencies {
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Content of a file that the configuration names. @throws ConfigError */
+  readonly readSecret: ReadSecret;
+  /** Unlike any other: names the holder of a lease. */
+  readonly newId?: () => string;
+}
+
+type StorageByType = { [Type in Storage['type']]: Extract<Storage, { type: Type }> };
+type Openers = {
+  readonly [Type in keyof StorageByType]: (
+    config: StorageByType[Type],
+    dependencies: Required<StorageDependencies>,
+  ) => Promise<AuthStorage>;
+};
+
+/** What a storage needs is loaded with it. */
+const OPENERS: Openers = {
+  memory: async (_, { now }) => (await import('./memory.ts')).createMemoryStorage({ now }),
+  sqlite: async ({ file }, dependencies) => (await import('./sqlite.ts')).openSqliteStorage({ file, ...dependencies }),
+  redis: async ({ redis }, dependencies) => (await import('./redis.ts')).openRedisStorage(redis, dependencies),
+};
+
+/**
+ * Opens the storage of a configuration. A Redis need not be reachable yet: until it is, each operation rejects with
+ * StorageUnavailable.
+ * @throws ConfigError where the configuration, or a file that it names, cannot be used
+ */
+export function openStorage<Type extends Storage['type']>(
+  config: StorageByType[Type] & { readonly type: Type },
+  dependencies: StorageDependencies,
+): Promise<AuthStorage> {
+  return OPENERS[config.type](config, { newId: randomUUID, ...dependencies });
+}
