@@ -9,6 +9,8 @@ export interface OAuthProvider {
   readonly port: number;
   readonly host: string;
   readonly issuer: string;
+  /** It has discovery and ID tokens. */
+  readonly isOidc: boolean;
   /** All requests since the start. */
   readonly asked: readonly Asked[];
   /** Requests of one path. */
@@ -19,6 +21,8 @@ export interface OAuthProvider {
   /** The form of token answers from now on. */
   setAnswers(answers: NonNullable<OAuthProviderOptions['answers']>): void;
   setIdTokenFault(fault: IdTokenFault | undefined): void;
+  /** Whose an access token is. */
+  userOf(accessToken: string): string | undefined;
   /** The provider no longer knows this user. */
   revoke(user: string): void;
   rotateKeys(): Promise<void>;
@@ -77,6 +81,7 @@ export async function serveOAuthProvider(options: OAuthProviderOptions = {}): Pr
     port,
     host: `${host}:${port}`,
     issuer,
+    isOidc: options.oidc === true,
     asked,
     of: (path) => asked.filter((one) => one.path === path),
     issued: () => state.grants.issued(),
@@ -90,6 +95,7 @@ export async function serveOAuthProvider(options: OAuthProviderOptions = {}): Pr
     setIdTokenFault(fault) {
       state.idTokenFault = fault;
     },
+    userOf: (accessToken) => state.grants.userOf(accessToken)?.user,
     revoke: (user) => state.grants.revoke(user),
     rotateKeys: () => state.idTokens.rotate(),
     close: () =>

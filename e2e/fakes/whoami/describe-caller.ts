@@ -19,7 +19,8 @@ export interface Caller {
 const ORDINARY =
   /^(accept|accept-.*|authorization|cache-control|connection|content-.*|cookie|host|keep-alive|mcp-.*|transfer-encoding|user-agent|sec-.*|last-event-id|traceparent|tracestate|baggage)$/;
 
-const shortHash = (value: string) => createHash('sha256').update(value).digest('hex').slice(0, 16);
+/** As callers are described: the first 16 hex digits of a SHA-256. */
+export const shortHash = (value: string): string => createHash('sha256').update(value).digest('hex').slice(0, 16);
 
 function readClaims(token: string): Record<string, unknown> {
   try {

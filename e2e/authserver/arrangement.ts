@@ -1,0 +1,185 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { RunConfigDocument } from '#crds/run-config/run-config';
+import { serveWhoami } from '../fakes/whoami/serve.ts';
+import type { RunningFake } from '../fakes/mcp/serve.ts';
+import { serveGateway, type ServedGateway } from '../gateway/serve-gateway.ts';
+import { findFreePort, type GatewayConfig } from '../gateway/start-gateway.ts';
+import { OAuthClient } from './oauth-client.ts';
+import { startProvider, type ProviderSpec, type RunningProvider } from './providers.ts';
+import type { StorageDocument } from './storages.ts';
+
+type AuthServerDocument = NonNullable<RunConfigDocument['embedded_auth_server_config']>;
+type BackendDocument = RunConfigDocument['backends'][number];
+
+export interface ArrangementOptions {
+  /** In the order of the chain; the first one is the primary one unless `authServer` says otherwise. */
+  readonly providers?: readonly ProviderSpec[];
+  /** Memory unless given. */
+  readonly storage?: StorageDocument;
+  /** Persistent unless said otherwise: files that outlive a restart. */
+  readonly keys?: 'persistent' | 'ephemeral';
+  /** Replicas that will be there at most: ports and redirect URIs are known before. */
+  readonly replicas?: number;
+  readonly authServer?: Partial<AuthServerDocument>;
+  readonly config?: Partial<GatewayConfig>;
+  /** Backends besides those that each provider has. */
+  readonly backends?: readonly BackendDocument[];
+}
+
+/** A gateway with the embedded authorization server in this process, its providers, and a `whoami` behind each. */
+export interface Arrangement {
+  /** Where the authorization server and the endpoint are. */
+  readonly origin: string;
+  readonly resource: string;
+  /** Where its keys and secrets lie. */
+  readonly folder: string;
+  readonly providers: Readonly<Record<string, RunningProvider>>;
+  readonly whoami: RunningFake;
+  /** The one in force. */
+  readonly gateway: ServedGateway;
+  /** Another replica with the same configuration, at its own port; closed with the rest. */
+  replica(changes?: Partial<GatewayConfig>): Promise<ServedGateway>;
+  /** Ends the gateway and starts it again, with these changes. */
+  restart(changes?: Partial<GatewayConfig>): Promise<void>;
+  configOf(changes?: Partial<GatewayConfig>): GatewayConfig;
+  client(metadata?: Readonly<Record<string, unknown>>): Promise<OAuthClient>;
+  close(): Promise<void>;
+}
+
+const USUAL: readonly ProviderSpec[] = [{ name: 'okta', kind: 'odd', options: { oidc: true, refresh: 'rotates' } }];
+
+export async function arrange(options: ArrangementOptions = {}): Promise<Arrangement> {
+  const { providers: specs = USUAL, replicas = 1, keys = 'persistent' } = options;
+  const folder = await mkdtemp(join(tmpdir(), 'vmcp-authserver-'));
+  const ports = await findPorts(replicas);
+  const origin = `http://127.0.0.1:${ports[0] ?? 0}`;
+  const whoami = await serveWhoami();
+  const providers = new Map<string, RunningProvider>();
+  for (const spec of specs) {
+    const secretFile = join(folder, `secret-of-${spec.name}`);
+    const provider = await startProvider(spec, [`${origin}/oauth/callback/${spec.name}`], secretFile);
+    await writeFile(secretFile, provider.secret);
+    providers.set(spec.name, provider);
+  }
+  if (keys === 'persistent') await writeKeys(folder);
+  const all = [...providers.values()];
+  const configOf = (changes: Partial<GatewayConfig> = {}) =>
+    configure({ origin, folder, providers: all, whoami, keys, options }, changes);
+  const started: ServedGateway[] = [];
+  const serve = async (port: number, changes: Partial<GatewayConfig> = {}) => {
+    const gateway = await serveGateway({ ...configOf(changes), listen: { port, private_port: 0 } });
+    started.push(gateway);
+    return gateway;
+  };
+  let gateway = await serve(ports[0] ?? 0);
+  let used = 1;
+  return {
+    origin,
+    resource: `${origin}/mcp`,
+    folder,
+    providers: Object.fromEntries(providers),
+    whoami,
+    get gateway() {
+      return gateway;
+    },
+    replica: (changes) => serve(ports[used++] ?? 0, changes),
+    async restart(changes) {
+      await gateway.close();
+      gateway = await serve(ports[0] ?? 0, changes);
+    },
+    configOf,
+    client: (metadata) => OAuthClient.register(origin, metadata),
+    async close() {
+      for (const one of started) await one.close();
+      await Promise.all([whoami.close(), ...all.map((provider) => provider.close())]);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function findPorts(count: number): Promise<number[]> {
+  const ports: number[] = [];
+  while (ports.length < count) ports.push(await findFreePort());
+  return ports;
+}
+
+/** Writes a signing key and a secret; `serial` makes the ones that come after them. */
+export async function writeKeys(folder: string, serial = 1): Promise<void> {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  await writeFile(keyFile(folder, serial), privateKey.export({ type: 'pkcs8', format: 'pem' }));
+  await writeFile(secretFile(folder, serial), randomBytes(48).toString('base64'));
+}
+
+export const keyFile = (folder: string, serial: number) => join(folder, `signing-key-${serial}`);
+export const secretFile = (folder: string, serial: number) => join(folder, `hmac-secret-${serial}`);
+
+interface Parts {
+  readonly origin: string;
+  readonly folder: string;
+  readonly providers: readonly RunningProvider[];
+  readonly whoami: RunningFake;
+  readonly keys: 'persistent' | 'ephemeral';
+  readonly options: ArrangementOptions;
+}
+
+function configure({ origin, folder, providers, whoami, keys, options }: Parts, changes: Partial<GatewayConfig>) {
+  const resource = `${origin}/mcp`;
+  const authServer: AuthServerDocument = {
+    issuer: origin,
+    allowed_audiences: [resource],
+    upstreams: providers.map(({ upstream }) => upstream),
+    limits: { registrations_per_minute: 100_000 },
+    storage: options.storage ?? { type: 'memory' },
+    ...(keys === 'persistent' && {
+      signing_key_config: { signing_key_file: keyFile(folder, 1) },
+      hmac_secret_files: [secretFile(folder, 1)],
+    }),
+    ...options.authServer,
+  };
+  const config: GatewayConfig = {
+    server: { namespace: 'e2e', name: 'gateway', uid: 'e2e' },
+    resource_url: resource,
+    incoming: { type: 'oidc', issuer: origin, audience: resource, embedded: true },
+    embedded_auth_server_config: authServer,
+    audit_config: { enabled: true },
+    backends: [
+      ...providers.map((provider) => injected(provider, whoami)),
+      ...exchanged(providers, whoami, folder),
+      ...(options.backends ?? []),
+    ],
+    ...options.config,
+    ...changes,
+  };
+  return config;
+}
+
+/** A backend with the name of the provider whose token it gets. */
+function injected({ name }: RunningProvider, { url }: RunningFake): BackendDocument {
+  return { name, transport: 'streamable-http', url, auth: { type: 'upstream_inject', provider_name: name } };
+}
+
+export const EXCHANGE_AUDIENCE = 'https://files.example';
+
+/** A backend `exchanged`, whose token the first real provider gives for its own stored one. */
+function exchanged(providers: readonly RunningProvider[], { url }: RunningFake, folder: string): BackendDocument[] {
+  const real = providers.find((provider) => provider.real !== undefined);
+  if (real === undefined) return [];
+  return [
+    {
+      name: 'exchanged',
+      transport: 'streamable-http',
+      url,
+      auth: {
+        type: 'token_exchange',
+        token_url: real.tokenUrl,
+        client_id: 'vmcp',
+        client_secret_file: join(folder, `secret-of-${real.name}`),
+        audience: EXCHANGE_AUDIENCE,
+        subject_provider_name: real.name,
+      },
+    },
+  ];
+}

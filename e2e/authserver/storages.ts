@@ -1,0 +1,100 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe } from '@jest/globals';
+import type { RunConfigDocument } from '#crds/run-config/run-config';
+import { missingRedis } from '../redis/redis-programs.ts';
+import { startRedis, type RedisServer } from '../redis/start-redis.ts';
+
+export type StorageDocument = NonNullable<NonNullable<RunConfigDocument['embedded_auth_server_config']>['storage']>;
+export type StorageKind = StorageDocument['type'];
+
+/** A storage that outlives gateways. */
+export interface StoragePlace {
+  readonly kind: StorageKind;
+  /** Another one with each call, which shares nothing with the others. */
+  fresh(): StorageDocument;
+  /** All that it holds, as text; undefined: nothing outside the process. */
+  dump(): Promise<string | undefined>;
+  close(): Promise<void>;
+}
+
+const OPEN: Readonly<Record<StorageKind, () => Promise<StoragePlace>>> = {
+  memory: () =>
+    Promise.resolve({
+      kind: 'memory',
+      fresh: () => ({ type: 'memory' }),
+      dump: () => Promise.resolve(undefined),
+      close: () => Promise.resolve(),
+    }),
+  sqlite: openSqlite,
+  redis: openRedis,
+};
+
+/** The same tests on each storage; on Redis where it is installed. */
+export function describeOnEachStorage(
+  name: string,
+  tests: (place: () => StoragePlace) => void,
+  kinds: readonly StorageKind[] = ['memory', 'sqlite', 'redis'],
+): void {
+  for (const kind of kinds) {
+    const missing = kind === 'redis' ? missingRedis() : undefined;
+    const block = () => {
+      let place: StoragePlace | undefined;
+      beforeAll(async () => {
+        place = await OPEN[kind]();
+      });
+      afterAll(() => place?.close());
+      tests(() => {
+        if (place === undefined) throw new Error('the storage is not there yet');
+        return place;
+      });
+    };
+    if (missing === undefined) describe(`${name} (${kind})`, block);
+    else describe.skip(`${name} (${kind}, ${missing})`, block);
+  }
+}
+
+async function openSqlite(): Promise<StoragePlace> {
+  const folder = await mkdtemp(join(tmpdir(), 'vmcp-sqlite-'));
+  let serial = 0;
+  return {
+    kind: 'sqlite',
+    fresh: () => ({ type: 'sqlite', file: join(folder, `logins-${++serial}.sqlite`) }),
+    async dump() {
+      const files = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), 'latin1')));
+      return files.join('\n');
+    },
+    close: () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
+async function openRedis(): Promise<StoragePlace> {
+  const server = await startRedis();
+  return {
+    kind: 'redis',
+    fresh: () => ({
+      type: 'redis',
+      redis: { addr: server.address, key_prefix: `vmcp:${randomBytes(4).toString('hex')}:` },
+    }),
+    async dump() {
+      const keys = (await server.command('KEYS', '*')) as string[];
+      const values = await Promise.all(keys.map((key) => readKey(server, key)));
+      return keys.map((key, index) => `${key} ${JSON.stringify(values[index])}`).join('\n');
+    },
+    close: () => server.stop(),
+  };
+}
+
+async function readKey(server: RedisServer, key: string): Promise<unknown> {
+  const read: Readonly<Record<string, string[]>> = {
+    string: ['GET', key],
+    hash: ['HGETALL', key],
+    set: ['SMEMBERS', key],
+    zset: ['ZRANGE', key, '0', '-1', 'WITHSCORES'],
+    list: ['LRANGE', key, '0', '-1'],
+  };
+  const type = String(await server.command('TYPE', key));
+  return server.command(...(read[type] ?? ['DUMP', key]));
+}
