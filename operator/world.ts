@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { parse, stringify } from 'yaml';
+import { z } from 'zod';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import type { RuntimeStatus } from '#crds/run-config/runtime-status';
 
@@ -8,11 +9,12 @@ export const KINDS = ['VirtualMCPServer', 'MCPGroup', 'MCPServer', 'MCPExternalA
 export type Kind = (typeof KINDS)[number];
 
 /** One resource of a namespace: what is reconciled, or a Secret or ConfigMap that others name. */
-export interface ResourceKey {
-  kind: Kind | 'Secret' | 'ConfigMap';
-  namespace: string;
-  name: string;
-}
+export const ResourceKey = z.object({
+  kind: z.enum([...KINDS, 'Secret', 'ConfigMap']),
+  namespace: z.string(),
+  name: z.string(),
+});
+export type ResourceKey = z.infer<typeof ResourceKey>;
 
 /** A resource as it was written. `spec` is not checked yet: the plan does that, and says what is wrong in the status. */
 export interface Manifest {

@@ -6,7 +6,7 @@ export const MCPGroupSpec = z.strictObject({
   description: z.string().max(4096).optional().describe('What the group is for.'),
 });
 
-const Status = z.object({
+export const MCPGroupStatus = z.object({
   phase: Phase.optional().describe('Pending, Ready, Degraded or Failed.'),
   servers: z.array(z.string().max(253)).max(100).optional().describe('MCPServers of the group, at most 100.'),
   serverCount: z.int().min(0).optional().describe('How many MCPServers the group has.'),
@@ -15,5 +15,5 @@ const Status = z.object({
 });
 
 /** A set of MCPServers that a VirtualMCPServer offers together. */
-export const MCPGroup = resource('MCPGroup', MCPGroupSpec.prefault({}), Status);
+export const MCPGroup = resource('MCPGroup', MCPGroupSpec.prefault({}), MCPGroupStatus);
 export type MCPGroup = z.infer<typeof MCPGroup>;

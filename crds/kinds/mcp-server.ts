@@ -164,7 +164,7 @@ export const MCPServerSpec = withRules(
   headersNeedHttp,
 );
 
-const Status = z.object({
+export const MCPServerStatus = z.object({
   phase: Phase.optional().describe('Pending, Ready, Degraded or Failed.'),
   url: z.string().max(2048).optional().describe('Where it is reached.'),
   transport: z.string().max(32).optional().describe('What it speaks.'),
@@ -175,5 +175,5 @@ const Status = z.object({
 });
 
 /** One MCP server: a program, an image, or a remote one. */
-export const MCPServer = resource('MCPServer', MCPServerSpec, Status);
+export const MCPServer = resource('MCPServer', MCPServerSpec, MCPServerStatus);
 export type MCPServer = z.infer<typeof MCPServer>;

@@ -132,7 +132,7 @@ export const VirtualMCPServerSpec = withRules(
   ),
 );
 
-const BackendStatus = z.object({
+export const BackendStatus = z.object({
   name: z.string().max(253).describe('Name of the MCPServer.'),
   url: z.string().max(2048).optional().describe('Where it is reached.'),
   phase: z.string().max(64).describe('State of the backend.'),

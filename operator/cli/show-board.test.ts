@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { liveTable, plainLines } from '#operator/cli/show-board';
 import { nextSteps, stuckCode, readiness } from '#operator/cli/up';
 import type { Board } from '#operator/local/status-board';
-import type { BackendPhase, Status } from '#operator/plan/outcome';
+import type { BackendPhase, Status } from '#crds/kinds/status';
 
 const since = '2026-01-01T00:00:00Z';
 const ready = {

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { isRunning, type ProcessIdentity } from './process-identity.ts';
+import { isRunning, ProcessIdentity } from './process-identity.ts';
 import type { StateFolder } from './state-folder.ts';
 import { readIfThere, writeFileAtomic } from './write-file.ts';
 
-const Children = z.array(z.object({ name: z.string(), pid: z.int().positive(), started: z.string() }));
+const Children = z.array(z.object({ name: z.string(), ...ProcessIdentity.shape }));
 
 /** Notes which processes run, for a successor in case this one is killed. */
 export function recordChildren(state: StateFolder, children: ({ name: string } & ProcessIdentity)[]): void {

@@ -1,13 +1,12 @@
 import { closeSync, linkSync, openSync, rmSync, writeSync } from 'node:fs';
 import { z } from 'zod';
 import { codeOf } from './code-of.ts';
-import { isRunning, startOf } from './process-identity.ts';
+import { isRunning, ProcessIdentity, startOf } from './process-identity.ts';
 import type { StateFolder } from './state-folder.ts';
 import { readIfThere } from './write-file.ts';
 
 const Lock = z.object({
-  pid: z.int().positive(),
-  started: z.string(),
+  ...ProcessIdentity.shape,
   /** Folder with the manifests. */
   folder: z.string(),
 });

@@ -1,13 +1,15 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { z } from 'zod';
 import { codeOf } from './code-of.ts';
 
 /** A process that can be told from a later one with the same id. */
-export interface ProcessIdentity {
-  pid: number;
+export const ProcessIdentity = z.object({
+  pid: z.int().positive(),
   /** When it started, in the system's own notation; only equality means anything. */
-  started: string;
-}
+  started: z.string(),
+});
+export type ProcessIdentity = z.infer<typeof ProcessIdentity>;
 
 function isThere(pid: number): boolean {
   try {

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { Kind } from '#operator/world';
 
 /** A file as it was read; `file` is the path as it is to be shown. */
@@ -7,17 +8,18 @@ export interface ManifestFile {
 }
 
 /** Something wrong in a file. */
-export interface Problem {
-  file: string;
+export const Problem = z.object({
+  file: z.string(),
   /** Counted from 1. */
-  line: number;
+  line: z.int().min(1),
   /** Field, e.g. `spec.incomingAuth.type`; empty for a whole document or file. */
-  path: string;
+  path: z.string(),
   /** What is wrong and what to do. Never holds a secret value. */
-  message: string;
+  message: z.string(),
   /** The file could not be understood as resources at all (broken YAML), not merely a field of one. */
-  unreadable?: boolean;
-}
+  unreadable: z.boolean().exactOptional(),
+});
+export type Problem = z.infer<typeof Problem>;
 
 interface Source {
   file: string;

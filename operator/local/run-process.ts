@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process';
 import type { Writable } from 'node:stream';
+import { z } from 'zod';
 import type { Clock } from '#operator/queue';
 import { codeOf } from './code-of.ts';
-import { type ProcessIdentity, startOf } from './process-identity.ts';
+import { ProcessIdentity, startOf } from './process-identity.ts';
 
 const FIRST_DELAY = 500;
 const LONGEST_DELAY = 30_000;
@@ -19,15 +20,16 @@ export interface ProcessSpec {
   directory: string;
 }
 
-export interface ProcessState {
-  name: string;
-  state: 'running' | 'waiting' | 'stopped';
-  identity?: ProcessIdentity;
+export const ProcessState = z.object({
+  name: z.string(),
+  state: z.enum(['running', 'waiting', 'stopped']),
+  identity: ProcessIdentity.exactOptional(),
   /** Starts after the first. */
-  restarts: number;
+  restarts: z.int().min(0),
   /** How the last one ended, without what it printed. */
-  lastEnd?: string;
-}
+  lastEnd: z.string().exactOptional(),
+});
+export type ProcessState = z.infer<typeof ProcessState>;
 
 interface ProcessSurroundings {
   clock: Clock;

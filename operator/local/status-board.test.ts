@@ -44,6 +44,11 @@ describe('the board of what runs', () => {
     expect(readBoard(state)).toEqual(board.board);
   });
 
+  it('of another version says what to do, rather than something else', () => {
+    writeFileSync(state.status, JSON.stringify({ pid: process.pid, resources: [{ name: 'as it once was' }] }));
+    expect(() => readBoard(state)).toThrow('another version of vmcp: run "vmcp down"');
+  });
+
   it('goes on for those who listen while its file cannot be written, and says so until it can', () => {
     const board = new StatusBoard(state, folder);
     const seen: Board[] = [];

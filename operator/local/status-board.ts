@@ -1,40 +1,41 @@
 import { z } from 'zod';
-import type { Status } from '#operator/plan/outcome';
-import { keyText, type ResourceKey } from '#operator/world';
+import { Status } from '#crds/kinds/status';
+import { keyText, ResourceKey } from '#operator/world';
 import { codeOf } from './code-of.ts';
 import { readLock } from './lock.ts';
-import type { Problem } from './resource.ts';
-import type { ProcessState } from './run-process.ts';
+import { Problem } from './resource.ts';
+import { ProcessState } from './run-process.ts';
 import type { StateFolder } from './state-folder.ts';
 import { readIfThere, writeFileAtomic } from './write-file.ts';
 
 /** One resource with its status, as it is written for `vmcp status`. */
-interface ResourceStatus {
-  key: ResourceKey;
-  status: Status;
-}
+const ResourceStatus = z.object({ key: ResourceKey, status: Status });
+type ResourceStatus = z.infer<typeof ResourceStatus>;
 
 /** Everything that one `vmcp up` reports. */
-export interface Board {
+const Board = z.object({
   /** Process that reports. */
-  pid: number;
+  pid: z.int().positive(),
   /** Folder with the manifests. */
-  folder: string;
+  folder: z.string(),
   /** Whether every resource has been worked on once. */
-  settled: boolean;
-  problems: Problem[];
-  resources: ResourceStatus[];
-  processes: ProcessState[];
-}
+  settled: z.boolean(),
+  problems: z.array(Problem),
+  resources: z.array(ResourceStatus),
+  processes: z.array(ProcessState),
+});
+export type Board = z.infer<typeof Board>;
 
-const Written = z.custom<Board>((value) => typeof value === 'object' && value !== null && 'resources' in value);
-
-/** What the process that holds the state folder reported last; undefined when it has not, or nobody holds it. */
+/**
+ * What the process that holds the state folder reported last; undefined when it has not, or nobody holds it.
+ * @throws Error where it is of another version, which writes another board
+ */
 export function readBoard(state: StateFolder): Board | undefined {
   const holder = readLock(state)?.pid;
   const text = readIfThere(state.status);
   if (holder === undefined || text === undefined) return undefined;
-  const board = Written.parse(JSON.parse(text));
+  const { data: board } = Board.safeParse(JSON.parse(text));
+  if (!board) throw new Error(`${state.status} is of another version of vmcp: run "vmcp down", then "vmcp up" again`);
   return board.pid === holder ? board : undefined;
 }
 

@@ -1,5 +1,5 @@
+import type { Status } from '#crds/kinds/status';
 import type { Manifest, ResourceKey, World } from '../world.ts';
-import type { Status } from './outcome.ts';
 import { memberNames } from './find-group-members.ts';
 
 /** Names kept in a status; the count says how many there are. */

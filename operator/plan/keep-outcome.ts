@@ -1,6 +1,7 @@
+import type { Status } from '#crds/kinds/status';
 import { Stalled, Waiting } from '../errors.ts';
 import type { Manifest, ResourceKey } from '../world.ts';
-import type { Outcome, Status } from './outcome.ts';
+import type { Outcome } from './outcome.ts';
 import { summariseProblem } from './summarise-status.ts';
 
 /** What a plan says of a resource besides its problem. */

@@ -1,4 +1,4 @@
-import type { Condition, Phase } from '#crds/parts/conditions';
+import type { Status } from '#crds/kinds/status';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import type { GeneratedSecret, ResourceKey } from '../world.ts';
 
@@ -58,43 +58,6 @@ export interface BackendProcess {
 }
 
 export type Child = ClusterObject | RuntimeProcess | BackendProcess;
-
-/** Excluded: left out of the document until a person mends something. Suspended: left out because a person said so. */
-export type BackendPhase = 'Ready' | 'Degraded' | 'Unavailable' | 'Unknown' | 'Excluded' | 'Suspended';
-
-export interface BackendSummary {
-  name: string;
-  /** Where it is reached; `stdio:<program>` for a process of the runtime. Absent for one that is left out. */
-  url?: string;
-  phase: BackendPhase;
-  /** Absent while nobody listed. */
-  tools?: number;
-  /** Type of its MCPExternalAuthConfig. Absent for one that is left out. */
-  authType?: string;
-  message: string;
-  lastTransitionTime: string;
-}
-
-/** Status of a VirtualMCPServer; of the other kinds `phase`, `observedGeneration`, `conditions` and what they add. */
-export interface Status {
-  phase: Phase;
-  observedGeneration?: number;
-  conditions: Condition[];
-  url?: string;
-  backends?: BackendSummary[];
-  backendCount?: number;
-  toolCount?: number;
-  /** Upstream provider name to the redirect URI to enter there. */
-  redirectUris?: Record<string, string>;
-  /** What an MCPServer speaks. */
-  transport?: string;
-  /** MCPServers of an MCPGroup, at most 100, and how many there are. */
-  servers?: string[];
-  serverCount?: number;
-  /** Resources that refer to this one, at most 100, and how many there are. */
-  referencedBy?: { kind: string; name: string }[];
-  referenceCount?: number;
-}
 
 /** What is to be done for one resource. */
 export interface Outcome {

@@ -1,4 +1,5 @@
 import { MCPServer, transportOf } from '#crds/kinds/index';
+import type { Status } from '#crds/kinds/status';
 import { contentHash, type LocalFacts, type Manifest, type ResourceKey, type World } from '../world.ts';
 import { checkChildNames } from './check-child-names.ts';
 import { backendChild } from './child-names.ts';
@@ -8,7 +9,7 @@ import { findBackendWarnings } from './find-backend-warnings.ts';
 import { findReferences } from './find-references.ts';
 import type { BackendSpec } from './find-group-members.ts';
 import { keepOutcome } from './keep-outcome.ts';
-import type { BackendProcess, Child, Outcome, Status } from './outcome.ts';
+import type { BackendProcess, Child, Outcome } from './outcome.ts';
 import { localCommand, localPort, placeOf, type Reach, reachBackend } from './reach-backend.ts';
 import { readSpec } from './read-resource.ts';
 import { renderBackendObjects } from './render-backend-objects.ts';

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { parse, stringify } from 'yaml';
+import { Status } from '#crds/kinds/status';
 import { RunConfig } from '#crds/run-config/run-config';
 import { goldenOutput } from '#operator/golden-case';
 import { FileList } from '#operator/plan/file-list';
@@ -120,6 +121,17 @@ describe('the files of a document', () => {
   });
 });
 
+describe('what a status says', () => {
+  it('is cut where the resource would take no more of it', () => {
+    const whole = parse(input('status-degraded')) as { observed: { demo: { warnings: string[] } } };
+    whole.observed.demo.warnings = ['x'.repeat(50_000)];
+    const text = stringify(whole).replace('connection refused', 'y'.repeat(5_000));
+    const status = Status.parse(outcomeOf(text).status);
+    expect(status.backends?.map(({ message }) => message.length)).toEqual([0, 4_096]);
+    expect(status.conditions.find(({ message }) => message.includes('xxx'))?.message).toMatch(/x…$/);
+  });
+});
+
 describe('the keys that a document needs', () => {
   it('leaves the secrets of backends out that are left out', () => {
     const { rendered } = outcomeOf(input('outgoing-allowed-servers'));
@@ -164,7 +176,7 @@ describe('whatever resources hold', () => {
         const resource = whole.resources[which % whole.resources.length];
         if (resource) resource.spec = mutated(resource.spec, path, replacement);
         const { rendered, status } = outcomeOf(stringify(whole));
-        expect(status).toBeDefined();
+        Status.parse(status);
         if (rendered) RunConfig.parse(rendered.document);
       },
     );

@@ -1,8 +1,9 @@
+import { BackendSummary, type BackendPhase, type Status } from '#crds/kinds/status';
+import { Condition } from '#crds/parts/conditions';
 import { Stalled, Waiting } from '../errors.ts';
 import type { Manifest, ObservedRuntime } from '../world.ts';
-import type { Condition } from '#crds/parts/conditions';
 import { defined } from './defined.ts';
-import type { BackendPhase, BackendSummary, Outcome, Status } from './outcome.ts';
+import type { Outcome } from './outcome.ts';
 
 /** A condition before it is known since when it holds. */
 export type Finding = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
@@ -34,6 +35,12 @@ const PHASES: Record<ObservedRuntime['backends'][number]['phase'], BackendPhase>
   unknown: 'Unknown',
 };
 
+/** As much of a text as stands in a status: a longer one would be refused whole. */
+function bounded(text: string, { maxLength }: { maxLength: number | null }): string {
+  if (maxLength === null || text.length <= maxLength) return text;
+  return `${text.slice(0, maxLength - 1).toWellFormed()}…`;
+}
+
 function previousStatus(manifest: Manifest): Partial<Status> {
   return manifest.status ?? {};
 }
@@ -46,6 +53,7 @@ export function datedConditions(findings: Finding[], manifest: Manifest, now: st
     const same = former.find((condition) => condition.type === finding.type && condition.status === finding.status);
     return {
       ...finding,
+      message: bounded(finding.message, Condition.shape.message),
       lastTransitionTime: same?.lastTransitionTime ?? now,
       ...(generation === undefined ? {} : { observedGeneration: generation }),
     };
@@ -79,7 +87,8 @@ function summariseBackends(
   return findings.map((finding) => {
     const summary = summariseBackend(finding, observed);
     const same = former.find((backend) => backend.name === summary.name && backend.phase === summary.phase);
-    return { ...summary, lastTransitionTime: same?.lastTransitionTime ?? now };
+    const message = bounded(summary.message, BackendSummary.shape.message);
+    return { ...summary, message, lastTransitionTime: same?.lastTransitionTime ?? now };
   });
 }
 
