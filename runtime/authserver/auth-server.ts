@@ -13,10 +13,7 @@ export interface SessionCheck {
    */
   claimsOf(
     token: Pick<Identity, 'subject' | 'clientId'> & { readonly tsid: string },
-  ):
-    | Readonly<Record<string, ClaimValue>>
-    | undefined
-    | Promise<Readonly<Record<string, ClaimValue>> | undefined>;
+  ): Readonly<Record<string, ClaimValue>> | undefined | Promise<Readonly<Record<string, ClaimValue>> | undefined>;
 }
 
 /** The embedded authorization server of one gateway. */
@@ -24,6 +21,8 @@ export interface AuthServer {
   /** Handler of a path of the public port; undefined: not its path. */
   route(path: string): RouteHandler | undefined;
   readonly jwks: () => JSONWebKeySet;
+  /** Whether a key that is not known may come yet, as another replica has seen it first. */
+  keysMayCome(): boolean;
   readonly sessions: SessionCheck;
   readonly userTokens: UserTokens;
   readonly warnings: readonly string[];
@@ -43,5 +42,7 @@ export interface AuthServerStatus {
   readonly secrets: { readonly kids: readonly string[]; readonly making: string; readonly ephemeral: boolean };
   /** By `kid`: sessions and links that still need that secret; undefined while the storage does not answer. */
   readonly secretsInUse: Readonly<Record<string, number>> | undefined;
+  /** Operations whose replication was not acknowledged in time, since the start. */
+  readonly unacknowledged: number;
   readonly redirectUris: Readonly<Record<string, string>>;
 }

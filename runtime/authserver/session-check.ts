@@ -8,6 +8,8 @@ import { StorageUnavailable, type AuthStorage } from './storage/storage.ts';
 export interface LiveSessionCheck extends SessionCheck {
   /** The session was ended or changed by this process: nothing that is remembered of it holds. */
   forget(key: string): void;
+  /** The same for all sessions of a user. */
+  forgetUser(sub: string): void;
 }
 
 type Claims = Readonly<Record<string, ClaimValue>>;
@@ -68,6 +70,11 @@ export function createSessionCheck(storage: AuthStorage, now: () => number): Liv
     forget(key) {
       remembered.delete(key);
       underWay.delete(key);
+    },
+    forgetUser(sub) {
+      for (const [key, { session }] of remembered) if (session?.sub === sub) remembered.delete(key);
+      // Whose they are is not known yet.
+      underWay.clear();
     },
   };
 }

@@ -1,0 +1,121 @@
+import { randomUUID } from 'node:crypto';
+import type { AuthServer as AuthServerConfig } from '#crds/run-config/auth-server';
+import type { RouteHandler } from '#runtime/http/listener';
+import { createProxyDispatcher, isProxied } from '#runtime/outgoing/dispatcher';
+import { browserCookie } from './browser/browser-cookie.ts';
+import { createBrowsers } from './browser/browsers.ts';
+import { createCallback } from './callback/handle-callback.ts';
+import type { ChainSettings } from './chain/chain-settings.ts';
+import { createNextStep } from './chain/next-step.ts';
+import { createClientSide } from './create-client-side.ts';
+import { newId } from './ids.ts';
+import { createJwksHandler, createMetadataHandler } from './metadata.ts';
+import { createErrorPages } from './pages/error-page.ts';
+import { chainOf } from './providers.ts';
+import { createClientDocuments, type ClientDocuments } from './register/client-documents.ts';
+import { createClients, type Clients } from './register/find-client.ts';
+import { createRoutes } from './routes.ts';
+import type { AuthServerOptions, LastingParts, Stored } from './server-parts.ts';
+import { authServerUrls } from './settings.ts';
+import { createIntrospectHandler } from './token/create-introspect-handler.ts';
+import { createRevokeHandler } from './token/create-revoke-handler.ts';
+import { createTokenHandler } from './token/create-token-handler.ts';
+import { createRevalidate } from './token/revalidate.ts';
+import type { TokenSettings } from './token/token-settings.ts';
+import type { StoredUserTokens } from './upstream-tokens/create-user-tokens.ts';
+import { readLink } from './upstream-tokens/read-link.ts';
+import type { UpstreamProvider } from './upstream/provider.ts';
+
+/** Everything that endpoints are made of. */
+export interface AssemblyParts extends AuthServerOptions, LastingParts, Stored {
+  readonly config: AuthServerConfig;
+  readonly userTokens: StoredUserTokens;
+  readonly providers: () => ReadonlyMap<string, UpstreamProvider>;
+  /** Told of a user whose links or sessions changed. */
+  readonly changed: (sub: string) => void;
+}
+
+/** The endpoints of one configuration. */
+export interface Assembly {
+  readonly route: (path: string) => RouteHandler | undefined;
+  close(): void;
+}
+
+/** @throws ConfigError */
+export function assembleRoutes(parts: AssemblyParts): Assembly {
+  const { config, keys, storage, now, readSource, log, resourceUrl } = parts;
+  const urls = authServerUrls(config);
+  const documents = config.cimd.enabled ? openDocuments(parts) : undefined;
+  const clients = createClients({ storage, documents, now });
+  const frame = { server: new URL(resourceUrl).host };
+  const cookie = browserCookie(config.issuer, urls.authorize);
+  const browsers = createBrowsers({ storage, cookie, primary: chainOf(config).primary.name, now });
+  const chain: ChainSettings = {
+    ...{ ...parts, urls, browsers, limits: config.limits, chain: chainOf(config) },
+    codeLifespan: config.token_lifespans.auth_code_lifespan,
+  };
+  const nextStep = createNextStep(chain);
+  const tokens = tokenSettings(parts, clients);
+  const handlers = {
+    token: createTokenHandler(tokens),
+    revoke: createRevokeHandler(tokens),
+    introspect: createIntrospectHandler(introspectionClients(parts), tokens),
+    metadata: createMetadataHandler(config),
+    jwks: createJwksHandler(keys),
+    callback: createCallback({ ...chain, nextStep }),
+    ...createClientSide({ ...parts, ...{ urls, frame, browsers, clients, nextStep }, resources: resourcesOf(parts) }),
+  };
+  const browserUrl = config.authorization_endpoint_base_url ?? config.issuer;
+  const basePaths = [config.issuer, browserUrl].map((url) => new URL(url).pathname.replace(/\/$/, ''));
+  const renderErrorPage = createErrorPages(frame);
+  return {
+    route: createRoutes(handlers, { basePaths, readSource, renderErrorPage, log }),
+    close: () => documents?.close(),
+  };
+}
+
+function openDocuments({ config, now, proxy }: AssemblyParts): ClientDocuments {
+  return createClientDocuments({
+    now,
+    scopesSupported: config.scopes_supported,
+    allowedRedirectHosts: config.registration.allowed_redirect_hosts,
+    dispatcherFor: isProxied(proxy) ? (connect) => createProxyDispatcher(connect, proxy) : undefined,
+  });
+}
+
+function resourcesOf({ config, resourceUrl }: AssemblyParts): [string, ...string[]] {
+  return [resourceUrl, ...config.allowed_audiences.filter((audience) => audience !== resourceUrl)];
+}
+
+/** The secrets are read once now, so that a missing file is found before anybody asks. */
+function introspectionClients({ config, readFile }: AssemblyParts) {
+  return config.introspection_clients.map(({ client_id: clientId, client_secret_file: file }) => {
+    readFile(file);
+    return { clientId, readSecret: () => readFile(file) };
+  });
+}
+
+function tokenSettings(parts: AssemblyParts, clients: Clients): TokenSettings {
+  const { config, sessions, known, changed, userTokens } = parts;
+  const { access_token_lifespan: access, refresh_token_lifespan: refresh } = config.token_lifespans;
+  const ended = (key: string, sub: string): void => {
+    known.delete(key);
+    sessions.forget(key);
+    changed(sub);
+  };
+  const chain = chainOf(config);
+  return {
+    ...{ ...parts, clients, ended, newId, newJti: randomUUID },
+    issuer: config.issuer,
+    lifespans: { access, refresh },
+    scopesSupported: config.scopes_supported,
+    requiredProviders: chain.providers.filter(({ required }) => required).map(({ name }) => name),
+    revalidate: createRevalidate({
+      ...{ ...parts, ended },
+      revalidateAfter: config.revalidate_after,
+      primary: chain.primary.name,
+      readLink: (sub, provider) => readLink(parts, sub, provider),
+      renewed: (sub, provider, since) => userTokens.renewed(sub, provider, since),
+    }),
+  };
+}

@@ -1,0 +1,220 @@
+import type { AuthServer as AuthServerConfig } from '#crds/run-config/auth-server';
+import type { RouteHandler } from '#runtime/http/listener';
+import type { Identity } from '#runtime/incoming/identity';
+import type { AuthServer, AuthServerStatus, SessionCheck } from './auth-server.ts';
+import { assembleRoutes, type Assembly } from './assemble-routes.ts';
+import { createSecretRing } from './keys/create-secret-ring.ts';
+import { createSigningKeys } from './keys/create-signing-keys.ts';
+import { SEEN_BY_ALL } from './keys/succession.ts';
+import {
+  closeProviders,
+  openProviders,
+  openStored,
+  readKeyFiles,
+  type AuthServerOptions,
+  type LastingParts,
+  type OpenProviders,
+  type Stored,
+} from './server-parts.ts';
+import { authServerUrls } from './settings.ts';
+import { createUserTokens, type StoredUserTokens } from './upstream-tokens/create-user-tokens.ts';
+import type { UserTokens } from './user-tokens.ts';
+
+/** What one configuration makes. */
+interface InForce extends Stored {
+  readonly config: AuthServerConfig;
+  readonly providers: OpenProviders;
+  readonly userTokens: StoredUserTokens;
+  readonly assembly: Assembly;
+}
+
+/** How long what status tells of the storage is remembered. */
+const COUNTED_FOR = 30_000;
+
+/**
+ * Opens the authorization server of a configuration.
+ * @throws ConfigError, and then nothing is left open
+ */
+export async function createAuthServer(config: AuthServerConfig, options: AuthServerOptions): Promise<AuthServer> {
+  const { now, random } = options;
+  const files = readKeyFiles(config, options);
+  const secrets = createSecretRing(files.secrets, { now, random });
+  const lasting = { keys: await createSigningKeys(files.signing, { now }), secrets };
+  const server = new EmbeddedAuthServer(options, lasting);
+  await server.open(config);
+  return server;
+}
+
+class EmbeddedAuthServer implements AuthServer {
+  readonly #options: AuthServerOptions;
+  readonly #lasting: LastingParts;
+  readonly #linkListeners = new Set<(sub: string) => void>();
+  #inForce: InForce | undefined;
+  #counted: { readonly at: number; readonly secretsInUse: AuthServerStatus['secretsInUse'] } | undefined;
+
+  constructor(options: AuthServerOptions, lasting: LastingParts) {
+    this.#options = options;
+    this.#lasting = lasting;
+  }
+
+  readonly route = (path: string): RouteHandler | undefined => this.#inForce?.assembly.route(path);
+  readonly jwks = () => this.#lasting.keys.jwks;
+
+  /** The same object whatever changes: boundary 1 keeps it. */
+  readonly sessions: SessionCheck = { claimsOf: (token) => this.#current.sessions.claimsOf(token) };
+
+  /** The same object whatever changes: boundary 2 keeps it. */
+  readonly userTokens: UserTokens = {
+    get: (identity: Identity, provider) => this.#current.userTokens.get(identity, provider),
+    refused: (identity, provider, token) => this.#current.userTokens.refused(identity, provider, token),
+    barred: (identity, provider, token) => this.#current.userTokens.barred(identity, provider, token),
+    linkUrl: (identity, provider) => this.#current.userTokens.linkUrl(identity, provider),
+    onChange: (listener) => void this.#linkListeners.add(listener),
+  };
+
+  get warnings(): readonly string[] {
+    return [...this.#lasting.keys.warnings, ...this.#lasting.secrets.warnings];
+  }
+
+  keysMayCome(): boolean {
+    const { status, changedAt } = this.#lasting.keys;
+    return !status.ephemeral && this.#options.now() - changedAt < SEEN_BY_ALL;
+  }
+
+  async status(): Promise<AuthServerStatus> {
+    const { config, storage } = this.#current;
+    const urls = authServerUrls(config);
+    return {
+      storage: storage.kind,
+      signingKeys: this.#lasting.keys.status,
+      secrets: this.#lasting.secrets.status,
+      secretsInUse: await this.#countSecrets(),
+      unacknowledged: storage.unacknowledged,
+      redirectUris: Object.fromEntries(config.upstreams.map(({ name }) => [name, urls.callback(name)])),
+    };
+  }
+
+  /** @throws ConfigError */
+  async open(config: AuthServerConfig): Promise<void> {
+    this.#inForce = await this.#make(config, undefined);
+  }
+
+  async update(config: AuthServerConfig): Promise<void> {
+    const before = this.#current;
+    const files = readKeyFiles(config, this.#options);
+    // Both lists are checked before one of them changes.
+    createSecretRing(files.secrets, this.#options);
+    const next = await this.#make(config, before);
+    try {
+      await this.#lasting.keys.update(files.signing);
+    } catch (error) {
+      await this.#leave(next, before);
+      throw error;
+    }
+    this.#lasting.secrets.update(files.secrets);
+    this.#inForce = next;
+    this.#counted = undefined;
+    await this.#leave(before, next);
+  }
+
+  async close(): Promise<void> {
+    await this.#leave(this.#current, undefined);
+  }
+
+  get #current(): InForce {
+    if (this.#inForce === undefined) throw new Error('the authorization server is not open');
+    return this.#inForce;
+  }
+
+  /** What is the same goes on. @throws ConfigError, and then nothing that was made for it is left open */
+  async #make(config: AuthServerConfig, before: InForce | undefined): Promise<InForce> {
+    const opened: (() => Promise<void> | void)[] = [];
+    try {
+      const stored = await this.#store(config, before, opened);
+      const former: OpenProviders = before?.providers ?? new Map();
+      const providers = await openProviders(config, former, this.#options);
+      opened.push(() => closeProviders(providers, former));
+      const userTokens = this.#userTokensFor(config, stored, before, opened);
+      const open = new Map([...providers].map(([name, { provider }]) => [name, provider]));
+      const parts = { ...this.#options, ...this.#lasting, ...stored, config, userTokens, providers: () => open };
+      const assembly = assembleRoutes({ ...parts, changed: (sub) => this.#changed(sub) });
+      return { config, ...stored, providers, userTokens, assembly };
+    } catch (error) {
+      for (const close of opened.reverse()) await close();
+      throw error;
+    }
+  }
+
+  async #store(
+    config: AuthServerConfig,
+    before: InForce | undefined,
+    opened: (() => Promise<void> | void)[],
+  ): Promise<Stored> {
+    if (before && isSame(before.config.storage, config.storage)) {
+      const { storage, sessions, known } = before;
+      return { storage, sessions, known };
+    }
+    const stored = await openStored(config, this.#options);
+    opened.push(() => stored.storage.close());
+    return stored;
+  }
+
+  #userTokensFor(
+    config: AuthServerConfig,
+    stored: Stored,
+    before: InForce | undefined,
+    opened: (() => Promise<void> | void)[],
+  ): StoredUserTokens {
+    const isKept = before?.storage === stored.storage && isSame(identityOf(before.config), identityOf(config));
+    if (isKept) return before.userTokens;
+    const userTokens = this.#makeUserTokens(config, stored);
+    opened.push(() => userTokens.close());
+    return userTokens;
+  }
+
+  #makeUserTokens(config: AuthServerConfig, { storage }: Stored): StoredUserTokens {
+    const providers = () =>
+      new Map([...(this.#inForce?.providers ?? [])].map(([name, { provider }]) => [name, provider]));
+    const tokens = createUserTokens({
+      ...{ ...this.#options, secrets: this.#lasting.secrets, storage, providers, issuer: config.issuer },
+      connectionsUrl: authServerUrls(config).connections,
+    });
+    tokens.onChange((sub) => {
+      for (const listener of this.#linkListeners) listener(sub);
+    });
+    return tokens;
+  }
+
+  #changed(sub: string): void {
+    this.#current.sessions.forgetUser(sub);
+    this.#current.userTokens.changed(sub);
+  }
+
+  /** Closes what the `other` has not got. */
+  async #leave(gone: InForce, other: InForce | undefined): Promise<void> {
+    gone.assembly.close();
+    if (gone.userTokens !== other?.userTokens) gone.userTokens.close();
+    await closeProviders(gone.providers, other?.providers ?? new Map());
+    if (gone.storage !== other?.storage) await gone.storage.close();
+  }
+
+  async #countSecrets(): Promise<AuthServerStatus['secretsInUse']> {
+    const { now, log } = this.#options;
+    if (this.#counted && now() - this.#counted.at < COUNTED_FOR) return this.#counted.secretsInUse;
+    const secretsInUse = await this.#current.storage.secretsInUse().catch((error: unknown) => {
+      log.warn('which secrets are still in use cannot be found out', { error });
+      return undefined;
+    });
+    this.#counted = { at: now(), secretsInUse };
+    return secretsInUse;
+  }
+}
+
+/** What link URLs and tokens of users are bound to. */
+function identityOf({ issuer, authorization_endpoint_base_url: base }: AuthServerConfig): unknown {
+  return [issuer, base];
+}
+
+function isSame(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
