@@ -50,6 +50,11 @@ export class CookieJar {
     this.take(new URL(url), [`${name}=${value}; Path=/; SameSite=Lax`]);
   }
 
+  /** Forgets one cookie. */
+  expire(url: string, name: string): void {
+    this.take(new URL(url), [`${name}=; Path=/; Max-Age=0`]);
+  }
+
   clear(): void {
     this.#cookies.clear();
   }

@@ -1,0 +1,275 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { Robot } from '../../../e2e/robot/robot.ts';
+import { backAtClient, closeAll, startChain, subAt, visits, type ChainOf } from '../chain/testdata/chain.ts';
+import type { Page } from '../../../e2e/robot/page.ts';
+import { StorageUnavailable } from '../storage/storage.ts';
+
+afterEach(closeAll);
+
+const alice = { user: 'alice' };
+const asksWho = ({ forms }: Page) => forms.some(({ fields }) => fields.some(({ name }) => name === 'login'));
+/** The providers ask again who is there. */
+const signOutAtProviders = ({ cookies }: Robot, { fakes }: ChainOf) => {
+  for (const { port, issuer } of fakes) cookies.expire(issuer, `fake_user_${port}`);
+};
+const subOf = ({ fakes }: ChainOf, name: string) => subAt(fakes[0]!.issuer, name);
+const linksOf = (chain: ChainOf, name: string) => chain.server.storage.linksOf(subOf(chain, name));
+
+describe('a callback', () => {
+  it('of an attacker’s login in the victim’s browser is refused, and the login goes on where it began', async () => {
+    const chain = await startChain([{}, {}]);
+    const [attacker, victim] = [new Robot(), new Robot()];
+    const page = await chain.until(attacker, { user: 'mallory' }, 'one');
+    await chain.walk(victim, alice);
+    for (const robot of [victim, new Robot()]) {
+      const refused = await robot.open(page.next!);
+      expect(refused).toMatchObject({ status: 400, next: undefined });
+      expect(refused.text).toContain('belongs to another browser');
+    }
+    expect(await chain.server.pending()).toBe(1);
+    const back = backAtClient(await chain.goOn(attacker, page, { user: 'mallory' }));
+    expect(await chain.server.codeOf(back)).toMatchObject({ user: { subject: 'mallory' } });
+    expect((await linksOf(chain, 'alice')).two?.account).toBeUndefined();
+  });
+
+  it('with the state of another provider is refused, and the login goes on', async () => {
+    const chain = await startChain([{}, {}]);
+    const robot = new Robot();
+    const page = await chain.until(robot, alice, 'one');
+    const asked = chain.fakes[1]!.asked.length;
+    const elsewhere = new URL(page.next!);
+    elsewhere.pathname = new URL(chain.server.callbackOf('two')).pathname;
+    expect(await robot.open(elsewhere)).toMatchObject({ status: 400 });
+    expect(chain.fakes[1]!.asked).toHaveLength(asked);
+    backAtClient(await chain.goOn(robot, page, alice));
+  });
+
+  it('without a state, with one that is unknown or came twice, or of no provider is refused', async () => {
+    const chain = await startChain([{}]);
+    const robot = new Robot();
+    const page = await chain.until(robot, alice, 'one');
+    const urls = ['', '?state=', '?state=unknown&code=c', '?code=c', `${page.next!.search}&state=x`].map(
+      (query) => chain.server.callbackOf('one') + query,
+    );
+    for (const url of urls) expect(await robot.open(url)).toMatchObject({ status: 400, next: undefined });
+    expect(await robot.open(chain.server.callbackOf('none') + page.next!.search)).toMatchObject({ status: 404 });
+    backAtClient(await chain.goOn(robot, page, alice));
+  });
+
+  it('that comes again, as after a reload, says that the step was done, and changes nothing', async () => {
+    const chain = await startChain([{}, {}]);
+    const robot = new Robot();
+    const page = await chain.until(robot, alice, 'one');
+    backAtClient(await chain.goOn(robot, page, alice));
+    const again = await robot.open(page.next!);
+    expect(again.status).toBe(400);
+    expect(again.text).toContain('This step was done already');
+    expect(Object.keys(await linksOf(chain, 'alice'))).toEqual(['one', 'two']);
+  });
+
+  it('that a browser sends many times at once goes on once, and redeems the provider’s code once', async () => {
+    const chain = await startChain([{}]);
+    const robot = new Robot();
+    const page = await chain.until(robot, alice, 'one');
+    const pages = await Promise.all(Array.from({ length: 10 }, () => robot.open(page.next!, { before: () => true })));
+    expect(pages.filter(({ next }) => next?.searchParams.has('code'))).toHaveLength(1);
+    expect(pages.filter(({ status }) => status === 400)).toHaveLength(9);
+    expect(chain.fakes[0]!.of('/token')).toHaveLength(1);
+  });
+
+  it('of the page before, reached by the back button, says that the step was done; the login goes on', async () => {
+    const chain = await startChain([{}, {}]);
+    const robot = new Robot();
+    const first = await chain.walk(robot, {}, { stop: { at: asksWho } });
+    const second = await robot.submit(first, { fields: { login: 'alice' } });
+    expect(second.url.host).toBe(chain.fakes[1]!.host);
+    const back = await robot.submit(first, { fields: { login: 'alice' } });
+    expect(back).toMatchObject({ status: 400 });
+    expect(back.text).toContain('This step was done already');
+    backAtClient(await chain.goOn(robot, second, alice));
+  });
+
+  it('after the consent form was sent again by the back button goes on with the login of the first form', async () => {
+    const chain = await startChain([{}]);
+    const robot = new Robot();
+    const consent = await chain.walk(robot, {}, { stop: { at: ({ forms }) => forms.length > 0 } });
+    const atProvider = await robot.submit(consent, { button: consent.forms[0]!.buttons[0] });
+    expect(await robot.submit(consent, { button: consent.forms[0]!.buttons[0] })).toMatchObject({ status: 400 });
+    backAtClient(await chain.goOn(robot, atProvider, alice));
+  });
+
+  it('tells nobody what the provider wrote, and logs neither codes, tokens nor states', async () => {
+    const chain = await startChain([{}, {}]);
+    const { server, fakes } = chain;
+    const robot = new Robot();
+    const page = await chain.until(robot, alice, 'two');
+    fakes[1]!.setFault('token', 'unknown-client');
+    const back = backAtClient(await chain.goOn(robot, page, alice));
+    const output = JSON.stringify([server.events, server.logged]);
+    const secrets = fakes.flatMap(({ asked }) =>
+      asked.flatMap(({ form, query }) =>
+        ['code', 'state', 'nonce', 'code_verifier', 'client_secret'].flatMap((name) => [
+          ...form.getAll(name),
+          ...query.getAll(name),
+        ]),
+      ),
+    );
+    expect(secrets.length).toBeGreaterThan(10);
+    for (const secret of [...secrets, 'secret-detail', 'at-', 'rt-']) expect(output).not.toContain(secret);
+    expect(back.href).not.toContain('secret-detail');
+    expect(output).toContain('its token endpoint answered 401 invalid_client');
+  });
+});
+
+describe('two people', () => {
+  it('in two tabs of one browser, step by step in turns, both finish and are never mixed', async () => {
+    const chain = await startChain([{}, {}]);
+    const robot = new Robot();
+    const first = await chain.until(robot, alice, 'one');
+    signOutAtProviders(robot, chain);
+    const second = await chain.until(robot, { user: 'bob' }, 'one');
+    const before = ({ pathname }: URL) => pathname === new URL(chain.server.callbackOf('two')).pathname;
+    const bobTwo = await robot.walk(second, { user: 'bob' }, { before });
+    signOutAtProviders(robot, chain);
+    const aliceTwo = await robot.walk(first, alice, { before });
+    const aliceBack = backAtClient(await chain.goOn(robot, aliceTwo, alice));
+    const bobBack = backAtClient(await chain.goOn(robot, bobTwo, { user: 'bob' }));
+    expect(await chain.server.codeOf(aliceBack)).toMatchObject({ user: { subject: 'alice' } });
+    expect(await chain.server.codeOf(bobBack)).toMatchObject({ user: { subject: 'bob' } });
+    for (const name of ['alice', 'bob']) {
+      expect(Object.keys(await linksOf(chain, name))).toEqual(['one', 'two']);
+      const { access_token } = (await chain.server.tokensOf(subOf(chain, name), 'two'))!;
+      expect(chain.fakes[1]!.userOf(access_token)).toBe(name);
+    }
+  });
+
+  it('in two browsers at once both finish', async () => {
+    const chain = await startChain([{}, {}, {}]);
+    const backs = await Promise.all(
+      ['alice', 'bob', 'carol'].map(async (user) => backAtClient(await chain.walk(new Robot(), { user }))),
+    );
+    const subjects = await Promise.all(backs.map(async (back) => (await chain.server.codeOf(back))?.user.subject));
+    expect(subjects).toEqual(['alice', 'bob', 'carol']);
+  });
+
+  it('one at the first provider and another at the second, are refused: the first link names the account', async () => {
+    const config = (issuer: string) => ({ userinfo: { endpoint_url: `${issuer}/userinfo`, field_mapping: MAPPING } });
+    const chain = await startChain([{}, { config }, {}]);
+    backAtClient(await chain.walk(new Robot(), alice));
+    const before = await linksOf(chain, 'alice');
+    await chain.server.storage.replaceLink(subOf(chain, 'alice'), 'two', 1, { ...before.two!, state: 'needs_login' });
+    const robot = new Robot();
+    const page = await chain.walk(robot, {
+      user: { [chain.fakes[0]!.host]: 'alice', [chain.fakes[1]!.host]: 'mallory' },
+    });
+    expect(page).toMatchObject({ status: 403, next: undefined });
+    expect(page.text).toContain('This is another account at two');
+    expect(page.text).toContain(chain.server.connections);
+    expect(await chain.server.pending()).toBe(0);
+    expect(visits(chain.fakes[2]!)).toBe(1);
+    const after = await linksOf(chain, 'alice');
+    expect(after.two).toMatchObject({ account: before.two!.account, sealed: before.two!.sealed });
+    expect(after.one?.version).toBe(1);
+  });
+
+  it('one of whom is signed in and the other returns from the primary provider: the other is who logs in', async () => {
+    const chain = await startChain([{}, {}]);
+    const robot = new Robot();
+    backAtClient(await chain.walk(robot, alice));
+    const cookie = robot.cookies.at(chain.server.origin);
+    const { one } = await linksOf(chain, 'alice');
+    signOutAtProviders(robot, chain);
+    const url = chain.server.authorizeUrl({ prompt: 'login' });
+    const back = backAtClient(await chain.walk(robot, { user: 'bob' }, { url }));
+    expect(await chain.server.codeOf(back)).toMatchObject({ user: { subject: 'bob' } });
+    expect(robot.cookies.at(chain.server.origin)).not.toEqual(cookie);
+    expect((await linksOf(chain, 'alice')).one).toEqual(one);
+    expect(Object.keys(await linksOf(chain, 'bob'))).toEqual(['one', 'two']);
+    expect((await robot.open(chain.server.connections)).text).toContain('bob N.');
+  });
+
+  it('are not mixed where the signed-in user’s link at the primary provider ended and another returns from it', async () => {
+    const members = [{ required: true }, { fake: { oidc: true, refresh: 'none', expiresIn: 600 } }] as const;
+    const chain = await startChain(members, { config: { primary_upstream_provider: 'two' } });
+    const robot = new Robot();
+    backAtClient(await chain.walk(robot, alice));
+    chain.server.clock.time += 600_000;
+    signOutAtProviders(robot, chain);
+    const back = backAtClient(await chain.walk(robot, { user: 'bob' }));
+    const row = await chain.server.codeOf(back);
+    expect(row).toMatchObject({ user: { subject: 'bob' } });
+    expect(Object.keys(await chain.server.storage.linksOf(row!.user.sub))).toEqual(['two', 'one']);
+    expect(visits(chain.fakes[0]!)).toBe(2);
+  });
+
+  it('one after the other in one browser: a leg begun under the first one’s login is refused to the second', async () => {
+    const chain = await startChain([{}, {}]);
+    const robot = new Robot();
+    backAtClient(await chain.walk(robot, alice));
+    const { two } = await linksOf(chain, 'alice');
+    await chain.server.storage.replaceLink(subOf(chain, 'alice'), 'two', 1, { ...two!, state: 'needs_login' });
+    const tab = await chain.until(robot, alice, 'two');
+    signOutAtProviders(robot, chain);
+    const url = chain.server.authorizeUrl({ prompt: 'login' });
+    backAtClient(await chain.walk(robot, { user: 'bob' }, { url }));
+    const page = await chain.goOn(robot, tab, { user: 'bob' });
+    expect(page).toMatchObject({ status: 400, next: undefined });
+    expect(page.text).toContain('Somebody else is signed in now');
+    expect((await linksOf(chain, 'alice')).two).toMatchObject({ state: 'needs_login' });
+  });
+});
+
+const MAPPING = { subject_fields: ['account.number'] };
+
+describe('what goes to a provider', () => {
+  it('is this server’s own: nothing of the client, of the other provider, or of our cookie', async () => {
+    const chain = await startChain([{}, { fake: { oidc: true } }]);
+    const robot = new Robot();
+    backAtClient(await chain.walk(robot, alice));
+    const legs = chain.fakes.map((fake) => fake.of('/authorize')[0]!.query);
+    for (const name of ['state', 'nonce', 'code_challenge']) {
+      const values = legs.map((query) => query.get(name));
+      expect(new Set(values).size).toBe(2);
+      for (const value of values) expect(value).toMatch(/^[\w-]{43}$/);
+    }
+    expect(legs.map((query) => query.get('redirect_uri'))).toEqual([
+      chain.server.callbackOf('one'),
+      chain.server.callbackOf('two'),
+    ]);
+    const sent = chain.fakes.map(({ asked }) =>
+      JSON.stringify(asked.map(({ query, form, headers }) => [query.toString(), form.toString(), headers.referer])),
+    );
+    for (const text of sent) {
+      expect(text).not.toMatch(/of-the-client|33418|mcp\.example\.com/);
+    }
+    const [one, two] = chain.fakes.map((fake) => fake.of('/token')[0]!.form);
+    expect(sent[1]).not.toContain(one!.get('code'));
+    expect(sent[0]).not.toContain(two!.get('code'));
+  });
+});
+
+describe('a callback while the storage is down', () => {
+  it('says so with 503, and issues nothing; a later login finishes', async () => {
+    let down = false;
+    const chain = await startChain([{}], {
+      wrap: (storage) =>
+        new Proxy(storage, {
+          get(target, name) {
+            const value: unknown = Reflect.get(target, name);
+            if (typeof value !== 'function') return value;
+            return (...args: unknown[]) =>
+              down && name === 'finishLogin'
+                ? Promise.reject(new StorageUnavailable('down'))
+                : (value.apply(target, args) as unknown);
+          },
+        }),
+    });
+    const robot = new Robot();
+    const page = await chain.until(robot, alice, 'one');
+    down = true;
+    expect(await chain.goOn(robot, page, alice)).toMatchObject({ status: 503, next: undefined });
+    down = false;
+    expect(await linksOf(chain, 'alice')).toEqual({});
+    backAtClient(await chain.walk(robot, alice));
+  });
+});

@@ -1,0 +1,118 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { Robot } from '../../../e2e/robot/robot.ts';
+import type { Page } from '../../../e2e/robot/page.ts';
+import { hashId, newId } from '../ids.ts';
+import { backAtClient, closeAll, startChain, subAt, visits, type ChainOf } from './testdata/chain.ts';
+
+afterEach(closeAll);
+
+const alice = { user: 'alice' };
+const OPTIONAL = [{}, { required: false }];
+const unchecked = { ...alice, checks: { 'link=two': false } };
+const subOf = ({ fakes }: ChainOf, name: string) => subAt(fakes[0]!.issuer, name);
+const linksOf = (chain: ChainOf, name: string) => chain.server.storage.linksOf(subOf(chain, name));
+
+/** The form of the connections page with this action, and this provider. */
+function formOf(page: Page, action: string, provider?: string) {
+  const form = page.forms.find(
+    ({ fields, buttons }) =>
+      [...fields, ...buttons].some(({ name, value }) => name === 'action' && value === action) &&
+      (provider === undefined || fields.some(({ name, value }) => name === 'provider' && value === provider)),
+  );
+  if (form === undefined) throw new Error(`no form to ${action} in ${page.text}`);
+  return { form };
+}
+
+async function signedIn(): Promise<{ chain: ChainOf; robot: Robot }> {
+  const chain = await startChain(OPTIONAL);
+  const robot = new Robot();
+  backAtClient(await chain.walk(robot, unchecked));
+  return { chain, robot };
+}
+
+describe('linking a provider from the connections page', () => {
+  it('visits that provider alone and ends there again; boundary 2 is told', async () => {
+    const { chain, robot } = await signedIn();
+    const connections = await robot.open(chain.server.connections);
+    const before = chain.server.changed.length;
+    const page = await robot.walk(await robot.submit(connections, formOf(connections, 'link', 'two')), alice, {
+      at: ({ url }) => url.pathname === '/connections',
+    });
+    expect(page.url.href).toBe(`${chain.server.connections}?linked=two`);
+    expect(page.status).toBe(200);
+    expect(chain.server.changed.slice(before)).toEqual([subOf(chain, 'alice')]);
+    expect(chain.fakes.map(visits)).toEqual([1, 1]);
+    const tokens = await chain.server.tokensOf(subOf(chain, 'alice'), 'two');
+    expect(chain.fakes[1]!.userOf(tokens!.access_token)).toBe('alice');
+  });
+
+  it('says so where the user denies or the provider fails, and changes nothing', async () => {
+    const { chain, robot } = await signedIn();
+    const { host } = chain.fakes[1]!;
+    const link = async (person: Parameters<Robot['walk']>[1]) => {
+      const connections = await robot.open(chain.server.connections);
+      return robot.walk(await robot.submit(connections, formOf(connections, 'link', 'two')), person);
+    };
+    const denied = await link({ ...alice, denies: ({ url }) => url.host === host });
+    expect(denied).toMatchObject({ status: 403 });
+    expect(denied.text).toContain('two was not linked');
+    chain.fakes[1]!.setFault('token', 'fail');
+    expect(await link(alice)).toMatchObject({ status: 503 });
+    chain.fakes[1]!.setFault('token', 'html');
+    expect(await link(alice)).toMatchObject({ status: 502 });
+    expect(Object.keys(await linksOf(chain, 'alice'))).toEqual(['one']);
+    expect(await chain.server.pending()).toBe(0);
+  });
+
+  it('is refused when the user signed out in another tab', async () => {
+    const { chain, robot } = await signedIn();
+    const connections = await robot.open(chain.server.connections);
+    const path = new URL(chain.server.callbackOf('two')).pathname;
+    const link = formOf(connections, 'link', 'two');
+    const atProvider = await robot.submit(connections, link);
+    const tab = await robot.walk(atProvider, alice, { before: ({ pathname }) => pathname === path });
+    await chain.server.storage.endUser(subOf(chain, 'alice'));
+    expect(await robot.walk(tab, alice)).toMatchObject({ status: 400 });
+    expect(await linksOf(chain, 'alice')).toEqual({});
+  });
+});
+
+describe('signing in at the connections page', () => {
+  it('goes through the primary provider and back', async () => {
+    const chain = await startChain(OPTIONAL);
+    const robot = new Robot();
+    const connections = await robot.open(chain.server.connections);
+    const page = await robot.walk(await robot.submit(connections, formOf(connections, 'sign-in')), alice, {
+      at: ({ url }) => url.pathname === '/connections',
+    });
+    expect(page.text).toContain('alice N.');
+    expect(Object.keys(await linksOf(chain, 'alice'))).toEqual(['one']);
+  });
+});
+
+describe('a link URL', () => {
+  async function ticketFor(chain: ChainOf, name: string): Promise<string> {
+    const ticket = newId();
+    const row = { sub: subOf(chain, name), provider: 'two' };
+    await chain.server.storage.put('ticket', hashId(ticket), row, { lifespan: 600_000 });
+    return `${chain.server.connections}/link?ticket=${ticket}`;
+  }
+  const at = ({ url }: Page) => url.pathname === '/connections';
+
+  it('links for its user, in a browser where the primary provider has to say first who is there', async () => {
+    const { chain } = await signedIn();
+    const page = await new Robot().walk(await ticketFor(chain, 'alice'), alice, { at });
+    expect(page.url.href).toBe(`${chain.server.connections}?linked=two`);
+    expect(Object.keys(await linksOf(chain, 'alice'))).toEqual(['one', 'two']);
+  });
+
+  it('that another user follows is refused when the primary provider says who it is, and links nothing', async () => {
+    const { chain } = await signedIn();
+    const page = await new Robot().walk(await ticketFor(chain, 'alice'), { user: 'mallory' }, { at });
+    expect(page).toMatchObject({ status: 403 });
+    expect(page.text).toContain('This link is for somebody else');
+    expect(visits(chain.fakes[1]!)).toBe(0);
+    expect(Object.keys(await linksOf(chain, 'alice'))).toEqual(['one']);
+    expect(await linksOf(chain, 'mallory')).toEqual({});
+  });
+});

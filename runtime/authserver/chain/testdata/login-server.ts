@@ -1,0 +1,192 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { AuthServer } from '#crds/run-config/auth-server';
+import type { AuditEvent } from '#runtime/audit/audit';
+import { CLIENT_ID, CLIENT_SECRET } from '../../../../e2e/fakes/oauth-provider/options.ts';
+import type { OAuthProvider } from '../../../../e2e/fakes/oauth-provider/serve.ts';
+import { browserCookie } from '../../browser/browser-cookie.ts';
+import { createBrowsers } from '../../browser/browsers.ts';
+import { createCallback } from '../../callback/handle-callback.ts';
+import { createClientSide } from '../../create-client-side.ts';
+import { OAuthError } from '../../errors.ts';
+import { hashId } from '../../ids.ts';
+import { createSecretRing } from '../../keys/create-secret-ring.ts';
+import { createErrorPages } from '../../pages/error-page.ts';
+import { chainOf } from '../../providers.ts';
+import { createClients } from '../../register/find-client.ts';
+import { createRoutes, type RouteSettings } from '../../routes.ts';
+import { authServerUrls, linkAad, type AuthServerUrls } from '../../settings.ts';
+import { createMemoryStorage } from '../../storage/memory.ts';
+import type { CodeRow } from '../../storage/rows.ts';
+import type { AuthStorage } from '../../storage/storage.ts';
+import { readCode } from '../../tokens/authorization-code.ts';
+import { createProvider } from '../../upstream/create-provider.ts';
+import type { UpstreamTokens } from '../../upstream/provider.ts';
+import { openTokens } from '../../upstream-tokens/stored-tokens.ts';
+import type { ChainSettings } from '../chain-settings.ts';
+import { createNextStep } from '../next-step.ts';
+
+export const CLIENT_REDIRECT = 'http://127.0.0.1:33418/callback';
+export const VERIFIER = 'v'.repeat(43);
+const RESOURCE = 'https://mcp.example.com/mcp';
+const PLACE = { namespace: 'default', name: 'vmcp', uid: 'u-1' };
+
+/** One provider of the chain, in the words of the configuration. */
+export interface Link {
+  readonly name: string;
+  readonly fake: OAuthProvider;
+  readonly required?: boolean;
+  /** Members of `oidc_config` or `oauth2_config`. */
+  readonly config?: Readonly<Record<string, unknown>> | ((issuer: string) => Readonly<Record<string, unknown>>);
+}
+
+/** The pages and legs of logins over HTTP, with real providers' look-alikes behind. */
+export interface LoginServer {
+  readonly origin: string;
+  readonly connections: string;
+  readonly storage: AuthStorage;
+  readonly clock: { time: number };
+  readonly events: AuditEvent[];
+  readonly logged: string[];
+  readonly changed: string[];
+  /** A URL with which a client sends its user here. */
+  readonly authorizeUrl: (changes?: Readonly<Record<string, string>>) => string;
+  readonly callbackOf: (provider: string) => string;
+  /** What stands behind the code in a redirect to the client. */
+  readonly codeOf: (redirect: URL) => Promise<CodeRow | undefined>;
+  /** A user's tokens at one provider. */
+  readonly tokensOf: (sub: string, provider: string) => Promise<UpstreamTokens | undefined>;
+  /** Logins under way. */
+  readonly pending: () => Promise<number>;
+  readonly close: () => Promise<void>;
+}
+
+interface Options {
+  readonly config?: Readonly<Record<string, unknown>>;
+  /** Stands before the storage. */
+  readonly wrap?: (storage: AuthStorage) => AuthStorage;
+}
+
+export async function startLoginServer(links: readonly Link[], options: Options = {}): Promise<LoginServer> {
+  const http = createServer((req, res) => {
+    const handler = world.route((req.url ?? '/').split('?', 1)[0] ?? '/');
+    if (handler) void handler(req, res);
+    else res.writeHead(404).end();
+  });
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  const origin = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+  const world = furnish(origin, links, options);
+  const { storage, settings, urls, ...noted } = world;
+  const client_id = await register(origin);
+  return {
+    ...noted,
+    origin,
+    storage,
+    connections: urls.connections,
+    callbackOf: urls.callback,
+    authorizeUrl: (changes = {}) => `${urls.authorize}?${parameters({ client_id, ...changes })}`,
+    async codeOf(redirect) {
+      const id = readCode(settings.secrets, redirect.searchParams.get('code') ?? '');
+      return id === undefined ? undefined : storage.getCode(hashId(id));
+    },
+    async tokensOf(sub, provider) {
+      const row = await storage.getLink(sub, provider);
+      return row && openTokens(settings.secrets, row.sealed, linkAad(PLACE, sub, provider)).tokens;
+    },
+    pending: async () => (await storage.sizes()).logins,
+    async close() {
+      http.closeAllConnections();
+      await new Promise((resolve) => http.close(resolve));
+      await Promise.all([...settings.providers().values()].map((provider) => provider.close()));
+    },
+  };
+}
+
+function furnish(origin: string, links: readonly Link[], { config: more, wrap }: Options) {
+  const config = AuthServer.parse({ issuer: origin, upstreams: links.map(upstreamOf), ...more });
+  const urls = authServerUrls(config);
+  const clock = { time: Date.now() };
+  const now = () => clock.time;
+  const memory = createMemoryStorage({ now });
+  const storage = wrap?.(memory) ?? memory;
+  const chain = chainOf(config);
+  const [events, logged, changed]: [AuditEvent[], string[], string[]] = [[], [], []];
+  const write = (message: string, fields?: unknown) => void logged.push(`${message} ${JSON.stringify(fields)}`);
+  const log = { debug: write, info: write, warn: write, error: write };
+  const record = (event: AuditEvent) => void events.push(event);
+  const providers = providersOf(config, urls, { now, log });
+  const browsers = createBrowsers({
+    storage,
+    cookie: browserCookie(origin, urls.authorize),
+    primary: chain.primary.name,
+    now,
+  });
+  const settings: ChainSettings = {
+    ...{ storage, urls, chain, browsers, record, log, now, place: PLACE },
+    limits: config.limits,
+    providers: () => providers,
+    secrets: createSecretRing([], { now, random: randomBytes }),
+    codeLifespan: config.token_lifespans.auth_code_lifespan,
+    changed: (sub) => changed.push(sub),
+  };
+  const nextStep = createNextStep(settings);
+  const frame = { server: 'mcp.example.com' };
+  const clients = createClients({ storage, documents: undefined, now });
+  const clientSide = createClientSide({ ...settings, config, urls, resources: [RESOURCE], frame, clients, nextStep });
+  const handlers = { ...ABSENT, ...clientSide, callback: createCallback({ ...settings, nextStep }) };
+  const renderErrorPage = createErrorPages(frame);
+  const readSource: RouteSettings['readSource'] = (req) => req.socket.remoteAddress;
+  const route = createRoutes(handlers, { basePaths: [''], readSource, renderErrorPage, log });
+  return { route, storage, settings, urls, clock, events, logged, changed };
+}
+
+const absent = () => Promise.reject(new OAuthError('server_error', 'not here'));
+const ABSENT = { token: absent, revoke: absent, introspect: undefined, metadata: absent, jwks: absent };
+
+function providersOf(config: AuthServer, urls: AuthServerUrls, { now, log }: Pick<ChainSettings, 'now' | 'log'>) {
+  const primary = chainOf(config).primary.name;
+  return new Map(
+    config.upstreams.map((upstream) => [
+      upstream.name,
+      createProvider(upstream, {
+        redirectUri: urls.callback(upstream.name),
+        isPrimary: upstream.name === primary,
+        allowHttp: false,
+        readSecret: () => CLIENT_SECRET,
+        proxy: undefined,
+        now,
+        log,
+        deadline: 300,
+      }),
+    ]),
+  );
+}
+
+function upstreamOf({ name, fake, required = true, config }: Link) {
+  const more = typeof config === 'function' ? config(fake.issuer) : config;
+  const client = { client_id: CLIENT_ID, client_secret_file: 'secret', ...more };
+  if (fake.isOidc) return { type: 'oidc', name, required, oidc_config: { ...client, issuer_url: fake.issuer } };
+  const endpoints = { authorization_endpoint: `${fake.issuer}/authorize`, token_endpoint: `${fake.issuer}/token` };
+  return { type: 'oauth2', name, required, oauth2_config: { ...client, ...endpoints } };
+}
+
+async function register(origin: string): Promise<string> {
+  const answer = await fetch(`${origin}/oauth/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ redirect_uris: [CLIENT_REDIRECT], client_name: 'A client' }),
+  });
+  return ((await answer.json()) as { client_id: string }).client_id;
+}
+
+function parameters(changes: Readonly<Record<string, string>>): string {
+  return new URLSearchParams({
+    redirect_uri: CLIENT_REDIRECT,
+    response_type: 'code',
+    code_challenge: createHash('sha256').update(VERIFIER).digest('base64url'),
+    code_challenge_method: 'S256',
+    state: 'of-the-client',
+    ...changes,
+  }).toString();
+}
