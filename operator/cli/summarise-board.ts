@@ -12,6 +12,8 @@ export interface ServerSummary {
   endpoint: string | null;
   tools: number | null;
   backends: { name: string; phase: string; tools: number | null; auth: string; url: string; message: string }[];
+  /** Upstream provider to the redirect URI to enter there; empty without an authorization server. */
+  redirectUris: Record<string, string>;
   conditions: Condition[];
 }
 
@@ -33,6 +35,7 @@ export function serversOf(board: Board): ServerSummary[] {
         url: backend.url ?? '',
         message: backend.message,
       })),
+      redirectUris: status.redirectUris ?? {},
       conditions: status.conditions,
     }))
     .sort((a, b) => `${a.namespace}/${a.name}`.localeCompare(`${b.namespace}/${b.name}`));
@@ -49,7 +52,7 @@ export function remarksOf({ conditions }: ServerSummary): Condition[] {
 }
 
 /** Backends whose tools nobody can count before a user asks. */
-const PER_USER = ['tokenExchange', 'upstreamInject'];
+const PER_USER = ['tokenExchange', 'upstreamInject', 'awsSts'];
 
 export type Progress = 'stuck' | 'starting' | 'partly' | 'uncounted' | 'incomplete' | 'serving';
 
@@ -87,6 +90,12 @@ function backendRows(server: ServerSummary): string[] {
   return printTable([['BACKEND', 'STATE', 'TOOLS', 'AUTH', 'REASON'], ...rows]).map((line) => `  ${line}`);
 }
 
+/** What an administrator enters at each provider. */
+function providerRows({ redirectUris }: ServerSummary): string[] {
+  const rows = Object.entries(redirectUris);
+  return rows.length === 0 ? [] : printTable([['PROVIDER', 'REDIRECT URI'], ...rows]).map((line) => `  ${line}`);
+}
+
 /** An endpoint with its backends, for a terminal. */
 export function printServer(server: ServerSummary): string[] {
   const tools = server.tools === null ? '' : `  ${server.tools} tools`;
@@ -94,6 +103,7 @@ export function printServer(server: ServerSummary): string[] {
   return [
     `${server.name}  ${server.phase}  ${server.endpoint ?? ''}${tools}`.trimEnd(),
     ...backendRows(server),
+    ...providerRows(server),
     ...remarks,
   ];
 }

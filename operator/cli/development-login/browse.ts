@@ -8,6 +8,8 @@ export interface Form {
   fields: Field[];
   /** What can be pressed, in the order of the page. */
   buttons: Field[];
+  /** What stands in it. */
+  text: string;
 }
 
 export interface Field {
@@ -91,6 +93,7 @@ export function formsIn(html: string, url: URL): Form[] {
       method: attributes.get('method')?.toLowerCase() === 'post' ? 'POST' : 'GET',
       fields: inputs.filter(({ type }) => type !== 'submit'),
       buttons: [...inputs, ...buttons].filter(({ type }) => type === 'submit'),
+      text: unescapeHtml(body.replaceAll(/<[^>]*>/g, ' ')),
     };
   });
 }

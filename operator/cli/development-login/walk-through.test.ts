@@ -62,6 +62,26 @@ describe('a development user who logs in', () => {
     ]);
   });
 
+  it('chooses the form with the own name where a page has one for each user', async () => {
+    const chosen: string[] = [];
+    const origin = await serve((path, body, _request, response) => {
+      if (path === '/chosen') {
+        chosen.push(body.toString());
+        redirect(response, REDIRECT.href);
+        return;
+      }
+      const form = (id: string, text: string) =>
+        `<form action="/chosen" method="post"><input type="hidden" name="id" value="${id}"><button>${text}</button></form>`;
+      const forms =
+        path === '/by-text'
+          ? [form('U1', 'bob'), form('U2', '<b>alice</b> Alice')]
+          : [form('bob', ''), form('alice@x', '')];
+      page(response, forms.join(''));
+    });
+    for (const path of ['/by-text', '/by-value']) await walkThrough(new URL(origin + path), REDIRECT, alice);
+    expect(chosen).toEqual(['id=U2', 'id=alice%40x']);
+  });
+
   it('never leaves this machine, neither by a redirect nor by a form', async () => {
     const origin = await serve((path, _body, _request, response) => {
       if (path === '/redirect') redirect(response, 'https://127.0.0.1.example.test/login');

@@ -23,6 +23,15 @@ function filled({ fields, buttons }: Form, user: DevelopmentUser): URLSearchPara
   return body;
 }
 
+/** Of a page with a form for each user, that of this one; else the first. */
+function formFor({ forms }: Page, { name }: DevelopmentUser): Form | undefined {
+  const meant = (text: string): boolean => text === name || text.startsWith(`${name}@`);
+  const own = forms.find(
+    ({ fields, text }) => fields.some(({ value }) => meant(value)) || text.split(/\s+/).some(meant),
+  );
+  return forms.length > 1 ? (own ?? forms[0]) : forms[0];
+}
+
 /** The text of a page that leads nowhere, for people. */
 function saidBy({ text, status }: Page): string {
   const body = /<body[^>]*>([\s\S]*)<\/body>/i.exec(text)?.[1] ?? text;
@@ -43,7 +52,7 @@ export async function walkThrough(authorizeUrl: URL, redirectUrl: URL, user: Dev
   let before = '';
   for (let pages = 0; pages < MOST_PAGES; pages += 1) {
     if (here instanceof URL) return here;
-    const form = here.forms[0];
+    const form = formFor(here, user);
     // The same page again: what was entered was not accepted.
     if (!form || here.status >= 400 || here.text === before) break;
     before = here.text;
