@@ -15,6 +15,8 @@ export interface RedisServerOptions {
   readonly lines?: readonly string[];
   /** It speaks TLS only. */
   readonly certificates?: Certificates;
+  /** Absent: a free one. */
+  readonly port?: number;
   readonly program?: 'redis-server' | 'redis-sentinel';
 }
 
@@ -48,7 +50,7 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
 
 async function startOnce(options: RedisServerOptions): Promise<RedisServer> {
   const folder = mkdtempSync(join(tmpdir(), 'vmcp-redis-'));
-  const port = await freePort();
+  const port = options.port ?? (await freePort());
   const file = join(folder, 'redis.conf');
   writeFileSync(file, configuration(port, folder, options));
   const program = startProgram(options.program ?? 'redis-server', [file]);

@@ -1,35 +1,37 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll } from '@jest/globals';
-import { Redis as RedisConfig } from '#crds/run-config/storage';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { openRedis } from '../../../e2e/redis/open-redis.ts';
 import { describeWithRedis } from '../../../e2e/redis/redis-programs.ts';
 import { type RedisServer, startRedis } from '../../../e2e/redis/start-redis.ts';
-import type { Opened } from './contract/opened.contract.ts';
+import { linkOf, logIn, LONG, loginOf, type Opened } from './contract/opened.contract.ts';
 import { storageContract } from './contract/storage.contract.ts';
-import { openRedisStorage } from './redis.ts';
+import { StorageUnavailable } from './storage.ts';
 
-let ids = 0;
-const options = {
-  now: () => Date.now(),
-  newId: () => `id${(ids += 1)}`,
-  readSecret: () => {
-    throw new Error('no file');
-  },
-};
+const PREFIX = 'vmcp:team/tools:';
+const PASSWORD = 'the password';
+const files = { user: 'vmcp', password: PASSWORD };
+const acl_user_config = { username_file: 'user', password_file: 'password' };
+
+/** The user that the documentation tells to make. */
+function documentedUser(): string {
+  const page = readFileSync(join(import.meta.dirname, '../../../docs/storage-schema.md'), 'utf8');
+  const rule = /^user vmcp [^`]*?(?=\n```)/m.exec(page)?.[0].replaceAll(/\s*\\?\n\s*/g, ' ') ?? '';
+  return rule.replace('>PASSWORD', `">${PASSWORD}"`);
+}
 
 describeWithRedis('a real Redis', () => {
   let server: RedisServer | undefined;
   beforeAll(async () => {
-    server = await startRedis();
+    server = await startRedis({ lines: [documentedUser()] });
   });
   afterAll(() => server?.stop());
 
   let prefixes = 0;
-  const open = (prefix: string) =>
-    openRedisStorage(RedisConfig.parse({ addr: server!.address, key_prefix: prefix }), options);
-
-  async function openTwice(): Promise<Opened> {
-    const prefix = `vmcp:test/${(prefixes += 1)}:`;
-    const [one, two] = [await open(prefix), await open(prefix)];
+  async function openTwice(key_prefix = `${PREFIX}${(prefixes += 1)}:`): Promise<Opened> {
+    const config = { addr: server!.address, key_prefix, acl_user_config };
+    const [one, two] = await Promise.all([openRedis(config, files), openRedis(config, files)]);
     return {
       one,
       two,
@@ -42,5 +44,68 @@ describeWithRedis('a real Redis', () => {
     };
   }
 
-  storageContract('Redis', openTwice);
+  // As the documented user, so that its rule is proved with each operation.
+  storageContract('Redis', () => openTwice());
+
+  describe('the keys', () => {
+    const keys = async () => (await server!.command('KEYS', '*')) as string[];
+
+    it('begin with the prefix and end by themselves, all of them', async () => {
+      const opened = await openTwice();
+      await logIn(opened, 's1');
+      await opened.one.finishLogin({ sub: 'ann', links: { git: linkOf('a') }, code: undefined, lifespan: LONG });
+      await opened.one.put('login', 't', loginOf('t', Date.now()), { lifespan: LONG, capacity: 5 });
+      await opened.one.lease('l', LONG);
+      await opened.one.count('b', LONG);
+      await opened.one.endSession('none');
+      await opened.close();
+      const all = await keys();
+      expect(all.length).toBeGreaterThan(20);
+      expect(all.filter((key) => !key.startsWith(PREFIX))).toEqual([]);
+      const kinds = new Set(all.map((key) => key.slice(PREFIX.length).split(':')[1]));
+      for (const kind of [
+        'session',
+        'sessions',
+        'user',
+        'links',
+        'linked',
+        'code',
+        'login',
+        'logins',
+        'lease',
+        'count',
+      ])
+        expect(kinds).toContain(kind);
+      const endless = await Promise.all(all.map(async (key) => [key, await server!.command('PTTL', key)] as const));
+      expect(endless.filter(([, left]) => left === -1)).toEqual([]);
+    });
+
+    it('are all in the documentation', async () => {
+      const page = readFileSync(join(import.meta.dirname, '../../../docs/storage-schema.md'), 'utf8');
+      for (const key of await keys()) {
+        const [, kind = ''] = key.slice(PREFIX.length).split(':');
+        expect(page).toMatch(new RegExp(`^\\| \`${kind}(:\`|\`)`, 'm'));
+      }
+    });
+
+    it('of another prefix are closed to the documented user', async () => {
+      const { one, close } = await openTwice('vmcp:team/other:');
+      const refused = await one.get('client', 'c').catch((error: unknown) => error);
+      expect(refused).toMatchObject({ name: 'StorageUnavailable', cause: { message: 'answer NOPERM' } });
+      await expect(one.count('b', LONG)).rejects.toThrow(StorageUnavailable);
+      await close();
+    });
+
+    it.each([
+      ['session:s', ['HSET', 'session:s', 'client_id', '"client-1"', 'sub', '"ann"', 'gen', '0']],
+      ['session:s', ['HSET', 'session:s', 'client_id', 'no JSON']],
+      ['session:s', ['SET', 'session:s', '{}']],
+    ])('hold no session where something else was written: %s by %j', async (_, [word = '', key, ...values]) => {
+      const opened = await openTwice();
+      const prefix = `${PREFIX}${prefixes}:`;
+      await server!.command(word, `${prefix}${key}`, ...values);
+      await expect(opened.one.getSession('s')).rejects.toThrow(StorageUnavailable);
+      await opened.close();
+    });
+  });
 });

@@ -31,6 +31,9 @@ const INDEX: Readonly<Record<keyof PlainRows, string>> = {
 
 const CODE = 'code:';
 
+/** Redis takes whole milliseconds, and no life that is over before it began. */
+const millis = (lifespan: number) => Math.max(1, Math.ceil(lifespan));
+
 interface Parts {
   readonly prefix: string;
   /** For all that need not be waited for. */
@@ -64,7 +67,7 @@ class RedisStorage implements AuthStorage {
     row: PlainRows[Kind],
     { lifespan, capacity = ROWS_OF_A_KIND }: { lifespan: number; capacity?: number },
   ): Promise<boolean> {
-    const values = [kind, INDEX[kind], id, JSON.stringify(row), Math.ceil(lifespan), capacity];
+    const values = [kind, INDEX[kind], id, JSON.stringify(row), millis(lifespan), capacity];
     return (await this.#redis.run(rows.PUT, this.#prefix, ...values)) === 1;
   }
 
@@ -83,7 +86,7 @@ class RedisStorage implements AuthStorage {
   }
 
   async touch(kind: keyof PlainRows, id: string, lifespan: number): Promise<void> {
-    await this.#redis.run(rows.TOUCH, this.#prefix, kind, INDEX[kind], id, Math.ceil(lifespan));
+    await this.#redis.run(rows.TOUCH, this.#prefix, kind, INDEX[kind], id, millis(lifespan));
   }
 
   async finishLogin({ sub, links, code, lifespan }: FinishedLogin): Promise<Finished> {
@@ -92,8 +95,8 @@ class RedisStorage implements AuthStorage {
       link.account?.subject ?? '',
       linkJson(link),
     ]);
-    const waiting = code ? [code.id, JSON.stringify(code.row), Math.ceil(code.lifespan)] : ['', '', 0];
-    const values = [sub, Math.ceil(lifespan), ...waiting, ...linked];
+    const waiting = code ? [code.id, JSON.stringify(code.row), millis(code.lifespan)] : ['', '', 0];
+    const values = [sub, millis(lifespan), ...waiting, ...linked];
     const conflict = await this.#redis.run(logins.FINISH_LOGIN, this.#prefix, ...values);
     return conflict === '' ? { outcome: 'stored' } : { outcome: 'conflict', provider: String(conflict) };
   }
@@ -105,7 +108,7 @@ class RedisStorage implements AuthStorage {
 
   async redeemCode(id: string, session: { key: string; row: SessionRow; lifespan: number }): Promise<Redeemed> {
     const { key, row, lifespan } = session;
-    const values = [id, key, row.sub, Math.ceil(lifespan), row.ends_at, ...fieldsOf(row)];
+    const values = [id, key, row.sub, millis(lifespan), row.ends_at, ...fieldsOf(row)];
     const answer = await this.#parts.durable.run(logins.REDEEM_CODE, this.#prefix, ...values);
     if (answer === 0) return { outcome: 'unknown' };
     if (answer !== 1) return { outcome: 'replayed', session: String(answer) };
@@ -119,7 +122,7 @@ class RedisStorage implements AuthStorage {
   }
 
   async rotateSession(key: string, { clientId, gen, kid, grace, lifespan }: Rotation): Promise<Rotated> {
-    const values = [key, JSON.stringify(clientId), gen, JSON.stringify(kid), grace, Math.ceil(lifespan)];
+    const values = [key, JSON.stringify(clientId), gen, JSON.stringify(kid), grace, millis(lifespan)];
     const answer = await this.#redis.run(sessions.ROTATE_SESSION, this.#prefix, ...values);
     if (answer === 0) return { outcome: 'unknown' };
     if (typeof answer === 'string') {
@@ -180,7 +183,7 @@ class RedisStorage implements AuthStorage {
   async lease(name: string, lifespan: number): Promise<Lease | undefined> {
     const holder = this.#parts.newId();
     const key = `${this.#prefix}lease:${name}`;
-    const taken = await this.#redis.ask((redis) => redis.set(key, holder, 'PX', Math.ceil(lifespan), 'NX'));
+    const taken = await this.#redis.ask((redis) => redis.set(key, holder, 'PX', millis(lifespan), 'NX'));
     if (taken === null) return undefined;
     return {
       release: async () => {
@@ -190,7 +193,7 @@ class RedisStorage implements AuthStorage {
   }
 
   async count(bucket: string, window: number): Promise<number> {
-    return Number(await this.#redis.run(rows.COUNT, this.#prefix, bucket, Math.ceil(window)));
+    return Number(await this.#redis.run(rows.COUNT, this.#prefix, bucket, millis(window)));
   }
 
   async sizes(): Promise<Readonly<Record<'clients' | 'logins' | 'sessions' | 'links', number>>> {

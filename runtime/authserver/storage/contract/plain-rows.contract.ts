@@ -54,6 +54,15 @@ export function plainRowsContract(storage: () => Opened): void {
       expect(await two.take('ticket', 'x2')).toBeUndefined();
     });
 
+    it('forgets at once what is over when it is written', async () => {
+      const { one, two, pass } = storage();
+      await one.put('ticket', 'x1', { sub: 'ann', provider: 'git' }, { lifespan: 0 });
+      await one.put('ticket', 'x2', { sub: 'ann', provider: 'git' }, { lifespan: -5.5 });
+      await pass(5);
+      expect(await two.get('ticket', 'x1')).toBeUndefined();
+      expect(await two.get('ticket', 'x2')).toBeUndefined();
+    });
+
     it('gives a row that ten take at once to one of them', async () => {
       const { one } = storage();
       await one.put('ticket', 'x1', { sub: 'ann', provider: 'git' }, { lifespan: LONG });

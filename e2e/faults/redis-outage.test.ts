@@ -1,0 +1,163 @@
+import { createServer, type Server, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, expect, it } from '@jest/globals';
+import { type AuthStorage, StorageUnavailable } from '#runtime/authserver/storage/storage';
+import { openRedis } from '../redis/open-redis.ts';
+import { describeWithRedis } from '../redis/redis-programs.ts';
+import { type RedisServer, type RedisServerOptions, startRedis, until } from '../redis/start-redis.ts';
+
+const READ_TIMEOUT_MS = 300;
+const timeouts = { dial_timeout: '500ms', read_timeout: `${READ_TIMEOUT_MS}ms`, write_timeout: '300ms' };
+const ticket = { sub: 'ann', provider: 'git' };
+const lifespan = 60_000;
+
+/** How long it takes until it is refused as unavailable. */
+async function refusedAfter(ask: () => Promise<unknown>): Promise<number> {
+  const begin = performance.now();
+  await expect(ask()).rejects.toThrow(StorageUnavailable);
+  return performance.now() - begin;
+}
+
+const works = (storage: AuthStorage) => until('a storage that works', async () => (await storage.count('x', 10)) > 0);
+
+describeWithRedis('a Redis that fails', () => {
+  const opened: (() => Promise<void>)[] = [];
+  afterEach(async () => {
+    for (const close of opened.splice(0).reverse()) await close();
+  });
+  async function run(options: RedisServerOptions = {}): Promise<RedisServer> {
+    const server = await startRedis(options);
+    opened.push(() => server.stop());
+    return server;
+  }
+  async function open({ address }: RedisServer): Promise<AuthStorage> {
+    const storage = await openRedis({ addr: address, ...timeouts });
+    opened.push(() => storage.close());
+    return storage;
+  }
+  async function start(): Promise<{ server: RedisServer; storage: AuthStorage }> {
+    const server = await run();
+    return { server, storage: await open(server) };
+  }
+
+  it('and hangs is unavailable within the read timeout, then at once, and is used again when it answers', async () => {
+    const { server, storage } = await start();
+    await storage.put('ticket', 'x', ticket, { lifespan });
+    server.freeze();
+    const first = await refusedAfter(() => storage.get('ticket', 'x'));
+    expect(first).toBeGreaterThan(READ_TIMEOUT_MS - 50);
+    expect(first).toBeLessThan(READ_TIMEOUT_MS + 200);
+    const later = await Promise.all(Array.from({ length: 100 }, () => refusedAfter(() => storage.take('ticket', 'x'))));
+    expect(Math.max(...later)).toBeLessThan(100);
+    server.thaw();
+    await works(storage);
+    expect(await storage.get('ticket', 'x')).toEqual(ticket);
+  });
+
+  it('and hangs lets no more than ten thousand wait for it', async () => {
+    const { server, storage } = await start();
+    server.freeze();
+    const waiting = Array.from({ length: 10_000 }, () => storage.get('ticket', 'x').catch((error: unknown) => error));
+    const begin = performance.now();
+    await expect(storage.get('ticket', 'x')).rejects.toThrow('Redis is too slow');
+    expect(performance.now() - begin).toBeLessThan(READ_TIMEOUT_MS / 2);
+    await Promise.all(waiting);
+    server.thaw();
+    await works(storage);
+  });
+
+  it('and is gone is unavailable at once, and is used again when it is back', async () => {
+    const { server, storage } = await start();
+    await server.kill();
+    await sleep(50);
+    expect(await refusedAfter(() => storage.getSession('s'))).toBeLessThan(100);
+    expect(await refusedAfter(() => storage.endUser('ann'))).toBeLessThan(100);
+    await run({ port: server.port });
+    await works(storage);
+    await storage.endUser('ann');
+  });
+
+  it('and is not there at the start is used when it comes', async () => {
+    const server = await startRedis();
+    await server.stop();
+    const storage = await open(server);
+    expect(await refusedAfter(() => storage.get('ticket', 'x'))).toBeLessThan(100);
+    await run({ port: server.port });
+    await works(storage);
+  });
+
+  it('and is no master any more is left, and the next one is looked for', async () => {
+    const { server, storage } = await start();
+    const clients = async () => String(await server.command('CLIENT', 'LIST', 'TYPE', 'normal'));
+    const before = await clients();
+    await server.command('REPLICAOF', '127.0.0.1', '1');
+    await refusedAfter(() => storage.put('ticket', 'x', ticket, { lifespan }));
+    await server.command('REPLICAOF', 'NO', 'ONE');
+    await works(storage);
+    const ids = (list: string) => new Set([...list.matchAll(/^id=(\d+) .*cmd=(?!client)/gm)].map(([, id]) => id));
+    const [old, now] = [ids(before), ids(await clients())];
+    expect([...now].filter((id) => !old.has(id))).toHaveLength(1);
+  });
+
+  it('and accepts no writes without a replica is unavailable for them, and readable', async () => {
+    const { server, storage } = await start();
+    await storage.put('ticket', 'x', ticket, { lifespan });
+    await server.command('CONFIG', 'SET', 'min-replicas-to-write', '1');
+    await refusedAfter(() => storage.take('ticket', 'x'));
+    expect(await storage.get('ticket', 'x')).toEqual(ticket);
+    await server.command('CONFIG', 'SET', 'min-replicas-to-write', '0');
+    expect(await storage.take('ticket', 'x')).toEqual(ticket);
+  });
+
+  it('and forgets its scripts is given them again', async () => {
+    const { server, storage } = await start();
+    await storage.put('ticket', 'x', ticket, { lifespan });
+    await server.command('SCRIPT', 'FLUSH');
+    expect(await storage.take('ticket', 'x')).toEqual(ticket);
+  });
+
+  it('tells nothing of what it was asked in its errors', async () => {
+    const { server, storage } = await start();
+    await server.command('CONFIG', 'SET', 'maxmemory', '1');
+    const refused = await storage.put('ticket', 'secret-id', ticket, { lifespan }).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ name: 'StorageUnavailable', cause: { message: 'answer OOM' } });
+    const { cause } = refused as Error;
+    expect(JSON.stringify([refused, cause, Object.entries(cause as Error)])).not.toMatch(/secret-id|ann|evalsha/);
+  });
+});
+
+/** Says that it is ready, and then takes nothing in. */
+async function startDeafServer(): Promise<{ port: number; stop: () => Promise<void> }> {
+  const sockets = new Set<Socket>();
+  const server: Server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    socket.once('data', () => {
+      socket.write('$20\r\nredis_version:7.0.0\n\r\n');
+      socket.pause();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  return {
+    port: typeof address === 'object' && address ? address.port : 0,
+    stop: () =>
+      new Promise((resolve) => {
+        for (const socket of sockets) socket.destroy();
+        server.close(() => resolve());
+      }),
+  };
+}
+
+it('a peer that takes nothing in is left after the write timeout', async () => {
+  const server = await startDeafServer();
+  const times = { dial_timeout: '500ms', read_timeout: '5s', write_timeout: '200ms' };
+  const storage = await openRedis({ addr: `127.0.0.1:${server.port}`, ...times });
+  const request = { client_id: 'c', redirect_uri: 'x'.repeat(16 * 1024 * 1024) } as never;
+  const code = { id: 'c', row: { request, user: { sub: 'ann' } as never }, lifespan };
+  const waited = await refusedAfter(() => storage.finishLogin({ sub: 'ann', links: {}, code, lifespan }));
+  expect(waited).toBeGreaterThan(150);
+  expect(waited).toBeLessThan(2_000);
+  await storage.close();
+  await server.stop();
+});

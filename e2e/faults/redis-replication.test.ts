@@ -1,0 +1,171 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { type AuthStorage, StorageUnavailable } from '#runtime/authserver/storage/storage';
+import { codeOf, sessionOf } from '../../runtime/authserver/storage/contract/opened.contract.ts';
+import { openRedis } from '../redis/open-redis.ts';
+import { describeWithRedis } from '../redis/redis-programs.ts';
+import { type RedisServer, startRedis, until } from '../redis/start-redis.ts';
+
+const lifespan = 60_000;
+/** WAIT takes no longer. */
+const WAIT_MS = 100;
+
+async function took(ask: () => Promise<unknown>): Promise<number> {
+  const begin = performance.now();
+  await ask();
+  return performance.now() - begin;
+}
+
+describeWithRedis('what must outlive a failover', () => {
+  let master: RedisServer | undefined;
+  let replica: RedisServer | undefined;
+  let storage: AuthStorage | undefined;
+  let codes = 0;
+
+  beforeAll(async () => {
+    master = await startRedis({ lines: ['repl-diskless-sync-delay 0'] });
+    replica = await startRedis({ lines: [`replicaof 127.0.0.1 ${master.port}`] });
+    await until('a replica', async () => String(await master!.command('INFO', 'replication')).includes('state=online'));
+  });
+  afterEach(async () => {
+    replica?.thaw();
+    await storage?.close();
+    storage = undefined;
+  });
+  afterAll(async () => {
+    await replica?.stop();
+    await master?.stop();
+  });
+
+  const open = async (changes: object = {}): Promise<AuthStorage> => {
+    storage = await openRedis({ addr: master!.address, ...changes });
+    return storage;
+  };
+  const newCode = async (to: AuthStorage, sub = 'ann'): Promise<string> => {
+    const id = `c${(codes += 1)}`;
+    await to.finishLogin({ sub, links: {}, code: { id, row: codeOf(sub), lifespan }, lifespan });
+    return id;
+  };
+  const redeem = (from: AuthStorage, id: string, sub = 'ann') =>
+    from.redeemCode(id, { key: `session of ${id}`, row: sessionOf(sub, Date.now()), lifespan });
+  const onReplica = (key: string) => replica!.command('EXISTS', `vmcp:test/tools:${key}`);
+
+  it('is at the replica when the operation returns', async () => {
+    const redis = await open();
+    const id = await newCode(redis);
+    expect(await redeem(redis, id)).toEqual({ outcome: 'redeemed' });
+    expect(await onReplica(`session:session of ${id}`)).toBe(1);
+    await redis.endSession(`session of ${id}`);
+    expect(await onReplica(`session:session of ${id}`)).toBe(0);
+    expect(redis.unacknowledged).toBe(0);
+  });
+
+  it('is counted when no replica acknowledges it in time, and done all the same', async () => {
+    const redis = await open();
+    const id = await newCode(redis);
+    await redeem(redis, await newCode(redis));
+    replica!.freeze();
+    const waited = await took(async () => expect(await redeem(redis, id)).toEqual({ outcome: 'redeemed' }));
+    expect(waited).toBeGreaterThan(WAIT_MS - 20);
+    expect(waited).toBeLessThan(WAIT_MS + 200);
+    expect(redis.unacknowledged).toBe(1);
+    await redis.endSession(`session of ${id}`);
+    await redis.endUser('ann');
+    expect(redis.unacknowledged).toBe(3);
+    expect(await redis.getSession(`session of ${id}`)).toBeUndefined();
+  });
+
+  it('waits once for all who come together, and keeps nobody else waiting', async () => {
+    const redis = await open();
+    const ids = await Promise.all(Array.from({ length: 40 }, () => newCode(redis)));
+    replica!.freeze();
+    let reads = 0;
+    const all = took(() => Promise.all(ids.map((id) => redeem(redis, id))));
+    const done = all.then(() => 'done');
+    const slowest: number[] = [];
+    while ((await Promise.race([done, took(() => redis.getSession('none'))])) !== 'done') {
+      slowest.push(await took(() => redis.getSession('none')));
+      reads += 1;
+    }
+    expect(await all).toBeLessThan(4 * WAIT_MS);
+    expect(reads).toBeGreaterThan(10);
+    expect(Math.max(...slowest)).toBeLessThan(WAIT_MS / 2);
+    expect(redis.unacknowledged).toBe(40);
+  });
+
+  describe('where an acknowledgement is required', () => {
+    it('is refused without one: nothing was issued, and the code can be redeemed later', async () => {
+      const redis = await open({ require_replica_ack: true });
+      const id = await newCode(redis, 'bob');
+      replica!.freeze();
+      await expect(redeem(redis, id, 'bob')).rejects.toThrow(StorageUnavailable);
+      expect(await redis.getSession(`session of ${id}`)).toBeUndefined();
+      expect(await redis.sessionsOf('bob')).toEqual([]);
+      replica!.thaw();
+      expect(await redeem(redis, id, 'bob')).toEqual({ outcome: 'redeemed' });
+      expect(await redis.sessionsOf('bob')).toEqual([`session of ${id}`]);
+      expect(redis.unacknowledged).toBe(1);
+    });
+
+    it('ends a session without one, and says so only when it is sure', async () => {
+      const redis = await open({ require_replica_ack: true });
+      const id = await newCode(redis);
+      await redeem(redis, id);
+      replica!.freeze();
+      await expect(redis.endSession(`session of ${id}`)).rejects.toThrow(StorageUnavailable);
+      expect(await redis.getSession(`session of ${id}`)).toBeUndefined();
+      await expect(redis.endSession(`session of ${id}`)).rejects.toThrow(StorageUnavailable);
+      replica!.thaw();
+      await redis.endSession(`session of ${id}`);
+      expect(await onReplica(`session:session of ${id}`)).toBe(0);
+    });
+
+    it('waits for the end of a session whose refresh token came back late', async () => {
+      const redis = await open({ require_replica_ack: true });
+      const id = await newCode(redis);
+      await redeem(redis, id);
+      const rotation = { clientId: 'client-1', kid: 'k1', grace: 0, lifespan };
+      await redis.rotateSession(`session of ${id}`, { ...rotation, gen: 0 });
+      await redis.rotateSession(`session of ${id}`, { ...rotation, gen: 1 });
+      const replay = () => redis.rotateSession(`session of ${id}`, { ...rotation, gen: 0 });
+      replica!.freeze();
+      await expect(replay()).rejects.toThrow(StorageUnavailable);
+      expect(await redis.getSession(`session of ${id}`)).toBeUndefined();
+    });
+
+    it('is refused at once where there is no replica at all', async () => {
+      const alone = await startRedis();
+      const redis = await openRedis({ addr: alone.address, require_replica_ack: true });
+      const id = await newCode(redis);
+      await redeem(redis, id).catch(() => undefined);
+      const waited = await took(() => expect(redeem(redis, id)).rejects.toThrow(StorageUnavailable));
+      expect(waited).toBeLessThan(WAIT_MS / 2);
+      await redis.close();
+      await alone.stop();
+    });
+  });
+
+  it('is not waited for, nor counted, at one Redis without replicas', async () => {
+    const alone = await startRedis();
+    const redis = await openRedis({ addr: alone.address });
+    const id = await newCode(redis);
+    await redeem(redis, await newCode(redis));
+    expect(await took(() => redeem(redis, id))).toBeLessThan(WAIT_MS / 2);
+    expect(redis.unacknowledged).toBe(0);
+    await redis.close();
+    await alone.stop();
+  });
+
+  it('is no rotation: that is one round trip, and no WAIT', async () => {
+    const redis = await open();
+    const id = await newCode(redis);
+    await redeem(redis, id);
+    const rotation = { clientId: 'client-1', kid: 'k1', grace: 0, lifespan };
+    await redis.rotateSession(`session of ${id}`, { ...rotation, gen: 0 });
+    await master!.command('CONFIG', 'RESETSTAT');
+    for (let gen = 1; gen <= 20; gen += 1) await redis.rotateSession(`session of ${id}`, { ...rotation, gen });
+    const stats = String(await master!.command('INFO', 'commandstats'));
+    // What a client may send and no script calls.
+    const sent = [...stats.matchAll(/^cmdstat_(evalsha|eval|wait|info|get|multi|exec):calls=(\d+)/gm)];
+    expect(sent.map(([, name, calls]) => `${name} ${calls}`)).toEqual(['evalsha 20']);
+  });
+});
