@@ -1,10 +1,12 @@
 import type { RunConfig } from '#crds/run-config/run-config';
+import type { AuthServer } from '#runtime/authserver/auth-server';
+import { buildAuthenticator } from '#runtime/build-authenticator';
+import { buildHostOriginCheck } from '#runtime/build-host-origin-check';
+import { EmbeddedAuthServer } from '#runtime/embedded-auth-server';
+import type { GatewayOptions } from '#runtime/gateway-options';
 import { ConfigError } from '#runtime/errors';
-import { createHostOriginCheck, hostsAndOrigins } from '#runtime/http/check-host-origin';
-import { localUrl, metadataUrl } from '#runtime/http/resource-metadata';
 import { ANONYMOUS } from '#runtime/incoming/build-identity';
 import { authenticatorSettings } from '#runtime/incoming/authenticator-settings';
-import { createAuthenticator } from '#runtime/incoming/create-authenticator';
 import type { Authenticator } from '#runtime/incoming/identity';
 import { Catalogues } from '#runtime/mcp/aggregate/catalogues';
 import { ListCache } from '#runtime/mcp/aggregate/list-cache';
@@ -20,28 +22,12 @@ import type { Session } from '#runtime/mcp/sessions/session';
 import { sessionLimits } from '#runtime/mcp/sessions/session-limits';
 import { SessionStore } from '#runtime/mcp/sessions/session-store';
 import { StreamQuota } from '#runtime/mcp/sessions/stream-quota';
-import { createProxyDispatcher, isProxied, type ProxySettings } from '#runtime/outgoing/dispatcher';
 import { ExchangedTokens } from '#runtime/outgoing/exchanged-tokens';
 import type { Authorizer } from '#runtime/policy/authorizer';
 import { loadAuthorizer } from '#runtime/policy/load-authorizer';
-import type { SecretFiles } from '#runtime/secret-files';
-import type { Log } from '#runtime/telemetry/log';
-import type { Observer } from '#runtime/observer';
 import type { Rooms } from '#runtime/rooms';
 import type { Trail } from '#runtime/trail';
 import { UnderWay } from '#runtime/under-way';
-
-export interface GatewayOptions {
-  readonly files: SecretFiles;
-  readonly log: Log;
-  readonly observer: Observer;
-  readonly version: string;
-  readonly proxy: ProxySettings | undefined;
-  /** The environment of this process, read in main.ts. */
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Where the public port is bound; the port is the real one. */
-  readonly listening: { readonly host: string; readonly port: number };
-}
 
 /** What a run configuration makes; a reload makes only what has changed. */
 interface InForce {
@@ -65,6 +51,7 @@ export class Gateway {
   readonly #running = new UnderWay<Trail>();
   readonly #survey: Survey;
   readonly #retired: RetiredBackends;
+  readonly #embedded: EmbeddedAuthServer;
   #isClosed = false;
   #inForce: InForce;
   #rooms: Rooms;
@@ -72,18 +59,28 @@ export class Gateway {
   /** @throws ConfigError */
   static async open(config: RunConfig, options: GatewayOptions): Promise<Gateway> {
     const authorizer = await loadAuthorizer(config.authz, { log: options.log, metrics: options.observer.policy });
-    const gateway = new Gateway(config, authorizer, options);
+    const embedded = new EmbeddedAuthServer(options);
+    let close = () => embedded.close();
     try {
+      await (await embedded.prepare(config)).commit();
+      const gateway = new Gateway(config, authorizer, options, embedded);
+      close = () => gateway.close();
       await gateway.apply(config);
+      return gateway;
     } catch (error) {
-      await gateway.close();
+      await close();
       throw error;
     }
-    return gateway;
   }
 
-  private constructor(config: RunConfig, authorizer: Authorizer, options: GatewayOptions) {
+  private constructor(
+    config: RunConfig,
+    authorizer: Authorizer,
+    options: GatewayOptions,
+    embedded: EmbeddedAuthServer,
+  ) {
     this.#options = options;
+    this.#embedded = embedded;
     this.#retired = new RetiredBackends(options.log, monotonic);
     this.#lists = new ListCache(monotonic, (backend, kind, list) => {
       if (kind !== 'templates') backend.health[kind] = list.entries.length;
@@ -109,7 +106,7 @@ export class Gateway {
       now: monotonic,
     });
     this.#survey = createSurvey(() => this.#rooms);
-    const authenticator = this.#newAuthenticator(config);
+    const authenticator = buildAuthenticator(config, options, embedded.server);
     this.#inForce = { config, authenticator, authorizer, backends: NO_BACKENDS };
     this.#rooms = this.#furnish();
   }
@@ -129,39 +126,38 @@ export class Gateway {
    */
   async apply(next: RunConfig): Promise<void> {
     const before = this.#inForce;
-    const samePolicies = same(before.config.authz, next.authz);
-    const { log, observer } = this.#options;
-    const authorizer = samePolicies
-      ? before.authorizer
-      : await loadAuthorizer(next.authz, { log, metrics: observer.policy });
-    const authenticator = same(authenticatorSettings(before.config), authenticatorSettings(next))
-      ? before.authenticator
-      : this.#newAuthenticator(next);
-    const isSame = authenticator === before.authenticator;
-    const backends = await this.#newBackends(next, before.backends).catch((error: unknown) => {
-      if (!isSame) authenticator.close();
+    const { observer } = this.#options;
+    const prepared = await this.#embedded.prepare(next);
+    let made: InForce | undefined;
+    try {
+      made = await this.#make(next, prepared.server);
+      await prepared.commit();
+      if (this.#isClosed) throw new ConfigError('the gateway is stopping: nothing is taken over any more');
+    } catch (error) {
+      if (made) await this.#unmake(made, before);
+      await prepared.abandon();
       throw error;
-    });
-    if (this.#isClosed) {
-      if (!isSame) authenticator.close();
-      await Promise.all(backends.leave(before.backends).map((backend) => backend.close()));
-      throw new ConfigError('the gateway is stopping: nothing is taken over any more');
     }
-    this.#inForce = { config: next, authenticator, authorizer, backends };
+    this.#inForce = made;
     this.#sessions.limits = sessionLimits(next);
-    this.#dropLegs(backends.replaced);
+    this.#dropLegs(made.backends.replaced);
     this.#catalogues.clear();
     this.#rooms = this.#furnish();
     this.#announcer.listChanged(undefined, LIST_KINDS);
-    if (!samePolicies) observer.policyReloaded();
-    if (!isSame) before.authenticator.close();
-    this.#retire(before.backends, backends);
+    if (made.authorizer !== before.authorizer) observer.policyReloaded();
+    if (made.authenticator !== before.authenticator) before.authenticator.close();
+    this.#retire(before.backends, made.backends);
+    await prepared.finish();
   }
 
   /** Content of files that the configuration names is another now: keys and certificates are read again. */
-  filesChanged(): void {
+  async filesChanged(): Promise<void> {
+    await this.#embedded.filesChanged(this.#inForce.config);
     const { authenticator: retired, config } = this.#inForce;
-    this.#inForce = { ...this.#inForce, authenticator: this.#newAuthenticator(config) };
+    this.#inForce = {
+      ...this.#inForce,
+      authenticator: buildAuthenticator(config, this.#options, this.#embedded.server),
+    };
     this.#rooms = this.#furnish();
     retired.close();
   }
@@ -180,6 +176,7 @@ export class Gateway {
     this.#inForce.authenticator.close();
     await this.#retired.close();
     await this.#inForce.backends.close();
+    await this.#embedded.close();
     this.#deadlines.close();
   }
 
@@ -193,18 +190,11 @@ export class Gateway {
   #furnish(): Rooms {
     const { log, version, observer, listening } = this.#options;
     const { config, authenticator, authorizer, backends } = this.#inForce;
-    const { resource_url: resourceUrl, embedded_auth_server_config: authServer } = config;
-    const urls = [resourceUrl, authServer?.issuer, authServer?.authorization_endpoint_base_url];
-    const settings = hostsAndOrigins({
-      urls: urls.filter((url) => url !== undefined),
-      listen: { ...listening, tls: config.listen.tls !== undefined },
-      allowedHosts: config.allowed_hosts,
-      allowedOrigins: config.allowed_origins,
-    });
     return {
       config,
-      hostOrigin: createHostOriginCheck(settings),
+      hostOrigin: buildHostOriginCheck(config, listening),
       authenticator,
+      authServer: this.#embedded.server,
       authorizer,
       backends,
       catalogues: this.#catalogues,
@@ -219,28 +209,29 @@ export class Gateway {
     };
   }
 
-  #newAuthenticator(config: RunConfig): Authenticator {
-    const { limits } = config;
-    const { files, observer, proxy, listening } = this.#options;
-    return createAuthenticator(config.incoming, {
-      resourceUrl: config.resource_url,
-      metadataUrl: metadataUrl(config.resource_url ?? localUrl(listening, config.listen.tls !== undefined)),
-      limits: {
-        jwksMaxAge: limits.jwks_max_age,
-        jwksCooldown: limits.jwks_cooldown,
-        introspectionCache: limits.introspection_cache,
-      },
-      now: Date.now,
-      log: this.#options.log,
-      // Like all files that the configuration names: relative to it, and followed.
-      readFile: (path) => new Promise((resolve) => resolve(files.read(path))),
-      groupsClaim: config.authz?.groups_claim,
-      lookedUp: observer.tokenLookedUp,
-      dispatcherFor: isProxied(proxy) ? (connect) => createProxyDispatcher(connect, proxy) : undefined,
+  /** What is the same goes on. @throws ConfigError, and then nothing that was made for it is left open */
+  async #make(next: RunConfig, authServer: AuthServer | undefined): Promise<InForce> {
+    const before = this.#inForce;
+    const { log, observer } = this.#options;
+    const authorizer = same(before.config.authz, next.authz)
+      ? before.authorizer
+      : await loadAuthorizer(next.authz, { log, metrics: observer.policy });
+    const authenticator = same(authenticatorSettings(before.config), authenticatorSettings(next))
+      ? before.authenticator
+      : buildAuthenticator(next, this.#options, authServer);
+    const backends = await this.#newBackends(next, before.backends, authServer).catch((error: unknown) => {
+      if (authenticator !== before.authenticator) authenticator.close();
+      throw error;
     });
+    return { config: next, authenticator, authorizer, backends };
   }
 
-  #newBackends(config: RunConfig, before: LiveBackends): Promise<LiveBackends> {
+  async #unmake({ authenticator, backends }: InForce, before: InForce): Promise<void> {
+    if (authenticator !== before.authenticator) authenticator.close();
+    await Promise.all(backends.leave(before.backends).map((backend) => backend.close()));
+  }
+
+  #newBackends(config: RunConfig, before: LiveBackends, authServer: AuthServer | undefined): Promise<LiveBackends> {
     const { files, log, version, observer, proxy, environment } = this.#options;
     return buildBackends(config, before, {
       files,
@@ -249,6 +240,7 @@ export class Gateway {
       proxy,
       environment,
       exchanged: this.#exchanged,
+      userTokens: authServer?.userTokens,
       deadlines: this.#deadlines,
       keptBytes: this.#keptBytes,
       now: monotonic,

@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream';
 import type { RunConfig } from '#crds/run-config/run-config';
-import type { Audit } from '#runtime/audit/audit';
+import type { Audit, AuditEvent } from '#runtime/audit/audit';
 import { auditRequest } from '#runtime/audit/audit-request';
 import { createAudit } from '#runtime/audit/create-audit';
 import { createReadSource, type ReadSource } from '#runtime/http/read-source';
@@ -14,6 +14,10 @@ import type { Trail } from '#runtime/trail';
 export interface Observer {
   /** A request is over. */
   finished(trail: Trail): void;
+  /** Something that is no MCP request has happened. */
+  readonly record: (event: AuditEvent) => void;
+  /** The client's address, by the proxies that are trusted now. */
+  readonly readSource: ReadSource;
   readonly exchanged: (backend: string, outcome: ExchangeOutcome) => void;
   policyReloaded(): void;
   configReloaded(outcome: 'success' | 'failure'): void;
@@ -67,6 +71,8 @@ export function createObserver(config: RunConfig, { metrics, log, auditStream }:
       if (inForce.telemetry_config.metricsEnabled) countRequest(trail, duration);
       auditRequest(audit, trail, duration, sourceOf);
     },
+    record: (event) => audit.record(event),
+    readSource: (req) => readSource(req),
     exchanged: metrics.exchanged,
     policyReloaded: () => reloaded('policy_reloaded', 'success'),
     configReloaded: (outcome) => reloaded('config_reloaded', outcome),

@@ -11,7 +11,7 @@ import { createPrivatePort, type PrivatePort } from '#runtime/http/private-port'
 import { createObserver, type Observer } from '#runtime/observer';
 import type { ProxySettings } from '#runtime/outgoing/dispatcher';
 import { createRoutes, type Route } from '#runtime/routes';
-import { createStatus, openStreams } from '#runtime/take-status';
+import { authServerSnapshot, createStatus, openStreams } from '#runtime/take-status';
 import type { ProcessLog } from '#runtime/telemetry/create-log';
 import { createMetrics, type Metrics } from '#runtime/telemetry/metrics';
 
@@ -92,7 +92,8 @@ async function open(options: RuntimeOptions, opened: Closing[]): Promise<Running
   const privatePort = openPrivatePort(options, gateway, metrics, state);
   const boundPrivate = await privatePort.listen(config.listen.private_host, config.listen.private_port);
   opened.push(() => privatePort.close(0));
-  for (const warning of gateway.rooms.authenticator.warnings) log.warn(warning);
+  const { authenticator, authServer } = gateway.rooms;
+  for (const warning of [...authenticator.warnings, ...(authServer?.warnings ?? [])]) log.warn(warning);
   route = createRoutes(gateway, listening);
   await followed.follow({
     apply: async (next) => {
@@ -102,7 +103,7 @@ async function open(options: RuntimeOptions, opened: Closing[]): Promise<Running
     refused: () => observer.configReloaded('failure'),
     filesChanged: (changed) => {
       renewCertificate(server, options, changed);
-      gateway.filesChanged();
+      return gateway.filesChanged();
     },
   });
   return running(
@@ -172,6 +173,7 @@ function openPrivatePort(
   };
   return createPrivatePort({
     snapshot: createStatus(status),
+    authServer: async () => authServerSnapshot(await rooms().authServer?.status()),
     renderMetrics: () => (rooms().config.telemetry_config.enablePrometheusMetricsPath ? metrics.render() : undefined),
     readStatusTokens: () => {
       const { status_token_file: file } = rooms().config;

@@ -1,4 +1,5 @@
 import type { RunConfig } from '#crds/run-config/run-config';
+import type { AuthServer } from '#runtime/authserver/auth-server';
 import type { HostOriginCheck } from '#runtime/http/check-host-origin';
 import type { Authenticator } from '#runtime/incoming/identity';
 import type { Catalogues } from '#runtime/mcp/aggregate/catalogues';
@@ -16,6 +17,8 @@ export interface Rooms {
   readonly config: RunConfig;
   readonly hostOrigin: HostOriginCheck;
   readonly authenticator: Authenticator;
+  /** Undefined: there is none in this process. */
+  readonly authServer: AuthServer | undefined;
   readonly authorizer: Authorizer;
   readonly backends: BackendSet;
   readonly catalogues: Catalogues;

@@ -1,10 +1,15 @@
+import { randomUUID } from 'node:crypto';
 import type { Gateway } from '#runtime/gateway';
+import { answerError } from '#runtime/http/answer-error';
 import { metadataRoutes, type RouteHandler } from '#runtime/http/listener';
 import { serve } from '#runtime/serve';
 
 export type Route = (path: string) => RouteHandler | undefined;
 
-/** The paths of the public port: the MCP endpoint, also at the path of `resource_url`, and its metadata (RFC 9728). */
+/**
+ * The paths of the public port: the MCP endpoint, also at the path of `resource_url`, its metadata (RFC 9728), and those of the
+ * authorization server where there is one.
+ */
 export function createRoutes(gateway: Gateway, address: { readonly host: string; readonly port: number }): Route {
   const { config } = gateway.rooms;
   const resourceUrl = config.resource_url ?? `http://${address.host}:${address.port}/mcp`;
@@ -17,7 +22,22 @@ export function createRoutes(gateway: Gateway, address: { readonly host: string;
   const routes = metadataRoutes({ resourceUrl, incoming: config.incoming });
   routes.set('/mcp', serveMcp);
   routes.set(new URL(resourceUrl).pathname, serveMcp);
-  return (path) => routes.get(path);
+  return (path) => routes.get(path) ?? authServerRoute(path, gateway);
+}
+
+/** Requests that name another host are refused there too: what a browser holds is meant for this one. */
+function authServerRoute(path: string, gateway: Gateway): RouteHandler | undefined {
+  const handle = gateway.rooms.authServer?.route(path);
+  if (!handle) return undefined;
+  return (req, res) => {
+    try {
+      gateway.rooms.hostOrigin.check(req.headers.host, undefined);
+    } catch (error) {
+      answerError(res, error, { requestId: randomUUID() });
+      return undefined;
+    }
+    return handle(req, res);
+  };
 }
 
 /** The question of a web page's browser whether it may call. */

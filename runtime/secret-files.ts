@@ -13,6 +13,8 @@ export interface SecretFiles {
    * @throws ConfigError when it cannot be read; the message holds its name, never its content
    */
   readonly read: (file: string) => string;
+  /** The same, byte for byte. */
+  readonly readBytes: (file: string) => Uint8Array;
   /** Reads these again. One that cannot be read keeps its content. Returns those whose content is another now. */
   readonly refresh: (files: readonly string[]) => string[];
   /** Forgets all others. */
@@ -52,6 +54,7 @@ export function createSecretFiles({ folder, log }: { folder: string; log: Log })
 
   return {
     read: (file) => (contents.get(file) ?? load(file)).text,
+    readBytes: (file) => (contents.get(file) ?? load(file)).bytes,
     refresh: (files) => files.filter(renew),
     keep(files) {
       const wanted = new Set(files);

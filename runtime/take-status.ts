@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import type { RuntimeStatus } from '#crds/run-config/runtime-status';
+import type { AuthServerStatus } from '#runtime/authserver/auth-server';
 import type { FollowedRunConfig } from '#runtime/follow-run-config';
 import type { BackendSnapshot, StatusSnapshot } from '#runtime/http/status-snapshot';
 import type { Backend } from '#runtime/mcp/backends/backend';
@@ -44,6 +46,20 @@ export function createStatus(sources: StatusSources): () => StatusSnapshot {
   };
 }
 
+/** What `/status` says of the authorization server. */
+export function authServerSnapshot(status: AuthServerStatus | undefined): RuntimeStatus['auth_server'] {
+  if (status === undefined) return null;
+  const { storage, signingKeys, secrets, secretsInUse, unacknowledged, redirectUris } = status;
+  return {
+    storage,
+    signing_keys: { ...signingKeys, kids: [...signingKeys.kids] },
+    secrets: { ...secrets, kids: [...secrets.kids] },
+    secrets_in_use: secretsInUse ?? null,
+    unacknowledged,
+    redirect_uris: redirectUris,
+  };
+}
+
 /** Streams that sessions hold open for what is not an answer. */
 export function openStreams({ sessions }: Rooms): number {
   let open = 0;
@@ -55,9 +71,12 @@ function refusalOf({ refused }: StatusSources['followed']): StatusSnapshot['conf
   return refused === undefined ? null : { at: new Date(refused.at).toISOString(), message: refused.message };
 }
 
-function warningsOf({ refused }: StatusSources['followed'], { authenticator, catalogues }: Rooms): string[] {
+function warningsOf(
+  { refused }: StatusSources['followed'],
+  { authenticator, authServer, catalogues }: Rooms,
+): string[] {
   const stale = refused === undefined ? [] : ['a newer run configuration was refused; an older one is in force'];
-  return [...stale, ...authenticator.warnings, ...catalogues.conflicts()];
+  return [...stale, ...authenticator.warnings, ...(authServer?.warnings ?? []), ...catalogues.conflicts()];
 }
 
 function backendSnapshot({ name, credential, health }: Backend): BackendSnapshot {

@@ -11,6 +11,19 @@ const BackendStatus = z.object({
   message: z.string().default(''),
 });
 
+/** The embedded authorization server: which keys and secrets are in force, and what still needs them. */
+const AuthServerStatus = z.object({
+  storage: z.enum(['memory', 'sqlite', 'redis']),
+  signing_keys: z.object({ kids: z.array(z.string()), signing: z.string(), ephemeral: z.boolean() }),
+  secrets: z.object({ kids: z.array(z.string()), making: z.string(), ephemeral: z.boolean() }),
+  /** Sessions and links that need a secret, by its kid: one that is not named can go. Null while the storage does not answer. */
+  secrets_in_use: z.record(z.string(), z.int()).nullable(),
+  /** Operations whose replication was not acknowledged in time, since the start. */
+  unacknowledged: z.int(),
+  /** What to register at each upstream provider. */
+  redirect_uris: z.record(z.string(), z.string()),
+});
+
 /** What a runtime answers at `/status` on its private port, as far as the operator reads it. */
 export const RuntimeStatus = z.object({
   /** SHA-256 (hex) of the run configuration file that is in force. */
@@ -23,5 +36,7 @@ export const RuntimeStatus = z.object({
   tools: z.int().nullable().default(null),
   /** Names dropped by conflicts, and other things that an administrator should know. */
   warnings: z.array(z.string()).default([]),
+  /** Null where there is none. */
+  auth_server: AuthServerStatus.nullable().default(null),
 });
 export type RuntimeStatus = z.infer<typeof RuntimeStatus>;

@@ -43,11 +43,12 @@ export interface Assembly {
 
 /** @throws ConfigError */
 export function assembleRoutes(parts: AssemblyParts): Assembly {
-  const { config, keys, storage, now, readSource, log, resourceUrl } = parts;
+  const { config, keys, storage, now, readSource, log } = parts;
+  const resources = resourcesOf(parts);
   const urls = authServerUrls(config);
   const documents = config.cimd.enabled ? openDocuments(parts) : undefined;
   const clients = createClients({ storage, documents, now });
-  const frame = { server: new URL(resourceUrl).host };
+  const frame = { server: new URL(resources[0]).host };
   const cookie = browserCookie(config.issuer, urls.authorize);
   const browsers = createBrowsers({ storage, cookie, primary: chainOf(config).primary.name, now });
   const chain: ChainSettings = {
@@ -63,7 +64,7 @@ export function assembleRoutes(parts: AssemblyParts): Assembly {
     metadata: createMetadataHandler(config),
     jwks: createJwksHandler(keys),
     callback: createCallback({ ...chain, nextStep }),
-    ...createClientSide({ ...parts, ...{ urls, frame, browsers, clients, nextStep }, resources: resourcesOf(parts) }),
+    ...createClientSide({ ...parts, ...{ urls, frame, browsers, clients, nextStep, resources } }),
   };
   const browserUrl = config.authorization_endpoint_base_url ?? config.issuer;
   const basePaths = [config.issuer, browserUrl].map((url) => new URL(url).pathname.replace(/\/$/, ''));
@@ -83,8 +84,10 @@ function openDocuments({ config, now, proxy }: AssemblyParts): ClientDocuments {
   });
 }
 
-function resourcesOf({ config, resourceUrl }: AssemblyParts): [string, ...string[]] {
-  return [resourceUrl, ...config.allowed_audiences.filter((audience) => audience !== resourceUrl)];
+/** The endpoint's own URL comes first. */
+function resourcesOf({ config, resourceUrl }: AssemblyParts): readonly [string, ...string[]] {
+  const [first = resourceUrl, ...more] = config.allowed_audiences;
+  return [first, ...more];
 }
 
 /** The secrets are read once now, so that a missing file is found before anybody asks. */
@@ -108,6 +111,7 @@ function tokenSettings(parts: AssemblyParts, clients: Clients): TokenSettings {
     ...{ ...parts, clients, ended, newId, newJti: randomUUID },
     issuer: config.issuer,
     lifespans: { access, refresh },
+    resources: resourcesOf(parts),
     scopesSupported: config.scopes_supported,
     requiredProviders: chain.providers.filter(({ required }) => required).map(({ name }) => name),
     revalidate: createRevalidate({

@@ -19,7 +19,7 @@ import type { UpstreamProvider } from './upstream/provider.ts';
 export interface AuthServerOptions {
   /** Which server this is: stored rows are bound to it. */
   readonly place: Place;
-  /** URL of the MCP endpoint: the audience of all tokens. */
+  /** URL of the MCP endpoint: the audience of tokens where the configuration names none. */
   readonly resourceUrl: string;
   /** Content of a file that the configuration names, as it is now. @throws ConfigError */
   readonly readFile: (file: string) => string;

@@ -2,10 +2,13 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Log } from '#runtime/telemetry/log';
 import { listenOn } from './listen-on.ts';
+import type { RuntimeStatus } from '#crds/run-config/runtime-status';
 import type { StatusSnapshot } from './status-snapshot.ts';
 
 export interface PrivatePortDeps {
   readonly snapshot: () => StatusSnapshot;
+  /** What `/status` says of the authorization server; absent: there never is one. */
+  readonly authServer?: () => Promise<RuntimeStatus['auth_server']>;
   /** Undefined where the configuration has no metrics path. */
   readonly renderMetrics: () => Promise<{ contentType: string; text: string }> | undefined;
   /** Bearer tokens that `/status` takes, one a line, so that an old one goes on for a while; undefined: it asks for none. */
@@ -82,12 +85,19 @@ function readiness({ ready, draining }: StatusSnapshot): Answer {
   return { status: 503, body: draining ? 'draining\n' : 'starting\n' };
 }
 
-function status({ headers }: IncomingMessage, { snapshot, readStatusTokens }: PrivatePortDeps): Answer {
+async function status(
+  { headers }: IncomingMessage,
+  { snapshot, authServer, readStatusTokens }: PrivatePortDeps,
+): Promise<Answer> {
   const tokens = readStatusTokens();
   if (tokens !== undefined && !isOneOf(tokens.split('\n'), headers.authorization ?? '')) {
     return { status: 401, body: 'a bearer token is needed\n', headers: { 'www-authenticate': 'Bearer' } };
   }
-  return { status: 200, type: 'application/json', body: `${JSON.stringify(snapshot())}\n` };
+  return {
+    status: 200,
+    type: 'application/json',
+    body: `${JSON.stringify({ ...snapshot(), auth_server: (await authServer?.()) ?? null })}\n`,
+  };
 }
 
 async function metrics({ renderMetrics }: PrivatePortDeps): Promise<Answer> {

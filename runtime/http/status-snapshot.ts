@@ -15,7 +15,7 @@ export type BackendSnapshot = RuntimeStatus['backends'][number] & {
 };
 
 /** What `/status` answers: what the operator reads (`RuntimeStatus`), and what people want to know besides. No secrets. */
-export type StatusSnapshot = Omit<RuntimeStatus, 'backends' | 'config_digest'> & {
+export type StatusSnapshot = Omit<RuntimeStatus, 'backends' | 'config_digest' | 'auth_server'> & {
   readonly server: { readonly namespace: string; readonly name: string; readonly uid: string };
   readonly version: string;
   /** SHA-256 (hex) of the run configuration in force. */

@@ -30,6 +30,7 @@ export async function refreshSession(
   const key = hashId(secret);
   const session = known.get(key) ?? (await storage.getSession(key));
   if (session?.client_id !== clientId) throw await refuseGrant(clientId, GONE, settings);
+  checkServed(session.resource, settings);
   checkResource(facts.form.getAll('resource'), session.resource);
   const scope = narrowScope(parameters.get('scope'), session.scope, settings.scopesSupported);
   await checkLinks(session, settings);
@@ -46,6 +47,11 @@ export async function refreshSession(
   // What the client needs in order to go on does not wait for that.
   settings.clients.use(clientId).catch(() => undefined);
   return answerTokens({ key, secret, session: rotated.session, scope }, settings);
+}
+
+/** The endpoint may have moved to another URL since: its tokens would be refused there. */
+function checkServed(resource: string, { resources }: TokenSettings): void {
+  if (!resources.includes(resource)) throw new OAuthError('invalid_grant', 'The resource is not served here any more');
 }
 
 /** A provider that the login needs has refused the user's tokens: the client is to start a login, which asks only that provider. */

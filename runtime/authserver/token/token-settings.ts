@@ -12,6 +12,8 @@ export interface TokenSettings {
   readonly keys: Pick<SigningKeys, 'sign' | 'jwks'>;
   readonly issuer: string;
   readonly lifespans: { readonly access: number; readonly refresh: number };
+  /** Resources that tokens are issued for. */
+  readonly resources: readonly string[];
   readonly scopesSupported: readonly string[];
   readonly clients: {
     /** Whether there is such a client. */

@@ -129,6 +129,7 @@ function settingsOf(
     ...{ ...parts, known, issuer, scopesSupported, newId, newJti: randomUUID },
     lifespans: { access: lifespans.access_token_lifespan, refresh: lifespans.refresh_token_lifespan },
     clients: createClients({ storage, documents: undefined, now }),
+    resources: [RESOURCE],
     requiredProviders: ['okta'],
     revalidate: () => Promise.resolve(),
     ended(key) {

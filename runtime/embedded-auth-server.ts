@@ -1,0 +1,101 @@
+import { randomBytes } from 'node:crypto';
+import type { RunConfig } from '#crds/run-config/run-config';
+import type { AuthServer } from '#runtime/authserver/auth-server';
+import type { GatewayOptions } from '#runtime/gateway-options';
+import { localUrl } from '#runtime/http/resource-metadata';
+
+/** The authorization server that another configuration needs, before that is in force. */
+export interface PreparedAuthServer {
+  /** Undefined: it needs none. */
+  readonly server: AuthServer | undefined;
+  /** Takes the configuration over. @throws ConfigError, and then the former stays in force */
+  commit(): Promise<void>;
+  /** To be called when the configuration is in force: closes what it does not need any more. */
+  finish(): Promise<void>;
+  /** The configuration is not wanted after all. */
+  abandon(): Promise<void>;
+}
+
+/** The authorization server of one gateway, for as long as its configuration has one. */
+export class EmbeddedAuthServer {
+  readonly #options: GatewayOptions;
+  #server: AuthServer | undefined;
+
+  constructor(options: GatewayOptions) {
+    this.#options = options;
+  }
+
+  get server(): AuthServer | undefined {
+    return this.#server;
+  }
+
+  /** Opens one where there is none yet. @throws ConfigError */
+  async prepare(config: RunConfig): Promise<PreparedAuthServer> {
+    const before = this.#server;
+    const { embedded_auth_server_config: wanted } = config;
+    if (wanted === undefined) return this.#without(before);
+    const server = before ?? (await this.#open(config, wanted));
+    return {
+      server,
+      commit: async () => {
+        if (before) await before.update(wanted);
+        this.#server = server;
+      },
+      finish: () => Promise.resolve(),
+      abandon: async () => {
+        if (server === before) return;
+        if (this.#server === server) this.#server = undefined;
+        await server.close();
+      },
+    };
+  }
+
+  /** Content of files that the configuration names is another now. What cannot be used is logged, and the former goes on. */
+  async filesChanged({ embedded_auth_server_config: config }: RunConfig): Promise<void> {
+    if (config === undefined) return;
+    try {
+      await this.#server?.update(config);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : '';
+      this.#options.log.error('changed files of the authorization server cannot be used; the former stay', { reason });
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#server?.close();
+    this.#server = undefined;
+  }
+
+  #without(before: AuthServer | undefined): PreparedAuthServer {
+    return {
+      server: undefined,
+      commit: () => Promise.resolve(),
+      finish: async () => {
+        this.#server = undefined;
+        await before?.close();
+      },
+      abandon: () => Promise.resolve(),
+    };
+  }
+
+  /** What it needs is loaded with it. */
+  async #open(
+    { server, resource_url: resourceUrl, listen }: RunConfig,
+    config: NonNullable<RunConfig['embedded_auth_server_config']>,
+  ): Promise<AuthServer> {
+    const { files, observer, log, proxy, listening } = this.#options;
+    const { createAuthServer } = await import('#runtime/authserver/create-auth-server');
+    return createAuthServer(config, {
+      place: server,
+      resourceUrl: resourceUrl ?? localUrl(listening, listen.tls !== undefined),
+      readFile: files.read,
+      readBytes: files.readBytes,
+      readSource: observer.readSource,
+      record: observer.record,
+      log,
+      proxy,
+      now: Date.now,
+      random: randomBytes,
+    });
+  }
+}
