@@ -54,7 +54,7 @@ function row(frame: ConnectionsFrame, provider: ProviderView): Html {
   const { name, state, account, linkedAt, required } = provider;
   const since = linkedAt !== undefined && html`${account ? ', since' : 'Since'} ${time(linkedAt)}`;
   const who = state === 'unlinked' ? html`${required ? 'Needed by your applications' : 'Optional'}` : undefined;
-  const link = html`<button class="main" aria-label="Link ${name}${state === 'needs_login' && ' again'}">
+  const link = html`<button class="main" aria-label="${state === 'unlinked' ? 'Link' : 'Sign in again at'} ${name}">
     ${state === 'unlinked' ? 'Link' : 'Sign in again'}
   </button>`;
   const unlink = html`<button aria-label="Unlink ${name}">Unlink…</button>`;

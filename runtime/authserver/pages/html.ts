@@ -14,7 +14,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 /** Control characters, what turns the direction of text, and what cannot be seen: names of strangers lie with them. */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u2800\u3164\u{E0000}-\u{E007F}]/gu;
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
 /** HTML with everything that is put in escaped. */
 export function html(fixed: TemplateStringsArray, ...parts: Part[]): Html {

@@ -128,7 +128,8 @@ export async function startClientSide(options: ServerOptions = {}): Promise<Clie
   return {
     ...{ origin, urls, resource, storage: memory, clock, ...noted, visit },
     async register(redirect_uris, more = {}) {
-      const { text } = await visit('/oauth/register', { json: { redirect_uris, ...more } });
+      const { status, text } = await visit('/oauth/register', { json: { redirect_uris, ...more } });
+      if (status !== 201) throw new Error(`registration answered ${status}: ${text}`);
       return (JSON.parse(text) as { client_id: string }).client_id;
     },
     authorizeUrl: (clientId, changes = {}) =>

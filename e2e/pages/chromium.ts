@@ -1,0 +1,43 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chromium, type BrowserContext, type BrowserContextOptions } from 'playwright-core';
+
+const EXECUTABLE = '/usr/bin/chromium';
+
+/** Why no browser can be driven here; undefined: one can. */
+export const NO_CHROMIUM = existsSync(EXECUTABLE)
+  ? undefined
+  : `there is no ${EXECUTABLE}: apt-get install -y chromium`;
+
+const DEADLINE = 10_000;
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+/** A real browser without a screen, with a new profile. */
+export async function openChromium(
+  options: BrowserContextOptions = {},
+): Promise<{ context: BrowserContext; close: () => Promise<void> }> {
+  const profile = mkdtempSync(join(tmpdir(), 'vmcp-chromium-'));
+  const context = await chromium.launchPersistentContext(profile, {
+    executablePath: EXECUTABLE,
+    headless: true,
+    args: FLAGS,
+    ...options,
+  });
+  context.setDefaultTimeout(DEADLINE);
+  return {
+    context,
+    close: async () => {
+      await context.close();
+      rmSync(profile, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,245 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createServer } from 'node:http';
+import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
+import type { AxeResults } from 'axe-core';
+import type { BrowserContext, Page } from 'playwright-core';
+import { htmlAnswer } from '#runtime/authserver/handler';
+import { REDIRECT, startClientSide, userNamed, type ClientSideServer } from '#runtime/authserver/testdata/client-side';
+import { NO_CHROMIUM, openChromium } from './chromium.ts';
+import { PAGES, type ShownPage } from './pages.ts';
+
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+const ALICE = userNamed('alice');
+
+const reasonNotTo = NO_CHROMIUM === undefined ? '' : ` (skipped: ${NO_CHROMIUM})`;
+const inChromium = NO_CHROMIUM === undefined ? describe : describe.skip;
+
+let server: ClientSideServer;
+beforeAll(async () => {
+  server = await startClientSide({
+    config: { limits: { registrations_per_minute: 1000 } },
+    nextStep: () => Promise.resolve(htmlAnswer('<title>next</title>the next step')),
+  });
+});
+afterAll(() => server.close());
+
+async function withCookie(context: BrowserContext, cookie: string | undefined): Promise<void> {
+  await context.clearCookies();
+  const [name = '', value = ''] = (cookie ?? '').split('=');
+  if (cookie !== undefined) await context.addCookies([{ name, value, url: server.origin, sameSite: 'Lax' }]);
+}
+
+/** Opens a page with what its browser tells of it. */
+async function show(
+  context: BrowserContext,
+  { open, heading, press = [] }: ShownPage,
+): Promise<{ tab: Page; said: string[] }> {
+  const { url, cookie } = await open(server);
+  await withCookie(context, cookie);
+  const tab = await context.newPage();
+  const said: string[] = [];
+  tab.on('console', (message) => said.push(message.text()));
+  tab.on('pageerror', (error) => said.push(error.message));
+  await tab.goto(url);
+  for (const name of press) await tab.getByRole('button', { name, exact: true }).click();
+  await tab.getByRole('heading', { level: 1, name: heading }).waitFor();
+  return { tab, said };
+}
+
+/** Rules that the page breaks (WCAG 2.2 AA and best practice). The page's own policy lets no script in but the tester's. */
+async function breaches(tab: Page): Promise<string[]> {
+  await tab.addScriptTag({ path: AXE });
+  const { violations } = await tab.evaluate<AxeResults>('axe.run()');
+  return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
+}
+
+/** Another site on this machine, whose one page a test writes. */
+async function startForeignSite() {
+  let body = '';
+  const site = createServer((_req, res) => res.setHeader('content-type', 'text/html').end(body));
+  await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve));
+  return {
+    page(html: string): string {
+      body = html;
+      return `http://localhost:${(site.address() as AddressInfo).port}/`;
+    },
+    async close() {
+      site.closeAllConnections();
+      await new Promise((resolve) => site.close(resolve));
+    },
+  };
+}
+
+inChromium(`the pages in Chromium${reasonNotTo}`, () => {
+  describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
+    let chromium: Awaited<ReturnType<typeof openChromium>>;
+    beforeAll(async () => {
+      // The policy stays in force but for the script that looks at the page.
+      chromium = await openChromium({ colorScheme, viewport: { width: 1024, height: 800 }, bypassCSP: true });
+    });
+    afterAll(() => chromium.close());
+
+    it.each(PAGES)('$name breaks no rule of accessibility', async (page) => {
+      const { tab } = await show(chromium.context, page);
+      expect(await breaches(tab)).toEqual([]);
+      await tab.close();
+    });
+
+    it('has its own ground', async () => {
+      const { tab } = await show(chromium.context, PAGES[0]);
+      const ground = await tab.evaluate('getComputedStyle(document.body).backgroundColor');
+      expect(ground).toBe(colorScheme === 'light' ? 'rgb(243, 244, 247)' : 'rgb(15, 18, 23)');
+      await tab.close();
+    });
+  });
+
+  describe('under their own policy, 320 px wide', () => {
+    let chromium: Awaited<ReturnType<typeof openChromium>>;
+    beforeAll(async () => {
+      chromium = await openChromium({ viewport: { width: 320, height: 640 } });
+    });
+    afterAll(() => chromium.close());
+
+    it.each(PAGES)('$name needs no scrolling sideways, and its policy refuses nothing of it', async (page) => {
+      const { tab, said } = await show(chromium.context, page);
+      expect(await tab.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(320);
+      expect(await tab.evaluate('document.styleSheets.length')).toBe(1);
+      expect(said.filter((text) => !text.includes('status of 4'))).toEqual([]);
+      await tab.close();
+    });
+
+    it('runs no script and asks no other host', async () => {
+      const { tab, said } = await show(chromium.context, PAGES[0]);
+      const refused = tab.waitForEvent('console');
+      await tab.evaluate(
+        `document.body.insertAdjacentHTML('beforeend', '<img src="https://evil.example/x.png" onerror="x">')`,
+      );
+      await refused;
+      expect(said.join()).toContain('Content Security Policy');
+      expect(await tab.locator('script').count()).toBe(0);
+      await tab.close();
+    });
+  });
+
+  describe('for people', () => {
+    let chromium: Awaited<ReturnType<typeof openChromium>>;
+    let client: string;
+    let foreign: Awaited<ReturnType<typeof startForeignSite>>;
+    beforeAll(async () => {
+      chromium = await openChromium();
+      foreign = await startForeignSite();
+      client = await server.register([REDIRECT], { client_name: 'Cursor' });
+    });
+    afterAll(async () => {
+      await chromium.close();
+      await foreign.close();
+    });
+
+    /** What has the focus. */
+    const focused = (tab: Page) =>
+      tab.evaluate<string>('document.activeElement.textContent.trim() || document.activeElement.value');
+
+    it('who use the keyboard alone, consent can be given', async () => {
+      await withCookie(chromium.context, undefined);
+      const tab = await chromium.context.newPage();
+      await tab.goto(server.authorizeUrl(client));
+      const order: string[] = [];
+      for (let tabs = 0; tabs < 4; tabs += 1) {
+        await tab.keyboard.press('Tab');
+        order.push(await focused(tab));
+      }
+      expect(order).toEqual(['github', 'Allow', 'Deny', 'your connections']);
+      await tab.keyboard.press('Shift+Tab');
+      await tab.keyboard.press('Shift+Tab');
+      await tab.keyboard.press('Shift+Tab');
+      await tab.keyboard.press('Space');
+      await tab.keyboard.press('Tab');
+      expect(await tab.evaluate(`getComputedStyle(document.activeElement).outlineStyle`)).toBe('solid');
+      await tab.keyboard.press('Enter');
+      await tab.waitForURL(server.urls.consent);
+      expect(await tab.title()).toBe('next');
+      expect(server.steps.at(-1)).toMatchObject({ login: { remaining: ['okta'], request: { client_id: client } } });
+      await tab.close();
+    });
+
+    it('who deny, the answer goes to the client', async () => {
+      await withCookie(chromium.context, undefined);
+      const tab = await chromium.context.newPage();
+      await tab.goto(server.authorizeUrl(client));
+      let referer: string | undefined = 'none seen';
+      const atClient = (url: URL) => url.href.startsWith(REDIRECT);
+      await tab.route(atClient, (route, request) => {
+        ({ referer } = request.headers());
+        return route.fulfill({ body: 'back at the client' });
+      });
+      await tab.getByRole('button', { name: 'Deny' }).click();
+      await tab.waitForURL(atClient);
+      const answer = new URL(tab.url()).searchParams;
+      expect([answer.get('error'), answer.get('state'), answer.get('iss')]).toEqual([
+        'access_denied',
+        'st-1',
+        server.urls.issuer,
+      ]);
+      expect(referer).toBeUndefined();
+      await tab.close();
+    });
+
+    it('who press the back button, nothing is done twice', async () => {
+      await withCookie(chromium.context, undefined);
+      const tab = await chromium.context.newPage();
+      await tab.goto(server.authorizeUrl(client));
+      await tab.getByRole('button', { name: 'Allow' }).click();
+      await tab.getByText('the next step').waitFor();
+      const steps = server.steps.length;
+      await tab.goBack();
+      await tab.getByRole('heading', { name: 'Cursor' }).waitFor();
+      await tab.getByRole('button', { name: 'Allow' }).click();
+      await tab.getByText('the next step').waitFor();
+      // What is never stored is asked for anew: a login of its own.
+      expect(server.steps).toHaveLength(steps + 1);
+      expect(server.steps.at(-1)?.login.id).not.toBe(server.steps.at(-2)?.login.id);
+      await tab.close();
+    });
+
+    it('who see it in a frame of another page, there is none', async () => {
+      await withCookie(chromium.context, undefined);
+      const tab = await chromium.context.newPage();
+      const url = server.authorizeUrl(client).replaceAll('&', '&amp;');
+      await tab.goto(foreign.page(`<h1>Win</h1><iframe src=\"${url}\"></iframe>`));
+      const texts = await Promise.all(tab.frames().map((frame) => frame.locator('body').textContent()));
+      expect(texts.join()).not.toContain('Cursor');
+      await tab.close();
+    });
+
+    it('whose form another page sends, nothing happens', async () => {
+      const cookie = await server.logIn(ALICE);
+      await withCookie(chromium.context, cookie);
+      const { hidden } = await server.visit(server.authorizeUrl(client), { cookie });
+      const [steps, tab] = [server.steps.length, await chromium.context.newPage()];
+      await tab.goto(
+        foreign.page(
+          `<form method="post" action="${server.urls.consent}"><input name="ticket" value="${hidden('ticket')}">
+            <button name="decision" value="allow">Win</button></form>`,
+        ),
+      );
+      await tab.getByRole('button').click();
+      await tab.waitForURL(server.urls.consent);
+      expect(await tab.locator('h1').textContent()).toContain('another browser');
+      expect(server.steps).toHaveLength(steps);
+      await tab.close();
+    });
+
+    it('who unlink a provider, the page asks and then shows it', async () => {
+      await withCookie(chromium.context, await server.logIn(ALICE, { okta: {}, github: {} }));
+      const tab = await chromium.context.newPage();
+      await tab.goto(server.urls.connections);
+      await tab.getByRole('button', { name: 'Unlink github' }).click();
+      await tab.getByRole('heading', { name: 'Unlink github?' }).waitFor();
+      await tab.getByRole('button', { name: 'Unlink github' }).click();
+      await tab.getByText('Not linked').waitFor();
+      expect(await tab.getByRole('listitem').last().textContent()).toMatch(/github[\s\S]*Not linked/);
+      await tab.close();
+    });
+  });
+});

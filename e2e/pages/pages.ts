@@ -1,0 +1,71 @@
+import { hashId, newId } from '#runtime/authserver/ids';
+import { REDIRECT, userNamed, type ClientSideServer } from '#runtime/authserver/testdata/client-side';
+
+/** A page there is, and how to come to it. */
+export interface ShownPage {
+  readonly name: string;
+  /** How its heading begins. */
+  readonly heading: string;
+  readonly open: (server: ClientSideServer) => Promise<{ readonly url: string; readonly cookie?: string }>;
+  /** Buttons to press, by their names, until the page is there. */
+  readonly press?: readonly string[];
+}
+
+const ALICE = userNamed('alice');
+const APP = 'cursor://anysphere/callback';
+const WEB = `https://app.example.com/${'a-long-path-without-a-break/'.repeat(4)}callback`;
+
+const signIn = (server: ClientSideServer) => server.logIn(ALICE, { okta: {}, github: { state: 'needs_login' } });
+
+const consent =
+  (changes: Readonly<Record<string, string>> = {}, name: string | undefined = 'Cursor', isSignedIn = false) =>
+  async (server: ClientSideServer) => {
+    const client = await server.register([REDIRECT, APP, WEB], name === '' ? {} : { client_name: name });
+    return { url: server.authorizeUrl(client, changes), ...(isSignedIn && { cookie: await signIn(server) }) };
+  };
+
+const connections =
+  (query = '') =>
+  async (server: ClientSideServer) => ({ url: server.urls.connections + query, cookie: await signIn(server) });
+
+const link = (isSignedIn: boolean) => async (server: ClientSideServer) => {
+  const ticket = newId();
+  await server.storage.put('ticket', hashId(ticket), { sub: ALICE.sub, provider: 'github' }, { lifespan: 600_000 });
+  return { url: `${server.urls.link}?ticket=${ticket}`, ...(isSignedIn && { cookie: await signIn(server) }) };
+};
+
+/** Every page, in each of its forms. */
+export const PAGES: readonly [ShownPage, ...ShownPage[]] = [
+  { name: 'consent', heading: '“Cursor” wants', open: consent() },
+  { name: 'consent of a user who is signed in', heading: '“Cursor” wants', open: consent({}, 'Cursor', true) },
+  { name: 'consent for an app', heading: '“Cursor” wants', open: consent({ redirect_uri: APP }) },
+  {
+    name: 'consent for a site, without a name',
+    heading: 'An application wants',
+    open: consent({ redirect_uri: WEB }, ''),
+  },
+  { name: 'consent with a name that does not break', heading: '“WWW', open: consent({}, 'W'.repeat(100)) },
+  { name: 'connections', heading: 'Your connections', open: connections() },
+  { name: 'connections after a link', heading: 'Your connections', open: connections('?linked=okta') },
+  { name: 'sign-in', heading: 'Sign in to see', open: (server) => Promise.resolve({ url: server.urls.connections }) },
+  { name: 'question before unlinking', heading: 'Unlink okta?', open: connections(), press: ['Unlink okta'] },
+  {
+    name: 'question before signing out',
+    heading: 'Sign out everywhere?',
+    open: connections(),
+    press: ['Sign out everywhere…'],
+  },
+  {
+    name: 'signed out',
+    heading: 'You are signed out everywhere',
+    open: connections(),
+    press: ['Sign out everywhere…', 'Sign out everywhere'],
+  },
+  { name: 'link', heading: 'Link your github account', open: link(true) },
+  { name: 'link without a login', heading: 'Link your github account', open: link(false) },
+  {
+    name: 'error',
+    heading: 'This application is not known',
+    open: (server) => Promise.resolve({ url: server.authorizeUrl('forgotten') }),
+  },
+];

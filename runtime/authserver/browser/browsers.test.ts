@@ -1,0 +1,175 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { hashId, newId } from '../ids.ts';
+import { createMemoryStorage } from '../storage/memory.ts';
+import type { AuthStorage } from '../storage/storage.ts';
+import { START, userNamed } from '../testdata/client-side.ts';
+import { BROWSER_LIFESPAN, browserCookie } from './browser-cookie.ts';
+import { createBrowsers, type Browser, type Browsers } from './browsers.ts';
+
+const ALICE = userNamed('alice');
+const BOB = userNamed('bob');
+const cookie = browserCookie('https://auth.example', 'https://auth.example/oauth/authorize');
+
+const clock = { time: START };
+let storage: AuthStorage;
+let browsers: Browsers;
+beforeEach(() => {
+  clock.time = START;
+  const now = () => clock.time;
+  storage = createMemoryStorage({ now });
+  browsers = createBrowsers({ storage, cookie, primary: 'okta', now });
+});
+
+const cookiesOf = (header: string | undefined) => {
+  const [name = '', value = ''] = (header ?? '').split(';', 1)[0]!.split('=');
+  return new Map([[name, value]]);
+};
+
+async function link(user = ALICE, at = clock.time): Promise<void> {
+  const row = {
+    account: user,
+    sealed: 'x',
+    expires_at: undefined,
+    linked_at: at,
+    state: 'linked',
+    version: 0,
+  } as const;
+  await storage.finishLogin({ sub: user.sub, links: { okta: row }, code: undefined, lifespan: 30 * 86_400_000 });
+}
+
+/** A browser after a login. */
+async function loggedIn(user = ALICE, consent?: string): Promise<{ cookies: Map<string, string>; browser: Browser }> {
+  const fresh = await browsers.open(new Map());
+  await link(user);
+  const headers = await browsers.logIn(fresh, user, consent);
+  const cookies = cookiesOf(headers['Set-Cookie']);
+  return { cookies, browser: await browsers.open(cookies) };
+}
+
+describe('the cookie', () => {
+  it('is bound to the host, for https and HTTP alone', () => {
+    const text = cookie.write({ browser: newId(), login: undefined });
+    expect(text).toMatch(/^__Host-vmcp-[A-Za-z0-9_-]{8}=[A-Za-z0-9_-]{43}; /);
+    expect(text.split('; ').slice(1).sort()).toEqual(['HttpOnly', 'Max-Age=43200', 'Path=/', 'SameSite=Lax', 'Secure']);
+  });
+
+  it('on loopback http has neither prefix nor Secure, and Path=/ below a path', () => {
+    const local = browserCookie('http://127.0.0.1:4483/auth', 'http://127.0.0.1:4483/auth/oauth/authorize');
+    const text = local.write({ browser: newId(), login: newId() });
+    expect(text).toMatch(/^vmcp-/);
+    expect(text.split('; ').slice(1).sort()).toEqual(['HttpOnly', 'Max-Age=43200', 'Path=/', 'SameSite=Lax']);
+  });
+
+  it('has a name of its own for each server on one host', () => {
+    const names = ['http://127.0.0.1:4483', 'http://127.0.0.1:4493', 'http://127.0.0.1:4483/b'].map(
+      (issuer) => browserCookie(issuer, issuer).name,
+    );
+    expect(new Set(names).size).toBe(3);
+  });
+
+  it.each(['', 'x', 'x.y', `${newId()}.`, `${newId()}.${newId()}.${newId()}`, `${newId()}=`])(
+    'that holds %j is none',
+    async (value) => {
+      const browser = await browsers.open(new Map([[cookie.name, value]]));
+      expect(browser.headers['Set-Cookie']).toBeDefined();
+    },
+  );
+});
+
+describe('a browser', () => {
+  it('without a cookie gets one, which stores nothing, and keeps it', async () => {
+    const first = await browsers.open(new Map());
+    const again = await browsers.open(cookiesOf(first.headers['Set-Cookie']));
+    expect([again.id, again.csrf, again.headers]).toEqual([first.id, first.csrf, {}]);
+    expect(again.login).toBeUndefined();
+    expect(first.id).toBe(hashId(first.cookie.browser));
+  });
+
+  it('is another one with another cookie', async () => {
+    const [one, two] = [await browsers.open(new Map()), await browsers.open(new Map())];
+    expect(one.id).not.toBe(two.id);
+    expect(one.csrf).not.toBe(two.csrf);
+  });
+
+  it('shows its secrets neither by its id nor by what forms hold', async () => {
+    const { browser } = await loggedIn();
+    const { browser: secret, login } = browser.cookie;
+    for (const shown of [browser.id, browser.csrf]) expect([secret, login, hashId(login!)]).not.toContain(shown);
+  });
+});
+
+describe('a browser login', () => {
+  it('says who is there, since when, and what was consented to', async () => {
+    const { browser } = await loggedIn(ALICE, 'a-consent');
+    expect(browser.login).toEqual({
+      user: ALICE,
+      since: START,
+      consents: ['a-consent'],
+      endsAt: START + BROWSER_LIFESPAN,
+    });
+  });
+
+  it('comes with a new cookie, while logins in other tabs go on', async () => {
+    const { browser, cookies } = await loggedIn();
+    const renewed = cookiesOf((await browsers.logIn(browser, ALICE, undefined))['Set-Cookie']);
+    const after = await browsers.open(renewed);
+    expect(after.id).toBe(browser.id);
+    expect(after.cookie.login).not.toBe(browser.cookie.login);
+    expect(after.csrf).not.toBe(browser.csrf);
+    expect((await browsers.open(cookies)).login).toBeUndefined();
+  });
+
+  it('keeps the consents of the same user, and of nobody else', async () => {
+    const { browser } = await loggedIn(ALICE, 'one');
+    const same = cookiesOf((await browsers.logIn(browser, ALICE, 'two'))['Set-Cookie']);
+    const alice = await browsers.open(same);
+    expect(alice.login?.consents).toEqual(['one', 'two']);
+    await link(BOB);
+    const bob = await browsers.open(cookiesOf((await browsers.logIn(alice, BOB, 'three'))['Set-Cookie']));
+    expect(bob.login).toMatchObject({ user: BOB, consents: ['three'] });
+  });
+
+  it('remembers the latest 100 consents, each once', async () => {
+    const { cookies } = await loggedIn();
+    for (let index = 0; index < 102; index += 1) await browsers.remember(await browsers.open(cookies), `c${index}`);
+    await browsers.remember(await browsers.open(cookies), 'c101');
+    const { login } = await browsers.open(cookies);
+    expect([login?.consents.length, login?.consents[0], login?.consents.at(-1)]).toEqual([100, 'c2', 'c101']);
+    expect(login?.endsAt).toBe(START + BROWSER_LIFESPAN);
+  });
+
+  it('ends after 12 h, however much it is used', async () => {
+    const { cookies } = await loggedIn();
+    clock.time += BROWSER_LIFESPAN - 1;
+    const browser = await browsers.open(cookies);
+    expect(browser.login?.user).toEqual(ALICE);
+    await browsers.remember(browser, 'late');
+    clock.time += 2;
+    expect((await browsers.open(cookies)).login).toBeUndefined();
+  });
+
+  it('ends when it is logged out', async () => {
+    const { browser, cookies } = await loggedIn();
+    const left = cookiesOf((await browsers.logOut(browser))['Set-Cookie']);
+    expect((await browsers.open(left)).id).toBe(browser.id);
+    expect((await browsers.open(left)).login).toBeUndefined();
+    expect((await browsers.open(cookies)).login).toBeUndefined();
+  });
+
+  it('ends in every browser when the user signs out everywhere, and does not come back with the next login', async () => {
+    const [one, two] = [await loggedIn(), await loggedIn()];
+    await storage.endUser(ALICE.sub);
+    expect((await browsers.open(one.cookies)).login).toBeUndefined();
+    clock.time += 1000;
+    await loggedIn();
+    expect((await browsers.open(one.cookies)).login).toBeUndefined();
+    expect((await browsers.open(two.cookies)).login).toBeUndefined();
+  });
+
+  it('does not hold while the primary provider does not know the user any more', async () => {
+    const { cookies } = await loggedIn();
+    const row = await storage.getLink(ALICE.sub, 'okta');
+    await storage.replaceLink(ALICE.sub, 'okta', row!.version, { ...row!, state: 'needs_login' });
+    expect((await browsers.open(cookies)).login).toBeUndefined();
+  });
+});

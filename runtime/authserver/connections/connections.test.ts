@@ -1,0 +1,217 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { hashId } from '../ids.ts';
+import { startClientSide, userNamed, type ClientSideServer } from '../testdata/client-side.ts';
+
+const ALICE = userNamed('alice');
+const BOB = userNamed('bob');
+
+let server: ClientSideServer;
+beforeEach(async () => {
+  server = await startClientSide();
+});
+afterEach(() => server.close());
+
+const show = (cookie?: string, query = '') => server.visit(server.urls.connections + query, { cookie });
+
+/** Presses a button of the connections page. */
+async function press(cookie: string, form: Readonly<Record<string, string>>) {
+  const csrf = (await show(cookie)).hidden('csrf');
+  return server.visit(server.urls.connections, { form: { csrf, ...form }, cookie });
+}
+
+async function linkUrl(sub: string, provider: string, ticket = 'T'.repeat(43)): Promise<string> {
+  await server.storage.put('ticket', hashId(ticket), { sub, provider }, { lifespan: 600_000 });
+  return `${server.urls.link}?ticket=${ticket}`;
+}
+
+/** Opens a link URL and presses its button. */
+async function follow(url: string, cookie?: string) {
+  const page = await server.visit(url, { cookie });
+  const form = { csrf: page.hidden('csrf'), ticket: page.hidden('ticket') };
+  return server.visit(server.urls.link, { form, cookie: cookie ?? page.cookie });
+}
+
+describe('the connections page', () => {
+  it('says as whom, since when and in which state each provider is linked', async () => {
+    const account = { ...ALICE, name: undefined, email: 'alice@github.example' };
+    const { text } = await show(await server.logIn(ALICE, { okta: {}, github: { state: 'needs_login', account } }));
+    expect(text).toContain('You are signed in as <bdi>alice</bdi> (<bdi>alice@example.com</bdi>)');
+    expect(text).toContain('<time datetime="2027-01-15T08:00:00.000Z">15 January 2027 at 08:00 UTC</time>');
+    expect(text).toContain('as <bdi>alice@github.example</bdi>');
+    expect(text).toMatch(/Linked[\s\S]*Needs sign-in/);
+  });
+
+  it('shows what is not linked, with a way to link it', async () => {
+    const { text } = await show(await server.logIn(ALICE));
+    expect(text).toContain('Not linked');
+    expect(text).toContain('aria-label="Link github"');
+  });
+
+  it('says what was linked just now, and nothing that a stranger wrote', async () => {
+    const cookie = await server.logIn(ALICE);
+    expect((await show(cookie, '?linked=okta')).text).toContain('okta is linked');
+    expect((await show(cookie, '?linked=github')).text).not.toContain('is linked');
+    expect((await show(cookie, '?linked=<b>evil')).text).not.toContain('evil');
+  });
+
+  it('without a browser login shows nobody, and leads through the primary provider', async () => {
+    const page = await show();
+    expect(page.text).toContain('Sign in with okta');
+    const form = { csrf: page.hidden('csrf'), action: 'sign-in' };
+    await server.visit(server.urls.connections, { form, cookie: page.cookie });
+    expect(server.steps).toMatchObject([
+      { login: { purpose: 'link', remaining: ['okta'], user: undefined, sub: undefined, request: undefined } },
+    ]);
+  });
+
+  it('counts the applications that are signed in', async () => {
+    const cookie = await server.logIn(ALICE);
+    expect((await show(cookie)).text).toContain('No application');
+  });
+});
+
+describe('the forms of the connections page', () => {
+  it('link a provider for the user who is signed in', async () => {
+    await press(await server.logIn(ALICE), { action: 'link', provider: 'github' });
+    expect(server.steps).toMatchObject([
+      { login: { purpose: 'link', remaining: ['github'], user: ALICE, sub: ALICE.sub, request: undefined } },
+    ]);
+  });
+
+  it('unlink an optional provider after a question', async () => {
+    const cookie = await server.logIn(ALICE, { okta: {}, github: {} });
+    const question = await press(cookie, { action: 'unlink', provider: 'github' });
+    expect(question.text).toContain('Unlink github?');
+    expect(question.text).not.toContain('is required');
+    expect(await server.storage.getLink(ALICE.sub, 'github')).toBeDefined();
+    const { status, headers } = await press(cookie, { action: 'unlink', provider: 'github', confirmed: 'yes' });
+    expect([status, headers.location]).toEqual([303, server.urls.connections]);
+    expect(await server.storage.getLink(ALICE.sub, 'github')).toBeUndefined();
+    expect(server.changed).toEqual([ALICE.sub]);
+  });
+
+  it('say what it means to unlink a required provider', async () => {
+    const { text } = await press(await server.logIn(ALICE), { action: 'unlink', provider: 'okta' });
+    expect(text).toContain('okta is required');
+    expect(text).toContain('sign in again');
+    expect(text).toContain('signed out of this page');
+  });
+
+  it('sign out everywhere after a question: sessions, links and every browser', async () => {
+    const [cookie, elsewhere] = [await server.logIn(ALICE), await server.logIn(ALICE)];
+    const other = await server.logIn(BOB);
+    expect((await press(cookie, { action: 'sign-out' })).text).toContain('Sign out everywhere?');
+    expect(await server.storage.linksOf(ALICE.sub)).not.toEqual({});
+    const done = await press(cookie, { action: 'sign-out', confirmed: 'yes' });
+    expect(done.text).toContain('You are signed out everywhere');
+    expect(await server.storage.linksOf(ALICE.sub)).toEqual({});
+    for (const left of [cookie, elsewhere, done.cookie]) expect((await show(left)).text).toContain('Sign in');
+    expect((await show(other)).text).toContain('signed in as <bdi>bob</bdi>');
+    expect(server.events.at(-1)).toMatchObject({ type: 'auth_token_revoked', subjects: { user_id: ALICE.sub } });
+  });
+
+  it.each([
+    ['no ticket', () => Promise.resolve('')],
+    ['the ticket of another browser', async () => (await show(await server.logIn(ALICE))).hidden('csrf')],
+    ['the ticket from before the login', async () => (await show()).hidden('csrf')],
+  ])('with %s are refused', async (_, csrf) => {
+    const cookie = await server.logIn(ALICE);
+    for (const action of ['unlink', 'sign-out', 'link', 'sign-in']) {
+      const form = { csrf: await csrf(), action, provider: 'okta', confirmed: 'yes' };
+      expect((await server.visit(server.urls.connections, { form, cookie })).status).toBe(400);
+    }
+    expect(await server.storage.getLink(ALICE.sub, 'okta')).toBeDefined();
+    expect(server.steps).toEqual([]);
+  });
+
+  it.each([
+    ['an unknown action', { action: 'delete' }],
+    ['no provider', { action: 'unlink', confirmed: 'yes' }],
+    ['an unknown provider', { action: 'link', provider: 'evil' }],
+  ])('with %s are refused', async (_, form) => {
+    expect((await press(await server.logIn(ALICE), form)).status).toBe(400);
+    expect(server.steps).toEqual([]);
+  });
+
+  it('without a browser login ask for one', async () => {
+    const page = await show();
+    const form = { csrf: page.hidden('csrf'), action: 'unlink', provider: 'okta', confirmed: 'yes' };
+    const { text } = await server.visit(server.urls.connections, { form, cookie: page.cookie });
+    expect(text).toContain('Sign in with okta');
+  });
+});
+
+describe('a link URL', () => {
+  it('leads the user to that provider, once', async () => {
+    const cookie = await server.logIn(ALICE);
+    const url = await linkUrl(ALICE.sub, 'github');
+    expect((await follow(url, cookie)).text).toBe('the next step');
+    expect(server.steps).toMatchObject([
+      { login: { purpose: 'link', remaining: ['github'], sub: ALICE.sub, user: ALICE } },
+    ]);
+    expect(await server.visit(url, { cookie })).toMatchObject({
+      status: 400,
+      text: expect.stringContaining('used already'),
+    });
+  });
+
+  it('is not used up by opening it', async () => {
+    const cookie = await server.logIn(ALICE);
+    const url = await linkUrl(ALICE.sub, 'github');
+    for (let times = 0; times < 3; times += 1) expect((await server.visit(url, { cookie })).status).toBe(200);
+    expect((await follow(url, cookie)).status).toBe(200);
+  });
+
+  it('counts once of many at the same time', async () => {
+    const cookie = await server.logIn(ALICE);
+    const page = await server.visit(await linkUrl(ALICE.sub, 'github'), { cookie });
+    const form = { csrf: page.hidden('csrf'), ticket: page.hidden('ticket') };
+    await Promise.all(Array.from({ length: 10 }, () => server.visit(server.urls.link, { form, cookie })));
+    expect(server.steps).toHaveLength(1);
+  });
+
+  it('of another user is refused, and not used up', async () => {
+    const url = await linkUrl(ALICE.sub, 'github');
+    const bob = await server.logIn(BOB);
+    expect(await server.visit(url, { cookie: bob })).toMatchObject({
+      status: 403,
+      text: expect.stringContaining('somebody else'),
+    });
+    const form = { csrf: (await show(bob)).hidden('csrf'), ticket: 'T'.repeat(43) };
+    expect((await server.visit(server.urls.link, { form, cookie: bob })).status).toBe(403);
+    expect(server.steps).toEqual([]);
+    expect((await follow(url, await server.logIn(ALICE))).status).toBe(200);
+  });
+
+  it('without a browser login leads through the primary provider first, and is bound to its user', async () => {
+    const url = await linkUrl(ALICE.sub, 'github');
+    expect((await server.visit(url)).text).toContain('First you sign in at okta');
+    await follow(url);
+    expect(server.steps).toMatchObject([
+      { login: { purpose: 'link', remaining: ['okta', 'github'], sub: ALICE.sub, user: undefined } },
+    ]);
+  });
+
+  it('of the primary provider leads there once', async () => {
+    await follow(await linkUrl(ALICE.sub, 'okta'));
+    expect(server.steps).toMatchObject([{ login: { remaining: ['okta'], sub: ALICE.sub } }]);
+  });
+
+  it('ends after ten minutes', async () => {
+    const url = await linkUrl(ALICE.sub, 'github');
+    server.clock.time += 600_001;
+    expect((await server.visit(url)).status).toBe(400);
+  });
+
+  it('to a provider that is not there any more says so', async () => {
+    expect((await server.visit(await linkUrl(ALICE.sub, 'gone'))).status).toBe(404);
+  });
+
+  it('whose form comes from elsewhere is refused', async () => {
+    await linkUrl(ALICE.sub, 'github');
+    const cookie = await server.logIn(ALICE);
+    const form = { csrf: 'forged', ticket: 'T'.repeat(43) };
+    expect((await server.visit(server.urls.link, { form, cookie })).status).toBe(400);
+    expect(server.steps).toEqual([]);
+  });
+});
