@@ -3,6 +3,8 @@ import type { Session } from './sessions/session.ts';
 
 /** A subscription of the stateless revision. */
 interface ChangeListener {
+  /** `Identity.key` of who listens; absent: what changes for one principal alone does not concern it. */
+  readonly principal?: string;
   /** The aggregated lists have changed, perhaps because backends came or went. */
   changed(kinds: ReadonlySet<ListKind>): void;
   /** The gateway ends: there will be no more changes. */
@@ -14,6 +16,8 @@ export interface Announcer {
   listChanged(backend: string | undefined, kinds: readonly ListKind[], told?: Session): void;
   /** Clients are told that these lists are others now, and nothing is dropped. */
   announce(kinds: readonly ListKind[]): void;
+  /** The same for the clients of one principal (`Identity.key`): what it sees has changed, and nobody else's lists. */
+  announceTo(principal: string, kinds: readonly ListKind[]): void;
   /** Until the returned function is called. */
   subscribe(listener: ChangeListener): () => void;
   /** Ends all subscriptions. */
@@ -22,6 +26,7 @@ export interface Announcer {
 
 /** Many sessions' streams tell of the same change; clients are told of it once. */
 const GATHER = 100;
+const NONE: ReadonlySet<ListKind> = new Set();
 
 interface AnnouncerDeps {
   /** Drops what is cached of these lists. */
@@ -33,37 +38,45 @@ interface AnnouncerDeps {
 
 export function createAnnouncer(deps: AnnouncerDeps): Announcer {
   const listeners = new Set<ChangeListener>();
-  let gathered = new Set<ListKind>();
-  let told = new Set<Session>();
+  let gathered = nothing();
   let timer: NodeJS.Timeout | undefined;
   let changedAt = 0;
 
   const tell = () => {
     timer = undefined;
-    const kinds = gathered;
-    const already = told;
-    gathered = new Set();
-    told = new Set();
+    const { kinds, told, personal } = gathered;
+    gathered = nothing();
     for (const session of deps.sessions()) {
       // A session that is younger than the change has never seen the lists as they were.
-      if (already.has(session) || session.openedAt > changedAt) continue;
-      if (session.stream) session.stream.announce(kinds);
-      else session.changed = new Set([...(session.changed ?? []), ...kinds]);
+      if (session.openedAt > changedAt) continue;
+      tellSession(session, together(told.has(session) ? NONE : kinds, personal.get(session.principal)));
     }
-    for (const listener of listeners) listener.changed(kinds);
+    for (const listener of listeners) {
+      const changed = together(kinds, personal.get(listener.principal ?? ''));
+      if (changed.size > 0) listener.changed(changed);
+    }
   };
 
-  const announce = (kinds: readonly ListKind[]) => {
-    for (const kind of kinds) gathered.add(kind);
+  const soon = () => {
     changedAt = deps.now();
     timer ??= setTimeout(tell, GATHER).unref();
   };
 
+  const announce = (kinds: readonly ListKind[]) => {
+    for (const kind of kinds) gathered.kinds.add(kind);
+    soon();
+  };
+
   return {
     announce,
+    announceTo(principal, kinds) {
+      const { personal } = gathered;
+      personal.set(principal, together(new Set(kinds), personal.get(principal)));
+      soon();
+    },
     listChanged(backend, kinds, knows) {
       deps.invalidate(backend, kinds);
-      if (knows) told.add(knows);
+      if (knows) gathered.told.add(knows);
       announce(kinds);
     },
     subscribe(listener) {
@@ -76,4 +89,28 @@ export function createAnnouncer(deps: AnnouncerDeps): Announcer {
       listeners.clear();
     },
   };
+}
+
+type Kinds = ReadonlySet<ListKind>;
+
+/** What has changed since clients were told last. */
+function nothing() {
+  return {
+    /** For everybody. */
+    kinds: new Set<ListKind>(),
+    /** Who knows of that already. */
+    told: new Set<Session>(),
+    /** For one principal alone. */
+    personal: new Map<string, Kinds>(),
+  };
+}
+
+function together(kinds: Kinds, more: Kinds | undefined): Kinds {
+  return more ? new Set([...kinds, ...more]) : kinds;
+}
+
+function tellSession(session: Session, kinds: Kinds): void {
+  if (kinds.size === 0) return;
+  if (session.stream) session.stream.announce(kinds);
+  else session.changed = new Set([...(session.changed ?? []), ...kinds]);
 }

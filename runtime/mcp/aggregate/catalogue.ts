@@ -1,5 +1,5 @@
 import type { BackendList } from './fetch-list.ts';
-import type { Gathering } from './gathering.ts';
+import type { Gathered } from './gather-lists.ts';
 import type { ListKind } from './list-kinds.ts';
 
 /** One advertised tool, prompt, resource or template. */
@@ -11,14 +11,20 @@ export interface CatalogueEntry {
   /** JSON text as it is advertised. */
   readonly text: string;
   readonly annotations: Readonly<Record<string, string | boolean>> | undefined;
+  /** Of a tool of the gateway's own: the provider at which its caller logs in. `backend` is one that waits for that. */
+  readonly connects?: string;
 }
 
 /** One aggregated list. */
 export interface KindCatalogue {
   readonly entries: readonly CatalogueEntry[];
   readonly byName: ReadonlyMap<string, CatalogueEntry>;
+  /** What is not shown but leads somewhere, by name. */
+  readonly unlisted: ReadonlyMap<string, CatalogueEntry>;
   /** Backends whose list was not to be had. */
   readonly missing: readonly string[];
+  /** Backends that wait for a login of the caller's: name to provider. */
+  readonly unlinked: ReadonlyMap<string, string>;
   /** The lists that it was composed from: the same lists give the same catalogue. */
   readonly sources: readonly BackendList[];
   readonly conflicts: readonly string[];
@@ -32,7 +38,7 @@ export interface KindCatalogue {
 
 /** A list that is being made. */
 export interface Building {
-  readonly gathering: Gathering;
+  readonly gathered: Gathered;
   readonly built: Promise<KindCatalogue>;
 }
 

@@ -1,38 +1,25 @@
-import type { Aggregation } from '#crds/run-config/aggregation';
-import { NoAnswer } from '#runtime/mcp/backends/ask';
 import type { Backend } from '#runtime/mcp/backends/backend';
-import { isAway, serves } from '#runtime/mcp/backends/health';
-import type { Log } from '#runtime/telemetry/log';
 import type { Asker } from './asker.ts';
 import type { Building, Catalogue, CatalogueEntry, KindCatalogue } from './catalogue.ts';
-import { composeNames, type NameConflict } from './compose-names.ts';
-import type { BackendList } from './fetch-list.ts';
-import { Gathering } from './gathering.ts';
-import type { ListCache } from './list-cache.ts';
-import { LIST_KINDS, LIST_SPECS, type ListKind } from './list-kinds.ts';
+import { composeList, type ListParts } from './compose-list.ts';
+import { connectTools } from './connect-tools.ts';
+import { gatherLists, type Gathered, type GatherOptions } from './gather-lists.ts';
+import { LIST_KINDS, type ListKind } from './list-kinds.ts';
 
 const MAX_CATALOGUES = 2_000;
 const DEFAULT_TTL = 60_000;
 /** A name that is not there may be new: the lists are asked again, but not more often than this. */
 const MISS_REFRESH = 1_000;
 
-interface CataloguesOptions {
-  readonly backends: () => readonly Backend[];
-  readonly aggregation: () => Aggregation;
-  readonly maxNameLength: () => number;
-  /** Milliseconds that a list waits for slow backends. */
-  readonly listDeadline: () => number;
-  /** A backend that is away is missing from a list, not just left out of it. */
-  readonly missesAway: () => boolean;
-  readonly lists: ListCache;
+interface CataloguesOptions extends GatherOptions {
   readonly now: () => number;
-  readonly log: Log;
 }
 
 /** The aggregated lists, one catalogue for each kind of client. */
 export class Catalogues {
   readonly #options: CataloguesOptions;
   readonly #catalogues = new Map<string, Catalogue>();
+  #own: { readonly of: readonly Backend[]; readonly tools: ReadonlyMap<string, CatalogueEntry> } | undefined;
 
   constructor(options: CataloguesOptions) {
     this.#options = options;
@@ -63,8 +50,9 @@ export class Catalogues {
   /** A fresh list. Backends that do not answer in time are left out. */
   list(catalogue: Catalogue, kind: ListKind, asker: Asker): KindCatalogue | Promise<KindCatalogue> {
     const built = catalogue.kinds[kind];
-    if (built && !catalogue.stale.has(kind) && built.missing.length === 0 && built.expiresAt > this.#options.now())
-      return built;
+    const isCurrent = built !== undefined && !catalogue.stale.has(kind) && built.expiresAt > this.#options.now();
+    // What is missing may be there now.
+    if (isCurrent && built.missing.length === 0 && built.unlinked.size === 0) return built;
     return this.#building(catalogue, kind, asker).built;
   }
 
@@ -87,11 +75,14 @@ export class Catalogues {
         if (built.expiresAt <= now) void Promise.resolve(this.list(catalogue, kind, asker)).catch(() => undefined);
         return entry;
       }
-      if (now - built.builtAt < MISS_REFRESH) return undefined;
+      const unlisted = this.#ownTool(kind, name) ?? built.unlisted.get(name);
+      if (unlisted || now - built.builtAt < MISS_REFRESH) return unlisted;
       markStale(catalogue, [kind]);
     }
+    const own = this.#ownTool(kind, name);
+    if (own) return own;
     const list = this.list(catalogue, kind, asker);
-    return list instanceof Promise ? this.#findEarly(catalogue, kind, name, asker) : list.byName.get(name);
+    return list instanceof Promise ? this.#findEarly(catalogue, kind, name, asker) : entryOf(list, name);
   }
 
   async #findEarly(
@@ -100,9 +91,22 @@ export class Catalogues {
     name: string,
     asker: Asker,
   ): Promise<CatalogueEntry | undefined> {
-    const { gathering, built } = this.#building(catalogue, kind, asker);
-    const decided = await gathering.decide(name);
-    return decided ? decided.entry : (await built).byName.get(name);
+    const { gathered, built } = this.#building(catalogue, kind, asker);
+    const decided = await gathered.gathering.decide(name);
+    if (decided && (decided.entry || gathered.unlinked.size === 0)) return decided.entry;
+    return entryOf(await built, name);
+  }
+
+  /** A tool of the gateway's own is the same for all, whether it is shown or not. */
+  #ownTool(kind: ListKind, name: string): CatalogueEntry | undefined {
+    return kind === 'tools' ? this.#ownTools().get(name) : undefined;
+  }
+
+  #ownTools(): ReadonlyMap<string, CatalogueEntry> {
+    const backends = this.#options.backends();
+    if (this.#own?.of !== backends)
+      this.#own = { of: backends, tools: connectTools(backends, this.#options.maxNameLength()) };
+    return this.#own.tools;
   }
 
   #building(catalogue: Catalogue, kind: ListKind, asker: Asker): Building {
@@ -112,6 +116,13 @@ export class Catalogues {
   /** These lists must be composed again, for everybody. */
   invalidate(kinds: readonly ListKind[] = LIST_KINDS): void {
     for (const catalogue of this.#catalogues.values()) markStale(catalogue, kinds);
+  }
+
+  /** The lists of this principal must be composed again, where backends see its own credential. */
+  invalidateFor(principal: string): void {
+    const wanted = JSON.stringify(principal);
+    for (const [key, catalogue] of this.#catalogues)
+      if (key.split('\n', 2)[1] === wanted) markStale(catalogue, LIST_KINDS);
   }
 
   /** A list came after its deadline: true when a catalogue was composed without it. */
@@ -136,7 +147,9 @@ export class Catalogues {
 
   /** How many tools the largest catalogue offers; null until one was composed. */
   toolCount(): number | null {
-    const counts = [...this.#catalogues.values()].flatMap(({ kinds }) => kinds.tools?.byName.size ?? []);
+    const counts = [...this.#catalogues.values()].flatMap(({ kinds }) =>
+      kinds.tools ? kinds.tools.entries.filter(({ connects }) => connects === undefined).length : [],
+    );
     return counts.length === 0 ? null : Math.max(...counts);
   }
 
@@ -146,21 +159,21 @@ export class Catalogues {
   }
 
   #begin(catalogue: Catalogue, kind: ListKind, asker: Asker): Building {
-    const { missing, gathering } = this.#gather(kind, asker);
-    const built = this.#build(catalogue, kind, gathering, missing).finally(() => {
+    const gathered = gatherLists(kind, asker, this.#options);
+    const built = this.#build(catalogue, kind, gathered, asker).finally(() => {
       // eslint-disable-next-line @typescript-eslint/no-dynamic-delete -- one of four fixed keys
       delete catalogue.building[kind];
     });
     // Whoever needed one name of it may be gone.
     built.catch(() => undefined);
-    return { gathering, built };
+    return { gathered, built };
   }
 
   async #build(
     catalogue: Catalogue,
     kind: ListKind,
-    gathering: Gathering,
-    missing: readonly string[],
+    { gathering, missing, unlinked }: Gathered,
+    asker: Asker,
   ): Promise<KindCatalogue> {
     const wasStale = catalogue.stale.has(kind);
     const { changes } = catalogue;
@@ -170,31 +183,21 @@ export class Catalogues {
     const before = catalogue.kinds[kind];
     const now = this.#options.now();
     const sources = lists.map(({ list }) => list);
-    if (
-      before &&
-      !wasStale &&
-      sameLists(before.sources, sources) &&
-      missing.length === 0 &&
-      before.missing.length === 0
-    ) {
+    if (before && !wasStale && isSame(before, { sources, missing, unlinked })) {
       const renewed = { ...before, builtAt: now, expiresAt: now + before.ttlMs };
       catalogue.kinds[kind] = renewed;
       return renewed;
     }
-    const named = lists.map(({ backend, list }) => ({ backend: backend.config, entries: list.entries }));
-    const composed = composeNames(kind, named, this.#options.aggregation(), this.#options.maxNameLength());
-    const { entries } = composed;
-    const conflicts = composed.conflicts.map((conflict) => describeConflict(kind, conflict));
-    for (const conflict of conflicts) {
+    const composed = composeList(this.#parts(kind, asker, { lists, unlinked }));
+    for (const conflict of composed.conflicts) {
       if (!before?.conflicts.includes(conflict)) this.#options.log.warn('names collide', { kind, conflict });
     }
     const ttlMs = Math.min(DEFAULT_TTL, ...sources.map((list) => list.ttlMs ?? DEFAULT_TTL));
     const built: KindCatalogue = {
-      entries,
-      byName: new Map(entries.map((entry) => [entry.name, entry])),
+      ...composed,
       missing,
+      unlinked,
       sources,
-      conflicts,
       builtAt: now,
       expiresAt: now + ttlMs,
       ttlMs,
@@ -205,34 +208,21 @@ export class Catalogues {
     return built;
   }
 
-  #gather(kind: ListKind, asker: Asker): { gathering: Gathering; missing: readonly string[] } {
-    const { backends, lists, missesAway, aggregation, maxNameLength, log } = this.#options;
-    const having = backends().filter((backend) => mayHave(backend, kind));
-    const away = missesAway() ? having.filter(({ health }) => isAway(health, asker.era)) : [];
-    const missing = away.map(({ name }) => name);
-    const gathering = new Gathering({
+  #parts(kind: ListKind, asker: Asker, { lists, unlinked }: Pick<ListParts, 'lists' | 'unlinked'>): ListParts {
+    const { aggregation, maxNameLength, backends, lists: cache } = this.#options;
+    return {
       kind,
-      asked: having.filter((backend) => serves(backend.health, asker.era)),
-      fetch: (backend) => this.#within(lists.get(backend, kind, asker)),
-      missed: ({ name }, error) => {
-        missing.push(name);
-        log.debug('a list is missing', { backend: name, kind, reason: describe(error) });
+      lists,
+      unlinked,
+      own: this.#ownTools(),
+      lastOf(name) {
+        const backend = backends().find((one) => one.name === name);
+        const list = backend && cache.lastOf(backend, kind, asker);
+        return list && { backend, list };
       },
       aggregation: aggregation(),
       maxNameLength: maxNameLength(),
-    });
-    return { gathering, missing };
-  }
-
-  #within(list: BackendList | Promise<BackendList>): BackendList | Promise<BackendList> {
-    if (!(list instanceof Promise)) return list;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => reject(new Error('the list did not come in time')), this.#options.listDeadline());
-    });
-    // A list that comes later is not lost: the cache keeps it and says that it arrived.
-    list.catch(() => undefined);
-    return Promise.race([list, late]).finally(() => clearTimeout(timer));
+    };
   }
 
   #dropOldest(): void {
@@ -244,14 +234,8 @@ export class Catalogues {
   }
 }
 
-/** Whether the backend has such a list at all; unknown capabilities are tried. */
-function mayHave(backend: Backend, kind: ListKind): boolean {
-  return backend.health.capabilities?.[LIST_SPECS[kind].capability] ?? true;
-}
-
-function describeConflict(kind: ListKind, { name, pairs }: NameConflict): string {
-  const owners = pairs.map(({ backend, originalName }) => `${originalName} of ${backend}`).join(' and ');
-  return `${kind} ${name}: ${owners} would have the same name, so none of them is advertised; override a name`;
+function entryOf({ byName, unlisted }: KindCatalogue, name: string): CatalogueEntry | undefined {
+  return byName.get(name) ?? unlisted.get(name);
 }
 
 function markStale(catalogue: Catalogue, kinds: readonly ListKind[]): void {
@@ -259,10 +243,17 @@ function markStale(catalogue: Catalogue, kinds: readonly ListKind[]): void {
   for (const kind of kinds) catalogue.stale.add(kind);
 }
 
-function sameLists(a: readonly BackendList[], b: readonly BackendList[]): boolean {
-  return a.length === b.length && a.every((list, index) => list === b[index]);
-}
-
-function describe(error: unknown): string {
-  return error instanceof NoAnswer ? error.failure.reason : error instanceof Error ? error.message : 'unknown';
+/** Composed again it would be what it was. */
+function isSame(
+  before: KindCatalogue,
+  { sources, missing, unlinked }: Pick<KindCatalogue, 'sources' | 'missing' | 'unlinked'>,
+): boolean {
+  return (
+    missing.length === 0 &&
+    before.missing.length === 0 &&
+    sources.length === before.sources.length &&
+    sources.every((list, index) => list === before.sources[index]) &&
+    unlinked.size === before.unlinked.size &&
+    [...unlinked.keys()].every((backend) => before.unlinked.has(backend))
+  );
 }

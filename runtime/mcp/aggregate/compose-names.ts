@@ -32,7 +32,7 @@ const HASH_DIGITS = 8;
 export const NAME_ENDING = HASH_DIGITS + 2;
 
 /** Names that are too long keep their beginning and end in a hash of the whole, the same at every start. */
-function shorten(name: string, maxLength: number): string {
+export function shorten(name: string, maxLength: number): string {
   if (name.length <= maxLength) return name;
   const hash = createHash('sha256').update(name).digest('hex').slice(0, HASH_DIGITS);
   const kept = name.slice(0, maxLength - HASH_DIGITS - 1);

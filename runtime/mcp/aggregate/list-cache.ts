@@ -15,6 +15,8 @@ interface Slot {
   expiresAt: number;
   pending: Promise<BackendList> | undefined;
   retryAt: number;
+  /** Why it failed. */
+  failure: unknown;
   /** Counts up with each invalidation, so that an answer that was under way is not believed. */
   generation: number;
 }
@@ -40,7 +42,7 @@ export class ListCache {
     const now = this.#now();
     if (slot.list && slot.expiresAt > now) return slot.list;
     if (slot.pending) return slot.pending;
-    if (slot.retryAt > now) return Promise.reject(new Error('it failed a moment ago'));
+    if (slot.retryAt > now) return Promise.reject(asError(slot.failure));
     slot.pending = this.#fetch(backend, kind, asker, slot);
     return slot.pending;
   }
@@ -49,11 +51,19 @@ export class ListCache {
     for (const [key, slot] of this.#slots) {
       const [ofBackend, ofKind] = key.split('\n', 2);
       if ((backend !== undefined && ofBackend !== backend) || (kind !== undefined && ofKind !== kind)) continue;
-      slot.generation++;
-      slot.expiresAt = 0;
-      slot.retryAt = 0;
-      slot.pending = undefined;
+      doubt(slot);
     }
+  }
+
+  /** What backends that see this principal's own credential have listed may be something else now. */
+  invalidateFor(principal: string): void {
+    const wanted = JSON.stringify(principal);
+    for (const [key, slot] of this.#slots) if (key.split('\n', 4)[3] === wanted) doubt(slot);
+  }
+
+  /** The list that was got last, however old it is. */
+  lastOf(backend: Backend, kind: ListKind, asker: Asker): BackendList | undefined {
+    return this.#slots.get(keyOf(backend, kind, asker))?.list;
   }
 
   async #fetch(backend: Backend, kind: ListKind, asker: Asker, slot: Slot): Promise<BackendList> {
@@ -71,6 +81,7 @@ export class ListCache {
       if (slot.generation === generation) {
         slot.pending = undefined;
         slot.retryAt = this.#now() + RETRY_AFTER;
+        slot.failure = error;
       }
       throw error;
     }
@@ -79,7 +90,14 @@ export class ListCache {
   #slot(key: string): Slot {
     const known = this.#slots.get(key);
     if (known) return known;
-    const slot: Slot = { list: undefined, expiresAt: 0, pending: undefined, retryAt: 0, generation: 0 };
+    const slot: Slot = {
+      list: undefined,
+      expiresAt: 0,
+      pending: undefined,
+      retryAt: 0,
+      failure: undefined,
+      generation: 0,
+    };
     if (this.#slots.size >= MAX_SLOTS) {
       const oldest = this.#slots.keys().next().value;
       if (oldest !== undefined) this.#slots.delete(oldest);
@@ -87,6 +105,17 @@ export class ListCache {
     this.#slots.set(key, slot);
     return slot;
   }
+}
+
+function doubt(slot: Slot): void {
+  slot.generation++;
+  slot.expiresAt = 0;
+  slot.retryAt = 0;
+  slot.pending = undefined;
+}
+
+function asError(failure: unknown): Error {
+  return failure instanceof Error ? failure : new Error('it failed a moment ago');
 }
 
 function keyOf(backend: Backend, kind: ListKind, asker: Asker): string {

@@ -7,6 +7,7 @@ import type { Backend } from '../backends/backend.ts';
 import { serves } from '../backends/health.ts';
 import type { PolicyAction } from '#runtime/policy/authorizer';
 import { matchTemplate } from './match-template.ts';
+import { mayConnect } from './may-connect.ts';
 import { deniedByPolicy, unknownName } from './refusals.ts';
 
 /** The backend that a name leads to, and what it is called there. */
@@ -72,6 +73,7 @@ function targetOf(entry: CatalogueEntry | undefined, kind: ListKind, name: strin
 
 /** Whether this caller may know of the entry: asked of the server's policies and of the backend's own. */
 export function isVisible(kind: ListKind, entry: CatalogueEntry, asker: Asker, rooms: Rooms): boolean {
+  if (entry.connects !== undefined) return mayConnect(entry, asker.identity, rooms);
   const action = actions[kind];
   const own = rooms.backends.get(entry.backend)?.authorizer;
   return (

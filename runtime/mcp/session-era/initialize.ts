@@ -7,6 +7,7 @@ import { NoAnswer } from '../backends/ask.ts';
 import type { Backend } from '../backends/backend.ts';
 import { callFailure } from '../backends/failures.ts';
 import { isAway, serves } from '../backends/health.ts';
+import { neededLogin } from '../backends/login-needed.ts';
 import { isJsonObject, type DecodedRequest } from '../envelope/decode-request.ts';
 import { splice } from '../envelope/splice.ts';
 import { LATEST_SESSION_REVISION, SESSION_REVISIONS } from '../era.ts';
@@ -109,6 +110,8 @@ async function openLeg(
     await ensureLeg(session, backend, identity, rooms);
     return undefined;
   } catch (error) {
+    // A login that its user has not made yet is no failure: the backend joins when it is done.
+    if (neededLogin(error) !== undefined) return undefined;
     if (error instanceof NoAnswer) return error;
     throw error;
   }

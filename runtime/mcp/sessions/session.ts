@@ -58,6 +58,8 @@ export interface Session {
   inFlight: Map<string, string> | undefined;
   /** Legs being opened, so that each opens once. */
   opening: Map<Backend, Promise<Leg>> | undefined;
+  /** Logins that the client was asked to open: elicitation id to provider. */
+  elicitations?: Map<string, string> | undefined;
   stream: GeneralStream | undefined;
   catalogue: Catalogue | undefined;
   /** Lists that changed while no stream was there to say so. */

@@ -77,6 +77,7 @@ class Subscription {
     res.once('close', () => this.#end());
     endAtExpiry(res, identity, { now: Date.now, authenticator: () => rooms.latest().authenticator });
     this.#unsubscribe = rooms.announcer.subscribe({
+      principal: identity.key,
       changed: (kinds) => this.#changed(kinds),
       end: () => this.#finish(),
     });

@@ -1,0 +1,77 @@
+import type { LoginNeeded } from '#runtime/authserver/user-tokens';
+import { answerJson } from '#runtime/mcp/relay/client-stream';
+import { noteAnswer } from '#runtime/note-trail';
+import type { ProviderLogin } from '#runtime/outgoing/credential';
+import { isJsonObject, type DecodedRequest } from '../envelope/decode-request.ts';
+import type { Edit } from '../envelope/splice.ts';
+import { STATELESS_REVISION } from '../era.ts';
+import {
+  elicitationKey,
+  isElicitationKey,
+  loginTexts,
+  opensUrls,
+  renderElicitation,
+  renderLoginText,
+} from '../route/render-login.ts';
+import type { StatelessRequest } from './stateless-request.ts';
+
+const SILENT = 'completion/complete';
+const LOOK_EVERY = 500;
+/** Well below what clients wait for an answer. */
+const WAIT = 25_000;
+
+/** What the user said to a link that was shown before; undefined: none was. */
+function answerTo({ params }: DecodedRequest, provider: string): string | undefined {
+  const responses = params?.inputResponses;
+  const response = isJsonObject(responses) ? responses[elicitationKey(provider)] : undefined;
+  return isJsonObject(response) && typeof response.action === 'string' ? response.action : undefined;
+}
+
+/** Responses to the gateway's own requests for input are not the backend's to see. */
+export function withoutOwnResponses({ params, spans }: DecodedRequest): Edit[] {
+  const span = spans['params.inputResponses'];
+  const responses = params?.inputResponses;
+  if (!span || !isJsonObject(responses) || !Object.keys(responses).some(isElicitationKey)) return [];
+  const others = Object.entries(responses).filter(([key]) => !isElicitationKey(key));
+  return [{ ...span, text: JSON.stringify(Object.fromEntries(others)) }];
+}
+
+/**
+ * Waits for a login whose link the user has opened. False: it was not opened, or the login takes longer than the client
+ * would wait.
+ */
+export async function awaitLogin({ message, identity, res }: StatelessRequest, login: ProviderLogin): Promise<boolean> {
+  if (answerTo(message, login.provider) !== 'accept') return false;
+  const until = performance.now() + WAIT;
+  while (performance.now() < until && !res.destroyed) {
+    if (await login.isReady(identity)) return true;
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY));
+  }
+  return false;
+}
+
+/**
+ * Answers a request whose backend needs a login of the caller's first: with the link, in the way that the client can use.
+ * @throws RequestError where there is no link to be had
+ */
+export async function answerLogin(request: StatelessRequest, login: ProviderLogin, error: LoginNeeded): Promise<void> {
+  const { res, message, meta, identity, trail } = request;
+  const { provider } = login;
+  if (message.method === SILENT) throw error;
+  const { capabilities } = meta;
+  const asked = { ...message, era: 'stateless', revision: STATELESS_REVISION, capabilities } as const;
+  const said = answerTo(message, provider);
+  if (said !== undefined && said !== 'accept') {
+    noteAnswer(trail, error.answer, error);
+    answerJson(res, 200, renderLoginText(asked, loginTexts.declined(provider), { provider }));
+    return;
+  }
+  const url = await login.linkUrl(identity);
+  noteAnswer(trail, error.answer, error);
+  // Who opened the link and did not finish in time is told in words, or the client would open the next one at once.
+  const text =
+    said === undefined && opensUrls(asked)
+      ? renderElicitation(asked, { provider, url, elicitationId: '' })
+      : renderLoginText(asked, loginTexts.needed(provider, url), { provider, url });
+  answerJson(res, 200, text);
+}
