@@ -1,3 +1,7 @@
+import { execFile } from 'node:child_process';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { serveIdentityProvider, type IdentityProvider } from '../fakes/identity-provider/serve.ts';
 import { GATEWAY_CLIENT } from '../fakes/identity-provider/users.ts';
@@ -68,6 +72,27 @@ describe('the robot browser', () => {
     expect(page.forms[0]?.fields.map(({ name }) => name)).toContain('login');
     const end = await robot.walk(page, { user: 'bob' }, { before: isRedirectOf(url) });
     expect(end.next?.searchParams.get('state')).toBe('one');
+  });
+});
+
+describe('the robot browser as a program', () => {
+  it('logs in and visits the program that waits for the answer', async () => {
+    const visited: string[] = [];
+    const program = createServer((req, res) => {
+      visited.push(req.url ?? '');
+      res.end('done');
+    });
+    await new Promise<void>((resolve) => program.listen(0, '127.0.0.1', resolve));
+    const redirect = `http://127.0.0.1:${(program.address() as AddressInfo).port}/callback`;
+    const idp = await serveIdentityProvider({ redirectUris: [redirect] });
+    opened.push(idp);
+    const url = authorizeUrl(idp, 'one').replace(encodeURIComponent(REDIRECT), encodeURIComponent(redirect));
+    const main = new URL('main.ts', import.meta.url).pathname;
+    const { stdout } = await promisify(execFile)(process.execPath, [main, '--user', 'alice', url], { timeout: 20_000 });
+    program.closeAllConnections();
+    await new Promise((resolve) => program.close(resolve));
+    expect(JSON.parse(stdout)).toEqual({ status: 200, url: redirect });
+    expect(visited).toEqual([expect.stringMatching(/^\/callback\?code=\S+&state=one/)]);
   });
 });
 

@@ -16,8 +16,13 @@ export interface OAuthProviderOptions {
   /** Where the client's secret has to be. */
   readonly clientAuth?: 'body' | 'header' | 'public';
   readonly clientSecret?: string;
-  /** The user-info endpoint wants POST and this header. */
-  readonly userInfo?: { readonly method?: 'GET' | 'POST'; readonly header?: readonly [name: string, value: string] };
+  /** The user-info endpoint wants this method and header, says these claims besides, or answers 403. */
+  readonly userInfo?: {
+    readonly method?: 'GET' | 'POST';
+    readonly header?: readonly [name: string, value: string];
+    readonly claims?: Readonly<Record<string, unknown>>;
+    readonly closed?: boolean;
+  };
   /** `iss` in authorization responses (RFC 9207). */
   readonly iss?: 'sent' | 'wrong' | 'missing';
   /** Claims besides `sub` in ID tokens and user-info. */

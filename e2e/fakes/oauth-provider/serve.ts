@@ -268,13 +268,14 @@ function tokens(document: Record<string, unknown>, { options }: State, status = 
 }
 
 function userInfo({ method, headers }: Asked, state: State): Answer {
-  const { method: wanted = 'GET', header } = state.options.userInfo ?? {};
+  const { method: wanted = 'GET', header, claims, closed } = state.options.userInfo ?? {};
+  if (closed) return json({ error: 'insufficient_scope' }, 403);
   if (method !== wanted) return json({ error: 'method_not_allowed' }, 405);
   if (header && headers[header[0]] !== header[1]) return json({ error: 'header_missing' }, 400);
   const grant = state.grants.userOf(headers.authorization as string | undefined);
   if (grant === undefined) return json({ message: 'Bad credentials' }, 401);
   const { user } = grant;
-  if (state.options.oidc === true) return json({ sub: user, ...claimsOf(user, state) });
+  if (state.options.oidc === true) return json({ sub: user, ...claimsOf(user, state), ...claims });
   return json({ account: { number: numberOf(user), label: `${user} N.` }, mail: `${user}@fake.test`, plan: 'free' });
 }
 

@@ -153,15 +153,14 @@ describe('two people', () => {
   });
 
   it('one at the first provider and another at the second, are refused: the first link names the account', async () => {
-    const config = (issuer: string) => ({ userinfo: { endpoint_url: `${issuer}/userinfo`, field_mapping: MAPPING } });
-    const chain = await startChain([{}, { config }, {}]);
+    const chain = await startChain([{}, { config: named }, {}]);
     backAtClient(await chain.walk(new Robot(), alice));
+    const sub = subOf(chain, 'alice');
     const before = await linksOf(chain, 'alice');
-    await chain.server.storage.replaceLink(subOf(chain, 'alice'), 'two', 1, { ...before.two!, state: 'needs_login' });
-    const robot = new Robot();
-    const page = await chain.walk(robot, {
-      user: { [chain.fakes[0]!.host]: 'alice', [chain.fakes[1]!.host]: 'mallory' },
-    });
+    for (const name of ['two', 'three']) {
+      await chain.server.storage.replaceLink(sub, name, 1, { ...before[name]!, state: 'needs_login' });
+    }
+    const page = await chain.walk(new Robot(), { user: atTwo(chain, 'alice', 'mallory') });
     expect(page).toMatchObject({ status: 403, next: undefined });
     expect(page.text).toContain('This is another account at two');
     expect(page.text).toContain(chain.server.connections);
@@ -170,6 +169,19 @@ describe('two people', () => {
     const after = await linksOf(chain, 'alice');
     expect(after.two).toMatchObject({ account: before.two!.account, sealed: before.two!.sealed });
     expect(after.one?.version).toBe(1);
+  });
+
+  it('who link the same user at once with another account each: the one who comes to the end first has it', async () => {
+    const chain = await startChain([{}, { config: named }, {}]);
+    const [first, second] = [new Robot(), new Robot()];
+    const one = await chain.until(first, alice, 'three');
+    const mallory = { user: { ...atTwo(chain, 'alice', 'mallory'), [chain.fakes[2]!.host]: 'alice' } };
+    const two = await chain.until(second, mallory, 'three');
+    backAtClient(await chain.goOn(first, one, alice));
+    const before = await linksOf(chain, 'alice');
+    const page = await chain.goOn(second, two, mallory);
+    expect(page).toMatchObject({ status: 403, next: undefined });
+    expect(await linksOf(chain, 'alice')).toEqual(before);
   });
 
   it('one of whom is signed in and the other returns from the primary provider: the other is who logs in', async () => {
@@ -219,7 +231,11 @@ describe('two people', () => {
   });
 });
 
-const MAPPING = { subject_fields: ['account.number'] };
+/** A provider that says who the user is. */
+const named = (issuer: string) => ({
+  userinfo: { endpoint_url: `${issuer}/userinfo`, field_mapping: { subject_fields: ['account.number'] } },
+});
+const atTwo = ({ fakes }: ChainOf, one: string, two: string) => ({ [fakes[0]!.host]: one, [fakes[1]!.host]: two });
 
 describe('what goes to a provider', () => {
   it('is this server’s own: nothing of the client, of the other provider, or of our cookie', async () => {

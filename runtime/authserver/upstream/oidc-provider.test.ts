@@ -89,19 +89,26 @@ describe('a login at an OpenID provider', () => {
   });
 
   it('goes on without user-info where the access token does not open it, and not where it is down', async () => {
-    const { fake, login } = await open({ fake: { slimIdToken: true, userInfo: { method: 'POST' } } });
+    const { login } = await open({ fake: { slimIdToken: true, userInfo: { method: 'POST' } } });
     expect(await failure(login())).toMatchObject({ name: 'UpstreamUnavailable', answered: true });
-    fake.revoke('carol');
     const other = await open({ fake: { slimIdToken: true } });
     other.fake.revoke('alice');
     expect((await other.login()).identity).toMatchObject({ subject: 'alice', name: undefined, email: undefined });
     other.fake.setFault('userinfo', 'fail');
     expect(await failure(other.login())).toMatchObject({ name: 'UpstreamUnavailable', answered: false });
+    const closed = await open({ fake: { slimIdToken: true, userInfo: { closed: true } } });
+    expect((await closed.login()).identity).toMatchObject({ subject: 'alice', name: undefined });
   });
 
   it('takes the subject from another claim', async () => {
     const { login } = await open({ config: { subject_claim: 'oid' }, fake: { claims: { oid: 'f00-1' } } });
     expect((await login()).identity).toMatchObject({ subject: 'f00-1', claims: { oid: 'f00-1' } });
+    const userInfo = { claims: { oid: 'another' } };
+    const told = await open({
+      config: { subject_claim: 'oid' },
+      fake: { claims: { oid: 'f00-1' }, slimIdToken: true, userInfo },
+    });
+    expect((await told.login()).identity).toMatchObject({ subject: 'f00-1', name: 'alice N.' });
     const missing = await open({ config: { subject_claim: 'oid' } });
     expect((await failure(missing.login())).message).toBe('fake: it tells no oid');
   });
@@ -331,11 +338,21 @@ describe('asking an OpenID provider who the user is', () => {
   });
 
   it('is refused where the token does not count any more, and tried later where nothing answers', async () => {
-    const { login, provider, fake } = await open();
+    const { login, provider, fake, clock } = await open();
     const { tokens } = await login();
+    clock.time += 3_600_000;
     fake.revoke('alice');
     expect(await failure(provider.identify(tokens))).toMatchObject({ name: 'UpstreamRefused' });
     fake.setFault('userinfo', 'fail');
     expect(await failure(provider.identify(tokens))).toMatchObject({ name: 'UpstreamUnavailable' });
+  });
+
+  it('takes the ID token of a moment ago where the access token opens something else', async () => {
+    const claims: Record<string, unknown> = { groups: ['a'] };
+    const { login, provider } = await open({ fake: { claims, userInfo: { closed: true } } });
+    const { tokens } = await login();
+    claims.groups = ['b'];
+    const renewed = await provider.refresh(tokens);
+    expect(await provider.identify(renewed)).toMatchObject({ subject: 'alice', claims: { groups: ['b'] } });
   });
 });

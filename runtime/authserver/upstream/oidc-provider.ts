@@ -109,7 +109,11 @@ class OidcProvider implements UpstreamProvider {
   async identify(tokens: UpstreamTokens): Promise<UpstreamIdentity | undefined> {
     // It was verified when it was stored.
     const claims = tokens.id_token === undefined ? {} : decodeJwt(tokens.id_token);
-    const told = await this.#askUserInfo(tokens.access_token, claims);
+    const told = await this.#askUserInfo(tokens.access_token, claims).catch((error: unknown) => {
+      // What came with a refresh a moment ago says that the user is there.
+      if (doesNotOpen(error) && this.#isNew(claims)) return {};
+      throw error;
+    });
     return told && this.#identityOf(claims, told);
   }
 
@@ -123,8 +127,8 @@ class OidcProvider implements UpstreamProvider {
     const known = claims.name !== undefined && claims.email !== undefined;
     if (known && override === undefined) return this.#identityOf(claims, {});
     const told = await this.#askUserInfo(tokens.access_token, claims).catch((error: unknown) => {
-      // An access token for another resource does not open it: who the user is, is known without it.
-      if (error instanceof UpstreamRefused && override?.field_mapping?.subject_fields === undefined) return {};
+      // Who the user is, is known without it.
+      if (doesNotOpen(error) && override?.field_mapping?.subject_fields === undefined) return {};
       throw error;
     });
     return this.#identityOf(claims, told ?? {});
@@ -157,6 +161,10 @@ class OidcProvider implements UpstreamProvider {
     });
   }
 
+  #isNew({ iat }: Claims): boolean {
+    return typeof iat === 'number' && Math.abs(this.#parts.now() - iat * 1000) < NEW;
+  }
+
   #checkSame(before: Claims, after: Claims): void {
     if (before.sub === after.sub) return;
     throw new UpstreamUnavailable(`${this.name}: it answered about another user`, { answered: true });
@@ -180,6 +188,14 @@ class OidcProvider implements UpstreamProvider {
       throw asUpstreamError(this.name, step, error);
     }
   }
+}
+
+/** Milliseconds, with a difference between two clocks in it. */
+const NEW = 60_000;
+
+/** An access token for another resource, or without the scope, does not open the user-info endpoint (RFC 6750 §3.1). */
+function doesNotOpen(error: unknown): boolean {
+  return error instanceof UpstreamRefused || (error instanceof UpstreamUnavailable && error.status === 403);
 }
 
 /** The code of oauth4webapi where no published key fits: the next login shall see new ones at once. */

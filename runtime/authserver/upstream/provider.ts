@@ -56,9 +56,12 @@ export class UpstreamUnavailable extends Error {
   override readonly name = 'UpstreamUnavailable';
   /** It did answer, but not as it should: an ID token that does not verify, a client that it does not know. */
   readonly answered: boolean;
-  constructor(message: string, { answered = false }: { readonly answered?: boolean } = {}) {
+  /** The HTTP status of its answer, where that was an error. */
+  readonly status: number | undefined;
+  constructor(message: string, { answered = false, status }: { answered?: boolean; status?: number } = {}) {
     super(message);
     this.answered = answered;
+    this.status = status;
   }
 }
 

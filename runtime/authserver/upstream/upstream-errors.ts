@@ -38,7 +38,8 @@ export function errorOfEndpoint(
   const message = `${name}: its ${endpoint} endpoint answered ${status} ${wordOf(error)}`.trimEnd();
   // At a token endpoint 401 is about the client, and no user can help (RFC 6749 §5.2).
   const isOver = typeof error === 'string' ? OVER.has(error) : status === 401 && endpoint === 'user-info';
-  return isOver ? new UpstreamRefused(message) : new UpstreamUnavailable(message, { answered: !isServerFault(status) });
+  if (isOver) return new UpstreamRefused(message);
+  return new UpstreamUnavailable(message, { answered: !isServerFault(status), status });
 }
 
 export function isAboutClient(error: unknown, status: number): boolean {
