@@ -30,6 +30,8 @@ export interface RedisGroup {
 export async function startRedisGroup(): Promise<RedisGroup> {
   const master = await startRedis({ lines: ['repl-diskless-sync-delay 0', 'repl-ping-replica-period 1'] });
   const replica = await startRedis({ lines: [`replicaof 127.0.0.1 ${master.port}`] });
+  // Before the Sentinels look, as they look only every ten seconds.
+  await until('replication', () => isReplicated(master, replica));
   const watch = [
     `sentinel monitor ${MASTER_NAME} 127.0.0.1 ${master.port} 2`,
     `sentinel down-after-milliseconds ${MASTER_NAME} ${DOWN_AFTER_MS}`,
@@ -39,7 +41,6 @@ export async function startRedisGroup(): Promise<RedisGroup> {
     Array.from({ length: SENTINELS }, () => startRedis({ program: 'redis-sentinel', lines: watch })),
   );
   const group = groupOf(master, replica, sentinelServers);
-  await group.replicated();
   await Promise.all(
     sentinelServers.map((sentinel) =>
       until('Sentinels that know each other and the replica', () => knowsAll(sentinel)),
@@ -63,13 +64,17 @@ function groupOf(master: RedisServer, replica: RedisServer, sentinelServers: rea
       await replica.command('REPLICAOF', '127.0.0.1', String(master.port));
       await this.replicated();
     },
-    replicated: () => until('replication', async () => (await offsetOf(replica)) === (await offsetOf(master))),
+    replicated: () => until('replication', () => isReplicated(master, replica)),
     killMaster: () => master.kill(),
     failedOver: () => until('a new master', () => allName(sentinelServers, replica.port)),
     async stop() {
       await Promise.all([master, replica, ...sentinelServers].map((server) => server.stop()));
     },
   };
+}
+
+async function isReplicated(master: RedisServer, replica: RedisServer): Promise<boolean> {
+  return (await offsetOf(replica)) === (await offsetOf(master));
 }
 
 /** How much of the stream of writes it has; undefined: it hears of none. */
