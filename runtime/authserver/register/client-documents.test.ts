@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { REDIRECT, START, startClientSide } from '../testdata/client-side.ts';
+import { REDIRECT, START, startClientSide, userNamed } from '../testdata/client-side.ts';
 import { createClientDocuments, DocumentUnusable, type ClientDocuments } from './client-documents.ts';
 
 const TESTDATA = join(import.meta.dirname, '../../incoming/testdata');
@@ -184,6 +184,16 @@ describe('a client that names itself by a document', () => {
     const { status, text } = await side.visit(side.authorizeUrl(`${base}/client.json`));
     expect(status).toBe(200);
     expect(text).toContain(`described at ${base.slice('https://'.length)}`);
+    await side.close();
+  });
+
+  it('is asked about each time where it gets its answer on this machine, as any program can use its name', async () => {
+    const side = await startClientSide({ documents: open() });
+    const cookie = await side.logIn(userNamed('alice'));
+    const ask = () => side.visit(side.authorizeUrl(`${base}/client.json`), { cookie });
+    const form = { ticket: (await ask()).hidden('ticket'), decision: 'allow' };
+    expect((await side.visit(side.urls.consent, { form, cookie })).text).toBe('the next step');
+    expect((await ask()).text).toContain('wants to use');
     await side.close();
   });
 

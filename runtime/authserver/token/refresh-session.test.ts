@@ -158,6 +158,12 @@ describe('a refresh token at the token endpoint', () => {
     expect((await server.refresh(tokens.refresh_token, clientId)).status).toBe(200);
   });
 
+  it('is refused after the user unlinked a required provider', async () => {
+    const { clientId, tokens } = await server.login();
+    await server.storage.unlink(alice.sub, 'okta');
+    refused(await server.refresh(tokens.refresh_token, clientId), 400, 'invalid_grant');
+  });
+
   it('does not care for an optional provider that needs a login', async () => {
     const optional = await startTokenServer({ links: { okta: {}, github: { state: 'needs_login' } } });
     const { clientId, tokens } = await optional.login();

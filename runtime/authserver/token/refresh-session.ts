@@ -54,10 +54,10 @@ function checkServed(resource: string, { resources }: TokenSettings): void {
   if (!resources.includes(resource)) throw new OAuthError('invalid_grant', 'The resource is not served here any more');
 }
 
-/** A provider that the login needs has refused the user's tokens: the client is to start a login, which asks only that provider. */
+/** A provider that the login needs is not linked, or has refused the user's tokens: the client is to start a login, which asks only that one. */
 async function checkLinks({ sub }: LiveSession, { storage, requiredProviders }: TokenSettings): Promise<void> {
   const links = await Promise.all(requiredProviders.map((provider) => storage.getLink(sub, provider)));
-  if (links.some((link) => link?.state === 'needs_login'))
+  if (links.some((link) => link?.state !== 'linked'))
     throw new OAuthError('invalid_grant', 'The user has to log in again');
 }
 
