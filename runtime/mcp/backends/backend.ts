@@ -47,7 +47,7 @@ export interface AnswerSink {
    * these two it is kept all the same, and given to `json`.
    */
   part?(bytes: readonly Buffer[], flow: Flow): void;
-  ended?(): void;
+  ended?(hasResult: boolean): void;
   /** A notification or response was taken (202). */
   accepted(): void;
   open(flow: Flow, sessionId: string | undefined): void;

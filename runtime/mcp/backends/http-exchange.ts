@@ -193,9 +193,9 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
 
   #endLarge(large: LargeAnswer): void {
     try {
-      large.end();
+      const hasResult = large.end();
       this.#finish(undefined);
-      this.call.sink.ended?.();
+      this.call.sink.ended?.(hasResult);
     } catch (error) {
       if (!(error instanceof NotTheAnswer)) throw error;
       this.fail(callFailure(this.#host.name, 'protocol', true, error));

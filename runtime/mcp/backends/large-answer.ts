@@ -75,10 +75,11 @@ export class LargeAnswer {
     return at;
   }
 
-  /** The response is over. @throws NotTheAnswer */
-  end(): void {
+  /** The response is over. @returns whether it holds a result, not an error. @throws NotTheAnswer */
+  end(): boolean {
     const message = this.#depth === 0 ? decodeBackendMessage(this.#outline.subarray(0, this.#length)) : undefined;
     if (message?.kind !== 'response' || message.idText !== this.#idText) throw new NotTheAnswer('not the answer');
+    return message.hasResult;
   }
 
   #take(c: number): void {

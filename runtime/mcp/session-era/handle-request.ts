@@ -2,10 +2,8 @@ import { answerJson } from '#runtime/mcp/relay/client-stream';
 import { passthroughHeaders } from '#runtime/mcp/relay/passthrough-headers';
 import type { Asker } from '../aggregate/asker.ts';
 import { listEntries } from './list-entries.ts';
-import type { Span } from '../envelope/scan-envelope.ts';
-import { splice } from '../envelope/splice.ts';
-import { checkArguments } from '../route/check-arguments.ts';
-import { completionTarget } from '../route/completion-target.ts';
+import { answerConnect } from '../route/answer-connect.ts';
+import { prepareCompletion, prepareNamed } from '../route/prepare-call.ts';
 import { invalidParams, methodNotFound } from '../route/refusals.ts';
 import { authorizeCall, resolveName, resolveUri, type Target } from '../route/resolve-target.ts';
 import { ensureLeg, legHeaders, notifyRequest } from '../sessions/open-leg.ts';
@@ -55,19 +53,9 @@ function callNamed(kind: 'tools' | 'prompts', request: SessionRequest): Promise<
 }
 
 function forward(kind: 'tools' | 'prompts', target: Target, asker: Asker, request: SessionRequest): Promise<void> {
-  const { message, rooms, trail, body } = request;
-  const edits = checkArguments(message, body, target, rooms);
-  authorizeCall(kind, target, message.params?.arguments, asker, rooms, trail);
-  const { entry } = target;
-  const span = message.spans['params.name'];
-  if (entry.name !== entry.originalName && span) edits.push({ ...span, text: JSON.stringify(entry.originalName) });
-  return relayCall(request, {
-    backend: target.backend,
-    body: splice(body, edits),
-    idempotent:
-      kind === 'prompts' || entry.annotations?.readOnlyHint === true || entry.annotations?.idempotentHint === true,
-    passthrough: passthroughHeaders(trail.req, rooms),
-  });
+  if (target.entry.connects !== undefined) return answerConnect(target, 'session', request);
+  const call = prepareNamed(kind, target, asker, request);
+  return relayCall(request, call, passthroughHeaders(request.trail.req, request.rooms));
 }
 
 async function callUri(request: SessionRequest): Promise<void> {
@@ -78,12 +66,8 @@ async function callUri(request: SessionRequest): Promise<void> {
   const target = await resolveUri(uri, sessionCatalogue(session, asker, rooms), asker, rooms);
   authorizeCall('resources', target, undefined, asker, rooms, trail);
   rememberSubscription(session, message.method, uri, target.backend.name);
-  await relayCall(request, {
-    backend: target.backend,
-    body,
-    idempotent: true,
-    passthrough: passthroughHeaders(trail.req, rooms),
-  });
+  const call = { backend: target.backend, originalName: uri, body, idempotent: true };
+  await relayCall(request, call, passthroughHeaders(trail.req, rooms));
 }
 
 /** So that it can be renewed at a backend that forgets the session, and none is told of that it did not ask for. */
@@ -97,19 +81,10 @@ function rememberSubscription(session: Session, method: string, uri: string, bac
 }
 
 async function complete(request: SessionRequest): Promise<void> {
-  const { session, identity, rooms, message, trail, body } = request;
+  const { session, identity, rooms, trail } = request;
   const asker = sessionAsker(session, identity, rooms);
-  const target = await completionTarget(message, sessionCatalogue(session, asker, rooms), asker, rooms);
-  trail.target = target.entry.name;
-  trail.backend = target.backend.name;
-  const span: Span | undefined = message.spans['params.ref.name'];
-  const renamed = target.entry.name !== target.entry.originalName && span;
-  await relayCall(request, {
-    backend: target.backend,
-    body: renamed ? splice(body, [{ ...span, text: JSON.stringify(target.entry.originalName) }]) : body,
-    idempotent: true,
-    passthrough: passthroughHeaders(trail.req, rooms),
-  });
+  const call = await prepareCompletion(sessionCatalogue(session, asker, rooms), asker, request);
+  await relayCall(request, call, passthroughHeaders(trail.req, rooms));
 }
 
 /** The level holds at every backend that logs; legs that open later are told then. */

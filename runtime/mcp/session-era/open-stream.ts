@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { endAtExpiry } from '#runtime/http/end-at-expiry';
 import type { Identity } from '#runtime/incoming/identity';
+import { callDeadline } from '#runtime/mcp/relay/call-deadline';
 import { ClientStream } from '#runtime/mcp/relay/client-stream';
 import { decodeEventId, type EventPosition } from '#runtime/mcp/sse/event-id';
 import type { Rooms } from '#runtime/rooms';
@@ -10,7 +11,6 @@ import { legHeaders } from '../sessions/open-leg.ts';
 import { legOf, type Leg, type Session } from '../sessions/session.ts';
 import { GeneralStream } from './general-stream.ts';
 import { relayedEvent } from './relayed-event.ts';
-import { callDeadline } from './session-request.ts';
 
 /**
  * Answers a GET: the client's general stream, or with Last-Event-ID the rest of a stream that broke. Settles when the

@@ -1,45 +1,50 @@
-import { answerJson, ClientDocument, ClientStream } from '#runtime/mcp/relay/client-stream';
-import { noteAnswer, noteRpcAnswer, noteRpcError } from '#runtime/note-trail';
-import type { AnswerSink, Backend, CallFailure, Flow, RunningCall, StreamEvent } from '../backends/backend.ts';
+import { LoginNeeded } from '#runtime/authserver/user-tokens';
+import { callDeadline } from '#runtime/mcp/relay/call-deadline';
+import { ClientAnswer } from '#runtime/mcp/relay/client-answer';
+import type { AnswerSink, CallFailure, Flow, RunningCall, StreamEvent } from '../backends/backend.ts';
 import { NoAnswer } from '../backends/ask.ts';
 import { callFailure } from '../backends/failures.ts';
+import type { PreparedCall } from '../route/prepare-call.ts';
 import { dropLeg, ensureLeg, legHeaders } from '../sessions/open-leg.ts';
 import type { Leg } from '../sessions/session.ts';
+import { answerLogin } from './answer-login.ts';
 import { relayedEvent } from './relayed-event.ts';
-import { callDeadline, type SessionRequest } from './session-request.ts';
+import type { SessionRequest } from './session-request.ts';
 
 const MAX_IN_FLIGHT = 1_000;
 
-export interface RelayedCall {
-  readonly backend: Backend;
-  /** The message for the backend: the client's bytes, or those with the name replaced. */
-  readonly body: Buffer;
-  readonly idempotent: boolean;
-  readonly passthrough: readonly string[];
-}
-
-/** Sends a client's request to one backend and its answer to the client, as it comes. Settles when the answer is out. */
-export function relayCall(request: SessionRequest, call: RelayedCall): Promise<void> {
-  return new Promise((resolve, reject) => new SessionRelay(request, call, resolve, reject).start());
+/**
+ * Sends a client's request to one backend and its answer to the client, as it comes. `passthrough`: headers of the client that go
+ * along. Settles when the answer is out.
+ */
+export function relayCall(request: SessionRequest, call: PreparedCall, passthrough: readonly string[]): Promise<void> {
+  return new Promise((resolve, reject) => new SessionRelay(request, call, passthrough, resolve, reject).start());
 }
 
 class SessionRelay implements AnswerSink {
   readonly #request: SessionRequest;
-  readonly #call: RelayedCall;
+  readonly #call: PreparedCall;
+  readonly #passthrough: readonly string[];
+  readonly #answer: ClientAnswer;
   readonly #resolve: () => void;
   readonly #reject: (error: unknown) => void;
-  #stream: ClientStream | undefined;
-  #document: ClientDocument | undefined;
-  #flow: Flow | undefined;
   #running: RunningCall | undefined;
   #leg: Leg | undefined;
   #reopened = false;
   #resumable = false;
   #isOver = false;
 
-  constructor(request: SessionRequest, call: RelayedCall, resolve: () => void, reject: (error: unknown) => void) {
+  constructor(
+    request: SessionRequest,
+    call: PreparedCall,
+    passthrough: readonly string[],
+    resolve: () => void,
+    reject: (error: unknown) => void,
+  ) {
     this.#request = request;
     this.#call = call;
+    this.#passthrough = passthrough;
+    this.#answer = new ClientAnswer(request);
     this.#resolve = resolve;
     this.#reject = reject;
   }
@@ -56,24 +61,17 @@ class SessionRelay implements AnswerSink {
 
   json(_status: number, body: Buffer): void {
     // Some clients hang on an HTTP error to a POST: whatever a backend answers in JSON-RPC goes out at 200.
-    const { res, trail, rooms } = this.#request;
-    if (rooms.config.audit_config.includeResponseData) trail.answer = body.toString('utf8');
-    noteRpcAnswer(trail, body);
-    answerJson(res, 200, body);
+    this.#answer.json(200, body);
     this.#over();
     this.#resolve();
   }
 
   part(bytes: readonly Buffer[], flow: Flow): void {
-    const { res, trail, rooms } = this.#request;
-    // Of what is not kept the audit log says that it is cut.
-    if (rooms.config.audit_config.includeResponseData) trail.answer = '';
-    this.#document ??= new ClientDocument(res);
-    this.#document.write(bytes, flow);
+    this.#answer.part(bytes, flow);
   }
 
-  ended(): void {
-    this.#document?.end();
+  ended(hasResult: boolean): void {
+    this.#answer.ended(hasResult);
     this.#over();
     this.#resolve();
   }
@@ -83,21 +81,16 @@ class SessionRelay implements AnswerSink {
   }
 
   open(flow: Flow): void {
-    this.#flow = flow;
-    this.#stream = new ClientStream(this.#request.res);
-    this.#stream.open();
+    this.#answer.open(flow);
   }
 
   event(event: StreamEvent): void {
-    const { session, rooms, trail } = this.#request;
+    const { session, rooms } = this.#request;
     rooms.sessions.touch(session);
     if (event.id !== undefined) this.#resumable = true;
-    if (event.message?.kind === 'response') {
-      if (!event.message.hasResult) noteRpcError(trail);
-      if (rooms.config.audit_config.includeResponseData) trail.answer = event.data;
-    }
+    if (event.message) this.#answer.noteEvent(event.message, event.data);
     const text = relayedEvent(event, { backend: this.#call.backend, stream: 'call', rooms, session });
-    if (text !== undefined) this.#stream?.write(text, this.#flow);
+    if (text !== undefined) this.#answer.write(text);
   }
 
   close(complete: boolean): void {
@@ -107,7 +100,7 @@ class SessionRelay implements AnswerSink {
       this.fail(callFailure(this.#call.backend.name, 'protocol', true));
       return;
     }
-    this.#stream?.end();
+    this.#answer.end();
     this.#over(complete);
     this.#resolve();
   }
@@ -119,17 +112,8 @@ class SessionRelay implements AnswerSink {
     }
     if (failure.reason === 'unavailable') this.#request.rooms.backends.watch(this.#call.backend.name)?.nudge();
     this.#over();
-    if (this.#document) {
-      this.#document.cut();
-      this.#reject(failure.error);
-    } else if (this.#stream) {
-      noteAnswer(this.#request.trail, failure.error.answer, failure.error);
-      this.#stream.write(`event: message\ndata: ${errorText(failure, this.#request.message.idText)}\n\n`);
-      this.#stream.end();
-      this.#resolve();
-    } else {
-      this.#reject(failure.error);
-    }
+    if (this.#answer.fail(failure)) this.#resolve();
+    else this.#refused(failure.error);
   }
 
   #withLeg(): void {
@@ -150,7 +134,7 @@ class SessionRelay implements AnswerSink {
     if (this.#isOver) return;
     this.#leg = leg;
     const { message, identity, rooms } = this.#request;
-    const { backend, body, idempotent, passthrough } = this.#call;
+    const { backend, body, idempotent } = this.#call;
     this.#running = backend.send({
       identity,
       era: 'session',
@@ -158,7 +142,7 @@ class SessionRelay implements AnswerSink {
       idText: message.idText,
       verb: 'POST',
       body,
-      headers: passthrough.length === 0 ? legHeaders(leg) : legHeaders(leg).concat(passthrough),
+      headers: this.#passthrough.length === 0 ? legHeaders(leg) : legHeaders(leg).concat(this.#passthrough),
       deadline: callDeadline(rooms, backend.name),
       idempotent,
       sink: this,
@@ -175,7 +159,12 @@ class SessionRelay implements AnswerSink {
 
   #refuse(error: unknown): void {
     this.#over();
-    this.#reject(error instanceof NoAnswer ? error.failure.error : error);
+    this.#refused(error instanceof NoAnswer ? error.failure.error : error);
+  }
+
+  #refused(error: unknown): void {
+    if (!(error instanceof LoginNeeded)) this.#reject(error);
+    else answerLogin(this.#request, this.#call.backend, error).then(this.#resolve, this.#reject);
   }
 
   /** The connection is closed: after the answer, as ever, or before it. */
@@ -198,9 +187,4 @@ class SessionRelay implements AnswerSink {
       if (session.inFlight.size === 0) session.inFlight = undefined;
     }
   }
-}
-
-function errorText(failure: CallFailure, idText: string): string {
-  const { text, rpc } = failure.error.answer;
-  return `{"jsonrpc":"2.0","id":${idText},"error":${JSON.stringify({ code: rpc?.code ?? -32603, message: text, data: rpc?.data })}}`;
 }

@@ -74,9 +74,3 @@ export function sessionCatalogue(session: Session, asker: Asker, rooms: Rooms): 
   session.catalogue = rooms.catalogues.of(asker);
   return session.catalogue;
 }
-
-/** Milliseconds that a call to this backend may be silent. */
-export function callDeadline(rooms: Rooms, backend: string): number {
-  const { timeouts } = rooms.config.operational;
-  return timeouts.per_workload[backend] ?? timeouts.default;
-}

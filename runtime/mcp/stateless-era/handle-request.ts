@@ -3,12 +3,13 @@ import { passthroughHeaders } from '#runtime/mcp/relay/passthrough-headers';
 import type { ListKind } from '../aggregate/list-kinds.ts';
 import { statelessHeaders } from '../backends/probe.ts';
 import { splice } from '../envelope/splice.ts';
-import { checkArguments } from '../route/check-arguments.ts';
-import { completionTarget } from '../route/completion-target.ts';
+import { answerConnect } from '../route/answer-connect.ts';
+import { prepareCompletion, prepareNamed } from '../route/prepare-call.ts';
 import { invalidParams, methodNotFound } from '../route/refusals.ts';
 import { listPage } from '../route/list-page.ts';
 import { renderEntries } from '../route/render-entries.ts';
 import { authorizeCall, resolveName, resolveUri, type Target } from '../route/resolve-target.ts';
+import { withoutOwnResponses } from './answer-login.ts';
 import { discover } from './discover.ts';
 import { encodeHeaderValue } from './header-value.ts';
 import { listen } from './listen.ts';
@@ -62,19 +63,9 @@ function callNamed(kind: 'tools' | 'prompts', request: StatelessRequest): Promis
 }
 
 function forward(kind: 'tools' | 'prompts', target: Target, request: StatelessRequest): Promise<void> {
-  const { message, rooms, trail, body } = request;
-  const edits = checkArguments(message, body, target, rooms);
-  authorizeCall(kind, target, message.params?.arguments, statelessAsker(request), rooms, trail);
-  const { entry } = target;
-  const span = message.spans['params.name'];
-  if (entry.name !== entry.originalName && span) edits.push({ ...span, text: JSON.stringify(entry.originalName) });
-  return relayCall(request, {
-    backend: target.backend,
-    body: splice(body, edits),
-    headers: headersFor(request, entry.originalName),
-    idempotent:
-      kind === 'prompts' || entry.annotations?.readOnlyHint === true || entry.annotations?.idempotentHint === true,
-  });
+  if (target.entry.connects !== undefined) return answerConnect(target, 'stateless', request);
+  const call = prepareNamed(kind, target, statelessAsker(request), request, withoutOwnResponses(request.message));
+  return relayCall(request, call, headersFor(request, call.originalName));
 }
 
 async function readResource(request: StatelessRequest): Promise<void> {
@@ -84,23 +75,15 @@ async function readResource(request: StatelessRequest): Promise<void> {
   const asker = statelessAsker(request);
   const target = await resolveUri(uri, rooms.catalogues.of(asker), asker, rooms);
   authorizeCall('resources', target, undefined, asker, rooms, trail);
-  await relayCall(request, { backend: target.backend, body, headers: headersFor(request, uri), idempotent: true });
+  const own = splice(body, withoutOwnResponses(message));
+  const call = { backend: target.backend, originalName: uri, body: own, idempotent: true };
+  await relayCall(request, call, headersFor(request, uri));
 }
 
 async function complete(request: StatelessRequest): Promise<void> {
-  const { rooms, message, trail, body } = request;
   const asker = statelessAsker(request);
-  const { entry, backend } = await completionTarget(message, rooms.catalogues.of(asker), asker, rooms);
-  trail.target = entry.name;
-  trail.backend = backend.name;
-  const span = message.spans['params.ref.name'];
-  const renamed = entry.name !== entry.originalName && span;
-  await relayCall(request, {
-    backend,
-    body: renamed ? splice(body, [{ ...span, text: JSON.stringify(entry.originalName) }]) : body,
-    headers: headersFor(request, undefined),
-    idempotent: true,
-  });
+  const call = await prepareCompletion(request.rooms.catalogues.of(asker), asker, request);
+  await relayCall(request, call, headersFor(request, call.originalName));
 }
 
 /** Headers that say what the body says, with the backend's own name, and the client's Mcp-Param headers. */

@@ -1,0 +1,92 @@
+import type { ServerResponse } from 'node:http';
+import { renderRpcError } from '#runtime/http/answer-error';
+import { noteAnswer, noteRpcAnswer, noteRpcError } from '#runtime/note-trail';
+import type { Rooms } from '#runtime/rooms';
+import type { Trail } from '#runtime/trail';
+import type { CallFailure, Flow } from '../backends/backend.ts';
+import type { BackendMessage } from '../envelope/decode-backend-message.ts';
+import type { DecodedRequest } from '../envelope/decode-request.ts';
+import { writeSse } from '../sse/write-sse.ts';
+import { answerJson, ClientDocument, ClientStream } from './client-stream.ts';
+
+/** The request that is answered. */
+interface Answered {
+  readonly res: ServerResponse;
+  readonly message: DecodedRequest;
+  readonly rooms: Rooms;
+  readonly trail: Trail;
+}
+
+/** A backend's answer on its way to the client, as it comes: one document, whole or in parts, or a stream; and what is noted of it. */
+export class ClientAnswer {
+  readonly #request: Answered;
+  #stream: ClientStream | undefined;
+  #document: ClientDocument | undefined;
+  #flow: Flow | undefined;
+
+  constructor(request: Answered) {
+    this.#request = request;
+  }
+
+  /** The whole of it. */
+  json(status: number, body: Buffer): void {
+    const { res, trail } = this.#request;
+    if (this.#isKept()) trail.answer = body.toString('utf8');
+    trail.status = status;
+    noteRpcAnswer(trail, body);
+    answerJson(res, status, body);
+  }
+
+  /** Some bytes of a document that is too large to be kept. */
+  part(bytes: readonly Buffer[], flow: Flow): void {
+    const { res, trail } = this.#request;
+    // Of what is not kept the audit log says that it is cut.
+    if (this.#isKept()) trail.answer = '';
+    this.#document ??= new ClientDocument(res);
+    this.#document.write(bytes, flow);
+  }
+
+  /** The last part is out. */
+  ended(hasResult: boolean): void {
+    if (!hasResult) noteRpcError(this.#request.trail);
+    this.#document?.end();
+  }
+
+  open(flow: Flow): void {
+    this.#flow = flow;
+    this.#stream = new ClientStream(this.#request.res);
+    this.#stream.open();
+  }
+
+  /** Remembers the response among the events of a stream. */
+  noteEvent(message: BackendMessage, data: string): void {
+    if (message.kind !== 'response') return;
+    const { trail } = this.#request;
+    if (!message.hasResult) noteRpcError(trail);
+    if (this.#isKept()) trail.answer = data;
+  }
+
+  /** Text in the wire form of events. */
+  write(text: string): void {
+    this.#stream?.write(text, this.#flow);
+  }
+
+  end(): void {
+    this.#stream?.end();
+  }
+
+  /** @returns whether the client is told here; otherwise its request is still to be answered, or was cut off */
+  fail({ error }: CallFailure): boolean {
+    this.#document?.cut();
+    if (!this.#stream) return false;
+    const { trail, message } = this.#request;
+    noteAnswer(trail, error.answer, error);
+    this.#stream.write(writeSse({ event: 'message', data: renderRpcError(error.answer, message.idText) }));
+    this.#stream.end();
+    return true;
+  }
+
+  #isKept(): boolean {
+    return this.#request.rooms.config.audit_config.includeResponseData;
+  }
+}
