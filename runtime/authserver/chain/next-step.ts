@@ -22,12 +22,11 @@ export function createNextStep(settings: ChainSettings): NextStep {
 
 /**
  * What is required and neither visited in this login nor linked, with what else the user chose. Until it is known who the user is,
- * nothing counts as linked: that was another's, perhaps.
+ * nothing counts as linked; a new login at the primary provider begins without a user.
  */
 async function findUnlinked(settings: ChainSettings, login: LoginRow): Promise<readonly string[]> {
-  const { providers, primary } = settings.chain;
+  const { providers } = settings.chain;
   const live = login.user === undefined ? new Set<string>() : await findLiveLinks(settings, login.user.sub);
-  if (login.force_login) live.delete(primary.name);
   return providers
     .filter(({ name, required }) => required || login.remaining.includes(name))
     .map(({ name }) => name)

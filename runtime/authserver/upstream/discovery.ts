@@ -1,6 +1,7 @@
 import * as oidc from 'openid-client';
 import { asUpstreamError } from './oidc-failure.ts';
-import type { UpstreamCall, UpstreamHttp } from './upstream-http.ts';
+import type { PublishedKeys } from './published-keys.ts';
+import type { UpstreamAnswer, UpstreamCall, UpstreamHttp } from './upstream-http.ts';
 
 /** Milliseconds after which the document is fetched again, while the present one serves. */
 const MAX_AGE = 3_600_000;
@@ -12,6 +13,7 @@ export interface DiscoverySettings {
   readonly issuer: string;
   readonly clientId: string;
   readonly http: UpstreamHttp;
+  readonly keys: PublishedKeys;
   readonly clientSecret: () => string | undefined;
   readonly now: () => number;
 }
@@ -19,34 +21,32 @@ export interface DiscoverySettings {
 /** What the provider publishes about itself (OpenID Connect Discovery 1.0), remembered and fetched again in time. */
 export class Discovery {
   readonly #settings: DiscoverySettings;
-  #found: { readonly config: oidc.Configuration; readonly at: number } | undefined;
+  #found: { readonly document: UpstreamAnswer; readonly at: number } | undefined;
   #failed: { readonly error: Error; readonly at: number } | undefined;
-  #flight: Promise<oidc.Configuration> | undefined;
+  #flight: Promise<UpstreamAnswer> | undefined;
 
   constructor(settings: DiscoverySettings) {
     this.#settings = settings;
   }
 
-  /** One that was found serves until a later one is. @throws UpstreamUnavailable */
+  /**
+   * For one exchange with the provider. A document that was found serves until a later one is.
+   * @throws UpstreamUnavailable
+   */
   async get(): Promise<oidc.Configuration> {
-    if (this.#found === undefined) return this.#fetch();
+    if (this.#found === undefined) return this.#configure(await this.#fetch());
     if (this.#settings.now() - this.#found.at > MAX_AGE) this.#fetch().catch(() => undefined);
-    return this.#found.config;
+    return this.#configure(this.#found.document);
   }
 
-  /** Keys are fetched again at once, as one was unknown. */
-  forget(): void {
-    this.#found = undefined;
-  }
-
-  #fetch(): Promise<oidc.Configuration> {
+  #fetch(): Promise<UpstreamAnswer> {
     const now = this.#settings.now();
     if (this.#failed !== undefined && now - this.#failed.at < COOL_DOWN) return Promise.reject(this.#failed.error);
     return (this.#flight ??= this.#discover()
-      .then((config) => {
+      .then((document) => {
         this.#failed = undefined;
-        this.#found = { config, at: this.#settings.now() };
-        return config;
+        this.#found = { document, at: this.#settings.now() };
+        return document;
       })
       .catch((error: unknown) => {
         const failure = asUpstreamError(this.#settings.name, 'discovery', error);
@@ -58,16 +58,54 @@ export class Discovery {
       }));
   }
 
-  #discover(): Promise<oidc.Configuration> {
-    const { issuer, clientId, http, clientSecret } = this.#settings;
+  /** @returns the document, which is this issuer's */
+  async #discover(): Promise<UpstreamAnswer> {
+    const { issuer, clientId, http } = this.#settings;
+    const answers: UpstreamAnswer[] = [];
+    await oidc.discovery(new URL(issuer), clientId, undefined, undefined, {
+      ...RULES,
+      [oidc.customFetch]: async (url, { headers }) => {
+        const answer = await http.call(url, { method: 'GET', headers });
+        answers.push(answer);
+        return toResponse(answer);
+      },
+    });
+    const [document] = answers;
+    if (document === undefined) throw new TypeError('discovery without a call');
+    return document;
+  }
+
+  #configure(document: UpstreamAnswer): Promise<oidc.Configuration> {
+    const { issuer, clientId, clientSecret } = this.#settings;
     return oidc.discovery(new URL(issuer), clientId, undefined, authenticate(clientSecret), {
-      // Which URLs may be called over http is decided for each call.
-      // eslint-disable-next-line @typescript-eslint/no-deprecated
-      execute: [oidc.allowInsecureRequests, oidc.enableNonRepudiationChecks],
-      [oidc.customFetch]: fetchWith(http),
+      ...RULES,
+      [oidc.customFetch]: this.#exchange(document),
     });
   }
+
+  /** Calls of one exchange: the document and the keys are those that are remembered. */
+  #exchange(document: UpstreamAnswer): oidc.CustomFetch {
+    const { http, keys } = this.#settings;
+    const keysUrl = keysUrlOf(document);
+    let isFirst = true;
+    let signed: UpstreamAnswer | undefined;
+    return async (url, { method, headers, body }) => {
+      if (isFirst) {
+        isFirst = false;
+        return toResponse(document);
+      }
+      if (method === 'GET' && url === keysUrl) return toResponse(await keys.get(url, signed));
+      signed = await http.call(url, { ...toCall(method, body), headers });
+      return toResponse(signed);
+    };
+  }
 }
+
+const RULES: oidc.DiscoveryRequestOptions = {
+  // Which URLs may be called over http is decided for each call.
+  // eslint-disable-next-line @typescript-eslint/no-deprecated
+  execute: [oidc.allowInsecureRequests, oidc.enableNonRepudiationChecks],
+};
 
 /** The secret as it is when it is needed; how it is sent says the provider (OpenID Connect Core §9: basic unless it says more). */
 function authenticate(clientSecret: () => string | undefined): oidc.ClientAuth {
@@ -80,16 +118,19 @@ function authenticate(clientSecret: () => string | undefined): oidc.ClientAuth {
   };
 }
 
-function fetchWith(http: UpstreamHttp): oidc.CustomFetch {
-  return async (url, { method, headers, body }) => {
-    const { status, headers: answered, text } = await http.call(url, { ...toCall(method, body), headers });
-    const shown = new Headers();
-    for (const [name, value] of Object.entries(answered)) {
-      for (const one of [value ?? []].flat()) shown.append(name, one);
-    }
-    const empty = status === 204 || status === 205 || status === 304;
-    return new Response(empty ? null : text, { status, headers: shown });
-  };
+/** As it is called; the document was read before. */
+function keysUrlOf({ text }: UpstreamAnswer): string | undefined {
+  const { jwks_uri: url } = JSON.parse(text) as { jwks_uri?: unknown };
+  return typeof url === 'string' ? URL.parse(url)?.href : undefined;
+}
+
+function toResponse({ status, headers, text }: UpstreamAnswer): Response {
+  const shown = new Headers();
+  for (const [name, value] of Object.entries(headers)) {
+    for (const one of [value ?? []].flat()) shown.append(name, one);
+  }
+  const isEmpty = status === 204 || status === 205 || status === 304;
+  return new Response(isEmpty ? null : text, { status, headers: shown });
 }
 
 function toCall(method: string, body: oidc.FetchBody): Omit<UpstreamCall, 'headers'> {

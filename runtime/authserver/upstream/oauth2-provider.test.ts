@@ -129,7 +129,7 @@ describe('what comes back from an OAuth 2.0 provider', () => {
     expect(await failure(login(denied, change))).toMatchObject({ name: 'UpstreamUnavailable', answered: true });
   });
 
-  it('is refused with a code twice, without one, or with one that was used', async () => {
+  it('is refused with a code twice, without one, or with one that was not given', async () => {
     const { login } = await open();
     const twice = (url: URL) => url.searchParams.append('code', 'another');
     expect(await failure(login(undefined, twice))).toMatchObject({ answered: true });

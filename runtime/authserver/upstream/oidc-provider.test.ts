@@ -171,11 +171,26 @@ describe('an ID token', () => {
     await expect(login()).resolves.toBeDefined();
   });
 
-  it('under a key that is new serves at the second try', async () => {
-    const { fake, login } = await open();
+  it('under a key that is new is taken, without a fetch for each that is not', async () => {
+    const { fake, login, clock } = await open();
     await login();
+    await login();
+    expect(fake.of('/jwks')).toHaveLength(1);
     await fake.rotateKeys();
-    await failure(login());
+    await expect(login()).resolves.toBeDefined();
+    expect(fake.of('/jwks')).toHaveLength(2);
+    clock.time += 300_000;
+    await login();
+    expect(fake.of('/jwks')).toHaveLength(3);
+  });
+
+  it('cannot be verified while the keys cannot be had', async () => {
+    const { fake, login } = await open();
+    fake.setFault('jwks', 'fail');
+    expect(await failure(login())).toMatchObject({ name: 'UpstreamUnavailable' });
+    fake.setFault('jwks', 'hang');
+    expect(await failure(login())).toMatchObject({ name: 'UpstreamUnavailable', answered: false });
+    fake.setFault('jwks', undefined);
     await expect(login()).resolves.toBeDefined();
   });
 });
@@ -188,7 +203,7 @@ describe('what comes back from an OpenID provider', () => {
     expect(error.message).not.toContain('secret-detail');
   });
 
-  it('is refused with another state, a changed code, a code that was used, or a parameter twice', async () => {
+  it('is refused with another state, a code that was not given, or a parameter twice', async () => {
     const { login, provider } = await open();
     const changes: ((url: URL) => void)[] = [
       (url) => url.searchParams.set('state', 'another'),

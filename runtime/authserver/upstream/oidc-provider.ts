@@ -17,6 +17,7 @@ import {
   type UpstreamTokens,
   UpstreamUnavailable,
 } from './provider.ts';
+import { rememberKeys } from './published-keys.ts';
 import { readIdentity } from './read-identity.ts';
 import { checkToken, expiryOf } from './token-answer.ts';
 import type { Endpoint } from './upstream-errors.ts';
@@ -42,7 +43,8 @@ export function createOidcProvider(upstream: OidcUpstream, deps: ProviderDeps): 
   if (clientSecret() === '') throw new ConfigError(`upstream ${name}: ${secretFile ?? ''} is empty`);
   const http = createUpstreamHttp({ ...deps, name, caFile });
   const { client_id: clientId } = config;
-  const discovery = new Discovery({ name, issuer, clientId, http, clientSecret, now: deps.now });
+  const keys = rememberKeys(http, deps.now);
+  const discovery = new Discovery({ name, issuer, clientId, http, keys, clientSecret, now: deps.now });
   return new OidcProvider(upstream, { ...deps, http, discovery });
 }
 
@@ -184,7 +186,6 @@ class OidcProvider implements UpstreamProvider {
     try {
       return await run();
     } catch (error) {
-      if (error instanceof oidc.ClientError && error.code === UNKNOWN_KEY) this.#parts.discovery.forget();
       throw asUpstreamError(this.name, step, error);
     }
   }
@@ -197,6 +198,3 @@ const NEW = 60_000;
 function doesNotOpen(error: unknown): boolean {
   return error instanceof UpstreamRefused || (error instanceof UpstreamUnavailable && error.status === 403);
 }
-
-/** The code of oauth4webapi where no published key fits: the next login shall see new ones at once. */
-const UNKNOWN_KEY = 'OAUTH_KEY_SELECTION_FAILED';
