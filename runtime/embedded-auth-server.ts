@@ -3,6 +3,7 @@ import type { RunConfig } from '#crds/run-config/run-config';
 import type { AuthServer } from '#runtime/authserver/auth-server';
 import type { GatewayOptions } from '#runtime/gateway-options';
 import { localUrl } from '#runtime/http/resource-metadata';
+import { identityKey } from '#runtime/incoming/build-identity';
 
 /** The authorization server that another configuration needs, before that is in force. */
 export interface PreparedAuthServer {
@@ -20,6 +21,9 @@ export interface PreparedAuthServer {
 export class EmbeddedAuthServer {
   readonly #options: GatewayOptions;
   #server: AuthServer | undefined;
+  #issuer = '';
+  /** Told of a principal (`Identity.key`) whose links at providers have changed. */
+  linksChanged: (principal: string) => void = () => undefined;
 
   constructor(options: GatewayOptions) {
     this.#options = options;
@@ -39,6 +43,7 @@ export class EmbeddedAuthServer {
       server,
       commit: async () => {
         if (before) await before.update(wanted);
+        this.#issuer = wanted.issuer;
         this.#server = server;
       },
       finish: () => Promise.resolve(),
@@ -85,7 +90,7 @@ export class EmbeddedAuthServer {
   ): Promise<AuthServer> {
     const { files, observer, log, proxy, listening } = this.#options;
     const { createAuthServer } = await import('#runtime/authserver/create-auth-server');
-    return createAuthServer(config, {
+    const created = await createAuthServer(config, {
       place: server,
       resourceUrl: resourceUrl ?? localUrl(listening, listen.tls !== undefined),
       readFile: files.read,
@@ -97,5 +102,7 @@ export class EmbeddedAuthServer {
       now: Date.now,
       random: randomBytes,
     });
+    created.userTokens.onChange((sub) => this.linksChanged(identityKey(this.#issuer, sub)));
+    return created;
   }
 }

@@ -105,6 +105,11 @@ export class Gateway {
       sessions: () => this.#sessions.all(),
       now: monotonic,
     });
+    embedded.linksChanged = (principal) => {
+      this.#lists.invalidateFor(principal);
+      this.#catalogues.invalidateFor(principal);
+      this.#announcer.announceTo(principal, LIST_KINDS);
+    };
     this.#survey = createSurvey(() => this.#rooms);
     const authenticator = buildAuthenticator(config, options, embedded.server);
     this.#inForce = { config, authenticator, authorizer, backends: NO_BACKENDS };

@@ -2,7 +2,7 @@ import type { Identity } from './identity.ts';
 import { normaliseClaims, readGroups } from './normalise-claims.ts';
 
 /** Names a principal in caches and sessions. JSON keeps issuer and subject apart whatever they hold. */
-function keyOf(issuer: string, subject: string): string {
+export function identityKey(issuer: string, subject: string): string {
   return JSON.stringify([issuer, subject]);
 }
 
@@ -14,7 +14,7 @@ export const ANONYMOUS: Identity = {
   scopes: [],
   groups: [],
   claims: {},
-  key: keyOf('', 'anonymous'),
+  key: identityKey('', 'anonymous'),
   token: undefined,
   expiresAt: Infinity,
 };
@@ -36,7 +36,7 @@ export function buildIdentity(
     scopes: readScopes(claims),
     groups: readGroups(claims, groupsClaim),
     claims: normaliseClaims(claims),
-    key: keyOf(issuer, subject),
+    key: identityKey(issuer, subject),
     token,
     expiresAt,
   };

@@ -11,7 +11,10 @@ export interface CatalogueEntry {
   /** JSON text as it is advertised. */
   readonly text: string;
   readonly annotations: Readonly<Record<string, string | boolean>> | undefined;
-  /** Of a tool of the gateway's own: the provider at which its caller logs in. `backend` is one that waits for that. */
+  /**
+   * The provider at which its caller has to log in first. It is a tool of the gateway's own that leads there; or, where `text` is
+   * empty, any name that a backend may have which waits for that.
+   */
   readonly connects?: string;
 }
 

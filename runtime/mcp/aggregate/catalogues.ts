@@ -2,7 +2,7 @@ import type { Backend } from '#runtime/mcp/backends/backend';
 import type { Asker } from './asker.ts';
 import type { Building, Catalogue, CatalogueEntry, KindCatalogue } from './catalogue.ts';
 import { composeList, type ListParts } from './compose-list.ts';
-import { connectTools } from './connect-tools.ts';
+import { connectTools, nameThatWaits } from './connect-tools.ts';
 import { gatherLists, type Gathered, type GatherOptions } from './gather-lists.ts';
 import { LIST_KINDS, type ListKind } from './list-kinds.ts';
 
@@ -75,14 +75,14 @@ export class Catalogues {
         if (built.expiresAt <= now) void Promise.resolve(this.list(catalogue, kind, asker)).catch(() => undefined);
         return entry;
       }
-      const unlisted = this.#ownTool(kind, name) ?? built.unlisted.get(name);
+      const unlisted = this.#ownTool(kind, name) ?? this.#unlistedOf(built, kind, name);
       if (unlisted || now - built.builtAt < MISS_REFRESH) return unlisted;
       markStale(catalogue, [kind]);
     }
     const own = this.#ownTool(kind, name);
     if (own) return own;
     const list = this.list(catalogue, kind, asker);
-    return list instanceof Promise ? this.#findEarly(catalogue, kind, name, asker) : entryOf(list, name);
+    return list instanceof Promise ? this.#findEarly(catalogue, kind, name, asker) : this.#entryOf(list, kind, name);
   }
 
   async #findEarly(
@@ -94,7 +94,15 @@ export class Catalogues {
     const { gathered, built } = this.#building(catalogue, kind, asker);
     const decided = await gathered.gathering.decide(name);
     if (decided && (decided.entry || gathered.unlinked.size === 0)) return decided.entry;
-    return entryOf(await built, name);
+    return this.#entryOf(await built, kind, name);
+  }
+
+  #entryOf(list: KindCatalogue, kind: ListKind, name: string): CatalogueEntry | undefined {
+    return list.byName.get(name) ?? this.#unlistedOf(list, kind, name);
+  }
+
+  #unlistedOf({ unlisted, unlinked }: KindCatalogue, kind: ListKind, name: string): CatalogueEntry | undefined {
+    return unlisted.get(name) ?? nameThatWaits(kind, name, unlinked, this.#options.aggregation());
   }
 
   /** A tool of the gateway's own is the same for all, whether it is shown or not. */
@@ -232,10 +240,6 @@ export class Catalogues {
     oldest[1].retired = true;
     this.#catalogues.delete(oldest[0]);
   }
-}
-
-function entryOf({ byName, unlisted }: KindCatalogue, name: string): CatalogueEntry | undefined {
-  return byName.get(name) ?? unlisted.get(name);
 }
 
 function markStale(catalogue: Catalogue, kinds: readonly ListKind[]): void {

@@ -1,6 +1,8 @@
+import type { Aggregation } from '#crds/run-config/aggregation';
 import type { Backend } from '#runtime/mcp/backends/backend';
 import type { CatalogueEntry } from './catalogue.ts';
-import { shorten } from './compose-names.ts';
+import { prefixOf, shorten } from './compose-names.ts';
+import type { ListKind } from './list-kinds.ts';
 
 type Tools = ReadonlyMap<string, CatalogueEntry>;
 
@@ -20,6 +22,26 @@ export function connectTools(backends: readonly Backend[], maxNameLength: number
     if (!tools.has(name)) tools.set(name, connectTool(name, provider, backend));
   }
   return tools.size === 0 ? NONE : tools;
+}
+
+/**
+ * A name that only a backend can have which waits for a login: a client may remember it from before. What it leads to is the
+ * login, whether the backend has such a name or not.
+ */
+export function nameThatWaits(
+  kind: ListKind,
+  name: string,
+  unlinked: ReadonlyMap<string, string>,
+  aggregation: Aggregation,
+): CatalogueEntry | undefined {
+  if (unlinked.size === 0 || (kind !== 'tools' && kind !== 'prompts')) return undefined;
+  if (aggregation.conflict_resolution !== 'prefix') return undefined;
+  for (const [backend, provider] of unlinked) {
+    const prefix = prefixOf(backend, aggregation);
+    if (prefix !== '' && name.length > prefix.length && name.startsWith(prefix))
+      return { name, backend, originalName: name, text: '', annotations: undefined, connects: provider };
+  }
+  return undefined;
 }
 
 function connectTool(name: string, provider: string, backend: string): CatalogueEntry {

@@ -73,7 +73,7 @@ export function renderLoginText(request: LoginRequest, text: string, data: JsonO
 }
 
 /** The result of a tool of the gateway's own. */
-export function renderToolText(era: Era, idText: string, text: string): string {
+export function renderToolText({ era, idText }: LoginRequest, text: string): string {
   return respond(idText, 'result', toolResult(era, text, false));
 }
 

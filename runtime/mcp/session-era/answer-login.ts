@@ -1,9 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import type { LoginNeeded } from '#runtime/authserver/user-tokens';
+import { LoginNeeded } from '#runtime/authserver/user-tokens';
 import { answerJson } from '#runtime/mcp/relay/client-stream';
 import { noteAnswer } from '#runtime/note-trail';
+import type { ListKind } from '../aggregate/list-kinds.ts';
 import type { Backend } from '../backends/backend.ts';
-import { loginTexts, opensUrls, renderElicitation, renderLoginText } from '../route/render-login.ts';
+import { unknownName } from '../route/refusals.ts';
+import {
+  loginTexts,
+  opensUrls,
+  renderElicitation,
+  renderLoginText,
+  renderToolText,
+  type LoginRequest,
+} from '../route/render-login.ts';
+import type { Target } from '../route/resolve-target.ts';
 import type { Session } from '../sessions/session.ts';
 import type { SessionRequest } from './session-request.ts';
 
@@ -16,21 +26,49 @@ const MAX_ELICITATIONS = 20;
  * @throws RequestError where there is no link to be had
  */
 export async function answerLogin(request: SessionRequest, { credential }: Backend, error: LoginNeeded): Promise<void> {
-  const { res, message, session, identity, trail } = request;
+  const { res, message, identity, trail } = request;
   const { login } = credential;
   if (!login || message.method === SILENT) throw error;
   const { provider } = login;
   const url = await login.linkUrl(identity);
   noteAnswer(trail, error.answer, error);
-  const { revision, capabilities } = session.profile;
-  const asked = { ...message, era: 'session', revision, capabilities } as const;
-  if (!opensUrls(asked)) {
-    answerJson(res, 200, renderLoginText(asked, loginTexts.needed(provider, url), { provider, url }));
-    return;
+  const asked = loginRequest(request);
+  const text = opensUrls(asked)
+    ? elicit(request, asked, provider, url)
+    : renderLoginText(asked, loginTexts.needed(provider, url), { provider, url });
+  answerJson(res, 200, text);
+}
+
+/** Answers a call of what stands for a backend that waits for a login: the link, or that it is needed no more. @throws RequestError */
+export async function answerConnect(request: SessionRequest, kind: ListKind, target: Target): Promise<void> {
+  const { res, identity, trail } = request;
+  const { entry, backend } = target;
+  const { login } = backend.credential;
+  if (!login) throw unknownName(kind, 'session', entry.name);
+  trail.target = entry.name;
+  const isTool = entry.text !== '';
+  const asked = loginRequest(request);
+  if (await login.isReady(identity)) {
+    if (!isTool) throw unknownName(kind, 'session', entry.name);
+    answerJson(res, 200, renderToolText(asked, loginTexts.connected(login.provider)));
+  } else if (!isTool || opensUrls(asked)) {
+    await answerLogin(request, backend, new LoginNeeded(login.provider));
+  } else {
+    const url = await login.linkUrl(identity);
+    answerJson(res, 200, renderToolText(asked, loginTexts.connect(login.provider, url)));
   }
+}
+
+function loginRequest({ message, session }: SessionRequest): LoginRequest {
+  const { revision, capabilities } = session.profile;
+  const { method, idText, params } = message;
+  return { era: 'session', revision, capabilities, method, idText, params };
+}
+
+function elicit({ session }: SessionRequest, asked: LoginRequest, provider: string, url: string): string {
   const elicitationId = randomUUID();
   rememberElicitation(session, elicitationId, provider);
-  answerJson(res, 200, renderElicitation(asked, { provider, url, elicitationId }));
+  return renderElicitation(asked, { provider, url, elicitationId });
 }
 
 /** So that the client is told when the login is done. */

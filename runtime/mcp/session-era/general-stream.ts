@@ -1,3 +1,4 @@
+import { LoginNeeded } from '#runtime/authserver/user-tokens';
 import type { Identity } from '#runtime/incoming/identity';
 import type { ClientStream } from '#runtime/mcp/relay/client-stream';
 import { writeSse } from '#runtime/mcp/sse/write-sse';
@@ -48,6 +49,7 @@ export class GeneralStream {
     for (const leg of this.#session.legs) this.join(leg, lastIds.get(leg.backend));
     if (this.#session.changed) this.announce(this.#session.changed);
     this.#session.changed = undefined;
+    this.#endElicitations();
   }
 
   /** A leg that was opened after the stream; it may take the place of one that its backend has forgotten. */
@@ -75,6 +77,9 @@ export class GeneralStream {
     for (const method of methods) {
       this.#client.write(writeSse({ event: 'message', data: JSON.stringify({ jsonrpc: '2.0', method }) }));
     }
+    // A login may be behind it: streams that waited for it, and a client that was asked to open it.
+    for (const leg of this.#session.legs) this.join(leg);
+    this.#endElicitations();
   }
 
   /** Where each backend's stream was: for the client's next one. */
@@ -89,6 +94,21 @@ export class GeneralStream {
     this.leave([...this.#upstreams.keys()]);
     this.#client.end();
     if (this.#session.stream === this) this.#session.stream = undefined;
+  }
+
+  /** Tells the client which of the logins that it opened are done. */
+  #endElicitations(): void {
+    const asked = this.#session.elicitations;
+    for (const [elicitationId, provider] of asked ?? []) {
+      const isOf = ({ credential }: Backend) => credential.login?.provider === provider;
+      const login = this.#latest().backends.all.find(isOf)?.credential.login;
+      const tell = (isReady: boolean) => {
+        if (!isReady || !asked?.delete(elicitationId)) return;
+        const message = { jsonrpc: '2.0', method: 'notifications/elicitation/complete', params: { elicitationId } };
+        this.#client.write(writeSse({ event: 'message', data: JSON.stringify(message) }));
+      };
+      login?.isReady(this.#identity).then(tell, () => undefined);
+    }
   }
 
   #connect(upstream: Upstream, backend: Backend): void {
@@ -130,6 +150,8 @@ export class GeneralStream {
         // 405 and its like: the backend has no stream of its own, which is normal.
         if (failure.reason === 'session_lost') this.#reopen(upstream, backend);
         if (failure.reason === 'unavailable' || failure.reason === 'timeout') this.#again(upstream, backend);
+        // It joins again when its user has logged in.
+        if (failure.error instanceof LoginNeeded) this.leave([backend.name]);
       },
     };
   }

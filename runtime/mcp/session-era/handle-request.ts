@@ -2,7 +2,7 @@ import { answerJson } from '#runtime/mcp/relay/client-stream';
 import { passthroughHeaders } from '#runtime/mcp/relay/passthrough-headers';
 import type { Asker } from '../aggregate/asker.ts';
 import { listEntries } from './list-entries.ts';
-import { answerConnect } from '../route/answer-connect.ts';
+import { answerConnect } from './answer-login.ts';
 import { prepareCompletion, prepareNamed } from '../route/prepare-call.ts';
 import { invalidParams, methodNotFound } from '../route/refusals.ts';
 import { authorizeCall, resolveName, resolveUri, type Target } from '../route/resolve-target.ts';
@@ -53,7 +53,7 @@ function callNamed(kind: 'tools' | 'prompts', request: SessionRequest): Promise<
 }
 
 function forward(kind: 'tools' | 'prompts', target: Target, asker: Asker, request: SessionRequest): Promise<void> {
-  if (target.entry.connects !== undefined) return answerConnect(target, 'session', request);
+  if (target.entry.connects !== undefined) return answerConnect(request, kind, target);
   const call = prepareNamed(kind, target, asker, request);
   return relayCall(request, call, passthroughHeaders(request.trail.req, request.rooms));
 }

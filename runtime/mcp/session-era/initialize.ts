@@ -12,7 +12,7 @@ import { isJsonObject, type DecodedRequest } from '../envelope/decode-request.ts
 import { splice } from '../envelope/splice.ts';
 import { LATEST_SESSION_REVISION, SESSION_REVISIONS } from '../era.ts';
 import { invalidParams } from '../route/refusals.ts';
-import { mergeCapabilities, mergeInstructions } from '../sessions/capabilities.ts';
+import { ASSUMED, mergeCapabilities, mergeInstructions } from '../sessions/capabilities.ts';
 import { ensureLeg } from '../sessions/open-leg.ts';
 import type { ClientProfile, Session } from '../sessions/session.ts';
 
@@ -59,7 +59,7 @@ export async function initialize(
 function knownCapabilities(rooms: Rooms) {
   return rooms.backends.all
     .filter(({ health }) => health.eras?.has('session') ?? true)
-    .flatMap(({ health }) => (health.capabilities ? [health.capabilities] : []));
+    .flatMap(({ health, credential }) => health.capabilities ?? (credential.login ? [ASSUMED] : []));
 }
 
 function readProfile(body: Buffer, message: DecodedRequest): ClientProfile {

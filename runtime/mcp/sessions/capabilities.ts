@@ -20,6 +20,18 @@ export function readCapabilities(result: JsonObject | undefined, last?: ServerCa
   };
 }
 
+/** Of a backend that nobody could ask before a login: what it may turn out to have, so that clients ask for it then. */
+export const ASSUMED: ServerCapabilities = {
+  text: '',
+  tools: true,
+  prompts: true,
+  resources: true,
+  subscribe: false,
+  logging: false,
+  completions: false,
+  instructions: undefined,
+};
+
 /** One server's capabilities out of all its backends'. Lists can always change: a backend may come or go. */
 export function mergeCapabilities(all: readonly ServerCapabilities[]): JsonObject {
   const any = (pick: (capabilities: ServerCapabilities) => boolean): boolean => all.some(pick);

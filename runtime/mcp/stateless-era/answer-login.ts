@@ -1,10 +1,12 @@
-import type { LoginNeeded } from '#runtime/authserver/user-tokens';
+import { LoginNeeded } from '#runtime/authserver/user-tokens';
 import { answerJson } from '#runtime/mcp/relay/client-stream';
 import { noteAnswer } from '#runtime/note-trail';
 import type { ProviderLogin } from '#runtime/outgoing/credential';
+import type { ListKind } from '../aggregate/list-kinds.ts';
 import { isJsonObject, type DecodedRequest } from '../envelope/decode-request.ts';
 import type { Edit } from '../envelope/splice.ts';
 import { STATELESS_REVISION } from '../era.ts';
+import { unknownName } from '../route/refusals.ts';
 import {
   elicitationKey,
   isElicitationKey,
@@ -12,7 +14,10 @@ import {
   opensUrls,
   renderElicitation,
   renderLoginText,
+  renderToolText,
+  type LoginRequest,
 } from '../route/render-login.ts';
+import type { Target } from '../route/resolve-target.ts';
 import type { StatelessRequest } from './stateless-request.ts';
 
 const SILENT = 'completion/complete';
@@ -55,11 +60,10 @@ export async function awaitLogin({ message, identity, res }: StatelessRequest, l
  * @throws RequestError where there is no link to be had
  */
 export async function answerLogin(request: StatelessRequest, login: ProviderLogin, error: LoginNeeded): Promise<void> {
-  const { res, message, meta, identity, trail } = request;
+  const { res, message, identity, trail } = request;
   const { provider } = login;
   if (message.method === SILENT) throw error;
-  const { capabilities } = meta;
-  const asked = { ...message, era: 'stateless', revision: STATELESS_REVISION, capabilities } as const;
+  const asked = loginRequest(request);
   const said = answerTo(message, provider);
   if (said !== undefined && said !== 'accept') {
     noteAnswer(trail, error.answer, error);
@@ -74,4 +78,30 @@ export async function answerLogin(request: StatelessRequest, login: ProviderLogi
       ? renderElicitation(asked, { provider, url, elicitationId: '' })
       : renderLoginText(asked, loginTexts.needed(provider, url), { provider, url });
   answerJson(res, 200, text);
+}
+
+/** Answers a call of what stands for a backend that waits for a login: the link, or that it is needed no more. @throws RequestError */
+export async function answerConnect(request: StatelessRequest, kind: ListKind, target: Target): Promise<void> {
+  const { res, identity, trail } = request;
+  const { entry, backend } = target;
+  const { login } = backend.credential;
+  if (!login) throw unknownName(kind, 'stateless', entry.name);
+  trail.target = entry.name;
+  const isTool = entry.text !== '';
+  const asked = loginRequest(request);
+  if ((await login.isReady(identity)) || (await awaitLogin(request, login))) {
+    if (!isTool) throw unknownName(kind, 'stateless', entry.name);
+    answerJson(res, 200, renderToolText(asked, loginTexts.connected(login.provider)));
+  } else if (!isTool || opensUrls(asked)) {
+    await answerLogin(request, login, new LoginNeeded(login.provider));
+  } else {
+    const url = await login.linkUrl(identity);
+    answerJson(res, 200, renderToolText(asked, loginTexts.connect(login.provider, url)));
+  }
+}
+
+function loginRequest({ message, meta }: StatelessRequest): LoginRequest {
+  const { method, idText, params } = message;
+  const { capabilities } = meta;
+  return { era: 'stateless', revision: STATELESS_REVISION, capabilities, method, idText, params };
 }

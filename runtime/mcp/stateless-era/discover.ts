@@ -3,7 +3,7 @@ import { answerJson } from '#runtime/mcp/relay/client-stream';
 import type { Rooms } from '#runtime/rooms';
 import { serves } from '../backends/health.ts';
 import { ALL_REVISIONS, SESSION_REVISIONS, STATELESS_REVISION } from '../era.ts';
-import { mergeCapabilities, mergeInstructions } from '../sessions/capabilities.ts';
+import { ASSUMED, mergeCapabilities, mergeInstructions } from '../sessions/capabilities.ts';
 import type { StatelessRequest } from './stateless-request.ts';
 
 const UNSUPPORTED_VERSION = -32022;
@@ -26,7 +26,7 @@ export function discover({ res, message, rooms }: StatelessRequest): void {
     resultType: 'complete',
     supportedVersions: ALL_REVISIONS,
     capabilities: mergeCapabilities(
-      serving.flatMap(({ health }) => (health.capabilities ? [health.capabilities] : [])),
+      serving.flatMap(({ health, credential }) => health.capabilities ?? (credential.login ? [ASSUMED] : [])),
     ),
     instructions: mergeInstructions(
       serving.map(({ name, health }) => ({ backend: name, instructions: health.capabilities?.instructions })),

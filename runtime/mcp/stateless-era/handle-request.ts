@@ -3,13 +3,12 @@ import { passthroughHeaders } from '#runtime/mcp/relay/passthrough-headers';
 import type { ListKind } from '../aggregate/list-kinds.ts';
 import { statelessHeaders } from '../backends/probe.ts';
 import { splice } from '../envelope/splice.ts';
-import { answerConnect } from '../route/answer-connect.ts';
 import { prepareCompletion, prepareNamed } from '../route/prepare-call.ts';
 import { invalidParams, methodNotFound } from '../route/refusals.ts';
 import { listPage } from '../route/list-page.ts';
 import { renderEntries } from '../route/render-entries.ts';
 import { authorizeCall, resolveName, resolveUri, type Target } from '../route/resolve-target.ts';
-import { withoutOwnResponses } from './answer-login.ts';
+import { answerConnect, withoutOwnResponses } from './answer-login.ts';
 import { discover } from './discover.ts';
 import { encodeHeaderValue } from './header-value.ts';
 import { listen } from './listen.ts';
@@ -63,7 +62,7 @@ function callNamed(kind: 'tools' | 'prompts', request: StatelessRequest): Promis
 }
 
 function forward(kind: 'tools' | 'prompts', target: Target, request: StatelessRequest): Promise<void> {
-  if (target.entry.connects !== undefined) return answerConnect(target, 'stateless', request);
+  if (target.entry.connects !== undefined) return answerConnect(request, kind, target);
   const call = prepareNamed(kind, target, statelessAsker(request), request, withoutOwnResponses(request.message));
   return relayCall(request, call, headersFor(request, call.originalName));
 }
