@@ -28,7 +28,11 @@ export interface RevalidateSettings extends Pick<TokenSettings, 'storage' | 'kno
   readonly renewed: (sub: string, provider: string, since: number) => Promise<UpstreamTokens>;
   readonly record: (event: AuditEvent) => void;
   readonly log: Log;
+  /** Milliseconds that a client waits for the provider's answer at most; absent: 5 s. */
+  readonly deadline?: number;
 }
+
+const DEADLINE = 5_000;
 
 /** Milliseconds after the primary provider's last answer in which its silence is borne. */
 const LONGEST_SILENCE = 24 * 3_600_000;
@@ -44,7 +48,7 @@ export function createRevalidate(settings: RevalidateSettings): TokenSettings['r
     known.delete(key);
     let user = session.user;
     try {
-      user = { ...user, ...(await ask(session, settings)) };
+      user = { ...user, ...(await within(ask(session, settings), settings.deadline ?? DEADLINE)) };
     } catch (error) {
       if (isRefusal(error)) throw await endRefused(key, session, error, settings);
       if (!(error instanceof UpstreamUnavailable)) throw error;
@@ -56,6 +60,19 @@ export function createRevalidate(settings: RevalidateSettings): TokenSettings['r
   };
 }
 
+/** What comes later is stored all the same, and found at the next refresh. */
+async function within<T>(answer: Promise<T>, milliseconds: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const silence = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new UpstreamUnavailable(`no answer within ${milliseconds} ms`)), milliseconds);
+  });
+  answer.catch(() => undefined);
+  return Promise.race([answer, silence]).finally(() => clearTimeout(timer));
+}
+
+/** Nor will it be possible later: only a login helps. */
+class CannotBeAsked extends UpstreamUnavailable {}
+
 type Renewed = Pick<UpstreamIdentity, 'name' | 'email' | 'email_verified' | 'claims'>;
 
 /** @returns what is to be renewed; undefined: it still stands by the user, and says nothing more */
@@ -66,7 +83,7 @@ async function ask({ sub, user }: LiveSession, settings: RevalidateSettings): Pr
   const { row, tokens } = await readLink(sub, primary);
   if (tokens.refresh_token === undefined) {
     if (row.expires_at !== undefined && row.expires_at <= now())
-      throw new UpstreamUnavailable('its tokens have ended and there is no refresh token: it cannot be asked');
+      throw new CannotBeAsked('its tokens have ended and there is no refresh token');
     return check(await provider.identify(tokens), user);
   }
   const fresh = await renewed(sub, primary, now() - revalidateAfter);
@@ -120,6 +137,7 @@ async function markLink(storage: AuthStorage, sub: string, provider: string): Pr
 function bearSilence({ answered_at }: LiveSession, cause: UpstreamUnavailable, { now, log }: RevalidateSettings): void {
   log.warn('the primary provider does not say whether a user is still there', { reason: cause.message });
   if (now() - answered_at <= LONGEST_SILENCE) return;
+  if (cause instanceof CannotBeAsked) throw new OAuthError('invalid_grant', 'The user has to log in again', { cause });
   throw new OAuthError(
     'temporarily_unavailable',
     'The identity provider has not answered for too long; try again later',

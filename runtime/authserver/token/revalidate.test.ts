@@ -1,0 +1,200 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { AuditEvent } from '#runtime/audit/audit';
+import { OAuthError } from '../errors.ts';
+import { createMemoryStorage } from '../storage/memory.ts';
+import type { LinkRow, LiveSession, SessionRow } from '../storage/rows.ts';
+import { StorageUnavailable, type AuthStorage } from '../storage/storage.ts';
+import {
+  UpstreamRefused,
+  UpstreamUnavailable,
+  type UpstreamIdentity,
+  type UpstreamProvider,
+} from '../upstream/provider.ts';
+import { LoginNeeded } from '../user-tokens.ts';
+import { createKnownSessions } from './known-sessions.ts';
+import { createRevalidate, type RevalidateSettings } from './revalidate.ts';
+import { alice, RESOURCE, START } from './testdata/token-server.ts';
+
+const HOUR = 3_600_000;
+const KEY = 'session-1';
+
+const row: SessionRow = {
+  ...{ client_id: 'app', sub: alice.sub, scope: ['mcp'], resource: RESOURCE, user: alice, kid: 'k' },
+  ...{ started_at: START, ends_at: START + 720 * HOUR, asked_at: START, answered_at: START },
+};
+const link: LinkRow = {
+  ...{ account: alice, sealed: 'k.iv.text', expires_at: undefined, linked_at: START, state: 'linked', version: 0 },
+};
+const renamed: UpstreamIdentity = { ...alice, name: 'Alice B.', claims: { groups: ['ops'] } };
+
+describe('a refresh long after the primary provider was last asked', () => {
+  let time: number;
+  let storage: AuthStorage;
+  let events: AuditEvent[];
+  let ended: string[];
+  let asked: string[];
+  let identify: () => Promise<UpstreamIdentity | undefined>;
+  let renewed: () => Promise<void>;
+  let tokens: { refresh_token: string | undefined; expires_at?: number };
+
+  const session = async (): Promise<LiveSession> => (await storage.getSession(KEY))!;
+  const revalidate = async (more: Partial<RevalidateSettings> = {}) => {
+    const provider = {
+      identify: () => {
+        asked.push('identify');
+        return identify();
+      },
+    } as unknown as UpstreamProvider;
+    const full = () => ({
+      access_token: 'at',
+      expires_at: undefined,
+      scope: undefined,
+      id_token: undefined,
+      ...tokens,
+    });
+    const run = createRevalidate({
+      ...{ storage, known: createKnownSessions(10), now: () => time, revalidateAfter: HOUR, primary: 'okta' },
+      ended: (key) => ended.push(key),
+      providers: () => new Map([['okta', provider]]),
+      readLink: async (sub) => {
+        const found = await storage.getLink(sub, 'okta');
+        if (found?.state !== 'linked') throw new LoginNeeded('okta');
+        return { row: { ...found, expires_at: tokens.expires_at }, tokens: full() };
+      },
+      renewed: async (_sub, _provider, since) => {
+        asked.push(`renewed since ${time - since} ms`);
+        await renewed();
+        return full();
+      },
+      record: (event) => events.push(event),
+      log: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },
+      ...more,
+    });
+    await run(KEY, await session());
+  };
+  const refusal = async (more?: Partial<RevalidateSettings>) => {
+    const error: unknown = await revalidate(more).then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    if (!(error instanceof OAuthError)) throw error;
+    return [error.status, error.code];
+  };
+
+  beforeEach(async () => {
+    time = START;
+    [events, ended, asked] = [[], [], []];
+    identify = () => Promise.resolve(renamed);
+    renewed = () => Promise.resolve();
+    tokens = { refresh_token: 'rt' };
+    storage = createMemoryStorage({ now: () => time });
+    const code = { id: 'code', row: { request: {} as never, user: alice }, lifespan: HOUR };
+    await storage.finishLogin({ sub: alice.sub, links: { okta: link }, code, lifespan: 720 * HOUR });
+    await storage.redeemCode('code', { key: KEY, row, lifespan: 720 * HOUR });
+  });
+
+  it('asks nobody before that', async () => {
+    time += HOUR;
+    await revalidate();
+    expect(asked).toEqual([]);
+    time += 1;
+    await revalidate();
+    expect(asked).toEqual([`renewed since ${HOUR} ms`, 'identify']);
+    await revalidate();
+    expect(asked).toHaveLength(2);
+  });
+
+  it('takes over what the provider says of the user now', async () => {
+    time += 2 * HOUR;
+    await revalidate();
+    expect(await session()).toMatchObject({
+      user: { sub: alice.sub, name: 'Alice B.', claims: { groups: ['ops'] } },
+      asked_at: time,
+      answered_at: time,
+    });
+  });
+
+  it('believes a provider that renews tokens, even where it does not say who the user is', async () => {
+    time += 2 * HOUR;
+    for (const silent of [() => Promise.resolve(undefined), () => Promise.reject(new UpstreamUnavailable('down'))]) {
+      identify = silent;
+      time += 2 * HOUR;
+      await revalidate();
+      expect(await session()).toMatchObject({ user: alice, asked_at: time, answered_at: time });
+    }
+  });
+
+  it('asks for the user alone where there is no refresh token', async () => {
+    tokens = { refresh_token: undefined };
+    time += 2 * HOUR;
+    await revalidate();
+    expect(asked).toEqual(['identify']);
+    expect((await session()).user.name).toBe('Alice B.');
+  });
+
+  it.each([
+    ['it refuses to renew', () => (renewed = () => Promise.reject(new LoginNeeded('okta')))],
+    ['it refuses the token', () => (identify = () => Promise.reject(new UpstreamRefused('401')))],
+    ['the account is another now', () => (identify = () => Promise.resolve({ ...renamed, subject: 'bob' }))],
+  ])('ends the session when %s', async (_name, refuse) => {
+    refuse();
+    time += 2 * HOUR;
+    expect(await refusal()).toEqual([400, 'invalid_grant']);
+    expect(await storage.getSession(KEY)).toBeUndefined();
+    expect(ended).toEqual([KEY]);
+    expect(events).toEqual([expect.objectContaining({ type: 'auth_token_revoked', outcome: 'success' })]);
+  });
+
+  it('marks the link of a provider that refuses, so that no browser login holds either', async () => {
+    tokens = { refresh_token: undefined };
+    identify = () => Promise.reject(new UpstreamRefused('401'));
+    await storage.finishLogin({
+      ...{ sub: alice.sub, links: {}, lifespan: HOUR },
+      code: { id: 'second', row: { request: {} as never, user: alice }, lifespan: HOUR },
+    });
+    await storage.redeemCode('second', { key: 'session-2', row, lifespan: 720 * HOUR });
+    time += 2 * HOUR;
+    await refusal();
+    expect(await storage.getSession('session-2')).toBeDefined();
+    expect(await storage.getLink(alice.sub, 'okta')).toMatchObject({ state: 'needs_login' });
+  });
+
+  it('bears the silence of the provider until 24 hours after its last answer', async () => {
+    renewed = () => Promise.reject(new UpstreamUnavailable('down'));
+    time += 23 * HOUR;
+    await revalidate();
+    expect(await session()).toMatchObject({ asked_at: time, answered_at: START });
+    time += HOUR;
+    await revalidate();
+    time += HOUR + 1;
+    expect(await refusal()).toEqual([503, 'temporarily_unavailable']);
+    expect(await storage.getSession(KEY)).toBeDefined();
+    renewed = () => Promise.resolve();
+    await revalidate();
+    expect((await session()).answered_at).toBe(time);
+  });
+
+  it('waits for no provider that hangs', async () => {
+    renewed = () => new Promise(() => undefined);
+    time += 2 * HOUR;
+    await revalidate({ deadline: 20 });
+    expect(await session()).toMatchObject({ asked_at: time, answered_at: START });
+  });
+
+  it('bears tokens that have ended without a refresh token as long; then the user has to log in', async () => {
+    tokens = { refresh_token: undefined, expires_at: START + HOUR };
+    time += 2 * HOUR;
+    await revalidate();
+    expect(asked).toEqual([]);
+    time = START + 25 * HOUR;
+    expect(await refusal()).toEqual([400, 'invalid_grant']);
+  });
+
+  it('is neither granted nor refused while the storage is down', async () => {
+    time += 2 * HOUR;
+    await expect(revalidate({ readLink: () => Promise.reject(new StorageUnavailable('down')) })).rejects.toBeInstanceOf(
+      StorageUnavailable,
+    );
+    expect(await session()).toMatchObject({ asked_at: START });
+  });
+});
