@@ -203,7 +203,7 @@ describe('what comes back from an OpenID provider', () => {
     expect(error.message).not.toContain('secret-detail');
   });
 
-  it('is refused with another state, a code that was not given, or a parameter twice', async () => {
+  it('is refused with another state, without a code, with one that was not given, or with a parameter twice', async () => {
     const { login, provider } = await open();
     const changes: ((url: URL) => void)[] = [
       (url) => url.searchParams.set('state', 'another'),
