@@ -149,6 +149,28 @@ describe('what the audit log says of a call', () => {
     expect([status, answer.error?.message]).toEqual([200, 'broken']);
     await until(() => outcomes(gateway).at(-1) === 'failure');
   });
+
+  it('is failure where that error is so large that it is passed on in parts', async () => {
+    const backend = closing(
+      await servePlain({
+        tools: 1,
+        intercept: (_request, response, body) => {
+          if (!body.includes('"tools/call"')) return false;
+          const error = { code: -32603, message: 'broken', data: 'x'.repeat(2_000_000) };
+          const answer = JSON.stringify({ jsonrpc: '2.0', id: idOf(body), error });
+          response.writeHead(200, { 'content-type': 'application/json' }).end(answer);
+          return true;
+        },
+      }),
+    );
+    const gateway = await gatewayTo({ a: backend.url }, audited);
+    const client = await SessionClient.open(gateway.url);
+    expect((await client.call('a_tool_0', { text: 'x' })).answer.error?.message).toBe('broken');
+    await until(() => outcomes(gateway).filter((one) => one === 'failure').length === 1);
+    const other = await sendStateless(gateway.url, 'tools/call', { name: 'a_tool_0', arguments: { text: 'x' } });
+    expect(other.answer.error?.message).toBe('broken');
+    await until(() => outcomes(gateway).filter((one) => one === 'failure').length === 2);
+  });
 });
 
 /** A backend that says whether somebody named a session that is not its own, and that can forget all of them. */
