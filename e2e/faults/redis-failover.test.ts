@@ -96,6 +96,11 @@ describeWithRedis('a failover', () => {
     expect(clients.every(({ refused }) => refused > 0)).toBe(true);
     await expectNothingLost(storage!);
     expect(storage!.unacknowledged).toBe(0);
+    // Of each connection one that listens for the next failover, and none is left of former ones.
+    for (const sentinel of group!.sentinelServers) {
+      const listeners = String(await sentinel.command('CLIENT', 'LIST', 'TYPE', 'pubsub'));
+      expect(listeners.match(/ cmd=subscribe /g)).toHaveLength(2);
+    }
   });
 
   it('after a second without replication loses none: tokens that are ahead of what is stored are good', async () => {

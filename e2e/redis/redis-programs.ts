@@ -14,8 +14,13 @@ export function missingRedis(): string | undefined {
 /** Tests against a real Redis. Where there is none they are skipped, and say why. */
 export function describeWithRedis(name: string, tests: () => void): void {
   const missing = missingRedis();
-  if (missing === undefined) describe(name, tests);
-  else describe.skip(`${name} (${missing})`, tests);
+  if (missing === undefined) {
+    describe(name, tests);
+    return;
+  }
+  // Names of skipped tests are shown only in verbose runs.
+  process.stderr.write(`${name}: ${missing}\n`);
+  describe.skip(`${name} (${missing})`, tests);
 }
 
 function isInstalled(program: string): boolean {

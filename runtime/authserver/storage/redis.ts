@@ -177,7 +177,8 @@ class RedisStorage implements AuthStorage {
   }
 
   async unlink(sub: string, provider: string): Promise<void> {
-    await this.#redis.run(logins.UNLINK, this.#prefix, sub, provider);
+    await this.#parts.durable.run(logins.UNLINK, this.#prefix, sub, provider);
+    await this.#makeDurable();
   }
 
   async lease(name: string, lifespan: number): Promise<Lease | undefined> {

@@ -12,28 +12,28 @@ const BUSY_TIMEOUT_MS = 500;
 // Times are milliseconds since the epoch; `row` is the row of rows.ts as JSON.
 const TABLES = `
   CREATE TABLE plain (
-    kind TEXT NOT NULL, id TEXT NOT NULL, row TEXT NOT NULL, ends_at INTEGER NOT NULL,
+    kind TEXT NOT NULL, id TEXT NOT NULL, row TEXT NOT NULL, ends_at REAL NOT NULL,
     PRIMARY KEY (kind, id)
   ) STRICT;
   CREATE INDEX plain_end ON plain (kind, ends_at);
   CREATE TABLE codes (
-    id TEXT PRIMARY KEY, sub TEXT NOT NULL, row TEXT NOT NULL, session TEXT, ends_at INTEGER NOT NULL
+    id TEXT PRIMARY KEY, sub TEXT NOT NULL, row TEXT NOT NULL, session TEXT, ends_at REAL NOT NULL
   ) STRICT;
   CREATE INDEX codes_sub ON codes (sub, ends_at);
   CREATE INDEX codes_end ON codes (ends_at);
   CREATE TABLE sessions (
-    id TEXT PRIMARY KEY, sub TEXT NOT NULL, kid TEXT NOT NULL, row TEXT NOT NULL, ends_at INTEGER NOT NULL
+    id TEXT PRIMARY KEY, sub TEXT NOT NULL, kid TEXT NOT NULL, row TEXT NOT NULL, ends_at REAL NOT NULL
   ) STRICT;
   CREATE INDEX sessions_sub ON sessions (sub, ends_at);
   CREATE INDEX sessions_end ON sessions (ends_at, kid);
   CREATE TABLE links (
     sub TEXT NOT NULL, provider TEXT NOT NULL, kid TEXT NOT NULL, version INTEGER NOT NULL, row TEXT NOT NULL,
-    ends_at INTEGER NOT NULL, PRIMARY KEY (sub, provider)
+    ends_at REAL NOT NULL, PRIMARY KEY (sub, provider)
   ) STRICT;
   CREATE INDEX links_end ON links (ends_at, kid);
-  CREATE TABLE leases (id TEXT PRIMARY KEY, holder TEXT NOT NULL, ends_at INTEGER NOT NULL) WITHOUT ROWID, STRICT;
+  CREATE TABLE leases (id TEXT PRIMARY KEY, holder TEXT NOT NULL, ends_at REAL NOT NULL) WITHOUT ROWID, STRICT;
   CREATE INDEX leases_end ON leases (ends_at);
-  CREATE TABLE counts (id TEXT PRIMARY KEY, counted INTEGER NOT NULL, ends_at INTEGER NOT NULL) WITHOUT ROWID, STRICT;
+  CREATE TABLE counts (id TEXT PRIMARY KEY, counted INTEGER NOT NULL, ends_at REAL NOT NULL) WITHOUT ROWID, STRICT;
   CREATE INDEX counts_end ON counts (ends_at);
   PRAGMA application_id = ${APPLICATION_ID};
   PRAGMA user_version = ${SCHEMA_VERSION};

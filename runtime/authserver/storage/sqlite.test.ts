@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ConfigError } from '#runtime/errors';
-import { linkOf, logIn, LONG, type Opened, SHORT } from './contract/opened.contract.ts';
+import { codeOf, linkOf, logIn, LONG, type Opened, sessionOf, SHORT } from './contract/opened.contract.ts';
 import { storageContract } from './contract/storage.contract.ts';
 import { openSqliteStorage } from './sqlite.ts';
 import { StorageUnavailable } from './storage.ts';
@@ -149,17 +149,25 @@ describe('the database file', () => {
     await close();
   });
 
-  it('is made once by processes that start at once, and each of their counts is seen', async () => {
+  it('is made once by processes that start at once; each of their counts is seen, and one of them redeems a code', async () => {
     const file = newFile();
+    const session = JSON.stringify(sessionOf('ann', 1_700_000_000_000));
     const module = join(import.meta.dirname, 'sqlite.ts');
     const program = `
       import { openSqliteStorage } from ${JSON.stringify(module)};
       const options = { file: ${JSON.stringify(file)}, now: () => 1700000000000, newId: () => 'id' + process.pid };
       const storage = await openSqliteStorage(options);
+      const code = { id: 'c', row: ${JSON.stringify(codeOf('ann'))}, lifespan: 60000 };
+      if ((await storage.count('first', 60000)) === 1)
+        await storage.finishLogin({ sub: 'ann', links: {}, code, lifespan: 60000 });
+      while ((await storage.getCode('c')) === undefined) await new Promise((resolve) => setTimeout(resolve, 1));
+      const key = 's' + process.pid;
+      const { outcome } = await storage.redeemCode('c', { key, row: ${session}, lifespan: 60000 });
       for (let i = 0; i < 50; i += 1) await storage.count('bucket', 60000);
-      await storage.close();`;
+      await storage.close();
+      process.exitCode = outcome === 'redeemed' ? 10 : outcome === 'replayed' ? 20 : 1;`;
     const codes = await Promise.all([1, 2, 3, 4].map(() => runNode(program)));
-    expect(codes).toEqual([0, 0, 0, 0]);
+    expect(codes.toSorted()).toEqual([10, 20, 20, 20]);
     const storage = await open(file);
     expect(await storage.count('bucket', 60_000)).toBe(201);
     await storage.close();

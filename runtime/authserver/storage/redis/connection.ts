@@ -105,6 +105,8 @@ export class RedisConnection {
     redis.once('end', () => {
       if (this.#current !== redis) return;
       this.#lose(redis);
+      // It still listens to the Sentinels.
+      redis.disconnect();
       this.#connectLater();
     });
   }

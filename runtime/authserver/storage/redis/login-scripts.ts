@@ -1,4 +1,4 @@
-import { script, USERS } from './script.ts';
+import { MARK, script, USERS } from './script.ts';
 
 // Each says its arguments after the prefix → its answer.
 
@@ -75,9 +75,12 @@ redis.call('HSET', links, provider, '{"version":' .. (tonumber(version) + 1) .. 
 return 1`);
 
 /** sub, provider. */
-export const UNLINK = script(`
+export const UNLINK = script(
+  MARK,
+  `
 local sub, provider = unpack(ARGV, 2)
 local links = prefix .. 'links:' .. sub
 redis.call('HDEL', links, provider)
 if redis.call('EXISTS', links) == 0 then redis.call('ZREM', prefix .. 'linked', sub) end
-return 1`);
+return 1`,
+);

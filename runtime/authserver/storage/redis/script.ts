@@ -85,3 +85,9 @@ export function script(...parts: readonly string[]): RedisScript {
   const lua = [PRELUDE, ...parts].join('');
   return { lua, sha: createHash('sha1').update(lua).digest('hex') };
 }
+
+// WAIT (https://redis.io/commands/wait) asks for the writes of its own connection. An end writes even where there is nothing
+// left to end, so that its WAIT covers an end that another connection wrote.
+export const MARK = `
+redis.call('SET', prefix .. 'mark', 1, 'PX', 1000)
+`;

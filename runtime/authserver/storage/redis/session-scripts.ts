@@ -1,4 +1,4 @@
-import { script, USERS } from './script.ts';
+import { MARK, script, USERS } from './script.ts';
 
 // Each says its arguments after the prefix → its answer.
 
@@ -31,12 +31,6 @@ export const AMEND_SESSION = script(`
 local session = prefix .. 'session:' .. ARGV[2]
 if redis.call('EXISTS', session) == 1 then redis.call('HSET', session, unpack(ARGV, 3)) end
 return 1`);
-
-// WAIT (https://redis.io/commands/wait) asks for the writes of its own connection. An end writes even where there is nothing
-// left to end, so that its WAIT covers an end that another connection wrote.
-const MARK = `
-redis.call('SET', prefix .. 'mark', 1, 'PX', 1000)
-`;
 
 /** key. */
 export const END_SESSION = script(
