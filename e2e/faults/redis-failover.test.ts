@@ -109,7 +109,9 @@ describeWithRedis('a failover', () => {
     await group!.cutReplication();
     await sleep(1_000);
     await group!.killMaster();
-    const ahead = await Promise.all(clients.map(async ({ key, gen }) => gen - (await generationAt(group!.replica, key))));
+    const ahead = await Promise.all(
+      clients.map(async ({ key, gen }) => gen - (await generationAt(group!.replica, key))),
+    );
     expect(Math.min(...ahead)).toBeGreaterThan(2);
     await group!.failedOver();
     await allHaveRefreshed(5);
