@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { RequestError, type PublicAnswer } from '#runtime/errors';
 
 /** What is known of the request when it fails. */
-export interface FailedRequest {
+interface FailedRequest {
   readonly requestId: string;
   /** The JSON-RPC id as it stood in the request; undefined: none, or not read yet. */
   readonly rpcId?: string | undefined;

@@ -3,7 +3,7 @@ import { createServer as createTlsServer } from 'node:https';
 import { answerJson } from '#runtime/mcp/relay/client-stream';
 import { metadataPaths, resourceMetadata } from './resource-metadata.ts';
 
-export interface ListenerOptions {
+interface ListenerOptions {
   /** Certificate and key as PEM; undefined: plain HTTP. */
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   /** Decides by path; undefined: there is nothing. */

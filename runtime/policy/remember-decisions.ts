@@ -1,5 +1,5 @@
 /** A bounded memory of values by key: those not asked for lately are forgotten first, in two generations. */
-export interface Memory<T> {
+interface Memory<T> {
   get(key: string): T | undefined;
   set(key: string, value: T): void;
   /** Entries held now; never more than twice the capacity's half, rounded up. */

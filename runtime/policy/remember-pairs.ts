@@ -1,7 +1,7 @@
 import type { Decision, PolicyAction } from './authorizer.ts';
 
 /** The last decision about one caller and one target: asked again with the same arguments, it needs no key. */
-export interface LastDecision {
+interface LastDecision {
   readonly action: PolicyAction;
   /** Key of the arguments. */
   readonly call: string;
@@ -9,7 +9,7 @@ export interface LastDecision {
 }
 
 /** One decision for each caller and target, kept for as long as both are. */
-export interface PairMemory<Caller, Target> {
+interface PairMemory<Caller, Target> {
   get(caller: Caller, target: Target): LastDecision | undefined;
   set(caller: Caller, target: Target, last: LastDecision): void;
 }

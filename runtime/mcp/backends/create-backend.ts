@@ -15,6 +15,7 @@ import type { PolicyMetrics } from '#runtime/policy/policy-metrics';
 import type { SecretFiles } from '#runtime/secret-files';
 import type { Log } from '#runtime/telemetry/log';
 import type { Backend } from './backend.ts';
+import type { BackendParts } from './backend-parts.ts';
 import { createBreaker } from './breaker.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { KeptBytes } from './kept-bytes.ts';
@@ -74,7 +75,7 @@ async function createHttpBackend(settings: HttpBackendConfig, deps: BackendDeps)
   const { config, files, proxy } = deps;
   const { header_forward: forward, ca_bundle_file: ca } = settings;
   return new HttpBackend({
-    ...(await common(settings, deps)),
+    ...(await makeParts(settings, deps)),
     config: settings,
     connectTimeout: config.limits.connect_timeout,
     keptBytes: deps.keptBytes,
@@ -94,7 +95,7 @@ async function createStdio(settings: StdioConfig, deps: BackendDeps): Promise<Ba
     environment[name] === undefined ? [] : [[name, environment[name]] as const],
   );
   return createStdioBackend({
-    ...(await common(settings, deps)),
+    ...(await makeParts(settings, deps)),
     config: settings,
     env: { ...Object.fromEntries(passedOn), ...settings.env, ...Object.fromEntries(secrets) },
     secrets: secrets.map(([, value]) => value),
@@ -112,7 +113,7 @@ async function createStdio(settings: StdioConfig, deps: BackendDeps): Promise<Ba
 }
 
 /** What every backend has, whatever its transport. */
-async function common(settings: BackendConfig, deps: BackendDeps) {
+async function makeParts(settings: BackendConfig, deps: BackendDeps): Promise<BackendParts> {
   const { config, files, log } = deps;
   const { failure_handling: handling, concurrency } = config.operational;
   const { enabled, failure_threshold: failureThreshold, timeout } = handling.circuit_breaker;

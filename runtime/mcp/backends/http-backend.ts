@@ -5,6 +5,7 @@ import type { Identity } from '#runtime/incoming/identity';
 import type { Credential, CredentialHeaders } from '#runtime/outgoing/credential';
 import type { Authorizer } from '#runtime/policy/authorizer';
 import type { Backend, BackendCall, CallFailure, RunningCall } from './backend.ts';
+import type { BackendParts } from './backend-parts.ts';
 import type { Breaker } from './breaker.ts';
 import type { Deadlines } from './deadlines.ts';
 import { callFailure } from './failures.ts';
@@ -12,18 +13,10 @@ import type { BackendHealth } from './health.ts';
 import type { KeptBytes } from './kept-bytes.ts';
 import { HttpExchange, type ExchangeHost, type Load } from './http-exchange.ts';
 
-export interface HttpBackendOptions {
+interface HttpBackendOptions extends BackendParts {
   readonly config: HttpBackendConfig;
-  readonly credential: Credential;
-  readonly authorizer: Authorizer | undefined;
-  readonly health: BackendHealth;
-  readonly breaker: Breaker;
-  readonly deadlines: Deadlines;
   readonly keptBytes: KeptBytes;
-  readonly now: () => number;
   readonly connectTimeout: number;
-  readonly maxResponseBytes: number;
-  readonly concurrency: { readonly perBackend: number; readonly queue: number };
   /** Streams at a time. */
   readonly maxStreams: number;
   /** Certificates that the backend's is checked against; undefined: the system's. */

@@ -1,5 +1,6 @@
 import type { StdioBackend as StdioConfig } from '#crds/run-config/backend';
 import type { Backend, BackendCall, CallFailure, RunningCall } from '#runtime/mcp/backends/backend';
+import type { BackendParts } from '#runtime/mcp/backends/backend-parts';
 import type { Breaker } from '#runtime/mcp/backends/breaker';
 import type { Deadlines } from '#runtime/mcp/backends/deadlines';
 import { callFailure } from '#runtime/mcp/backends/failures';
@@ -14,21 +15,12 @@ import type { Noise } from './stdio-connection.ts';
 import { StdioExchange, type ExchangeHost } from './stdio-exchange.ts';
 import type { StdioSession } from './stdio-sessions.ts';
 
-export interface StdioBackendOptions {
+export interface StdioBackendOptions extends BackendParts {
   readonly config: StdioConfig;
   /** The whole environment of the process, values of files included. */
   readonly env: Readonly<Record<string, string>>;
   /** Values that must not reach a log. */
   readonly secrets: readonly string[];
-  readonly credential: Credential;
-  readonly authorizer: Authorizer | undefined;
-  readonly health: BackendHealth;
-  readonly breaker: Breaker;
-  readonly deadlines: Deadlines;
-  /** Milliseconds of the monotonic clock. */
-  readonly now: () => number;
-  readonly maxResponseBytes: number;
-  readonly concurrency: { readonly perBackend: number; readonly queue: number };
   readonly sessions: {
     readonly max: number;
     /** Processes at once under `stdio_process: perSession`. */

@@ -1,0 +1,19 @@
+import type { Credential } from '#runtime/outgoing/credential';
+import type { Authorizer } from '#runtime/policy/authorizer';
+import type { Breaker } from './breaker.ts';
+import type { Deadlines } from './deadlines.ts';
+import type { BackendHealth } from './health.ts';
+
+/** What every backend is made of, whatever its transport. */
+export interface BackendParts {
+  readonly credential: Credential;
+  readonly authorizer: Authorizer | undefined;
+  readonly health: BackendHealth;
+  readonly breaker: Breaker;
+  readonly deadlines: Deadlines;
+  /** Milliseconds of the monotonic clock. */
+  readonly now: () => number;
+  readonly maxResponseBytes: number;
+  /** Calls at once, and calls that may wait. */
+  readonly concurrency: { readonly perBackend: number; readonly queue: number };
+}
