@@ -53,6 +53,13 @@ export class Grants {
     this.#revoked.add(user);
   }
 
+  /** What was given to this user so far does not count any more. */
+  endGrants(user: string): void {
+    for (const tokens of [this.#codes, this.#access, this.#refresh]) {
+      for (const [token, grant] of tokens) if (grant.user === user) tokens.delete(token);
+    }
+  }
+
   /** Every code and token that was given, with whose it is. */
   issued(): readonly (readonly [secret: string, user: string])[] {
     return this.#issued;

@@ -25,6 +25,8 @@ export interface OAuthProvider {
   userOf(accessToken: string): string | undefined;
   /** The provider no longer knows this user. */
   revoke(user: string): void;
+  /** What was given to this user so far does not count any more; a new login does. */
+  endGrants(user: string): void;
   rotateKeys(): Promise<void>;
   close(): Promise<void>;
 }
@@ -97,6 +99,7 @@ export async function serveOAuthProvider(options: OAuthProviderOptions = {}): Pr
     },
     userOf: (accessToken) => state.grants.userOf(accessToken)?.user,
     revoke: (user) => state.grants.revoke(user),
+    endGrants: (user) => state.grants.endGrants(user),
     rotateKeys: () => state.idTokens.rotate(),
     close: () =>
       new Promise((resolve) => {

@@ -1,0 +1,274 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { Page } from '../robot/page.ts';
+import { isRedirectOf, Robot } from '../robot/robot.ts';
+import { closeAll, closing } from '../relay/gateway-to.ts';
+import { arrange, EXCHANGE_AUDIENCE, type Arrangement } from './arrangement.ts';
+import { toolNames, whoIs } from './call-tool.ts';
+import { claimsOf, tokensOf, type OAuthClient } from './oauth-client.ts';
+import { accountAt, type ProviderSpec } from './providers.ts';
+
+const OKTA: ProviderSpec = { name: 'okta', kind: 'odd', options: { oidc: true, refresh: 'rotates', expiresIn: 3_600 } };
+const GITHUB: ProviderSpec = { name: 'github', kind: 'odd', options: { refresh: 'none' } };
+const SLACK: ProviderSpec = { name: 'slack', kind: 'odd', options: { answers: 'nested', refresh: 'rotates' } };
+const THREE = [OKTA, GITHUB, SLACK];
+
+afterEach(closeAll);
+
+const start = async (...args: Parameters<typeof arrange>) => closing(await arrange(...args));
+
+/** How often people came to the login page of each provider. */
+const visits = ({ providers }: Arrangement) =>
+  Object.values(providers).map(({ odd }) => odd?.of('/authorize').filter(({ method }) => method === 'GET').length);
+
+/** Whose token each backend gets. */
+async function accounts({ resource, providers }: Arrangement, accessToken: string) {
+  const seen: Record<string, string | undefined> = {};
+  for (const provider of Object.values(providers)) {
+    seen[provider.name] = accountAt(provider, await whoIs(resource, accessToken, provider.name));
+  }
+  return seen;
+}
+
+/** The login page of one provider, on the way of a login. */
+const atProvider = (world: Arrangement, name: string) => (page: Page) =>
+  page.url.host === world.providers[name]?.host && page.forms.length > 0;
+
+/** Walks on from a page to the redirect to the client, and redeems the code. */
+async function finish(
+  client: OAuthClient,
+  robot: Robot,
+  page: Page,
+  begun: ReturnType<OAuthClient['begin']>,
+  user: string,
+) {
+  const end = await robot.walk(page, { user }, { before: isRedirectOf(begun.url) });
+  expect(end.next?.searchParams.get('state')).toBe(begun.state);
+  return tokensOf(await client.redeem({ ...begun, code: end.next?.searchParams.get('code') ?? '' }));
+}
+
+describe('one login', () => {
+  it.each([
+    ['one provider', [{ name: 'okta', kind: 'real' }]],
+    [
+      'two providers',
+      [
+        { name: 'okta', kind: 'real' },
+        { name: 'google', kind: 'real' },
+      ],
+    ],
+    ['three providers', [{ name: 'okta', kind: 'real' }, { name: 'google', kind: 'real' }, SLACK]],
+  ] satisfies [string, ProviderSpec[]][])(
+    'at %s in turn gives each backend that user’s own token there, raw or exchanged',
+    async (_name, providers) => {
+      const world = await start({ providers });
+      const client = await world.client();
+      const { access_token: token } = await client.login({ user: 'alice' });
+      const everywhere = Object.fromEntries(providers.map(({ name }) => [name, 'alice']));
+      expect(await accounts(world, token)).toEqual(everywhere);
+      expect(await whoIs(world.resource, token, 'exchanged')).toMatchObject({
+        subject: 'alice',
+        audience: [EXCHANGE_AUDIENCE],
+        issuer: world.providers.okta?.issuer,
+      });
+      expect(claimsOf(token)).toMatchObject({
+        iss: world.origin,
+        aud: world.resource,
+        client_id: client.id,
+        name: 'Alice Example',
+        email: 'alice@example.test',
+      });
+      expect(claimsOf(token).sub).not.toContain('alice');
+    },
+  );
+
+  it('in the same browser again asks no provider and no consent', async () => {
+    const world = await start({ providers: THREE });
+    const [client, robot] = [await world.client(), new Robot()];
+    await client.login({ user: 'alice' }, { robot });
+    const begun = client.begin();
+    const page = await robot.open(begun.url, { before: isRedirectOf(begun.url) });
+    expect(page.trail).toHaveLength(1);
+    expect(page.next?.searchParams.get('code')).toMatch(/^\S+$/);
+    expect(visits(world)).toEqual([1, 1, 1]);
+  });
+
+  it('in another browser asks the primary provider alone, whose user has linked the others', async () => {
+    const world = await start({ providers: THREE });
+    const client = await world.client();
+    await client.login({ user: 'alice' });
+    const { access_token: token } = await client.login({ user: 'alice' });
+    expect(visits(world)).toEqual([2, 1, 1]);
+    expect(await accounts(world, token)).toEqual({ okta: 'alice', github: 'alice', slack: 'alice' });
+  });
+
+  it('with prompt=login asks at the primary provider again, whoever is signed in there', async () => {
+    const world = await start({ providers: THREE });
+    const [client, robot] = [await world.client(), new Robot()];
+    await client.login({ user: 'alice' }, { robot });
+    const { access_token: token } = await client.login({ user: 'bob' }, { robot, parameters: { prompt: 'login' } });
+    expect(visits(world)[0]).toBe(2);
+    expect(world.providers.okta?.odd?.of('/authorize').at(-2)?.query.get('prompt')).toBe('login');
+    expect(await accounts(world, token)).toMatchObject({ okta: 'bob' });
+  });
+
+  it('with prompt=none answers login_required without a browser login, and a code with one', async () => {
+    const world = await start({ providers: [OKTA, GITHUB] });
+    const [client, robot] = [await world.client(), new Robot()];
+    const none = { robot, parameters: { prompt: 'none' } };
+    const refused = await client.authorize({}, none);
+    expect(refused.back.searchParams.get('error')).toBe('login_required');
+    expect(refused.back.searchParams.get('iss')).toBe(world.origin);
+    await client.login({ user: 'alice' }, { robot });
+    expect((await client.code({}, none)).code).toMatch(/^\S+$/);
+  });
+});
+
+describe('a login that comes to nothing', () => {
+  const legs = THREE.map(({ name }, index) => [index + 1, name] as const);
+
+  it.each(legs)('by a denial at provider %i of 3: access_denied, and nothing of it is left', async (_nr, name) => {
+    const world = await start({ providers: THREE });
+    const [client, robot] = [await world.client(), new Robot()];
+    const { back, state } = await client.authorize({ user: 'alice', denies: atProvider(world, name) }, { robot });
+    expect(Object.fromEntries(back.searchParams)).toEqual({
+      error: 'access_denied',
+      error_description: expect.any(String),
+      state,
+      iss: world.origin,
+    });
+    expect(back.href).not.toContain('secret-detail');
+    // No provider counts as linked: the next login, in a browser of its own, visits all of them.
+    const before = visits(world);
+    await client.login({ user: 'alice' });
+    expect(visits(world)).toEqual(before.map((count = 0) => count + 1));
+  });
+
+  it.each(legs)('as provider %i of 3 fails at its token endpoint: an error in our words', async (_nr, name) => {
+    const world = await start({ providers: THREE });
+    const client = await world.client();
+    world.providers[name]?.odd?.setFault('token', 'fail');
+    const { back, state } = await client.authorize({ user: 'alice' });
+    expect(back.searchParams.get('error')).toMatch(/^(temporarily_unavailable|server_error)$/);
+    expect(back.searchParams.get('state')).toBe(state);
+    expect(back.searchParams.get('iss')).toBe(world.origin);
+    expect(back.href).not.toContain('secret-detail');
+    world.providers[name]?.odd?.setFault('token', undefined);
+    const before = visits(world);
+    await client.login({ user: 'alice' });
+    expect(visits(world)).toEqual(before.map((count = 0) => count + 1));
+  });
+
+  it.each(legs)('as it is left at provider %i of 3: the next one begins anew and ends well', async (_nr, name) => {
+    const world = await start({ providers: THREE });
+    const [client, robot] = [await world.client(), new Robot()];
+    await robot.walk(client.begin().url, { user: 'alice' }, { at: atProvider(world, name) });
+    const { access_token: token } = await client.login({ user: 'alice' }, { robot });
+    expect(await accounts(world, token)).toEqual({ okta: 'alice', github: 'alice', slack: 'alice' });
+  });
+
+  it('at the consent page: access_denied, and no provider was visited', async () => {
+    const world = await start({ providers: THREE });
+    const client = await world.client();
+    const denies = ({ url }: Page) => url.origin === world.origin;
+    const { back } = await client.authorize({ user: 'alice', denies });
+    expect(back.searchParams.get('error')).toBe('access_denied');
+    expect(visits(world)).toEqual([0, 0, 0]);
+  });
+});
+
+describe('several logins at once', () => {
+  it('of two tabs, leg by leg in turn, both finish', async () => {
+    const world = await start({ providers: THREE });
+    const [client, robot] = [await world.client(), new Robot()];
+    const [first, second] = [client.begin(), client.begin()];
+    const person = { user: 'alice' };
+    const stop = (name: string) => ({ at: atProvider(world, name) });
+    let one = await robot.walk(first.url, person, stop('okta'));
+    let two = await robot.walk(second.url, person, stop('okta'));
+    one = await robot.walk(await robot.submit(one, { fields: { login: 'alice' } }), person, stop('github'));
+    two = await robot.walk(await robot.submit(two, { fields: { login: 'alice' } }), person, stop('github'));
+    const tokens = [
+      await finish(client, robot, two, second, 'alice'),
+      await finish(client, robot, one, first, 'alice'),
+    ];
+    for (const { access_token: token } of tokens) {
+      expect(await accounts(world, token)).toEqual({ okta: 'alice', github: 'alice', slack: 'alice' });
+    }
+    expect(tokens[0]?.refresh_token).not.toBe(tokens[1]?.refresh_token);
+  });
+
+  it('of two users in two browsers, leg by leg in turn, never mix', async () => {
+    const world = await start({ providers: THREE });
+    const client = await world.client();
+    const people = ['alice', 'bob'].map((user) => ({ user, robot: new Robot(), begun: client.begin() }));
+    const pages = new Map<string, Page>();
+    for (const [name, next] of [
+      ['okta', 'github'],
+      ['github', 'slack'],
+    ] as const) {
+      for (const { user, robot, begun } of people) {
+        const page = pages.get(user) ?? (await robot.walk(begun.url, { user }, { at: atProvider(world, name) }));
+        const on = await robot.submit(page, { fields: { login: user } });
+        pages.set(user, await robot.walk(on, { user }, { at: atProvider(world, next) }));
+      }
+    }
+    for (const { user, robot, begun } of people.reverse()) {
+      const { access_token: token } = await finish(client, robot, pages.get(user)!, begun, user);
+      expect(await accounts(world, token)).toEqual({ okta: user, github: user, slack: user });
+    }
+  });
+
+  it('of which one is gone back in: a step that was done is not done again, the one in front goes on', async () => {
+    const world = await start({ providers: THREE });
+    const [client, robot] = [await world.client(), new Robot()];
+    const begun = client.begin();
+    const okta = await robot.walk(begun.url, { user: 'alice' }, { at: atProvider(world, 'okta') });
+    const github = await robot.submit(okta, { fields: { login: 'alice' } });
+    // The back button, and the form once more; then the callback itself.
+    const again = await robot.submit(okta, { fields: { login: 'alice' } });
+    expect(again.status).toBe(400);
+    expect(again.url.origin).toBe(world.origin);
+    const callback = github.trail.find(({ pathname }) => pathname === '/oauth/callback/okta')!;
+    expect((await robot.open(callback)).status).toBe(400);
+    const { access_token: token } = await finish(client, robot, github, begun, 'alice');
+    expect(await accounts(world, token)).toEqual({ okta: 'alice', github: 'alice', slack: 'alice' });
+  });
+
+  it('of one authorize URL that is requested twice, as some clients fetch it before, both can go on', async () => {
+    const world = await start({ providers: [OKTA] });
+    const [client, robot] = [await world.client(), new Robot()];
+    const begun = client.begin();
+    const fetched = await fetch(begun.url, { redirect: 'manual' });
+    expect(fetched.status).toBe(200);
+    const [one, two] = [await robot.open(begun.url), await robot.open(begun.url)];
+    for (const page of [two, one]) await finish(client, robot, page, begun, 'alice');
+  });
+});
+
+describe('an optional provider', () => {
+  const optional = [OKTA, { ...GITHUB, required: false }];
+
+  it('that is not wanted is left out; a tool stands for it, and its link makes the backend’s own appear', async () => {
+    const world = await start({ providers: optional });
+    const [client, robot] = [await world.client(), new Robot()];
+    const person = { user: 'alice', checks: { 'link=github': false } };
+    const { access_token: token } = await client.login(person, { robot });
+    expect(visits(world)).toEqual([1, 0]);
+    expect(await toolNames(world.resource, token)).toEqual(['connect_github', 'okta_whoami']);
+  });
+
+  it('that is wanted is visited with the others', async () => {
+    const world = await start({ providers: optional });
+    const { access_token: token } = await (await world.client()).login({ user: 'alice' });
+    expect(await accounts(world, token)).toEqual({ okta: 'alice', github: 'alice' });
+  });
+
+  it.each(['denied', 'down'])('that is %s does not keep the login from its end', async (how) => {
+    const world = await start({ providers: optional });
+    const client = await world.client();
+    if (how === 'down') world.providers.github?.odd?.setFault('token', 'fail');
+    const denies = how === 'denied' ? atProvider(world, 'github') : () => false;
+    const { access_token: token } = await client.login({ user: 'alice', denies });
+    expect(await toolNames(world.resource, token)).toEqual(['connect_github', 'okta_whoami']);
+  });
+});

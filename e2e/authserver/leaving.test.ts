@@ -1,0 +1,134 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { closeAll, closing } from '../relay/gateway-to.ts';
+import { Robot } from '../robot/robot.ts';
+import { arrange, type ArrangementOptions } from './arrangement.ts';
+import { callWhoami } from './call-tool.ts';
+import { claimsOf, tokensOf } from './oauth-client.ts';
+import type { ProviderSpec } from './providers.ts';
+import { setWallClock } from './wall-clock.ts';
+
+const OKTA: ProviderSpec = { name: 'okta', kind: 'odd', options: { oidc: true, refresh: 'rotates', expiresIn: 3_600 } };
+const HOUR = 3_600_000;
+
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await closeAll();
+});
+
+const start = async (options: ArrangementOptions) => closing(await arrange(options));
+
+describe('a refresh long after the primary provider was last asked', () => {
+  const soon = { authServer: { revalidate_after: '1s' } };
+
+  it('asks it again, and takes over what it says of the user now', async () => {
+    const options = { oidc: true, refresh: 'rotates', expiresIn: 3_600, claims: { title: 'clerk' } } as const;
+    const claims: Record<string, unknown> = options.claims;
+    const world = await start({ ...soon, providers: [{ ...OKTA, options: { ...options, claims } }] });
+    const client = await world.client();
+    let tokens = await client.login({ user: 'alice' });
+    tokens = tokensOf(await client.refresh(tokens.refresh_token));
+    const asked = () => world.providers.okta?.odd?.of('/userinfo').length ?? 0;
+    const before = asked();
+    claims.name = 'Alice Newname';
+    await sleep(1_100);
+    tokens = tokensOf(await client.refresh(tokens.refresh_token));
+    expect(asked()).toBeGreaterThan(before);
+    expect(claimsOf(tokens.access_token).name).toBe('Alice Newname');
+  });
+
+  it('asks a real provider by its refresh, where its access token does not open user-info', async () => {
+    const world = await start({ ...soon, providers: [{ name: 'okta', kind: 'real' }] });
+    const client = await world.client();
+    const tokens = await client.login({ user: 'alice' });
+    await sleep(1_100);
+    const { status } = await client.refresh(tokens.refresh_token);
+    expect(status).toBe(200);
+  });
+
+  it('ends the session with invalid_grant when the provider says invalid_grant; the browser login with it', async () => {
+    const world = await start({ ...soon, providers: [OKTA] });
+    const [client, robot] = [await world.client(), new Robot()];
+    const tokens = await client.login({ user: 'alice' }, { robot });
+    world.providers.okta?.odd?.revoke('alice');
+    await sleep(1_100);
+    const refused = await client.refresh(tokens.refresh_token);
+    expect({ status: refused.status, error: refused.body.error }).toEqual({ status: 400, error: 'invalid_grant' });
+    expect((await callWhoami(world.resource, tokens.access_token, 'okta')).status).toBe(401);
+    const page = await robot.open(client.begin().url);
+    expect(page.text).not.toContain('alice N.');
+  });
+
+  it('goes on when the provider is unreachable, until 24 h after its last answer: then 503, and nobody is logged out', async () => {
+    const time = setWallClock();
+    const world = await start({ providers: [OKTA] });
+    const client = await world.client();
+    let tokens = await client.login({ user: 'alice' });
+    const { odd } = world.providers.okta!;
+    odd?.setFault('token', 'fail');
+    time.forward(2 * HOUR);
+    tokens = tokensOf(await client.refresh(tokens.refresh_token));
+    time.forward(20 * HOUR);
+    tokens = tokensOf(await client.refresh(tokens.refresh_token));
+    time.forward(3 * HOUR);
+    const late = await client.refresh(tokens.refresh_token);
+    expect({ status: late.status, error: late.body.error }).toEqual({ status: 503, error: 'temporarily_unavailable' });
+    expect(late.headers.get('retry-after')).toMatch(/^\d+$/);
+    odd?.setFault('token', undefined);
+    expect((await client.refresh(tokens.refresh_token)).status).toBe(200);
+  });
+
+  it('does not wait long for a provider that hangs', async () => {
+    const world = await start({ ...soon, providers: [OKTA] });
+    const client = await world.client();
+    const tokens = await client.login({ user: 'alice' });
+    world.providers.okta?.odd?.setFault('token', 'hang');
+    await sleep(1_100);
+    const started = performance.now();
+    expect((await client.refresh(tokens.refresh_token)).status).toBe(200);
+    expect(performance.now() - started).toBeLessThan(8_000);
+  });
+});
+
+describe('a browser login', () => {
+  it('ends after 12 hours: the primary provider is asked again', async () => {
+    const time = setWallClock();
+    const world = await start({ providers: [OKTA, { name: 'github', kind: 'odd', options: { refresh: 'none' } }] });
+    const [client, robot] = [await world.client(), new Robot()];
+    await client.login({ user: 'alice' }, { robot });
+    const visits = () => ['okta', 'github'].map((name) => world.providers[name]?.odd?.of('/authorize').length);
+    const before = visits();
+    time.forward(11.9 * HOUR);
+    await client.login({ user: 'alice' }, { robot });
+    expect(visits()).toEqual(before);
+    time.forward(0.2 * HOUR);
+    await client.login({ user: 'alice' }, { robot });
+    expect(visits()[0]).toBeGreaterThan(before[0] ?? 0);
+    expect(visits()[1]).toBe(before[1]);
+  });
+});
+
+describe('a login', () => {
+  it('that is not refreshed for its lifespan is over', async () => {
+    const time = setWallClock();
+    const world = await start({ providers: [OKTA] });
+    const client = await world.client();
+    const tokens = await client.login({ user: 'alice' });
+    time.forward(168 * HOUR + 1_000);
+    const refused = await client.refresh(tokens.refresh_token);
+    expect({ status: refused.status, error: refused.body.error }).toEqual({ status: 400, error: 'invalid_grant' });
+  });
+
+  it('slides with use and ends after 30 days whatever happens', async () => {
+    const time = setWallClock();
+    const world = await start({ providers: [OKTA] });
+    const client = await world.client();
+    let tokens = await client.login({ user: 'alice' });
+    for (let day = 6; day < 30; day += 6) {
+      time.forward(6 * 24 * HOUR);
+      tokens = tokensOf(await client.refresh(tokens.refresh_token));
+    }
+    time.forward(6 * 24 * HOUR);
+    expect((await client.refresh(tokens.refresh_token)).status).toBe(400);
+  });
+});

@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { arrange, type Arrangement } from './arrangement.ts';
+import { OAuthClient, postJson, register } from './oauth-client.ts';
+import { describeOnEachStorage } from './storages.ts';
+
+describe('a registration', () => {
+  let world: Arrangement;
+  beforeAll(async () => {
+    world = await arrange({ authServer: { cimd: { enabled: true } } });
+  });
+  afterAll(() => world.close());
+
+  it.each([
+    'javascript:alert(1)',
+    'data:text/html,x',
+    'vbscript:x',
+    'file:///etc/passwd',
+    'https://user:secret@app.example/callback',
+    'https://app.example/callback#fragment',
+    'http://app.example/callback',
+    'http://127.0.0.1.evil.example/callback',
+    'http://2130706433.example/callback',
+    'not a url',
+    '',
+  ])('with the redirect URI %j is refused', async (uri) => {
+    const { status, body } = await register(world.origin, { redirect_uris: [uri] });
+    expect({ status, error: body.error }).toEqual({ status: 400, error: 'invalid_redirect_uri' });
+  });
+
+  it('with none, with too many or with too long redirect URIs is refused', async () => {
+    const many = Array.from({ length: 11 }, (_, nr) => `https://app.example/${nr}`);
+    for (const redirect_uris of [
+      undefined,
+      [],
+      many,
+      [`https://app.example/${'x'.repeat(2_048)}`],
+      'https://app.example',
+    ]) {
+      expect((await register(world.origin, { redirect_uris })).status).toBe(400);
+    }
+  });
+
+  it('that is no JSON, no object, or too large is refused', async () => {
+    const url = `${world.origin}/oauth/register`;
+    for (const body of ['{', '[]', '1', 'null']) expect((await postJson(url, body)).status).toBe(400);
+    const { status } = await postJson(url, {
+      redirect_uris: ['https://app.example'],
+      client_name: 'x'.repeat(100_000),
+    });
+    expect(status).toBe(413);
+  });
+
+  it('as real clients send it is granted, and what is not supported is substituted', async () => {
+    const uris = ['http://127.0.0.1:33418/', 'https://vscode.dev/redirect', 'cursor://anysphere.cursor-mcp/oauth'];
+    const { status, body } = await register(world.origin, {
+      redirect_uris: uris,
+      token_endpoint_auth_method: 'client_secret_basic',
+      grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
+      response_types: ['code', 'token'],
+      scope: 'openid profile mcp',
+      application_type: 'native',
+      software_id: 'x',
+      jwks: { keys: [] },
+    });
+    expect(status).toBe(201);
+    expect(body).toMatchObject({
+      redirect_uris: uris,
+      token_endpoint_auth_method: 'none',
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+    });
+    expect(body).not.toHaveProperty('client_secret');
+  });
+});
+
+describe('the URL of a client metadata document', () => {
+  let asked = 0;
+  let server: Server;
+  let world: Arrangement;
+  beforeAll(async () => {
+    server = createServer((_request, response) => {
+      asked += 1;
+      response.end('{}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    world = await arrange({ authServer: { cimd: { enabled: true } } });
+  });
+  afterAll(async () => {
+    await world.close();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  it.each([
+    ['loopback', (port: number) => `https://127.0.0.1:${port}/client.json`],
+    ['loopback by name', (port: number) => `https://localhost:${port}/client.json`],
+    ['loopback as mapped IPv6', (port: number) => `https://[::ffff:127.0.0.1]:${port}/client.json`],
+    ['loopback in decimal', (port: number) => `https://2130706433:${port}/client.json`],
+    ['plain http', (port: number) => `http://127.0.0.1:${port}/client.json`],
+    ['a private address', () => 'https://10.0.0.1/client.json'],
+    ['a link-local address', () => 'https://169.254.169.254/latest/meta-data/client.json'],
+    ['a host without a path', () => 'https://app.example'],
+  ])('at %s is refused by a page, without a redirect, in time, and nothing is asked', async (_name, urlOf) => {
+    const before = asked;
+    const begun = new OAuthClient(world.origin, urlOf((server.address() as AddressInfo).port)).begin();
+    const started = performance.now();
+    const answer = await fetch(begun.url, { redirect: 'manual', signal: AbortSignal.timeout(10_000) });
+    expect({ status: answer.status, location: answer.headers.get('location') }).toEqual({
+      status: 400,
+      location: null,
+    });
+    expect(performance.now() - started).toBeLessThan(6_000);
+    expect(asked).toBe(before);
+  });
+
+  it('is said to be supported where it is enabled alone', async () => {
+    const metadata = async (origin: string) =>
+      (await (await fetch(`${origin}/.well-known/oauth-authorization-server`)).json()) as Record<string, unknown>;
+    const without = await arrange();
+    expect((await metadata(world.origin)).client_id_metadata_document_supported).toBe(true);
+    expect(await metadata(without.origin)).not.toHaveProperty('client_id_metadata_document_supported');
+    await without.close();
+  });
+});
+
+describeOnEachStorage('a flood of registrations', (place) => {
+  it('is slowed down with 429 and forgets no client', async () => {
+    const world = await arrange({
+      storage: place().fresh(),
+      authServer: { limits: { registrations_per_minute: 5, clients: 100 } },
+    });
+    try {
+      const client = await world.client();
+      const answers = await Promise.all(Array.from({ length: 30 }, () => register(world.origin)));
+      expect(answers.filter(({ status }) => status === 201)).toHaveLength(4);
+      const refused = answers.filter(({ status }) => status !== 201);
+      for (const { status, headers } of refused) {
+        expect(status).toBe(429);
+        expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+      }
+      // A forwarding header of anybody's is no other address.
+      const forwarded = await postJson(
+        `${world.origin}/oauth/register`,
+        { redirect_uris: ['https://app.example/callback'] },
+        { 'x-forwarded-for': '203.0.113.7' },
+      );
+      expect(forwarded.status).toBe(429);
+      expect((await client.login({ user: 'alice' })).access_token).toBeTruthy();
+    } finally {
+      await world.close();
+    }
+  });
+
+  it('that fills all places is refused; the clients that are there go on', async () => {
+    const world = await arrange({
+      storage: place().fresh(),
+      authServer: { limits: { registrations_per_minute: 1_000, clients: 3 } },
+    });
+    try {
+      const clients = [await world.client(), await world.client(), await world.client()];
+      const { status, body } = await register(world.origin);
+      expect({ status, error: body.error }).toEqual({ status: 503, error: 'temporarily_unavailable' });
+      for (const client of clients) expect((await client.login({ user: 'alice' })).access_token).toBeTruthy();
+    } finally {
+      await world.close();
+    }
+  });
+});

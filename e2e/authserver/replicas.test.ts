@@ -1,0 +1,131 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, expect, it, jest } from '@jest/globals';
+import { closeAll, closing } from '../relay/gateway-to.ts';
+import { Robot } from '../robot/robot.ts';
+import { arrange, keyFile, secretFile, writeKeys, type ArrangementOptions } from './arrangement.ts';
+import { callWhoami, whoIs } from './call-tool.ts';
+import { tokensOf, type Came } from './oauth-client.ts';
+import { accountAt, type ProviderSpec } from './providers.ts';
+import { describeOnEachStorage } from './storages.ts';
+import { setWallClock } from './wall-clock.ts';
+
+const OKTA: ProviderSpec = { name: 'okta', kind: 'odd', options: { oidc: true, refresh: 'rotates', expiresIn: 3_600 } };
+const SHORT: ProviderSpec = { name: 'okta', kind: 'odd', options: { oidc: true, refresh: 'rotates', expiresIn: 2 } };
+
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await closeAll();
+});
+
+const errorOf = ({ status, body }: Came) => ({ status, error: body.error });
+
+/** Two replicas of one server. */
+async function two(options: ArrangementOptions) {
+  const world = closing(await arrange({ providers: [OKTA], replicas: 2, ...options }));
+  const other = await world.replica();
+  const client = await world.client();
+  return { world, other, client, there: client.at(other.origin) };
+}
+
+describeOnEachStorage(
+  'two replicas',
+  (place) => {
+    it('let a login begin at one and go on at the other, and take each other’s tokens', async () => {
+      const { world, other, client, there } = await two({ storage: place().fresh() });
+      const done = await client.code({ user: 'alice' });
+      const tokens = tokensOf(await there.redeem(done));
+      expect(accountAt(world.providers.okta!, await whoIs(other.url, tokens.access_token, 'okta'))).toBe('alice');
+      expect(accountAt(world.providers.okta!, await whoIs(world.resource, tokens.access_token, 'okta'))).toBe('alice');
+      expect((await client.refresh(tokens.refresh_token)).status).toBe(200);
+    });
+
+    it('have one winner at most of ten parallel redemptions of a code', async () => {
+      const { client, there } = await two({ storage: place().fresh() });
+      const done = await client.code({ user: 'alice' });
+      const answers = await Promise.all(Array.from({ length: 10 }, (_, nr) => [client, there][nr % 2]!.redeem(done)));
+      expect(answers.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(1);
+      for (const answer of answers) {
+        if (answer.status !== 200) expect(errorOf(answer)).toEqual({ status: 400, error: 'invalid_grant' });
+      }
+    });
+
+    it('give twenty parallel refreshes one successor', async () => {
+      const { client, there } = await two({ storage: place().fresh() });
+      const { refresh_token: token } = await client.login({ user: 'alice' });
+      const answers = await Promise.all(Array.from({ length: 20 }, (_, nr) => [client, there][nr % 2]!.refresh(token)));
+      expect(new Set(answers.map((came) => tokensOf(came).refresh_token)).size).toBe(1);
+    });
+
+    it('renew an upstream token once for sixty parallel calls at its end', async () => {
+      const { world, other, client } = await two({ storage: place().fresh(), providers: [SHORT] });
+      const { access_token: token } = await client.login({ user: 'alice' });
+      const refreshes = () =>
+        world.providers.okta!.odd!.of('/token').filter(({ form }) => form.get('grant_type') === 'refresh_token');
+      await whoIs(world.resource, token, 'okta');
+      await sleep(2_000);
+      const before = refreshes().length;
+      const callers = await Promise.all(
+        Array.from({ length: 60 }, (_, nr) => whoIs([world.resource, other.url][nr % 2]!, token, 'okta')),
+      );
+      expect(refreshes().length - before).toBe(1);
+      for (const caller of callers) expect(accountAt(world.providers.okta!, caller)).toBe('alice');
+    });
+
+    it('refuse within 5 seconds what was revoked at the other, by its client or by signing out everywhere', async () => {
+      const { world, other, client } = await two({ storage: place().fresh() });
+      const robot = new Robot();
+      const [one, everywhere] = [await client.login({ user: 'alice' }), await client.login({ user: 'bob' }, { robot })];
+      const all = [one.access_token, everywhere.access_token];
+      for (const token of all) expect((await callWhoami(other.url, token, 'okta')).status).toBe(200);
+      await client.revoke(one.refresh_token);
+      await signOutEverywhere(robot, world.origin);
+      for (const token of all) expect((await callWhoami(world.resource, token, 'okta')).status).toBe(401);
+      await sleep(5_000);
+      for (const token of all) expect((await callWhoami(other.url, token, 'okta')).status).toBe(401);
+    });
+
+    it('take a new key and secret over one after the other, within 120 seconds, without a refusal', async () => {
+      const clock = setWallClock();
+      const { world, other, client, there } = await two({ storage: place().fresh() });
+      await writeKeys(world.folder, 2);
+      const reconfigure = (gateway: typeof other, serials: readonly number[]) =>
+        gateway.reconfigure({
+          ...world.configOf({
+            embedded_auth_server_config: {
+              ...world.configOf().embedded_auth_server_config!,
+              signing_key_config: {
+                signing_key_file: keyFile(world.folder, serials[0]!),
+                fallback_key_files: serials.slice(1).map((serial) => keyFile(world.folder, serial)),
+              },
+              hmac_secret_files: serials.map((serial) => secretFile(world.folder, serial)),
+            },
+          }),
+          listen: { port: gateway.runtime.address.port, private_port: 0 },
+        });
+      let tokens = await client.login({ user: 'alice' });
+      await reconfigure(world.gateway, [2, 1]);
+      clock.forward(119_000);
+      // What the first replica makes is still under the former key, which the other one knows.
+      tokens = tokensOf(await client.refresh(tokens.refresh_token));
+      expect((await callWhoami(other.url, tokens.access_token, 'okta')).status).toBe(200);
+      tokens = tokensOf(await there.refresh(tokens.refresh_token));
+      await reconfigure(other, [2, 1]);
+      clock.forward(2_000);
+      tokens = tokensOf(await client.refresh(tokens.refresh_token));
+      expect((await callWhoami(other.url, tokens.access_token, 'okta')).status).toBe(200);
+      expect((await there.refresh(tokens.refresh_token)).status).toBe(200);
+    });
+  },
+  ['sqlite', 'redis'],
+);
+
+/** By the connections page, which asks once more. */
+async function signOutEverywhere(robot: Robot, origin: string): Promise<void> {
+  let page = await robot.open(`${origin}/connections`);
+  for (let asked = 0; asked < 2; asked += 1) {
+    const form = page.forms.find(({ fields }) => fields.some(({ value }) => value === 'sign-out'));
+    if (form === undefined) throw new Error(`no way to sign out: ${page.text}`);
+    page = await robot.submit(page, { form });
+  }
+  if (page.status !== 200) throw new Error(`signing out: ${page.status}`);
+}

@@ -1,0 +1,167 @@
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { send } from '../gateway/session-client.ts';
+import { closeAll, closing } from '../relay/gateway-to.ts';
+import { isRedirectOf, Robot } from '../robot/robot.ts';
+import { arrange, keyFile, secretFile, writeKeys, type Arrangement, type ArrangementOptions } from './arrangement.ts';
+import { callWhoami, whoIs } from './call-tool.ts';
+import { OAuthClient, tokensOf, type Came } from './oauth-client.ts';
+import { accountAt, type ProviderSpec } from './providers.ts';
+import { describeOnEachStorage } from './storages.ts';
+import { setWallClock } from './wall-clock.ts';
+
+const CHAIN: readonly ProviderSpec[] = [
+  { name: 'okta', kind: 'odd', options: { oidc: true, refresh: 'rotates', expiresIn: 3_600 } },
+  { name: 'github', kind: 'odd', options: { refresh: 'none' } },
+];
+
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await closeAll();
+});
+
+const start = async (options: ArrangementOptions) => closing(await arrange({ providers: CHAIN, ...options }));
+const shortOf = ({ status, body }: Came) => ({ status, error: body.error });
+const accountsOf = async ({ resource, providers }: Arrangement, token: string) =>
+  Promise.all(
+    Object.values(providers).map(async (provider) => accountAt(provider, await whoIs(resource, token, provider.name))),
+  );
+
+/** Signing keys and secrets by their numbers, the first in force. */
+function listed(world: Arrangement, serials: readonly number[]) {
+  const { folder } = world;
+  const config = world.configOf();
+  const [first = 1, ...others] = serials;
+  return world.configOf({
+    embedded_auth_server_config: {
+      ...config.embedded_auth_server_config!,
+      signing_key_config: {
+        signing_key_file: keyFile(folder, first),
+        fallback_key_files: others.map((serial) => keyFile(folder, serial)),
+      },
+      hmac_secret_files: serials.map((serial) => secretFile(folder, serial)),
+    },
+  });
+}
+
+interface ServerStatus {
+  readonly secrets_in_use: Readonly<Record<string, number>>;
+  readonly secrets: { readonly kids: readonly string[]; readonly making: string };
+  readonly signing_keys: { readonly kids: readonly string[]; readonly signing: string };
+}
+
+async function statusOf({ gateway }: Arrangement): Promise<ServerStatus> {
+  const { text } = await send(`http://127.0.0.1:${gateway.runtime.address.privatePort}/status`, 'GET', {});
+  return (JSON.parse(text) as { auth_server: ServerStatus }).auth_server;
+}
+
+describeOnEachStorage(
+  'a restart with keys that stay',
+  (place) => {
+    it('logs nobody out: access token, refresh, upstream tokens, browser login and consent go on', async () => {
+      const world = await start({ storage: place().fresh() });
+      const [client, robot] = [await world.client(), new Robot()];
+      const tokens = await client.login({ user: 'alice' }, { robot });
+      await world.restart();
+      expect(await accountsOf(world, tokens.access_token)).toEqual(['alice', 'alice']);
+      const next = tokensOf(await client.refresh(tokens.refresh_token));
+      expect(await accountsOf(world, next.access_token)).toEqual(['alice', 'alice']);
+      const begun = client.begin();
+      const page = await robot.open(begun.url, { before: isRedirectOf(begun.url) });
+      expect(page.next?.searchParams.get('code')).toBeTruthy();
+    });
+
+    it('in the middle of a login lets it go on, leg and code', async () => {
+      const world = await start({ storage: place().fresh() });
+      const [client, robot] = [await world.client(), new Robot()];
+      const begun = client.begin();
+      const at = ({ url }: { url: URL }) => url.host === world.providers.github?.host;
+      const page = await robot.walk(begun.url, { user: 'alice' }, { at });
+      await world.restart();
+      const end = await robot.walk(page, { user: 'alice' }, { before: isRedirectOf(begun.url) });
+      await world.restart();
+      const code = end.next?.searchParams.get('code') ?? '';
+      const tokens = tokensOf(await client.redeem({ ...begun, code }));
+      expect(await accountsOf(world, tokens.access_token)).toEqual(['alice', 'alice']);
+    });
+
+    it('and keys and secrets that are made anew while running, then alone: every login survives', async () => {
+      const clock = setWallClock();
+      const world = await start({ storage: place().fresh() });
+      const client = await world.client();
+      const { refresh_token: first, access_token: token } = await client.login({ user: 'alice' });
+      const before = await statusOf(world);
+      await writeKeys(world.folder, 2);
+      const withListen = { listen: { port: Number(new URL(world.origin).port), private_port: 0 } };
+      await world.gateway.reconfigure({ ...listed(world, [2, 1]), ...withListen });
+      // Published and checked at once; in force when every replica has seen them.
+      expect((await statusOf(world)).signing_keys).toMatchObject({ signing: before.signing_keys.signing });
+      expect((await statusOf(world)).secrets.making).toBe(before.secrets.making);
+      clock.forward(121_000);
+      const now = await statusOf(world);
+      expect(now.signing_keys.signing).not.toBe(before.signing_keys.signing);
+      expect(now.secrets.making).not.toBe(before.secrets.making);
+      expect((await callWhoami(world.resource, token, 'okta')).status).toBe(200);
+      const second = tokensOf(await client.refresh(first));
+      expect(await accountsOf(world, second.access_token)).toEqual(['alice', 'alice']);
+      clock.forward(31_000);
+      expect((await statusOf(world)).secrets_in_use[before.secrets.making] ?? 0).toBe(0);
+      await world.gateway.reconfigure({ ...listed(world, [2]), ...withListen });
+      expect(await accountsOf(world, second.access_token)).toEqual(['alice', 'alice']);
+      expect((await client.refresh(second.refresh_token)).status).toBe(200);
+    });
+
+    it('and files whose content is another now takes that over while running', async () => {
+      const world = await start({ storage: place().fresh() });
+      const before = await statusOf(world);
+      await writeKeys(world.folder, 1);
+      for (let tries = 0; tries < 100 && (await statusOf(world)).secrets.making === before.secrets.making; tries++) {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+      const after = await statusOf(world);
+      // Nothing of the former list is left: the new ones are in force at once.
+      expect(after.secrets.making).not.toBe(before.secrets.making);
+      expect(after.signing_keys.signing).not.toBe(before.signing_keys.signing);
+      expect((await (await world.client()).login({ user: 'alice' })).access_token).toBeTruthy();
+    });
+
+    it('that are gone: tokens are refused as clients understand it, and they recover by a login', async () => {
+      const world = await start({ storage: place().fresh(), keys: 'ephemeral' });
+      const client = await world.client();
+      const tokens = await client.login({ user: 'alice' });
+      await world.restart();
+      const call = await callWhoami(world.resource, tokens.access_token, 'okta');
+      expect(call.status).toBe(401);
+      expect(call.headers['www-authenticate']).toContain('invalid_token');
+      expect(shortOf(await client.refresh(tokens.refresh_token))).toEqual({ status: 400, error: 'invalid_grant' });
+      const next = await client.login({ user: 'alice' });
+      expect(await accountsOf(world, next.access_token)).toEqual(['alice', 'alice']);
+    });
+  },
+  ['sqlite', 'redis'],
+);
+
+describe('a restart without a storage', () => {
+  it('forgets clients, who learn it by 401 invalid_client, register again, and log in', async () => {
+    const world = await start({});
+    const client = await world.client();
+    const tokens = await client.login({ user: 'alice' });
+    await world.restart();
+    const call = await callWhoami(world.resource, tokens.access_token, 'okta');
+    expect(call.status).toBe(401);
+    expect(call.headers['www-authenticate']).toContain('resource_metadata=');
+    expect(shortOf(await client.refresh(tokens.refresh_token))).toEqual({ status: 401, error: 'invalid_client' });
+    const page = await new Robot().open(client.begin().url);
+    expect(page.status).toBe(400);
+    const again = await OAuthClient.register(world.origin);
+    const next = await again.login({ user: 'alice' });
+    expect(await accountsOf(world, next.access_token)).toEqual(['alice', 'alice']);
+  });
+
+  it('says in log and status what is lost, where no keys are configured', async () => {
+    const world = await start({ keys: 'ephemeral' });
+    expect(world.gateway.log()).toMatch(/"level":"warn".*(restart|lost)/);
+    const { text } = await send(`http://127.0.0.1:${world.gateway.runtime.address.privatePort}/status`, 'GET', {});
+    const { warnings } = JSON.parse(text) as { warnings: string[] };
+    expect(warnings.filter((warning) => warning.includes('restart')).length).toBeGreaterThanOrEqual(1);
+  });
+});
