@@ -214,7 +214,13 @@ describe('audit data', () => {
 
   it('holds details whatever is included', async () => {
     const config = { includeRequestData: false, includeResponseData: false };
-    expect(await dataOf(config, { details: { policies: [{ id: 'p1' }] } })).toEqual({ policies: [{ id: 'p1' }] });
+    const details = {
+      policies: [{ id: 'p1' }],
+      reason: 'its code came a second time',
+      client_id: 'a-client',
+      count: '12',
+    };
+    expect(await dataOf(config, { details })).toEqual(details);
   });
 });
 

@@ -53,11 +53,20 @@ function writeMembers(object: object, put: Put, depth: number): boolean {
   return put('}');
 }
 
-/** One part of `data` as JSON, of at most `budget` bytes; cut it is a string with the beginning of the JSON text. */
-export function renderData(part: unknown, budget: number): { json: string; cut: boolean } {
+interface Rendered {
+  readonly json: string;
+  readonly cut: boolean;
+}
+
+/** What a client or a backend sent, a value or its JSON text, as `renderValue` does. */
+export function renderData(part: unknown, budget: number): Rendered {
   const source = typeof part === 'string' ? parseText(part) : { value: part, readable: true };
-  if (!source.readable) return { json: '""', cut: true };
-  const { text, cut } = redactedJson(source.value, budget);
+  return source.readable ? renderValue(source.value, budget) : { json: '""', cut: true };
+}
+
+/** One part of `data` as JSON, of at most `budget` bytes; cut it is a string with the beginning of the JSON text. */
+export function renderValue(value: unknown, budget: number): Rendered {
+  const { text, cut } = redactedJson(value, budget);
   if (!cut && Buffer.byteLength(text) <= budget) return { json: text, cut: false };
   return { json: cutString(text, budget), cut: true };
 }

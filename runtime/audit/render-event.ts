@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AuditEvent } from './audit.ts';
 import type { Quote } from './quote.ts';
-import { renderData } from './render-data.ts';
+import { renderData, renderValue } from './render-data.ts';
 
 const SESSION_SHOWN = 8;
 
@@ -68,13 +68,13 @@ function renderAllData(event: AuditEvent, options: RenderOptions): string {
   const members: string[] = [];
   const cut: string[] = [];
   let left = options.maxDataSize;
-  for (const [name, part] of [
-    ...Object.entries(event.details ?? {}),
-    ['request', request],
-    ['response', response],
+  for (const [name, part, render] of [
+    ...Object.entries(event.details ?? {}).map(([name, value]) => [name, value, renderValue] as const),
+    ['request', request, renderData],
+    ['response', response, renderData],
   ] as const) {
     if (part === undefined) continue;
-    const rendered = renderData(part, left);
+    const rendered = render(part, left);
     left -= Buffer.byteLength(rendered.json);
     members.push(`${JSON.stringify(name)}:${rendered.json}`);
     if (rendered.cut) cut.push(name);
