@@ -2,9 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { LoginNeeded } from '#runtime/authserver/user-tokens';
 import { answerJson } from '#runtime/mcp/relay/client-stream';
 import { noteAnswer } from '#runtime/note-trail';
-import type { ListKind } from '../aggregate/list-kinds.ts';
 import type { Backend } from '../backends/backend.ts';
-import { unknownName } from '../route/refusals.ts';
 import {
   loginTexts,
   opensUrls,
@@ -39,17 +37,20 @@ export async function answerLogin(request: SessionRequest, { credential }: Backe
   answerJson(res, 200, text);
 }
 
-/** Answers a call of what stands for a backend that waits for a login: the link, or that it is needed no more. @throws RequestError */
-export async function answerConnect(request: SessionRequest, kind: ListKind, target: Target): Promise<void> {
+/**
+ * Answers a call of what stands for a backend that waits for a login: the link, or that it is needed no more. False: nothing was
+ * answered, as the login is done and the name may lead to something now.
+ * @throws RequestError
+ */
+export async function answerConnect(request: SessionRequest, { entry, backend }: Target): Promise<boolean> {
   const { res, identity, trail } = request;
-  const { entry, backend } = target;
   const { login } = backend.credential;
-  if (!login) throw unknownName(kind, 'session', entry.name);
-  trail.target = entry.name;
   const isTool = entry.text !== '';
+  if (!login) return false;
+  trail.target = entry.name;
   const asked = loginRequest(request);
   if (await login.isReady(identity)) {
-    if (!isTool) throw unknownName(kind, 'session', entry.name);
+    if (!isTool) return false;
     answerJson(res, 200, renderToolText(asked, loginTexts.connected(login.provider)));
   } else if (!isTool || opensUrls(asked)) {
     await answerLogin(request, backend, new LoginNeeded(login.provider));
@@ -57,6 +58,7 @@ export async function answerConnect(request: SessionRequest, kind: ListKind, tar
     const url = await login.linkUrl(identity);
     answerJson(res, 200, renderToolText(asked, loginTexts.connect(login.provider, url)));
   }
+  return true;
 }
 
 function loginRequest({ message, session }: SessionRequest): LoginRequest {

@@ -4,7 +4,7 @@ import type { Asker } from '../aggregate/asker.ts';
 import { listEntries } from './list-entries.ts';
 import { answerConnect } from './answer-login.ts';
 import { prepareCompletion, prepareNamed } from '../route/prepare-call.ts';
-import { invalidParams, methodNotFound } from '../route/refusals.ts';
+import { invalidParams, methodNotFound, unknownName } from '../route/refusals.ts';
 import { authorizeCall, resolveName, resolveUri, type Target } from '../route/resolve-target.ts';
 import { ensureLeg, legHeaders, notifyRequest } from '../sessions/open-leg.ts';
 import type { Session } from '../sessions/session.ts';
@@ -53,9 +53,18 @@ function callNamed(kind: 'tools' | 'prompts', request: SessionRequest): Promise<
 }
 
 function forward(kind: 'tools' | 'prompts', target: Target, asker: Asker, request: SessionRequest): Promise<void> {
-  if (target.entry.connects !== undefined) return answerConnect(request, kind, target);
+  if (target.entry.connects !== undefined) return connect(kind, target, request);
   const call = prepareNamed(kind, target, asker, request);
   return relayCall(request, call, passthroughHeaders(request.trail.req, request.rooms));
+}
+
+async function connect(kind: 'tools' | 'prompts', target: Target, request: SessionRequest): Promise<void> {
+  if (await answerConnect(request, target)) return;
+  const { session, identity, rooms } = request;
+  const asker = sessionAsker(session, identity, rooms);
+  const now = await resolveName(kind, target.entry.name, sessionCatalogue(session, asker, rooms), asker, rooms);
+  if (now.entry.connects !== undefined) throw unknownName(kind, 'session', target.entry.name);
+  await forward(kind, now, asker, request);
 }
 
 async function callUri(request: SessionRequest): Promise<void> {

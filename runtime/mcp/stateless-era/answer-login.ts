@@ -2,11 +2,9 @@ import { LoginNeeded } from '#runtime/authserver/user-tokens';
 import { answerJson } from '#runtime/mcp/relay/client-stream';
 import { noteAnswer } from '#runtime/note-trail';
 import type { ProviderLogin } from '#runtime/outgoing/credential';
-import type { ListKind } from '../aggregate/list-kinds.ts';
 import { isJsonObject, type DecodedRequest } from '../envelope/decode-request.ts';
 import type { Edit } from '../envelope/splice.ts';
 import { STATELESS_REVISION } from '../era.ts';
-import { unknownName } from '../route/refusals.ts';
 import {
   elicitationKey,
   isElicitationKey,
@@ -80,17 +78,20 @@ export async function answerLogin(request: StatelessRequest, login: ProviderLogi
   answerJson(res, 200, text);
 }
 
-/** Answers a call of what stands for a backend that waits for a login: the link, or that it is needed no more. @throws RequestError */
-export async function answerConnect(request: StatelessRequest, kind: ListKind, target: Target): Promise<void> {
+/**
+ * Answers a call of what stands for a backend that waits for a login: the link, or that it is needed no more. False: nothing was
+ * answered, as the login is done and the name may lead to something now.
+ * @throws RequestError
+ */
+export async function answerConnect(request: StatelessRequest, { entry, backend }: Target): Promise<boolean> {
   const { res, identity, trail } = request;
-  const { entry, backend } = target;
   const { login } = backend.credential;
-  if (!login) throw unknownName(kind, 'stateless', entry.name);
-  trail.target = entry.name;
   const isTool = entry.text !== '';
+  if (!login) return false;
+  trail.target = entry.name;
   const asked = loginRequest(request);
   if ((await login.isReady(identity)) || (await awaitLogin(request, login))) {
-    if (!isTool) throw unknownName(kind, 'stateless', entry.name);
+    if (!isTool) return false;
     answerJson(res, 200, renderToolText(asked, loginTexts.connected(login.provider)));
   } else if (!isTool || opensUrls(asked)) {
     await answerLogin(request, login, new LoginNeeded(login.provider));
@@ -98,6 +99,7 @@ export async function answerConnect(request: StatelessRequest, kind: ListKind, t
     const url = await login.linkUrl(identity);
     answerJson(res, 200, renderToolText(asked, loginTexts.connect(login.provider, url)));
   }
+  return true;
 }
 
 function loginRequest({ message, meta }: StatelessRequest): LoginRequest {

@@ -4,7 +4,7 @@ import type { ListKind } from '../aggregate/list-kinds.ts';
 import { statelessHeaders } from '../backends/probe.ts';
 import { splice } from '../envelope/splice.ts';
 import { prepareCompletion, prepareNamed } from '../route/prepare-call.ts';
-import { invalidParams, methodNotFound } from '../route/refusals.ts';
+import { invalidParams, methodNotFound, unknownName } from '../route/refusals.ts';
 import { listPage } from '../route/list-page.ts';
 import { renderEntries } from '../route/render-entries.ts';
 import { authorizeCall, resolveName, resolveUri, type Target } from '../route/resolve-target.ts';
@@ -62,9 +62,18 @@ function callNamed(kind: 'tools' | 'prompts', request: StatelessRequest): Promis
 }
 
 function forward(kind: 'tools' | 'prompts', target: Target, request: StatelessRequest): Promise<void> {
-  if (target.entry.connects !== undefined) return answerConnect(request, kind, target);
+  if (target.entry.connects !== undefined) return connect(kind, target, request);
   const call = prepareNamed(kind, target, statelessAsker(request), request, withoutOwnResponses(request.message));
   return relayCall(request, call, headersFor(request, call.originalName));
+}
+
+async function connect(kind: 'tools' | 'prompts', target: Target, request: StatelessRequest): Promise<void> {
+  if (await answerConnect(request, target)) return;
+  const { rooms } = request;
+  const asker = statelessAsker(request);
+  const now = await resolveName(kind, target.entry.name, rooms.catalogues.of(asker), asker, rooms);
+  if (now.entry.connects !== undefined) throw unknownName(kind, 'stateless', target.entry.name);
+  await forward(kind, now, request);
 }
 
 async function readResource(request: StatelessRequest): Promise<void> {

@@ -1,0 +1,284 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { servePlain } from '../fakes/backend/serve-plain.ts';
+import { sendStateless, SessionClient, type Rpc } from '../gateway/session-client.ts';
+import { closeAll, closing } from '../relay/gateway-to.ts';
+import { arrange, type ArrangementOptions } from './arrangement.ts';
+import { callWhoami, toolNames, whoIs } from './call-tool.ts';
+import type { OAuthClient } from './oauth-client.ts';
+import { accountAt, type ProviderSpec } from './providers.ts';
+
+const OKTA: ProviderSpec = { name: 'okta', kind: 'odd', options: { oidc: true, refresh: 'rotates', expiresIn: 3_600 } };
+const GITHUB: ProviderSpec = { name: 'github', kind: 'odd', required: false };
+
+const LINK = /^http:\/\/127\.0\.0\.1:\d+\/connections\/link\?ticket=[\w-]{43}$/;
+const OPENS_URLS = { elicitation: { url: {} } };
+
+afterEach(closeAll);
+
+/** Alice is logged in, without the provider that she may leave out. */
+async function start(options: ArrangementOptions = {}) {
+  const world = closing(await arrange({ providers: [OKTA, GITHUB], ...options }));
+  const client = await world.client();
+  const checks = Object.fromEntries(Object.keys(world.providers).map((name) => [`link=${name}`, name === 'okta']));
+  const { access_token: token } = await client.login({ user: 'alice', checks });
+  return { world, client, token, bearer: { authorization: `Bearer ${token}` } };
+}
+
+/** A backend that answers nobody without a token, so that nothing is known of it before. */
+async function serveLocked(tools = 1) {
+  const seen: (string | undefined)[] = [];
+  const { url } = closing(
+    await servePlain({
+      tools,
+      intercept: ({ headers: { authorization } }, response) => {
+        seen.push(authorization);
+        if (authorization !== undefined) return false;
+        response.writeHead(401, { 'www-authenticate': 'Bearer' }).end();
+        return true;
+      },
+    }),
+  );
+  const backendFor = (provider: string, name = 'locked') =>
+    ({ name, transport: 'streamable-http', url, auth: { type: 'upstream_inject', provider_name: provider } }) as const;
+  return { seen, backendFor };
+}
+
+/** She logs in at both now, in another browser. */
+const linkAll = (client: OAuthClient) => client.login({ user: 'alice' });
+
+const textOf = ({ result }: Rpc) => (result?.content as { text: string }[] | undefined)?.[0]?.text ?? '';
+const linkIn = (text: string) => /http\S+/.exec(text)?.[0] ?? '';
+
+describe('a call that needs a login, of a client with sessions', () => {
+  it('is answered -32042 where the client opens URLs, which is told when the login is done', async () => {
+    const { world, client, bearer } = await start();
+    const session = await SessionClient.open(world.resource, bearer, OPENS_URLS);
+    const stream = await session.stream();
+    const { status, answer } = await session.call('github_whoami');
+    expect(status).toBe(200);
+    const [elicitation] = answer.error?.data?.elicitations as Record<string, string>[];
+    expect(answer.error?.code).toBe(-32042);
+    expect(elicitation).toEqual({
+      mode: 'url',
+      elicitationId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      url: expect.stringMatching(LINK),
+      message: expect.stringContaining('github'),
+    });
+    await linkAll(client);
+    const done = await stream.waitFor(({ method }) => method === 'notifications/elicitation/complete');
+    expect(done.params).toEqual({ elicitationId: elicitation?.elicitationId });
+    stream.close();
+    const { answer: after } = await session.call('github_whoami');
+    expect(after.result).toMatchObject({ structuredContent: expect.anything() });
+  });
+
+  it.each([
+    ['declared nothing', {}, '2025-11-25'],
+    ['declared forms only', { elicitation: {} }, '2025-11-25'],
+    ['speaks a revision without URL mode', OPENS_URLS, '2025-06-18'],
+  ])('is an error result with the link at HTTP 200 where the client %s', async (_case, capabilities, revision) => {
+    const { world, bearer } = await start();
+    const session = await SessionClient.open(world.resource, bearer, capabilities, revision);
+    const { status, answer } = await session.call('github_whoami');
+    expect(status).toBe(200);
+    expect(answer.result?.isError).toBe(true);
+    expect(linkIn(textOf(answer))).toMatch(LINK);
+  });
+
+  it('is a JSON-RPC error with the link where it is no tool', async () => {
+    const { world, bearer } = await start({ backends: [(await serveLocked()).backendFor('github')] });
+    const session = await SessionClient.open(world.resource, bearer);
+    const { status, answer } = await session.request('prompts/get', { name: 'locked_review' });
+    expect(status).toBe(200);
+    expect(answer.error).toMatchObject({ code: -32603, data: { provider: 'github' } });
+    expect(linkIn(answer.error?.message ?? '')).toMatch(LINK);
+  });
+
+  it('leads there also when the login is over and the client still has the tools from before', async () => {
+    const github: ProviderSpec = { ...GITHUB, required: true, options: { refresh: 'rotates', expiresIn: 2 } };
+    const backends = [(await serveLocked()).backendFor('github')];
+    const config = { aggregation: { conflict_resolution: 'priority' } } as const;
+    const world = closing(await arrange({ providers: [OKTA, github], backends, config }));
+    const { access_token: token } = await (await world.client()).login({ user: 'alice' });
+    const session = await SessionClient.open(world.resource, { authorization: `Bearer ${token}` });
+    expect((await session.toolNames()).sort()).toEqual(['tool_0', 'whoami']);
+    world.providers.github?.odd?.revoke('alice');
+    await sleep(2_000);
+    expect(linkIn(textOf((await session.call('tool_0')).answer))).toMatch(LINK);
+    expect((await session.toolNames()).sort()).toEqual(['connect_github', 'whoami']);
+    expect(linkIn(textOf((await session.call('tool_0')).answer))).toMatch(LINK);
+    expect((await session.call('tool_1')).answer.error).toMatchObject({ code: -32602 });
+    expect((await session.call('whoami')).answer.result).toMatchObject({ structuredContent: expect.anything() });
+  });
+
+  it('opens no session at the backend, and initialize never fails, also where whole lists are wanted', async () => {
+    const failure_handling = { partial_failure_mode: 'fail' } as const;
+    const backends = [(await serveLocked()).backendFor('github')];
+    const { world, bearer } = await start({ backends, config: { operational: { failure_handling } } });
+    const session = await SessionClient.open(world.resource, bearer);
+    expect(session.initialized.result?.capabilities).toMatchObject({ prompts: {}, resources: {} });
+    expect((await session.toolNames()).sort()).toEqual(['connect_github', 'okta_whoami']);
+    const { answer } = await session.request('prompts/list');
+    expect(answer.result).toEqual({ prompts: [] });
+  });
+});
+
+describe('a call that needs a login, of a client of revision 2026-07-28', () => {
+  const call = (resource: string, bearer: Record<string, string>, params: Record<string, unknown> = {}) => {
+    const _meta = { 'io.modelcontextprotocol/clientCapabilities': OPENS_URLS };
+    return sendStateless(resource, 'tools/call', { name: 'github_whoami', arguments: {}, _meta, ...params }, bearer);
+  };
+
+  it('asks for input where the client opens URLs, and gives back what a backend gave before', async () => {
+    const { world, bearer } = await start();
+    const { status, answer } = await call(world.resource, bearer, { requestState: 'of-the-backend' });
+    expect(status).toBe(200);
+    expect(answer.result).toEqual({
+      resultType: 'input_required',
+      requestState: 'of-the-backend',
+      inputRequests: {
+        vmcp_connect_github: {
+          method: 'elicitation/create',
+          params: {
+            mode: 'url',
+            url: expect.stringMatching(LINK),
+            message: expect.stringContaining('github'),
+          },
+        },
+      },
+    });
+  });
+
+  it('goes on with the same call as soon as the login is done, if the client waits for it', async () => {
+    const { world, client, token, bearer } = await start();
+    const inputResponses = { vmcp_connect_github: { action: 'accept' } };
+    const waiting = call(world.resource, bearer, { inputResponses });
+    await linkAll(client);
+    const { answer } = await waiting;
+    expect(answer.result).toMatchObject({ resultType: 'complete', structuredContent: expect.anything() });
+    expect(accountAt(world.providers.github!, await whoIs(world.resource, token, 'github'))).toBe('alice');
+  });
+
+  it('is an error result when the user declines, and asks no more', async () => {
+    const { world, bearer } = await start();
+    const { answer } = await call(world.resource, bearer, {
+      inputResponses: { vmcp_connect_github: { action: 'decline' } },
+    });
+    expect(answer.result).toMatchObject({ resultType: 'complete', isError: true });
+    expect(textOf(answer)).toContain('declined');
+    expect(textOf(answer)).not.toContain('ticket=');
+  });
+
+  it('is an error result with the link for any other client', async () => {
+    const { world, token } = await start();
+    const { answer } = await callWhoami(world.resource, token, 'github');
+    expect(answer.result).toMatchObject({ resultType: 'complete', isError: true });
+    expect(linkIn(textOf(answer))).toMatch(LINK);
+  });
+});
+
+describe('the tool that leads to a login', () => {
+  it('gives the link to clients that only show text, and says when there is no need of it', async () => {
+    const { world, client, bearer } = await start();
+    const session = await SessionClient.open(world.resource, bearer);
+    const { answer } = await session.call('connect_github');
+    expect(answer.result?.isError).toBe(false);
+    expect(linkIn(textOf(answer))).toMatch(LINK);
+    await linkAll(client);
+    expect(textOf((await session.call('connect_github')).answer)).toContain('is logged in at github');
+    expect((await session.toolNames()).sort()).toEqual(['github_whoami', 'okta_whoami']);
+  });
+
+  it('is one for all backends of its provider, and there for nobody who has logged in there', async () => {
+    const backends = [(await serveLocked()).backendFor('github', 'issues')];
+    const { world, client, token } = await start({ backends });
+    expect(await toolNames(world.resource, token)).toEqual(['connect_github', 'okta_whoami']);
+    const { access_token: bob } = await client.login({ user: 'bob' });
+    expect(await toolNames(world.resource, bob)).toEqual(['github_whoami', 'issues_tool_0', 'okta_whoami']);
+    expect(await toolNames(world.resource, token)).toEqual(['connect_github', 'okta_whoami']);
+  });
+
+  it.each([
+    ['permit some tools by name', ['permit(principal, action, resource == Tool::"okta_whoami");'], true],
+    [
+      'forbid the tool',
+      ['permit(principal, action, resource);', 'forbid(principal, action, resource == Tool::"connect_github");'],
+      false,
+    ],
+    [
+      'forbid all of its backends',
+      ['permit(principal, action, resource);', 'forbid(principal, action, resource in Backend::"github");'],
+      false,
+    ],
+    ['let nobody do anything', [], false],
+  ])('is shown and answers as policies say that %s', async (_case, policies, isShown) => {
+    const { world, token, bearer } = await start({ config: { authz: { policies } } });
+    expect((await toolNames(world.resource, token)).includes('connect_github')).toBe(isShown);
+    const session = await SessionClient.open(world.resource, bearer);
+    const { answer } = await session.call('connect_github');
+    if (isShown) expect(linkIn(textOf(answer))).toMatch(LINK);
+    else expect(answer.error).toEqual((await session.call('no_such_tool')).answer.error);
+  });
+
+  it('has a name that no backend can take, which is reported', async () => {
+    const rival = closing(
+      await servePlain({
+        tools: 1,
+        intercept: (_request, response, body) => {
+          if (!body.includes('"tools/list"')) return false;
+          const { id } = JSON.parse(body) as { id: number };
+          const tools = [{ name: 'github', inputSchema: { type: 'object' } }];
+          const result = { resultType: 'complete', tools, ttlMs: 0, cacheScope: 'private' };
+          response.setHeader('content-type', 'application/json');
+          response.end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+          return true;
+        },
+      }),
+    );
+    const backends = [{ name: 'connect', transport: 'streamable-http' as const, url: rival.url }];
+    const { world, client, bearer } = await start({ backends });
+    const session = await SessionClient.open(world.resource, bearer);
+    expect((await session.toolNames()).sort()).toEqual(['connect_github', 'okta_whoami']);
+    expect(linkIn(textOf((await session.call('connect_github')).answer))).toMatch(LINK);
+    const { access_token: all } = await linkAll(client);
+    expect(await toolNames(world.resource, all)).toEqual(['github_whoami', 'okta_whoami']);
+    expect(await statusOf(world.gateway.runtime.address.privatePort)).toMatch(/connect_github: github of connect/);
+  });
+
+  it('has a name within the limit of names', async () => {
+    const name = `github-${'x'.repeat(50)}`;
+    const { world, token } = await start({ providers: [OKTA, { ...GITHUB, name }] });
+    const [tool = ''] = await toolNames(world.resource, token);
+    expect(tool).toMatch(/^connect_github-x+_[0-9a-f]{8}$/);
+    expect(tool).toHaveLength(60);
+  });
+});
+
+async function statusOf(privatePort: number): Promise<string> {
+  return (await fetch(`http://127.0.0.1:${privatePort}/status`)).text();
+}
+
+describe('a probe of a backend with users’ own credentials', () => {
+  it('goes without a credential, takes a 401 for a sign of life, and its tools are counted when somebody listed them', async () => {
+    const { seen, backendFor } = await serveLocked(3);
+    const backends = [backendFor('okta')];
+    const world = closing(await arrange({ providers: [OKTA], backends }));
+    const backend = () => world.gateway.runtime.gateway.rooms.backends.get('locked')!.health;
+    expect(backend()).toMatchObject({ phase: 'ready', tools: null });
+    expect(seen.length).toBeGreaterThan(0);
+    expect(seen.every((one) => one === undefined)).toBe(true);
+    const { access_token: token } = await (await world.client()).login({ user: 'alice' });
+    expect(await toolNames(world.resource, token)).toContain('locked_tool_2');
+    expect(backend()).toMatchObject({ phase: 'ready', tools: 3 });
+  });
+
+  it('finds out that it is away', async () => {
+    const gone = await servePlain({ tools: 1 });
+    await gone.close();
+    const auth = { type: 'upstream_inject', provider_name: 'okta' } as const;
+    const backends = [{ name: 'gone', transport: 'streamable-http' as const, url: gone.url, auth }];
+    const world = closing(await arrange({ providers: [OKTA], backends }));
+    expect(world.gateway.runtime.gateway.rooms.backends.get('gone')?.health.phase).toBe('unavailable');
+  });
+});
