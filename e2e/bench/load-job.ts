@@ -13,6 +13,8 @@ export interface LoadJob {
   path: string;
   /** One connection each. */
   clients: LoadClient[];
+  /** What is looked at in one answer of many: a tool's result (the default), or a member that the JSON has to have. */
+  member?: string;
   warmUpMs: number;
   measureMs: number;
   /** Calls a second, spread evenly; absent: each connection sends its next call when it has its answer. */

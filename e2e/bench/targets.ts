@@ -34,7 +34,8 @@ async function run(
   args: string[],
 ): Promise<{ program: Program; said: Record<string, unknown> }> {
   const [command = '', ...prefix] = core;
-  const program = startProgram(command, [...prefix, process.execPath, join(HERE, file), ...args]);
+  const node = prefix.includes(process.execPath) ? [] : [process.execPath];
+  const program = startProgram(command, [...prefix, ...node, join(HERE, file), ...args]);
   return { program, said: await program.firstJson(START_MS) };
 }
 
@@ -138,4 +139,34 @@ export async function startBothBoundaries(
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** A token endpoint under test. */
+export interface TokenTarget {
+  readonly port: number;
+  readonly pid: number;
+  /** Makes what the load needs. */
+  ask<Answer>(path: string): Promise<Answer>;
+  stop(): Promise<void>;
+}
+
+/** The endpoints of the authorization server, with this storage of a run configuration. */
+export function startTokenServer(storage: object): Promise<TokenTarget> {
+  return startTokens('token-server.ts', [JSON.stringify(storage)]);
+}
+
+/** A POST of a form on express that answers JSON. */
+export function startBareExpress(): Promise<TokenTarget> {
+  return startTokens('bare-express.ts', []);
+}
+
+async function startTokens(file: string, args: string[]): Promise<TokenTarget> {
+  const { program, said } = await run([...SERVER_CORE, process.execPath, '--expose-gc'], file, args);
+  const ask = async <Answer>(path: string): Promise<Answer> => {
+    const response = await fetch(`http://127.0.0.1:${String(said.controlPort)}${path}`);
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${path}: ${text}`);
+    return JSON.parse(text) as Answer;
+  };
+  return { port: Number(said.port), pid: program.pid, ask, stop: () => program.stop() };
 }

@@ -1,5 +1,6 @@
 import { sign as signWith, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
+import { derToJose } from 'ecdsa-sig-formatter';
 import type { JSONWebKeySet, JWTPayload } from 'jose';
 import {
   loadSigningKey,
@@ -74,14 +75,16 @@ const signElsewhere = promisify(
     done: (error: Error | null, signature: Buffer) => void,
   ) => signWith(hash, data, key, done),
 );
-type Sign = (data: Buffer, key: KeyObject) => Buffer | Promise<Buffer>;
+/** In base64url. */
+type Sign = (data: Buffer, key: KeyObject) => string | Promise<string>;
 
 /** RFC 7518 §3.1, RFC 8037. What costs little is done at once; what would hold up others is done beside the event loop. */
 const SIGN: Readonly<Record<SigningAlgorithm, Sign>> = {
-  ES256: (data, key) => signWith('sha256', data, { key, dsaEncoding: 'ieee-p1363' }),
-  EdDSA: (data, key) => signWith(null, data, key),
-  ES384: (data, key) => signElsewhere('sha384', data, { key, dsaEncoding: 'ieee-p1363' }),
-  RS256: (data, key) => signElsewhere('sha256', data, key),
+  // OpenSSL's own form, written anew, costs half of what asking for the form of JOSE does.
+  ES256: (data, key) => derToJose(signWith('sha256', data, key), 'ES256'),
+  EdDSA: (data, key) => signWith(null, data, key).toString('base64url'),
+  ES384: async (data, key) => derToJose(await signElsewhere('sha384', data, key), 'ES384'),
+  RS256: async (data, key) => (await signElsewhere('sha256', data, key)).toString('base64url'),
 };
 
 /** Signs as jose's SignJWT does, at two fifths of its cost: the rate of refreshes depends on it. */
@@ -90,8 +93,7 @@ function createSigner(): (claims: JWTPayload, typ: string, key: SigningKey) => P
   return async (claims, typ, { kid, alg, privateKey }) => {
     if (header.kid !== kid || header.typ !== typ) header = { kid, typ, text: encode({ alg, typ, kid }) };
     const input = `${header.text}.${encode(claims)}`;
-    const signature = await SIGN[alg](Buffer.from(input), privateKey);
-    return `${input}.${signature.toString('base64url')}`;
+    return `${input}.${await SIGN[alg](Buffer.from(input), privateKey)}`;
   };
 }
 
