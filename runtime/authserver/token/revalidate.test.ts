@@ -116,7 +116,12 @@ describe('a refresh long after the primary provider was last asked', () => {
 
   it('believes a provider that renews tokens, even where it does not say who the user is', async () => {
     time += 2 * HOUR;
-    for (const silent of [() => Promise.resolve(undefined), () => Promise.reject(new UpstreamUnavailable('down'))]) {
+    for (const silent of [
+      () => Promise.resolve(undefined),
+      () => Promise.reject(new UpstreamUnavailable('down')),
+      // Its access tokens may be for another service than its own user-info.
+      () => Promise.reject(new UpstreamRefused('401')),
+    ]) {
       identify = silent;
       time += 2 * HOUR;
       await revalidate();
@@ -134,7 +139,13 @@ describe('a refresh long after the primary provider was last asked', () => {
 
   it.each([
     ['it refuses to renew', () => (renewed = () => Promise.reject(new LoginNeeded('okta')))],
-    ['it refuses the token', () => (identify = () => Promise.reject(new UpstreamRefused('401')))],
+    [
+      'it refuses the only token that there is',
+      () => {
+        tokens = { refresh_token: undefined };
+        identify = () => Promise.reject(new UpstreamRefused('401'));
+      },
+    ],
     ['the account is another now', () => (identify = () => Promise.resolve({ ...renamed, subject: 'bob' }))],
   ])('ends the session when %s', async (_name, refuse) => {
     refuse();

@@ -87,11 +87,18 @@ async function ask({ sub, user }: LiveSession, settings: RevalidateSettings): Pr
     return check(await provider.identify(tokens), user);
   }
   const fresh = await renewed(sub, primary, now() - revalidateAfter);
+  return check(await identifyRenewed(provider, fresh), user);
+}
+
+/** It renewed the tokens: that was its answer, whether or not they open its user-info as well. */
+async function identifyRenewed(
+  provider: UpstreamProvider,
+  fresh: UpstreamTokens,
+): Promise<UpstreamIdentity | undefined> {
   try {
-    return check(await provider.identify(fresh), user);
+    return await provider.identify(fresh);
   } catch (error) {
-    // It renewed the tokens: that was its answer.
-    if (error instanceof UpstreamUnavailable) return undefined;
+    if (error instanceof UpstreamUnavailable || error instanceof UpstreamRefused) return undefined;
     throw error;
   }
 }
