@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe } from '@jest/globals';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { missingRedis } from '../redis/redis-programs.ts';
@@ -17,6 +18,11 @@ export interface StoragePlace {
   fresh(): StorageDocument;
   /** All that it holds, as text; undefined: nothing outside the process. */
   dump(): Promise<string | undefined>;
+  /** Puts the links of two users at a provider each in the other's place. */
+  swapLinks(storage: StorageDocument, subs: readonly [string, string], provider: string): Promise<void>;
+  /** Takes no writes any more, until `comeBack`. */
+  goDown(storage: StorageDocument): void;
+  comeBack(): void;
   close(): Promise<void>;
 }
 
@@ -26,6 +32,9 @@ const OPEN: Readonly<Record<StorageKind, () => Promise<StoragePlace>>> = {
       kind: 'memory',
       fresh: () => ({ type: 'memory' }),
       dump: () => Promise.resolve(undefined),
+      swapLinks: () => Promise.reject(new Error('the memory of a process is its own')),
+      goDown: () => undefined,
+      comeBack: () => undefined,
       close: () => Promise.resolve(),
     }),
   sqlite: openSqlite,
@@ -59,6 +68,7 @@ export function describeOnEachStorage(
 async function openSqlite(): Promise<StoragePlace> {
   const folder = await mkdtemp(join(tmpdir(), 'vmcp-sqlite-'));
   let serial = 0;
+  let blocking: DatabaseSync | undefined;
   return {
     kind: 'sqlite',
     fresh: () => ({ type: 'sqlite', file: join(folder, `logins-${++serial}.sqlite`) }),
@@ -66,6 +76,21 @@ async function openSqlite(): Promise<StoragePlace> {
       const files = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), 'latin1')));
       return files.join('\n');
     },
+    swapLinks(storage, subs, provider) {
+      const database = new DatabaseSync(fileOf(storage));
+      const read = database.prepare('SELECT row FROM links WHERE sub = ? AND provider = ?');
+      const write = database.prepare('UPDATE links SET row = ? WHERE sub = ? AND provider = ?');
+      const rows = subs.map((sub) => String(read.get(sub, provider)?.row));
+      for (const [index, sub] of subs.entries()) write.run(rows[1 - index] ?? '', sub, provider);
+      database.close();
+      return Promise.resolve();
+    },
+    goDown(storage) {
+      // Another process that writes and does not end.
+      blocking = new DatabaseSync(fileOf(storage));
+      blocking.exec('BEGIN IMMEDIATE');
+    },
+    comeBack: () => blocking?.close(),
     close: () => rm(folder, { recursive: true, force: true }),
   };
 }
@@ -76,16 +101,28 @@ async function openRedis(): Promise<StoragePlace> {
     kind: 'redis',
     fresh: () => ({
       type: 'redis',
-      redis: { addr: server.address, key_prefix: `vmcp:${randomBytes(4).toString('hex')}:` },
+      redis: { addr: server.address, key_prefix: `vmcp:${randomBytes(4).toString('hex')}:`, ...TIMEOUTS },
     }),
     async dump() {
       const keys = (await server.command('KEYS', '*')) as string[];
       const values = await Promise.all(keys.map((key) => readKey(server, key)));
       return keys.map((key, index) => `${key} ${JSON.stringify(values[index])}`).join('\n');
     },
+    async swapLinks(storage, subs, provider) {
+      const prefix = storage.type === 'redis' ? storage.redis.key_prefix : '';
+      const keys = subs.map((sub) => `${prefix}links:${sub}`);
+      const rows = await Promise.all(keys.map((key) => server.command('HGET', key, provider)));
+      for (const [index, key] of keys.entries()) await server.command('HSET', key, provider, String(rows[1 - index]));
+    },
+    goDown: () => server.freeze(),
+    comeBack: () => server.thaw(),
     close: () => server.stop(),
   };
 }
+
+const TIMEOUTS = { dial_timeout: '500ms', read_timeout: '500ms', write_timeout: '500ms' };
+
+const fileOf = (storage: StorageDocument) => (storage.type === 'sqlite' ? storage.file : '');
 
 async function readKey(server: RedisServer, key: string): Promise<unknown> {
   const read: Readonly<Record<string, string[]>> = {

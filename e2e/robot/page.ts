@@ -81,6 +81,11 @@ function readAttributes(text: string): Map<string, string> {
   );
 }
 
+/** What a person reads on it. */
+export function textOf({ text }: Page): string {
+  return plain(text.replaceAll(/<(head|style|script)\b[\s\S]*?<\/\1>/gi, '')).replaceAll(/\s+/g, ' ');
+}
+
 const plain = (html: string) => unescape(html.replaceAll(/<[^>]*>/g, '')).trim();
 
 const NAMED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' };

@@ -1,6 +1,6 @@
 import { type Dispatcher, request } from 'undici';
 import { CookieJar } from './cookie-jar.ts';
-import { type Field, type Form, type Page, readHtml } from './page.ts';
+import { type Field, type Form, type Page, readHtml, textOf } from './page.ts';
 import { decide, type Person } from './person.ts';
 
 const DEADLINE = 15_000;
@@ -82,7 +82,7 @@ export class Robot {
   async login(authorizeUrl: string | URL, person: Person): Promise<URL> {
     const page = await this.walk(authorizeUrl, person, { before: isRedirectOf(authorizeUrl) });
     if (page.next === undefined) {
-      throw new Error(`login ended with ${page.status} at ${page.url.host}${page.url.pathname}: ${page.text}`);
+      throw new Error(`login ended with ${page.status} at ${page.url.host}${page.url.pathname}: ${textOf(page)}`);
     }
     return page.next;
   }

@@ -1,0 +1,99 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { Robot } from '../robot/robot.ts';
+import { arrange, type Arrangement } from './arrangement.ts';
+import { callWhoami, whoIs } from './call-tool.ts';
+import { claimsOf, register, tokensOf, type OAuthClient } from './oauth-client.ts';
+import { accountAt, type ProviderSpec } from './providers.ts';
+import { describeOnEachStorage, type StorageDocument } from './storages.ts';
+
+const CHAIN: readonly ProviderSpec[] = [
+  { name: 'okta', kind: 'odd', options: { oidc: true, refresh: 'rotates', expiresIn: 3_600 } },
+  { name: 'github', kind: 'odd', options: { refresh: 'none' } },
+];
+
+describeOnEachStorage(
+  'a storage that somebody else reads or that fails',
+  (place) => {
+    let storage: StorageDocument;
+    let world: Arrangement;
+    let client: OAuthClient;
+    beforeAll(async () => {
+      storage = place().fresh();
+      world = await arrange({ providers: CHAIN, storage });
+      client = await world.client();
+    });
+    afterAll(() => world.close());
+
+    const at = async (provider: string, token: string) =>
+      accountAt(world.providers[provider]!, await whoIs(world.resource, token, provider));
+
+    it('holds no upstream token that can be used: none is readable, and a row in another user’s place opens for nobody', async () => {
+      const [alice, bob] = [await client.login({ user: 'alice' }), await client.login({ user: 'bob' })];
+      const held = (await place().dump()) ?? '';
+      const subs = [alice, bob].map(({ access_token: token }) => String(claimsOf(token).sub)) as [string, string];
+      expect(held).toContain(subs[0]);
+      for (const provider of Object.values(world.providers)) {
+        for (const [token] of provider.odd!.issued()) expect(held).not.toContain(token);
+      }
+      expect(held).not.toContain(alice.refresh_token.split('.')[1]);
+      await place().swapLinks(storage, subs, 'github');
+      // What a process remembers of them it forgets with its end.
+      await world.restart();
+      for (const { access_token: token } of [alice, bob]) {
+        const reply = await callWhoami(world.resource, token, 'github');
+        expect(reply.status).toBe(200);
+        expect(reply.answer.result?.structuredContent).toBeUndefined();
+        expect(reply.text).toContain('/connections/link?ticket=');
+      }
+      expect(await at('okta', alice.access_token)).toBe('alice');
+      expect(await at('okta', bob.access_token)).toBe('bob');
+      await place().swapLinks(storage, subs, 'github');
+      await world.restart();
+      expect(await at('github', alice.access_token)).toBe('alice');
+      expect(await at('github', bob.access_token)).toBe('bob');
+    });
+
+    it('answers 503 while it takes nothing, never invalid_grant, and loses nobody', async () => {
+      const robot = new Robot();
+      const [tokens, done] = [await client.login({ user: 'carol' }), await client.code({ user: 'dave' })];
+      const consent = await robot.open(client.begin().url);
+      place().goDown(storage);
+      try {
+        for (const refused of [
+          await client.refresh(tokens.refresh_token),
+          await client.redeem(done),
+          await client.revoke(tokens.refresh_token),
+          await register(world.origin),
+        ]) {
+          expect({ status: refused.status, error: refused.body.error }).toEqual({
+            status: 503,
+            error: 'temporarily_unavailable',
+          });
+          expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+        }
+        expect((await robot.submit(consent)).status).toBe(503);
+        expect((await new Robot().open(client.begin().url)).status).toBe(503);
+        if (place().kind === 'redis') {
+          const call = await callWhoami(world.resource, tokens.access_token, 'okta');
+          expect(call.status).toBe(503);
+        }
+      } finally {
+        place().comeBack();
+      }
+      const after = await settled(() => client.refresh(tokens.refresh_token));
+      expect(await at('github', tokensOf(after).access_token)).toBe('carol');
+      expect(await at('github', tokensOf(await client.redeem(done)).access_token)).toBe('dave');
+    });
+  },
+  ['sqlite', 'redis'],
+);
+
+/** The first answer that is not 503. */
+async function settled<T extends { readonly status: number }>(ask: () => Promise<T>): Promise<T> {
+  for (let tries = 0; ; tries += 1) {
+    const answer = await ask();
+    if (answer.status !== 503 || tries === 50) return answer;
+    await sleep(100);
+  }
+}
