@@ -1,0 +1,156 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { servePlain } from '../fakes/backend/serve-plain.ts';
+import { SessionClient } from '../gateway/session-client.ts';
+import { closeAll, closing } from '../relay/gateway-to.ts';
+import { Robot } from '../robot/robot.ts';
+import { arrange } from './arrangement.ts';
+import { callWhoami, toolNames, whoIs } from './call-tool.ts';
+import { shortHash } from '../fakes/whoami/describe-caller.ts';
+import { tokensOf } from './oauth-client.ts';
+import { accountAt, type ProviderSpec } from './providers.ts';
+
+const OKTA: ProviderSpec = { name: 'okta', kind: 'odd', options: { oidc: true, refresh: 'rotates', expiresIn: 3_600 } };
+const GITHUB: ProviderSpec = { name: 'github', kind: 'odd', options: { refresh: 'none' } };
+const optional = (spec: ProviderSpec) => ({ ...spec, required: false });
+
+afterEach(closeAll);
+
+const start = async (...args: Parameters<typeof arrange>) => closing(await arrange(...args));
+const AT_CONNECTIONS = { at: ({ url }: { readonly url: URL }) => url.pathname === '/connections' };
+const urlIn = (text: string) => /https?:\/\/[^\s"\\]+\/connections\/link[^\s"\\]*/.exec(text)?.[0] ?? '';
+
+describe('a call that needs an upstream token which the user has not got', () => {
+  const WITHOUT = { user: 'alice', checks: { 'link=github': false } };
+
+  it('is an error result with a link URL, at HTTP 200; the user’s other calls and other users’ go on', async () => {
+    const world = await start({ providers: [OKTA, optional(GITHUB)] });
+    const client = await world.client();
+    const { access_token: bob } = await client.login({ user: 'bob' });
+    const { access_token: alice } = await client.login(WITHOUT);
+    const reply = await callWhoami(world.resource, alice, 'github');
+    expect(reply.status).toBe(200);
+    expect(reply.answer.result?.isError ?? reply.answer.error).toBeTruthy();
+    expect(accountAt(world.providers.okta!, await whoIs(world.resource, alice, 'okta'))).toBe('alice');
+    expect(accountAt(world.providers.github!, await whoIs(world.resource, bob, 'github'))).toBe('bob');
+  });
+
+  it('shows one tool connect_<provider> in the backend’s place; its link makes the backend’s tools appear, and says so', async () => {
+    const world = await start({ providers: [OKTA, optional(GITHUB)] });
+    const [client, robot] = [await world.client(), new Robot()];
+    const { access_token: token } = await client.login(WITHOUT, { robot });
+    const session = await SessionClient.open(world.resource, { authorization: `Bearer ${token}` });
+    const stream = await session.stream();
+    expect((await session.toolNames()).sort()).toEqual(['connect_github', 'okta_whoami']);
+    const reply = await session.call('connect_github');
+    expect(reply.status).toBe(200);
+    const link = urlIn(reply.text);
+    const page = await robot.walk(link, { user: 'alice' }, AT_CONNECTIONS);
+    expect(page.url.pathname).toBe('/connections');
+    expect(page.status).toBe(200);
+    await stream.waitFor(({ method }) => method === 'notifications/tools/list_changed');
+    stream.close();
+    expect(await toolNames(world.resource, token)).toEqual(['github_whoami', 'okta_whoami']);
+    expect(accountAt(world.providers.github!, await whoIs(world.resource, token, 'github'))).toBe('alice');
+  });
+
+  it('never gets another user’s token, also when that user opens the link URL', async () => {
+    const world = await start({ providers: [OKTA, optional(GITHUB)] });
+    const client = await world.client();
+    const [alicesBrowser, bobsBrowser] = [new Robot(), new Robot()];
+    const { access_token: alice } = await client.login(WITHOUT, { robot: alicesBrowser });
+    await client.login({ user: 'bob', checks: { 'link=github': false } }, { robot: bobsBrowser });
+    const link = urlIn((await linkReply(world.resource, alice)).text);
+    const refused = await bobsBrowser.open(link);
+    expect(refused.status).toBe(403);
+    expect(refused.forms).toEqual([]);
+    // In a browser without a login, bob says at the primary provider who he is.
+    const page = await new Robot().walk(link, { user: 'bob' });
+    expect(page.status).toBe(403);
+    expect(await toolNames(world.resource, alice)).toContain('connect_github');
+  });
+
+  it('gets a link URL that works once', async () => {
+    const world = await start({ providers: [OKTA, optional(GITHUB)] });
+    const [client, robot] = [await world.client(), new Robot()];
+    const { access_token: token } = await client.login(WITHOUT, { robot });
+    const link = urlIn((await linkReply(world.resource, token)).text);
+    expect((await robot.open(link)).status).toBe(200);
+    expect((await robot.walk(link, { user: 'alice' }, AT_CONNECTIONS)).url.pathname).toBe('/connections');
+    expect((await robot.open(link)).status).toBe(400);
+  });
+});
+
+async function linkReply(resource: string, token: string) {
+  const session = await SessionClient.open(resource, { authorization: `Bearer ${token}` });
+  return session.call('connect_github');
+}
+
+describe('a required provider that no longer stands by the user', () => {
+  it('makes the next refresh invalid_grant, once; the access token goes on serving other calls', async () => {
+    const github: ProviderSpec = { ...GITHUB, options: { refresh: 'rotates', expiresIn: 2 } };
+    const world = await start({ providers: [OKTA, github] });
+    const [client, robot] = [await world.client(), new Robot()];
+    const tokens = await client.login({ user: 'alice' }, { robot });
+    world.providers.github?.odd?.endGrants('alice');
+    await sleep(2_100);
+    const reply = await callWhoami(world.resource, tokens.access_token, 'github');
+    expect(reply.status).toBe(200);
+    expect(accountAt(world.providers.okta!, await whoIs(world.resource, tokens.access_token, 'okta'))).toBe('alice');
+    const refused = await client.refresh(tokens.refresh_token);
+    expect({ status: refused.status, error: refused.body.error }).toEqual({ status: 400, error: 'invalid_grant' });
+    expect((await callWhoami(world.resource, tokens.access_token, 'okta')).status).toBe(200);
+    // The login that follows visits that provider alone.
+    const before = world.providers.okta?.odd?.of('/authorize').length;
+    await client.login({ user: 'alice' }, { robot });
+    expect(world.providers.okta?.odd?.of('/authorize').length).toBe(before);
+  });
+});
+
+describe('stored tokens', () => {
+  it('are renewed before their end, on use', async () => {
+    const okta: ProviderSpec = { ...OKTA, options: { oidc: true, refresh: 'rotates', expiresIn: 2 } };
+    const world = await start({ providers: [okta] });
+    const { access_token: token } = await (await world.client()).login({ user: 'alice' });
+    const first = await whoIs(world.resource, token, 'okta');
+    await sleep(2_000);
+    const second = await whoIs(world.resource, token, 'okta');
+    expect(second.tokenHash).not.toBe(first.tokenHash);
+    expect(accountAt(world.providers.okta!, second)).toBe('alice');
+  });
+
+  it('that a provider gives without an end and without a refresh token serve for good', async () => {
+    const world = await start({ providers: [OKTA, GITHUB] });
+    const client = await world.client();
+    const tokens = await client.login({ user: 'alice' });
+    const { access_token: token } = tokensOf(await client.refresh(tokens.refresh_token));
+    expect(accountAt(world.providers.github!, await whoIs(world.resource, token, 'github'))).toBe('alice');
+  });
+
+  it('reach their own backend alone, and the client’s bearer reaches none', async () => {
+    const seen: IncomingHttpHeaders[] = [];
+    const bare = closing(
+      await servePlain({
+        tools: 1,
+        intercept: ({ headers }) => {
+          seen.push(headers);
+          return false;
+        },
+      }),
+    );
+    const world = await start({
+      providers: [OKTA, GITHUB],
+      backends: [{ name: 'bare', transport: 'streamable-http', url: bare.url }],
+    });
+    const { access_token: token } = await (await world.client()).login({ user: 'alice' });
+    const hashes = await Promise.all(
+      ['okta', 'github'].map(async (name) => (await whoIs(world.resource, token, name)).tokenHash),
+    );
+    expect(new Set([...hashes, shortHash(token)]).size).toBe(3);
+    const session = await SessionClient.open(world.resource, { authorization: `Bearer ${token}` });
+    await session.call('bare_tool_0', { text: 'x' });
+    expect(seen.length).toBeGreaterThan(0);
+    for (const headers of seen) expect(headers).not.toHaveProperty('authorization');
+  });
+});
