@@ -3,6 +3,7 @@ import express, { type Express, type NextFunction, type Request } from 'express'
 import type { RouteHandler } from '#runtime/http/listener';
 import { answerFailure } from './answer-oauth-error.ts';
 import { jsonAnswer, type Handler } from './handler.ts';
+import { PageError } from './page-error.ts';
 import { answerPreflight, serveEndpoint, writeAnswer, type Endpoint, type ServeSettings } from './serve-endpoint.ts';
 
 /** The endpoints' functions. Undefined: there is no such endpoint here. */
@@ -80,7 +81,15 @@ export function createRoutes(handlers: Handlers, settings: RouteSettings): (path
       next(error);
       return;
     }
-    writeAnswer(res, answerFailure(error, { path, headers }, { ...settings, kind: 'page' }), false);
+    writeAnswer(
+      res,
+      answerFailure(
+        error instanceof URIError ? malformed(error) : error,
+        { path, headers },
+        { ...settings, kind: 'page' },
+      ),
+      false,
+    );
   });
   const handle: RouteHandler = (req, res) => void app(req, res);
   return (path) => (exact.has(path) || prefixes.some((prefix) => path.startsWith(prefix)) ? handle : undefined);
@@ -119,6 +128,11 @@ function placesOf(path: string, basePaths: readonly string[]): readonly (readonl
   const isDiscovery = DISCOVERY.some((document) => document === path);
   const all = basePaths.flatMap((base) => (isDiscovery ? [base + fixed, fixed + base] : [base + fixed]));
   return [...new Set([fixed, ...all])].map((place) => [place, parameter] as const);
+}
+
+function malformed(cause: URIError): PageError {
+  const text = 'Start again from your application.';
+  return new PageError({ status: 400, title: 'This address is malformed', text }, { cause });
 }
 
 /** A path that comes from the configuration is no pattern. */

@@ -1,0 +1,157 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { request } from 'undici';
+import { RequestError } from '#runtime/errors';
+import { plainErrorPage } from './answer-oauth-error.ts';
+import { OAuthError } from './errors.ts';
+import { htmlAnswer, jsonAnswer, redirectAnswer, type Handler, type RequestFacts } from './handler.ts';
+import { PageError } from './page-error.ts';
+import { createRoutes, type Handlers } from './routes.ts';
+import { StorageUnavailable } from './storage/storage.ts';
+
+const absent = () => Promise.reject(new OAuthError('server_error', 'not here'));
+const none: Handlers = {
+  ...{ token: absent, revoke: absent, introspect: undefined, metadata: absent, jwks: absent, register: undefined },
+  ...{ authorize: undefined, consent: undefined, callback: undefined, connections: undefined },
+  ...{ changeConnections: undefined, link: undefined, followLink: undefined },
+};
+
+describe('endpoints of the authorization server', () => {
+  const logged: string[] = [];
+  let close: () => void = () => undefined;
+  afterEach(() => close());
+
+  async function serve(handlers: Partial<Handlers>, basePaths: string[] = ['']): Promise<string> {
+    const note = (message: string, fields?: unknown) => void logged.push(`${message} ${JSON.stringify(fields)}`);
+    const route = createRoutes(
+      { ...none, ...handlers },
+      {
+        basePaths,
+        readSource: () => '192.0.2.1',
+        renderErrorPage: plainErrorPage,
+        log: { debug: note, info: note, warn: note, error: note },
+      },
+    );
+    const server = createServer((req, res) => {
+      const handler = route((req.url ?? '/').split('?', 1)[0] ?? '/');
+      if (handler) void handler(req, res);
+      else res.writeHead(404).end('not ours');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    close = () => {
+      server.closeAllConnections();
+      server.close();
+    };
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+  const get = async (url: string, headers = {}, method: 'GET' | 'HEAD' | 'PUT' = 'GET') => {
+    const answer = await request(url, { headers, method });
+    return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() };
+  };
+
+  it('get the facts of a request: path, parameters, query, cookies, address', async () => {
+    let facts: RequestFacts | undefined;
+    const callback: Handler = (given) => {
+      facts = given;
+      return Promise.resolve(htmlAnswer('done'));
+    };
+    const origin = await serve({ callback });
+    const cookie = 'a=1; b="2"; a=3; odd; c==x';
+    const answer = await get(`${origin}/oauth/callback/git%20hub?state=s&state=t&code=c%2B`, { cookie });
+    expect(answer).toMatchObject({ status: 200, text: 'done' });
+    expect(answer.headers).toMatchObject({ 'cache-control': 'no-store', 'content-type': 'text/html; charset=utf-8' });
+    expect(answer.headers).not.toHaveProperty('x-powered-by');
+    expect(facts).toMatchObject({ method: 'GET', path: '/oauth/callback/git%20hub', remoteAddress: '192.0.2.1' });
+    expect(facts?.params.provider).toBe('git hub');
+    expect(facts?.query.getAll('state')).toEqual(['s', 't']);
+    expect(facts?.query.get('code')).toBe('c+');
+    expect(Object.fromEntries(facts?.cookies ?? [])).toEqual({ a: '1', b: '"2"', c: '=x' });
+  });
+
+  it('answer with several cookies, and redirect so that a posted form is not posted on', async () => {
+    const headers = { 'Set-Cookie': ['a=1', 'b=2'] };
+    const origin = await serve({
+      authorize: () => Promise.resolve(redirectAnswer('https://idp.example/?a=b', headers)),
+    });
+    const answer = await get(`${origin}/oauth/authorize`);
+    expect(answer.status).toBe(303);
+    expect(answer.headers.location).toBe('https://idp.example/?a=b');
+    expect(answer.headers['set-cookie']).toEqual(['a=1', 'b=2']);
+  });
+
+  it.each([
+    ['a refusal', new OAuthError('invalid_grant', 'No'), 400, 'invalid_grant'],
+    [
+      'a refusal in the words of people',
+      new PageError({ status: 403, title: 'T', text: 'No' }),
+      403,
+      'invalid_request',
+    ],
+    ['too many requests', new RequestError({ status: 429, code: 'x', text: 'No' }), 429, 'invalid_request'],
+    ['a storage that is down', new StorageUnavailable('10.0.0.1'), 503, 'temporarily_unavailable'],
+    ['what nobody foresaw', new TypeError('secret detail'), 500, 'server_error'],
+  ])('tell clients of %s in the words of OAuth', async (_name, error, status, code) => {
+    const origin = await serve({ jwks: () => Promise.reject(error) });
+    const answer = await get(`${origin}/.well-known/jwks.json`);
+    expect(answer.status).toBe(status);
+    expect(JSON.parse(answer.text)).toEqual({ error: code, error_description: expect.any(String) });
+    expect(answer.text).not.toMatch(/secret detail|10\.0\.0\.1/);
+  });
+
+  it.each([
+    ['a refusal', new PageError({ status: 403, title: 'T', text: 'Do that' }), 403, 'Do that'],
+    ['a storage that is down', new StorageUnavailable('10.0.0.1'), 503, 'try again'],
+    ['what nobody foresaw', new TypeError('secret detail'), 500, 'failed'],
+  ])('show people %s as a page', async (_name, error, status, text) => {
+    const origin = await serve({ connections: () => Promise.reject(error) });
+    const answer = await get(`${origin}/connections`);
+    expect(answer.status).toBe(status);
+    expect(answer.headers['content-type']).toContain('text/html');
+    expect(answer.text).toContain(text);
+    expect(answer.text).not.toMatch(/secret detail|10\.0\.0\.1/);
+  });
+
+  it('answer other methods, unknown paths and broken escapes without the endpoint', async () => {
+    const origin = await serve({ callback: () => Promise.resolve(htmlAnswer('reached')) });
+    expect(await get(`${origin}/oauth/callback/x`, {}, 'PUT')).toMatchObject({
+      status: 405,
+      headers: { allow: 'GET' },
+    });
+    for (const path of ['/oauth/callback/', '/oauth/callback/a/b', '/oauth/callback/%E0%A4%A'])
+      expect((await get(origin + path)).text).not.toBe('reached');
+    expect((await get(`${origin}/oauth/callback/a/b`)).status).toBe(404);
+    expect((await get(`${origin}/oauth/callback/%E0%A4%A`)).status).toBe(400);
+    expect(await get(`${origin}/oauth/Callback/x`)).toMatchObject({ status: 404, text: 'not ours' });
+  });
+
+  it('answer HEAD as GET without the body', async () => {
+    const origin = await serve({ jwks: () => Promise.resolve(jsonAnswer({ keys: [] })) });
+    const answer = await get(`${origin}/.well-known/jwks.json`, {}, 'HEAD');
+    expect(answer).toMatchObject({ status: 200, text: '', headers: { 'content-length': '11' } });
+  });
+
+  it('are below the paths of issuer and browser base as well', async () => {
+    const origin = await serve({ authorize: () => Promise.resolve(htmlAnswer('reached')) }, ['/t/1', '/login']);
+    for (const base of ['', '/t/1', '/login'])
+      expect((await get(`${origin}${base}/oauth/authorize`)).text).toBe('reached');
+    expect((await get(`${origin}/t/2/oauth/authorize`)).text).toBe('not ours');
+  });
+
+  it('read a body of JSON where they take one, and refuse what is none', async () => {
+    let seen: unknown;
+    const register: Handler = ({ json }) => {
+      seen = json;
+      return Promise.resolve(jsonAnswer({}, 201));
+    };
+    const origin = await serve({ register });
+    const post = async (body: string, type = 'application/json') =>
+      (await request(`${origin}/oauth/register`, { method: 'POST', headers: { 'content-type': type }, body }))
+        .statusCode;
+    expect(await post('{"a":[1]}', 'application/json; charset=utf-8')).toBe(201);
+    expect(seen).toEqual({ a: [1] });
+    expect(await post('{"a"')).toBe(400);
+    expect(await post('{}', 'text/plain')).toBe(400);
+    expect(await post(JSON.stringify({ a: 'x'.repeat(70_000) }))).toBe(413);
+  });
+});
