@@ -139,13 +139,13 @@ export function loginsContract(storage: () => Opened): void {
 
     it('stays known as used when its session has ended, until its own time is over', async () => {
       const { one, two, now, pass } = storage();
-      await one.finishLogin({ sub: 'ann', links: {}, code: code('c1', 'ann', 200), lifespan: LONG });
+      await one.finishLogin({ sub: 'ann', links: {}, code: code('c1', 'ann', 400), lifespan: LONG });
       const session = { key: 's1', row: sessionOf('ann', now()), lifespan: LONG };
       await one.redeemCode('c1', session);
       await one.endSession('s1');
       const again = { ...session, key: 's2' };
       expect(await two.redeemCode('c1', again)).toEqual({ outcome: 'replayed', session: 's1' });
-      await pass(230);
+      await pass(430);
       expect(await two.redeemCode('c1', again)).toEqual({ outcome: 'unknown' });
       expect(await two.getSession('s2')).toBeUndefined();
     });
@@ -189,12 +189,13 @@ export function loginsContract(storage: () => Opened): void {
       const opened = storage();
       const { one, two, pass } = opened;
       for (let made = 0; made <= SESSIONS_PER_USER; made += 1) {
-        await logIn(opened, `s${made}`);
+        await logIn(opened, `s${made}`, { lifespan: 2 * LONG });
         if (made === 0) await pass(5);
       }
       expect(await two.sessionsOf('ann')).toHaveLength(SESSIONS_PER_USER);
       expect(await two.getSession('s0')).toBeUndefined();
       expect(await two.getSession('s1')).toMatchObject({ sub: 'ann' });
+      expect(await two.getSession(`s${SESSIONS_PER_USER}`)).toMatchObject({ sub: 'ann' });
       await one.endUser('ann');
       expect(await two.sizes()).toMatchObject({ sessions: 0 });
     });

@@ -47,11 +47,22 @@ export function sessionsContract(storage: () => Opened): void {
 
     it('ends at its end, however much it is used', async () => {
       const { one, two, now, pass } = storage();
-      await logIn(storage(), 's1', { row: { ends_at: now() + 150 } });
+      await logIn(storage(), 's0', { row: { ends_at: now() + 400 } });
+      await logIn(storage(), 's1', { row: { ends_at: now() + 400 } });
       expect(await one.rotateSession('s1', rotation)).toMatchObject({ outcome: 'rotated' });
-      await pass(200);
+      await pass(430);
+      expect(await two.getSession('s0')).toBeUndefined();
       expect(await two.getSession('s1')).toBeUndefined();
       expect(await two.sessionsOf('ann')).toEqual([]);
+    });
+
+    it('lengthens the life of the links by beginning', async () => {
+      const { one, two, pass } = storage();
+      await link(one, 'ann', { git: linkOf('ann1') }, SHORT);
+      await logIn(storage(), 's1');
+      await pass(OVER);
+      expect(await two.linksOf('ann')).toEqual({ git: linkOf('ann1') });
+      expect((await two.sizes()).links).toBe(1);
     });
 
     it('changes what was asked to change, and nothing else', async () => {
