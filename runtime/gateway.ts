@@ -32,6 +32,7 @@ import { UnderWay } from '#runtime/under-way';
 /** What a run configuration makes; a reload makes only what has changed. */
 interface InForce {
   readonly config: RunConfig;
+  readonly authServer: AuthServer | undefined;
   readonly authenticator: Authenticator;
   readonly authorizer: Authorizer;
   readonly backends: LiveBackends;
@@ -112,7 +113,7 @@ export class Gateway {
     };
     this.#survey = createSurvey(() => this.#rooms);
     const authenticator = buildAuthenticator(config, options, embedded.server);
-    this.#inForce = { config, authenticator, authorizer, backends: NO_BACKENDS };
+    this.#inForce = { config, authServer: embedded.server, authenticator, authorizer, backends: NO_BACKENDS };
     this.#rooms = this.#furnish();
   }
 
@@ -161,7 +162,7 @@ export class Gateway {
     const { authenticator: retired, config } = this.#inForce;
     this.#inForce = {
       ...this.#inForce,
-      authenticator: buildAuthenticator(config, this.#options, this.#embedded.server),
+      authenticator: buildAuthenticator(config, this.#options, this.#inForce.authServer),
     };
     this.#rooms = this.#furnish();
     retired.close();
@@ -194,12 +195,12 @@ export class Gateway {
 
   #furnish(): Rooms {
     const { log, version, observer, listening } = this.#options;
-    const { config, authenticator, authorizer, backends } = this.#inForce;
+    const { config, authServer, authenticator, authorizer, backends } = this.#inForce;
     return {
       config,
       hostOrigin: buildHostOriginCheck(config, listening),
       authenticator,
-      authServer: this.#embedded.server,
+      authServer,
       authorizer,
       backends,
       catalogues: this.#catalogues,
@@ -228,7 +229,7 @@ export class Gateway {
       if (authenticator !== before.authenticator) authenticator.close();
       throw error;
     });
-    return { config: next, authenticator, authorizer, backends };
+    return { config: next, authServer, authenticator, authorizer, backends };
   }
 
   async #unmake({ authenticator, backends }: InForce, before: InForce): Promise<void> {

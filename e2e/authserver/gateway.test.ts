@@ -1,0 +1,137 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { RuntimeStatus } from '#crds/run-config/runtime-status';
+import { request } from 'undici';
+import type { GatewayConfig } from '../gateway/start-gateway.ts';
+import { arrange, keyFile, type Arrangement, type ArrangementOptions } from './arrangement.ts';
+import { callWhoami } from './call-tool.ts';
+
+describe('the gateway with its authorization server', () => {
+  let world: Arrangement;
+  afterEach(() => world.close());
+
+  const start = async (options?: ArrangementOptions) => (world = await arrange(options));
+  const get = async (path: string, headers: Record<string, string> = {}) => {
+    const answer = await request(world.origin + path, { headers });
+    return { status: answer.statusCode, text: await answer.body.text() };
+  };
+  const metadata = async () => {
+    const { text } = await get('/.well-known/oauth-authorization-server');
+    return JSON.parse(text) as { issuer?: string; scopes_supported?: string[] };
+  };
+  const status = async () => {
+    const { privatePort } = world.gateway.runtime.address;
+    const answer = await request(`http://127.0.0.1:${privatePort}/status`);
+    return RuntimeStatus.parse(await answer.body.json());
+  };
+  const reconfigure = (changes: Partial<GatewayConfig>) =>
+    world.gateway.reconfigure({
+      ...world.configOf(changes),
+      listen: { port: Number(new URL(world.origin).port), private_port: 0 },
+    });
+  const withServer = (changes: object) => ({
+    embedded_auth_server_config: { ...world.configOf().embedded_auth_server_config!, ...changes },
+  });
+
+  /** Audit lines are written a moment later. */
+  const logged = async (text: string) => {
+    const until = Date.now() + 5_000;
+    while (!world.gateway.log().includes(text) && Date.now() < until) await sleep(10);
+    expect(world.gateway.log()).toContain(text);
+  };
+
+  it('takes a changed authorization server over with all else, or not at all', async () => {
+    await start();
+    const client = await world.client();
+    const tokens = await client.login({ user: 'alice' });
+    await reconfigure(withServer({ scopes_supported: ['mcp', 'more'] }));
+    expect((await metadata()).scopes_supported).toEqual(['mcp', 'more']);
+    // A backend of it cannot be made: nothing of it is in force.
+    const broken = { type: 'header_injection', header_name: 'x', value_file: '/no/such/file' } as const;
+    const backends = [
+      ...world.configOf().backends,
+      { name: 'bad', transport: 'streamable-http', url: 'http://127.0.0.1:1', auth: broken } as const,
+    ];
+    await reconfigure({ ...withServer({ scopes_supported: ['other'] }), backends });
+    expect((await status()).config_refused?.message).toContain('/no/such/file');
+    expect((await metadata()).scopes_supported).toEqual(['mcp', 'more']);
+    // A key of it cannot be read: the backends of it are not in force either.
+    const key = { signing_key_config: { signing_key_file: '/no/such/key' } };
+    await reconfigure({ ...withServer(key), backends: [] });
+    expect((await callWhoami(world.resource, tokens.access_token, 'okta')).status).toBe(200);
+    expect((await client.refresh(tokens.refresh_token)).status).toBe(200);
+  });
+
+  it('gets an authorization server while it runs, and lets it go again', async () => {
+    await start();
+    const jwks = { keys: [{ ...generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' }) }] };
+    const without: Partial<GatewayConfig> = {
+      incoming: { type: 'oidc', issuer: 'https://idp.example', audience: world.resource, jwks },
+      embedded_auth_server_config: undefined,
+      backends: [],
+    };
+    await reconfigure(without);
+    expect((await get('/.well-known/oauth-authorization-server')).status).toBe(404);
+    expect((await get('/oauth/authorize')).status).toBe(404);
+    expect((await status()).auth_server).toBeNull();
+    await reconfigure({});
+    expect((await metadata()).issuer).toBe(world.origin);
+    const { access_token } = await (await world.client()).login({ user: 'alice' });
+    expect((await callWhoami(world.resource, access_token, 'okta')).status).toBe(200);
+  });
+
+  it('goes on with the former keys when a file holds none any more', async () => {
+    await start();
+    const client = await world.client();
+    const tokens = await client.login({ user: 'alice' });
+    await writeFile(keyFile(world.folder, 1), 'no key at all');
+    await reconfigure({});
+    await world.gateway.runtime.gateway.filesChanged();
+    expect((await callWhoami(world.resource, tokens.access_token, 'okta')).status).toBe(200);
+    expect((await client.refresh(tokens.refresh_token)).status).toBe(200);
+    expect(world.gateway.log()).toContain('there is no private key in it');
+    expect(world.gateway.log()).not.toContain('no key at all');
+  });
+
+  it('answers a foreign Host with 403, at every path of the authorization server', async () => {
+    await start();
+    for (const path of [
+      '/.well-known/oauth-authorization-server',
+      '/oauth/authorize',
+      '/oauth/callback/okta',
+      '/connections',
+    ])
+      expect((await get(path, { host: 'evil.example' })).status).toBe(403);
+    expect((await get('/.well-known/jwks.json')).status).toBe(200);
+  });
+
+  it('says in its status what is in force, what is lost on restart, and where providers send people back to', async () => {
+    await start({ keys: 'ephemeral' });
+    await (await world.client()).login({ user: 'alice' });
+    const { auth_server, warnings } = await status();
+    const [secret = ''] = auth_server?.secrets.kids ?? [];
+    expect(auth_server).toMatchObject({
+      storage: 'memory',
+      signing_keys: { ephemeral: true },
+      secrets: { kids: [secret], making: secret, ephemeral: true },
+      secrets_in_use: { [secret]: 2 },
+      redirect_uris: { okta: `${world.origin}/oauth/callback/okta` },
+    });
+    expect(warnings.filter((warning) => warning.includes('restart'))).toHaveLength(2);
+    expect(world.gateway.log()).toContain('after a restart everybody has to log in again');
+  });
+
+  it('writes an audit line for each thing that happens to tokens', async () => {
+    await start();
+    const client = await world.client();
+    const tokens = await client.login({ user: 'alice' });
+    await client.refresh(tokens.refresh_token);
+    await client.revoke(tokens.refresh_token);
+    for (const type of ['auth_token_issued', 'auth_token_refreshed', 'auth_token_revoked'])
+      await logged(`"type":"${type}"`);
+    for (const secret of [tokens.access_token, ...tokens.refresh_token.split('.').slice(1, 2)])
+      expect(world.gateway.log()).not.toContain(secret);
+  });
+});
