@@ -25,6 +25,8 @@ export interface ArrangementOptions {
   readonly replicas?: number;
   readonly authServer?: Partial<AuthServerDocument>;
   readonly config?: Partial<GatewayConfig>;
+  /** Files beside the run configuration: name to content. */
+  readonly files?: Readonly<Record<string, string>>;
   /** Backends besides those that each provider has. */
   readonly backends?: readonly BackendDocument[];
 }
@@ -70,7 +72,8 @@ export async function arrange(options: ArrangementOptions = {}): Promise<Arrange
     configure({ origin, folder, providers: all, whoami, keys, options }, changes);
   const started: ServedGateway[] = [];
   const serve = async (port: number, changes: Partial<GatewayConfig> = {}) => {
-    const gateway = await serveGateway({ ...configOf(changes), listen: { port, private_port: 0 } });
+    const files = { ...options.files };
+    const gateway = await serveGateway({ ...configOf(changes), listen: { port, private_port: 0 } }, { files });
     started.push(gateway);
     return gateway;
   };

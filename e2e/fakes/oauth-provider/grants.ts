@@ -60,6 +60,11 @@ export class Grants {
     }
   }
 
+  /** Something else that was given. */
+  note(secret: string, user: string): void {
+    this.#issued.push([secret, user]);
+  }
+
   /** Every code and token that was given, with whose it is. */
   issued(): readonly (readonly [secret: string, user: string])[] {
     return this.#issued;

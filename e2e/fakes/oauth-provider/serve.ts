@@ -257,7 +257,9 @@ async function documentOf(
   if (options.oidc !== true || fault === 'missing') return given;
   const { name, email, ...claims } = claimsOf(grant.user, state);
   const about = options.slimIdToken ? claims : { name, email, ...claims };
-  return { ...given, id_token: await idTokens.issue({ sub: grant.user, nonce: grant.nonce, claims: about }, fault) };
+  const idToken = await idTokens.issue({ sub: grant.user, nonce: grant.nonce, claims: about }, fault);
+  state.grants.note(idToken, grant.user);
+  return { ...given, id_token: idToken };
 }
 
 function tokens(document: Record<string, unknown>, { options }: State, status = 200): Answer {
