@@ -19,9 +19,8 @@ import type { Target } from '../route/resolve-target.ts';
 import type { StatelessRequest } from './stateless-request.ts';
 
 const SILENT = 'completion/complete';
-const LOOK_EVERY = 500;
-/** Well below what clients wait for an answer. */
-const WAIT = 25_000;
+/** Milliseconds; well below what clients wait for an answer. */
+const WAIT = { longest: 25_000, every: 500 };
 
 /** What the user said to a link that was shown before; undefined: none was. */
 function answerTo({ params }: DecodedRequest, provider: string): string | undefined {
@@ -43,12 +42,16 @@ export function withoutOwnResponses({ params, spans }: DecodedRequest): Edit[] {
  * Waits for a login whose link the user has opened. False: it was not opened, or the login takes longer than the client
  * would wait.
  */
-export async function awaitLogin({ message, identity, res }: StatelessRequest, login: ProviderLogin): Promise<boolean> {
+export async function awaitLogin(
+  { message, identity, res }: StatelessRequest,
+  login: ProviderLogin,
+  { longest, every } = WAIT,
+): Promise<boolean> {
   if (answerTo(message, login.provider) !== 'accept') return false;
-  const until = performance.now() + WAIT;
+  const until = performance.now() + longest;
   while (performance.now() < until && !res.destroyed) {
     if (await login.isReady(identity)) return true;
-    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY));
+    await new Promise((resolve) => setTimeout(resolve, every));
   }
   return false;
 }

@@ -1,0 +1,48 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { ListKind } from './aggregate/list-kinds.ts';
+import { createAnnouncer } from './announcer.ts';
+import type { Session } from './sessions/session.ts';
+
+const closing: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closing.splice(0)) close();
+});
+
+const session = (principal: string) =>
+  ({ principal, openedAt: 0, stream: undefined, changed: undefined }) as unknown as Session;
+
+function open(...sessions: Session[]) {
+  const announcer = createAnnouncer({ invalidate: () => undefined, sessions: () => sessions, now: () => 1 });
+  closing.push(() => announcer.close());
+  const heard = (principal: string) =>
+    new Promise<ReadonlySet<ListKind>>((resolve) =>
+      announcer.subscribe({ principal, changed: resolve, end: () => resolve(new Set()) }),
+    );
+  return { announcer, heard };
+}
+
+describe('a change for one principal', () => {
+  it('is told to its sessions and listeners, and to nobody else’s', async () => {
+    const [alice, bob] = [session('alice'), session('bob')];
+    const { announcer, heard } = open(alice, bob);
+    const [toAlice, toBob] = [heard('alice'), heard('bob')];
+    announcer.announceTo('alice', ['tools']);
+    announcer.announceTo('alice', ['prompts']);
+    expect(await toAlice).toEqual(new Set(['tools', 'prompts']));
+    expect(alice.changed).toEqual(new Set(['tools', 'prompts']));
+    expect(bob.changed).toBeUndefined();
+    announcer.close();
+    expect(await toBob).toEqual(new Set());
+  });
+
+  it('comes together with a change for everybody, also to a session that knows of that', async () => {
+    const [alice, bob] = [session('alice'), session('bob')];
+    const { announcer, heard } = open(alice, bob);
+    const toAlice = heard('alice');
+    announcer.listChanged('files', ['resources'], alice);
+    announcer.announceTo('alice', ['tools']);
+    expect(await toAlice).toEqual(new Set(['resources', 'tools']));
+    expect(alice.changed).toEqual(new Set(['tools']));
+    expect(bob.changed).toEqual(new Set(['resources']));
+  });
+});

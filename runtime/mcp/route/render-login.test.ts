@@ -1,0 +1,46 @@
+import { describe, expect, it } from '@jest/globals';
+import { opensUrls, renderElicitation, renderLoginText, type LoginRequest } from './render-login.ts';
+
+const asked = (changes: Partial<LoginRequest> = {}): LoginRequest => ({
+  era: 'session',
+  revision: '2025-11-25',
+  capabilities: '{"elicitation":{"form":{},"url":{}}}',
+  method: 'tools/call',
+  idText: '7',
+  params: undefined,
+  ...changes,
+});
+const stateless = { era: 'stateless', revision: '2026-07-28' } as const;
+
+describe('a client opens URLs', () => {
+  it.each([
+    ['where it says so', {}, true],
+    ['for requests of all kinds, with sessions', { method: 'prompts/get' }, true],
+    ['not where it knows forms only', { capabilities: '{"elicitation":{}}' }, false],
+    ['not where it says nothing', { capabilities: '{}' }, false],
+    ['not where what it says is nothing', { capabilities: '{"elicitation":{"url":true}}' }, false],
+    ['not in a revision from before', { revision: '2025-06-18' }, false],
+    ['in revision 2026-07-28 for calls', stateless, true],
+    ['in revision 2026-07-28 for resources', { ...stateless, method: 'resources/read' }, true],
+    ['in revision 2026-07-28 for nothing that may not ask', { ...stateless, method: 'completion/complete' }, false],
+  ])('%s', (_case, changes, expected) => {
+    expect(opensUrls(asked(changes))).toBe(expected);
+  });
+});
+
+describe('the answer to a request that needs a login', () => {
+  const place = { provider: 'github', url: 'https://x/connections/link?ticket=t', elicitationId: 'e' };
+
+  it('keeps the id as the client wrote it', () => {
+    expect(renderElicitation(asked({ idText: '"a\\"b"' }), place)).toMatch(/^\{"jsonrpc":"2\.0","id":"a\\"b","error":/);
+    expect(renderLoginText(asked(), 'text', {})).toMatch(/^\{"jsonrpc":"2\.0","id":7,"result":/);
+  });
+
+  it('gives back a state only where the client sent one', () => {
+    const result = (params: LoginRequest['params']) =>
+      (JSON.parse(renderElicitation(asked({ ...stateless, params }), place)) as { result: object }).result;
+    expect(result({ requestState: 's' })).toHaveProperty('requestState', 's');
+    expect(result({ requestState: 1 })).not.toHaveProperty('requestState');
+    expect(result(undefined)).not.toHaveProperty('requestState');
+  });
+});

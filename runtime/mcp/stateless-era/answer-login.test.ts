@@ -1,0 +1,70 @@
+import { describe, expect, it } from '@jest/globals';
+import type { ProviderLogin } from '#runtime/outgoing/credential';
+import { decodeRequest, type DecodedRequest } from '../envelope/decode-request.ts';
+import { splice } from '../envelope/splice.ts';
+import { awaitLogin, withoutOwnResponses } from './answer-login.ts';
+import type { StatelessRequest } from './stateless-request.ts';
+
+function decode(params: object): { body: Buffer; message: DecodedRequest } {
+  const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }));
+  const message = decodeRequest(body);
+  if (message.kind !== 'request') throw new TypeError('not reached');
+  return { body, message };
+}
+
+describe('responses to the gateway’s own requests for input', () => {
+  const sent = (params: object) => {
+    const { body, message } = decode(params);
+    return (JSON.parse(splice(body, withoutOwnResponses(message)).toString()) as { params: object }).params;
+  };
+
+  it('do not reach the backend, which gets its own', () => {
+    const own = { action: 'accept' };
+    expect(sent({ name: 'x', inputResponses: { vmcp_connect_github: own, city: { action: 'accept' } } })).toEqual({
+      name: 'x',
+      inputResponses: { city: { action: 'accept' } },
+    });
+  });
+
+  it.each([[{ name: 'x' }], [{ inputResponses: { city: 1 } }], [{ inputResponses: 'odd' }]])(
+    'change nothing where there are none: %j',
+    (params) => {
+      const { body, message } = decode(params);
+      expect(splice(body, withoutOwnResponses(message))).toBe(body);
+    },
+  );
+});
+
+describe('waiting for a login', () => {
+  function wait(action: string | undefined, ready: () => boolean, { destroyed = false } = {}) {
+    const inputResponses = action === undefined ? {} : { vmcp_connect_github: { action } };
+    const { message } = decode({ name: 'x', inputResponses });
+    let looks = 0;
+    const login = {
+      provider: 'github',
+      isReady: () => {
+        looks++;
+        return Promise.resolve(ready());
+      },
+    } as unknown as ProviderLogin;
+    const request = { message, identity: {}, res: { destroyed } } as unknown as StatelessRequest;
+    return awaitLogin(request, login, { longest: 60, every: 5 }).then((isDone) => ({ isDone, looks }));
+  }
+
+  it('ends when it is done', async () => {
+    let looks = 0;
+    expect(await wait('accept', () => ++looks === 3)).toEqual({ isDone: true, looks: 3 });
+  });
+
+  it('ends when it takes too long, or the client has left', async () => {
+    expect((await wait('accept', () => false)).isDone).toBe(false);
+    expect(await wait('accept', () => true, { destroyed: true })).toEqual({ isDone: false, looks: 0 });
+  });
+
+  it.each(['decline', 'cancel', undefined])(
+    'does not begin where the user has not opened the link: %s',
+    async (action) => {
+      expect(await wait(action, () => true)).toEqual({ isDone: false, looks: 0 });
+    },
+  );
+});
