@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { sign } from 'aws4';
+import aws4 from 'aws4';
 import type { Dispatcher } from 'undici';
 import { ConfigError, RequestError } from '#runtime/errors';
 import type { Identity } from '#runtime/incoming/identity';
@@ -165,7 +165,7 @@ class AwsStsCredential implements Credential {
       },
       extraHeadersToIgnore: UNSIGNED,
     };
-    const signed = sign(request, credentials);
+    const signed = aws4.sign(request, credentials);
     const headers = Object.freeze([
       ...['x-amz-content-sha256', digest, 'x-amz-date', date, 'x-amz-security-token', credentials.sessionToken],
       ...['authorization', String(signed.headers?.Authorization)],
