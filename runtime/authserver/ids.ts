@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 
 /** What a client or a browser holds: 32 random bytes in base64url, never stored. */
 export function newId(): string {
@@ -7,5 +7,5 @@ export function newId(): string {
 
 /** What stands for it in the storage: SHA-256 in base64url. */
 export function hashId(id: string): string {
-  return createHash('sha256').update(id).digest('base64url');
+  return hash('sha256', id, 'base64url');
 }
