@@ -1,6 +1,5 @@
-import { accessSync, constants } from 'node:fs';
-import { delimiter, join } from 'node:path';
 import { describe } from '@jest/globals';
+import { isInstalled } from './is-installed.ts';
 
 const PROGRAMS = ['redis-server', 'redis-sentinel'];
 
@@ -21,15 +20,4 @@ export function describeWithRedis(name: string, tests: () => void): void {
   // Names of skipped tests are shown only in verbose runs.
   process.stderr.write(`${name}: ${missing}\n`);
   describe.skip(`${name} (${missing})`, tests);
-}
-
-function isInstalled(program: string): boolean {
-  return (process.env.PATH ?? '').split(delimiter).some((folder) => {
-    try {
-      accessSync(join(folder, program), constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
 }

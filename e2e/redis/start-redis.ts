@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { type Program, startProgram } from '../gateway/start-program.ts';
 import type { Certificates } from './make-certificates.ts';
+import { isInstalled } from './is-installed.ts';
 
 const START_DEADLINE_MS = 10_000;
 const ATTEMPTS = 3;
@@ -53,7 +54,7 @@ async function startOnce(options: RedisServerOptions): Promise<RedisServer> {
   const port = options.port ?? (await freePort());
   const file = join(folder, 'redis.conf');
   writeFileSync(file, configuration(port, folder, options));
-  const program = startProgram(options.program ?? 'redis-server', [file]);
+  const program = startProgram(...endingWithUs([options.program ?? 'redis-server', file]));
   const server = serverOf(program, port, folder, options.certificates);
   try {
     await until(
@@ -66,6 +67,12 @@ async function startOnce(options: RedisServerOptions): Promise<RedisServer> {
     await server.stop();
     throw new Error(`redis-server did not start: ${program.output()}`, { cause: error });
   }
+}
+
+/** A test that is killed stops nothing: where the system can, the kernel does then. The process is the program's own. */
+function endingWithUs([command = '', ...args]: string[]): [string, string[]] {
+  if (!isInstalled('setpriv')) return [command, args];
+  return ['setpriv', ['--pdeathsig', 'KILL', command, ...args]];
 }
 
 function configuration(
