@@ -295,6 +295,23 @@ describe('the renewal of a token', () => {
     expect(await world.row('alice')).toBeUndefined();
   });
 
+  it('brings back no tokens into a link that its user has made anew meanwhile', async () => {
+    world.clock = START + HOUR;
+    world.refresh = async (tokens) => {
+      await world.storage.unlink('alice', 'github');
+      await world.link('alice', { access_token: 'of-the-new-link' });
+      return renewedTokens(tokens, world.clock);
+    };
+    expect(await accessToken(world.replica())).toBe('of-the-new-link');
+    world.refresh = async () => {
+      await world.link('alice', { access_token: 'newer-still' });
+      throw new UpstreamRefused('invalid_grant');
+    };
+    world.clock += HOUR;
+    expect(await accessToken(world.replica())).toBe('newer-still');
+    expect(await world.row('alice')).toMatchObject({ state: 'linked' });
+  });
+
   it('that was refused counts for nothing when another has stored newer tokens', async () => {
     world.clock = START + HOUR;
     const other = world.replica();

@@ -2,6 +2,7 @@ import type { AuditEvent } from '#runtime/audit/audit';
 import { linkAad } from '../settings.ts';
 import type { LinkRow } from '../storage/rows.ts';
 import { StorageUnavailable, type Lease } from '../storage/storage.ts';
+import { answerWithin, TooLate } from '../upstream/answer-within.ts';
 import {
   UpstreamRefused,
   UpstreamUnavailable,
@@ -10,7 +11,7 @@ import {
 } from '../upstream/provider.ts';
 import { LoginNeeded } from '../user-tokens.ts';
 import { readLink, type LinkDeps } from './read-link.ts';
-import { sealTokens, type OpenLink } from './stored-tokens.ts';
+import { openLink, sealTokens, type OpenLink } from './stored-tokens.ts';
 
 export interface RenewalDeps extends LinkDeps {
   readonly providers: () => ReadonlyMap<string, UpstreamProvider>;
@@ -42,6 +43,7 @@ const PROVIDER_DEADLINE = 12_000;
 /** Pauses between tries to store new tokens: some seconds, as a failover of the storage takes. */
 const STORE_AGAIN = [100, 300, 900, 2_700];
 const MAX_UNSTORED = 1_000;
+const MAX_WRITERS = 10;
 
 export function createRenewals(deps: RenewalDeps): Renewals {
   return new LinkRenewals(deps);
@@ -113,7 +115,7 @@ class LinkRenewals implements Renewals {
     if (begun.tokens.refresh_token === undefined) throw new UpstreamRefused('there is no refresh token');
     const asked = provider.refresh(begun.tokens);
     try {
-      return await within(asked, PROVIDER_DEADLINE);
+      return await answerWithin(asked, PROVIDER_DEADLINE);
     } catch (error) {
       if (error instanceof UpstreamRefused) throw error;
       this.#record(sub, name, 'error', 'the provider cannot be reached');
@@ -143,29 +145,15 @@ class LinkRenewals implements Renewals {
   }
 
   async #storeOnce(sub: string, provider: string, begun: OpenLink, renewed: UpstreamTokens): Promise<OpenLink> {
-    const { storage, secrets, place, now } = this.#deps;
+    const { secrets, place, now } = this.#deps;
     const obtainedAt = now();
     const sealed = sealTokens(secrets, renewed, obtainedAt, linkAad(place, sub, provider));
-    for (let base: LinkRow = begun.row; ;) {
-      const row: LinkRow = { ...base, sealed, expires_at: renewed.expires_at, state: 'linked' };
-      if (await storage.replaceLink(sub, provider, base.version, row)) {
-        this.#record(sub, provider, 'success');
-        return { row: { ...row, version: base.version + 1 }, tokens: renewed, obtainedAt, isStale: false };
-      }
-      const there = await this.#isSame(sub, provider, begun);
-      // Unlinked, linked anew, or renewed by another: what is there counts.
-      if (!there) return readLink(this.#deps, sub, provider);
-      base = there;
-    }
-  }
-
-  /** The row as it is now, if it still holds these tokens: it was marked, or sealed anew, since it was read. */
-  async #isSame(sub: string, provider: string, begun: OpenLink): Promise<LinkRow | undefined> {
-    const row = await this.#deps.storage.getLink(sub, provider);
-    if (row?.linked_at !== begun.row.linked_at || row.version === begun.row.version) return undefined;
-    if (row.sealed === begun.row.sealed) return row;
-    const link = await readLink(this.#deps, sub, provider);
-    return haveSameTokens(link, begun) ? link.row : undefined;
+    const changes = { sealed, expires_at: renewed.expires_at, state: 'linked' } as const;
+    const row = await this.#change(sub, provider, begun, changes);
+    // Unlinked, linked anew, or renewed by another: what is there counts.
+    if (!row) return readLink(this.#deps, sub, provider);
+    this.#record(sub, provider, 'success');
+    return { row, tokens: renewed, obtainedAt, isStale: false };
   }
 
   /** @returns what another has stored meanwhile */
@@ -176,16 +164,40 @@ class LinkRenewals implements Renewals {
     reason: string,
     cause?: unknown,
   ): Promise<OpenLink | undefined> {
-    const { storage, log } = this.#deps;
-    for (let { row } = begun; ;) {
-      if (await storage.replaceLink(sub, provider, row.version, { ...row, state: 'needs_login' })) {
-        this.#record(sub, provider, 'failure', reason);
-        log.info('a user has to log in at a provider again', { provider, reason, error: cause });
-        return undefined;
-      }
-      const there = await this.#isSame(sub, provider, begun);
-      if (!there) return readLink(this.#deps, sub, provider);
-      row = there;
+    if (!(await this.#change(sub, provider, begun, { state: 'needs_login' }))) {
+      return readLink(this.#deps, sub, provider);
+    }
+    this.#record(sub, provider, 'failure', reason);
+    this.#deps.log.info('a user has to log in at a provider again', { provider, reason, error: cause });
+    return undefined;
+  }
+
+  /** Changes the link for as long as it still holds the tokens that it held. Undefined: it does not any more. */
+  async #change(
+    sub: string,
+    provider: string,
+    begun: OpenLink,
+    changes: Partial<LinkRow>,
+  ): Promise<LinkRow | undefined> {
+    const { storage } = this.#deps;
+    for (let tries = 0; tries < MAX_WRITERS; tries++) {
+      const there = await storage.getLink(sub, provider);
+      if (!there || !this.#isSame(sub, provider, there, begun)) return undefined;
+      const row: LinkRow = { ...there, ...changes };
+      if (await storage.replaceLink(sub, provider, there.version, row)) return { ...row, version: there.version + 1 };
+    }
+    throw new StorageUnavailable('others write the same link all the time');
+  }
+
+  /** It may have been marked, or sealed anew, since it was read. */
+  #isSame(sub: string, provider: string, there: LinkRow, begun: OpenLink): boolean {
+    if (there.linked_at !== begun.row.linked_at) return false;
+    if (there.sealed === begun.row.sealed) return true;
+    const { secrets, place } = this.#deps;
+    try {
+      return haveSameTokens(openLink(secrets, there, linkAad(place, sub, provider)), begun);
+    } catch {
+      return false;
     }
   }
 
@@ -202,15 +214,4 @@ class LinkRenewals implements Renewals {
 
 function haveSameTokens(a: OpenLink, b: OpenLink): boolean {
   return a.tokens.access_token === b.tokens.access_token && a.tokens.refresh_token === b.tokens.refresh_token;
-}
-
-/** No answer in time. */
-class TooLate extends UpstreamUnavailable {}
-
-async function within<Value>(promise: Promise<Value>, milliseconds: number): Promise<Value> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new TooLate(`no answer within ${milliseconds} ms`)), milliseconds).unref();
-  });
-  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }
