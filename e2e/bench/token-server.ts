@@ -10,7 +10,6 @@ import { createSigningKeys } from '#runtime/authserver/keys/create-signing-keys'
 import { createSessionCheck } from '#runtime/authserver/session-check';
 import { openStorage } from '#runtime/authserver/storage/open-storage';
 import type { LinkRow, SessionRow, UserProfile } from '#runtime/authserver/storage/rows';
-import { createKnownSessions } from '#runtime/authserver/token/known-sessions';
 import { writeCode } from '#runtime/authserver/tokens/authorization-code';
 import { writeRefreshToken } from '#runtime/authserver/tokens/refresh-token';
 import { createUserTokens } from '#runtime/authserver/upstream-tokens/create-user-tokens';
@@ -50,7 +49,7 @@ const userTokens = createUserTokens({
 const { route } = assembleRoutes({
   ...{ ...shared, config, keys, userTokens, resourceUrl: RESOURCE, proxy: undefined },
   sessions: createSessionCheck(storage, now),
-  known: createKnownSessions(10_000),
+  known: new Map(),
   readFile: () => '',
   readBytes: () => Buffer.alloc(0),
   readSource: ({ socket }) => socket.remoteAddress ?? '',

@@ -5,7 +5,7 @@ import type { AuthServer, AuthServerStatus, SessionCheck } from './auth-server.t
 import { assembleRoutes, type Assembly } from './assemble-routes.ts';
 import { createSecretRing } from './keys/create-secret-ring.ts';
 import { createSigningKeys } from './keys/create-signing-keys.ts';
-import { SEEN_BY_ALL } from './keys/succession.ts';
+import { newsMayCome } from './keys/succession.ts';
 import {
   closeProviders,
   openProviders,
@@ -77,8 +77,7 @@ class EmbeddedAuthServer implements AuthServer {
   }
 
   keysMayCome(): boolean {
-    const { status, changedAt } = this.#lasting.keys;
-    return !status.ephemeral && this.#options.now() - changedAt < SEEN_BY_ALL;
+    return newsMayCome(this.#lasting.keys, this.#options.now());
   }
 
   async status(): Promise<AuthServerStatus> {

@@ -1,5 +1,6 @@
 import type { AuthServer as AuthServerConfig } from '#crds/run-config/auth-server';
 import type { AuditEvent } from '#runtime/audit/audit';
+import { BoundedMap } from '#runtime/bounded-map';
 import type { ReadSource } from '#runtime/http/read-source';
 import type { ProxySettings } from '#runtime/outgoing/dispatcher';
 import type { Log } from '#runtime/telemetry/log';
@@ -11,7 +12,7 @@ import { createSessionCheck, type LiveSessionCheck } from './session-check.ts';
 import { authServerUrls, type Place } from './settings.ts';
 import { openStorage } from './storage/open-storage.ts';
 import type { AuthStorage } from './storage/storage.ts';
-import { createKnownSessions, type KnownSessions } from './token/known-sessions.ts';
+import type { KnownSessions } from './token/token-settings.ts';
 import { createProvider } from './upstream/create-provider.ts';
 import type { UpstreamProvider } from './upstream/provider.ts';
 
@@ -54,7 +55,7 @@ export async function openStored(
   { now, readFile }: AuthServerOptions,
 ): Promise<Stored> {
   const storage = await openStorage(config, { now, readSecret: readFile });
-  return { storage, sessions: createSessionCheck(storage, now), known: createKnownSessions(KNOWN_SESSIONS) };
+  return { storage, sessions: createSessionCheck(storage, now), known: new BoundedMap(KNOWN_SESSIONS) };
 }
 
 /** A provider with what it was made from. */

@@ -1,3 +1,4 @@
+import { BoundedMap } from '#runtime/bounded-map';
 import { RequestError } from '#runtime/errors';
 import type { ClaimValue } from '#runtime/incoming/identity';
 import { normaliseClaims } from '#runtime/incoming/normalise-claims';
@@ -27,7 +28,7 @@ const MAX_REMEMBERED = 10_000;
 
 /** Answers at once from what is remembered, at most 5 s old; many that ask at once make one look into the storage. */
 export function createSessionCheck(storage: AuthStorage, now: () => number): LiveSessionCheck {
-  const remembered = new Map<string, Remembered>();
+  const remembered = new BoundedMap<string, Remembered>(MAX_REMEMBERED);
   const underWay = new Map<string, Promise<Remembered>>();
 
   async function look(tsid: string): Promise<Remembered> {
@@ -44,7 +45,7 @@ export function createSessionCheck(storage: AuthStorage, now: () => number): Liv
     if (started) return started;
     const looking: Promise<Remembered> = look(tsid)
       .then((fresh) => {
-        if (underWay.get(tsid) === looking) remember(tsid, fresh);
+        if (underWay.get(tsid) === looking) remembered.set(tsid, fresh);
         return fresh;
       })
       .finally(() => {
@@ -52,13 +53,6 @@ export function createSessionCheck(storage: AuthStorage, now: () => number): Liv
       });
     underWay.set(tsid, looking);
     return looking;
-  }
-
-  function remember(tsid: string, fresh: Remembered): void {
-    remembered.delete(tsid);
-    const [oldest] = remembered.keys();
-    if (remembered.size >= MAX_REMEMBERED && oldest !== undefined) remembered.delete(oldest);
-    remembered.set(tsid, fresh);
   }
 
   return {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { basicCredentials } from '#runtime/http/basic-credentials';
 import type { Challenges, InvalidToken } from './challenges.ts';
 import { IdpUnavailable, type JsonClient } from './json-client.ts';
 import { LEEWAY_SECONDS } from './verify-jwt.ts';
@@ -55,7 +56,7 @@ async function ask(token: string, rules: IntrospectionRules): Promise<Introspect
     const answer = await rules.client.postForm(
       await rules.endpoint(),
       { token, token_type_hint: 'access_token' },
-      { authorization: basic(rules.clientId, secret) },
+      { authorization: basicCredentials(rules.clientId, secret) },
     );
     const parsed = Answer.safeParse(answer);
     if (!parsed.success) throw new IdpUnavailable('the introspection answer is malformed');
@@ -84,10 +85,4 @@ function faultOf(answer: Introspected, { issuer, audience }: IntrospectionRules)
 function timeFaultOf({ exp, nbf }: Introspected, now: number): InvalidToken | undefined {
   if (exp !== undefined && exp <= now) return 'expired';
   return nbf !== undefined && nbf > now + LEEWAY_SECONDS ? 'notYetValid' : undefined;
-}
-
-/** RFC 6749 §2.3.1: both parts form-encoded first. */
-function basic(clientId: string, secret: string): string {
-  const encode = (text: string) => new URLSearchParams([['', text]]).toString().slice(1);
-  return `Basic ${Buffer.from(`${encode(clientId)}:${encode(secret)}`).toString('base64')}`;
 }

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { Agent, request, type buildConnector, type Dispatcher } from 'undici';
+import { AnswerTooLarge, faultOf, readAnswer } from '#runtime/http/read-answer';
 import { AddressRefused, isPrivateAddress, publicLookup } from './private-address.ts';
 
 /** What the connections to an identity provider use; the caller may put a proxy in between. */
@@ -107,16 +108,9 @@ async function readJson(answer: Dispatcher.ResponseData, target: URL, maxBytes: 
     await body.dump();
     throw new NotFound(`${target.host}${target.pathname} answered ${statusCode}`);
   }
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > maxBytes)
-      throw new IdpUnavailable(`${target.host}${target.pathname} answered more than ${maxBytes} bytes`);
-    chunks.push(chunk);
-  }
+  const text = await readAnswer(body as AsyncIterable<Buffer>, maxBytes);
   try {
-    return JSON.parse(Buffer.concat(chunks).toString('utf8')) as unknown;
+    return JSON.parse(text) as unknown;
   } catch {
     throw new NotFound(`${target.host}${target.pathname} did not answer JSON`);
   }
@@ -124,7 +118,7 @@ async function readJson(answer: Dispatcher.ResponseData, target: URL, maxBytes: 
 
 function reasonOf(error: unknown): string {
   if (error instanceof AddressRefused) return `${error.message}; set jwksAllowPrivateIP to allow it`;
-  const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
-  if (name === 'TimeoutError') return 'no answer in time';
-  return [code, name].find((word) => typeof word === 'string') ?? 'unknown error';
+  if (error instanceof AnswerTooLarge) return error.message;
+  const fault = faultOf(error);
+  return fault === 'TimeoutError' ? 'no answer in time' : fault;
 }

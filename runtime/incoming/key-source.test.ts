@@ -306,7 +306,7 @@ describe('a source that fails', () => {
     });
     const endpoint = await open();
     expect(await status(endpoint, await token(first))).toBe(503);
-    expect(endpoint.logged.join()).toContain('answered more than');
+    expect(endpoint.logged.join()).toContain('longer than 524288 bytes');
     expect(written).toBeLessThan(20_000_000);
   });
 

@@ -1,8 +1,10 @@
 import type { Dispatcher } from 'undici';
 import type { TokenExchange } from '#crds/run-config/outgoing';
+import { basicCredentials } from '#runtime/http/basic-credentials';
+import { AnswerTooLarge } from '#runtime/http/read-answer';
 import { type IssuedToken, readExchangeAnswer } from './check-exchange-answer.ts';
 import { exchangeError, type ExchangeErrorCode } from './exchange-error.ts';
-import { AnswerTooLarge, DeadlineExceeded, type FormAnswer, postForm } from './post-form.ts';
+import { DeadlineExceeded, type FormAnswer, postForm } from './post-form.ts';
 
 const GRANT = 'urn:ietf:params:oauth:grant-type:token-exchange';
 const TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:';
@@ -65,13 +67,7 @@ function tokenTypeUri(type: string): string {
   return type.includes(':') ? type : TOKEN_TYPE + type;
 }
 
-/** RFC 6749 §2.3.1: identifier and secret are form-encoded before they are joined. */
 function clientAuthentication(auth: TokenExchange, clientSecret: string | undefined): Record<string, string> {
   if (auth.client_id === undefined || clientSecret === undefined) return {};
-  const pair = `${formEncode(auth.client_id)}:${formEncode(clientSecret)}`;
-  return { authorization: `Basic ${Buffer.from(pair).toString('base64')}` };
-}
-
-function formEncode(text: string): string {
-  return new URLSearchParams({ '': text }).toString().slice(1);
+  return { authorization: basicCredentials(auth.client_id, clientSecret) };
 }

@@ -1,4 +1,5 @@
 import { type Dispatcher, request } from 'undici';
+import { readAnswer } from '#runtime/http/read-answer';
 
 export interface FormAnswer {
   readonly status: number;
@@ -7,7 +8,7 @@ export interface FormAnswer {
   readonly body: string;
 }
 
-export interface PostOptions {
+interface PostOptions {
   readonly dispatcher: Dispatcher;
   readonly headers: Readonly<Record<string, string>>;
   /** Milliseconds until the whole answer must be here. */
@@ -18,11 +19,6 @@ export interface PostOptions {
 /** The answer did not come in time. */
 export class DeadlineExceeded extends Error {
   override readonly name = 'DeadlineExceeded';
-}
-
-/** The answer is longer than allowed. */
-export class AnswerTooLarge extends Error {
-  override readonly name = 'AnswerTooLarge';
 }
 
 /**
@@ -56,16 +52,10 @@ async function send(
     headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json', ...options.headers },
     body: form.toString(),
   });
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > options.maxBytes) throw new AnswerTooLarge(`answer over ${options.maxBytes} bytes`);
-    chunks.push(chunk);
-  }
+  const text = await readAnswer(body as AsyncIterable<Buffer>, options.maxBytes);
   const contentType = headers['content-type'];
   const mediaType = typeof contentType === 'string' ? (contentType.split(';')[0] ?? '').trim().toLowerCase() : '';
-  return { status: statusCode, mediaType, body: Buffer.concat(chunks).toString('utf8') };
+  return { status: statusCode, mediaType, body: text };
 }
 
 function codeOf(error: unknown): unknown {

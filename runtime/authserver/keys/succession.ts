@@ -1,13 +1,21 @@
 /** Milliseconds until every replica has seen a change of the files. */
-export const SEEN_BY_ALL = 120_000;
+const SEEN_BY_ALL = 120_000;
+
+/** Whether a `kid` that is not known may be news that another replica has seen first. `now`: milliseconds since the epoch. */
+export function newsMayCome(
+  { status, changedAt }: { readonly status: { readonly ephemeral: boolean }; readonly changedAt: number },
+  now: number,
+): boolean {
+  return !status.ephemeral && now - changedAt < SEEN_BY_ALL;
+}
 
 /** One of a list of keys or secrets. */
-export interface Successor {
+interface Successor {
   readonly kid: string;
 }
 
 /** A list of keys or secrets of which all check and one makes, and how another list takes its place. */
-export interface Succession<T extends Successor> {
+interface Succession<T extends Successor> {
   /** In the order of the configuration. */
   readonly all: readonly T[];
   readonly get: (kid: string) => T | undefined;

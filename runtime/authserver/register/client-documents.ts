@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { BoundedMap } from '#runtime/bounded-map';
 import { createJsonClient, type DispatcherFor, type JsonClientRules } from '#runtime/incoming/json-client';
 import type { Client } from './find-client.ts';
 import { readClientMetadata, type MetadataRules } from './read-client-metadata.ts';
@@ -56,7 +57,7 @@ export function createClientDocuments(settings: DocumentSettings): ClientDocumen
     ...settings.rules,
   });
   const { now } = settings;
-  const remembered = new Map<string, Remembered>();
+  const remembered = new BoundedMap<string, Remembered>(MAX_REMEMBERED);
   let underWay = 0;
 
   async function fetchClient(url: string): Promise<Client> {
@@ -77,10 +78,7 @@ export function createClientDocuments(settings: DocumentSettings): ClientDocumen
       if (underWay >= MAX_UNDER_WAY) throw new DocumentUnusable('too many client metadata documents are being read');
       const entry: Remembered = { client: fetchClient(url), until: now() + GOOD_FOR };
       entry.client.catch(() => (entry.until = now() + BAD_FOR));
-      remembered.delete(url);
       remembered.set(url, entry);
-      const [oldest] = remembered.keys();
-      if (remembered.size > MAX_REMEMBERED && oldest !== undefined) remembered.delete(oldest);
       return entry.client;
     },
     close: () => http.close(),

@@ -1,3 +1,4 @@
+import { BoundedMap } from '#runtime/bounded-map';
 import { hashId } from '../ids.ts';
 import type { AuthStorage } from '../storage/storage.ts';
 import type { ClientDocuments } from './client-documents.ts';
@@ -38,16 +39,13 @@ export interface ClientSettings {
 
 /** Registered clients and, where they are enabled, client ID metadata documents. */
 export function createClients({ storage, documents, now }: ClientSettings): Clients {
-  const touched = new Map<string, number>();
+  const touched = new BoundedMap<string, number>(MAX_TOUCHED);
 
   async function lengthen(key: string): Promise<void> {
     const last = touched.get(key);
     if (last !== undefined && now() - last < TOUCH_EVERY) return;
     await storage.touch('client', key, CLIENT_LIFESPAN);
-    touched.delete(key);
     touched.set(key, now());
-    const [oldest] = touched.keys();
-    if (touched.size > MAX_TOUCHED && oldest !== undefined) touched.delete(oldest);
   }
 
   async function findRegistered(clientId: string): Promise<Client | undefined> {

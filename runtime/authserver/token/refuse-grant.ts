@@ -1,5 +1,5 @@
 import { OAuthError } from '../errors.ts';
-import { SEEN_BY_ALL } from '../keys/succession.ts';
+import { newsMayCome } from '../keys/succession.ts';
 import { UnknownSecret } from '../keys/secret-ring.ts';
 import type { TokenSettings } from './token-settings.ts';
 
@@ -44,7 +44,7 @@ function refuseUnknownSecret(
   cause: UnknownSecret,
 ): Promise<OAuthError> | OAuthError {
   const { secrets, now } = settings;
-  if (!secrets.status.ephemeral && now() - secrets.changedAt < SEEN_BY_ALL)
+  if (newsMayCome(secrets, now()))
     return new OAuthError('temporarily_unavailable', 'The secret of it is not known here yet; try again soon', {
       cause,
     });

@@ -11,7 +11,6 @@ import {
   type UpstreamProvider,
 } from '../upstream/provider.ts';
 import { LoginNeeded } from '../user-tokens.ts';
-import { createKnownSessions } from './known-sessions.ts';
 import { createRevalidate, type RevalidateSettings } from './revalidate.ts';
 import { alice, RESOURCE, START } from './testdata/token-server.ts';
 
@@ -53,7 +52,7 @@ describe('a refresh long after the primary provider was last asked', () => {
       ...tokens,
     });
     const run = createRevalidate({
-      ...{ storage, known: createKnownSessions(10), now: () => time, revalidateAfter: HOUR, primary: 'okta' },
+      ...{ storage, known: new Map(), now: () => time, revalidateAfter: HOUR, primary: 'okta' },
       ended: (key) => ended.push(key),
       providers: () => new Map([['okta', provider]]),
       readLink: async (sub) => {

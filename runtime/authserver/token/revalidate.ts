@@ -3,6 +3,7 @@ import type { Log } from '#runtime/telemetry/log';
 import { OAuthError } from '../errors.ts';
 import type { LinkRow, LiveSession } from '../storage/rows.ts';
 import type { AuthStorage } from '../storage/storage.ts';
+import { answerWithin } from '../upstream/answer-within.ts';
 import {
   UpstreamRefused,
   UpstreamUnavailable,
@@ -48,7 +49,8 @@ export function createRevalidate(settings: RevalidateSettings): TokenSettings['r
     known.delete(key);
     let user = session.user;
     try {
-      user = { ...user, ...(await within(ask(session, settings), settings.deadline ?? DEADLINE)) };
+      // What comes later is stored all the same, and found at the next refresh.
+      user = { ...user, ...(await answerWithin(ask(session, settings), settings.deadline ?? DEADLINE)) };
     } catch (error) {
       if (isRefusal(error)) throw await endRefused(key, session, error, settings);
       if (!(error instanceof UpstreamUnavailable)) throw error;
@@ -58,16 +60,6 @@ export function createRevalidate(settings: RevalidateSettings): TokenSettings['r
     }
     await storage.amendSession(key, { user, asked_at: now(), answered_at: now() });
   };
-}
-
-/** What comes later is stored all the same, and found at the next refresh. */
-async function within<T>(answer: Promise<T>, milliseconds: number): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const silence = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new UpstreamUnavailable(`no answer within ${milliseconds} ms`)), milliseconds);
-  });
-  answer.catch(() => undefined);
-  return Promise.race([answer, silence]).finally(() => clearTimeout(timer));
 }
 
 /** Nor will it be possible later: only a login helps. */

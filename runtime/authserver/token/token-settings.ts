@@ -3,7 +3,9 @@ import type { LiveSecretRing } from '../keys/create-secret-ring.ts';
 import type { SigningKeys } from '../keys/signing-keys.ts';
 import type { LiveSession } from '../storage/rows.ts';
 import type { AuthStorage } from '../storage/storage.ts';
-import type { KnownSessions } from './known-sessions.ts';
+
+/** Bounded. */
+export type KnownSessions = Pick<Map<string, LiveSession>, 'get' | 'set' | 'delete'>;
 
 /** What the endpoints that issue and end tokens are made of. Durations in milliseconds. */
 export interface TokenSettings {
@@ -28,6 +30,10 @@ export interface TokenSettings {
    * @throws OAuthError `invalid_grant`, and then the session is gone; 503 where nobody has answered for too long
    */
   readonly revalidate: (key: string, session: LiveSession) => Promise<void>;
+  /**
+   * Sessions as the storage last gave them to the token endpoint, so that their next refresh costs one look less. What may be old in
+   * them only makes the primary provider be asked earlier; whether a session is still there is the rotation's to say.
+   */
   readonly known: KnownSessions;
   /** A session is gone: what is remembered of it and of its user's links does not hold any more. */
   readonly ended: (key: string, sub: string) => void;

@@ -1,3 +1,4 @@
+import { BoundedMap } from '#runtime/bounded-map';
 import type { Log } from '#runtime/telemetry/log';
 import type { AuthStorage } from '../storage/storage.ts';
 import { TICKET_LIFESPAN } from './issue-link-url.ts';
@@ -15,7 +16,7 @@ interface Awaited {
  * Links that users were asked to make. The browser may come to another replica: what it did there is seen here by looking.
  */
 export class AwaitedLinks {
-  readonly #awaited = new Map<string, Awaited>();
+  readonly #awaited = new BoundedMap<string, Awaited>(MAX_AWAITED);
   readonly #storage: AuthStorage;
   readonly #now: () => number;
   readonly #log: Log;
@@ -31,11 +32,7 @@ export class AwaitedLinks {
   }
 
   add(sub: string, provider: string): void {
-    const key = `${provider}|${sub}`;
-    this.#awaited.delete(key);
-    const oldest = this.#awaited.keys().next().value;
-    if (this.#awaited.size >= MAX_AWAITED && oldest !== undefined) this.#awaited.delete(oldest);
-    this.#awaited.set(key, { sub, provider, until: this.#now() + TICKET_LIFESPAN });
+    this.#awaited.set(`${provider}|${sub}`, { sub, provider, until: this.#now() + TICKET_LIFESPAN });
     this.#timer ??= setInterval(() => void this.look(), LOOK_EVERY).unref();
   }
 

@@ -1,6 +1,7 @@
 import { RequestError } from '#runtime/errors';
 import type { Log } from '#runtime/telemetry/log';
 import { UnknownSecret, type SecretRing } from '../keys/secret-ring.ts';
+import { newsMayCome } from '../keys/succession.ts';
 import { linkAad, type Place } from '../settings.ts';
 import { StorageUnavailable, type AuthStorage } from '../storage/storage.ts';
 import { LoginNeeded } from '../user-tokens.ts';
@@ -14,9 +15,6 @@ export interface LinkDeps {
   readonly now: () => number;
   readonly log: Log;
 }
-
-/** A secret that another replica has taken over already is here soon. */
-const NEWS = 120_000;
 
 /**
  * The user's link at a provider with its tokens; sealed anew where it was sealed under an older secret.
@@ -56,8 +54,7 @@ async function sealAnew(
 }
 
 function unreadable({ secrets, now, log }: LinkDeps, provider: string, cause: unknown): RequestError {
-  const mayCome = !secrets.status.ephemeral && now() - secrets.changedAt < NEWS;
-  if (cause instanceof UnknownSecret && mayCome) {
+  if (cause instanceof UnknownSecret && newsMayCome(secrets, now())) {
     return new RequestError(
       { status: 503, code: 'secret_unknown', text: 'Not available yet: try again soon', rpc: { code: -32603 } },
       { cause },

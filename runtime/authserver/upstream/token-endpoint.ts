@@ -1,3 +1,4 @@
+import { basicCredentials } from '#runtime/http/basic-credentials';
 import { errorIn, parse, readDocument, type Document } from './token-answer.ts';
 import { isAboutClient } from './upstream-errors.ts';
 import type { UpstreamAnswer, UpstreamHttp } from './upstream-http.ts';
@@ -44,7 +45,7 @@ export class TokenEndpoint {
       headers: {
         accept: 'application/json',
         'content-type': 'application/x-www-form-urlencoded',
-        ...(isHeader && { authorization: basic(clientId, secret) }),
+        ...(isHeader && { authorization: basicCredentials(clientId, secret) }),
       },
       body: new URLSearchParams({ ...form, ...client }).toString(),
     });
@@ -54,10 +55,4 @@ export class TokenEndpoint {
 function isClientRefused({ status, headers, text }: UpstreamAnswer): boolean {
   const document = parse(text, headers['content-type'] ?? '');
   return isAboutClient(document && errorIn(document), status);
-}
-
-/** RFC 6749 §2.3.1: both parts form-encoded first. */
-function basic(clientId: string, secret: string): string {
-  const encode = (text: string) => new URLSearchParams([['', text]]).toString().slice(1);
-  return `Basic ${Buffer.from(`${encode(clientId)}:${encode(secret)}`).toString('base64')}`;
 }

@@ -2,8 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { type Dispatcher, request } from 'undici';
 import { urlIsSecure } from '#crds/parts/oidc-config';
 import { ConfigError } from '#runtime/errors';
+import { faultOf, readAnswer } from '#runtime/http/read-answer';
 import { createDispatcher } from '#runtime/outgoing/dispatcher';
-import { AnswerTooLarge } from '#runtime/outgoing/post-form';
 import type { ProviderDeps } from './provider-deps.ts';
 import { UpstreamUnavailable } from './provider.ts';
 
@@ -64,9 +64,9 @@ export function createUpstreamHttp(deps: Deps): UpstreamHttp {
           dispatcher: current(),
           ...(body !== undefined && { body }),
         });
-        return { status: answer.statusCode, headers: answer.headers, text: await readText(answer.body) };
+        return { status: answer.statusCode, headers: answer.headers, text: await readAnswer(answer.body, MAX_BYTES) };
       } catch (error) {
-        const reason = signal.aborted ? 'no answer in time' : reasonOf(error);
+        const reason = signal.aborted ? 'no answer in time' : faultOf(error);
         throw new UpstreamUnavailable(`${deps.name}: ${target.host} cannot be called: ${reason}`);
       }
     },
@@ -112,21 +112,4 @@ function openDispatcher({ proxy }: Deps, caBundle: string | undefined): Dispatch
     // A code or refresh token must not be sent twice because an idle connection was closed just then.
     keepAlive: false,
   });
-}
-
-async function readText(body: AsyncIterable<Buffer>): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.length;
-    if (size > MAX_BYTES) throw new AnswerTooLarge();
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
-}
-
-/** A code or class of the connection's error: its message may hold parts of what was sent. */
-function reasonOf(error: unknown): string {
-  const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
-  return [code, name].find((word) => typeof word === 'string') ?? 'unknown error';
 }

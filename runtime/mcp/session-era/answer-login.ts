@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { LoginNeeded } from '#runtime/authserver/user-tokens';
+import { BoundedMap } from '#runtime/bounded-map';
 import { answerJson } from '#runtime/mcp/relay/client-stream';
 import { noteAnswer } from '#runtime/note-trail';
 import type { Backend } from '../backends/backend.ts';
@@ -75,8 +76,6 @@ function elicit({ session }: SessionRequest, asked: LoginRequest, provider: stri
 
 /** So that the client is told when the login is done. */
 function rememberElicitation(session: Session, id: string, provider: string): void {
-  const elicitations = (session.elicitations ??= new Map<string, string>());
-  const oldest = elicitations.keys().next().value;
-  if (elicitations.size >= MAX_ELICITATIONS && oldest !== undefined) elicitations.delete(oldest);
-  elicitations.set(id, provider);
+  session.elicitations ??= new BoundedMap<string, string>(MAX_ELICITATIONS);
+  session.elicitations.set(id, provider);
 }

@@ -19,7 +19,6 @@ import { writeCode } from '../../tokens/authorization-code.ts';
 import { createIntrospectHandler } from '../create-introspect-handler.ts';
 import { createRevokeHandler } from '../create-revoke-handler.ts';
 import { createTokenHandler } from '../create-token-handler.ts';
-import { createKnownSessions } from '../known-sessions.ts';
 import type { TokenSettings } from '../token-settings.ts';
 
 export const START = 1_800_000_000_000;
@@ -124,7 +123,7 @@ function settingsOf(
   parts: Pick<TokenServer, 'storage' | 'secrets' | 'keys' | 'events' | 'ended'> & { readonly now: () => number },
 ): TokenSettings {
   const { storage, now, events, ended } = parts;
-  const known = createKnownSessions(100);
+  const known = new Map();
   return {
     ...{ ...parts, known, issuer, scopesSupported, newId, newJti: randomUUID },
     lifespans: { access: lifespans.access_token_lifespan, refresh: lifespans.refresh_token_lifespan },
