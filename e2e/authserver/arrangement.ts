@@ -6,7 +6,7 @@ import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { serveWhoami } from '../fakes/whoami/serve.ts';
 import type { RunningFake } from '../fakes/mcp/serve.ts';
 import { serveGateway, type ServedGateway } from '../gateway/serve-gateway.ts';
-import { findFreePort, type GatewayConfig } from '../gateway/start-gateway.ts';
+import { findFreePort, startGateway, type Gateway, type GatewayConfig } from '../gateway/start-gateway.ts';
 import { OAuthClient } from './oauth-client.ts';
 import { startProvider, type ProviderSpec, type RunningProvider } from './providers.ts';
 import type { StorageDocument } from './storages.ts';
@@ -53,38 +53,56 @@ export interface Arrangement {
 
 const USUAL: readonly ProviderSpec[] = [{ name: 'okta', kind: 'odd', options: { oidc: true, refresh: 'rotates' } }];
 
-export async function arrange(options: ArrangementOptions = {}): Promise<Arrangement> {
+/** What is there before a gateway is. */
+interface World extends Pick<Arrangement, 'origin' | 'resource' | 'folder' | 'providers' | 'whoami' | 'configOf'> {
+  /** One for each replica. */
+  readonly ports: readonly number[];
+  close(): Promise<void>;
+}
+
+async function openWorld(options: ArrangementOptions): Promise<World> {
   const { providers: specs = USUAL, replicas = 1, keys = 'persistent' } = options;
   const folder = await mkdtemp(join(tmpdir(), 'vmcp-authserver-'));
   const ports = await findPorts(replicas);
   const origin = `http://127.0.0.1:${ports[0] ?? 0}`;
   const whoami = await serveWhoami();
-  const providers = new Map<string, RunningProvider>();
+  const providers: RunningProvider[] = [];
   for (const spec of specs) {
-    const secretFile = join(folder, `secret-of-${spec.name}`);
-    const provider = await startProvider(spec, [`${origin}/oauth/callback/${spec.name}`], secretFile);
-    await writeFile(secretFile, provider.secret);
-    providers.set(spec.name, provider);
+    const provider = await startProvider(spec, [`${origin}/oauth/callback/${spec.name}`], secretOf(folder, spec.name));
+    await writeFile(secretOf(folder, spec.name), provider.secret);
+    providers.push(provider);
   }
   if (keys === 'persistent') await writeKeys(folder);
-  const all = [...providers.values()];
-  const configOf = (changes: Partial<GatewayConfig> = {}) =>
-    configure({ origin, folder, providers: all, whoami, keys, options }, changes);
+  const parts = { origin, folder, providers, whoami, keys, options };
+  return {
+    origin,
+    resource: `${origin}/mcp`,
+    folder,
+    ports,
+    whoami,
+    providers: Object.fromEntries(providers.map((provider) => [provider.name, provider])),
+    configOf: (changes = {}) => configure(parts, changes),
+    async close() {
+      await Promise.all([whoami.close(), ...providers.map((provider) => provider.close())]);
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+export async function arrange(options: ArrangementOptions = {}): Promise<Arrangement> {
+  const { ports, ...world } = await openWorld(options);
   const started: ServedGateway[] = [];
   const serve = async (port: number, changes: Partial<GatewayConfig> = {}) => {
     const files = { ...options.files };
-    const gateway = await serveGateway({ ...configOf(changes), listen: { port, private_port: 0 } }, { files });
+    const config = { ...world.configOf(changes), listen: { port, private_port: 0 } };
+    const gateway = await serveGateway(config, { files });
     started.push(gateway);
     return gateway;
   };
   let gateway = await serve(ports[0] ?? 0);
   let used = 1;
   return {
-    origin,
-    resource: `${origin}/mcp`,
-    folder,
-    providers: Object.fromEntries(providers),
-    whoami,
+    ...world,
     get gateway() {
       return gateway;
     },
@@ -93,14 +111,37 @@ export async function arrange(options: ArrangementOptions = {}): Promise<Arrange
       await gateway.close();
       gateway = await serve(ports[0] ?? 0, changes);
     },
-    configOf,
-    client: (metadata) => OAuthClient.register(origin, metadata),
+    client: (metadata) => OAuthClient.register(world.origin, metadata),
     async close() {
       for (const one of started) await one.close();
-      await Promise.all([whoami.close(), ...all.map((provider) => provider.close())]);
-      await rm(folder, { recursive: true, force: true });
+      await world.close();
     },
   };
+}
+
+/** The same with processes of their own, as many as there are replicas. */
+export interface ProcessArrangement extends Omit<World, 'ports'> {
+  readonly processes: readonly Gateway[];
+  client(): Promise<OAuthClient>;
+}
+
+export async function arrangeProcesses(options: ArrangementOptions): Promise<ProcessArrangement> {
+  const { ports, ...world } = await openWorld(options);
+  const processes: Gateway[] = [];
+  const close = async () => {
+    await Promise.all(processes.map((one) => one.stop()));
+    await world.close();
+  };
+  try {
+    for (const port of ports) {
+      const listen = { port, private_port: await findFreePort() };
+      processes.push(await startGateway({ ...world.configOf(), listen }));
+    }
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { ...world, processes, client: () => OAuthClient.register(world.origin), close };
 }
 
 async function findPorts(count: number): Promise<number[]> {
@@ -118,6 +159,8 @@ export async function writeKeys(folder: string, serial = 1): Promise<void> {
 
 export const keyFile = (folder: string, serial: number) => join(folder, `signing-key-${serial}`);
 export const secretFile = (folder: string, serial: number) => join(folder, `hmac-secret-${serial}`);
+
+const secretOf = (folder: string, provider: string) => join(folder, `secret-of-${provider}`);
 
 interface Parts {
   readonly origin: string;
@@ -179,7 +222,7 @@ function exchanged(providers: readonly RunningProvider[], { url }: RunningFake, 
         type: 'token_exchange',
         token_url: real.tokenUrl,
         client_id: 'vmcp',
-        client_secret_file: join(folder, `secret-of-${real.name}`),
+        client_secret_file: secretOf(folder, real.name),
         audience: EXCHANGE_AUDIENCE,
         subject_provider_name: real.name,
       },

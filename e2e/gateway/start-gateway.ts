@@ -50,16 +50,24 @@ export function runtimeProgram(): string {
   return existsSync(built) ? built : join(ROOT, 'runtime', 'main.ts');
 }
 
-/** Starts the runtime with this configuration, and waits until it says that it is ready. */
-export async function startGateway(config: GatewayConfig, options: GatewayOptions = {}): Promise<Gateway> {
-  const folder = await mkdtemp(join(tmpdir(), 'vmcp-e2e-'));
-  const [port, privatePort] = [await findFreePort(), await findFreePort()];
+/** With free ports where it names none. */
+async function completed(
+  config: GatewayConfig,
+): Promise<{ document: RunConfigDocument; port: number; privatePort: number }> {
+  const { port = await findFreePort(), private_port: privatePort = await findFreePort() } = config.listen ?? {};
   const document: RunConfigDocument = {
     schema_version: 'v0.1.0',
     server: { namespace: 'e2e', name: 'gateway', uid: 'e2e' },
-    listen: { port, private_port: privatePort },
     ...config,
+    listen: { ...config.listen, port, private_port: privatePort },
   };
+  return { document, port, privatePort };
+}
+
+/** Starts the runtime with this configuration, and waits until it says that it is ready. */
+export async function startGateway(config: GatewayConfig, options: GatewayOptions = {}): Promise<Gateway> {
+  const folder = await mkdtemp(join(tmpdir(), 'vmcp-e2e-'));
+  const { document, port, privatePort } = await completed(config);
   const file = join(folder, 'run-config.yaml');
   await writeFile(file, JSON.stringify(document));
   const words = [...(options.prefix ?? []), process.execPath, ...(options.nodeOptions ?? [])];

@@ -1,0 +1,81 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { describeWithRedis } from '../redis/redis-programs.ts';
+import { startRedis, type RedisServer } from '../redis/start-redis.ts';
+import { arrangeProcesses, type ProcessArrangement } from './arrangement.ts';
+import { callWhoami, whoIs } from './call-tool.ts';
+import { tokensOf, type OAuthClient } from './oauth-client.ts';
+import { accountAt } from './providers.ts';
+
+describeWithRedis('two processes on one Redis', () => {
+  let redis: RedisServer;
+  let world: ProcessArrangement;
+  let clients: readonly OAuthClient[];
+  let endpoints: readonly string[];
+  let people = 0;
+  const someone = () => ({ user: `user-${++people}` });
+  const inTurn = <T>(all: readonly T[], nr: number): T => all[nr % all.length]!;
+  const many = <T>(count: number, ask: (nr: number) => Promise<T>) =>
+    Promise.all(Array.from({ length: count }, (_, nr) => ask(nr)));
+
+  beforeAll(async () => {
+    redis = await startRedis();
+    world = await arrangeProcesses({
+      replicas: 2,
+      providers: [{ name: 'okta', kind: 'odd', options: { oidc: true, refresh: 'rotates', expiresIn: 2 } }],
+      storage: { type: 'redis', redis: { addr: redis.address, key_prefix: 'vmcp:' } },
+    });
+    const client = await world.client();
+    endpoints = world.processes.map(({ url }) => url);
+    clients = endpoints.map((url) => client.at(new URL(url).origin));
+  }, 60_000);
+  afterAll(async () => {
+    await world.close();
+    await redis.stop();
+  });
+
+  it('renew an upstream token once for sixty parallel calls at its end', async () => {
+    const [person, odd] = [someone(), world.providers.okta!.odd!];
+    const { access_token: token } = await inTurn(clients, 0).login(person);
+    const refreshes = () => odd.of('/token').filter(({ form }) => form.get('grant_type') === 'refresh_token').length;
+    await many(2, (nr) => whoIs(inTurn(endpoints, nr), token, 'okta'));
+    await sleep(2_000);
+    const before = refreshes();
+    const callers = await many(60, (nr) => whoIs(inTurn(endpoints, nr), token, 'okta'));
+    expect(refreshes() - before).toBe(1);
+    for (const caller of callers) expect(accountAt(world.providers.okta!, caller)).toBe(person.user);
+  });
+
+  it('give twenty parallel refreshes one successor', async () => {
+    const { refresh_token: token } = await inTurn(clients, 0).login(someone());
+    const answers = await many(20, (nr) => inTurn(clients, nr).refresh(token));
+    expect(new Set(answers.map((came) => tokensOf(came).refresh_token)).size).toBe(1);
+  });
+
+  it('have one winner of ten parallel redemptions of one code', async () => {
+    const done = await inTurn(clients, 0).code(someone());
+    const answers = await many(10, (nr) => inTurn(clients, nr).redeem(done));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    for (const { status, body } of answers) if (status !== 200) expect(body.error).toBe('invalid_grant');
+  });
+
+  it('refuse within 5 seconds what was revoked at the other', async () => {
+    const tokens = await inTurn(clients, 0).login(someone());
+    for (const url of endpoints) expect((await callWhoami(url, tokens.access_token, 'okta')).status).toBe(200);
+    expect((await inTurn(clients, 0).revoke(tokens.refresh_token)).status).toBe(200);
+    expect((await callWhoami(inTurn(endpoints, 0), tokens.access_token, 'okta')).status).toBe(401);
+    await sleep(5_000);
+    expect((await callWhoami(inTurn(endpoints, 1), tokens.access_token, 'okta')).status).toBe(401);
+  });
+
+  it('lose no login when one of them is killed', async () => {
+    const person = someone();
+    const tokens = await inTurn(clients, 0).login(person);
+    process.kill(world.processes[0]!.pid, 'SIGKILL');
+    await world.processes[0]!.ended;
+    const next = tokensOf(await inTurn(clients, 1).refresh(tokens.refresh_token));
+    for (const { access_token: token } of [tokens, next]) {
+      expect(accountAt(world.providers.okta!, await whoIs(inTurn(endpoints, 1), token, 'okta'))).toBe(person.user);
+    }
+  });
+});
