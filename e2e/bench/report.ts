@@ -1,12 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import { arch, availableParallelism, platform, totalmem } from 'node:os';
 import { renderTargets } from './check-targets.ts';
+import type { TokenFindings } from './compare-tokens.ts';
 import type { SessionCost, Slope } from './measure-memory.ts';
 import type { Comparison, Row } from './side-by-side.ts';
 
 /** Everything that one run found. */
 export interface Findings {
   servers: Comparison[];
+  tokens: TokenFindings | undefined;
   /** Load average of the machine before the run. */
   busy: number;
   gateway:
@@ -36,7 +38,10 @@ const PREFACE = `# Benchmarks
   \`e2e/bench/bare-proxy.ts\`. The same on undici's dispatch handlers costs up to a fifth less at 100 B, the same at 10 kB.
 - The gateway renames (\`{workload}_\`), has one session for each connection, and is measured with its defaults apart
   from session limits. "Both boundaries" checks a JWT, decides by ten Cedar policies and sends an exchanged token, all of
-  them remembered after the first call. "Audit" writes an event for each call to a file besides.
+  them remembered after the first call. "Audit" writes an event for each call to a file besides. "Own logins" checks a JWT of the
+  embedded authorization server and the session behind it, and sends the token that the user's provider gave.
+- The token endpoint is measured on one core beside an express app that reads the same form and answers JSON, in turn. Every
+  refresh rotates, every code is redeemed once. Redis runs on the other core.
 - All servers run at once and are measured in turn, round after round. A figure is the median of its rounds; a ratio is
   taken within each round, then the median of these.
 - CPU is the server's own, from \`/proc\`, over the calls of the round. A payload goes both ways: it is the size of the
@@ -78,6 +83,20 @@ function renderGrid(grid: Comparison[]): string {
   return `### Backends and tools, anonymous, 100 B, 32 connections\n\n${table(header, rows)}`;
 }
 
+function renderTokens({ rows, perSession, perClient }: TokenFindings): string {
+  const header = ['grant and storage', 'calls/s', 'bare POST calls/s', '× bare', 'CPU µs/call'];
+  const lines = rows.map(({ grant, storage, rps, bareRps, ratio, cpu }) => [
+    `${grant}, ${storage}`,
+    whole(rps),
+    whole(bareRps),
+    times(ratio),
+    cpu.toFixed(1),
+  ]);
+  const mebibytes = (bytes: number) => `${((bytes * 10_000) / 2 ** 20).toFixed(1)} MiB`;
+  const memory = `Heap, memory storage: ${mebibytes(perSession)} for 10,000 sessions with a linked provider each, ${mebibytes(perClient)} for 10,000 registered clients. Both are bounded (\`docs/storage-schema.md\`).`;
+  return `### Token endpoint beside a bare POST on express, 32 connections, ES256\n\n${table(header, lines)}\n\n${memory}`;
+}
+
 function renderOwnShare(servers: Comparison[]): string {
   const rows = servers.flatMap(({ title, rows: all }) => {
     const row = all.find(({ name }) => name === 'bare proxy');
@@ -104,6 +123,7 @@ export async function renderReport(path: string, findings: Findings): Promise<st
     '## Figures',
     ...findings.servers.map(renderComparison),
     findings.gateway ? renderGrid(findings.gateway.grid) : '',
+    findings.tokens ? renderTokens(findings.tokens) : '',
     renderOwnShare(findings.servers),
   ];
   return `${PREFACE}\n${BEGIN}\n\n${parts.filter((part) => part !== '').join('\n\n')}\n\n${END}${after}`;

@@ -3,6 +3,7 @@ import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { serveIdentityProvider } from '../fakes/identity-provider/serve.ts';
+import { compareTokens, type TokenPace } from './compare-tokens.ts';
 import { startLoadGenerator, type LoadGenerator } from './load.ts';
 import { measureSessions, measureSlope, measureStarts } from './measure-memory.ts';
 import { renderReport, type Findings } from './report.ts';
@@ -13,6 +14,7 @@ import {
   startBareProxy,
   startBothBoundaries,
   startDirect,
+  startOwnLogins,
   type Target,
 } from './targets.ts';
 
@@ -25,6 +27,7 @@ interface Plan {
   pace: Pace;
   openLoop: Pace;
   grid: Pace;
+  tokens: TokenPace;
   cells: [backends: number, tools: number][];
   sessions: number;
   slopeSeconds: number;
@@ -35,6 +38,7 @@ const FULL: Plan = {
   pace: { rounds: 5, warmUpMs: 700, measureMs: 3_000, primeMs: 3_000 },
   openLoop: { rounds: 3, warmUpMs: 1_000, measureMs: 5_000, primeMs: 1_000 },
   grid: { rounds: 3, warmUpMs: 1_000, measureMs: 2_000, primeMs: 4_000 },
+  tokens: { rounds: 5, warmUpMs: 300, measureMs: 1_500, filled: 10_000 },
   cells: [1, 5, 20].flatMap((backends) => [10, 200, 2_000].map((tools): [number, number] => [backends, tools])),
   sessions: 5_000,
   slopeSeconds: 180,
@@ -45,6 +49,7 @@ const QUICK: Plan = {
   pace: { rounds: 3, warmUpMs: 100, measureMs: 400, primeMs: 500 },
   openLoop: { rounds: 3, warmUpMs: 100, measureMs: 400, primeMs: 100 },
   grid: { rounds: 3, warmUpMs: 300, measureMs: 400, primeMs: 1_000 },
+  tokens: { rounds: 3, warmUpMs: 200, measureMs: 500, filled: 2_000 },
   cells: [
     [1, 10],
     [20, 2_000],
@@ -110,6 +115,7 @@ async function compareServers(load: LoadGenerator, plan: Plan, withGateway: bool
       await start(startAnonymous(backends.urls));
       await start(startBothBoundaries(backends.urls, identity, false));
       await start(startBothBoundaries(backends.urls, identity, true));
+      await start(startOwnLogins(backends.urls));
     }
     const comparisons: Comparison[] = [];
     for (const shape of [...SHAPES, OPEN_LOOP]) {
@@ -158,6 +164,11 @@ async function measureGateway(load: LoadGenerator, plan: Plan): Promise<Findings
   });
 }
 
+function hasNoErrors({ servers, gateway, tokens }: Findings): boolean {
+  const all = [...servers, ...(gateway?.grid ?? []), ...(tokens ? [tokens] : [])];
+  return all.every(({ rows }) => rows.every(({ errors }) => errors === 0));
+}
+
 async function bench(): Promise<boolean> {
   const { values } = parseArgs({
     options: {
@@ -175,11 +186,13 @@ async function bench(): Promise<boolean> {
   const load = startLoadGenerator();
   try {
     const servers = await compareServers(load, plan, !values['without-gateway']);
+    const tokens = values['without-gateway'] ? undefined : await compareTokens(load, plan.tokens);
+    console.log('tokens', tokens);
     const gateway = values['without-gateway'] ? undefined : await measureGateway(load, plan);
-    const report = await renderReport(REPORT, { servers, gateway, busy });
+    const report = await renderReport(REPORT, { servers, gateway, tokens, busy });
     if (gateway && (!values.quick || values.write)) await writeFile(REPORT, report);
     else console.log(`\n${report}`);
-    return [...servers, ...(gateway?.grid ?? [])].every(({ rows }) => rows.every(({ errors }) => errors === 0));
+    return hasNoErrors({ servers, gateway, tokens, busy });
   } finally {
     await load.stop();
   }

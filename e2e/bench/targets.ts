@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { arrange } from '../authserver/arrangement.ts';
 import { GATEWAY_CLIENT } from '../fakes/identity-provider/users.ts';
 import type { IdentityProvider } from '../fakes/identity-provider/serve.ts';
 import { startGateway, type Gateway, type GatewayConfig, type GatewayOptions } from '../gateway/start-gateway.ts';
@@ -137,6 +138,35 @@ export async function startBothBoundaries(
     async stop() {
       await target.stop();
       await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Logins at the embedded authorization server; what their providers gave is sent to the backends. */
+export async function startOwnLogins(urls: string[]): Promise<Target> {
+  const auth = { type: 'upstream_inject' as const, provider_name: 'okta' };
+  const place = await arrange({
+    config: {
+      backends: backendNames(urls).map((backend) => ({ ...backend, auth })),
+      limits: LIMITS,
+      audit_config: { enabled: false },
+    },
+  });
+  // The same again, as a process on the server's core.
+  await place.gateway.close();
+  const { origin } = place;
+  const listen = { port: Number(new URL(origin).port), private_port: 0 };
+  const gateway = await startGateway({ ...place.configOf(), listen }, { prefix: SERVER_CORE });
+  const client = await place.client();
+  const tokens: string[] = [];
+  for (let index = 0; index < 8; index += 1) {
+    tokens.push((await client.login({ user: `user-${index}` })).access_token);
+  }
+  return {
+    ...asTarget('vmcp own logins', { ...gateway, url: place.resource }, tokens),
+    async stop() {
+      await gateway.stop();
+      await place.close();
     },
   };
 }
