@@ -33,23 +33,25 @@ const Arn = z
 
 const AwsSts = z.strictObject({
   region: text(64).describe('AWS region.'),
-  service: text(64).optional().describe('Service name of the signature.'),
-  roleClaim: text(256).optional().describe('Claim that names the role.'),
+  service: text(64).optional().describe('Service name of the signature; default aws-mcp.'),
+  roleClaim: text(256)
+    .optional()
+    .describe('Claim whose values stand for roles, or name one by its ARN; default of mappings: groups.'),
   roleMappings: z
     .array(
       z.strictObject({
-        claim: text(256).optional().describe('Claim that is looked at.'),
-        matcher: text(1024).optional().describe('What it must match.'),
-        priority: z.int().min(0).max(1_000_000).optional().describe('The lowest one that matches wins.'),
+        claim: text(256).optional().describe('Claim that is looked at; without a matcher, a value of the role claim.'),
+        matcher: text(1024).optional().describe('Value that it must have; * stands for any text.'),
+        priority: z.int().min(0).max(1_000_000).optional().describe('The lowest one that matches wins; absent: last.'),
         roleArn: Arn.describe('Role that is assumed.'),
       }),
     )
     .max(100)
     .optional()
     .describe('Which caller gets which role.'),
-  fallbackRoleArn: Arn.optional().describe('Role when none matches.'),
-  sessionDuration: z.int().min(900).max(43_200).optional().describe('Seconds that the credentials last.'),
-  sessionNameClaim: text(256).optional().describe('Claim that names the session.'),
+  fallbackRoleArn: Arn.optional().describe('Role when none matches; absent: the call is refused.'),
+  sessionDuration: z.int().min(900).max(43_200).optional().describe('Seconds that the credentials last; default 3600.'),
+  sessionNameClaim: text(256).optional().describe('Claim that names the session; default sub.'),
 });
 
 const Types = z.strictObject({

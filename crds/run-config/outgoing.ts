@@ -56,23 +56,36 @@ const UpstreamInject = z.strictObject({
 const AwsSts = z.strictObject({
   type: Type('aws_sts'),
   region: z.string().max(64).describe('AWS region.'),
-  service: z.string().max(64).optional().describe('Service name of the signature.'),
-  role_claim: z.string().max(256).optional().describe('Claim that names the role.'),
+  service: z.string().max(64).optional().describe('Service name of the signature; default aws-mcp.'),
+  role_claim: z
+    .string()
+    .max(256)
+    .optional()
+    .describe('Claim whose values stand for roles, or name one by its ARN; default of mappings: groups.'),
   role_mappings: z
     .array(
       z.strictObject({
-        claim: z.string().max(256).optional().describe('Claim that is looked at.'),
-        matcher: z.string().max(1024).optional().describe('What it must match.'),
-        priority: z.int().optional().describe('The lowest one that matches wins.'),
+        claim: z
+          .string()
+          .max(256)
+          .optional()
+          .describe('Claim that is looked at; without a matcher, a value of the role claim.'),
+        matcher: z.string().max(1024).optional().describe('Value that it must have; * stands for any text.'),
+        priority: z.int().optional().describe('The lowest one that matches wins; absent: last.'),
         role_arn: z.string().max(2048).describe('Role that is assumed.'),
       }),
     )
     .max(100)
     .default([])
     .describe('Which caller gets which role.'),
-  fallback_role_arn: z.string().max(2048).optional().describe('Role when none matches.'),
-  session_duration: z.int().min(900).max(43_200).optional().describe('Seconds that the credentials last.'),
-  session_name_claim: z.string().max(256).optional().describe('Claim that names the session.'),
+  fallback_role_arn: z.string().max(2048).optional().describe('Role when none matches; absent: the call is refused.'),
+  session_duration: z
+    .int()
+    .min(900)
+    .max(43_200)
+    .optional()
+    .describe('Seconds that the credentials last; default 3600.'),
+  session_name_claim: z.string().max(256).optional().describe('Claim that names the session; default sub.'),
 });
 
 /** Boundary 2 of one backend. */

@@ -18,6 +18,7 @@ import {
 import type { Target } from '../route/resolve-target.ts';
 import type { StatelessRequest } from './stateless-request.ts';
 
+const NONE: readonly Edit[] = [];
 const SILENT = 'completion/complete';
 /** Milliseconds; well below what clients wait for an answer. */
 const WAIT = { longest: 25_000, every: 500 };
@@ -30,10 +31,11 @@ function answerTo({ params }: DecodedRequest, provider: string): string | undefi
 }
 
 /** Responses to the gateway's own requests for input are not the backend's to see. */
-export function withoutOwnResponses({ params, spans }: DecodedRequest): Edit[] {
+export function withoutOwnResponses({ params, spans }: DecodedRequest): readonly Edit[] {
   const span = spans['params.inputResponses'];
+  if (!span) return NONE;
   const responses = params?.inputResponses;
-  if (!span || !isJsonObject(responses) || !Object.keys(responses).some(isElicitationKey)) return [];
+  if (!isJsonObject(responses) || !Object.keys(responses).some(isElicitationKey)) return NONE;
   const others = Object.entries(responses).filter(([key]) => !isElicitationKey(key));
   return [{ ...span, text: JSON.stringify(Object.fromEntries(others)) }];
 }
