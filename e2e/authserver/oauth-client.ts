@@ -18,13 +18,13 @@ export interface Came {
 }
 
 /** PKCE pair (RFC 7636). */
-export interface Pair {
+interface Pair {
   readonly verifier: string;
   readonly challenge: string;
 }
 
 /** A request at the authorization endpoint, and what its answer is redeemed with. */
-export interface Begun extends Pair {
+interface Begun extends Pair {
   readonly url: string;
   readonly state: string;
 }
@@ -38,7 +38,7 @@ export interface How {
 export const REDIRECT = 'http://127.0.0.1:1/callback';
 const DEADLINE = 15_000;
 
-export function newPair(): Pair {
+function newPair(): Pair {
   const verifier = randomBytes(32).toString('base64url');
   return { verifier, challenge: createHash('sha256').update(verifier).digest('base64url') };
 }

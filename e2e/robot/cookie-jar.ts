@@ -11,7 +11,7 @@ interface Cookie {
 }
 
 /** How a request came about. */
-export interface Navigation {
+interface Navigation {
   readonly method: 'GET' | 'POST';
   /** Whether another site's page led here. */
   readonly crossSite: boolean;

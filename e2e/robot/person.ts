@@ -11,7 +11,7 @@ export interface Person {
 }
 
 /** What is pressed at a page. */
-export type Deed =
+type Deed =
   | { readonly form: Form; readonly fields: Readonly<Record<string, string>>; readonly button: Field | undefined }
   | { readonly href: URL };
 

@@ -8,7 +8,7 @@ const MAX_REDIRECTS = 20;
 const MAX_PAGES = 20;
 
 /** A step of a page that is not the first of its form. */
-export interface Press {
+interface Press {
   readonly form?: Form;
   /** Values typed over those of the page; a checkbox: `on` or empty. */
   readonly fields?: Readonly<Record<string, string>>;

@@ -15,7 +15,7 @@ import { CliError, EXIT_CODES } from './exit-codes.ts';
 const NO_UID = '00000000-0000-0000-0000-000000000000';
 
 /** What a folder would come to, without starting or writing anything. */
-export interface CheckedFolder {
+interface CheckedFolder {
   snapshot: Snapshot;
   outcomes: Outcome[];
   /** What is wrong in the files, and with the resources as a whole. */

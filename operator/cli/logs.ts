@@ -10,7 +10,7 @@ const LOOK = 300;
 const EMPTY = Buffer.alloc(0);
 
 /** Names of what has a log: `vmcp` itself and its children. */
-export function logNames(folder: string): string[] {
+function logNames(folder: string): string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder).flatMap((name) => (name.endsWith('.log') ? [name.slice(0, -4)] : []));
 }
@@ -26,7 +26,7 @@ function readRange(path: string, from: number, to: number): Buffer {
 }
 
 /** The last lines of a file. */
-export function lastLines(path: string, count: number): string[] {
+function lastLines(path: string, count: number): string[] {
   if (!existsSync(path)) return [];
   const { size } = statSync(path);
   const lines = readRange(path, Math.max(0, size - TAIL), size)
@@ -68,7 +68,7 @@ async function follow(
   }
 }
 
-export interface LogOptions {
+interface LogOptions {
   follow: boolean;
   lines: number;
 }

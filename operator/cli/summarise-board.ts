@@ -54,7 +54,7 @@ export function remarksOf({ conditions }: ServerSummary): Condition[] {
 /** Backends whose tools nobody can count before a user asks. */
 const PER_USER = ['tokenExchange', 'upstreamInject', 'awsSts'];
 
-export type Progress = 'stuck' | 'starting' | 'partly' | 'uncounted' | 'incomplete' | 'serving';
+type Progress = 'stuck' | 'starting' | 'partly' | 'uncounted' | 'incomplete' | 'serving';
 
 /** Backends that are not served until a person mends something. */
 export function leftOut({ backends }: ServerSummary): string[] {
@@ -97,7 +97,7 @@ function providerRows({ redirectUris }: ServerSummary): string[] {
 }
 
 /** An endpoint with its backends, for a terminal. */
-export function printServer(server: ServerSummary): string[] {
+function printServer(server: ServerSummary): string[] {
   const tools = server.tools === null ? '' : `  ${server.tools} tools`;
   const remarks = remarksOf(server).map(({ reason, message }) => `  ! ${reason}: ${message}`);
   return [

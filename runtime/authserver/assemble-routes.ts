@@ -27,7 +27,7 @@ import { readLink } from './upstream-tokens/read-link.ts';
 import type { UpstreamProvider } from './upstream/provider.ts';
 
 /** Everything that endpoints are made of. */
-export interface AssemblyParts extends AuthServerOptions, LastingParts, Stored {
+interface AssemblyParts extends AuthServerOptions, LastingParts, Stored {
   readonly config: AuthServerConfig;
   readonly userTokens: StoredUserTokens;
   readonly providers: () => ReadonlyMap<string, UpstreamProvider>;
@@ -43,19 +43,21 @@ export interface Assembly {
 
 /** @throws ConfigError */
 export function assembleRoutes(parts: AssemblyParts): Assembly {
-  const { config, keys, storage, now, readSource, log } = parts;
+  const { config, keys, storage, secrets, place, providers, now, readSource, record, log, changed } = parts;
   const resources = resourcesOf(parts);
   const urls = authServerUrls(config);
   const documents = config.cimd.enabled ? openDocuments(parts) : undefined;
   const clients = createClients({ storage, documents, now });
   const frame = { server: new URL(resources[0]).host };
   const cookie = browserCookie(config.issuer, urls.authorize);
-  const browsers = createBrowsers({ storage, cookie, primary: chainOf(config).primary.name, now });
-  const chain: ChainSettings = {
-    ...{ ...parts, urls, browsers, limits: config.limits, chain: chainOf(config) },
+  const chain = chainOf(config);
+  const browsers = createBrowsers({ storage, cookie, primary: chain.primary.name, now });
+  const legs: ChainSettings = {
+    ...{ storage, secrets, place, urls, chain, providers, browsers, record, log, changed, now },
+    limits: config.limits,
     codeLifespan: config.token_lifespans.auth_code_lifespan,
   };
-  const nextStep = createNextStep(chain);
+  const nextStep = createNextStep(legs);
   const tokens = tokenSettings(parts, clients);
   const handlers = {
     token: createTokenHandler(tokens),
@@ -63,8 +65,10 @@ export function assembleRoutes(parts: AssemblyParts): Assembly {
     introspect: createIntrospectHandler(introspectionClients(parts), tokens),
     metadata: createMetadataHandler(config),
     jwks: createJwksHandler(keys),
-    callback: createCallback({ ...chain, nextStep }),
-    ...createClientSide({ ...parts, ...{ urls, frame, browsers, clients, nextStep, resources } }),
+    callback: createCallback({ ...legs, nextStep }),
+    ...createClientSide({
+      ...{ config, urls, resources, frame, storage, browsers, clients, nextStep, record, changed, now },
+    }),
   };
   const browserUrl = config.authorization_endpoint_base_url ?? config.issuer;
   const basePaths = [config.issuer, browserUrl].map((url) => new URL(url).pathname.replace(/\/$/, ''));
@@ -99,7 +103,7 @@ function introspectionClients({ config, readFile }: AssemblyParts) {
 }
 
 function tokenSettings(parts: AssemblyParts, clients: Clients): TokenSettings {
-  const { config, sessions, known, changed, userTokens } = parts;
+  const { config, storage, secrets, keys, sessions, known, providers, userTokens, record, log, changed, now } = parts;
   const { access_token_lifespan: access, refresh_token_lifespan: refresh } = config.token_lifespans;
   const ended = (key: string, sub: string): void => {
     known.delete(key);
@@ -108,14 +112,14 @@ function tokenSettings(parts: AssemblyParts, clients: Clients): TokenSettings {
   };
   const chain = chainOf(config);
   return {
-    ...{ ...parts, clients, ended, newId, newJti: randomUUID },
+    ...{ storage, secrets, keys, clients, known, ended, record, now, newId, newJti: randomUUID },
     issuer: config.issuer,
     lifespans: { access, refresh },
     resources: resourcesOf(parts),
     scopesSupported: config.scopes_supported,
     requiredProviders: chain.providers.filter(({ required }) => required).map(({ name }) => name),
     revalidate: createRevalidate({
-      ...{ ...parts, ended },
+      ...{ storage, known, providers, ended, record, log, now },
       revalidateAfter: config.revalidate_after,
       primary: chain.primary.name,
       readLink: (sub, provider) => readLink(parts, sub, provider),

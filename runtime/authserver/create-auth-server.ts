@@ -40,12 +40,12 @@ export async function createAuthServer(config: AuthServerConfig, options: AuthSe
   const files = readKeyFiles(config, options);
   const secrets = createSecretRing(files.secrets, { now, random });
   const lasting = { keys: await createSigningKeys(files.signing, { now }), secrets };
-  const server = new EmbeddedAuthServer(options, lasting);
+  const server = new ReloadableAuthServer(options, lasting);
   await server.open(config);
   return server;
 }
 
-class EmbeddedAuthServer implements AuthServer {
+class ReloadableAuthServer implements AuthServer {
   readonly #options: AuthServerOptions;
   readonly #lasting: LastingParts;
   readonly #linkListeners = new Set<(sub: string) => void>();
@@ -172,10 +172,12 @@ class EmbeddedAuthServer implements AuthServer {
   }
 
   #makeUserTokens(config: AuthServerConfig, { storage }: Stored): StoredUserTokens {
+    const { place, record, log, now } = this.#options;
     const providers = () =>
       new Map([...(this.#inForce?.providers ?? [])].map(([name, { provider }]) => [name, provider]));
     const tokens = createUserTokens({
-      ...{ ...this.#options, secrets: this.#lasting.secrets, storage, providers, issuer: config.issuer },
+      ...{ storage, secrets: this.#lasting.secrets, place, providers, record, log, now },
+      issuer: config.issuer,
       connectionsUrl: authServerUrls(config).connections,
     });
     tokens.onChange((sub) => {

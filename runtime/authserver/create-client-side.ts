@@ -16,7 +16,7 @@ import type { Handlers } from './routes.ts';
 import type { AuthServerUrls } from './settings.ts';
 import type { AuthStorage } from './storage/storage.ts';
 
-export interface ClientSideSettings {
+interface ClientSideSettings {
   readonly config: AuthServerConfig;
   readonly urls: AuthServerUrls;
   /** The resources that tokens are issued for, the endpoint's first. */

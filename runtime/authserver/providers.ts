@@ -3,7 +3,7 @@ import type { ProviderView } from './pages/provider-view.ts';
 import type { LinkRow } from './storage/rows.ts';
 
 /** A provider of the chain, as far as people see it. */
-export type ChainedProvider = Pick<ProviderView, 'name' | 'host' | 'required'>;
+type ChainedProvider = Pick<ProviderView, 'name' | 'host' | 'required'>;
 
 /** The chain in its order, and the provider that says who the user is. */
 export interface Chain {

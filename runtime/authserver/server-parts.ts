@@ -72,7 +72,7 @@ export type OpenProviders = ReadonlyMap<string, OpenProvider>;
 export async function openProviders(
   config: AuthServerConfig,
   before: OpenProviders,
-  { readFile, proxy, now, log }: AuthServerOptions,
+  { readFile, proxy, now }: AuthServerOptions,
 ): Promise<OpenProviders> {
   const urls = authServerUrls(config);
   const { primary } = chainOf(config);
@@ -89,7 +89,7 @@ export async function openProviders(
       const provider =
         former?.settings === settings
           ? former.provider
-          : createProvider(upstream, { ...rules, readSecret: readFile, proxy, now, log });
+          : createProvider(upstream, { ...rules, readSecret: readFile, proxy, now });
       next.set(upstream.name, { settings, provider });
     }
     return next;

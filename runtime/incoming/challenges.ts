@@ -1,7 +1,7 @@
 import { RequestError } from '#runtime/errors';
 
 /** Fixed texts of a 401: they say what to do about a token without saying anything that came with it. */
-export const INVALID_TOKEN = {
+const INVALID_TOKEN = {
   malformed: 'The access token is malformed',
   repeated: 'Send exactly one Authorization header',
   expired: 'The access token has expired',

@@ -4,7 +4,7 @@ import type { Challenges, InvalidToken } from './challenges.ts';
 import { IdpUnavailable, type JsonClient } from './json-client.ts';
 import { LEEWAY_SECONDS } from './verify-jwt.ts';
 
-export interface IntrospectionRules {
+interface IntrospectionRules {
   readonly issuer: string;
   /** Undefined: not checked. */
   readonly audience: string | undefined;

@@ -7,7 +7,7 @@ import { IdpUnavailable, type JsonClient } from './json-client.ts';
 import { readKeySet, type KeySet } from './key-set.ts';
 import { createRefreshed, type Refreshed } from './refreshed.ts';
 
-export interface KeySourceSettings {
+interface KeySourceSettings {
   readonly incoming: OidcIncoming;
   readonly client: JsonClient;
   readonly metadata: Refreshed<IssuerMetadata>;

@@ -6,7 +6,7 @@ import { ClaimsTooLarge, readGroups } from './normalise-claims.ts';
 type Claims = Readonly<Record<string, ClaimValue>>;
 
 /** An identity whose token names the login that it was issued for. */
-export type LoggedIn = Identity & { readonly tsid: string };
+type LoggedIn = Identity & { readonly tsid: string };
 
 /** Looks at each request whether the login behind its token is there still, and adds what that login knows of the caller. */
 export interface LoginCheck {

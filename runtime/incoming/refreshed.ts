@@ -1,4 +1,4 @@
-export interface RefreshedSettings<T> {
+interface RefreshedSettings<T> {
   /** Reads the value. The former one is passed so that an unchanged value can keep its identity. */
   readonly load: (former: T | undefined) => Promise<T>;
   /** Milliseconds for which a value is used without a question. */

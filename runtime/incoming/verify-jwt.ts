@@ -4,7 +4,7 @@ import type { Challenges, InvalidToken } from './challenges.ts';
 import type { KeySet } from './key-set.ts';
 import type { Refreshed } from './refreshed.ts';
 
-export interface JwtRules {
+interface JwtRules {
   readonly issuer: string;
   /** Undefined: not checked. */
   readonly audience: string | undefined;
@@ -16,7 +16,7 @@ export interface JwtRules {
   readonly keysMayCome?: (() => boolean) | undefined;
 }
 
-export interface VerifiedJwt {
+interface VerifiedJwt {
   readonly claims: JWTPayload & { exp: number };
   /** The keys it was verified with: a remembered token is good only as long as they are the keys. */
   readonly keys: KeySet;

@@ -15,7 +15,7 @@ export interface AwsCredentials {
   readonly expiresAt: number;
 }
 
-export interface RoleRequest {
+interface RoleRequest {
   readonly backend: string;
   /** URL of the STS endpoint. */
   readonly endpoint: string;

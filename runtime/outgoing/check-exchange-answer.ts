@@ -36,7 +36,7 @@ export interface IssuedToken {
 }
 
 /** What was asked for, to hold the answer against. */
-export interface ExchangeExpectation {
+interface ExchangeExpectation {
   readonly backend: string;
   readonly audience: string | undefined;
   readonly scopes: readonly string[];

@@ -10,7 +10,7 @@ const GRANT = 'urn:ietf:params:oauth:grant-type:token-exchange';
 const TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:';
 const MAX_ANSWER = 64 * 1024;
 
-export interface ExchangeCall {
+interface ExchangeCall {
   readonly backend: string;
   readonly clientSecret: string | undefined;
   readonly subjectToken: string;

@@ -82,7 +82,7 @@ function fieldsIn(html: string, pattern: RegExp, type: string): Field[] {
 }
 
 /** The forms of a plain page. */
-export function formsIn(html: string, url: URL): Form[] {
+function formsIn(html: string, url: URL): Form[] {
   const found = html.replaceAll(/<!--[\s\S]*?-->/g, '').matchAll(/<form\b([^>]*)>([\s\S]*?)<\/form>/gi);
   return [...found].map(([, tag = '', body = '']) => {
     const attributes = attributesOf(tag);

@@ -1,7 +1,7 @@
 import { type Answer, ask, NoAnswer, type Question } from './probe.ts';
 
 /** warning: some clients fail; skipped: could not be looked at. */
-export type Verdict = 'ok' | 'warning' | 'failed' | 'skipped';
+type Verdict = 'ok' | 'warning' | 'failed' | 'skipped';
 
 /** One check, as people read it. */
 export interface Finding {

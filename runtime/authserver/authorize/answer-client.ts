@@ -3,7 +3,7 @@ import { redirectAnswer, type Answer } from '../handler.ts';
 import type { AuthorizeRequest } from '../storage/rows.ts';
 
 /** What a client gets at its redirect URI: a code, or an error in fixed words. */
-export type AuthorizeResponse =
+type AuthorizeResponse =
   { readonly code: string } | { readonly error: OAuthErrorCode; readonly error_description: string };
 
 /**

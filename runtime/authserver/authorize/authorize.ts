@@ -16,7 +16,7 @@ import { checkRequest, stateOf, type RequestRules } from './check-request.ts';
 import { valueOf } from './parameters.ts';
 import { readPrompt, type Prompt } from './read-prompt.ts';
 
-export interface AuthorizeSettings extends ConsentSettings, RequestRules {
+interface AuthorizeSettings extends ConsentSettings, RequestRules {
   readonly clients: Clients;
   readonly browsers: Browsers;
   readonly nextStep: NextStep;

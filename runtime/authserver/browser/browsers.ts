@@ -42,7 +42,7 @@ export interface Browsers {
   logOut(browser: Browser): Promise<CookieHeaders>;
 }
 
-export interface BrowserSettings {
+interface BrowserSettings {
   readonly storage: AuthStorage;
   readonly cookie: BrowserCookie;
   /** Name of the provider that says who the user is. */

@@ -20,7 +20,7 @@ import {
 } from '../upstream/provider.ts';
 import { takeLegOver } from './take-leg-over.ts';
 
-export interface CallbackSettings extends ChainSettings {
+interface CallbackSettings extends ChainSettings {
   readonly nextStep: NextStep;
 }
 

@@ -9,7 +9,7 @@ import type { Clients } from '../register/find-client.ts';
 import { consentKey } from './consent-key.ts';
 import { showConsent, type AuthorizeLogin, type ConsentSettings } from './show-consent.ts';
 
-export interface DecisionSettings extends ConsentSettings {
+interface DecisionSettings extends ConsentSettings {
   readonly browsers: Browsers;
   readonly clients: Clients;
   readonly nextStep: NextStep;

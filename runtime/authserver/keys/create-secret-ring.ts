@@ -19,7 +19,7 @@ export interface LiveSecretRing extends SecretRing {
   update(files: readonly KeyFile[]): void;
 }
 
-export interface SecretDeps {
+interface SecretDeps {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly random: (bytes: number) => Buffer;

@@ -20,7 +20,7 @@ export interface LiveSigningKeys extends SigningKeys {
   update(files: readonly KeyFile[]): Promise<void>;
 }
 
-export interface KeyDeps {
+interface KeyDeps {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }

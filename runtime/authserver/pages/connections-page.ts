@@ -12,7 +12,7 @@ export interface ConnectionsFrame extends PageFrame {
   readonly headers: Answer['headers'];
 }
 
-export interface ConnectionsView {
+interface ConnectionsView {
   readonly user: UserProfile;
   readonly providers: readonly ProviderView[];
   /** How many applications are signed in. */

@@ -6,7 +6,7 @@ import { pageAnswer, postForm, type PageFrame } from './page.ts';
 import { accountName, providerName, type ProviderView } from './provider-view.ts';
 import { scopeText } from './scope-texts.ts';
 
-export interface ConsentView {
+interface ConsentView {
   /** Where the form goes. */
   readonly action: string;
   readonly ticket: string;

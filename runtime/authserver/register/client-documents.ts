@@ -15,7 +15,7 @@ export interface ClientDocuments {
   close(): void;
 }
 
-export interface DocumentSettings extends MetadataRules {
+interface DocumentSettings extends MetadataRules {
   readonly now: () => number;
   readonly dispatcherFor: DispatcherFor | undefined;
   /** What is meant for tests on one machine: addresses, certificate authorities, deadline. */

@@ -30,7 +30,7 @@ export interface Clients {
   use(clientId: string): Promise<void>;
 }
 
-export interface ClientSettings {
+interface ClientSettings {
   readonly storage: AuthStorage;
   /** Undefined: client ID metadata documents are not accepted. */
   readonly documents: ClientDocuments | undefined;

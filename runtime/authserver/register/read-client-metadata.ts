@@ -18,7 +18,7 @@ const Metadata = z.object({
 });
 
 /** Clients are public, whatever they ask for (RFC 7591 §3.2.1), and get both grants. */
-export const GRANT_TYPES = ['authorization_code', 'refresh_token'] as const;
+const GRANT_TYPES = ['authorization_code', 'refresh_token'] as const;
 
 export interface MetadataRules {
   readonly scopesSupported: readonly string[];

@@ -8,7 +8,7 @@ import { addressBucket } from './address-bucket.ts';
 import { CLIENT_LIFESPAN } from './find-client.ts';
 import { readClientMetadata, type MetadataRules } from './read-client-metadata.ts';
 
-export interface RegistrationSettings extends MetadataRules {
+interface RegistrationSettings extends MetadataRules {
   readonly storage: AuthStorage;
   readonly limits: { readonly registrations_per_minute: number; readonly clients: number };
   readonly record: Audit['record'];

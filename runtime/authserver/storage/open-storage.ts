@@ -3,7 +3,7 @@ import type { Storage } from '#crds/run-config/storage';
 import type { ReadSecret } from './connect-redis.ts';
 import type { AuthStorage } from './storage.ts';
 
-export interface StorageDependencies {
+interface StorageDependencies {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** Content of a file that the configuration names. @throws ConfigError */

@@ -35,7 +35,7 @@ export interface Visit {
   readonly hidden: (name: string) => string;
 }
 
-export interface VisitOptions {
+interface VisitOptions {
   readonly form?: Readonly<Record<string, string>> | readonly (readonly [string, string])[];
   readonly json?: unknown;
   readonly cookie?: string | undefined;

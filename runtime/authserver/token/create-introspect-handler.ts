@@ -7,7 +7,7 @@ import { readForm, required } from './read-form.ts';
 import type { TokenSettings } from './token-settings.ts';
 
 /** Who may ask about tokens. */
-export interface IntrospectionClient {
+interface IntrospectionClient {
   readonly clientId: string;
   readonly readSecret: () => string;
 }

@@ -1,7 +1,7 @@
 import type { SigningKeys } from '../keys/signing-keys.ts';
 import type { SessionRow } from '../storage/rows.ts';
 
-export interface IssueDeps {
+interface IssueDeps {
   readonly keys: Pick<SigningKeys, 'sign'>;
   readonly issuer: string;
   /** Milliseconds that a token lives at most; never longer than its session would without further use. */
@@ -10,7 +10,7 @@ export interface IssueDeps {
   readonly newJti: () => string;
 }
 
-export interface IssuedJwt {
+interface IssuedJwt {
   readonly token: string;
   /** Seconds. */
   readonly expiresIn: number;

@@ -10,7 +10,7 @@ import { createRenewals, type IsFresh, type RenewalDeps, type Renewals } from '.
 import { timesOf, type OpenLink } from './stored-tokens.ts';
 import { TokenSlots, type TokenSlot } from './token-slots.ts';
 
-export interface UserTokensOptions extends Omit<RenewalDeps, 'pause'> {
+interface UserTokensOptions extends Omit<RenewalDeps, 'pause'> {
   /** Issuer of the tokens whose `sub` names a user here. */
   readonly issuer: string;
   /** URL of `/connections`. */

@@ -27,7 +27,7 @@ export function sealTokens(secrets: SecretRing, tokens: UpstreamTokens, obtained
   return secrets.seal(JSON.stringify({ ...tokens, obtained_at: obtainedAt }), aad);
 }
 
-export interface OpenTokens {
+interface OpenTokens {
   readonly tokens: UpstreamTokens;
   /** Milliseconds since the epoch; undefined: it does not say. */
   readonly obtainedAt: number | undefined;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { LegRequest } from './provider.ts';
 
-export interface ClientAtProvider {
+interface ClientAtProvider {
   readonly clientId: string;
   readonly redirectUri: string;
   readonly scopes: readonly string[];

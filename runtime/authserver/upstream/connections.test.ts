@@ -26,7 +26,6 @@ afterEach(async () => {
 });
 
 function provide(oidc_config: object, deps: Partial<ProviderDeps> = {}, more: object = {}): UpstreamProvider {
-  const silent = () => undefined;
   const upstream = Upstream.parse({ type: 'oidc', name: 'idp', oidc_config, ...more });
   const provider = createProvider(upstream, {
     redirectUri: REDIRECT,
@@ -35,7 +34,6 @@ function provide(oidc_config: object, deps: Partial<ProviderDeps> = {}, more: ob
     readSecret: (file) => (file === 'ca' ? CERTIFICATE : GATEWAY_CLIENT.secret),
     proxy: undefined,
     now: Date.now,
-    log: { debug: silent, info: silent, warn: silent, error: silent },
     ...deps,
   });
   return keep(provider);

@@ -8,7 +8,7 @@ const MAX_AGE = 3_600_000;
 /** A provider that did not answer is not asked again so soon. */
 const COOL_DOWN = 1_000;
 
-export interface DiscoverySettings {
+interface DiscoverySettings {
   readonly name: string;
   readonly issuer: string;
   readonly clientId: string;

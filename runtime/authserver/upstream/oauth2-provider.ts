@@ -44,14 +44,12 @@ export function createOAuth2Provider(upstream: OAuth2Upstream, deps: ProviderDep
 
 class OAuth2Provider implements UpstreamProvider {
   readonly name: string;
-  readonly required: boolean;
   readonly #upstream: OAuth2Upstream;
   readonly #config: Config;
   readonly #parts: Parts;
 
   constructor(upstream: OAuth2Upstream, parts: Parts) {
     this.name = upstream.name;
-    this.required = upstream.required;
     this.#upstream = upstream;
     this.#config = upstream.oauth2_config;
     this.#parts = parts;

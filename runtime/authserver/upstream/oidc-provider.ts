@@ -50,13 +50,11 @@ export function createOidcProvider(upstream: OidcUpstream, deps: ProviderDeps): 
 
 class OidcProvider implements UpstreamProvider {
   readonly name: string;
-  readonly required: boolean;
   readonly #upstream: OidcUpstream;
   readonly #parts: Parts;
 
   constructor(upstream: OidcUpstream, parts: Parts) {
     this.name = upstream.name;
-    this.required = upstream.required;
     this.#upstream = upstream;
     this.#parts = parts;
   }

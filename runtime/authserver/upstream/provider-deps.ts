@@ -1,5 +1,4 @@
 import type { ProxySettings } from '#runtime/outgoing/dispatcher';
-import type { Log } from '#runtime/telemetry/log';
 
 /** What a provider needs of its surroundings. */
 export interface ProviderDeps {
@@ -14,7 +13,6 @@ export interface ProviderDeps {
   readonly proxy: ProxySettings | undefined;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  readonly log: Log;
   /** Milliseconds for one call to the provider. */
   readonly deadline?: number;
 }

@@ -68,7 +68,6 @@ export class UpstreamUnavailable extends Error {
 /** One upstream identity provider. Two implementations: OpenID Connect, and OAuth 2.0 by itself. */
 export interface UpstreamProvider {
   readonly name: string;
-  readonly required: boolean;
   /** Where the browser is sent. @throws UpstreamUnavailable */
   authorizationUrl(request: LegRequest): Promise<string>;
   /**

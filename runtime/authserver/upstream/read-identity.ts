@@ -19,7 +19,7 @@ export interface IdentityFields {
   readonly email: readonly string[];
 }
 
-export interface IdentityRules {
+interface IdentityRules {
   readonly issuer: string;
   readonly fields: IdentityFields;
   /** Claims are kept of who decides about the user, and of nobody else. */

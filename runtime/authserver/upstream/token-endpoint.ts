@@ -3,7 +3,7 @@ import { errorIn, parse, readDocument, type Document } from './token-answer.ts';
 import { isAboutClient } from './upstream-errors.ts';
 import type { UpstreamAnswer, UpstreamHttp } from './upstream-http.ts';
 
-export interface TokenEndpointSettings {
+interface TokenEndpointSettings {
   readonly name: string;
   readonly url: string;
   readonly clientId: string;

@@ -27,7 +27,7 @@ import { openTokens } from '../../upstream-tokens/stored-tokens.ts';
 import type { ChainSettings } from '../chain-settings.ts';
 import { createNextStep } from '../next-step.ts';
 
-export const CLIENT_REDIRECT = 'http://127.0.0.1:33418/callback';
+const CLIENT_REDIRECT = 'http://127.0.0.1:33418/callback';
 export const VERIFIER = 'v'.repeat(43);
 const RESOURCE = 'https://mcp.example.com/mcp';
 const PLACE = { namespace: 'default', name: 'vmcp', uid: 'u-1' };
@@ -115,7 +115,7 @@ function furnish(origin: string, links: readonly Link[], { config: more, wrap }:
   const write = (message: string, fields?: unknown) => void logged.push(`${message} ${JSON.stringify(fields)}`);
   const log = { debug: write, info: write, warn: write, error: write };
   const record = (event: AuditEvent) => void events.push(event);
-  const providers = providersOf(config, urls, { now, log });
+  const providers = providersOf(config, urls, now);
   const browsers = createBrowsers({
     storage,
     cookie: browserCookie(origin, urls.authorize),
@@ -144,7 +144,7 @@ function furnish(origin: string, links: readonly Link[], { config: more, wrap }:
 const absent = () => Promise.reject(new OAuthError('server_error', 'not here'));
 const ABSENT = { token: absent, revoke: absent, introspect: undefined, metadata: absent, jwks: absent };
 
-function providersOf(config: AuthServer, urls: AuthServerUrls, { now, log }: Pick<ChainSettings, 'now' | 'log'>) {
+function providersOf(config: AuthServer, urls: AuthServerUrls, now: () => number) {
   const primary = chainOf(config).primary.name;
   return new Map(
     config.upstreams.map((upstream) => [
@@ -156,7 +156,6 @@ function providersOf(config: AuthServer, urls: AuthServerUrls, { now, log }: Pic
         readSecret: () => CLIENT_SECRET,
         proxy: undefined,
         now,
-        log,
         deadline: 300,
       }),
     ]),

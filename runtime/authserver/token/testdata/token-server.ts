@@ -81,7 +81,7 @@ export interface TokenServer {
   close(): Promise<void>;
 }
 
-export interface TokenServerOptions {
+interface TokenServerOptions {
   readonly secretFiles?: readonly KeyFile[];
   readonly keyFiles?: readonly KeyFile[];
   readonly storage?: AuthStorage;

@@ -131,7 +131,6 @@ function fakeProvider(name: string, world: () => World): UpstreamProvider {
   const never = () => Promise.reject(new Error('not asked here'));
   return {
     name,
-    required: true,
     authorizationUrl: never,
     finish: never,
     identify: never,

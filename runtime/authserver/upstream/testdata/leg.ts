@@ -18,7 +18,6 @@ export interface Sides {
   readonly clock: { time: number };
   /** Content of files by name. */
   readonly files: Map<string, string>;
-  readonly logged: string[];
   /** The way there and back as a browser makes it; `change` alters the callback. */
   readonly login: (person?: Person, change?: (callback: URL) => void) => Promise<LegResult>;
   /** The parameters with which the browser is sent there. */
@@ -64,8 +63,6 @@ const client = (how: OAuthProviderOptions = {}) => ({
 function join(fake: OAuthProvider, upstream: Written, { deps = {} }: SidesOptions): Sides {
   const clock = { time: Date.now() };
   const files = new Map([['secret', CLIENT_SECRET]]);
-  const logged: string[] = [];
-  const write = (message: string, fields?: unknown) => void logged.push(`${message} ${JSON.stringify(fields)}`);
   const provider = createProvider(Upstream.parse({ name: 'fake', ...upstream }), {
     redirectUri: REDIRECT,
     isPrimary: true,
@@ -73,13 +70,12 @@ function join(fake: OAuthProvider, upstream: Written, { deps = {} }: SidesOption
     readSecret: (file) => files.get(file) ?? readFileSync(file, 'utf8'),
     proxy: undefined,
     now: () => clock.time,
-    log: { debug: write, info: write, warn: write, error: write },
     deadline: 300,
     ...deps,
   });
   const request = () => ({ verifier: newId(), nonce: newId(), state: newId() });
   return {
-    ...{ fake, provider, clock, files, logged },
+    ...{ fake, provider, clock, files },
     async login(person = { user: 'alice' }, change = () => undefined) {
       const leg = request();
       const url = await provider.authorizationUrl({ ...leg, forceLogin: false });
