@@ -28,7 +28,7 @@ dist/vmcp.js: $(INSTALLED) $(SOURCES)
 $(LINK): dist/vmcp.js
 	@ln -sf ../../dist/vmcp.js $@
 
-up: $(LINK) ## start the quickstart: one endpoint for four MCP servers, with logins and policies; returns when ready
+up: $(LINK) ## start the quickstart: one endpoint for six MCP servers, with one login at two providers; returns when ready
 	@$(RUN) quickstart:up
 
 down: $(LINK) ## stop the quickstart

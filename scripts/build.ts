@@ -16,6 +16,8 @@ const { metafile } = await build({
   platform: 'node',
   target: 'node22',
   external: ['@cedar-policy/*'],
+  // Its other form loads parts of itself in a way that cannot be bundled.
+  alias: { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' },
   minifyWhitespace: true,
   minifySyntax: true,
   legalComments: 'linked',

@@ -37,14 +37,31 @@ describe('the command line', () => {
     [['token']],
     [['status', '-o', 'xml']],
     [['up', '--timeout', 'soon']],
+    [['connect', 'emacs']],
   ])('refuses %j as wrong usage, with code 2', async (args) => {
     const { code, stderr } = await place.run(args);
     expect(code).toBe(2);
     expect(stderr).toContain('error:');
   });
 
+  it.each([
+    [['try', 'nonsense'], 'is no URL'],
+    [['doctor', 'nonsense'], 'is no URL'],
+    [['doctor', 'http://127.0.0.1:4483/mcp', '--token-file', 'nowhere'], 'nowhere cannot be read'],
+  ])('says what is wrong with %j, with code 2', async (args, message) => {
+    expect(await place.run(args)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) });
+  });
+
   it('says what is not running where nothing runs', async () => {
-    for (const args of [['status'], ['status', '-o', 'json'], ['token', 'alice']]) {
+    const commands = [
+      ['status'],
+      ['status', '-o', 'json'],
+      ['token', 'alice'],
+      ['try'],
+      ['doctor'],
+      ['connect', 'zed'],
+    ];
+    for (const args of commands) {
       expect(await place.run(args)).toMatchObject({ code: 3, stdout: '', stderr: expect.stringContaining('vmcp up') });
     }
   });
@@ -130,7 +147,7 @@ describe('vmcp completion', () => {
   it('knows every command in zsh and fish', async () => {
     for (const shell of ['zsh', 'fish']) {
       const { stdout } = await place.run(['completion', shell]);
-      for (const name of ['up', 'down', 'validate', 'render', 'status', 'logs', 'token'])
+      for (const name of ['up', 'down', 'validate', 'render', 'status', 'logs', 'try', 'connect', 'doctor', 'token'])
         expect(stdout).toContain(name);
     }
   });
@@ -141,5 +158,18 @@ describe('the manifests of the repository', () => {
     const { code, stderr } = await place.run(['validate', join(ROOT, 'examples/quickstart')]);
     expect(stderr).toBe('');
     expect(code).toBe(0);
+  });
+
+  it('of the example with three providers are valid', async () => {
+    const { code, stderr } = await place.run(['validate', join(ROOT, 'examples/providers')]);
+    expect([code, stderr]).toEqual([0, '']);
+  });
+
+  it('are rendered the same each time, with placeholders for the keys of the authorization server', async () => {
+    const render = () => place.run(['render', join(ROOT, 'examples/quickstart'), '-o', 'json']);
+    const { code, stdout } = await render();
+    expect([code, (await render()).stdout]).toEqual([0, stdout]);
+    for (const key of ['signingKey', 'hmacSecret']) expect(stdout).toContain(`<generated: ${key}>`);
+    expect(() => place.read('.vmcp/logins')).toThrow('ENOENT');
   });
 });

@@ -5,44 +5,46 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { serveIdentityProvider, type IdentityProvider } from '../fakes/identity-provider/serve.ts';
-import { findFreePort } from '../gateway/start-gateway.ts';
+import { callTool } from './call-tool.ts';
+import { copyExample, movePorts } from './example.ts';
 import { eventually, makeWorkplace, ROOT, type Workplace } from './run-vmcp.ts';
 
-// The quickstart as it is, but for its ports and the place of its files: so the test may run beside a real one.
-const EXAMPLE = join(ROOT, 'examples', 'quickstart');
 const BIN = join(ROOT, 'node_modules', '.bin');
+const BROWSE = join(ROOT, 'e2e', 'local', 'browse.ts');
 let place: Workplace;
-let provider: IdentityProvider;
+let company: IdentityProvider;
+let partner: IdentityProvider;
 let endpoint: string;
 let tokens: { alice: string; bob: string };
 
+const tokenOf = async (user: string) => (await place.run(['token', user])).stdout.trim();
+const claimsOf = (token: string) =>
+  JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as Record<string, unknown>;
+const up = () => place.run(['up', 'manifests', '--detach']);
+
 beforeAll(async () => {
   place = makeWorkplace();
-  provider = await serveIdentityProvider({ audiences: ['whoami'] });
-  const [port, whoamiPort] = [await findFreePort(), await findFreePort()];
-  endpoint = `http://127.0.0.1:${port}/mcp`;
-  for (const name of readdirSync(EXAMPLE).filter((file) => file.endsWith('.yaml'))) {
-    const text = readFileSync(join(EXAMPLE, name), 'utf8')
-      .replaceAll('4483', String(port))
-      .replaceAll('4481', String(whoamiPort))
-      .replaceAll('4480', String(provider.port))
-      .replaceAll('../../../../.vmcp', join(place.path, '.vmcp'))
-      .replaceAll('../../', `${ROOT}/`);
-    place.manifest(name, text);
-  }
+  const ports = await movePorts([4480, 4481, 4482, 4483, 4487, 4488]);
+  const origin = `http://127.0.0.1:${ports[4483]}`;
+  endpoint = `${origin}/mcp`;
+  const provider = (port: number, name: string) =>
+    serveIdentityProvider({ port, audiences: ['whoami'], redirectUris: [`${origin}/oauth/callback/${name}`] });
+  company = await provider(ports[4480], 'company');
+  partner = await provider(ports[4482], 'partner');
+  copyExample('quickstart', place, ports);
   mkdirSync(join(place.path, 'manifests', 'files'));
   writeFileSync(join(place.path, 'manifests', 'files', 'welcome.txt'), 'hello');
-  const started = await place.run(['up', 'manifests', '--detach']);
+  const started = await up();
   expect([started.code, started.stderr]).toEqual([0, '']);
-  const token = async (user: string) => (await place.run(['token', user])).stdout.trim();
-  tokens = { alice: await token('alice'), bob: await token('bob') };
+  tokens = { alice: await tokenOf('alice'), bob: await tokenOf('bob') };
 }, 90_000);
 afterAll(async () => {
   await place.close();
-  await provider.close();
+  await company.close();
+  await partner.close();
 });
 
-/** Runs the MCP Inspector's command line, its own files in the workplace. Not blocking: the provider runs in this process. */
+/** Runs the MCP Inspector's command line, its own files in the workplace. Not blocking: the providers run in this process. */
 async function inspector(token: string, ...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   const all = ['--cli', endpoint, '--transport', 'http', '--header', `Authorization: Bearer ${token}`, ...args];
   const env = { ...process.env, HOME: place.path, PATH: `${BIN}:${process.env.PATH ?? ''}` };
@@ -67,15 +69,31 @@ async function mcpRemote(token: string): Promise<Client> {
   return client;
 }
 
+/** Who the user is at each of the three backends that tell. */
+async function whoami(token: string) {
+  const names = ['calendar_whoami', 'tickets_whoami', 'whoami_whoami'];
+  const answers = await Promise.all(names.map((name) => callTool(endpoint, name, token)));
+  return answers.map(({ subject, issuer, audience }) => ({ subject, issuer, audience }));
+}
+
 const WRITE = { name: 'filesystem_write_file', arguments: { path: 'note.txt', content: 'written' } };
 
 describe('vmcp token', () => {
-  it('prints the token of a user alone, made for the endpoint', () => {
-    const claims = JSON.parse(Buffer.from(tokens.alice.split('.')[1]!, 'base64url').toString()) as Record<
-      string,
-      unknown
-    >;
-    expect(claims).toMatchObject({ sub: 'alice', aud: endpoint, groups: ['engineering', 'writers'] });
+  it('logs a user in at the endpoint and prints the token alone, made for the endpoint', () => {
+    expect(claimsOf(tokens.alice)).toMatchObject({
+      iss: endpoint.replace('/mcp', ''),
+      aud: endpoint,
+      name: 'Alice Example',
+    });
+    expect(claimsOf(tokens.bob).sub).not.toBe(claimsOf(tokens.alice).sub);
+  });
+
+  it('renews that login the next time: the same user, the same session, no page', async () => {
+    const before = company.counts.get('all');
+    const [first, second] = [claimsOf(tokens.alice), claimsOf(await tokenOf('alice'))];
+    expect([second.sub, second.tsid]).toEqual([first.sub, first.tsid]);
+    expect(second.jti).not.toBe(first.jti);
+    expect(company.counts.get('all')).toBe(before);
   });
 
   it('knows no other user', async () => {
@@ -87,19 +105,116 @@ describe('vmcp token', () => {
   });
 });
 
+describe('one login at two providers', () => {
+  it('gives each backend the own token of the user: of the company, of the partner, and one exchanged for it', async () => {
+    expect(await whoami(tokens.alice)).toEqual([
+      { subject: 'alice', issuer: company.issuer, audience: [company.issuer] },
+      { subject: 'alice', issuer: partner.issuer, audience: [partner.issuer] },
+      { subject: 'alice', issuer: company.issuer, audience: ['whoami'] },
+    ]);
+    expect((await whoami(tokens.bob)).map(({ subject }) => subject)).toEqual(['bob', 'bob', 'bob']);
+  });
+
+  it('shows the redirect URIs to enter at the providers', async () => {
+    const { redirectUris } = await place.status();
+    const base = endpoint.replace('/mcp', '/oauth/callback');
+    expect(redirectUris).toEqual({ company: `${base}/company`, partner: `${base}/partner` });
+    expect((await place.run(['status'])).stdout).toContain(`partner   ${base}/partner`);
+  });
+});
+
+describe('vmcp try', () => {
+  it('opens the login in a browser, lists the tools, and tells who the user is at each backend', async () => {
+    const { code, stdout, stderr } = await place.run(['try'], { BROWSER: `${process.execPath} ${BROWSE} bob %s` });
+    expect([code, stderr]).toEqual([0, expect.stringContaining('/oauth/authorize?')]);
+    expect(stdout).toContain(`You are logged in at ${endpoint}.`);
+    expect(stdout).toMatch(/everything_echo +Echoes/);
+    expect(stdout).toMatch(new RegExp(`calendar_whoami +bob +${company.issuer} `));
+    expect(stdout).toMatch(new RegExp(`tickets_whoami +bob +${partner.issuer} `));
+    expect(stdout).toMatch(/whoami_whoami +bob .* whoami\n/);
+  });
+
+  it('tells the same to programs', async () => {
+    const browser = { BROWSER: `${process.execPath} ${BROWSE} alice %s` };
+    const { stdout } = await place.run(['try', endpoint, '-o', 'json'], browser);
+    expect(JSON.parse(stdout)).toMatchObject({
+      loggedIn: true,
+      tools: expect.arrayContaining([expect.objectContaining({ name: 'memory_read_graph' })]),
+      whoami: expect.arrayContaining([
+        { tool: 'tickets_whoami', user: 'alice', issuer: partner.issuer, audience: [partner.issuer] },
+      ]),
+    });
+  });
+
+  it('prints the URL where there is no browser, and waits no longer than it may', async () => {
+    const quick = ['try', '--timeout', '500ms'];
+    const without = await place.run([...quick, '--no-browser']);
+    expect([without.code, without.stdout]).toEqual([5, '']);
+    expect(without.stderr).toMatch(/\/oauth\/authorize\?.*\nvmcp: nobody logged in/s);
+    const broken = await place.run(quick, { BROWSER: '/nonexistent' });
+    expect(broken.stderr).toContain('open it yourself');
+  });
+
+  it('says what is wrong with an endpoint that is not there, or is none', async () => {
+    expect(await place.run(['try', 'nonsense'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('is no URL'),
+    });
+    expect(await place.run(['try', company.issuer])).toMatchObject({
+      code: 5,
+      stderr: expect.stringContaining('vmcp doctor'),
+    });
+  });
+});
+
+describe('vmcp doctor', () => {
+  it('finds nothing that would stop a client, registers clients only when asked, and looks behind the login with a token', async () => {
+    writeFileSync(join(place.path, 'token'), tokens.alice, { mode: 0o600 });
+    const { code, stdout } = await place.run(['doctor', '--token-file', 'token', '--register', '-o', 'json']);
+    const { ok, checks } = JSON.parse(stdout) as { ok: boolean; checks: { check: string; verdict: string }[] };
+    expect(checks.filter(({ verdict }) => verdict === 'failed' || verdict === 'warning')).toEqual([]);
+    expect([code, ok, checks.length > 25]).toEqual([0, true, true]);
+  });
+
+  it('explains what would, and ends with 1', async () => {
+    const { code, stdout } = await place.run(['doctor', endpoint.replace('127.0.0.1', 'localhost')]);
+    expect(stdout).toMatch(/FAILED +resource is the URL .* 127\.0\.0\.1 and localhost are two hosts/);
+    expect(stdout).toContain('What to do:');
+    expect(code).toBe(1);
+  });
+});
+
+describe('vmcp connect', () => {
+  it('writes the endpoint that runs here into the configuration of a client', async () => {
+    const home = { HOME: place.path };
+    expect(await place.run(['connect', 'cursor', '--write'], home)).toMatchObject({ code: 0 });
+    expect(JSON.parse(place.read('.cursor/mcp.json'))).toEqual({
+      mcpServers: { quickstart: { type: 'http', url: endpoint } },
+    });
+    expect((await place.run(['connect'], home)).stdout).toMatch(/cursor +Cursor +connected/);
+  });
+});
+
 describe("the MCP Inspector's command line", () => {
-  it('lists the tools of all four backends for alice', async () => {
+  it('lists the tools of all six backends for alice', async () => {
     const { stdout, stderr } = await inspector(tokens.alice, '--method', 'tools/list');
     expect(stderr).toBe('');
     const names = (JSON.parse(stdout) as { tools: { name: string }[] }).tools.map(({ name }) => name);
     expect(names).toEqual(
-      expect.arrayContaining(['everything_echo', 'memory_read_graph', 'filesystem_write_file', 'whoami_whoami']),
+      expect.arrayContaining([
+        'everything_echo',
+        'memory_read_graph',
+        'filesystem_write_file',
+        'whoami_whoami',
+        'calendar_whoami',
+        'tickets_whoami',
+      ]),
     );
     const { backends } = await eventually(
       () => place.status(),
       (status) => status.backends.every(({ tools }) => tools !== null),
     );
-    expect(backends.map(({ phase }) => phase)).toEqual(Array(4).fill('Ready'));
+    expect(backends.map(({ phase }) => phase)).toEqual(Array(6).fill('Ready'));
   });
 
   it('shows that whoami got a token of its own, exchanged for that of alice', async () => {
@@ -145,19 +260,22 @@ describe('mcp-remote', () => {
   });
 });
 
-it('what the memory server is told stays in the folder of the state', async () => {
-  const client = await mcpRemote(tokens.alice);
-  try {
-    const entities = [{ name: 'vmcp', entityType: 'gateway', observations: ['has two boundaries'] }];
-    await client.callTool({ name: 'memory_create_entities', arguments: { entities } });
-    expect(place.read('.vmcp/memory.jsonl')).toContain('has two boundaries');
-  } finally {
-    await client.close();
-  }
+describe('a restart of everything that vmcp runs', () => {
+  it('logs nobody out: old tokens are good, logins are renewed, and backends get the tokens of their users', async () => {
+    const before = claimsOf(tokens.alice);
+    expect((await place.run(['down'])).code).toBe(0);
+    expect((await up()).code).toBe(0);
+    expect((await whoami(tokens.alice)).map(({ subject }) => subject)).toEqual(['alice', 'alice', 'alice']);
+    const after = claimsOf(await tokenOf('alice'));
+    expect([after.sub, after.tsid]).toEqual([before.sub, before.tsid]);
+  });
 });
 
 it('no secret value and no token is in a log, a status or an argument list', async () => {
-  const secrets = ['not-a-real-key', 'vmcp-loopback-secret', tokens.alice, tokens.bob];
+  const kept = join('.vmcp/logins/default/quickstart');
+  const made = ['signing-key.pem', 'hmac-secret'].map((file) => place.read(join(kept, file)).split('\n').at(1) ?? '');
+  const hmac = place.read(join(kept, 'hmac-secret'));
+  const secrets = ['not-a-real-key', 'vmcp-loopback-secret', tokens.alice, tokens.bob, hmac, ...made.filter(Boolean)];
   const logs = readdirSync(join(place.path, '.vmcp/logs')).map((name) => place.read(join('.vmcp/logs', name)));
   const { processes } = await place.status();
   const lines = processes.map(({ identity }) => readFileSync(`/proc/${identity!.pid}/cmdline`, 'utf8'));

@@ -23,7 +23,8 @@ export interface Workplace {
   /** Writes a manifest; undefined removes it. */
   manifest(name: string, text: string | undefined): void;
   read(file: string): string;
-  run(args: string[]): Promise<Result>;
+  /** `environment` is added to that of the tests. */
+  run(args: string[], environment?: NodeJS.ProcessEnv): Promise<Result>;
   /** A command that goes on: its process, and what it printed so far. */
   start(args: string[]): {
     pid: number;
@@ -39,14 +40,16 @@ export interface Workplace {
 export interface StatusOutput {
   endpoint: string | null;
   phase: string;
+  redirectUris: Record<string, string>;
   backends: { name: string; phase: string; tools: number | null; message: string }[];
   conditions: { type: string; status: string; reason: string; message: string }[];
   processes: { name: string; state: string; restarts: number; identity?: { pid: number } }[];
   problems: { file: string; line: number; message: string }[];
 }
 
-function launch(cwd: string, args: string[]) {
-  const child = spawn(process.execPath, [PROGRAM, ...args], { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+function launch(cwd: string, args: string[], environment: NodeJS.ProcessEnv = {}) {
+  const env = { ...process.env, ...environment };
+  const child = spawn(process.execPath, [PROGRAM, ...args], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
   let stdout = '';
   let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (part: string) => (stdout += part));
@@ -59,8 +62,8 @@ export function makeWorkplace(): Workplace {
   const path = mkdtempSync(join(tmpdir(), 'vmcp-local-'));
   const folder = join(path, 'manifests');
   mkdirSync(folder);
-  async function run(args: string[]): Promise<Result> {
-    const { ended, stdout, stderr } = launch(path, args);
+  async function run(args: string[], environment?: NodeJS.ProcessEnv): Promise<Result> {
+    const { ended, stdout, stderr } = launch(path, args, environment);
     return { code: await ended, stdout: stdout(), stderr: stderr() };
   }
   return {

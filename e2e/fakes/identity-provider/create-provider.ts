@@ -1,5 +1,4 @@
-import { randomBytes } from 'node:crypto';
-import Provider, { type Configuration } from 'oidc-provider';
+import Provider, { type AdapterConstructor, type Configuration } from 'oidc-provider';
 import { describeResource, PASSWORD, registerPasswordGrant, registerTokenExchange, TOKEN_EXCHANGE } from './grants.ts';
 import type { SigningKeys } from './signing-keys.ts';
 import { CLI_CLIENT, GATEWAY_CLIENT, USERS } from './users.ts';
@@ -15,7 +14,9 @@ export interface ProviderSettings {
   redirectUris: string[];
   /** Access tokens are opaque and open the user-info endpoint, which alone tells name and email. */
   opaque?: boolean;
-  cookieKey?: string;
+  cookieKey: string;
+  /** Where it keeps sessions, codes and tokens; absent: in memory. */
+  adapter?: AdapterConstructor | undefined;
 }
 
 /** The OpenID provider with its users, clients and grants. */
@@ -37,10 +38,11 @@ function cookieNames(issuer: string): Record<'session' | 'interaction' | 'resume
 }
 
 function configure(settings: ProviderSettings): Configuration {
-  const { issuer, keys, tokenLifetime, redirectUris, cookieKey, opaque = false } = settings;
+  const { issuer, keys, tokenLifetime, redirectUris, cookieKey, opaque = false, adapter } = settings;
   return {
+    ...(adapter ? { adapter } : {}),
     jwks: { keys: keys.private },
-    cookies: { keys: [cookieKey ?? randomBytes(32).toString('hex')], names: cookieNames(issuer) },
+    cookies: { keys: [cookieKey], names: cookieNames(issuer) },
     conformIdTokenClaims: opaque,
     issueRefreshToken: (_context, client) => client.grantTypeAllowed('refresh_token'),
     scopes: ['openid', 'offline_access', 'profile', 'email', 'mcp', 'read', 'write', 'mcp:tools', 'mcp:read'],

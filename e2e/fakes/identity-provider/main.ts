@@ -10,6 +10,8 @@ const { values } = parseArgs({
     'redirect-uri': { type: 'string', multiple: true },
     /** `part:fail` or `part:hang`, where part is all, discovery, jwks or token. */
     fault: { type: 'string', multiple: true },
+    /** File that outlives a restart: keys, sessions, tokens. */
+    state: { type: 'string' },
   },
 });
 
@@ -18,6 +20,7 @@ const provider = await serveIdentityProvider({
   tokenLifetime: Number(values['token-lifetime']),
   ...(values.audience ? { audiences: values.audience } : {}),
   redirectUris: values['redirect-uri'] ?? [],
+  ...(values.state === undefined ? {} : { stateFile: values.state }),
 });
 for (const entry of values.fault ?? []) {
   const [part = '', fault = ''] = entry.split(':');

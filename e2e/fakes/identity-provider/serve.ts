@@ -1,8 +1,10 @@
+import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { JWTPayload } from 'jose';
 import { createProvider, type ProviderSettings } from './create-provider.ts';
 import { isFault, isPart, partOf, type Fault, type Part } from './faults.ts';
+import { openState } from './kept-state.ts';
 import { createSigningKeys } from './signing-keys.ts';
 
 export interface IdentityProvider {
@@ -28,11 +30,15 @@ interface IdentityProviderOptions {
   redirectUris?: string[];
   /** Access tokens are opaque and open the user-info endpoint, which alone tells name and email. */
   opaque?: boolean;
+  /** Keeps keys, sessions and tokens from start to start, written at the end; absent: nothing is stored. */
+  stateFile?: string;
 }
 
-/** Starts a real OpenID provider on 127.0.0.1 with the users alice and bob. Nothing of it is stored. */
+/** Starts a real OpenID provider on 127.0.0.1 with the users alice and bob. */
 export async function serveIdentityProvider(options: IdentityProviderOptions = {}): Promise<IdentityProvider> {
-  const keys = await createSigningKeys();
+  const kept = options.stateFile === undefined ? undefined : openState(options.stateFile);
+  const keys = await createSigningKeys(kept?.keys);
+  const cookieKey = kept?.cookieKey ?? randomBytes(32).toString('hex');
   const faults = new Map<Part, Fault>();
   const counts = new Map<Part, number>();
   let handle: (request: IncomingMessage, response: ServerResponse) => unknown = (_request, response) => response.end();
@@ -62,6 +68,8 @@ export async function serveIdentityProvider(options: IdentityProviderOptions = {
     audiences: options.audiences,
     redirectUris: options.redirectUris ?? [],
     opaque: options.opaque ?? false,
+    cookieKey,
+    adapter: kept?.adapter,
   };
   const renew = () => {
     handle = createProvider(settings).callback();
@@ -104,6 +112,7 @@ export async function serveIdentityProvider(options: IdentityProviderOptions = {
     close: () =>
       new Promise((resolve) => {
         http.close(() => {
+          kept?.write(keys.private, cookieKey);
           resolve();
         });
         http.closeAllConnections();

@@ -17,10 +17,10 @@ async function generateKey(serial: number): Promise<JWK> {
 
 const publicPart = ({ kty, n, e, kid, alg, use }: JWK): JWK => ({ kty, n, e, kid, alg, use }) as JWK;
 
-/** Makes an RSA key in memory. */
-export async function createSigningKeys(): Promise<SigningKeys> {
-  let serial = 1;
-  let keys = [await generateKey(serial)];
+/** Those of an earlier start, or an RSA key made in memory. */
+export async function createSigningKeys(former?: JWK[]): Promise<SigningKeys> {
+  let serial = former?.length ?? 1;
+  let keys = former ?? [await generateKey(serial)];
   return {
     get private() {
       return keys;

@@ -13,6 +13,11 @@ export interface CallbackReceiver {
   close(): void;
 }
 
+/** No login came back. The message is for people. */
+export class NotReceived extends Error {
+  override readonly name = 'NotReceived';
+}
+
 const PATH = '/callback';
 
 function answer(response: ServerResponse, status: number, title: string, text: string): void {
@@ -49,15 +54,18 @@ export async function openCallback(): Promise<CallbackReceiver> {
     else answer(response, 404, 'Not found', 'There is nothing at this address.');
   });
   const port = await listen(server);
+  let late: NodeJS.Timeout | undefined;
   return {
     redirectUrl: `http://127.0.0.1:${port}${PATH}`,
     receive(state, deadline, stop) {
       return new Promise((resolve, reject) => {
-        const late = setTimeout(
-          () => reject(new Error(`nobody logged in within ${Math.round(deadline / 1000)} s: try again`)),
+        late = setTimeout(
+          () => reject(new NotReceived(`nobody logged in within ${Math.round(deadline / 1000)} s: try again`)),
           deadline,
         );
-        stop.addEventListener('abort', () => reject(new Error('stopped before the login was done')), { once: true });
+        stop.addEventListener('abort', () => reject(new NotReceived('stopped before the login was done')), {
+          once: true,
+        });
         arrived = ({ searchParams }, response) => {
           if (!sameText(searchParams.get('state') ?? '', state() ?? '')) {
             answer(
@@ -77,6 +85,7 @@ export async function openCallback(): Promise<CallbackReceiver> {
       });
     },
     close() {
+      clearTimeout(late);
       server.close();
       server.closeIdleConnections();
     },

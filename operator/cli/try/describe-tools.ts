@@ -69,11 +69,12 @@ export function introductionOf(
   };
 }
 
-/** The first member that names the user; where there is none, what was said. */
+/** The first member that names the user; where there is none, what was said, unless that was that there is none. */
 function userIn(values: z.infer<typeof Known> | undefined, text: string): Pick<Introduction, 'user' | 'text'> {
   const names = values ? [values.subject, values.login, values.email, values.name] : [];
   const user = names.find((name) => typeof name === 'string');
-  return typeof user === 'string' ? { user } : { text };
+  if (typeof user === 'string') return { user };
+  return { text: names.includes(null) ? 'nobody: no token that names one' : text };
 }
 
 const WIDTH = 72;

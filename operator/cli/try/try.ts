@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import { boundedFetch, createOAuthClient, type OAuthClient } from '../oauth/oauth-client.ts';
 import { openBrowser } from '../oauth/open-browser.ts';
-import { type CallbackReceiver, openCallback } from '../oauth/receive-callback.ts';
+import { type CallbackReceiver, NotReceived, openCallback } from '../oauth/receive-callback.ts';
 import { printObject } from '../print-object.ts';
 import { chooseServer, runningBoard } from '../status.ts';
 import { type Introduction, introductionOf, printTried, type TriedTool } from './describe-tools.ts';
@@ -43,18 +43,29 @@ function showLogin({ browser }: TryOptions, { err, environment }: Context): (url
   };
 }
 
-/** What went wrong, in people's words; the text of a server never gets into the terminal unescaped. */
+/** The code of a failed connection, wherever it is wrapped. */
+function codeIn(problem: unknown): string | undefined {
+  if (!(problem instanceof Error)) return undefined;
+  if ('code' in problem && typeof problem.code === 'string' && /^E[A-Z]+$/.test(problem.code)) return problem.code;
+  return codeIn(problem.cause);
+}
+
+/** What went wrong, in people's words; the text of a server never gets into the terminal as it is. */
 function failure(problem: unknown, url: URL): CliError {
   if (problem instanceof CliError) return problem;
-  const { message = 'unknown', cause } = problem instanceof Error ? problem : {};
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
-  if (code === 'ECONNREFUSED') {
-    return new CliError(EXIT_CODES.notRunning, `nothing listens at ${url.href}: start it, or check the URL`, {
-      cause: problem,
-    });
+  const options = { cause: problem };
+  if (problem instanceof NotReceived) return new CliError(EXIT_CODES.failed, problem.message, options);
+  const code = codeIn(problem);
+  if (code !== undefined) {
+    return new CliError(
+      EXIT_CODES.notRunning,
+      `${url.origin} does not answer (${code}): start it, or check the URL`,
+      options,
+    );
   }
+  const message = problem instanceof Error ? problem.message : String(problem);
   const printable = message.replaceAll(/[^\p{L}\p{N}\p{P}\p{S} ]/gu, ' ').slice(0, 500);
-  return new CliError(EXIT_CODES.failed, `${printable} ("vmcp doctor ${url.href}" looks closer)`, { cause: problem });
+  return new CliError(EXIT_CODES.failed, `${printable} ("vmcp doctor ${url.href}" looks closer)`, options);
 }
 
 async function finishLogin(transport: StreamableHTTPClientTransport, answer: Promise<URLSearchParams>): Promise<void> {

@@ -1,0 +1,26 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { findFreePort } from '../gateway/start-gateway.ts';
+import { ROOT, type Workplace } from './run-vmcp.ts';
+
+/** Free ports for those that an example is written with, so that a test may run beside a real one. */
+export async function movePorts<P extends number>(ports: readonly P[]): Promise<Record<P, number>> {
+  const free: number[] = [];
+  while (free.length < ports.length) {
+    const port = await findFreePort();
+    if (!free.includes(port)) free.push(port);
+  }
+  return Object.fromEntries(ports.map((port, index) => [port, free[index]])) as Record<P, number>;
+}
+
+/** The manifests of an example in a workplace, as they are but for ports and paths. */
+export function copyExample(name: string, place: Workplace, ports: Readonly<Record<number, number>>): void {
+  const folder = join(ROOT, 'examples', name);
+  for (const file of readdirSync(folder).filter((entry) => entry.endsWith('.yaml'))) {
+    const text = readFileSync(join(folder, file), 'utf8')
+      .replaceAll(/\b\d{4}\b/g, (written) => String(ports[Number(written)] ?? written))
+      .replaceAll('../../', `${ROOT}/`)
+      .replaceAll('account-server.ts', join(folder, 'account-server.ts'));
+    place.manifest(file, text);
+  }
+}
