@@ -81,14 +81,23 @@ export const NO_BACKENDS: LiveBackends = {
 };
 
 /** What a backend is made from, apart from files: those are read again when they change. */
-function settingsText(backend: BackendConfig, { operational, limits }: RunConfig): string {
+function settingsText(backend: BackendConfig, config: RunConfig): string {
+  const { operational, limits, embedded_auth_server_config: authServer } = config;
   return JSON.stringify([
     backend,
+    // Stored tokens of users come from that server; one without takes none.
+    takesStoredTokens(backend) ? authServer?.issuer : undefined,
     operational.failure_handling,
     operational.concurrency,
     limits.connect_timeout,
     limits.max_response_bytes,
   ]);
+}
+
+function takesStoredTokens({ auth }: BackendConfig): boolean {
+  return (
+    auth.type === 'upstream_inject' || (auth.type === 'token_exchange' && auth.subject_provider_name !== undefined)
+  );
 }
 
 async function startBackend(settings: BackendConfig, made: string, config: RunConfig, deps: BuildDeps): Promise<Live> {

@@ -1,0 +1,31 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { closeAll, closing } from '../relay/gateway-to.ts';
+import { arrange } from './arrangement.ts';
+import { whoIs } from './call-tool.ts';
+import { accountAt, type ProviderSpec } from './providers.ts';
+
+const OKTA: ProviderSpec = { name: 'okta', kind: 'odd', options: { oidc: true, refresh: 'rotates' } };
+
+afterEach(closeAll);
+
+describe('a reload', () => {
+  it('refuses a backend that needs stored tokens without a server that has them, and the former goes on', async () => {
+    const world = closing(await arrange({ providers: [OKTA] }));
+    const { access_token: token } = await (await world.client()).login({ user: 'alice' });
+    const without = world.configOf();
+    delete without.embedded_auth_server_config;
+    const listen = { port: Number(new URL(world.origin).port), private_port: 0 };
+    await world.gateway.reconfigure({ ...without, incoming: { type: 'anonymous' }, listen });
+    expect(world.gateway.log()).toMatch(/provider okta, and there is no embedded authorization server/);
+    expect(accountAt(world.providers.okta!, await whoIs(world.resource, token, 'okta'))).toBe('alice');
+  });
+
+  it('keeps logins and stored tokens where something else changes', async () => {
+    const world = closing(await arrange({ providers: [OKTA] }));
+    const { access_token: token } = await (await world.client()).login({ user: 'alice' });
+    const listen = { port: Number(new URL(world.origin).port), private_port: 0 };
+    const operational = { timeouts: { default: '30s' } };
+    await world.gateway.reconfigure({ ...world.configOf(), operational, listen });
+    expect(accountAt(world.providers.okta!, await whoIs(world.resource, token, 'okta'))).toBe('alice');
+  });
+});
