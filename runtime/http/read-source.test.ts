@@ -42,6 +42,23 @@ describe('the client address', () => {
     expect(await sourceSeen(createReadSource(['127.0.0.0/8']), { 'x-forwarded-for': 'nobody' })).toBe('127.0.0.1');
   });
 
+  it.each([
+    ['203.0.113.9:4711', '203.0.113.9'],
+    ['[2001:db8::9]:4711', '2001:db8::9'],
+    ['[2001:db8::9]', '2001:db8::9'],
+  ])('is read without the port that some proxies write: %s', async (hop, address) => {
+    const read = createReadSource(['127.0.0.0/8']);
+    expect(await sourceSeen(read, { 'x-forwarded-for': `6.6.6.6, ${hop}` })).toBe(address);
+  });
+
+  it('is the peer where the nearest hop is unreadable: what stands before it the client may have made up', async () => {
+    const read = createReadSource(['127.0.0.0/8', '10.0.0.0/8']);
+    for (const hop of ['unknown', '_hidden', '', '1.2.3.4:99999999']) {
+      expect(await sourceSeen(read, { 'x-forwarded-for': `6.6.6.6, ${hop}` })).toBe('127.0.0.1');
+      expect(await sourceSeen(read, { 'x-forwarded-for': `6.6.6.6, ${hop}, 10.1.2.3` })).toBe('127.0.0.1');
+    }
+  });
+
   it('refuses what is no address range', () => {
     expect(() => createReadSource(['10.0.0.0/99'])).toThrow('10.0.0.0/99 is no address range');
   });

@@ -19,13 +19,19 @@ export function createReadSource(trustedProxies: readonly string[]): ReadSource 
     const peer = req.socket.remoteAddress;
     if (peer === undefined || !isTrusted(peer)) return peer;
     const forwarded = req.headers['x-forwarded-for'];
-    const hops = (Array.isArray(forwarded) ? forwarded.join(',') : (forwarded ?? ''))
-      .split(',')
-      .map((hop) => hop.trim());
-    // From the nearest hop outwards: the first one that is no proxy of ours is the client.
-    const client = hops.reverse().find((hop) => isIP(hop) !== 0 && !isTrusted(hop));
+    const hops = (Array.isArray(forwarded) ? forwarded.join(',') : (forwarded ?? '')).split(',').map(addressOf);
+    // From the nearest hop outwards: the first one that is no proxy of ours is the client. One that says nothing ends the search,
+    // as the client may have made up what stands before it.
+    const client = hops.reverse().find((hop) => hop === undefined || !isTrusted(hop));
     return client ?? peer;
   };
+}
+
+/** Some proxies write the port, too: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+function addressOf(hop: string): string | undefined {
+  const text = hop.trim();
+  const address = /^\[([^\]]*)\](?::\d{1,5})?$/.exec(text)?.[1] ?? /^([\d.]+):\d{1,5}$/.exec(text)?.[1] ?? text;
+  return isIP(address) === 0 ? undefined : address;
 }
 
 function addCidr(list: BlockList, cidr: string): void {

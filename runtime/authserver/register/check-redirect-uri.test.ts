@@ -65,6 +65,7 @@ describe('allowed redirect hosts', () => {
     ['https://port.example:8443/x', true],
     ['https://port.example/x', false],
     ['https://evil.example/x', false],
+    ['HTTPS://evil.example/x', false],
     ['http://127.0.0.1:1/x', true],
     ['cursor://evil/x', true],
   ])('%s: %s', (uri, allowed) => {

@@ -59,8 +59,9 @@ function schemeFaultOf(uri: string, scheme: string, authority: string): string |
  * Undefined: every host.
  */
 export function isAllowedHost(uri: string, hosts: readonly string[] | undefined): boolean {
-  if (hosts === undefined || !uri.startsWith('https://')) return true;
-  const { hostname, host, port } = new URL(uri);
+  const { protocol, hostname, host, port } = new URL(uri);
+  // The scheme may be written in capitals (RFC 3986 §3.1).
+  if (hosts === undefined || protocol !== 'https:') return true;
   const written = port === '' ? `${host}:443` : host;
   return hosts.some((allowed) => {
     const pattern = allowed.toLowerCase();

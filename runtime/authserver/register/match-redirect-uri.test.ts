@@ -48,6 +48,7 @@ describe('a redirect URI that is asked for', () => {
     ['a hexadecimal address', 'http://0x7f.0.0.1:33418/callback'],
     ['another loopback address', 'http://127.0.0.2:33418/callback'],
     ['a port in words', 'http://127.0.0.1:http/callback'],
+    ['a port that there cannot be', 'http://127.0.0.1:65536/callback'],
     ['user information', 'http://127.0.0.1:33418@evil.example/callback'],
     ['a name that begins alike', 'http://127.0.0.1.evil.example/callback'],
     ['another path', 'http://127.0.0.1:50000/callback/..'],

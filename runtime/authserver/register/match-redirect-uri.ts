@@ -12,5 +12,6 @@ export function withoutLoopbackPort(uri: string): string | undefined {
 export function matchRedirectUri(asked: string, registered: readonly string[]): boolean {
   if (registered.includes(asked)) return true;
   const place = withoutLoopbackPort(asked);
-  return place !== undefined && !asked.includes('#') && registered.some((uri) => withoutLoopbackPort(uri) === place);
+  if (place === undefined || asked.includes('#') || !URL.canParse(asked)) return false;
+  return registered.some((uri) => withoutLoopbackPort(uri) === place);
 }
