@@ -1,0 +1,136 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { auth as authAi, createMCPClient } from '@ai-sdk/mcp';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import {
+  Client as Client2,
+  StreamableHTTPClientTransport as Transport2,
+  type OAuthClientProvider as Provider2,
+} from '@modelcontextprotocol/client';
+import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport as Transport1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { arrange, type Arrangement } from '../authserver/arrangement.ts';
+import { postForm } from '../authserver/oauth-client.ts';
+import { accountAt, type ProviderSpec } from '../authserver/providers.ts';
+import type { Caller } from '../fakes/whoami/describe-caller.ts';
+import { closeAll, closing } from '../relay/gateway-to.ts';
+import { PersonAuth } from './person-auth.ts';
+
+const OKTA: ProviderSpec = { name: 'okta', kind: 'odd', options: { oidc: true, refresh: 'rotates', expiresIn: 3_600 } };
+/** Seconds that an access token lives. */
+const LIFESPAN = 2;
+
+afterEach(closeAll);
+
+/** Connects, calls `okta_whoami` and leaves. Rejects where somebody has to log in, who then is back with an answer. */
+type Call = (url: URL, person: PersonAuth) => Promise<unknown>;
+interface Library {
+  readonly call: Call;
+  /** Redeems what the login brought. */
+  readonly finish: (url: URL, person: PersonAuth) => Promise<unknown>;
+}
+
+const TOOL = { name: 'okta_whoami', arguments: {} };
+
+const libraries: Readonly<Record<string, Library>> = {
+  'the MCP SDK of the 1.x line': {
+    async call(url, person) {
+      const client = new Client1({ name: 'old', version: '1' });
+      try {
+        await client.connect(new Transport1(url, { authProvider: person }));
+        return await client.callTool(TOOL);
+      } finally {
+        await client.close();
+      }
+    },
+    finish: (url, person) => new Transport1(url, { authProvider: person }).finishAuth(person.answer.get('code') ?? ''),
+  },
+  'the MCP SDK of the 2.x line': {
+    async call(url, person) {
+      const client = new Client2({ name: 'new', version: '1' });
+      try {
+        await client.connect(new Transport2(url, { authProvider: person as Provider2 }));
+        return await client.callTool(TOOL);
+      } finally {
+        await client.close();
+      }
+    },
+    finish: (url, person) => new Transport2(url, { authProvider: person as Provider2 }).finishAuth(person.answer),
+  },
+  '@ai-sdk/mcp': {
+    async call(url, person) {
+      const client = await createMCPClient({
+        transport: { type: 'http', url: url.href, authProvider: person },
+      });
+      try {
+        const tools = await client.tools();
+        return await tools.okta_whoami!.execute({}, { toolCallId: '1', messages: [], context: undefined } as never);
+      } finally {
+        await client.close();
+      }
+    },
+    finish: (url, person) =>
+      authAi(person, {
+        serverUrl: url.href,
+        authorizationCode: person.answer.get('code') ?? '',
+        callbackState: person.answer.get('state') ?? '',
+        callbackIssuer: person.answer.get('iss') ?? '',
+      }),
+  },
+};
+
+/** Calls, after a login where one is needed. @returns who the caller was at the backend */
+async function callAs(library: Library, world: Arrangement, person: PersonAuth): Promise<string | undefined> {
+  const url = new URL(world.resource);
+  const before = person.logins;
+  const called = await library.call(url, person).catch(async (error: unknown) => {
+    if (person.logins === before) throw error;
+    await library.finish(url, person);
+    return library.call(url, person);
+  });
+  return accountAt(world.providers.okta!, (called as { structuredContent: Caller }).structuredContent);
+}
+
+async function start(storage: 'sqlite' | 'memory'): Promise<Arrangement> {
+  const folder = await mkdtemp(join(tmpdir(), 'vmcp-clients-'));
+  closing({ close: () => rm(folder, { recursive: true, force: true }) });
+  return closing(
+    await arrange({
+      providers: [OKTA],
+      storage: storage === 'memory' ? { type: 'memory' } : { type: 'sqlite', file: join(folder, 'logins.sqlite') },
+      authServer: { token_lifespans: { access_token_lifespan: `${LIFESPAN}s` } },
+    }),
+  );
+}
+
+describe.each(Object.keys(libraries))('%s', (name) => {
+  const library = libraries[name]!;
+
+  it('logs in once: restarts of the server and ends of access tokens ask nobody; after a revocation it logs in again', async () => {
+    const [world, person] = [await start('sqlite'), new PersonAuth('alice')];
+    expect(await callAs(library, world, person)).toBe('alice');
+    expect(person).toMatchObject({ logins: 1, registrations: 1 });
+    await world.restart();
+    expect(await callAs(library, world, person)).toBe('alice');
+    const before = person.saved;
+    await sleep(LIFESPAN * 1_000 + 100);
+    expect(await callAs(library, world, person)).toBe('alice');
+    expect(person.saved?.access_token).not.toBe(before?.access_token);
+    expect(person).toMatchObject({ logins: 1, registrations: 1 });
+    const client_id = person.clientInformation()?.client_id ?? '';
+    const revoked = { token: person.saved?.refresh_token ?? '', client_id };
+    expect((await postForm(`${world.origin}/oauth/revoke`, revoked)).status).toBe(200);
+    expect(await callAs(library, world, person)).toBe('alice');
+    expect(person).toMatchObject({ logins: 2, registrations: 1 });
+  });
+
+  it('that the server has forgotten registers again, and logs in', async () => {
+    const [world, person] = [await start('memory'), new PersonAuth('alice')];
+    expect(await callAs(library, world, person)).toBe('alice');
+    await world.restart();
+    expect(await callAs(library, world, person)).toBe('alice');
+    expect(person).toMatchObject({ logins: 2, registrations: 2 });
+  });
+});
