@@ -1,4 +1,5 @@
 import type { Audit } from '#runtime/audit/audit';
+import { auditSubjects } from '../audit-subjects.ts';
 import type { Browser, Browsers } from '../browser/browsers.ts';
 import { beginLogin } from '../browser/login-rows.ts';
 import { consentKey } from '../consent/consent-key.ts';
@@ -124,7 +125,7 @@ function note({ record }: AuthorizeSettings, { request, client, browser, facts }
     type: 'auth_login_started',
     outcome: 'success',
     source: facts.remoteAddress,
-    subjects: { client_name: client.client_name, user_id: browser.login?.user.sub },
+    subjects: { client_name: client.client_name, ...auditSubjects(browser.login?.user) },
     details: { client_id: request.client_id },
   });
 }

@@ -1,3 +1,4 @@
+import { auditSubjects } from '../audit-subjects.ts';
 import { answerClient } from '../authorize/answer-client.ts';
 import type { OAuthErrorCode } from '../errors.ts';
 import type { Answer } from '../handler.ts';
@@ -50,7 +51,7 @@ function note({ record }: ChainSettings, { user, request }: LoginRow, provider: 
   record({
     type: 'auth_login_failed',
     outcome: reason === 'denied' ? 'denied' : 'error',
-    subjects: { user: user?.name, user_id: user?.sub },
+    subjects: auditSubjects(user),
     target: { type: 'upstream_provider', name: provider },
     details: { reason, ...(request && { client_id: request.client_id }) },
   });

@@ -1,3 +1,4 @@
+import { auditSubjects } from '../audit-subjects.ts';
 import { answerClient } from '../authorize/answer-client.ts';
 import { BROWSER_LIFESPAN } from '../browser/browser-cookie.ts';
 import type { Browser, CookieHeaders } from '../browser/browsers.ts';
@@ -19,16 +20,20 @@ import { otherAccount, outdated } from './refusals.ts';
  */
 export async function finishLogin(settings: ChainSettings, login: LoginRow, browser: Browser): Promise<Answer> {
   const { storage, secrets, changed } = settings;
-  const sub = login.sub ?? login.user?.sub;
-  if (sub === undefined) throw outdated();
+  const sub = login.user?.sub;
+  // Nothing becomes anybody's before the primary provider, or the browser login, says that it is that user.
+  if (sub === undefined || (login.sub !== undefined && login.sub !== sub)) throw outdated();
   const id = newId();
-  const links = await linksOf(settings, login, sub);
+  const before = await storage.linksOf(sub);
+  const links = linksOf(settings, login, sub, before);
   const finished = await storage.finishLogin({
     sub,
     links,
+    expects: expectedOf(settings, login, before),
     code: codeOf(settings, login, id),
     lifespan: BROWSER_LIFESPAN,
   });
+  if (finished.outcome === 'changed') throw outdated();
   if (finished.outcome === 'conflict') throw otherAccount(settings, finished.provider);
   if (Object.keys(links).length > 0) changed(sub);
   const headers = { ...browser.headers, ...(await signIn(settings, login, browser)) };
@@ -44,8 +49,27 @@ function codeOf({ codeLifespan }: ChainSettings, { request, user }: LoginRow, id
   return { id: hashId(id), row: { request, user }, lifespan: codeLifespan };
 }
 
-async function linksOf(settings: ChainSettings, login: LoginRow, sub: string): Promise<Record<string, LinkRow>> {
-  const before = await settings.storage.linksOf(sub);
+/**
+ * What must be there still when the login ends: links whose legs were left out, and those whose age goes over to the new ones. Who
+ * signed out everywhere meanwhile gets no code, and no former browser login back.
+ * @throws PageError: it is gone already
+ */
+function expectedOf({ chain }: ChainSettings, { links, purpose }: LoginRow, before: Links): Record<string, number> {
+  const isSkipped = (name: string, required: boolean) =>
+    purpose === 'authorize' && required && links[name] === undefined;
+  const expected = Object.entries(before).filter(([name, { state }]) => state === 'linked' && links[name] !== undefined);
+  for (const { name, required } of chain.providers) {
+    if (!isSkipped(name, required)) continue;
+    const link = before[name];
+    if (link?.state !== 'linked') throw outdated();
+    expected.push([name, link]);
+  }
+  return Object.fromEntries(expected.map(([name, { linked_at }]) => [name, linked_at]));
+}
+
+type Links = Readonly<Record<string, LinkRow>>;
+
+function linksOf(settings: ChainSettings, login: LoginRow, sub: string, before: Links): Record<string, LinkRow> {
   return Object.fromEntries(
     Object.entries(login.links).map(([name, pending]) => [
       name,
@@ -93,7 +117,7 @@ function note({ record }: ChainSettings, { user, request, links }: LoginRow, sub
   record({
     type: 'auth_login_completed',
     outcome: 'success',
-    subjects: { user: user?.name, user_id: sub },
+    subjects: { user_id: sub, ...auditSubjects(user) },
     details: { providers: Object.keys(links), ...(request && { client_id: request.client_id }) },
   });
 }

@@ -45,6 +45,7 @@ describe('a chain of providers', () => {
       'auth_consent',
       'auth_login_completed',
     ]);
+    expect(server.events.at(-1)?.subjects).toEqual({ user: 'alice@fake.test', user_id: sub });
   });
 
   it('keeps what a leg brought before the next one begins, and makes it the user’s at the end only', async () => {

@@ -1,3 +1,4 @@
+import { auditSubjects } from '../audit-subjects.ts';
 import { beginLogin } from '../browser/login-rows.ts';
 import type { Browser, BrowserLogin } from '../browser/browsers.ts';
 import { redirectAnswer, type Answer, type Handler, type RequestFacts } from '../handler.ts';
@@ -62,14 +63,18 @@ async function unlink(settings: ConnectionsSettings, { browser, login, facts }: 
 
 async function signOut(settings: ConnectionsSettings, { browser, login, facts }: SignedIn): Promise<Answer> {
   const { storage, browsers, record, changed } = settings;
-  const { sub, name } = login.user;
+  const { sub } = login.user;
   const frame = connectionsFrame(settings, browser);
   const sessions = await storage.sessionsOf(sub);
   if (facts.form.get('confirmed') !== 'yes') return confirmSignOutPage(frame, sessions.length);
   await storage.endUser(sub);
   changed(sub);
-  const subjects = { user: name, user_id: sub };
-  record({ type: 'auth_token_revoked', outcome: 'success', source: facts.remoteAddress, subjects });
+  record({
+    type: 'auth_token_revoked',
+    outcome: 'success',
+    source: facts.remoteAddress,
+    subjects: auditSubjects(login.user),
+  });
   const cookie = await browsers.logOut(browser);
   return signedOutPage({ ...frame, headers: { ...frame.headers, ...cookie } });
 }

@@ -1,4 +1,5 @@
 import type { Audit, AuditOutcome } from '#runtime/audit/audit';
+import { auditSubjects } from '../audit-subjects.ts';
 import { answerClient } from '../authorize/answer-client.ts';
 import type { Browser, Browsers } from '../browser/browsers.ts';
 import { takeLogin } from '../browser/login-rows.ts';
@@ -80,7 +81,7 @@ function note(
   { remoteAddress: source }: RequestFacts,
 ): void {
   const details = { client_id: request.client_id, scope: request.scope };
-  record({ type: 'auth_consent', outcome, source, subjects: { user: user?.name, user_id: user?.sub }, details });
+  record({ type: 'auth_consent', outcome, source, subjects: auditSubjects(user), details });
 }
 
 function noDecision(): PageError {

@@ -1,3 +1,4 @@
+import { auditSubjects } from '../audit-subjects.ts';
 import type { Handler } from '../handler.ts';
 import { readClientId } from './client-credentials.ts';
 import { findToken } from './find-token.ts';
@@ -21,7 +22,7 @@ export function createRevokeHandler(settings: TokenSettings): Handler {
         type: 'auth_token_revoked',
         outcome: 'success',
         source: facts.remoteAddress,
-        subjects: { user: session.user.email ?? session.user.name, user_id: session.sub },
+        subjects: auditSubjects(session.user),
         details: { client_id: clientId, reason: 'the client asked for it' },
       });
     }

@@ -1,3 +1,4 @@
+import { auditSubjects } from '../audit-subjects.ts';
 import { OAuthError } from '../errors.ts';
 import type { Answer, RequestFacts } from '../handler.ts';
 import { hashId } from '../ids.ts';
@@ -75,16 +76,12 @@ async function endReplayed(
   return new OAuthError('invalid_grant', 'The code was used before');
 }
 
-function recordIssued(
-  { user, sub, client_id }: SessionRow,
-  { remoteAddress }: RequestFacts,
-  { record }: TokenSettings,
-) {
+function recordIssued({ user, client_id }: SessionRow, { remoteAddress }: RequestFacts, { record }: TokenSettings) {
   record({
     type: 'auth_token_issued',
     outcome: 'success',
     source: remoteAddress,
-    subjects: { user: user.email ?? user.name, user_id: sub },
+    subjects: auditSubjects(user),
     details: { client_id },
   });
 }

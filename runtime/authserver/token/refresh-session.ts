@@ -1,3 +1,4 @@
+import { auditSubjects } from '../audit-subjects.ts';
 import { OAuthError } from '../errors.ts';
 import type { Answer, RequestFacts } from '../handler.ts';
 import { hashId } from '../ids.ts';
@@ -80,12 +81,11 @@ function refuseReplayed(
 }
 
 function recordRefreshed(session: LiveSession, { remoteAddress }: RequestFacts, { record }: TokenSettings): void {
-  const { user, sub, client_id } = session;
   record({
     type: 'auth_token_refreshed',
     outcome: 'success',
     source: remoteAddress,
-    subjects: { user: user.email ?? user.name, user_id: sub },
-    details: { client_id },
+    subjects: auditSubjects(session.user),
+    details: { client_id: session.client_id },
   });
 }

@@ -1,5 +1,6 @@
 import type { AuditEvent } from '#runtime/audit/audit';
 import type { Log } from '#runtime/telemetry/log';
+import { auditSubjects } from '../audit-subjects.ts';
 import { OAuthError } from '../errors.ts';
 import type { LinkRow, LiveSession } from '../storage/rows.ts';
 import type { AuthStorage } from '../storage/storage.ts';
@@ -120,7 +121,7 @@ async function endRefused(
   record({
     type: 'auth_token_revoked',
     outcome: 'success',
-    subjects: { user: user.email ?? user.name, user_id: sub },
+    subjects: auditSubjects(user),
     target: { type: 'upstream_provider', name: primary },
     details: { reason: 'the primary provider does not stand by the user any more' },
   });

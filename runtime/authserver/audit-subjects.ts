@@ -1,0 +1,10 @@
+import type { AuditEvent } from '#runtime/audit/audit';
+import type { UserProfile } from './storage/rows.ts';
+
+/** Who did it, called as in the audit lines of that user's requests. Undefined: nobody knows yet. */
+export function auditSubjects(user: UserProfile | undefined): NonNullable<AuditEvent['subjects']> {
+  if (user === undefined) return {};
+  const { preferred_username: preferred } = user.claims;
+  const name = user.email ?? (typeof preferred === 'string' ? preferred : user.name);
+  return { user: name ?? user.sub, user_id: user.sub };
+}
