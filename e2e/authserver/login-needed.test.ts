@@ -28,11 +28,13 @@ async function start(options: ArrangementOptions = {}) {
 /** A backend that answers nobody without a token, so that nothing is known of it before. */
 async function serveLocked(tools = 1) {
   const seen: (string | undefined)[] = [];
+  const streams: string[] = [];
   const { url } = closing(
     await servePlain({
       tools,
-      intercept: ({ headers: { authorization } }, response) => {
+      intercept: ({ method, headers: { authorization } }, response) => {
         seen.push(authorization);
+        if (method === 'GET') streams.push(authorization ?? '');
         if (authorization !== undefined) return false;
         response.writeHead(401, { 'www-authenticate': 'Bearer' }).end();
         return true;
@@ -41,7 +43,7 @@ async function serveLocked(tools = 1) {
   );
   const backendFor = (provider: string, name = 'locked') =>
     ({ name, transport: 'streamable-http', url, auth: { type: 'upstream_inject', provider_name: provider } }) as const;
-  return { seen, backendFor };
+  return { seen, streams, backendFor };
 }
 
 /** She logs in at both now, in another browser. */
@@ -110,6 +112,25 @@ describe('a call that needs a login, of a client with sessions', () => {
     expect(linkIn(textOf((await session.call('tool_0')).answer))).toMatch(LINK);
     expect((await session.call('tool_1')).answer.error).toMatchObject({ code: -32602 });
     expect((await session.call('whoami')).answer.result).toMatchObject({ structuredContent: expect.anything() });
+  });
+
+  it('also holds for the backend’s own stream, which joins again when the login is done', async () => {
+    const github: ProviderSpec = { ...GITHUB, required: true, options: { refresh: 'rotates', expiresIn: 2 } };
+    const { streams, backendFor } = await serveLocked();
+    const world = closing(await arrange({ providers: [OKTA, github], backends: [backendFor('github')] }));
+    const client = await world.client();
+    const { access_token: token } = await client.login({ user: 'alice' });
+    const session = await SessionClient.open(world.resource, { authorization: `Bearer ${token}` });
+    await session.toolNames();
+    world.providers.github?.odd?.endGrants('alice');
+    await sleep(2_000);
+    const stream = await session.stream();
+    await stream.waitFor(({ method }) => method === 'notifications/tools/list_changed');
+    expect(streams).toEqual([]);
+    await linkAll(client);
+    for (let waited = 0; streams.length === 0 && waited < 5_000; waited += 20) await sleep(20);
+    expect(streams).toHaveLength(1);
+    stream.close();
   });
 
   it('opens no session at the backend, and initialize never fails, also where whole lists are wanted', async () => {
