@@ -19,29 +19,40 @@ import { otherAccount, outdated } from './refusals.ts';
  * @throws PageError: another account is linked; nothing was stored
  */
 export async function finishLogin(settings: ChainSettings, login: LoginRow, browser: Browser): Promise<Answer> {
-  const { storage, secrets, changed } = settings;
+  const { secrets, changed } = settings;
   const sub = login.user?.sub;
   // Nothing becomes anybody's before the primary provider, or the browser login, says that it is that user.
   if (sub === undefined || (login.sub !== undefined && login.sub !== sub)) throw outdated();
   const id = newId();
-  const before = await storage.linksOf(sub);
-  const links = linksOf(settings, login, sub, before);
-  const finished = await storage.finishLogin({
-    sub,
-    links,
-    expects: expectedOf(settings, login, before),
-    code: codeOf(settings, login, id),
-    lifespan: BROWSER_LIFESPAN,
-  });
-  if (finished.outcome === 'changed') throw outdated();
-  if (finished.outcome === 'conflict') throw otherAccount(settings, finished.provider);
-  if (Object.keys(links).length > 0) changed(sub);
+  await storeLogin(settings, login, sub, codeOf(settings, login, id));
+  if (Object.keys(login.links).length > 0) changed(sub);
   const headers = { ...browser.headers, ...(await signIn(settings, login, browser)) };
   note(settings, login, sub);
   if (login.request) {
     return answerClient(login.request, settings.urls.issuer, { code: writeCode(secrets, id) }, headers);
   }
   return redirectAnswer(connectionsUrl(settings, login), headers);
+}
+
+const MAX_TRIES = 3;
+
+/** @throws PageError */
+async function storeLogin(
+  settings: ChainSettings,
+  login: LoginRow,
+  sub: string,
+  code: FinishedLogin['code'],
+): Promise<void> {
+  const { storage } = settings;
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+    const before = await storage.linksOf(sub);
+    const links = linksOf(settings, login, sub, before);
+    const expects = expectedOf(settings, login, before);
+    const finished = await storage.finishLogin({ sub, links, expects, code, lifespan: BROWSER_LIFESPAN });
+    if (finished.outcome === 'conflict') throw otherAccount(settings, finished.provider);
+    if (finished.outcome === 'stored') return;
+  }
+  throw outdated();
 }
 
 function codeOf({ codeLifespan }: ChainSettings, { request, user }: LoginRow, id: string): FinishedLogin['code'] {
@@ -57,7 +68,9 @@ function codeOf({ codeLifespan }: ChainSettings, { request, user }: LoginRow, id
 function expectedOf({ chain }: ChainSettings, { links, purpose }: LoginRow, before: Links): Record<string, number> {
   const isSkipped = (name: string, required: boolean) =>
     purpose === 'authorize' && required && links[name] === undefined;
-  const expected = Object.entries(before).filter(([name, { state }]) => state === 'linked' && links[name] !== undefined);
+  const expected = Object.entries(before).filter(
+    ([name, { state }]) => state === 'linked' && links[name] !== undefined,
+  );
   for (const { name, required } of chain.providers) {
     if (!isSkipped(name, required)) continue;
     const link = before[name];

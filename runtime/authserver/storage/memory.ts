@@ -1,15 +1,7 @@
 import { type MemoryBounds, MEMORY_BOUNDS, SESSIONS_PER_USER } from './bounds.ts';
 import { ExpiringRows } from './expiring-rows.ts';
 import type { CodeRow, LinkRow, LiveSession, SessionRow } from './rows.ts';
-import {
-  conflictOf,
-  countUp,
-  judgeGeneration,
-  newSession,
-  nextSession,
-  secretOf,
-  sessionEnd,
-} from './session-rules.ts';
+import { countUp, judgeGeneration, newSession, nextSession, refusalOf, secretOf, sessionEnd } from './session-rules.ts';
 import type { AuthStorage, Finished, FinishedLogin, Lease, PlainRows, Redeemed, Rotated, Rotation } from './storage.ts';
 
 interface Code {
@@ -88,10 +80,11 @@ class MemoryStorage implements AuthStorage {
     return Promise.resolve();
   }
 
-  finishLogin({ sub, links, code, lifespan }: FinishedLogin): Promise<Finished> {
+  finishLogin(login: FinishedLogin): Promise<Finished> {
+    const { sub, links, code, lifespan } = login;
     const stored = new Map(this.#links.get(sub));
-    const provider = conflictOf((name) => stored.get(name), links);
-    if (provider !== undefined) return Promise.resolve({ outcome: 'conflict', provider });
+    const refusal = refusalOf((name) => stored.get(name), login);
+    if (refusal) return Promise.resolve(refusal);
     for (const [name, link] of Object.entries(links))
       stored.set(name, { ...link, version: (stored.get(name)?.version ?? 0) + 1 });
     if (stored.size > 0) this.#storeLinks(sub, stored, this.#now() + lifespan);

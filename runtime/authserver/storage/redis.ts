@@ -89,15 +89,16 @@ class RedisStorage implements AuthStorage {
     await this.#redis.run(rows.TOUCH, this.#prefix, kind, INDEX[kind], id, millis(lifespan));
   }
 
-  async finishLogin({ sub, links, code, lifespan }: FinishedLogin): Promise<Finished> {
+  async finishLogin({ sub, links, expects = {}, code, lifespan }: FinishedLogin): Promise<Finished> {
     const linked = Object.entries(links).flatMap(([provider, link]) => [
       provider,
       link.account?.subject ?? '',
       linkJson(link),
     ]);
     const waiting = code ? [code.id, JSON.stringify(code.row), millis(code.lifespan)] : ['', '', 0];
-    const values = [sub, millis(lifespan), ...waiting, ...linked];
+    const values = [sub, millis(lifespan), ...waiting, JSON.stringify(expects), ...linked];
     const conflict = await this.#redis.run(logins.FINISH_LOGIN, this.#prefix, ...values);
+    if (conflict === 0) return { outcome: 'changed' };
     return conflict === '' ? { outcome: 'stored' } : { outcome: 'conflict', provider: String(conflict) };
   }
 

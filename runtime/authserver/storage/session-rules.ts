@@ -1,5 +1,5 @@
 import type { LinkRow, LiveSession, SessionRow } from './rows.ts';
-import type { FinishedLogin, Rotation } from './storage.ts';
+import type { Finished, FinishedLogin, Rotation } from './storage.ts';
 
 // What memory and SQLite do within one step of this process. The scripts of Redis follow the same rules (`redis/`).
 
@@ -28,8 +28,19 @@ export function sessionEnd(session: SessionRow, lifespan: number, now: number): 
   return Math.min(now + lifespan, session.ends_at);
 }
 
+/** Why a login cannot end so; undefined: it can. */
+export function refusalOf(
+  stored: (provider: string) => LinkRow | undefined,
+  { links, expects = {} }: Pick<FinishedLogin, 'links' | 'expects'>,
+): Finished | undefined {
+  const isThere = ([provider, linkedAt]: [string, number]) => stored(provider)?.linked_at === linkedAt;
+  if (!Object.entries(expects).every(isThere)) return { outcome: 'changed' };
+  const provider = conflictOf(stored, links);
+  return provider === undefined ? undefined : { outcome: 'conflict', provider };
+}
+
 /** The provider where another account is linked; one that does not say who logs in now may be another, too. */
-export function conflictOf(
+function conflictOf(
   stored: (provider: string) => LinkRow | undefined,
   links: FinishedLogin['links'],
 ): string | undefined {

@@ -1,7 +1,7 @@
 import { ROWS_OF_A_KIND } from './bounds.ts';
 import { parseRow, type StoredRows } from './parse-row.ts';
 import type { CodeRow, LinkRow, LiveSession, SessionRow } from './rows.ts';
-import { conflictOf, judgeGeneration, newSession, nextSession, secretOf, sessionEnd } from './session-rules.ts';
+import { judgeGeneration, newSession, nextSession, refusalOf, secretOf, sessionEnd } from './session-rules.ts';
 import { openDatabase, type SqliteDatabase } from './sqlite-database.ts';
 import * as sql from './sqlite-statements.ts';
 import type { AuthStorage, Finished, FinishedLogin, Lease, PlainRows, Redeemed, Rotated, Rotation } from './storage.ts';
@@ -54,10 +54,11 @@ class SqliteStorage implements AuthStorage {
     );
   }
 
-  finishLogin({ sub, links, code, lifespan }: FinishedLogin): Promise<Finished> {
+  finishLogin(login: FinishedLogin): Promise<Finished> {
+    const { sub, links, code, lifespan } = login;
     return this.#database.write((now): Finished => {
-      const provider = conflictOf((name) => this.#link(sub, name, now), links);
-      if (provider !== undefined) return { outcome: 'conflict', provider };
+      const refusal = refusalOf((name) => this.#link(sub, name, now), login);
+      if (refusal) return refusal;
       this.#putLinks(sub, links, now, now + lifespan);
       if (code) this.#database.run(sql.PUT_CODE, code.id, sub, JSON.stringify(code.row), now + code.lifespan);
       if (code) this.#endExcess(sub, code.id, now);

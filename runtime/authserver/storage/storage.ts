@@ -45,14 +45,22 @@ export interface FinishedLogin {
   readonly sub: string;
   /** By provider; `version` counts for nothing here. */
   readonly links: Readonly<Record<string, LinkRow>>;
+  /** Links that it rests on: `linked_at` by provider. Absent: none. */
+  readonly expects?: Readonly<Record<string, number>>;
   /** Undefined: a provider was linked, and no client waits. */
   readonly code: { readonly id: string; readonly row: CodeRow; readonly lifespan: number } | undefined;
   /** Milliseconds that the links live at least; sessions lengthen it. */
   readonly lifespan: number;
 }
 
-/** `conflict`: the user has another account linked at that provider; nothing was stored. */
-export type Finished = { readonly outcome: 'stored' } | { readonly outcome: 'conflict'; readonly provider: string };
+/**
+ * `conflict`: the user has another account linked at that provider. `changed`: a link that the login rests on is not there any more,
+ * as the user has signed out everywhere or unlinked it. In both cases nothing was stored.
+ */
+export type Finished =
+  | { readonly outcome: 'stored' }
+  | { readonly outcome: 'changed' }
+  | { readonly outcome: 'conflict'; readonly provider: string };
 
 /**
  * Where logins, sessions and upstream tokens are kept: in memory, in one SQLite file, in Redis. Ids are hashes of what clients
@@ -79,7 +87,9 @@ export interface AuthStorage {
   /** Lengthens the life of a row that is there. */
   touch(kind: keyof PlainRows, id: string, lifespan: number): Promise<void>;
 
-  /** RFC 6749 §4.1: all or nothing. Another account than the linked one at a provider (`account.subject`) is a conflict. */
+  /** RFC 6749 §4.1: all or nothing. Another account than the linked one at a provider (`account.subject`) is a conflict. What the
+   * login rests on must be there still.
+   */
   finishLogin(login: FinishedLogin): Promise<Finished>;
   getCode(id: string): Promise<CodeRow | undefined>;
   /**

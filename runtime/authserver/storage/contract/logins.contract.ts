@@ -56,6 +56,23 @@ export function loginsContract(storage: () => Opened): void {
       expect(await one.linksOf('ann')).toEqual({ git: linkOf('ann2'), chat: linkOf('ann') });
     });
 
+    it('stores nothing where a link that it rests on is not there any more, or is another one', async () => {
+      const { one, two } = storage();
+      const rests = (linked_at: number, id: string) =>
+        two.finishLogin({
+          ...{ sub: 'ann', links: { chat: linkOf('ann') }, code: code(id), lifespan: LONG },
+          expects: { git: linked_at },
+        });
+      await link(one, 'ann', { git: linkOf('ann1', { linked_at: 1_800_000_000_123 }) });
+      expect(await rests(1_800_000_000_124, 'c1')).toEqual({ outcome: 'changed' });
+      expect(Object.keys(await one.linksOf('ann'))).toEqual(['git']);
+      expect(await rests(1_800_000_000_123, 'c2')).toEqual({ outcome: 'stored' });
+      await one.endUser('ann');
+      expect(await rests(1_800_000_000_123, 'c3')).toEqual({ outcome: 'changed' });
+      expect(await one.linksOf('ann')).toEqual({});
+      for (const id of ['c1', 'c3']) expect(await one.getCode(id)).toBeUndefined();
+    });
+
     it('lets one of two accounts win that are linked at once', async () => {
       let next = 0;
       const finished = await atOnce(storage(), 10, (each) => {

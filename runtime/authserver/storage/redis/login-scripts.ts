@@ -2,14 +2,18 @@ import { MARK, script, USERS } from './script.ts';
 
 // Each says its arguments after the prefix → its answer.
 
-/** sub, lifespan, code, its row, its lifespan; then for each link: provider, subject, row → provider of a conflict. */
+/** sub, lifespan, code, its row, its lifespan, expected links; then for each link: provider, subject, row → provider of a conflict; 0: changed. */
 export const FINISH_LOGIN = script(
   USERS,
   `
-local sub, lifespan, code, code_row, code_lifespan = unpack(ARGV, 2)
+local sub, lifespan, code, code_row, code_lifespan, expects = unpack(ARGV, 2)
 local links = prefix .. 'links:' .. sub
 local versions = {}
-for i = 7, #ARGV, 3 do
+for provider, linked_at in pairs(cjson.decode(expects)) do
+  local stored = redis.call('HGET', links, provider)
+  if not stored or cjson.decode(stored).linked_at ~= linked_at then return 0 end
+end
+for i = 8, #ARGV, 3 do
   local stored = redis.call('HGET', links, ARGV[i])
   if stored then
     local account = cjson.decode(stored).account
@@ -17,7 +21,7 @@ for i = 7, #ARGV, 3 do
     versions[i] = tonumber(string.match(stored, '^{"version":(%d+),'))
   end
 end
-for i = 7, #ARGV, 3 do
+for i = 8, #ARGV, 3 do
   local version = (versions[i] or 0) + 1
   redis.call('HSET', links, ARGV[i], '{"version":' .. version .. ',' .. string.sub(ARGV[i + 2], 2))
 end
