@@ -1,4 +1,5 @@
-import type { Field, Form, Page } from './page.ts';
+import type { Field, Form } from '#operator/cli/development-login/read-html';
+import type { Page } from './page.ts';
 
 /** Who sits before the browser, and what they do. */
 export interface Person {

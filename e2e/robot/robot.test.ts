@@ -6,7 +6,6 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { serveIdentityProvider, type IdentityProvider } from '../fakes/identity-provider/serve.ts';
 import { GATEWAY_CLIENT } from '../fakes/identity-provider/users.ts';
 import { isRedirectOf, Robot } from './robot.ts';
-import { readHtml } from './page.ts';
 
 const REDIRECT = 'http://127.0.0.1:1/callback';
 const opened: IdentityProvider[] = [];
@@ -96,22 +95,7 @@ describe('the robot browser as a program', () => {
   });
 });
 
-describe('a page of the robot browser', () => {
-  it('has its forms with what can be filled and pressed', () => {
-    const html = `<!-- <form action="/no"></form> --><form method="post" action="/go?a=1&amp;b=2">
-      <input type="hidden" name="ticket" value="a&quot;b"><input type=checkbox name=link value=x checked>
-      <button name="decision" value='deny'>No</button></form><a href="/away"><b>Go</b> away</a>`;
-    const { forms, links } = readHtml(html, new URL('http://127.0.0.1:5/here'));
-    expect(forms).toHaveLength(1);
-    expect(forms[0]).toMatchObject({ method: 'POST', action: new URL('http://127.0.0.1:5/go?a=1&b=2') });
-    expect(forms[0]?.fields).toEqual([
-      { type: 'hidden', name: 'ticket', value: 'a"b', checked: false },
-      { type: 'checkbox', name: 'link', value: 'x', checked: true },
-    ]);
-    expect(forms[0]?.buttons).toEqual([{ type: 'submit', name: 'decision', value: 'deny', checked: false }]);
-    expect(links).toEqual([{ href: new URL('http://127.0.0.1:5/away'), text: 'Go away' }]);
-  });
-
+describe('cookies of the robot browser', () => {
   it('sends no cookie to another host, over http none that is Secure, and no Lax one with a foreign form', () => {
     const { cookies } = new Robot();
     const url = new URL('http://127.0.0.1:5/');

@@ -1,6 +1,7 @@
 import { type Dispatcher, request } from 'undici';
+import { type Field, type Form, formsIn, linksIn } from '#operator/cli/development-login/read-html';
 import { CookieJar } from './cookie-jar.ts';
-import { type Field, type Form, type Page, readHtml, textOf } from './page.ts';
+import { type Page, textOf } from './page.ts';
 import { decide, type Person } from './person.ts';
 
 const DEADLINE = 15_000;
@@ -130,7 +131,7 @@ export class Robot {
     this.cookies.take(url, [answer.headers['set-cookie'] ?? []].flat());
     const text = await answer.body.text();
     const isHtml = String(answer.headers['content-type']).startsWith('text/html');
-    const { forms, links } = isHtml ? readHtml(text, url) : { forms: [], links: [] };
+    const [forms, links] = isHtml ? [formsIn(text, url), linksIn(text, url)] : [[], []];
     return { url, status: answer.statusCode, headers: answer.headers, text, forms, links };
   }
 }

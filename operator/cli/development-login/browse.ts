@@ -1,29 +1,14 @@
+import { type Form, formsIn } from './read-html.ts';
+
 const DEADLINE = 10_000;
 const MOST_REDIRECTS = 20;
 const LARGEST = 1_048_576;
-
-export interface Form {
-  action: URL;
-  method: 'GET' | 'POST';
-  fields: Field[];
-  /** What can be pressed, in the order of the page. */
-  buttons: Field[];
-  /** What stands in it. */
-  text: string;
-}
-
-export interface Field {
-  name: string;
-  value: string;
-  type: string;
-  checked: boolean;
-}
 
 export interface Page {
   url: URL;
   status: number;
   text: string;
-  forms: Form[];
+  forms: readonly Form[];
 }
 
 /** Somebody was asked to go to another machine. */
@@ -46,56 +31,6 @@ interface Cookie {
   host: string;
   path: string;
   pair: string;
-}
-
-const ENTITIES: Record<string, string> = {
-  amp: '&',
-  lt: '<',
-  gt: '>',
-  quot: '"',
-  '#39': "'",
-  '#x27': "'",
-  '#x2F': '/',
-};
-
-function unescapeHtml(text: string): string {
-  return text.replaceAll(/&(#?\w+);/g, (whole, name: string) => ENTITIES[name] ?? whole);
-}
-
-function attributesOf(tag: string): Map<string, string> {
-  const found = tag.matchAll(/([^\s=/>"']+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?/g);
-  return new Map(
-    [...found].map(([, name = '', double, single, bare]) => [
-      name.toLowerCase(),
-      unescapeHtml(double ?? single ?? bare ?? ''),
-    ]),
-  );
-}
-
-function fieldsIn(html: string, pattern: RegExp, type: string): Field[] {
-  return [...html.matchAll(pattern)].map(([, tag = '']) => {
-    const attributes = attributesOf(tag);
-    const kind = attributes.get('type')?.toLowerCase() ?? type;
-    const value = attributes.get('value') ?? (kind === 'checkbox' ? 'on' : '');
-    return { name: attributes.get('name') ?? '', value, type: kind, checked: attributes.has('checked') };
-  });
-}
-
-/** The forms of a plain page. */
-function formsIn(html: string, url: URL): Form[] {
-  const found = html.replaceAll(/<!--[\s\S]*?-->/g, '').matchAll(/<form\b([^>]*)>([\s\S]*?)<\/form>/gi);
-  return [...found].map(([, tag = '', body = '']) => {
-    const attributes = attributesOf(tag);
-    const inputs = fieldsIn(body, /<input\b([^>]*)>/gi, 'text');
-    const buttons = fieldsIn(body, /<button\b([^>]*)>/gi, 'submit');
-    return {
-      action: new URL(attributes.get('action') ?? '', url),
-      method: attributes.get('method')?.toLowerCase() === 'post' ? 'POST' : 'GET',
-      fields: inputs.filter(({ type }) => type !== 'submit'),
-      buttons: [...inputs, ...buttons].filter(({ type }) => type === 'submit'),
-      text: unescapeHtml(body.replaceAll(/<[^>]*>/g, ' ')),
-    };
-  });
 }
 
 /** A browser without a screen that never leaves this machine: it keeps cookies, follows redirects and submits forms. */

@@ -1,4 +1,6 @@
-import { type Field, type Form, LoopbackBrowser, type Page } from './browse.ts';
+import { oneLine } from '../one-line.ts';
+import { LoopbackBrowser, type Page } from './browse.ts';
+import { type Field, type Form, textIn } from './read-html.ts';
 
 const MOST_PAGES = 20;
 
@@ -35,9 +37,7 @@ function formFor({ forms }: Page, { name }: DevelopmentUser): Form | undefined {
 /** The text of a page that leads nowhere, for people. */
 function saidBy({ text, status }: Page): string {
   const body = /<body[^>]*>([\s\S]*)<\/body>/i.exec(text)?.[1] ?? text;
-  const plain = body.replaceAll(/<(script|style)[\s\S]*?<\/\1>/gi, ' ').replaceAll(/<[^>]*>/g, ' ');
-  const printable = plain.replaceAll(/[^\p{L}\p{N}\p{P}\p{S} ]/gu, ' ').replaceAll(/ +/g, ' ');
-  return `${status} ${printable.trim().slice(0, 300)}`;
+  return `${status} ${oneLine(textIn(body)).slice(0, 300)}`;
 }
 
 /**

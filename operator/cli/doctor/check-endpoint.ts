@@ -1,4 +1,4 @@
-import { type Examination, failed, type Finding, ok, skipped, tryToAsk, warning } from './finding.ts';
+import { type Examination, failed, type Finding, isSecure, ok, skipped, tryToAsk, warning } from './finding.ts';
 import { type Answer, NoAnswer, objectIn, type Question } from './probe.ts';
 
 const VERSION = '2025-11-25';
@@ -51,9 +51,8 @@ export async function checkEndpoint(examined: Examination): Promise<Finding[]> {
 
 function checkTransport(url: string): Finding[] {
   const check = 'transport';
-  const { protocol, hostname } = new URL(url);
-  if (protocol === 'https:') return [ok(check, 'https')];
-  if (/^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)) return [ok(check, 'http, on this machine')];
+  if (new URL(url).protocol === 'https:') return [ok(check, 'https')];
+  if (isSecure(url)) return [ok(check, 'http, on this machine')];
   return [
     failed(
       check,

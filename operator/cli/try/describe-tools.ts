@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { oneLine } from '../one-line.ts';
 import { printTable } from '../print-table.ts';
 
 export interface TriedTool {
@@ -78,14 +79,6 @@ function userIn(values: z.infer<typeof Known> | undefined, text: string): Pick<I
 }
 
 const WIDTH = 72;
-
-/** One line without anything that a terminal would act on. */
-function oneLine(text: string): string {
-  return text
-    .replaceAll(/[^\p{L}\p{N}\p{P}\p{S} ]/gu, ' ')
-    .replaceAll(/ +/g, ' ')
-    .trim();
-}
 
 const shortened = (text: string): string => (text.length > WIDTH ? `${text.slice(0, WIDTH - 1)}…` : text);
 

@@ -4,6 +4,7 @@ import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import { boundedFetch, createOAuthClient, type OAuthClient } from '../oauth/oauth-client.ts';
 import { openBrowser } from '../oauth/open-browser.ts';
 import { type CallbackReceiver, NotReceived, openCallback } from '../oauth/receive-callback.ts';
+import { oneLine } from '../one-line.ts';
 import { printObject } from '../print-object.ts';
 import { chooseServer, runningBoard } from '../status.ts';
 import { type Introduction, introductionOf, printTried, type TriedTool } from './describe-tools.ts';
@@ -64,8 +65,11 @@ function failure(problem: unknown, url: URL): CliError {
     );
   }
   const message = problem instanceof Error ? problem.message : String(problem);
-  const printable = message.replaceAll(/[^\p{L}\p{N}\p{P}\p{S} ]/gu, ' ').slice(0, 500);
-  return new CliError(EXIT_CODES.failed, `${printable} ("vmcp doctor ${url.href}" looks closer)`, options);
+  return new CliError(
+    EXIT_CODES.failed,
+    `${oneLine(message).slice(0, 500)} ("vmcp doctor ${url.href}" looks closer)`,
+    options,
+  );
 }
 
 async function finishLogin(transport: StreamableHTTPClientTransport, answer: Promise<URLSearchParams>): Promise<void> {
