@@ -3,6 +3,7 @@ import { Condition } from '#crds/parts/conditions';
 import { Stalled, Waiting } from '../errors.ts';
 import type { Manifest, ObservedRuntime } from '../world.ts';
 import { defined } from './defined.ts';
+import { findOldSecrets } from './find-old-secrets.ts';
 import type { Outcome } from './outcome.ts';
 
 /** A condition before it is known since when it holds. */
@@ -159,7 +160,14 @@ export function summariseServer(
   const ready = readyFinding(backends, observed);
   const resolved = backendFinding(findings.backends);
   const delivery = deliveryFindings(observed, delivered);
-  const all = [ready, resolved, ...delivery, ...findings.warnings, ...runtimeFindings(observed)];
+  const all = [
+    ready,
+    resolved,
+    ...delivery,
+    ...findings.warnings,
+    ...findOldSecrets(observed),
+    ...runtimeFindings(observed),
+  ];
   return defined({
     phase: phaseOf(ready, delivery, backends),
     observedGeneration: delivered ? manifest.metadata.generation : previousStatus(manifest).observedGeneration,
