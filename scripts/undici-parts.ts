@@ -1,0 +1,19 @@
+// What the programs use of undici: its index loads fetch, WebSocket, caches and mocks as well.
+import type { Dispatcher } from 'undici';
+import apiRequest from 'undici/lib/api/api-request.js';
+import Agent from 'undici/lib/dispatcher/agent.js';
+import EnvHttpProxyAgent from 'undici/lib/dispatcher/env-http-proxy-agent.js';
+import Pool from 'undici/lib/dispatcher/pool.js';
+
+export { Agent, EnvHttpProxyAgent, Pool };
+
+type Options = Omit<Dispatcher.RequestOptions, 'origin' | 'path' | 'method'> & {
+  readonly dispatcher: Dispatcher;
+  readonly method?: Dispatcher.HttpMethod;
+};
+
+/** `undici.request` with the dispatcher that it has to be given here. */
+export function request(url: string | URL, { dispatcher, method = 'GET', ...options }: Options) {
+  const { origin, pathname, search } = new URL(url);
+  return apiRequest.call(dispatcher, { ...options, method, origin, path: pathname + search });
+}
