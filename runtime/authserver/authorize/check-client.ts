@@ -2,7 +2,7 @@ import { PageError } from '../page-error.ts';
 import { DocumentUnusable } from '../register/client-documents.ts';
 import type { Client, Clients } from '../register/find-client.ts';
 import { matchRedirectUri } from '../register/match-redirect-uri.ts';
-import { isRepeated, valueOf, type Parameters } from './parameters.ts';
+import { isRepeated, valueOf } from './parameters.ts';
 
 export interface CheckedClient {
   readonly client: Client;
@@ -16,7 +16,7 @@ const MAX_LENGTH = 2048;
  * (RFC 6749 §4.1.2.1).
  * @throws PageError
  */
-export async function checkClient(parameters: Parameters, clients: Clients): Promise<CheckedClient> {
+export async function checkClient(parameters: URLSearchParams, clients: Clients): Promise<CheckedClient> {
   const clientId = single(parameters, 'client_id');
   const client = await findClient(clientId, clients);
   if (client === undefined) throw unknownClient();
@@ -25,7 +25,7 @@ export async function checkClient(parameters: Parameters, clients: Clients): Pro
   return { client, redirectUri };
 }
 
-function single(parameters: Parameters, name: 'client_id' | 'redirect_uri'): string {
+function single(parameters: URLSearchParams, name: 'client_id' | 'redirect_uri'): string {
   const value = valueOf(parameters, name);
   if (value !== undefined && value.length <= MAX_LENGTH) return value;
   const fault = isRepeated(parameters, name) ? 'came twice' : value === undefined ? 'is missing' : 'is too long';

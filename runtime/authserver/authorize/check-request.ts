@@ -1,7 +1,7 @@
 import { OAuthError } from '../errors.ts';
 import type { AuthorizeRequest } from '../storage/rows.ts';
 import type { CheckedClient } from './check-client.ts';
-import { isRepeated, valueOf, type Parameters } from './parameters.ts';
+import { isRepeated, valueOf } from './parameters.ts';
 import { resolveScope } from './resolve-scope.ts';
 
 export interface RequestRules {
@@ -28,7 +28,7 @@ const ONCE = [
 const CHALLENGE = /^[A-Za-z0-9_-]{43}$/;
 
 /** The client's state, which goes back with every answer; one that came twice or is huge does not. */
-export function stateOf(parameters: Parameters): string | undefined {
+export function stateOf(parameters: URLSearchParams): string | undefined {
   const state = valueOf(parameters, 'state');
   return state !== undefined && state.length <= MAX_STATE ? state : undefined;
 }
@@ -38,7 +38,7 @@ export function stateOf(parameters: Parameters): string | undefined {
  * @throws OAuthError
  */
 export function checkRequest(
-  parameters: Parameters,
+  parameters: URLSearchParams,
   { client, redirectUri }: CheckedClient,
   rules: RequestRules,
 ): AuthorizeRequest {
@@ -58,12 +58,12 @@ export function checkRequest(
 }
 
 /** RFC 6749 §3.1 */
-function checkOnce(parameters: Parameters): void {
+function checkOnce(parameters: URLSearchParams): void {
   const twice = ONCE.find((name) => isRepeated(parameters, name));
   if (twice !== undefined) throw invalid(`${twice} must not come twice`);
 }
 
-function checkLengths(parameters: Parameters): void {
+function checkLengths(parameters: URLSearchParams): void {
   const long = ONCE.find(
     (name) =>
       (valueOf(parameters, name)?.length ?? 0) > (name === 'state' || name === 'scope' ? MAX_STATE : MAX_LENGTH),
@@ -71,7 +71,7 @@ function checkLengths(parameters: Parameters): void {
   if (long !== undefined) throw invalid(`${long} is too long`);
 }
 
-function checkResponse(parameters: Parameters): void {
+function checkResponse(parameters: URLSearchParams): void {
   const type = valueOf(parameters, 'response_type');
   if (type === undefined) throw invalid('response_type is missing');
   if (type !== 'code') throw new OAuthError('unsupported_response_type', 'The only response_type is code');
@@ -81,7 +81,7 @@ function checkResponse(parameters: Parameters): void {
 }
 
 /** PKCE is required of every client, with S256: a method that is left out would mean plain (RFC 7636 §4.3, RFC 9700 §2.1.1). */
-function checkChallenge(parameters: Parameters): string {
+function checkChallenge(parameters: URLSearchParams): string {
   const challenge = valueOf(parameters, 'code_challenge');
   if (challenge === undefined) throw invalid('code_challenge is missing: PKCE is required');
   if (valueOf(parameters, 'code_challenge_method') !== 'S256') throw invalid('code_challenge_method must be S256');
@@ -90,7 +90,7 @@ function checkChallenge(parameters: Parameters): string {
 }
 
 /** RFC 8707 §2: byte for byte, one alone. */
-function checkResource(parameters: Parameters, resources: RequestRules['resources']): string {
+function checkResource(parameters: URLSearchParams, resources: RequestRules['resources']): string {
   const asked = parameters.getAll('resource').filter((value) => value !== '');
   if (asked.length > 1) throw new OAuthError('invalid_target', 'Only one resource can be asked for');
   const [resource = resources[0]] = asked;

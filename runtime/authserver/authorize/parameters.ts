@@ -1,12 +1,9 @@
-/** Parameters of a request to the authorization endpoint, as they stand in the query or the form. */
-export type Parameters = URLSearchParams;
-
 /** One that came once and is not empty; one without a value is as one that was left out (RFC 6749 §3.1). */
-export function valueOf(parameters: Parameters, name: string): string | undefined {
+export function valueOf(parameters: URLSearchParams, name: string): string | undefined {
   const [value, second] = parameters.getAll(name);
   return second === undefined && value !== '' ? value : undefined;
 }
 
-export function isRepeated(parameters: Parameters, name: string): boolean {
+export function isRepeated(parameters: URLSearchParams, name: string): boolean {
   return parameters.getAll(name).length > 1;
 }
