@@ -35,9 +35,9 @@ interface Plan {
 }
 
 const FULL: Plan = {
-  pace: { rounds: 5, warmUpMs: 700, measureMs: 3_000, primeMs: 3_000 },
-  openLoop: { rounds: 3, warmUpMs: 1_000, measureMs: 5_000, primeMs: 1_000 },
-  grid: { rounds: 3, warmUpMs: 1_000, measureMs: 2_000, primeMs: 4_000 },
+  pace: { rounds: 5, warmUpMs: 500, measureMs: 2_000, primeMs: 3_000 },
+  openLoop: { rounds: 3, warmUpMs: 500, measureMs: 3_000, primeMs: 1_000 },
+  grid: { rounds: 3, warmUpMs: 500, measureMs: 1_500, primeMs: 4_000 },
   tokens: { rounds: 5, warmUpMs: 300, measureMs: 1_500, filled: 10_000 },
   cells: [1, 5, 20].flatMap((backends) => [10, 200, 2_000].map((tools): [number, number] => [backends, tools])),
   sessions: 5_000,
