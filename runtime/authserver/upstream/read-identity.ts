@@ -28,7 +28,7 @@ interface IdentityRules {
 
 /**
  * The account that an answer or an ID token of the provider `name` speaks of.
- * @throws UpstreamUnavailable: no field holds a subject, or there are more claims than are kept
+ * @throws UpstreamUnavailable: no field holds a subject, it is an unverified address, or there are more claims than are kept
  */
 export function readIdentity(
   name: string,
@@ -36,16 +36,22 @@ export function readIdentity(
   { issuer, fields, keepClaims }: IdentityRules,
 ): UpstreamIdentity {
   const subject = firstOf(about, fields.subject, MAX_SUBJECT);
-  if (subject === undefined) {
+  // Half a character stands for none, and for many once it is written as UTF-8.
+  if (subject?.isWellFormed() !== true) {
     throw new UpstreamUnavailable(`${name}: it tells no ${fields.subject.join(' or ')}`, { answered: true });
   }
   const verified = readVerified(about.email_verified);
+  const email = firstOf(about, fields.email, MAX_TEXT);
+  // Whoever may write any address there could be any user here.
+  if (verified === false && subject === email) {
+    throw new UpstreamUnavailable(`${name}: its subject is an address that it calls unverified`, { answered: true });
+  }
   return {
     issuer,
     subject,
-    name: firstOf(about, fields.name, MAX_TEXT),
+    name: firstOf(about, fields.name, MAX_TEXT)?.toWellFormed(),
     // An address that the provider itself calls unverified may be somebody else's.
-    email: verified === false ? undefined : firstOf(about, fields.email, MAX_TEXT),
+    email: verified === false ? undefined : email?.toWellFormed(),
     email_verified: verified,
     claims: keepClaims ? claimsOf(name, about) : {},
   };

@@ -1,0 +1,25 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { arrange, type Arrangement } from './arrangement.ts';
+import { claimsOf } from './oauth-client.ts';
+import { describeOnEachStorage } from './storages.ts';
+
+describeOnEachStorage('a user whose provider tells a name with half a character in it', (place) => {
+  let world: Arrangement;
+  beforeAll(async () => {
+    const claims = { name: 'A\ud800', email: 'a\udfff@example.com', nick: 'x\ud800' };
+    const options = { oidc: true, refresh: 'rotates', claims, slimIdToken: true } as const;
+    world = await arrange({ providers: [{ name: 'okta', kind: 'odd', options }], storage: place().fresh() });
+  });
+  afterAll(() => world.close());
+
+  it('logs in, again and again, and disturbs nobody else', async () => {
+    const client = await world.client();
+    for (let times = 0; times < 2; times += 1) {
+      const tokens = await client.login({ user: 'alice' });
+      expect(claimsOf(tokens.access_token)).toMatchObject({ name: 'A\ufffd', email: 'a\ufffd@example.com' });
+      expect((await client.refresh(tokens.refresh_token)).status).toBe(200);
+    }
+    const status = await world.gateway.runtime.gateway.rooms.authServer?.status();
+    expect(Object.values(status?.secretsInUse ?? {})).toEqual([3]);
+  });
+});

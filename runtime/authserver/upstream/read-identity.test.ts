@@ -1,0 +1,63 @@
+import { describe, expect, it } from '@jest/globals';
+import { UpstreamUnavailable } from './provider.ts';
+import { readIdentity, type IdentityFields } from './read-identity.ts';
+
+const ISSUER = 'https://login.example';
+const USUAL: IdentityFields = { subject: ['sub'], name: ['name'], email: ['email'] };
+
+const read = (about: Readonly<Record<string, unknown>>, fields: Partial<IdentityFields> = {}) =>
+  readIdentity('okta', about, { issuer: ISSUER, fields: { ...USUAL, ...fields }, keepClaims: true });
+
+describe('who an account is', () => {
+  it.each([[false], ['false']])(
+    'is nobody where an address stands for it that is unverified (%j)',
+    (email_verified) => {
+      const about = { sub: 'u1', email: 'boss@example.com', email_verified };
+      expect(() => read(about, { subject: ['email'] })).toThrow(UpstreamUnavailable);
+      expect(read(about)).toMatchObject({ subject: 'u1', email: undefined, email_verified: false });
+      expect(read({ ...about, email_verified: true }, { subject: ['email'] })).toMatchObject({
+        subject: 'boss@example.com',
+      });
+    },
+  );
+
+  it('is nobody where half a character stands in it; in a name it is replaced', () => {
+    expect(() => read({ sub: 'u\ud800' })).toThrow(UpstreamUnavailable);
+    expect(read({ sub: 'u1', name: 'Ann \ud83d', email: 'a\udc00@x' })).toMatchObject({
+      name: 'Ann \ufffd',
+      email: 'a\ufffd@x',
+    });
+  });
+
+  it.each([
+    [{ sub: 1.5 }],
+    [{ sub: 2 ** 60 }],
+    [{ sub: '' }],
+    [{ sub: null }],
+    [{ sub: ['u1'] }],
+    [{ sub: { toString: 'u1' } }],
+  ])('is nobody in %j', (about) => {
+    expect(() => read(about)).toThrow(UpstreamUnavailable);
+  });
+
+  it('is not found in what every object has', () => {
+    for (const path of [
+      'constructor',
+      '__proto__',
+      'constructor.name',
+      '__proto__.constructor.name',
+      'toString.name',
+    ]) {
+      expect(() => read({ sub: 'u1' }, { subject: [path] })).toThrow(UpstreamUnavailable);
+    }
+    const about = JSON.parse('{"sub":"u1","__proto__":{"admin":true},"constructor":"x"}') as Record<string, unknown>;
+    const { claims } = read(about);
+    expect(Object.getPrototypeOf(claims)).toBe(Object.prototype);
+    expect((claims as { admin?: unknown }).admin).toBeUndefined();
+  });
+
+  it('takes no claim that speaks of the protocol, or of what the server says itself', () => {
+    const about = { sub: 'u1', iss: 'x', aud: 'x', exp: 1, jti: 'x', nonce: 'x', azp: 'x', groups: ['dev'] };
+    expect(read(about).claims).toEqual({ groups: ['dev'] });
+  });
+});
