@@ -169,6 +169,21 @@ describe('a refresh long after the primary provider was last asked', () => {
     expect(await storage.getLink(alice.sub, 'okta')).toMatchObject({ state: 'needs_login' });
   });
 
+  it('asks again where the user has logged in anew while the former tokens were refused', async () => {
+    tokens = { refresh_token: undefined };
+    identify = async () => {
+      if (asked.length > 1) return renamed;
+      const links = { okta: { ...link, sealed: 'k.iv.newer' } };
+      await storage.finishLogin({ sub: alice.sub, links, code: undefined, lifespan: HOUR });
+      throw new UpstreamRefused('401');
+    };
+    time += 2 * HOUR;
+    await revalidate();
+    expect(asked).toEqual(['identify', 'identify']);
+    expect(await storage.getLink(alice.sub, 'okta')).toMatchObject({ state: 'linked', sealed: 'k.iv.newer' });
+    expect(await session()).toMatchObject({ answered_at: time });
+  });
+
   it('bears the silence of the provider until 24 hours after its last answer', async () => {
     renewed = () => Promise.reject(new UpstreamUnavailable('down'));
     time += 23 * HOUR;

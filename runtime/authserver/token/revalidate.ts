@@ -77,10 +77,33 @@ async function ask({ sub, user }: LiveSession, settings: RevalidateSettings): Pr
   if (tokens.refresh_token === undefined) {
     if (row.expires_at !== undefined && row.expires_at <= now())
       throw new CannotBeAsked('its tokens have ended and there is no refresh token');
-    return check(await provider.identify(tokens), user);
+    return check(await identifyLinked(provider, sub, settings), user);
   }
   const fresh = await renewed(sub, primary, now() - revalidateAfter);
   return check(await identifyRenewed(provider, fresh), user);
+}
+
+const MAX_ASKED = 3;
+
+/**
+ * Who holds the tokens of the link. That these are refused says nothing of those that the user got meanwhile, by logging in anew.
+ * @throws UpstreamRefused, UpstreamUnavailable, LoginNeeded, StorageUnavailable
+ */
+async function identifyLinked(
+  provider: UpstreamProvider,
+  sub: string,
+  { storage, primary, readLink }: RevalidateSettings,
+): Promise<UpstreamIdentity | undefined> {
+  for (let times = 1; ; times += 1) {
+    const { row, tokens } = await readLink(sub, primary);
+    try {
+      return await provider.identify(tokens);
+    } catch (error) {
+      if (!(error instanceof UpstreamRefused)) throw error;
+      const there = await storage.getLink(sub, primary);
+      if (there?.state !== 'linked' || there.version === row.version || times === MAX_ASKED) throw error;
+    }
+  }
 }
 
 /** It renewed the tokens: that was its answer, whether or not they open its user-info as well. */
