@@ -1,7 +1,7 @@
 import { RequestError } from '#runtime/errors';
 import type { Log } from '#runtime/telemetry/log';
 import { OAuthError } from './errors.ts';
-import { htmlAnswer, jsonAnswer, type Answer, type RequestFacts } from './handler.ts';
+import { jsonAnswer, type Answer, type RequestFacts } from './handler.ts';
 import { PageError, type ErrorPage } from './page-error.ts';
 import { StorageUnavailable } from './storage/storage.ts';
 
@@ -80,10 +80,4 @@ function pageOf(error: unknown, { status, text }: Failure): ErrorPage {
 
 function reasonOf(error: unknown): unknown {
   return error instanceof Error && error.cause !== undefined ? error.cause : error;
-}
-
-/** The page where no nicer one is at hand. */
-export function plainErrorPage({ status, title, text }: ErrorPage): Answer {
-  const html = `<!doctype html><html lang="en"><meta charset="utf-8"><title>${title}</title><h1>${title}</h1><p>${text}</p></html>`;
-  return htmlAnswer(html, status, { 'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'" });
 }

@@ -3,10 +3,10 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { request } from 'undici';
 import { RequestError } from '#runtime/errors';
-import { plainErrorPage } from './answer-oauth-error.ts';
 import { OAuthError } from './errors.ts';
 import { htmlAnswer, jsonAnswer, redirectAnswer, type Handler, type RequestFacts } from './handler.ts';
 import { PageError } from './page-error.ts';
+import { createErrorPages } from './pages/error-page.ts';
 import { createRoutes, type Handlers } from './routes.ts';
 import { StorageUnavailable } from './storage/storage.ts';
 
@@ -29,7 +29,7 @@ describe('endpoints of the authorization server', () => {
       {
         basePaths,
         readSource: () => '192.0.2.1',
-        renderErrorPage: plainErrorPage,
+        renderErrorPage: createErrorPages({ server: 'mcp.example.com' }),
         log: { debug: note, info: note, warn: note, error: note },
       },
     );

@@ -57,11 +57,6 @@ export class ExchangedTokens<Token extends Exchanged = ExchangedToken> {
     this.#tokens.delete(key);
   }
 
-  /** The exchange of this key that is under way. */
-  flightOf(key: string): Promise<Token> | undefined {
-    return this.#flights.get(key);
-  }
-
   /**
    * Runs one exchange for this key, or joins the one under way, and keeps its token. A failure is not kept.
    * Undefined: too many exchanges are under way.

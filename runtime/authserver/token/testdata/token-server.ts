@@ -4,13 +4,13 @@ import type { AddressInfo } from 'node:net';
 import { request } from 'undici';
 import type { AuditEvent } from '#runtime/audit/audit';
 import { AuthServer } from '#crds/run-config/auth-server';
-import { plainErrorPage } from '../../answer-oauth-error.ts';
 import { hashId, newId } from '../../ids.ts';
 import { createSecretRing, type LiveSecretRing } from '../../keys/create-secret-ring.ts';
 import { createSigningKeys, type LiveSigningKeys } from '../../keys/create-signing-keys.ts';
 import type { KeyFile } from '../../keys/load-signing-key.ts';
 import { createJwksHandler, createMetadataHandler } from '../../metadata.ts';
 import { createClients } from '../../register/find-client.ts';
+import { createErrorPages } from '../../pages/error-page.ts';
 import { createRoutes } from '../../routes.ts';
 import { createMemoryStorage } from '../../storage/memory.ts';
 import type { AuthorizeRequest, LinkRow, UserProfile } from '../../storage/rows.ts';
@@ -155,7 +155,7 @@ function routesOf(config: Config, settings: TokenSettings, introspection: boolea
     {
       basePaths: [...new Set(urls.map((url) => new URL(url).pathname.replace(/\/$/, '')))],
       readSource: (req) => req.socket.remoteAddress,
-      renderErrorPage: plainErrorPage,
+      renderErrorPage: createErrorPages({ server: 'mcp.example.com' }),
       log: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },
     },
   );
