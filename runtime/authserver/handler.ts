@@ -35,10 +35,12 @@ export type Handler = (facts: RequestFacts) => Promise<Answer>;
 
 type Headers = Answer['headers'];
 
+/** `application/json`; `headers` win. */
 export function jsonAnswer(value: unknown, status = 200, headers: Headers = {}): Answer {
   return { status, headers: { 'Content-Type': 'application/json', ...headers }, body: JSON.stringify(value) };
 }
 
+/** `html` is escaped already. */
 export function htmlAnswer(html: string, status = 200, headers: Headers = {}): Answer {
   return { status, headers: { 'Content-Type': 'text/html; charset=utf-8', ...headers }, body: html };
 }

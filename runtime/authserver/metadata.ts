@@ -39,6 +39,7 @@ export function authServerMetadata(config: AuthServerConfig): Readonly<Record<st
   };
 }
 
+/** RFC 8414 §3: the same document for everybody, from the configuration alone. */
 export function createMetadataHandler(config: AuthServerConfig): Handler {
   const answer = jsonAnswer(authServerMetadata(config), 200, CACHED);
   return () => Promise.resolve(answer);

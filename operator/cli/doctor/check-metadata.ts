@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import {
   differenceOf,
   type Examination,
@@ -162,6 +163,8 @@ function checkMembers(document: Record<string, unknown>): Finding[] {
   return [...endpoints, ...lists, publicClients];
 }
 
+const Keys = z.array(z.looseObject({ kid: z.unknown().optional() }));
+
 /** The keys of the tokens. Clients do not need them, the endpoint does, and a broken set stops everybody. */
 export async function checkKeys({ server }: Examination): Promise<Finding[]> {
   if (!server) return [];
@@ -170,7 +173,7 @@ export async function checkKeys({ server }: Examination): Promise<Finding[]> {
   if (url === undefined) return [warning(check, 'the metadata name no jwks_uri', 'fine only where tokens are opaque')];
   const { document, problem } = await look(url);
   if (!document) return [failed(check, problem ?? '', 'the endpoint cannot verify tokens without it')];
-  const keys = Array.isArray(document.keys) ? (document.keys as Record<string, unknown>[]) : [];
+  const keys = Keys.safeParse(document.keys).data ?? [];
   const kids = keys.map(({ kid }) => kid);
   if (keys.length === 0) return [failed(check, `${url} holds no key`, 'publish the keys that sign')];
   if (keys.some((key) => 'd' in key || 'k' in key)) {

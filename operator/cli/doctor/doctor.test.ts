@@ -111,6 +111,7 @@ describe('what would stop clients', () => {
     ['no token endpoint', 'token_endpoint', /missing/, server(() => ({ token_endpoint: undefined }))],
     ['no registration', 'registration', /RFC 7591/, server(() => ({ registration_endpoint: undefined }))],
     ['no keys', 'keys', /no key/, at('/jwks.json', () => json({ keys: [] }))],
+    ['keys that are none', 'keys', /no key/, at('/jwks.json', () => json({ keys: [null] }))],
     [
       'private keys in public',
       'keys',

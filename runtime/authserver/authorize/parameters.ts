@@ -4,6 +4,7 @@ export function valueOf(parameters: URLSearchParams, name: string): string | und
   return second === undefined && value !== '' ? value : undefined;
 }
 
+/** RFC 6749 §3.1: no parameter may come more than once. */
 export function isRepeated(parameters: URLSearchParams, name: string): boolean {
   return parameters.getAll(name).length > 1;
 }

@@ -54,6 +54,7 @@ const MAX_CONSENTS = 100;
 /** Each took a login at a provider. */
 const MAX_BROWSERS = 100_000;
 
+/** Browser logins lie in the storage; they hold for 12 h, in one browser. */
 export function createBrowsers({ storage, cookie, primary, now }: BrowserSettings): Browsers {
   const write = (login: string, row: BrowserRow) =>
     storage.put('browser', hashId(login), row, { lifespan: row.ends_at - now(), capacity: MAX_BROWSERS });

@@ -8,6 +8,7 @@ export function userProfile(identity: UpstreamIdentity): UserProfile {
   return { ...accountOf(identity), sub, claims: identity.claims };
 }
 
+/** The account without its claims. */
 export function accountOf({ issuer, subject, name, email, email_verified }: UpstreamIdentity): UpstreamAccount {
   return { issuer, subject, name, email, email_verified };
 }

@@ -20,6 +20,7 @@ export interface ConnectionsSettings extends LoginRowSettings {
   readonly changed: (sub: string) => void;
 }
 
+/** What the pages around the connections show this browser. */
 export function connectionsFrame({ urls, frame }: ConnectionsSettings, browser: Browser): ConnectionsFrame {
   return { ...frame, urls, csrf: browser.csrf, headers: browser.headers };
 }

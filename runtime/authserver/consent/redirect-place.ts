@@ -8,6 +8,7 @@ export interface RedirectPlace {
   readonly uri: string;
 }
 
+/** `uri` is a redirect URI that was checked. */
 export function redirectPlace(uri: string): RedirectPlace {
   const { protocol, host } = new URL(uri);
   if (withoutLoopbackPort(uri) !== undefined) return { kind: 'loopback', host, uri };

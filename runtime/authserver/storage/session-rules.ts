@@ -14,6 +14,7 @@ export function judgeGeneration(session: LiveSession, rotation: Rotation, now: n
   return inGrace ? 'same' : 'replayed';
 }
 
+/** The session after a refresh; `rotation.gen` is what the token that came said. */
 export function nextSession(session: LiveSession, { gen, kid }: Rotation, now: number): LiveSession {
   return { ...session, gen: gen + 1, kid, rotated_at: now };
 }

@@ -42,6 +42,7 @@ const REPLACEMENT_JUDGED_FOR = 60_000;
 /** Calls that fail together get one link URL. */
 const LINK_URL_FOR = 5_000;
 
+/** The users' tokens at their providers; what is read is remembered for 5 s. To be closed. */
 export function createUserTokens(options: UserTokensOptions): StoredUserTokens {
   return new LinkedTokens(options);
 }

@@ -45,6 +45,7 @@ const STORE_AGAIN = [100, 300, 900, 2_700];
 const MAX_UNSTORED = 1_000;
 const MAX_WRITERS = 10;
 
+/** Renewals under a lease in the storage. */
 export function createRenewals(deps: RenewalDeps): Renewals {
   return new LinkRenewals(deps);
 }

@@ -17,6 +17,7 @@ export interface PublishedKeys {
   get(url: string, signed: UpstreamAnswer | undefined): Promise<UpstreamAnswer>;
 }
 
+/** Keys of one provider; `now`: milliseconds since the epoch. */
 export function rememberKeys(http: UpstreamHttp, now: () => number): PublishedKeys {
   let fetched: { readonly url: string; readonly answer: UpstreamAnswer; readonly at: number } | undefined;
   return {

@@ -16,7 +16,7 @@ const LONGEST = 10 * 365 * 86_400;
  * @throws UpstreamRefused, UpstreamUnavailable: also where an error stands in an answer with status 200
  */
 export function readDocument(name: string, endpoint: Endpoint, { status, headers, text }: UpstreamAnswer): Document {
-  const document = parse(text, headers['content-type'] ?? '');
+  const document = parseDocument(text, headers['content-type'] ?? '');
   const error = document === undefined ? undefined : errorIn(document);
   if (error !== undefined || status < 200 || status > 299) {
     throw errorOfEndpoint(name, endpoint, { error, status });
@@ -35,7 +35,8 @@ export function errorIn(document: Document): string | undefined {
   return ok === false || (typeof error === 'object' && error !== null) ? 'error' : undefined;
 }
 
-export function parse(text: string, contentType: string): Document | undefined {
+/** What stands in an answer; undefined: neither JSON nor a form. */
+export function parseDocument(text: string, contentType: string): Document | undefined {
   const mediaType = contentType.split(';', 1)[0]?.trim().toLowerCase();
   if (mediaType === 'application/x-www-form-urlencoded') return Object.fromEntries(new URLSearchParams(text));
   try {

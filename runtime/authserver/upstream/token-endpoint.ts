@@ -1,5 +1,5 @@
 import { basicCredentials } from '#runtime/http/basic-credentials';
-import { errorIn, parse, readDocument, type Document } from './token-answer.ts';
+import { errorIn, parseDocument, readDocument, type Document } from './token-answer.ts';
 import { isAboutClient } from './upstream-errors.ts';
 import type { UpstreamAnswer, UpstreamHttp } from './upstream-http.ts';
 
@@ -53,6 +53,6 @@ export class TokenEndpoint {
 }
 
 function isClientRefused({ status, headers, text }: UpstreamAnswer): boolean {
-  const document = parse(text, headers['content-type'] ?? '');
+  const document = parseDocument(text, headers['content-type'] ?? '');
   return isAboutClient(document && errorIn(document), status);
 }

@@ -42,6 +42,7 @@ export function errorOfEndpoint(
   return new UpstreamUnavailable(message, { answered: !isServerFault(status), status });
 }
 
+/** Whether the provider refused the client and not what it brought (RFC 6749 §5.2). */
 export function isAboutClient(error: unknown, status: number): boolean {
   return typeof error === 'string' ? CLIENT_UNKNOWN.has(error) : status === 401;
 }

@@ -24,6 +24,7 @@ export function linkJson(link: LinkRow): string {
   return JSON.stringify({ ...link, version: undefined });
 }
 
+/** @throws StorageUnavailable where a script gave something else */
 export function listOf(answer: unknown): unknown[] {
   if (!Array.isArray(answer)) throw new StorageUnavailable('Redis gave no list');
   return answer;
