@@ -34,7 +34,7 @@ export function createAuthorize(settings: AuthorizeSettings): Handler {
   return async (facts) => {
     if (facts.method === 'POST') return asGet(settings.urls.authorize, facts.form);
     const parameters = facts.query;
-    const checked = await checkClient(parameters, settings.clients);
+    const checked = await checkClient(parameters, settings.clients, addressBucket(facts.remoteAddress));
     try {
       const request = checkRequest(parameters, checked, settings);
       const prompt = readPrompt(valueOf(parameters, 'prompt'));

@@ -13,12 +13,16 @@ const MAX_LENGTH = 2048;
 
 /**
  * Who asks, and where the answer may go. Until both are known, errors are pages: a redirect would go to a stranger
- * (RFC 6749 §4.1.2.1).
+ * (RFC 6749 §4.1.2.1). `asker`: the browser's address, as limits count it.
  * @throws PageError
  */
-export async function checkClient(parameters: URLSearchParams, clients: Clients): Promise<CheckedClient> {
+export async function checkClient(
+  parameters: URLSearchParams,
+  clients: Clients,
+  asker: string,
+): Promise<CheckedClient> {
   const clientId = single(parameters, 'client_id');
-  const client = await findClient(clientId, clients);
+  const client = await findClient(clientId, clients, asker);
   if (client === undefined) throw unknownClient();
   const redirectUri = single(parameters, 'redirect_uri');
   if (!matchRedirectUri(redirectUri, client.redirect_uris)) throw foreignRedirect();
@@ -36,9 +40,9 @@ function single(parameters: URLSearchParams, name: 'client_id' | 'redirect_uri')
   });
 }
 
-async function findClient(clientId: string, clients: Clients): Promise<Client | undefined> {
+async function findClient(clientId: string, clients: Clients, asker: string): Promise<Client | undefined> {
   try {
-    return await clients.find(clientId);
+    return await clients.find(clientId, asker);
   } catch (cause) {
     if (!(cause instanceof DocumentUnusable)) throw cause;
     throw new PageError(

@@ -6,7 +6,8 @@ import { takeLogin } from '../browser/login-rows.ts';
 import type { Answer, Handler, RequestFacts } from '../handler.ts';
 import type { NextStep } from '../next-step.ts';
 import { PageError } from '../page-error.ts';
-import type { Clients } from '../register/find-client.ts';
+import { DocumentUnusable } from '../register/client-documents.ts';
+import type { Client, Clients } from '../register/find-client.ts';
 import { consentKey } from './consent-key.ts';
 import { showConsent, type AuthorizeLogin, type ConsentSettings } from './show-consent.ts';
 
@@ -66,12 +67,19 @@ const act: Record<Decision, Act> = {
 
 async function askAgain(settings: DecisionSettings, login: AuthorizeLogin, browser: Browser): Promise<Answer> {
   const { client_id, redirect_uri } = login.request;
-  const client = (await settings.clients.find(client_id)) ?? {
-    client_id,
-    client_name: undefined,
-    redirect_uris: [redirect_uri],
-  };
-  return showConsent(settings, login, client, browser);
+  const client = await findAgain(settings, client_id);
+  const nameless = { client_id, client_name: undefined, redirect_uris: [redirect_uri] };
+  return showConsent(settings, login, client ?? nameless, browser);
+}
+
+/** It was checked when the login began: that its document cannot be had just now ends no login. */
+async function findAgain({ clients }: DecisionSettings, clientId: string): Promise<Client | undefined> {
+  try {
+    return await clients.find(clientId);
+  } catch (error) {
+    if (error instanceof DocumentUnusable) return undefined;
+    throw error;
+  }
 }
 
 function note(

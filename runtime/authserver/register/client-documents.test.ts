@@ -178,7 +178,49 @@ describe('a client ID metadata document', () => {
   });
 });
 
+describe('documents that one address has read', () => {
+  it('leave room for those of others', async () => {
+    const held: ServerResponse[] = [];
+    answer = (_req, res) => void held.push(res);
+    const documents = open({ ...NEAR, deadline: 300 });
+    const flood = Array.from({ length: 40 }, (_, index) =>
+      documents.read(`${base}/${index}`, 'one').catch(() => 'over'),
+    );
+    const waiting = documents.read(`${base}/patient`, 'other').catch(() => 'over');
+    await expect(documents.read(`${base}/more`, 'one')).rejects.toThrow('too many');
+    await Promise.all([...flood, waiting]);
+    expect(asked.sort()).toEqual(['/0', '/1', '/2', '/3', '/patient']);
+    serve({});
+    await documents.read(`${base}/more`, 'one');
+  });
+
+  it('are 60 a minute at most; those that are remembered do not count', async () => {
+    const documents = open();
+    for (let index = 0; index < 60; index += 1) await documents.read(`${base}/${index}`, 'one');
+    await expect(documents.read(`${base}/60`, 'one')).rejects.toThrow('too many');
+    await documents.read(`${base}/59`, 'one');
+    await documents.read(`${base}/60`, 'other');
+    clock.time += 60_000;
+    await documents.read(`${base}/61`, 'one');
+    expect(asked).toHaveLength(62);
+  });
+});
+
 describe('a client that names itself by a document', () => {
+  it('is asked about again without its name where its document is gone since; the login goes on', async () => {
+    const side = await startClientSide({ documents: open() });
+    const cookie = await side.logIn(userNamed('alice'));
+    const page = await side.visit(side.authorizeUrl(`${base}/client.json`), { cookie });
+    clock.time += 600_001;
+    answer = (_req, res) => void res.writeHead(404).end();
+    const form = { ticket: page.hidden('ticket'), decision: 'switch' };
+    const again = await side.visit(side.urls.consent, { form, cookie });
+    expect([again.status, again.hidden('ticket')]).toEqual([200, expect.any(String)]);
+    expect(again.text).toContain('wants to use');
+    clock.time = START;
+    await side.close();
+  });
+
   it('gets a consent page that says where it is described', async () => {
     const side = await startClientSide({ documents: open(), config: { cimd: { enabled: true } } });
     const { status, text } = await side.visit(side.authorizeUrl(`${base}/client.json`));

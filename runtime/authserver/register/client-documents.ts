@@ -10,8 +10,8 @@ export class DocumentUnusable extends Error {
 }
 
 export interface ClientDocuments {
-  /** @throws DocumentUnusable */
-  read(url: string): Promise<Client>;
+  /** `asker`: whose browser made us ask, as limits count it; absent: it is nobody's. @throws DocumentUnusable */
+  read(url: string, asker?: string): Promise<Client>;
   close(): void;
 }
 
@@ -30,6 +30,11 @@ const BAD_FOR = 60_000;
 const MAX_REMEMBERED = 1_000;
 /** Documents that are asked for at one time, by all who log in. */
 const MAX_UNDER_WAY = 32;
+/** Of these for one asker, so that nobody takes all places; and how many servers nobody knows one may have us call. */
+const MAX_FOR_ONE = 4;
+const MAX_A_MINUTE = 60;
+const MINUTE = 60_000;
+const MAX_ASKERS = 10_000;
 
 /** Public clients alone: a document cannot hold a secret, and signed requests are not supported. No logo is ever looked at. */
 const Document = z.object({
@@ -58,30 +63,67 @@ export function createClientDocuments(settings: DocumentSettings): ClientDocumen
   });
   const { now } = settings;
   const remembered = new BoundedMap<string, Remembered>(MAX_REMEMBERED);
-  let underWay = 0;
+  const room = createRoom(now);
 
-  async function fetchClient(url: string): Promise<Client> {
-    underWay += 1;
+  async function fetchClient(url: string, asker: string | undefined): Promise<Client> {
+    const leave = room.enter(asker);
     try {
       return parseDocument(url, await http.get(url), settings);
     } catch (cause) {
       throw cause instanceof DocumentUnusable ? cause : new DocumentUnusable('cannot be read', { cause });
     } finally {
-      underWay -= 1;
+      leave();
     }
   }
 
   return {
-    async read(url) {
+    async read(url, asker) {
       const known = remembered.get(url);
       if (known && known.until > now()) return known.client;
-      if (underWay >= MAX_UNDER_WAY) throw new DocumentUnusable('too many client metadata documents are being read');
-      const entry: Remembered = { client: fetchClient(url), until: now() + GOOD_FOR };
+      room.check(asker);
+      const entry: Remembered = { client: fetchClient(url, asker), until: now() + GOOD_FOR };
       entry.client.catch(() => (entry.until = now() + BAD_FOR));
       remembered.set(url, entry);
       return entry.client;
     },
     close: () => http.close(),
+  };
+}
+
+interface Asked {
+  readonly underWay: number;
+  /** In the minute that ends `until`. */
+  readonly lately: number;
+  readonly until: number;
+}
+
+/** Places for documents that are being read. */
+function createRoom(now: () => number) {
+  const askers = new BoundedMap<string, Asked>(MAX_ASKERS);
+  let all = 0;
+  const of = (asker: string): Asked => {
+    const { underWay, ...window } = askers.get(asker) ?? { underWay: 0, lately: 0, until: 0 };
+    return window.until > now() ? { underWay, ...window } : { underWay, lately: 0, until: now() + MINUTE };
+  };
+  return {
+    /** @throws DocumentUnusable */
+    check(asker: string | undefined): void {
+      const { underWay, lately } = of(asker ?? '');
+      const hasEnough = asker !== undefined && (underWay >= MAX_FOR_ONE || lately >= MAX_A_MINUTE);
+      if (hasEnough || all >= MAX_UNDER_WAY)
+        throw new DocumentUnusable('too many client metadata documents are being read');
+    },
+    /** @returns what is to be called at the end */
+    enter(asker = ''): () => void {
+      const { underWay, lately, until } = of(asker);
+      askers.set(asker, { underWay: underWay + 1, lately: lately + 1, until });
+      all += 1;
+      return () => {
+        const left = of(asker);
+        askers.set(asker, { ...left, underWay: Math.max(left.underWay - 1, 0) });
+        all -= 1;
+      };
+    },
   };
 }
 

@@ -20,10 +20,10 @@ export interface Client {
 
 export interface Clients {
   /**
-   * The client of that id; undefined: there is none, or not any more.
+   * The client of that id; undefined: there is none, or not any more. `asker`: for whom a document is read, as limits count it.
    * @throws StorageUnavailable, DocumentUnusable where its metadata document cannot be had or used
    */
-  find(clientId: string): Promise<Client | undefined>;
+  find(clientId: string, asker?: string): Promise<Client | undefined>;
   /** Whether there is such a client; documents are not asked for. For endpoints where a client comes with what it was given. */
   isKnown(clientId: string): Promise<boolean>;
   /** A client that comes with what it was given is in use. @throws StorageUnavailable */
@@ -57,8 +57,8 @@ export function createClients({ storage, documents, now }: ClientSettings): Clie
   }
 
   return {
-    find: async (clientId) =>
-      documents !== undefined && isDocumentUrl(clientId) ? documents.read(clientId) : findRegistered(clientId),
+    find: async (clientId, asker) =>
+      documents !== undefined && isDocumentUrl(clientId) ? documents.read(clientId, asker) : findRegistered(clientId),
     isKnown: async (clientId) =>
       (documents !== undefined && isDocumentUrl(clientId)) || (await findRegistered(clientId)) !== undefined,
     use: (clientId) => lengthen(hashId(clientId)),
