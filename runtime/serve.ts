@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { RequestError } from '#runtime/errors';
 import { answerError } from '#runtime/http/answer-error';
 import { readBody } from '#runtime/http/read-body';
 import type { Identity } from '#runtime/incoming/identity';
@@ -42,10 +43,17 @@ export async function serve(req: IncomingMessage, res: ServerResponse, rooms: Ro
     else refuseVerb();
   } catch (error) {
     noteAnswer(trail, answerError(res, error, { requestId: trail.id, rpcId: trail.rpcId }), error);
+    logFailure(error, rooms, trail);
   } finally {
     rooms.running.delete(trail);
     rooms.finish(trail);
   }
+}
+
+/** What was foreseen is told by its code in metrics and audit; what was not, nobody would find without this. */
+function logFailure(error: unknown, { log }: Rooms, { id: request }: Trail): void {
+  if (!(error instanceof RequestError)) log.error('a request failed unexpectedly', { request, error });
+  else if (error.answer.status >= 500) log.debug('a request failed', { request, error });
 }
 
 async function servePost(
