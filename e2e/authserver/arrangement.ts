@@ -17,8 +17,8 @@ type BackendDocument = RunConfigDocument['backends'][number];
 export interface ArrangementOptions {
   /** In the order of the chain; the first one is the primary one unless `authServer` says otherwise. */
   readonly providers?: readonly ProviderSpec[];
-  /** Memory unless given. */
-  readonly storage?: StorageDocument;
+  /** Memory unless given; `sqlite`: a file in its own folder. */
+  readonly storage?: StorageDocument | 'sqlite';
   /** Persistent unless said otherwise: files that outlive a restart. */
   readonly keys?: 'persistent' | 'ephemeral';
   /** Replicas that will be there at most: ports and redirect URIs are known before. */
@@ -89,6 +89,7 @@ async function openWorld(options: ArrangementOptions): Promise<World> {
   };
 }
 
+/** Starts all of it. To be closed. */
 export async function arrange(options: ArrangementOptions = {}): Promise<Arrangement> {
   const { ports, ...world } = await openWorld(options);
   const started: ServedGateway[] = [];
@@ -178,7 +179,7 @@ function configure({ origin, folder, providers, whoami, keys, options }: Parts, 
     allowed_audiences: [resource],
     upstreams: providers.map(({ upstream }) => upstream),
     limits: { registrations_per_minute: 100_000 },
-    storage: options.storage ?? { type: 'memory' },
+    storage: storageIn(folder, options.storage),
     ...(keys === 'persistent' && {
       signing_key_config: { signing_key_file: keyFile(folder, 1) },
       hmac_secret_files: [secretFile(folder, 1)],
@@ -200,6 +201,10 @@ function configure({ origin, folder, providers, whoami, keys, options }: Parts, 
     ...changes,
   };
   return config;
+}
+
+function storageIn(folder: string, storage: ArrangementOptions['storage'] = { type: 'memory' }): StorageDocument {
+  return storage === 'sqlite' ? { type: 'sqlite', file: join(folder, 'logins.sqlite') } : storage;
 }
 
 /** A backend with the name of the provider whose token it gets. */

@@ -7,6 +7,7 @@ import { callWhoami, whoIs } from './call-tool.ts';
 import { tokensOf, type Came } from './oauth-client.ts';
 import { accountAt, type ProviderSpec } from './providers.ts';
 import { describeOnEachStorage } from './storages.ts';
+import { signOutEverywhere } from './sign-out-everywhere.ts';
 import { setWallClock } from './wall-clock.ts';
 
 const OKTA: ProviderSpec = { name: 'okta', kind: 'odd', options: { oidc: true, refresh: 'rotates', expiresIn: 3_600 } };
@@ -78,7 +79,7 @@ describeOnEachStorage(
       const all = [one.access_token, everywhere.access_token];
       for (const token of all) expect((await callWhoami(other.url, token, 'okta')).status).toBe(200);
       await client.revoke(one.refresh_token);
-      await signOutEverywhere(robot, world.origin);
+      await signOutEverywhere(world.origin, {}, robot);
       for (const token of all) expect((await callWhoami(world.resource, token, 'okta')).status).toBe(401);
       await sleep(5_000);
       for (const token of all) expect((await callWhoami(other.url, token, 'okta')).status).toBe(401);
@@ -118,14 +119,3 @@ describeOnEachStorage(
   },
   ['sqlite', 'redis'],
 );
-
-/** By the connections page, which asks once more. */
-async function signOutEverywhere(robot: Robot, origin: string): Promise<void> {
-  let page = await robot.open(`${origin}/connections`);
-  for (let asked = 0; asked < 2; asked += 1) {
-    const form = page.forms.find(({ fields }) => fields.some(({ value }) => value === 'sign-out'));
-    if (form === undefined) throw new Error(`no way to sign out: ${page.text}`);
-    page = await robot.submit(page, { form });
-  }
-  if (page.status !== 200) throw new Error(`signing out: ${page.status}`);
-}

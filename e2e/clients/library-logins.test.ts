@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { auth as authAi, createMCPClient } from '@ai-sdk/mcp';
 import { afterEach, describe, expect, it } from '@jest/globals';
@@ -93,17 +90,10 @@ async function callAs(library: Library, world: Arrangement, person: PersonAuth):
   return accountAt(world.providers.okta!, (called as { structuredContent: Caller }).structuredContent);
 }
 
-async function start(storage: 'sqlite' | 'memory'): Promise<Arrangement> {
-  const folder = await mkdtemp(join(tmpdir(), 'vmcp-clients-'));
-  closing({ close: () => rm(folder, { recursive: true, force: true }) });
-  return closing(
-    await arrange({
-      providers: [OKTA],
-      storage: storage === 'memory' ? { type: 'memory' } : { type: 'sqlite', file: join(folder, 'logins.sqlite') },
-      authServer: { token_lifespans: { access_token_lifespan: `${LIFESPAN}s` } },
-    }),
-  );
-}
+const start = async (storage?: 'sqlite'): Promise<Arrangement> => {
+  const authServer = { token_lifespans: { access_token_lifespan: `${LIFESPAN}s` } };
+  return closing(await arrange({ providers: [OKTA], authServer, ...(storage && { storage }) }));
+};
 
 describe.each(Object.keys(libraries))('%s', (name) => {
   const library = libraries[name]!;
@@ -127,7 +117,7 @@ describe.each(Object.keys(libraries))('%s', (name) => {
   });
 
   it('that the server has forgotten registers again, and logs in', async () => {
-    const [world, person] = [await start('memory'), new PersonAuth('alice')];
+    const [world, person] = [await start(), new PersonAuth('alice')];
     expect(await callAs(library, world, person)).toBe('alice');
     await world.restart();
     expect(await callAs(library, world, person)).toBe('alice');

@@ -1,0 +1,85 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { arrange, type Arrangement } from '../authserver/arrangement.ts';
+import { accountAt, type ProviderSpec } from '../authserver/providers.ts';
+import { signOutEverywhere } from '../authserver/sign-out-everywhere.ts';
+import type { Caller } from '../fakes/whoami/describe-caller.ts';
+import { findFreePort } from '../gateway/start-gateway.ts';
+import { closeAll, closing } from '../relay/gateway-to.ts';
+import { openDesk, type Desk, type LineClient } from './desk.ts';
+
+const OKTA: ProviderSpec = { name: 'okta', kind: 'odd', options: { oidc: true, refresh: 'rotates', expiresIn: 3_600 } };
+/** Seconds that an access token lives. */
+const LIFESPAN = 2;
+
+afterEach(closeAll);
+
+async function start(): Promise<{ world: Arrangement; desk: Desk }> {
+  const authServer = { token_lifespans: { access_token_lifespan: `${LIFESPAN}s` } };
+  const world = closing(await arrange({ providers: [OKTA], storage: 'sqlite', authServer }));
+  return { world, desk: closing(await openDesk('alice')) };
+}
+
+/** Who the caller was at the backend, in the result of `okta_whoami`. */
+const accountIn = ({ providers }: Arrangement, result: unknown) =>
+  accountAt(providers.okta!, (result as { structuredContent: Caller }).structuredContent);
+
+describe('the MCP Inspector on a command line', () => {
+  it('logs in once by a browser, goes on after a restart and with refreshed tokens, and again after sign-out', async () => {
+    const { world, desk } = await start();
+    const callback = `http://127.0.0.1:${await findFreePort()}/oauth/callback`;
+    const call = async () => {
+      const target = ['--cli', world.resource, '--transport', 'http', '--callback-url', callback, '--format', 'json'];
+      const args = [...target, '--method', 'tools/call', '--tool-name', 'okta_whoami'];
+      const env = { MCP_AUTO_OPEN_ENABLED: 'true', MCP_INSPECTOR_SECRET_STORE: 'file' };
+      const { code, stdout, stderr } = await desk.run('mcp-inspector', args, env);
+      if (code !== 0) throw new Error(`it ended with ${code}: ${stderr}`);
+      return accountIn(world, (JSON.parse(stdout) as { result: unknown }).result);
+    };
+    expect(await call()).toBe('alice');
+    expect(await desk.opened()).toBe(1);
+    await world.restart();
+    expect(await call()).toBe('alice');
+    await sleep(LIFESPAN * 1_000 + 100);
+    expect(await call()).toBe('alice');
+    expect(await desk.opened()).toBe(1);
+    await signOutEverywhere(world.origin, { user: 'alice' });
+    expect(await call()).toBe('alice');
+    expect(await desk.opened()).toBe(2);
+  });
+});
+
+describe('mcp-remote', () => {
+  async function connect(desk: Desk, { resource }: Arrangement): Promise<LineClient> {
+    const client = desk.start('mcp-remote', [resource, '--transport', 'http-only']);
+    const clientInfo = { name: 'desk', version: '1' };
+    const { error } = await client.request('initialize', {
+      protocolVersion: '2025-11-25',
+      capabilities: {},
+      clientInfo,
+    });
+    if (error !== undefined) throw new Error(`${JSON.stringify(error)}: ${client.stderr()}`);
+    client.notify('notifications/initialized');
+    return client;
+  }
+
+  it('logs in once by a browser, goes on after a restart and with refreshed tokens, and again after sign-out', async () => {
+    const { world, desk } = await start();
+    const call = async (client: LineClient) =>
+      accountIn(world, (await client.request('tools/call', { name: 'okta_whoami', arguments: {} })).result);
+    const first = await connect(desk, world);
+    expect(await call(first)).toBe('alice');
+    await sleep(LIFESPAN * 1_000 + 100);
+    expect(await call(first)).toBe('alice');
+    await first.stop();
+    await world.restart();
+    const second = await connect(desk, world);
+    expect(await call(second)).toBe('alice');
+    expect(await desk.opened()).toBe(1);
+    await second.stop();
+    await signOutEverywhere(world.origin, { user: 'alice' });
+    const third = await connect(desk, world);
+    expect(await call(third)).toBe('alice');
+    expect(await desk.opened()).toBe(2);
+  });
+});
