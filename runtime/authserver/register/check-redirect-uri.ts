@@ -6,26 +6,17 @@ export const MAX_URI_LENGTH = 2048;
 
 /** RFC 3986 §2: whatever else stands in it, one program reads otherwise than another. */
 const URI = /^[A-Za-z][A-Za-z0-9+.-]*:[A-Za-z0-9\-._~:/?[\]@!$&'()*+,;=%]+$/;
-/** Schemes that run or open something in the browser itself, or are no app's own. */
-const NEVER = new Set([
-  'about',
-  'blob',
-  'chrome',
-  'data',
-  'file',
-  'filesystem',
-  'ftp',
-  'intent',
-  'javascript',
-  'mailto',
-  'resource',
-  'sms',
-  'tel',
-  'vbscript',
-  'view-source',
-  'ws',
-  'wss',
-]);
+/** Schemes that run or open something in the browser itself, and those that are no app's own: what every machine opens with them. */
+const NEVER = new Set(
+  [
+    'about blob chrome data file filesystem intent jar javascript mhtml mk resource vbscript view-source ws wss',
+    'afp ftp ftps gopher ldap ldaps nfs rlogin sftp smb ssh telnet tn3270 vnc',
+    'callto facetime facetime-audio geo imap irc ircs magnet mailto news nntp sip sips sms tel webcal xmpp',
+    'applescript help itms itms-apps itms-services macappstore market x-apple.systempreferences',
+    'hcp ms-access ms-appinstaller ms-cxh ms-excel ms-infopath ms-msdt ms-officecmd ms-powerpoint ms-project',
+    'ms-publisher ms-settings ms-spd ms-visio ms-word res search search-ms shell',
+  ].flatMap((line) => line.split(' ')),
+);
 
 /**
  * Refuses a redirect URI that no client needs and an attacker could use: https, http on loopback with any port, and schemes of
