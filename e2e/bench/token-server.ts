@@ -10,8 +10,8 @@ import { createSigningKeys } from '#runtime/authserver/keys/create-signing-keys'
 import { createSessionCheck } from '#runtime/authserver/session-check';
 import { openStorage } from '#runtime/authserver/storage/open-storage';
 import type { LinkRow, SessionRow, UserProfile } from '#runtime/authserver/storage/rows';
-import { writeCode } from '#runtime/authserver/tokens/authorization-code';
-import { writeRefreshToken } from '#runtime/authserver/tokens/refresh-token';
+import { writeCode } from '#runtime/authserver/token-formats/authorization-code';
+import { writeRefreshToken } from '#runtime/authserver/token-formats/refresh-token';
 import { createUserTokens } from '#runtime/authserver/upstream-tokens/create-user-tokens';
 import { createListener } from '#runtime/http/listener';
 import { CODE_VERIFIER, type Prepared } from './token-job.ts';

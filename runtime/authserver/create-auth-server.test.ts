@@ -16,7 +16,7 @@ import { createSecretRing } from './keys/create-secret-ring.ts';
 import { openStorage } from './storage/open-storage.ts';
 import type { LinkRow } from './storage/rows.ts';
 import { alice } from './token/testdata/token-server.ts';
-import { writeCode } from './tokens/authorization-code.ts';
+import { writeCode } from './token-formats/authorization-code.ts';
 
 const ISSUER = 'http://127.0.0.1:4483';
 const RESOURCE = `${ISSUER}/mcp`;

@@ -16,7 +16,7 @@ import {
   type OpenProviders,
   type Stored,
 } from './server-parts.ts';
-import { authServerUrls } from './settings.ts';
+import { authServerUrls } from './urls.ts';
 import { createUserTokens, type StoredUserTokens } from './upstream-tokens/create-user-tokens.ts';
 import type { UserTokens } from './user-tokens.ts';
 

@@ -7,13 +7,13 @@ import { createChangeConnections } from './connections/change-connections.ts';
 import { createFollowLink, createShowLink } from './connections/follow-link.ts';
 import { createShowConnections } from './connections/show-connections.ts';
 import { createDecideConsent } from './consent/decide-consent.ts';
-import type { NextStep } from './next-step.ts';
+import type { NextStep } from './login/next-step.ts';
 import type { PageFrame } from './pages/page.ts';
-import { chainOf } from './providers.ts';
+import { chainOf } from './chain.ts';
 import type { Clients } from './register/find-client.ts';
 import { createRegisterClient } from './register/register-client.ts';
 import type { Handlers } from './routes.ts';
-import type { AuthServerUrls } from './settings.ts';
+import type { AuthServerUrls } from './urls.ts';
 import type { AuthStorage } from './storage/storage.ts';
 
 interface ClientSideSettings {

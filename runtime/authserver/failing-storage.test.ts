@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Robot } from '../../e2e/robot/robot.ts';
-import { closeAll, startChain, subAt } from './chain/testdata/chain.ts';
+import { closeAll, startChain, subAt } from './login/testdata/chain.ts';
 import { createMemoryStorage } from './storage/memory.ts';
 import { StorageUnavailable, type AuthStorage } from './storage/storage.ts';
 import { START, startTokenServer, type TokenServer } from './token/testdata/token-server.ts';

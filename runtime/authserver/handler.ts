@@ -28,7 +28,7 @@ export interface Answer {
 }
 
 /**
- * One endpoint. What it throws becomes the answer in `answer-oauth-error.ts`: OAuthError, PageError, RequestError,
+ * One endpoint. What it throws becomes the answer in `answer-failure.ts`: OAuthError, PageError, RequestError,
  * StorageUnavailable; anything else is 500.
  */
 export type Handler = (facts: RequestFacts) => Promise<Answer>;

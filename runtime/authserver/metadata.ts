@@ -1,7 +1,7 @@
 import type { AuthServer as AuthServerConfig } from '#crds/run-config/auth-server';
 import { jsonAnswer, type Handler } from './handler.ts';
 import type { SigningKeys } from './keys/signing-keys.ts';
-import { authServerUrls } from './settings.ts';
+import { authServerUrls } from './urls.ts';
 
 /** Seconds; a new key is published two minutes before it signs. */
 const MAX_AGE = 60;

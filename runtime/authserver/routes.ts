@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import express, { type Express, type NextFunction, type Request } from 'express';
 import type { RouteHandler } from '#runtime/http/listener';
-import { answerFailure } from './answer-oauth-error.ts';
+import { answerFailure } from './answer-failure.ts';
 import { jsonAnswer, type Handler } from './handler.ts';
 import { PageError } from './page-error.ts';
 import { answerPreflight, serveEndpoint, writeAnswer, type Endpoint, type ServeSettings } from './serve-endpoint.ts';

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { readBody } from '#runtime/http/read-body';
 import type { ReadSource } from '#runtime/http/read-source';
-import { answerFailure, type FailureSettings } from './answer-oauth-error.ts';
+import { answerFailure, type FailureSettings } from './answer-failure.ts';
 import { OAuthError } from './errors.ts';
 import type { Answer, Handler } from './handler.ts';
 import { readCookies } from './read-cookies.ts';

@@ -1,14 +1,14 @@
 import type { Audit } from '#runtime/audit/audit';
 import { auditSubjects } from '../audit-subjects.ts';
 import type { Browser, Browsers } from '../browser/browsers.ts';
-import { beginLogin } from '../browser/login-rows.ts';
+import { beginLogin } from '../login/login-rows.ts';
 import { consentKey } from '../consent/consent-key.ts';
 import { showConsent, type AuthorizeLogin, type ConsentSettings } from '../consent/show-consent.ts';
 import { OAuthError } from '../errors.ts';
 import { redirectAnswer, type Answer, type Handler, type RequestFacts } from '../handler.ts';
-import type { NextStep } from '../next-step.ts';
-import { viewChain } from '../providers.ts';
-import { addressBucket } from '../register/address-bucket.ts';
+import type { NextStep } from '../login/next-step.ts';
+import { viewChain } from '../chain.ts';
+import { addressBucket } from '../address-bucket.ts';
 import type { Client, Clients } from '../register/find-client.ts';
 import { PageError } from '../page-error.ts';
 import { answerClient } from './answer-client.ts';

@@ -1,10 +1,10 @@
 import { auditSubjects } from '../audit-subjects.ts';
-import { beginLogin } from '../browser/login-rows.ts';
+import { beginLogin } from '../login/login-rows.ts';
 import type { Browser, BrowserLogin } from '../browser/browsers.ts';
 import { redirectAnswer, type Answer, type Handler, type RequestFacts } from '../handler.ts';
 import { PageError } from '../page-error.ts';
 import { confirmSignOutPage, confirmUnlinkPage, signedOutPage, signInPage } from '../pages/connections-page.ts';
-import { viewChain } from '../providers.ts';
+import { viewChain } from '../chain.ts';
 import { connectionsFrame, openForm, type ConnectionsSettings } from './connections-settings.ts';
 
 interface SignedIn {

@@ -1,13 +1,13 @@
 import type { Audit } from '#runtime/audit/audit';
 import type { Browser, Browsers } from '../browser/browsers.ts';
-import type { LoginRowSettings } from '../browser/login-rows.ts';
+import type { LoginRowSettings } from '../login/login-rows.ts';
 import type { RequestFacts } from '../handler.ts';
-import type { NextStep } from '../next-step.ts';
+import type { NextStep } from '../login/next-step.ts';
 import { PageError } from '../page-error.ts';
 import type { ConnectionsFrame } from '../pages/connections-page.ts';
 import type { PageFrame } from '../pages/page.ts';
-import type { Chain } from '../providers.ts';
-import type { AuthServerUrls } from '../settings.ts';
+import type { Chain } from '../chain.ts';
+import type { AuthServerUrls } from '../urls.ts';
 
 export interface ConnectionsSettings extends LoginRowSettings {
   readonly urls: Pick<AuthServerUrls, 'connections' | 'link'>;

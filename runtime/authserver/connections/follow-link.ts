@@ -1,10 +1,10 @@
-import { beginLogin } from '../browser/login-rows.ts';
+import { beginLogin } from '../login/login-rows.ts';
 import type { Browser } from '../browser/browsers.ts';
 import type { Handler } from '../handler.ts';
 import { hashId } from '../ids.ts';
 import { PageError } from '../page-error.ts';
 import { linkPage } from '../pages/connections-page.ts';
-import { viewChain } from '../providers.ts';
+import { viewChain } from '../chain.ts';
 import type { TicketRow } from '../storage/rows.ts';
 import { connectionsFrame, openForm, type ConnectionsSettings } from './connections-settings.ts';
 

@@ -1,6 +1,6 @@
 import type { Handler } from '../handler.ts';
 import { connectionsPage, signInPage } from '../pages/connections-page.ts';
-import { viewChain } from '../providers.ts';
+import { viewChain } from '../chain.ts';
 import { connectionsFrame, type ConnectionsSettings } from './connections-settings.ts';
 
 /** The signed-in user's providers; without a browser login, the way to one. `?linked=` names a provider that was just linked. */

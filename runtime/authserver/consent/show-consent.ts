@@ -1,14 +1,14 @@
 import type { Browser } from '../browser/browsers.ts';
-import { putLogin, type LoginRowSettings } from '../browser/login-rows.ts';
+import { putLogin, type LoginRowSettings } from '../login/login-rows.ts';
 import type { Answer } from '../handler.ts';
 import { consentPage } from '../pages/consent-page.ts';
 import type { PageFrame } from '../pages/page.ts';
-import { viewChain, type Chain } from '../providers.ts';
+import { viewChain, type Chain } from '../chain.ts';
 import { isDocumentUrl } from '../register/document-url.ts';
 import type { Client } from '../register/find-client.ts';
-import type { AuthServerUrls } from '../settings.ts';
+import type { AuthServerUrls } from '../urls.ts';
 import type { AuthorizeRequest, LoginRow } from '../storage/rows.ts';
-import { redirectPlace } from './redirect-place.ts';
+import { redirectPlace } from '../pages/redirect-place.ts';
 
 export interface ConsentSettings extends LoginRowSettings {
   readonly urls: Pick<AuthServerUrls, 'issuer' | 'authorize' | 'consent' | 'connections'>;

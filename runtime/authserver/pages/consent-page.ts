@@ -1,5 +1,5 @@
 import type { Answer } from '../handler.ts';
-import type { RedirectPlace } from '../consent/redirect-place.ts';
+import type { RedirectPlace } from './redirect-place.ts';
 import type { UserProfile } from '../storage/rows.ts';
 import { html, type Html } from './html.ts';
 import { pageAnswer, postForm, type PageFrame } from './page.ts';

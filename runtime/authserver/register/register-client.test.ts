@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { startClientSide, type ClientSideServer } from '../testdata/client-side.ts';
-import { addressBucket } from './address-bucket.ts';
+import { addressBucket } from '../address-bucket.ts';
 import { CLIENT_LIFESPAN } from './find-client.ts';
 
 const WEB = 'https://app.example.com/callback';

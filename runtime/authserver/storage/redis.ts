@@ -1,5 +1,5 @@
 import { ROWS_OF_A_KIND } from './bounds.ts';
-import { connectRedis, type ReadSecret, type RedisConfig } from './connect-redis.ts';
+import { connectRedis, type ReadSecret, type RedisConfig } from './redis/connect.ts';
 import { parseRow } from './parse-row.ts';
 import type { RedisConnection } from './redis/connection.ts';
 import { Replication } from './redis/replication.ts';

@@ -2,8 +2,8 @@ import { ROWS_OF_A_KIND } from './bounds.ts';
 import { parseRow, type StoredRows } from './parse-row.ts';
 import type { CodeRow, LinkRow, LiveSession, SessionRow } from './rows.ts';
 import { judgeGeneration, newSession, nextSession, refusalOf, secretOf, sessionEnd } from './session-rules.ts';
-import { openDatabase, type SqliteDatabase } from './sqlite-database.ts';
-import * as sql from './sqlite-statements.ts';
+import { openDatabase, type SqliteDatabase } from './sqlite/database.ts';
+import * as sql from './sqlite/statements.ts';
 import type { AuthStorage, Finished, FinishedLogin, Lease, PlainRows, Redeemed, Rotated, Rotation } from './storage.ts';
 
 class SqliteStorage implements AuthStorage {

@@ -2,8 +2,8 @@ import { OAuthError } from '../errors.ts';
 import { jsonAnswer, type Answer } from '../handler.ts';
 import { UnknownSecret } from '../keys/secret-ring.ts';
 import type { LiveSession } from '../storage/rows.ts';
-import { issueJwt } from '../tokens/issue-jwt.ts';
-import { writeRefreshToken } from '../tokens/refresh-token.ts';
+import { issueJwt } from '../token-formats/issue-jwt.ts';
+import { writeRefreshToken } from '../token-formats/refresh-token.ts';
 import type { TokenSettings } from './token-settings.ts';
 
 /** RFC 6749 §5.1 */

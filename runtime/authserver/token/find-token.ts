@@ -1,8 +1,8 @@
 import { UnknownSecret } from '../keys/secret-ring.ts';
 import { hashId } from '../ids.ts';
 import type { LiveSession } from '../storage/rows.ts';
-import { readRefreshToken, type RefreshToken } from '../tokens/refresh-token.ts';
-import { verifyOwnJwt, type OwnClaims } from '../tokens/verify-own-jwt.ts';
+import { readRefreshToken, type RefreshToken } from '../token-formats/refresh-token.ts';
+import { verifyOwnJwt, type OwnClaims } from '../token-formats/verify-own-jwt.ts';
 import type { TokenSettings } from './token-settings.ts';
 
 /** A token that was issued here, with the session behind it. */

@@ -3,7 +3,7 @@ import { OAuthError } from '../errors.ts';
 import type { Answer, RequestFacts } from '../handler.ts';
 import { hashId } from '../ids.ts';
 import type { CodeRow, SessionRow } from '../storage/rows.ts';
-import { readCode } from '../tokens/authorization-code.ts';
+import { readCode } from '../token-formats/authorization-code.ts';
 import { answerTokens } from './answer-tokens.ts';
 import { checkResource, checkVerifier } from './check-grant.ts';
 import { required } from './read-form.ts';

@@ -3,7 +3,7 @@ import { OAuthError } from '../errors.ts';
 import type { Answer, RequestFacts } from '../handler.ts';
 import { hashId } from '../ids.ts';
 import type { LiveSession } from '../storage/rows.ts';
-import { readRefreshToken } from '../tokens/refresh-token.ts';
+import { readRefreshToken } from '../token-formats/refresh-token.ts';
 import { answerTokens } from './answer-tokens.ts';
 import { checkResource, narrowScope } from './check-grant.ts';
 import { required } from './read-form.ts';

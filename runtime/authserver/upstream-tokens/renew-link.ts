@@ -1,5 +1,5 @@
 import type { AuditEvent } from '#runtime/audit/audit';
-import { linkAad } from '../settings.ts';
+import { linkAad } from '../keys/aad.ts';
 import type { LinkRow } from '../storage/rows.ts';
 import { StorageUnavailable, type Lease } from '../storage/storage.ts';
 import { answerWithin, TooLate } from '../upstream/answer-within.ts';

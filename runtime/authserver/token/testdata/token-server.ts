@@ -15,7 +15,7 @@ import { createRoutes } from '../../routes.ts';
 import { createMemoryStorage } from '../../storage/memory.ts';
 import type { AuthorizeRequest, LinkRow, UserProfile } from '../../storage/rows.ts';
 import type { AuthStorage } from '../../storage/storage.ts';
-import { writeCode } from '../../tokens/authorization-code.ts';
+import { writeCode } from '../../token-formats/authorization-code.ts';
 import { createIntrospectHandler } from '../create-introspect-handler.ts';
 import { createRevokeHandler } from '../create-revoke-handler.ts';
 import { createTokenHandler } from '../create-token-handler.ts';

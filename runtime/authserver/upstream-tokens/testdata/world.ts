@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { AuditEvent } from '#runtime/audit/audit';
 import type { Identity } from '#runtime/incoming/identity';
 import { createSecretRing, type LiveSecretRing } from '../../keys/create-secret-ring.ts';
-import { linkAad } from '../../settings.ts';
+import { linkAad } from '../../keys/aad.ts';
 import type { LinkRow } from '../../storage/rows.ts';
 import { createMemoryStorage } from '../../storage/memory.ts';
 import { StorageUnavailable, type AuthStorage } from '../../storage/storage.ts';

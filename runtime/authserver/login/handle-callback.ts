@@ -1,15 +1,15 @@
 import { valueOf } from '../authorize/parameters.ts';
 import type { Browser } from '../browser/browsers.ts';
-import { takeLogin } from '../browser/login-rows.ts';
-import type { ChainSettings } from '../chain/chain-settings.ts';
-import { failLeg } from '../chain/fail-leg.ts';
-import { openLegSecrets } from '../chain/leg-secrets.ts';
-import { outdated } from '../chain/refusals.ts';
+import { takeLogin } from './login-rows.ts';
+import type { ChainSettings } from './chain-settings.ts';
+import { failLeg } from './fail-leg.ts';
+import { openLegSecrets } from './leg-secrets.ts';
+import { outdated } from './refusals.ts';
 import type { Handler, RequestFacts } from '../handler.ts';
 import { SealBroken, UnknownSecret } from '../keys/secret-ring.ts';
-import type { NextStep } from '../next-step.ts';
+import type { NextStep } from './next-step.ts';
 import { PageError } from '../page-error.ts';
-import { pendingAad } from '../settings.ts';
+import { pendingAad } from '../keys/aad.ts';
 import type { LoginRow } from '../storage/rows.ts';
 import {
   type LegResult,

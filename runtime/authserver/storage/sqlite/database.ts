@@ -3,8 +3,8 @@ import { dirname } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ConfigError } from '#runtime/errors';
-import { prepareDatabase } from './sqlite-schema.ts';
-import { StorageUnavailable } from './storage.ts';
+import { prepareDatabase } from './schema.ts';
+import { StorageUnavailable } from '../storage.ts';
 
 const SWEEP_INTERVAL_MS = 1_000;
 /** Of each table in a sweep, so that none takes long. */

@@ -1,5 +1,5 @@
 import { SealBroken, UnknownSecret } from '../keys/secret-ring.ts';
-import { linkAad } from '../settings.ts';
+import { linkAad } from '../keys/aad.ts';
 import type { LinkRow } from '../storage/rows.ts';
 import { openLink } from '../upstream-tokens/stored-tokens.ts';
 import type { ChainSettings } from './chain-settings.ts';

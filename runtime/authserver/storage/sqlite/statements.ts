@@ -1,4 +1,4 @@
-import { SESSIONS_PER_USER } from './bounds.ts';
+import { SESSIONS_PER_USER } from '../bounds.ts';
 
 // `ends_at > now` everywhere: what is over is never seen, swept or not.
 

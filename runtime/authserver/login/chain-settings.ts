@@ -1,10 +1,11 @@
 import type { Audit } from '#runtime/audit/audit';
 import type { Log } from '#runtime/telemetry/log';
 import type { Browsers } from '../browser/browsers.ts';
-import type { LoginRowSettings } from '../browser/login-rows.ts';
+import type { LoginRowSettings } from './login-rows.ts';
 import type { SecretRing } from '../keys/secret-ring.ts';
-import type { Chain } from '../providers.ts';
-import type { AuthServerUrls, Place } from '../settings.ts';
+import type { Chain } from '../chain.ts';
+import type { Place } from '../keys/aad.ts';
+import type { AuthServerUrls } from '../urls.ts';
 import type { UpstreamProvider } from '../upstream/provider.ts';
 
 /** What the way of a login from provider to provider needs. */

@@ -1,9 +1,16 @@
-import type { NextStep } from '../next-step.ts';
+import type { Browser } from '../browser/browsers.ts';
+import type { Answer } from '../handler.ts';
 import type { LoginRow } from '../storage/rows.ts';
 import type { ChainSettings } from './chain-settings.ts';
 import { finishLogin } from './finish-login.ts';
 import { findLiveLinks } from './live-links.ts';
 import { startLeg } from './start-leg.ts';
+
+/**
+ * Goes on with a login that was taken, or never stored: to its next leg, past those that are linked, or to its end.
+ * With purpose link all that remain are visited.
+ */
+export type NextStep = (login: LoginRow, browser: Browser) => Promise<Answer>;
 
 /** The chain in its order: the first provider that is still to be visited, and after the last one the end. */
 export function createNextStep(settings: ChainSettings): NextStep {

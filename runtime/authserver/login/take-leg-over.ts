@@ -1,7 +1,7 @@
-import type { ChainSettings } from '../chain/chain-settings.ts';
-import { otherAccount, otherUser } from '../chain/refusals.ts';
-import { accountOf, userProfile } from '../chain/user-profile.ts';
-import { pendingAad } from '../settings.ts';
+import type { ChainSettings } from './chain-settings.ts';
+import { otherAccount, otherUser } from './refusals.ts';
+import { accountOf, userProfile } from './user-profile.ts';
+import { pendingAad } from '../keys/aad.ts';
 import type { LoginRow, UpstreamAccount } from '../storage/rows.ts';
 import type { LegResult, UpstreamProvider } from '../upstream/provider.ts';
 import { sealTokens } from '../upstream-tokens/stored-tokens.ts';

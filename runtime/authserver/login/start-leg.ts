@@ -1,8 +1,8 @@
 import type { Browser } from '../browser/browsers.ts';
-import { putLogin } from '../browser/login-rows.ts';
+import { putLogin } from './login-rows.ts';
 import { redirectAnswer, type Answer } from '../handler.ts';
 import { newId } from '../ids.ts';
-import { pendingAad } from '../settings.ts';
+import { pendingAad } from '../keys/aad.ts';
 import type { LoginRow } from '../storage/rows.ts';
 import { UpstreamRefused, UpstreamUnavailable, type UpstreamProvider } from '../upstream/provider.ts';
 import type { ChainSettings } from './chain-settings.ts';

@@ -2,7 +2,7 @@ import { hashId, newId } from '../ids.ts';
 import { PageError } from '../page-error.ts';
 import type { LoginRow } from '../storage/rows.ts';
 import type { AuthStorage } from '../storage/storage.ts';
-import type { Browser } from './browsers.ts';
+import type { Browser } from '../browser/browsers.ts';
 
 export interface LoginRowSettings {
   readonly storage: AuthStorage;

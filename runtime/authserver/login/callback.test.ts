@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Robot } from '../../../e2e/robot/robot.ts';
-import { backAtClient, closeAll, startChain, subAt, visits, type ChainOf } from '../chain/testdata/chain.ts';
+import { backAtClient, closeAll, startChain, subAt, visits, type ChainOf } from './testdata/chain.ts';
 import type { Page } from '../../../e2e/robot/page.ts';
 import { StorageUnavailable } from '../storage/storage.ts';
 

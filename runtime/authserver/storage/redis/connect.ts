@@ -1,7 +1,7 @@
 import type { RedisOptions } from 'ioredis';
 import type { Storage } from '#crds/run-config/storage';
 import { ConfigError } from '#runtime/errors';
-import { RedisConnection } from './redis/connection.ts';
+import { RedisConnection } from './connection.ts';
 
 export type RedisConfig = Extract<Storage, { type: 'redis' }>['redis'];
 export type ReadSecret = (file: string) => string;
