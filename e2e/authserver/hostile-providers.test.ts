@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { arrange, type Arrangement } from './arrangement.ts';
+import { toolNames } from './call-tool.ts';
 import { claimsOf } from './oauth-client.ts';
 import { describeOnEachStorage } from './storages.ts';
 
@@ -21,5 +22,32 @@ describeOnEachStorage('a user whose provider tells a name with half a character 
     }
     const status = await world.gateway.runtime.gateway.rooms.authServer?.status();
     expect(Object.values(status?.secretsInUse ?? {})).toEqual([3]);
+  });
+});
+
+describe('groups that a provider tells below another claim', () => {
+  it('bind users of the embedded server as they bind those of other issuers', async () => {
+    const policies = [
+      'permit(principal, action, resource);',
+      'forbid(principal in Group::"contractors", action, resource);',
+    ];
+    const claims: Record<string, unknown> = {};
+    const world = await arrange({
+      providers: [{ name: 'okta', kind: 'odd', options: { oidc: true, refresh: 'rotates', claims } }],
+      config: { authz: { policies, groups_claim: 'realm_access.roles' } },
+    });
+    try {
+      const client = await world.client();
+      for (const [roles, tools] of [
+        [['staff'], ['okta_whoami']],
+        [['staff', 'contractors'], []],
+      ] as const) {
+        claims.realm_access = { roles };
+        const { access_token: token } = await client.login({ user: roles.join('-') });
+        expect(await toolNames(world.resource, token)).toEqual(tools);
+      }
+    } finally {
+      await world.close();
+    }
   });
 });

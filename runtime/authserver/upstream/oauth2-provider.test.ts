@@ -78,7 +78,7 @@ describe('a login at an OAuth 2.0 provider', () => {
       name: 'alice N.',
       email: 'alice@fake.test',
       email_verified: undefined,
-      claims: { mail: 'alice@fake.test', plan: 'free' },
+      claims: { mail: 'alice@fake.test', plan: 'free', 'account.number': 307097, 'account.label': 'alice N.' },
     });
     expect(fake.of('/userinfo')[0]?.headers).toMatchObject({ 'user-agent': 'vmcp', accept: 'application/json' });
   });

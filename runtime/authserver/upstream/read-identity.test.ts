@@ -56,6 +56,15 @@ describe('who an account is', () => {
     expect((claims as { admin?: unknown }).admin).toBeUndefined();
   });
 
+  it('tells what stands in objects by its path, which says less than a claim of that very name', () => {
+    const nested = { realm_access: { roles: ['dev'], more: { level: 2, none: null } }, list: [{ a: 1 }] };
+    expect(read({ sub: 'u1', ...nested, 'realm_access.roles': 'own' }).claims).toEqual({
+      'realm_access.roles': 'own',
+      'realm_access.more.level': 2,
+    });
+    expect(read({ sub: 'u1', ...nested }).claims).toMatchObject({ 'realm_access.roles': ['dev'] });
+  });
+
   it('takes no claim that speaks of the protocol, or of what the server says itself', () => {
     const about = { sub: 'u1', iss: 'x', aud: 'x', exp: 1, jti: 'x', nonce: 'x', azp: 'x', groups: ['dev'] };
     expect(read(about).claims).toEqual({ groups: ['dev'] });

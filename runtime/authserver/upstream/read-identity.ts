@@ -11,6 +11,7 @@ const MAX_SUBJECT = 1_024;
 const MAX_TEXT = 512;
 /** Bytes as JSON. Leaving some out would let a policy's `forbid` miss them. */
 const MAX_CLAIMS = 8_192;
+const MAX_DEPTH = 4;
 
 /** Fields that are tried in order; names of members, or dotted paths to them. */
 export interface IdentityFields {
@@ -59,13 +60,28 @@ export function readIdentity(
 
 function claimsOf(name: string, about: Readonly<Record<string, unknown>>): UpstreamIdentity['claims'] {
   try {
-    const claims = normaliseClaims(Object.fromEntries(Object.entries(about).filter(([claim]) => !LEFT_OUT.has(claim))));
+    const kept = Object.entries(about).filter(([claim]) => !LEFT_OUT.has(claim));
+    const claims = normaliseClaims(
+      Object.fromEntries([...kept.flatMap(([claim, value]) => below(claim, value)), ...kept]),
+    );
     if (Buffer.byteLength(JSON.stringify(claims)) <= MAX_CLAIMS) return claims;
   } catch (error) {
     if (!(error instanceof ClaimsTooLarge)) throw error;
   }
   throw new UpstreamUnavailable(`${name}: it tells more than ${MAX_CLAIMS} bytes of claims; let it send fewer`, {
     answered: true,
+  });
+}
+
+/**
+ * What stands in an object, by its dotted path: objects are not kept, and groups are often found in them (`realm_access.roles`).
+ * A policy's `forbid` would miss what is left out.
+ */
+function below(path: string, value: unknown, depth = 1): [string, unknown][] {
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || depth > MAX_DEPTH) return [];
+  return Object.entries(value).flatMap(([name, member]: [string, unknown]) => {
+    const inner = `${path}.${name}`;
+    return [[inner, member] as [string, unknown], ...below(inner, member, depth + 1)];
   });
 }
 
