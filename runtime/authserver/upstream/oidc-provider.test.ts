@@ -100,6 +100,14 @@ describe('a login at an OpenID provider', () => {
     expect((await closed.login()).identity).toMatchObject({ subject: 'alice', name: undefined });
   });
 
+  it('does not take an address of user-info for verified because that of the ID token is', async () => {
+    const claims = { email: 'boss@corp.example', email_verified: undefined };
+    const { login } = await open({ fake: { slimIdToken: true, userInfo: { claims } } });
+    const { identity } = await login();
+    expect(identity).toMatchObject({ email: 'boss@corp.example', email_verified: undefined });
+    expect(identity?.claims).not.toHaveProperty('email_verified');
+  });
+
   it('takes the subject from another claim', async () => {
     const { login } = await open({ config: { subject_claim: 'oid' }, fake: { claims: { oid: 'f00-1' } } });
     expect((await login()).identity).toMatchObject({ subject: 'f00-1', claims: { oid: 'f00-1' } });

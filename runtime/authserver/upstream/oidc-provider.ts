@@ -18,7 +18,8 @@ import {
   UpstreamUnavailable,
 } from './provider.ts';
 import { rememberKeys } from './published-keys.ts';
-import { readIdentity } from './read-identity.ts';
+import { readIdentity, readVerified } from './read-identity.ts';
+import { readPath } from './read-path.ts';
 import { checkToken, expiryOf } from './token-answer.ts';
 import type { Endpoint } from './upstream-errors.ts';
 import { checkConfiguredUrl, createUpstreamHttp, type UpstreamHttp } from './upstream-http.ts';
@@ -153,10 +154,14 @@ class OidcProvider implements UpstreamProvider {
     const mapping = userinfo_override?.field_mapping;
     const news = Object.fromEntries(Object.entries(told).filter(([, value]) => value !== null));
     const about = { ...claims, ...news, ...(claims[subject] !== undefined && { [subject]: claims[subject] }) };
-    return readIdentity(this.name, about, {
+    const fields = identityFields(mapping);
+    // That the one address is verified says nothing of another one.
+    const isOther = fields.email.some((field) => ![undefined, claims.email].includes(readPath(news, field)));
+    const isSilent = isOther && news.email_verified === undefined && readVerified(claims.email_verified) === true;
+    return readIdentity(this.name, isSilent ? { ...about, email_verified: undefined } : about, {
       // A provider of many tenants has an issuer for each.
       issuer: typeof claims.iss === 'string' ? claims.iss : configured,
-      fields: { ...identityFields(mapping), subject: mapping?.subject_fields ?? [subject] },
+      fields: { ...fields, subject: mapping?.subject_fields ?? [subject] },
       keepClaims: this.#parts.isPrimary,
     });
   }

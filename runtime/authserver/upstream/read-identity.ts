@@ -100,7 +100,7 @@ function asText(value: unknown): string | undefined {
 }
 
 /** Some providers write it as a word. */
-function readVerified(value: unknown): boolean | undefined {
+export function readVerified(value: unknown): boolean | undefined {
   if (value === true || value === 'true') return true;
   return value === false || value === 'false' ? false : undefined;
 }
