@@ -25,6 +25,8 @@ export interface ArrangementOptions {
   readonly replicas?: number;
   readonly authServer?: Partial<AuthServerDocument>;
   readonly config?: Partial<GatewayConfig>;
+  /** It is served over TLS with these. */
+  readonly tls?: { readonly certFile: string; readonly keyFile: string };
   /** Files beside the run configuration: name to content. */
   readonly files?: Readonly<Record<string, string>>;
   /** Backends besides those that each provider has. */
@@ -64,7 +66,7 @@ async function openWorld(options: ArrangementOptions): Promise<World> {
   const { providers: specs = USUAL, replicas = 1, keys = 'persistent' } = options;
   const folder = await mkdtemp(join(tmpdir(), 'vmcp-authserver-'));
   const ports = await findPorts(replicas);
-  const origin = `http://127.0.0.1:${ports[0] ?? 0}`;
+  const origin = `${options.tls ? 'https' : 'http'}://127.0.0.1:${ports[0] ?? 0}`;
   const whoami = await serveWhoami();
   const providers: RunningProvider[] = [];
   for (const spec of specs) {
@@ -95,7 +97,8 @@ export async function arrange(options: ArrangementOptions = {}): Promise<Arrange
   const started: ServedGateway[] = [];
   const serve = async (port: number, changes: Partial<GatewayConfig> = {}) => {
     const files = { ...options.files };
-    const config = { ...world.configOf(changes), listen: { port, private_port: 0 } };
+    const tls = options.tls && { cert_file: options.tls.certFile, key_file: options.tls.keyFile };
+    const config = { ...world.configOf(changes), listen: { port, private_port: 0, ...(tls && { tls }) } };
     const gateway = await serveGateway(config, { files });
     started.push(gateway);
     return gateway;
