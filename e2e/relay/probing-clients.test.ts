@@ -1,0 +1,38 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { serveMisbehaving } from '../fakes/backend/serve-misbehaving.ts';
+import { servePlain } from '../fakes/backend/serve-plain.ts';
+import { send, sendStateless, SessionClient } from '../gateway/session-client.ts';
+import { closeAll, closing, gatewayTo } from './gateway-to.ts';
+
+afterEach(closeAll);
+
+const EVENTS = { accept: 'text/event-stream' };
+
+describe('a client that finds out what an endpoint speaks', () => {
+  it('asks server/discover first and is led to initialize where a backend needs that', async () => {
+    const older = closing(await serveMisbehaving('html', { tools: 1, methods: ['server/discover'] }));
+    const gateway = await gatewayTo({ older: older.url });
+    const { answer } = await sendStateless(gateway.url, 'server/discover');
+    expect(answer).toMatchObject({
+      error: { code: -32022, data: { supported: expect.arrayContaining(['2025-11-25']) } },
+    });
+    expect(await (await SessionClient.open(gateway.url)).toolNames()).toEqual(['older_tool_0']);
+  });
+
+  it('is answered at once where it sends GET before it has a session', async () => {
+    const backend = closing(await servePlain({ tools: 1 }));
+    const gateway = await gatewayTo({ a: backend.url });
+    expect((await send(gateway.url, 'GET', EVENTS)).status).toBe(400);
+    expect((await send(gateway.url, 'GET', { ...EVENTS, 'mcp-session-id': 'made-up' })).status).toBe(404);
+    expect(await (await SessionClient.open(gateway.url)).toolNames()).toEqual(['a_tool_0']);
+  });
+
+  it('may initialize twice and leave the first session without a word', async () => {
+    const backend = closing(await servePlain({ tools: 1 }));
+    const gateway = await gatewayTo({ a: backend.url });
+    const [left, used] = [await SessionClient.open(gateway.url), await SessionClient.open(gateway.url)];
+    expect(left.headers['mcp-session-id']).not.toBe(used.headers['mcp-session-id']);
+    expect((await used.call('a_tool_0', { text: 'x' })).answer.result).toBeDefined();
+    expect(await left.toolNames()).toEqual(['a_tool_0']);
+  });
+});
