@@ -1,0 +1,147 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { Page } from '../robot/page.ts';
+import { Robot } from '../robot/robot.ts';
+import { arrange, type Arrangement } from './arrangement.ts';
+import { callWhoami } from './call-tool.ts';
+import { tokensOf, type OAuthClient } from './oauth-client.ts';
+import { describeOnEachStorage } from './storages.ts';
+
+const TIMES = 5;
+const CHAIN = [
+  { name: 'okta', kind: 'odd', options: { oidc: true, refresh: 'rotates' } },
+  { name: 'github', kind: 'odd', options: { refresh: 'rotates', expiresIn: 1 } },
+] as const;
+
+const isRenewal = ({ form }: { readonly form: URLSearchParams }) => form.get('grant_type') === 'refresh_token';
+
+/** Does both at once, the one a moment earlier or later each time. */
+async function together<A, B>(times: number, one: () => Promise<A>, other: () => Promise<B>): Promise<[A, B]> {
+  const late = async <T>(begin: () => Promise<T>, ticks: number): Promise<T> => {
+    for (let tick = 0; tick < ticks; tick += 1) await new Promise((resolve) => setImmediate(resolve));
+    return begin();
+  };
+  return Promise.all([late(one, times % 2 === 0 ? 0 : times), late(other, times % 2 === 0 ? times : 0)]);
+}
+
+describeOnEachStorage('at the same moment', (place) => {
+  let world: Arrangement;
+  let client: OAuthClient;
+  let people = 0;
+  const someone = () => ({ user: `racer-${++people}` });
+
+  beforeAll(async () => {
+    world = await arrange({ providers: CHAIN, storage: place().fresh() });
+    client = await world.client();
+  });
+  afterAll(() => world.close());
+
+  const isOver = async (accessToken: string, refreshTokens: readonly string[]) => {
+    for (const token of refreshTokens) expect((await client.refresh(token)).body.error).toBe('invalid_grant');
+    expect((await callWhoami(world.resource, accessToken, 'github')).status).toBe(401);
+  };
+
+  /** Presses a button of the connections page, and the one that asks whether that is meant. */
+  async function press(robot: Robot, action: string, provider?: string): Promise<() => Promise<Page>> {
+    const page = await robot.open(`${world.origin}/connections`);
+    const form = page.forms.find(({ fields }) =>
+      Object.entries({ action, ...(provider && { provider }) }).every(([name, value]) =>
+        fields.some((field) => field.name === name && field.value === value),
+      ),
+    );
+    if (form === undefined) throw new Error(`no button ${action} at the connections`);
+    const asked = await robot.submit(page, { form });
+    return () => robot.submit(asked);
+  }
+
+  it('a refresh and a revocation leave nothing that serves', async () => {
+    for (let times = 0; times < TIMES; times += 1) {
+      const tokens = await client.login(someone());
+      const [refreshed, revoked] = await together(
+        times,
+        () => client.refresh(tokens.refresh_token),
+        () => client.revoke(tokens.refresh_token),
+      );
+      expect(revoked.status).toBe(200);
+      expect([200, 400]).toContain(refreshed.status);
+      const next = refreshed.status === 200 ? tokensOf(refreshed) : tokens;
+      await isOver(next.access_token, [tokens.refresh_token, next.refresh_token]);
+    }
+  });
+
+  it('a refresh, a redemption and signing out everywhere leave nothing that serves', async () => {
+    for (let times = 0; times < TIMES; times += 1) {
+      const [person, robot] = [someone(), new Robot()];
+      const tokens = await client.login(person, { robot });
+      const done = await client.code(person, { robot });
+      const signOut = await press(robot, 'sign-out');
+      const [[refreshed, redeemed]] = await together(
+        times,
+        () => Promise.all([client.refresh(tokens.refresh_token), client.redeem(done)]),
+        signOut,
+      );
+      for (const came of [refreshed, redeemed]) {
+        expect([200, 400]).toContain(came.status);
+        const next = came.status === 200 ? tokensOf(came) : tokens;
+        await isOver(next.access_token, [next.refresh_token]);
+      }
+      expect((await robot.open(`${world.origin}/connections`)).text).toContain('Sign in to see your connections');
+    }
+  });
+
+  it('the one consent form sent ten times begins one login', async () => {
+    const robot = new Robot();
+    const consent = await robot.open(client.begin().url);
+    const before = (url: URL) => url.host === world.providers.okta?.host;
+    const pages = await Promise.all(Array.from({ length: 10 }, () => robot.submit(consent, {}, { before })));
+    expect(pages.filter(({ next }) => next !== undefined)).toHaveLength(1);
+    for (const { status, next } of pages) if (next === undefined) expect(status).toBe(400);
+  });
+
+  it('the one callback that comes ten times ends one leg, and asks the provider once', async () => {
+    const [person, robot] = [someone(), new Robot()];
+    const callback = (url: URL) => url.pathname === '/oauth/callback/okta';
+    const { next } = await robot.walk(client.begin().url, person, { before: callback });
+    const asked = () => world.providers.okta?.odd?.of('/token').length ?? 0;
+    const askedBefore = asked();
+    const before = (url: URL) => url.host === world.providers.github?.host;
+    const pages = await Promise.all(Array.from({ length: 10 }, () => robot.open(next!, { before })));
+    expect(pages.filter((page) => page.next !== undefined)).toHaveLength(1);
+    expect(asked() - askedBefore).toBe(1);
+  });
+
+  it('a renewal and unlinking leave that provider unlinked', async () => {
+    const prepared = [];
+    for (let times = 0; times < TIMES; times += 1) {
+      const robot = new Robot();
+      const tokens = await client.login(someone(), { robot });
+      prepared.push({ robot, tokens, unlink: await press(robot, 'unlink', 'github') });
+    }
+    await sleep(1_000);
+    const renewals = () => world.providers.github?.odd?.of('/token').filter(isRenewal).length ?? 0;
+    const before = renewals();
+    for (const [times, { robot, tokens, unlink }] of prepared.entries()) {
+      await together(times, () => callWhoami(world.resource, tokens.access_token, 'github'), unlink);
+      const page = await robot.open(`${world.origin}/connections`);
+      expect(page.forms.filter(({ fields }) => fields.some(({ value }) => value === 'unlink'))).toHaveLength(1);
+      expect((await client.refresh(tokens.refresh_token)).body.error).toBe('invalid_grant');
+    }
+    expect(renewals()).toBeGreaterThan(before);
+  });
+
+  it('an old refresh token and the one in force end the session, or give what is ended', async () => {
+    for (let times = 0; times < TIMES; times += 1) {
+      const first = await client.login(someone());
+      const second = tokensOf(await client.refresh(first.refresh_token));
+      const third = tokensOf(await client.refresh(second.refresh_token));
+      const [stolen, own] = await together(
+        times,
+        () => client.refresh(first.refresh_token),
+        () => client.refresh(third.refresh_token),
+      );
+      expect(stolen.body.error).toBe('invalid_grant');
+      const next = own.status === 200 ? tokensOf(own) : third;
+      await isOver(next.access_token, [third.refresh_token, next.refresh_token]);
+    }
+  });
+});
