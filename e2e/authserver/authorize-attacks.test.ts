@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { send } from '../gateway/session-client.ts';
 import type { Page } from '../robot/page.ts';
 import { isRedirectOf, Robot } from '../robot/robot.ts';
 import { arrange, type Arrangement } from './arrangement.ts';
 import { OAuthClient, REDIRECT } from './oauth-client.ts';
+import { setWallClock } from './wall-clock.ts';
 
 const CHAIN = [
   { name: 'okta', kind: 'odd', options: { oidc: true, refresh: 'rotates' } },
@@ -147,12 +147,13 @@ describe('a login that somebody else began', () => {
 
   it('is refused where another person does its second leg: the account that was linked first stays', async () => {
     const [okta, github] = CHAIN;
+    const clock = setWallClock();
     const ending = { ...github, options: { refresh: 'none', expiresIn: 1 } } as const;
     const own = await arrange({ providers: [okta, ending] });
     try {
       const other = await own.client();
       await other.login({ user: 'alice' });
-      await sleep(1_100);
+      clock.forward(1_100);
       const robot = new Robot();
       const user = { [own.providers.okta!.host]: 'alice', [own.providers.github!.host]: 'mallory' };
       const begun = other.begin();
@@ -164,6 +165,7 @@ describe('a login that somebody else began', () => {
       const end = await new Robot().login(other.begin().url, { user: 'alice' });
       expect(end.searchParams.get('code')).toBeTruthy();
     } finally {
+      jest.restoreAllMocks();
       await own.close();
     }
   });

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, it, jest } from '@jest/globals';
 import { closeAll, closing } from '../relay/gateway-to.ts';
 import { Robot } from '../robot/robot.ts';
@@ -58,12 +57,13 @@ describeOnEachStorage(
     });
 
     it('renew an upstream token once for sixty parallel calls at its end', async () => {
+      const clock = setWallClock();
       const { world, other, client } = await two({ storage: place().fresh(), providers: [SHORT] });
       const { access_token: token } = await client.login({ user: 'alice' });
       const refreshes = () =>
         world.providers.okta!.odd!.of('/token').filter(({ form }) => form.get('grant_type') === 'refresh_token');
       await whoIs(world.resource, token, 'okta');
-      await sleep(2_000);
+      clock.forward(2_000);
       const before = refreshes().length;
       const callers = await Promise.all(
         Array.from({ length: 60 }, (_, nr) => whoIs([world.resource, other.url][nr % 2]!, token, 'okta')),
@@ -73,6 +73,7 @@ describeOnEachStorage(
     });
 
     it('refuse within 5 seconds what was revoked at the other, by its client or by signing out everywhere', async () => {
+      const clock = setWallClock();
       const { world, other, client } = await two({ storage: place().fresh() });
       const robot = new Robot();
       const [one, everywhere] = [await client.login({ user: 'alice' }), await client.login({ user: 'bob' }, { robot })];
@@ -81,7 +82,7 @@ describeOnEachStorage(
       await client.revoke(one.refresh_token);
       await signOutEverywhere(world.origin, {}, robot);
       for (const token of all) expect((await callWhoami(world.resource, token, 'okta')).status).toBe(401);
-      await sleep(5_000);
+      clock.forward(5_000);
       for (const token of all) expect((await callWhoami(other.url, token, 'okta')).status).toBe(401);
     });
 

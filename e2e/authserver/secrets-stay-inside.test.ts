@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, it } from '@jest/globals';
+import { expect, it, jest } from '@jest/globals';
 import { send, sendStateless } from '../gateway/session-client.ts';
 import type { Page } from '../robot/page.ts';
 import { isRedirectOf, Robot } from '../robot/robot.ts';
@@ -10,6 +9,7 @@ import { findSecrets } from './find-secrets.ts';
 import { postForm, tokensOf, type Came, type OAuthClient } from './oauth-client.ts';
 import type { ProviderSpec } from './providers.ts';
 import { describeOnEachStorage, type StoragePlace } from './storages.ts';
+import { setWallClock, type WallClock } from './wall-clock.ts';
 
 const CHAIN: readonly ProviderSpec[] = [
   { name: 'okta', kind: 'odd', options: { oidc: true, refresh: 'rotates', expiresIn: 2 } },
@@ -72,7 +72,7 @@ async function login(run: Run, client: OAuthClient, robot: Robot, checks: Record
 }
 
 /** What clients and attackers do. */
-async function doEverything(run: Run, world: Arrangement): Promise<void> {
+async function doEverything(run: Run, world: Arrangement, clock: WallClock): Promise<void> {
   const [client, other, robot] = [await world.client(), await world.client(), new Robot()];
   const done = await login(run, client, robot, { 'link=github': false });
   run.refused(await client.redeem(done, { code_verifier: `${done.verifier}x` }));
@@ -82,7 +82,7 @@ async function doEverything(run: Run, world: Arrangement): Promise<void> {
   const call = (token: string, backend: string) => callWhoami(world.resource, token, backend);
   for (const backend of ['okta', 'slack']) expect((await call(first.access_token, backend)).status).toBe(200);
   await linkGithub(run, world, robot, first.access_token);
-  await sleep(2_000);
+  clock.forward(2_000);
   expect((await call(first.access_token, 'okta')).status).toBe(200);
   const second = run.tokens(await client.refresh(first.refresh_token));
   const third = run.tokens(await client.refresh(second.refresh_token));
@@ -198,9 +198,10 @@ async function start(place: StoragePlace): Promise<Arrangement> {
 
 describeOnEachStorage('the tokens, codes and secrets of a whole run', (place) => {
   it('stand in no output: log, audit, metrics, status, error answers, storage', async () => {
-    const [run, world] = [new Run(), await start(place())];
+    const [run, clock] = [new Run(), setWallClock()];
+    const world = await start(place());
     try {
-      await doEverything(run, world);
+      await doEverything(run, world, clock);
       await keep(run, world);
       const at = `http://127.0.0.1:${world.gateway.runtime.address.privatePort}`;
       const status = await send(`${at}/status`, 'GET', { authorization: `Bearer ${STATUS_TOKEN}` });
@@ -221,6 +222,7 @@ describeOnEachStorage('the tokens, codes and secrets of a whole run', (place) =>
       for (const text of [one, `x${btoa(`ab${one}c`)}`, `?a=${encodeURIComponent(one)}`])
         expect(findSecrets({ text }, run.secrets)).toHaveLength(1);
     } finally {
+      jest.restoreAllMocks();
       await world.close();
     }
   });

@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
 import { SessionClient } from '../gateway/session-client.ts';
 import { closeAll, closing } from '../relay/gateway-to.ts';
@@ -10,12 +9,16 @@ import { callWhoami, toolNames, whoIs } from './call-tool.ts';
 import { shortHash } from '../fakes/whoami/describe-caller.ts';
 import { tokensOf } from './oauth-client.ts';
 import { accountAt, type ProviderSpec } from './providers.ts';
+import { setWallClock } from './wall-clock.ts';
 
 const OKTA: ProviderSpec = { name: 'okta', kind: 'odd', options: { oidc: true, refresh: 'rotates', expiresIn: 3_600 } };
 const GITHUB: ProviderSpec = { name: 'github', kind: 'odd', options: { refresh: 'none' } };
 const optional = (spec: ProviderSpec) => ({ ...spec, required: false });
 
-afterEach(closeAll);
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await closeAll();
+});
 
 const start = async (...args: Parameters<typeof arrange>) => closing(await arrange(...args));
 const AT_CONNECTIONS = { at: ({ url }: { readonly url: URL }) => url.pathname === '/connections' };
@@ -89,12 +92,13 @@ async function linkReply(resource: string, token: string) {
 
 describe('a required provider that no longer stands by the user', () => {
   it('makes the next refresh invalid_grant, once; the access token goes on serving other calls', async () => {
+    const clock = setWallClock();
     const github: ProviderSpec = { ...GITHUB, options: { refresh: 'rotates', expiresIn: 2 } };
     const world = await start({ providers: [OKTA, github] });
     const [client, robot] = [await world.client(), new Robot()];
     const tokens = await client.login({ user: 'alice' }, { robot });
     world.providers.github?.odd?.endGrants('alice');
-    await sleep(2_100);
+    clock.forward(2_100);
     const reply = await callWhoami(world.resource, tokens.access_token, 'github');
     expect(reply.status).toBe(200);
     expect(accountAt(world.providers.okta!, await whoIs(world.resource, tokens.access_token, 'okta'))).toBe('alice');
@@ -110,11 +114,12 @@ describe('a required provider that no longer stands by the user', () => {
 
 describe('stored tokens', () => {
   it('are renewed before their end, on use', async () => {
+    const clock = setWallClock();
     const okta: ProviderSpec = { ...OKTA, options: { oidc: true, refresh: 'rotates', expiresIn: 2 } };
     const world = await start({ providers: [okta] });
     const { access_token: token } = await (await world.client()).login({ user: 'alice' });
     const first = await whoIs(world.resource, token, 'okta');
-    await sleep(2_000);
+    clock.forward(2_000);
     const second = await whoIs(world.resource, token, 'okta');
     expect(second.tokenHash).not.toBe(first.tokenHash);
     expect(accountAt(world.providers.okta!, second)).toBe('alice');

@@ -1,7 +1,7 @@
 import { jest } from '@jest/globals';
 
 /** The clock of gateways that start after it, in this process. `jest.restoreAllMocks` ends it. */
-interface WallClock {
+export interface WallClock {
   /** Milliseconds. */
   forward(by: number): void;
 }
