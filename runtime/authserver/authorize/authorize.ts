@@ -90,7 +90,7 @@ async function goOn(settings: AuthorizeSettings, asked: Asked): Promise<Answer> 
     request,
   };
   note(settings, asked);
-  if (isRemembered && !prompt.consent) return nextStep(login, browser);
+  if (isRemembered && !prompt.consent) return nextStep(login, browser, { silent: prompt.none });
   return showConsent(settings, login, client, browser);
 }
 

@@ -128,6 +128,21 @@ describe('a provider that is linked', () => {
     expect(page.text).toContain('alice N.');
   });
 
+  it('is not visited where the client wants nobody to be asked, and its tokens have ended', async () => {
+    const chain = await startChain([{}, { fake: { refresh: 'none', expiresIn: 60 } }]);
+    const robot = new Robot();
+    const url = chain.server.authorizeUrl({ prompt: 'none' });
+    backAtClient(await chain.walk(robot, alice));
+    expect(backAtClient(await chain.walk(robot, alice, { url })).searchParams.get('code')).toBeTruthy();
+    chain.server.clock.time += 61_000;
+    const back = backAtClient(await chain.walk(robot, alice, { url }));
+    expect(Object.fromEntries(back.searchParams)).toMatchObject({
+      error: 'interaction_required',
+      state: 'of-the-client',
+    });
+    expect(visits(chain.fakes[1]!)).toBe(1);
+  });
+
   it('is visited all the same where the client wants a new login, with prompt=login at the primary provider', async () => {
     const chain = await startChain([{}, {}]);
     const robot = new Robot();

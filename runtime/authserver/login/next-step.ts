@@ -1,4 +1,5 @@
 import type { Browser } from '../browser/browsers.ts';
+import { OAuthError } from '../errors.ts';
 import type { Answer } from '../handler.ts';
 import type { LoginRow } from '../storage/rows.ts';
 import type { ChainSettings } from './chain-settings.ts';
@@ -8,18 +9,20 @@ import { startLeg } from './start-leg.ts';
 
 /**
  * Goes on with a login that was taken, or never stored: to its next leg, past those that are linked, or to its end.
- * With purpose link all that remain are visited.
+ * With purpose link all that remain are visited. `silent`: nobody may be asked.
+ * @throws OAuthError `interaction_required` where it is silent and a leg is left
  */
-export type NextStep = (login: LoginRow, browser: Browser) => Promise<Answer>;
+export type NextStep = (login: LoginRow, browser: Browser, how?: { readonly silent: boolean }) => Promise<Answer>;
 
 /** The chain in its order: the first provider that is still to be visited, and after the last one the end. */
 export function createNextStep(settings: ChainSettings): NextStep {
-  return async (login, browser) => {
+  return async (login, browser, { silent } = { silent: false }) => {
     const names = login.purpose === 'link' ? login.remaining : await findUnlinked(settings, login);
     for (const [index, name] of names.entries()) {
       // One that the configuration no longer has is left out.
       const provider = settings.providers().get(name);
       if (provider === undefined) continue;
+      if (silent) throw new OAuthError('interaction_required', 'The user has to log in at a provider');
       const answer = await startLeg(settings, { ...login, remaining: names.slice(index + 1) }, provider, browser);
       if (answer) return answer;
     }
