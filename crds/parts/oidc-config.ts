@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { KUBERNETES_AUDIENCE } from './defaults.ts';
 import { oneBlockPerType } from './one-block-per-type.ts';
+import { LOOPBACK_HOST } from './loopback.ts';
 import { DnsLabel, HttpUrl, IdentifierUrl, ObjectName, Scopes, text } from './primitives.ts';
 import { CaBundleRef, configMapKeyRef, SecretKeyRef } from './references.ts';
 import { celHas, celPath, celString, needs, type Rule, valueAt, withRules } from './rule.ts';
@@ -107,7 +108,7 @@ export const OidcConfigRef = z.strictObject({
 export type OidcConfigRef = z.infer<typeof OidcConfigRef>;
 
 const AUDIENCE_MISSING = 'required field is missing; with oidcConfigRef the audience must be written explicitly';
-const SECURE_URL = '^(https://|http://(localhost|127([.][0-9]{1,3}){3}|\\[::1\\])(:[0-9]+)?(/|$))';
+const SECURE_URL = `^(https://|http://${LOOPBACK_HOST}(:[0-9]+)?(/|$))`;
 
 /** http on loopback only. A missing URL passes. */
 export const urlIsSecure = {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { resourceUrlOf, VirtualMCPServerSpec } from '#crds/kinds/index';
+import { isLoopbackHost } from '#crds/parts/loopback';
 import { listManifestFiles, readSnapshot, type Snapshot } from '#operator/local/manifest-folder';
 import type { Manifest } from '#operator/world';
 import type { Context } from './context.ts';
@@ -28,8 +29,7 @@ function fail(message: string): never {
 }
 
 function isLoopback(url: string): boolean {
-  const { hostname } = new URL(url);
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
+  return isLoopbackHost(new URL(url).hostname);
 }
 
 function annotated(manifest: Manifest, annotation: string): string {

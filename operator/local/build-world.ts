@@ -1,5 +1,6 @@
 import { MCPServerSpec, resourceUrlOf, VirtualMCPServerSpec } from '#crds/kinds/index';
 import type { Status } from '#crds/kinds/status';
+import { isLoopbackHost } from '#crds/parts/loopback';
 import type { Kind, LocalFacts, Manifest, ResourceKey, SecretDigests, World } from '#operator/world';
 import { type Allotments, type Applicant, portOfPlace, portOfSlot, privatePortOfSlot } from './allotments.ts';
 import type { Snapshot } from './manifest-folder.ts';
@@ -27,8 +28,7 @@ export interface Known {
 function loopbackPort(url: string | undefined): number | undefined {
   if (url === undefined || !URL.canParse(url)) return undefined;
   const { hostname, port } = new URL(url);
-  const loopback = hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
-  return loopback && port !== '' ? Number(port) : undefined;
+  return isLoopbackHost(hostname) && port !== '' ? Number(port) : undefined;
 }
 
 function applicant(manifest: Manifest, claims: number | undefined): Applicant {

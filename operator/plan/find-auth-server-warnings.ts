@@ -1,3 +1,4 @@
+import { isLoopbackHost } from '#crds/parts/loopback';
 import { urlIsSecure } from '#crds/parts/oidc-config';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import type { Finding } from './summarise-status.ts';
@@ -71,14 +72,12 @@ function plainHttp(server: AuthServerDocument): Finding[] {
   return [warning('PlainHttp', 'InsecureAllowHTTP', message)];
 }
 
-const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]'];
-
 /** Clients compare identifiers byte for byte, so these spellings stop some or all of them. */
 function spelledDifferently(server: AuthServerDocument, resourceUrl: string | undefined): Finding[] {
   const hosts = [server.issuer, server.authorization_endpoint_base_url, resourceUrl].flatMap((url) =>
     url !== undefined && URL.canParse(url) ? [new URL(url).hostname] : [],
   );
-  const loopback = [...new Set(hosts.filter((host) => LOOPBACK_NAMES.includes(host)))];
+  const loopback = [...new Set(hosts.filter(isLoopbackHost))];
   const problems = [
     ...(server.issuer.endsWith('/')
       ? ['authServerConfig.issuer ends with a slash, which stops several clients: remove it there and in incomingAuth']

@@ -1,5 +1,6 @@
 import type { VirtualMCPServer } from '#crds/kinds/index';
 import { resourceUrlOf } from '#crds/kinds/index';
+import { isLoopbackHost } from '#crds/parts/loopback';
 import { RUN_CONFIG_VERSION, type RunConfigDocument } from '#crds/run-config/run-config';
 import { Waiting } from '../errors.ts';
 import type { Manifest, World } from '../world.ts';
@@ -31,8 +32,6 @@ interface Listen {
   private_port: number;
 }
 
-const LOOPBACK = new Set(['127.0.0.1', 'localhost', '[::1]']);
-
 /** Prefix of everything that a server stores in a shared store. */
 export function keyPrefixOf(name: string, world: World): string {
   return `vmcp:${world.namespace}/${name}:`;
@@ -46,7 +45,7 @@ export function listenOf(name: string, spec: ServerSpec, world: World): Listen {
   if (!allocated) throw new Waiting('PortNotAllocated', `VirtualMCPServer "${name}" has no port on this machine yet`);
   const typed = resourceUrlOf(spec.incomingAuth);
   const url = typed === undefined ? undefined : parseUrl(typed, 'incomingAuth.resourceUrl');
-  const port = url && LOOPBACK.has(url.hostname) && url.port !== '' ? Number(url.port) : allocated.port;
+  const port = url && isLoopbackHost(url.hostname) && url.port !== '' ? Number(url.port) : allocated.port;
   return { host: '127.0.0.1', port, private_host: '127.0.0.1', private_port: allocated.privatePort };
 }
 

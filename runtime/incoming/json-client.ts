@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { Agent, request, type buildConnector, type Dispatcher } from 'undici';
+import { isLoopbackHost } from '#crds/parts/loopback';
 import { AnswerTooLarge, faultOf, readAnswer } from '#runtime/http/read-answer';
 import { AddressRefused, isPrivateAddress, publicLookup } from './private-address.ts';
 
@@ -92,7 +93,7 @@ async function openDispatcher(rules: JsonClientRules): Promise<Dispatcher> {
 function checkTarget(url: string, rules: JsonClientRules): URL {
   const target = new URL(url);
   const host = target.hostname.replace(/^\[|\]$/g, '');
-  const onMachine = host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+  const onMachine = isLoopbackHost(target.hostname);
   if (target.protocol !== 'https:' && !(target.protocol === 'http:' && (rules.allowHttp || onMachine))) {
     throw new IdpUnavailable(`${target.host} is not called over plain http; set insecureAllowHTTP to allow it`);
   }

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Dispatcher } from 'undici';
 import type { UserToken } from '#runtime/authserver/user-tokens';
+import { isLoopbackHost } from '#crds/parts/loopback';
 import type { TokenExchange } from '#crds/run-config/outgoing';
 import { ConfigError, RequestError } from '#runtime/errors';
 import type { Identity } from '#runtime/incoming/identity';
@@ -41,7 +42,6 @@ export function tokenExchange(auth: TokenExchange, deps: CredentialDeps): Creden
 
 function checkTokenExchange(auth: TokenExchange, { backend, log }: CredentialDeps): void {
   const url = new URL(auth.token_url);
-  const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/.test(url.hostname);
   if (url.protocol !== 'https:' && url.protocol !== 'http:') {
     throw new ConfigError(`backend ${backend}: token_url must be an https or http URL`);
   }
@@ -53,7 +53,7 @@ function checkTokenExchange(auth: TokenExchange, { backend, log }: CredentialDep
   if (auth.client_secret_file !== undefined && auth.client_id === undefined) {
     throw new ConfigError(`backend ${backend}: client_secret_file needs client_id`);
   }
-  if (url.protocol === 'http:' && !loopback) {
+  if (url.protocol === 'http:' && !isLoopbackHost(url.hostname)) {
     log.warn('token exchange without TLS: callers’ tokens cross the network in clear text', { backend });
   }
 }

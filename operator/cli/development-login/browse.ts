@@ -1,3 +1,4 @@
+import { isLoopbackHost } from '#crds/parts/loopback';
 import { type Form, formsIn } from './read-html.ts';
 
 const DEADLINE = 10_000;
@@ -23,8 +24,7 @@ export class NotThisMachine extends Error {
 
 /** Whether a URL is of this machine: names are not trusted, as they can be looked up elsewhere. */
 export function isOfThisMachine({ protocol, hostname }: URL): boolean {
-  const loopback = hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
-  return loopback && (protocol === 'http:' || protocol === 'https:');
+  return isLoopbackHost(hostname) && (protocol === 'http:' || protocol === 'https:');
 }
 
 interface Cookie {

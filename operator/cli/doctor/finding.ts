@@ -1,3 +1,4 @@
+import { isLoopbackHost } from '#crds/parts/loopback';
 import { type Answer, ask, NoAnswer, type Question } from './probe.ts';
 
 /** warning: some clients fail; skipped: could not be looked at. */
@@ -66,12 +67,10 @@ export async function tryToAsk(url: string, question: Question = {}): Promise<An
   }
 }
 
-const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
-
 /** Whether secrets may go there: https, or http on this machine. */
 export function isSecure(url: string): boolean {
   const { protocol, hostname } = new URL(url);
-  return protocol === 'https:' || LOOPBACK.test(hostname);
+  return protocol === 'https:' || isLoopbackHost(hostname);
 }
 
 /** In which way two identifiers that should be the same text differ. */
@@ -80,7 +79,7 @@ export function differenceOf(a: string, b: string): string {
   if (!URL.canParse(a) || !URL.canParse(b)) return 'they differ';
   const [one, other] = [new URL(a), new URL(b)];
   if (one.href === other.href) return 'they differ in how they are written (case, port or escapes)';
-  if (LOOPBACK.test(one.hostname) && LOOPBACK.test(other.hostname) && one.hostname !== other.hostname)
+  if (isLoopbackHost(one.hostname) && isLoopbackHost(other.hostname) && one.hostname !== other.hostname)
     return `to a client ${one.hostname} and ${other.hostname} are two hosts`;
   if (one.host !== other.host) return 'they name two hosts';
   return one.protocol === other.protocol ? 'they differ in their path' : 'one is http, the other https';
