@@ -76,6 +76,7 @@ describe('groups', () => {
     expect(readGroups(claims, 'realm_access.roles')).toEqual(['admin']);
     expect(readGroups(claims, 'realm_access.missing.deep')).toEqual([]);
     expect(readGroups(claims, 'constructor.name')).toEqual([]);
+    expect(readGroups({ 'a.b': null, a: { b: ['x'] } }, 'a.b')).toEqual(['x']);
   });
 
   it('are refused rather than cut when there are too many', () => {

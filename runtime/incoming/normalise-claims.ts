@@ -1,3 +1,4 @@
+import { readPath } from '#runtime/read-path';
 import type { ClaimValue } from './identity.ts';
 
 const MAX_CLAIMS = 256;
@@ -34,7 +35,7 @@ export function normaliseClaims(claims: Readonly<Record<string, unknown>>): Reco
  * @throws ClaimsTooLarge
  */
 export function readGroups(claims: Readonly<Record<string, unknown>>, name: string | undefined): readonly string[] {
-  const sources = name === undefined ? [claims.groups, claims.roles] : [claims[name] ?? atPath(claims, name)];
+  const sources = name === undefined ? [claims.groups, claims.roles] : [readPath(claims, name)];
   const groups = sources.flat().filter((group) => typeof group === 'string');
   if (groups.length > MAX_SET || groups.some((group) => group.length > MAX_STRING)) throw new ClaimsTooLarge();
   return [...new Set(groups)];
@@ -51,13 +52,4 @@ function normaliseSet(values: readonly unknown[]): ClaimValue | undefined {
   if (values.length > MAX_SET) throw new ClaimsTooLarge();
   const normalised = values.map(normaliseScalar);
   return normalised.every((value) => value !== undefined) ? normalised : undefined;
-}
-
-function atPath(claims: Readonly<Record<string, unknown>>, path: string): unknown {
-  let value: unknown = claims;
-  for (const step of path.split('.')) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined;
-    value = (value as Record<string, unknown>)[step];
-  }
-  return value;
 }

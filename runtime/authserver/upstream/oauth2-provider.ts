@@ -1,5 +1,6 @@
 import type { Upstream } from '#crds/run-config/auth-server';
 import { ConfigError } from '#runtime/errors';
+import { readPath } from '#runtime/read-path';
 import { askUserInfo, identityFields } from './ask-user-info.ts';
 import { authorizationParameters } from './authorization-parameters.ts';
 import type { ProviderDeps } from './provider-deps.ts';
@@ -14,7 +15,6 @@ import {
   UpstreamUnavailable,
 } from './provider.ts';
 import { type IdentityFields, readIdentity } from './read-identity.ts';
-import { readPath } from './read-path.ts';
 import { checkToken, type Document, expiryOf } from './token-answer.ts';
 import { TokenEndpoint } from './token-endpoint.ts';
 import { errorOfLeg } from './upstream-errors.ts';

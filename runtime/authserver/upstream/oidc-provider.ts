@@ -2,6 +2,7 @@ import { decodeJwt } from 'jose';
 import * as oidc from 'openid-client';
 import type { Upstream } from '#crds/run-config/auth-server';
 import { ConfigError } from '#runtime/errors';
+import { readPath } from '#runtime/read-path';
 import { askUserInfo, identityFields } from './ask-user-info.ts';
 import { authorizationParameters } from './authorization-parameters.ts';
 import { Discovery } from './discovery.ts';
@@ -19,7 +20,6 @@ import {
 } from './provider.ts';
 import { rememberKeys } from './published-keys.ts';
 import { readIdentity, readVerified } from './read-identity.ts';
-import { readPath } from './read-path.ts';
 import { checkToken, expiryOf } from './token-answer.ts';
 import type { Endpoint } from './upstream-errors.ts';
 import { checkConfiguredUrl, createUpstreamHttp, type UpstreamHttp } from './upstream-http.ts';

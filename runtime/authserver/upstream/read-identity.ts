@@ -1,6 +1,6 @@
 import { ClaimsTooLarge, normaliseClaims } from '#runtime/incoming/normalise-claims';
+import { readPath } from '#runtime/read-path';
 import { type UpstreamIdentity, UpstreamUnavailable } from './provider.ts';
-import { readPath } from './read-path.ts';
 
 /** What speaks of the protocol and not of the user, and what stands in the profile itself. */
 const LEFT_OUT = new Set([

@@ -1,7 +1,7 @@
-/** The member of that name, or else what stands at that dotted path; undefined: there is nothing. */
+/** The member of that name, or else (where it is not there, or null) what stands at that dotted path; undefined: there is nothing. */
 export function readPath(document: unknown, path: string): unknown {
   const whole = memberOf(document, path);
-  if (whole !== undefined) return whole;
+  if (whole !== undefined && whole !== null) return whole;
   let value = document;
   for (const step of path.split('.')) value = memberOf(value, step);
   return value;
