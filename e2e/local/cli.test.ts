@@ -46,6 +46,7 @@ describe('the command line', () => {
 
   it.each([
     [['try', 'nonsense'], 'is no URL'],
+    [['try', 'localhost:4483/mcp'], 'is no URL'],
     [['doctor', 'nonsense'], 'is no URL'],
     [['doctor', 'http://127.0.0.1:4483/mcp', '--token-file', 'nowhere'], 'nowhere cannot be read'],
   ])('says what is wrong with %j, with code 2', async (args, message) => {

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
+import { chooseUrl } from '../choose-url.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import type { Context } from '../context.ts';
 import { printObject } from '../print-object.ts';
 import { printTable } from '../print-table.ts';
-import { chooseServer, runningBoard } from '../status.ts';
 import { checkAuthorize, checkForgottenClient, checkRegistration } from './check-clients.ts';
 import { checkEndpoint, checkHostAndOrigin, checkProbes } from './check-endpoint.ts';
 import { checkKeys, checkResource, checkServer } from './check-metadata.ts';
@@ -41,12 +41,6 @@ function readToken(file: string | undefined): string | undefined {
   }
 }
 
-function urlOf(typed: string | undefined, context: Context): string {
-  const url = typed ?? chooseServer(runningBoard(context), undefined).endpoint ?? '';
-  if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url;
-  throw new CliError(EXIT_CODES.usage, `"${url}" is no URL: write for example https://mcp.example.com/mcp`);
-}
-
 const MARKS = { ok: 'ok', warning: 'WARNING', failed: 'FAILED', skipped: 'skipped' } as const;
 
 function printFindings(url: string, findings: Finding[], { out }: Context): void {
@@ -62,7 +56,7 @@ function printFindings(url: string, findings: Finding[], { out }: Context): void
 
 /** Replays what clients demand of an endpoint, and explains each failure. Returns the exit code: 1 when one failed. */
 export async function doctor(typed: string | undefined, options: DoctorOptions, context: Context): Promise<number> {
-  const url = urlOf(typed, context);
+  const url = chooseUrl(typed, context);
   const findings = await examine({ url, register: options.register, token: readToken(options.tokenFile) });
   const well = findings.every(({ verdict }) => verdict !== 'failed');
   if (options.output === 'json') context.out.write(printObject({ url, ok: well, checks: findings }, 'json'));

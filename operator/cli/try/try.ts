@@ -1,4 +1,5 @@
 import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client';
+import { chooseUrl } from '../choose-url.ts';
 import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import { boundedFetch, createOAuthClient, type OAuthClient } from '../oauth/oauth-client.ts';
@@ -6,7 +7,6 @@ import { openBrowser } from '../oauth/open-browser.ts';
 import { type CallbackReceiver, NotReceived, openCallback } from '../oauth/receive-callback.ts';
 import { oneLine } from '../one-line.ts';
 import { printObject } from '../print-object.ts';
-import { chooseServer, runningBoard } from '../status.ts';
 import { type Introduction, introductionOf, printTried, type TriedTool } from './describe-tools.ts';
 
 export interface TryOptions {
@@ -24,12 +24,6 @@ const MOST_PAGES = 100;
 interface Login {
   oauth: OAuthClient;
   receiver: CallbackReceiver;
-}
-
-function urlOf(typed: string | undefined, context: Context): URL {
-  const url = typed ?? chooseServer(runningBoard(context), undefined).endpoint ?? '';
-  if (URL.canParse(url)) return new URL(url);
-  throw new CliError(EXIT_CODES.usage, `"${url}" is no URL: write for example https://mcp.example.com/mcp`);
 }
 
 /** Shows people where to log in. */
@@ -133,7 +127,7 @@ export async function tryEndpoint(
   context: Context,
   stop: AbortSignal,
 ): Promise<number> {
-  const url = urlOf(typed, context);
+  const url = new URL(chooseUrl(typed, context));
   const receiver = await openCallback();
   const oauth = createOAuthClient(receiver.redirectUrl, 'vmcp try', showLogin(options, context));
   try {
