@@ -78,3 +78,111 @@ describe('an authorization server that is spoken to in odd ways', () => {
     expect(await statusOf(world.origin, '/oauth/token', 'POST', headers)).toBe(403);
   });
 });
+
+describe('what is no token, no ticket and no parameter of anybody’s', () => {
+  let world: Arrangement;
+  let client: OAuthClient;
+  beforeAll(async () => {
+    world = await arrange({ authServer: { cimd: { enabled: true } } });
+    client = await world.client();
+  });
+  afterAll(() => world.close());
+
+  /** Answers that are no fault of the request’s. */
+  async function faults(requests: readonly (readonly [path: string, init?: RequestInit])[]): Promise<string[]> {
+    const found: string[] = [];
+    for (const [path, init] of requests) {
+      const { status } = await fetch(world.origin + path, { redirect: 'manual', ...init });
+      if (status >= 500) found.push(`${status} ${path.slice(0, 200)} ${JSON.stringify([init]).slice(0, 300)}`);
+    }
+    return found;
+  }
+  const form = (path: string, values: Readonly<Record<string, string>>) =>
+    [path, { method: 'POST', body: new URLSearchParams(values) }] as const;
+
+  it('is refused at every endpoint, and tokens that were damaged with it', async () => {
+    const { access_token: token, refresh_token: refresh } = await client.login({ user: 'alice' });
+    const [head = '', payload = '', signature = ''] = token.split('.');
+    const header = JSON.parse(Buffer.from(head, 'base64url').toString()) as Record<string, unknown>;
+    const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+    const tokens = [
+      ...HEADERS.map((more) => `${encode({ ...header, ...more })}.${payload}.${signature}`),
+      ...[null, [], 'x', 1].flatMap((value) => [
+        `${head}.${encode(value)}.${signature}`,
+        `${encode(value)}.${payload}.${signature}`,
+      ]),
+      ...['00', '9999999999', '-1', '1e3', '0x1', ' 0'].map((gen) => refresh.replace(/\.0\./, `.${gen}.`)),
+      ...ODD,
+    ];
+    const client_id = client.id;
+    const requests = tokens.flatMap((text) => [
+      form('/oauth/revoke', { token: text, client_id }),
+      form('/oauth/token', { grant_type: 'refresh_token', refresh_token: text, client_id }),
+      form('/oauth/token', { grant_type: 'authorization_code', code: text, code_verifier: text, client_id }),
+      form('/oauth/consent', { ticket: text, decision: 'allow' }),
+      form('/connections', { csrf: text, action: text }),
+      form('/connections/link', { csrf: text, ticket: text }),
+      [`/connections/link?${new URLSearchParams({ ticket: text }).toString()}`] as const,
+      [`/oauth/callback/okta?${new URLSearchParams({ state: text, code: text }).toString()}`] as const,
+    ]);
+    expect(await faults(requests)).toEqual([]);
+    const headers = (text: string) => ({ authorization: `Bearer ${text}`, 'content-type': 'application/json' });
+    for (const text of tokens.filter((one) => /^[\x21-\x7e]+$/.test(one) && one.split('.').length !== 4)) {
+      const answer = await fetch(world.resource, { method: 'POST', body: PING, headers: headers(text) });
+      expect({ text, status: answer.status }).toEqual({ text, status: 401 });
+    }
+    const log = world.gateway.log();
+    for (const secret of [token, refresh, refresh.split('.')[1] ?? token]) expect(log).not.toContain(secret);
+  });
+
+  it('is a fault of the request in each parameter of a login and each member of a registration', async () => {
+    const requests: [string, RequestInit?][] = [];
+    for (const name of PARAMETERS) {
+      for (const value of ODD) {
+        const url = new URL(client.begin().url);
+        url.searchParams.set(name, value);
+        requests.push([url.pathname + url.search], [url.pathname, { method: 'POST', body: url.searchParams }]);
+      }
+    }
+    for (const name of MEMBERS) {
+      for (const value of [...VALUES, ...ODD, ...ODD.map((one) => [one])]) {
+        const body = JSON.stringify({ redirect_uris: ['https://app.example/x'], [name]: value });
+        requests.push(['/oauth/register', { method: 'POST', body, headers: { 'content-type': 'application/json' } }]);
+      }
+    }
+    expect(await faults(requests)).toEqual([]);
+  });
+});
+
+const PING = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
+const HEADERS = [
+  ...[{ crit: ['x'] }, { crit: ['b64'], b64: false }, { zip: 'DEF' }, { enc: 'A128GCM' }, { jwk: {} }],
+  ...[{ alg: 5 }, { alg: 'HS256' }, { alg: 'none' }, { alg: '__proto__' }],
+  ...[{ kid: 5 }, { kid: null }, { kid: undefined }, { typ: 5 }, { typ: null }, { typ: 'JWT' }],
+];
+const ODD = [
+  ...['', ' ', '.', '..', 'a.b.c', 'a.b.c.d', 'a.b.c.d.e', '%', '%zz', '[]', '{}', '__proto__', 'constructor', 'none'],
+  ...['\u0000', '\ud800', '\u202e', 'é', '\r\nX: y', 'x'.repeat(5_000), '5', 'a:', 'myapp:%zz'],
+  ...['https://', 'https://a..b/', 'https://[::1]/x', 'https://[v1.x]/', 'https://localhost:1/x', 'https://xn--/'],
+  ...[
+    'http://127.0.0.1:0/callback',
+    'http://127.0.0.1:99999',
+    'http://[::1/x',
+    'https://256.256.256.256/',
+    'https://a:b',
+  ],
+];
+const VALUES = [null, 5, true, {}, [], [null], [[]], [{}]];
+const PARAMETERS = [
+  ...['client_id', 'redirect_uri', 'response_type', 'response_mode', 'state', 'scope', 'code_challenge', 'resource'],
+  ...['code_challenge_method', 'prompt', 'nonce', 'request', '__proto__'],
+];
+const MEMBERS = [
+  'redirect_uris',
+  'client_name',
+  'scope',
+  'application_type',
+  'grant_types',
+  '__proto__',
+  'constructor',
+];

@@ -72,7 +72,7 @@ async function verifyWithRenewal(
     const renewed = await orUnavailable(() => source.reload(), challenges);
     if (!renewed && source.failing) throw challenges.unavailable(error);
     if (!renewed || renewed === keys)
-      throw rules.keysMayCome?.() ? challenges.unavailable(error) : challenges.invalid('unverified', error);
+      throw mayCome(header, rules) ? challenges.unavailable(error) : challenges.invalid('unverified', error);
     return {
       claims: await verifyWith(token, renewed, rules).catch((again: unknown) => {
         throw challenges.invalid(reasonOf(again), again);
@@ -122,6 +122,11 @@ async function verifyWithEach(
     }
   }
   throw new errors.JWSSignatureVerificationFailed();
+}
+
+/** Tokens of the own server always name their key. */
+function mayCome({ kid }: ProtectedHeaderParameters, { keysMayCome }: JwtRules): boolean {
+  return typeof kid === 'string' && keysMayCome?.() === true;
 }
 
 function mayBeNewKey(error: unknown, header: ProtectedHeaderParameters): boolean {
