@@ -125,7 +125,7 @@ async function makeSession(index: number): Promise<string> {
       user,
       kid: secrets.kid,
     },
-    ...{ started_at: at, ends_at: at + 30 * DAY, asked_at: at, answered_at: at },
+    ...{ ends_at: at + 30 * DAY, asked_at: at, answered_at: at },
   };
   await storage.redeemCode(hashId(id), { key: hashId(secret), row, lifespan: 7 * DAY });
   return secret;

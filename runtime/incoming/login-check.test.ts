@@ -13,7 +13,7 @@ const HOUR = 3_600_000;
 
 const session: SessionRow = {
   ...{ client_id: 'app', sub: 'alice', scope: ['mcp'], resource: RESOURCE, kid: 'k' },
-  ...{ started_at: START, ends_at: START + 720 * HOUR, asked_at: START, answered_at: START },
+  ...{ ends_at: START + 720 * HOUR, asked_at: START, answered_at: START },
   user: {
     ...{
       issuer: 'https://idp.example',

@@ -65,7 +65,7 @@ export function createBrowsers({ storage, cookie, primary, now }: BrowserSetting
    */
   async function readLogin(login: string): Promise<BrowserLogin | undefined> {
     const row = await storage.get('browser', hashId(login));
-    if (row?.user === undefined || row.logged_in_at === undefined || row.ends_at <= now()) return undefined;
+    if (row === undefined || row.ends_at <= now()) return undefined;
     const link = await storage.getLink(row.user.sub, primary);
     if (link?.state !== 'linked' || link.linked_at > row.logged_in_at) return undefined;
     return { user: row.user, since: row.logged_in_at, consents: row.consents, endsAt: row.ends_at };

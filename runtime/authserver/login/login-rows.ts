@@ -24,7 +24,6 @@ export function beginLogin(
     leg: undefined,
     links: {},
     ...(forceLogin && { force_login: true }),
-    started_at: now(),
     ends_at: now() + limits.pending_login_lifespan,
     ...fields,
   };

@@ -12,7 +12,8 @@ export interface StoredRows extends PlainRows {
 const LOOKS_RIGHT: { readonly [Kind in keyof StoredRows]: (row: Partial<StoredRows[Kind]>) => boolean } = {
   client: ({ client_id, redirect_uris }) => isText(client_id) && Array.isArray(redirect_uris),
   login: ({ id, browser, ends_at }) => isText(id) && isText(browser) && isNumber(ends_at),
-  browser: ({ consents, ends_at }) => Array.isArray(consents) && isNumber(ends_at),
+  browser: ({ user, logged_in_at, consents, ends_at }) =>
+    isText(user?.sub) && isNumber(logged_in_at) && Array.isArray(consents) && isNumber(ends_at),
   ticket: ({ sub, provider }) => isText(sub) && isText(provider),
   code: ({ request, user }) => isText(request?.client_id) && isText(request.code_challenge) && isText(user?.sub),
   session: ({ client_id, sub, scope, user, kid, gen, ends_at }) =>

@@ -83,15 +83,13 @@ export interface LoginRow {
   readonly sub: string | undefined;
   /** The user wants to sign in anew at the primary provider, whoever is signed in there. */
   readonly force_login?: boolean;
-  readonly started_at: number;
   readonly ends_at: number;
 }
 
 /** What a browser's cookie stands for, stored under the hash of its value; 12 h. */
 export interface BrowserRow {
-  /** Undefined before the first login. */
-  readonly user: UserProfile | undefined;
-  readonly logged_in_at: number | undefined;
+  readonly user: UserProfile;
+  readonly logged_in_at: number;
   /** Hashes of client, redirect URI and scopes that were consented to; the latest 100. */
   readonly consents: readonly string[];
   readonly ends_at: number;
@@ -112,7 +110,6 @@ export interface SessionRow {
   readonly user: UserProfile;
   /** Which secret made its refresh tokens last. */
   readonly kid: string;
-  readonly started_at: number;
   /** Whatever happens, it ends then. */
   readonly ends_at: number;
   /** When the primary provider was last asked whether the user is still there, and when it last answered. */

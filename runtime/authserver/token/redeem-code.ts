@@ -52,7 +52,7 @@ function checkCode({ request }: CodeRow, { form }: RequestFacts, parameters: Rea
 function newSession({ request, user }: CodeRow, { secrets, now }: TokenSettings): SessionRow {
   const { client_id, scope, resource } = request;
   const at = now();
-  const times = { started_at: at, ends_at: at + LONGEST_LOGIN, asked_at: at, answered_at: at };
+  const times = { ends_at: at + LONGEST_LOGIN, asked_at: at, answered_at: at };
   return { client_id, sub: user.sub, scope, resource, user, kid: secrets.kid, ...times };
 }
 

@@ -19,7 +19,7 @@ const KEY = 'session-1';
 
 const row: SessionRow = {
   ...{ client_id: 'app', sub: alice.sub, scope: ['mcp'], resource: RESOURCE, user: alice, kid: 'k' },
-  ...{ started_at: START, ends_at: START + 720 * HOUR, asked_at: START, answered_at: START },
+  ...{ ends_at: START + 720 * HOUR, asked_at: START, answered_at: START },
 };
 const link: LinkRow = {
   ...{ account: alice, sealed: 'k.iv.text', expires_at: undefined, linked_at: START, state: 'linked', version: 0 },

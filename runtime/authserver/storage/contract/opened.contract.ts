@@ -50,7 +50,6 @@ export function sessionOf(sub: string, now: number, changes: Partial<SessionRow>
     resource: 'https://tools.example.com/mcp',
     user: userOf(sub),
     kid: 'k1',
-    started_at: now,
     ends_at: now + 30 * DAY,
     asked_at: now,
     answered_at: now,
@@ -83,7 +82,6 @@ export function loginOf(id: string, now: number): LoginRow {
     user: undefined,
     links: {},
     sub: undefined,
-    started_at: now,
     ends_at: now + LONG,
   };
 }
