@@ -150,6 +150,7 @@ export class Gateway {
     this.#catalogues.clear();
     this.#rooms = this.#furnish();
     this.#announcer.listChanged(undefined, LIST_KINDS);
+    this.#survey.look();
     if (made.authorizer !== before.authorizer) observer.policyReloaded();
     if (made.authenticator !== before.authenticator) before.authenticator.close();
     this.#retire(before.backends, made.backends);

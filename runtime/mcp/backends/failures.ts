@@ -3,6 +3,11 @@ import type { CallFailure } from './backend.ts';
 
 const INTERNAL_ERROR = -32603;
 
+/** Why a process does not serve. The message is in words of this program, so status may show it. */
+export class NotStarted extends Error {
+  override readonly name = 'NotStarted';
+}
+
 type Reason = CallFailure['reason'];
 
 /** What the client reads, after the name of the backend. Fixed words: nothing that a backend said goes through. */

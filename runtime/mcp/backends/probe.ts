@@ -4,7 +4,8 @@ import { readCapabilities } from '#runtime/mcp/sessions/capabilities';
 import type { ServerCapabilities } from '#runtime/mcp/sessions/session';
 import { LATEST_SESSION_REVISION, SESSION_REVISIONS, STATELESS_REVISION, type Era } from '../era.ts';
 import { ask, NoAnswer, type Answer, type Question } from './ask.ts';
-import type { Backend } from './backend.ts';
+import type { Backend, CallFailure } from './backend.ts';
+import { NotStarted } from './failures.ts';
 
 /** What a probe found out. `eras` is undefined where the answer says nothing about them (a 401 without a credential). */
 export interface Finding {
@@ -44,6 +45,11 @@ const unreachable = (message: string): Finding => ({
   message,
 });
 
+/** For whoever runs it. Of a process it is known why it is not there; callers are told no more than that it is not. */
+function whyAway({ error }: CallFailure): string {
+  return error.cause instanceof NotStarted ? `its process ${error.cause.message}` : error.message;
+}
+
 /**
  * Asks a backend what it speaks: `server/discover` first, of whose answer only the listed versions are believed, and
  * `initialize` where no older version is listed: servers of both eras often list the newer only. A session that the probe
@@ -62,7 +68,7 @@ export async function probe(backend: Backend, settings: ProbeSettings, last?: Se
       const message = isRefused ? failure.error.message : '';
       return { ...unreachable(message), reachable: true, isRefused };
     }
-    return unreachable(failure.error.message);
+    return unreachable(whyAway(failure));
   }
 }
 

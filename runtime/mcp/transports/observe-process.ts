@@ -1,7 +1,7 @@
 import { LIST_KINDS, LIST_SPECS } from '#runtime/mcp/aggregate/list-kinds';
 import type { Span } from '#runtime/mcp/envelope/scan-envelope';
 import type { Log } from '#runtime/telemetry/log';
-import type { ConnectionSettings, Noise } from './stdio-connection.ts';
+import type { Noise } from './stdio-connection.ts';
 
 const LOGGED_LINES = 200;
 const LOGGED_CHARACTERS = 500;
@@ -11,19 +11,36 @@ const listMethods: ReadonlySet<string> = new Set(LIST_KINDS.map((kind) => LIST_S
 /** Whether this notification says that a list has changed. */
 export const isListChanged = (method: string): boolean => listMethods.has(method);
 
+export interface Stderr {
+  readonly take: (line: string) => void;
+  /** What was said last and has not been asked for yet. */
+  readonly lastWords: () => string | undefined;
+}
+
 /**
  * Standard error of a process, for the debug log: bounded in lines and length, without the values that it must not show.
  */
-export function logStderr(backend: string, secrets: readonly string[], log: Log): ConnectionSettings['onStderr'] {
+export function logStderr(backend: string, secrets: readonly string[], log: Log): Stderr {
   const hidden = secrets.filter((value) => value !== '');
   let left = LOGGED_LINES;
-  return (line) => {
-    if (left === 0) return;
-    left--;
-    // Before it is cut: half a secret is no longer recognised.
-    const shown = hidden.reduce((text, value) => text.replaceAll(value, '[redacted]'), line);
-    log.debug('the process of a backend says', { backend, line: shown.slice(0, LOGGED_CHARACTERS) });
-    if (left === 0) log.debug('the process of a backend says more than is shown', { backend });
+  let last: string | undefined;
+  return {
+    take(line) {
+      // Before it is cut: half a secret is no longer recognised.
+      const shown = hidden
+        .reduce((text, value) => text.replaceAll(value, '[redacted]'), line)
+        .slice(0, LOGGED_CHARACTERS);
+      if (shown.trim() !== '') last = shown;
+      if (left === 0) return;
+      left--;
+      log.debug('the process of a backend says', { backend, line: shown });
+      if (left === 0) log.debug('the process of a backend says more than is shown', { backend });
+    },
+    lastWords() {
+      const words = last;
+      last = undefined;
+      return words;
+    },
   };
 }
 

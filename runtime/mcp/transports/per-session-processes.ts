@@ -1,4 +1,4 @@
-import { callFailure } from '#runtime/mcp/backends/failures';
+import { callFailure, NotStarted } from '#runtime/mcp/backends/failures';
 import { decodeBackendMessage, type BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
 import { addNoise, isListChanged, logStderr } from './observe-process.ts';
 import type { ProcessMode, StdioBackendOptions } from './stdio-backend.ts';
@@ -16,6 +16,7 @@ export class PerSessionProcesses implements ProcessMode {
   #starts = 0;
   #failures = 0;
   #notBefore = 0;
+  #reason: NotStarted | undefined;
   #isClosed = false;
   #pastNoise: Noise = { garbage: 0, stray: 0, oversized: 0 };
 
@@ -42,7 +43,7 @@ export class PerSessionProcesses implements ProcessMode {
     const { name } = this.#options.config;
     // A call that began before a reload may come after it: nobody would end what it starts.
     if (this.#isClosed || this.#options.now() < this.#notBefore) {
-      exchange.fail(callFailure(name, 'unavailable', false));
+      exchange.fail(callFailure(name, 'unavailable', false, this.#reason));
       return;
     }
     if (!this.#sessions.hasRoom()) {
@@ -107,7 +108,7 @@ export class PerSessionProcesses implements ProcessMode {
       env,
       cwd: config.working_directory,
       maxLineBytes: maxResponseBytes,
-      onStderr: logStderr(config.name, secrets, log),
+      onStderr: logStderr(config.name, secrets, log).take,
       onUnsolicited: (line, message) => session && this.#takeUnsolicited(line, message, session),
       onExit: (reason) => session && this.#exited(session, reason),
     });
@@ -127,6 +128,7 @@ export class PerSessionProcesses implements ProcessMode {
 
   /** A session whose process is gone is gone: the client's next message opens another. */
   #exited(session: StdioSession, reason: string): void {
+    this.#reason = new NotStarted(reason);
     if (!this.#isOpen(session)) return;
     this.#options.log.warn('the process of a session is gone', { backend: this.#options.config.name, reason });
     this.#sessions.end(session);

@@ -32,6 +32,7 @@ export class ProcessForAll implements ProcessMode {
   constructor(options: StdioBackendOptions) {
     this.#options = options;
     const { config, env, log } = options;
+    const stderr = logStderr(config.name, options.secrets, log);
     this.#sessions = new SessionTable({
       max: options.sessions.max,
       idle: options.sessions.idle,
@@ -45,13 +46,14 @@ export class ProcessForAll implements ProcessMode {
       backoff: options.backoff,
       now: options.now,
       log,
+      lastWords: stderr.lastWords,
       connection: {
         command: config.command,
         args: config.args,
         env,
         cwd: config.working_directory,
         maxLineBytes: options.maxResponseBytes,
-        onStderr: logStderr(config.name, options.secrets, log),
+        onStderr: stderr.take,
         onUnsolicited: (line, message) => this.#takeUnsolicited(line, message),
       },
       onReady: (connection, again) => this.#ready(connection, again),

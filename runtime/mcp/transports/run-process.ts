@@ -80,8 +80,8 @@ function start({ command, args, cwd, env }: ProcessSettings): Child {
 }
 
 function cannotStart(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
-  return `cannot be started (${code})`;
+  const code = typeof error === 'object' && error && 'code' in error ? String(error.code) : 'unknown';
+  return `cannot be started (${code}): check its command and its folder`;
 }
 
 function readOutput(child: Child, settings: ProcessSettings): void {

@@ -1,3 +1,4 @@
+import { NotStarted } from '#runtime/mcp/backends/failures';
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
 import type { Log } from '#runtime/telemetry/log';
 import { StdioConnection, type ConnectionSettings } from './stdio-connection.ts';
@@ -19,14 +20,11 @@ interface SharedProcessSettings {
   readonly backoff: Backoff;
   readonly now: () => number;
   readonly log: Log;
+  /** What the process said last on standard error, fit for a log. */
+  readonly lastWords: () => string | undefined;
   readonly connection: Omit<ConnectionSettings, 'onExit'>;
   /** It is there; `again`: it was there before and has forgotten everything. */
   readonly onReady: (connection: StdioConnection, again: boolean) => void;
-}
-
-/** Rejection of a start. The message is in words of this program. */
-class NotStarted extends Error {
-  override readonly name = 'NotStarted';
 }
 
 const INITIALIZED = Buffer.from('{"jsonrpc":"2.0","method":"notifications/initialized"}');
@@ -129,20 +127,26 @@ export class SharedProcess {
           else refuse('refused initialize');
         },
         onProgress: () => undefined,
-        onEnd: (end) => refuse(end === 'too_large' ? 'answered initialize above the size limit' : 'exited'),
+        onEnd: (end) => {
+          // How it exited is told by the exit itself.
+          if (end === 'exited') clearTimeout(timer);
+          else refuse('answered initialize above the size limit');
+        },
       });
     });
   }
 
   #lose(reason: string, lifetime: number): void {
-    const { backoff, log, backend } = this.#settings;
+    const { backoff, log, backend, lastWords } = this.#settings;
     this.#connection = undefined;
     this.#reason = reason;
     if (this.#isClosed) return;
     if (lifetime >= backoff.healthy) this.#failures = 0;
     const wait = Math.min(backoff.first * 2 ** Math.min(this.#failures, 16), backoff.last);
     this.#failures++;
-    log.warn('the process of a backend is gone', { backend, reason, startsAgainInMs: wait });
+    // Of one that never served: why, in its own words.
+    const said = lifetime === 0 ? lastWords() : undefined;
+    log.warn('the process of a backend is gone', { backend, reason, startsAgainInMs: wait, ...(said && { said }) });
     this.#timer = setTimeout(() => this.#startAgain(), wait).unref();
   }
 

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { Backend as BackendConfig, type StdioBackend as StdioConfig } from '#crds/run-config/backend';
 import { unknownHealth } from '#runtime/mcp/backends/health';
 import type { CallFailure, Flow, RunningCall } from '#runtime/mcp/backends/backend';
+import { probe } from '#runtime/mcp/backends/probe';
 import { createBreaker } from '#runtime/mcp/backends/breaker';
 import { Deadlines } from '#runtime/mcp/backends/deadlines';
 import type { Log } from '#runtime/telemetry/log';
@@ -379,6 +380,17 @@ describe.each(['shared', 'perSession'] as const)('a backend on standard input an
     expect(logged.length).toBeGreaterThan(0);
     expect((await initialize(backend)).failure).toMatchObject({ reason: 'unavailable', sent: false });
   });
+
+  it('tells status why its process is not there, and callers only that it is not', async () => {
+    const { backend } = start({ stdio_process, command: '/nowhere/at-all' });
+    await initialize(backend);
+    const message = 'its process cannot be started (ENOENT): check its command and its folder';
+    expect(await probe(backend, { identity, deadline: 5000, version: '1' })).toMatchObject({
+      reachable: false,
+      message,
+    });
+    expect((await initialize(backend)).failure?.error.message).toBe('backend b cannot be reached; try again later');
+  });
 });
 
 describe('one process for all clients', () => {
@@ -394,6 +406,15 @@ describe('one process for all clients', () => {
       'initialize',
       'notifications/initialized',
     ]);
+  });
+
+  it('that ends before it serves is logged with its exit and its last words, without secrets', async () => {
+    const program = 'console.error("no database: give it KEY=hidden"); setTimeout(() => process.exit(3), 50)';
+    const { backend, logged } = start({ args: ['-e', program] }, { secrets: ['hidden'] });
+    await initialize(backend);
+    const gone = logged.filter((line) => line.startsWith('the process of a backend is gone'));
+    expect(gone.join()).toContain('exited with code 3');
+    expect(gone.join()).toContain('"said":"no database: give it KEY=[redacted]"');
   });
 
   it('offers no logging, as its log lines belong to no client', async () => {
