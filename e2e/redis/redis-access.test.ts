@@ -81,6 +81,25 @@ describeWithRedis('the way to Redis', () => {
     expect(await worksWith({ sentinel_config, sentinel_tls: trust }, trusted())).toBe(false);
   });
 
+  it('goes to the database that stands beside the Sentinels, whose certificate is not asked for where that is said', async () => {
+    const master = await start({});
+    const monitor = `sentinel monitor ${MASTER_NAME} 127.0.0.1 ${master.port} 1`;
+    const sentinel = await start({ program: 'redis-sentinel', lines: [monitor], certificates: own! });
+    const sentinel_config = { master_name: MASTER_NAME, sentinel_addrs: [sentinel.address], db: 2 };
+    const unchecked = { ...times, sentinel_config, sentinel_tls: { insecure_skip_verify: true } };
+    const storage = await openRedis(unchecked);
+    await storage.put('ticket', 'x', { sub: 'ann', provider: 'git' }, { lifespan: 60_000 });
+    await storage.close();
+    const at = async (db: number) => {
+      const direct = await openRedis({ addr: master.address, db });
+      const row = await direct.get('ticket', 'x');
+      await direct.close();
+      return row;
+    };
+    expect(await at(0)).toBeUndefined();
+    expect(await at(2)).toEqual({ sub: 'ann', provider: 'git' });
+  });
+
   it('is closed without the right password, and opens with a new one that its file holds later', async () => {
     const server = await start({ lines: ['user vmcp on >first ~* +@all'] });
     const acl_user_config = { username_file: 'user', password_file: 'password' };

@@ -251,7 +251,7 @@ async function documentOf(
     return {
       ok: true,
       access_token: 'xoxb-of-a-bot',
-      authed_user: { id: user, profile: { name: `${user} N.` }, ...given },
+      authed_user: { id: user, profile: { name: `${user} N.`, mail: `${user}@fake.test` }, ...given },
     };
   }
   if (options.oidc !== true || fault === 'missing') return given;

@@ -94,6 +94,20 @@ describe('a login at an OAuth 2.0 provider', () => {
     expect(fake.of('/userinfo')).toHaveLength(0);
   });
 
+  it('finds scope, refresh token and address where they are nested, too', async () => {
+    const { login } = await open({
+      fake: { answers: 'nested', refresh: 'keeps' },
+      config: () => ({
+        ...NESTED,
+        scopes: ['search:read', 'chat:write'],
+        identity_from_token: { ...NESTED.identity_from_token, email_path: 'authed_user.profile.mail' },
+      }),
+    });
+    const { tokens, identity } = await login();
+    expect(tokens).toMatchObject({ refresh_token: expect.any(String), scope: 'search:read chat:write' });
+    expect(identity).toMatchObject({ subject: 'alice', email: 'alice@fake.test' });
+  });
+
   it('reads an answer that is a form', async () => {
     const { login, clock } = await open({ fake: { answers: 'form', expiresIn: 60 } });
     expect((await login()).tokens).toMatchObject({ expires_at: clock.time + 60_000 });
