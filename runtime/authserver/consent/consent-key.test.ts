@@ -31,8 +31,9 @@ describe('what is remembered of a consent', () => {
     expect(at('https://app.example.com/x')).not.toBe(at('https://app.example.com:8443/x'));
   });
 
-  it('is nothing for a client of a metadata document on loopback, as every program can claim that name', () => {
+  it('is nothing for a client of a metadata document on this machine, as every program can claim that name', () => {
     expect(consentKey({ ...request, client_id: DOCUMENT })).toBeUndefined();
+    expect(consentKey({ ...request, client_id: DOCUMENT, redirect_uri: 'cursor://anysphere/cb' })).toBeUndefined();
     expect(consentKey({ ...request, client_id: DOCUMENT, redirect_uri: 'https://app.example.com/x' })).toBeDefined();
   });
 });

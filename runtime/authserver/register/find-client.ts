@@ -4,8 +4,10 @@ import type { AuthStorage } from '../storage/storage.ts';
 import type { ClientDocuments } from './client-documents.ts';
 import { isDocumentUrl } from './document-url.ts';
 
-/** Milliseconds since its last use after which a registered client is forgotten. */
+/** Milliseconds since it last got tokens after which a registered client is forgotten. */
 export const CLIENT_LIFESPAN = 30 * 86_400_000;
+/** The same of one that never got any: who registers clients to take all places has them for a day only. */
+export const NEW_CLIENT_LIFESPAN = 86_400_000;
 /** The life of a client in use is lengthened no more often than this. */
 const TOUCH_EVERY = 3_600_000;
 const MAX_TOUCHED = 10_000;
@@ -26,7 +28,7 @@ export interface Clients {
   find(clientId: string, asker?: string): Promise<Client | undefined>;
   /** Whether there is such a client; documents are not asked for. For endpoints where a client comes with what it was given. */
   isKnown(clientId: string): Promise<boolean>;
-  /** A client that comes with what it was given is in use. @throws StorageUnavailable */
+  /** A client got tokens: it is in use. @throws StorageUnavailable */
   use(clientId: string): Promise<void>;
 }
 
@@ -50,10 +52,7 @@ export function createClients({ storage, documents, now }: ClientSettings): Clie
 
   async function findRegistered(clientId: string): Promise<Client | undefined> {
     if (clientId === '' || clientId.length > MAX_CLIENT_ID) return undefined;
-    const key = hashId(clientId);
-    const row = await storage.get('client', key);
-    if (row !== undefined) await lengthen(key);
-    return row;
+    return storage.get('client', hashId(clientId));
   }
 
   return {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { startClientSide, type ClientSideServer } from '../testdata/client-side.ts';
 import { addressBucket } from '../address-bucket.ts';
-import { CLIENT_LIFESPAN } from './find-client.ts';
+import { CLIENT_LIFESPAN, createClients, NEW_CLIENT_LIFESPAN } from './find-client.ts';
 
 const WEB = 'https://app.example.com/callback';
 
@@ -154,13 +154,22 @@ describe('registration', () => {
     for (const client of clients) expect((await server.visit(server.authorizeUrl(client))).status).toBe(200);
   });
 
-  it('is forgotten 30 days after its last use', async () => {
+  it('is forgotten after a day without tokens, and 30 days after its last ones; to come to the login is no use', async () => {
     const [used, unused] = [await server.register(['http://127.0.0.1/callback']), await server.register([WEB])];
-    server.clock.time += CLIENT_LIFESPAN - 1000;
-    expect((await server.visit(server.authorizeUrl(used))).status).toBe(200);
-    server.clock.time += 2000;
-    expect((await server.visit(server.authorizeUrl(used))).status).toBe(200);
-    expect((await server.visit(server.authorizeUrl(unused, { redirect_uri: WEB }))).status).toBe(400);
+    const seen = async () => [
+      (await server.visit(server.authorizeUrl(used))).status,
+      (await server.visit(server.authorizeUrl(unused, { redirect_uri: WEB }))).status,
+    ];
+    const { storage, clock } = server;
+    await createClients({ storage, documents: undefined, now: () => clock.time }).use(used);
+    clock.time += NEW_CLIENT_LIFESPAN - 1000;
+    expect(await seen()).toEqual([200, 200]);
+    clock.time += 2000;
+    expect(await seen()).toEqual([200, 400]);
+    clock.time += CLIENT_LIFESPAN - NEW_CLIENT_LIFESPAN - 2000;
+    expect(await seen()).toEqual([200, 400]);
+    clock.time += 2000;
+    expect(await seen()).toEqual([400, 400]);
   });
 
   it('is not there where the configuration turns it off', async () => {

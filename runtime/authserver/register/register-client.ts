@@ -5,7 +5,7 @@ import { jsonAnswer, type Handler } from '../handler.ts';
 import { hashId, newId } from '../ids.ts';
 import type { AuthStorage } from '../storage/storage.ts';
 import { addressBucket } from '../address-bucket.ts';
-import { CLIENT_LIFESPAN } from './find-client.ts';
+import { NEW_CLIENT_LIFESPAN } from './find-client.ts';
 import { readClientMetadata, type MetadataRules } from './read-client-metadata.ts';
 
 interface RegistrationSettings extends MetadataRules {
@@ -25,7 +25,7 @@ export function createRegisterClient(settings: RegistrationSettings): Handler {
     if (count > limits.registrations_per_minute) throw tooMany();
     const row = { client_id: newId(), ...readClientMetadata(json, settings), registered_at: now() };
     const stored = await storage.put('client', hashId(row.client_id), row, {
-      lifespan: CLIENT_LIFESPAN,
+      lifespan: NEW_CLIENT_LIFESPAN,
       capacity: limits.clients,
     });
     if (!stored) throw new OAuthError('temporarily_unavailable', 'No more clients can register at the moment');

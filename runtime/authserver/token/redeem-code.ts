@@ -37,6 +37,8 @@ export async function redeemCode(
   if (redeemed.outcome === 'unknown') throw await refuseGrant(clientId, 'The code is not valid (any more)', settings);
   if (redeemed.outcome === 'replayed') throw await endReplayed(redeemed.session, row, facts, settings);
   recordIssued(row, facts, settings);
+  // What the client needs in order to go on does not wait for that.
+  settings.clients.use(clientId).catch(() => undefined);
   return answerTokens({ key, secret, session: { ...row, gen: 0 }, scope: row.scope }, settings);
 }
 
