@@ -97,6 +97,7 @@ export class EmbeddedAuthServer {
       readBytes: files.readBytes,
       readSource: observer.readSource,
       record: observer.record,
+      answered: observer.authServerAnswered,
       log,
       proxy,
       now: Date.now,

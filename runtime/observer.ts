@@ -19,6 +19,8 @@ export interface Observer {
   /** The client's address, by the proxies that are trusted now. */
   readonly readSource: ReadSource;
   readonly exchanged: (backend: string, outcome: ExchangeOutcome) => void;
+  /** An endpoint of the authorization server has answered. */
+  readonly authServerAnswered: (endpoint: string, status: number) => void;
   policyReloaded(): void;
   configReloaded(outcome: 'success' | 'failure'): void;
   readonly policy: PolicyMetrics;
@@ -57,10 +59,6 @@ export function createObserver(config: RunConfig, { metrics, log, auditStream }:
   let audit = open(config);
   let readSource: ReadSource = createReadSource(config.trusted_proxies);
   const sourceOf = (trail: Trail) => readSource(trail.req);
-  const countRequest = (trail: Trail, duration: number) => {
-    metrics.requestDone(trail.method ?? trail.req.method ?? 'other', trail.outcome, trail.status, duration);
-    if (trail.backend !== undefined) metrics.backendDone(trail.backend, trail.outcome, trail.status, duration);
-  };
   const reloaded = (type: 'policy_reloaded' | 'config_reloaded', outcome: 'success' | 'failure') => {
     metrics.reloaded(type === 'policy_reloaded' ? 'policy' : 'config', outcome);
     audit.record({ type, outcome });
@@ -68,12 +66,15 @@ export function createObserver(config: RunConfig, { metrics, log, auditStream }:
   return {
     finished(trail) {
       const duration = performance.now() - trail.startedAt;
-      if (inForce.telemetry_config.metricsEnabled) countRequest(trail, duration);
+      if (inForce.telemetry_config.metricsEnabled) countRequest(metrics, trail, duration);
       auditRequest(audit, trail, duration, sourceOf);
     },
     record: (event) => audit.record(event),
     readSource: (req) => readSource(req),
     exchanged: metrics.exchanged,
+    authServerAnswered(endpoint, status) {
+      if (inForce.telemetry_config.metricsEnabled) metrics.authRequestDone(endpoint, status);
+    },
     policyReloaded: () => reloaded('policy_reloaded', 'success'),
     configReloaded: (outcome) => reloaded('config_reloaded', outcome),
     policy: metrics.policy,
@@ -98,4 +99,9 @@ export function createObserver(config: RunConfig, { metrics, log, auditStream }:
     reopen: () => audit.reopen(),
     close: () => audit.close(CLOSE_WITHIN),
   };
+}
+
+function countRequest(metrics: Metrics, { method, req, outcome, status, backend }: Trail, duration: number): void {
+  metrics.requestDone(method ?? req.method ?? 'other', outcome, status, duration);
+  if (backend !== undefined) metrics.backendDone(backend, outcome, status, duration);
 }

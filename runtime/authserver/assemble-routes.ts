@@ -43,7 +43,7 @@ export interface Assembly {
 
 /** @throws ConfigError */
 export function assembleRoutes(parts: AssemblyParts): Assembly {
-  const { config, keys, storage, secrets, place, providers, now, readSource, record, log, changed } = parts;
+  const { config, keys, storage, secrets, place, providers, now, readSource, record, answered, log, changed } = parts;
   const resources = resourcesOf(parts);
   const urls = authServerUrls(config);
   const documents = config.cimd.enabled ? openDocuments(parts) : undefined;
@@ -74,7 +74,7 @@ export function assembleRoutes(parts: AssemblyParts): Assembly {
   const basePaths = [config.issuer, browserUrl].map((url) => new URL(url).pathname.replace(/\/$/, ''));
   const renderErrorPage = createErrorPages(frame);
   return {
-    route: createRoutes(handlers, { basePaths, readSource, renderErrorPage, log }),
+    route: createRoutes(handlers, { basePaths, readSource, renderErrorPage, answered, log }),
     close: () => documents?.close(),
   };
 }

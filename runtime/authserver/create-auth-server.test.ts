@@ -74,6 +74,7 @@ describe('the authorization server of a configuration', () => {
       readBytes: (file) => Buffer.from(read(file)),
       readSource: ({ socket }) => socket.remoteAddress,
       record: () => undefined,
+      answered: () => undefined,
       log: silent,
       proxy: undefined,
       now: () => clock.time,

@@ -19,6 +19,7 @@ const none: Handlers = {
 
 describe('endpoints of the authorization server', () => {
   const logged: string[] = [];
+  const counted: (readonly [string, number])[] = [];
   let close: () => void = () => undefined;
   afterEach(() => close());
 
@@ -30,6 +31,7 @@ describe('endpoints of the authorization server', () => {
         basePaths,
         readSource: () => '192.0.2.1',
         renderErrorPage: createErrorPages({ server: 'mcp.example.com' }),
+        answered: (endpoint, status) => void counted.push([endpoint, status]),
         log: { debug: note, info: note, warn: note, error: note },
       },
     );
@@ -123,6 +125,24 @@ describe('endpoints of the authorization server', () => {
     expect((await get(`${origin}/oauth/callback/a/b`)).status).toBe(404);
     expect((await get(`${origin}/oauth/callback/%E0%A4%A`)).status).toBe(400);
     expect(await get(`${origin}/oauth/Callback/x`)).toMatchObject({ status: 404, text: 'not ours' });
+  });
+
+  it('count each answer once, under the path of the table and not what a client sent', async () => {
+    const origin = await serve(
+      {
+        callback: () => Promise.resolve(htmlAnswer('done')),
+        jwks: () => Promise.reject(new StorageUnavailable('10.0.0.1')),
+      },
+      ['/t/1'],
+    );
+    counted.length = 0;
+    await get(`${origin}/t/1/oauth/callback/anything?code=c`);
+    await get(`${origin}/.well-known/jwks.json?x=y`);
+    await get(`${origin}/oauth/callback/a/b`);
+    expect(counted).toEqual([
+      ['/oauth/callback/:provider', 200],
+      ['/.well-known/jwks.json', 503],
+    ]);
   });
 
   it('answer HEAD as GET without the body', async () => {

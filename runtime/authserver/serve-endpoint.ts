@@ -22,6 +22,8 @@ export interface Endpoint {
 
 export interface ServeSettings extends Omit<FailureSettings, 'kind'> {
   readonly readSource: ReadSource;
+  /** Told of each answer of an endpoint, which is named by its path in the table. */
+  readonly answered: (endpoint: string, status: number) => void;
 }
 
 /** Bytes of a body; a registration with ten long redirect URIs fits. */
@@ -31,7 +33,7 @@ const NOTHING = new URLSearchParams();
 
 /** Serves one request at an endpoint. Whatever it throws becomes an answer here. */
 export async function serveEndpoint(
-  { handle, kind, body, cors }: Endpoint & { readonly handle: Handler },
+  { path: pattern, handle, kind, body, cors }: Endpoint & { readonly handle: Handler },
   req: IncomingMessage,
   res: ServerResponse,
   params: Readonly<Record<string, string>>,
@@ -57,6 +59,7 @@ export async function serveEndpoint(
   } catch (error) {
     answer = answerFailure(error, { path, headers }, { ...settings, kind });
   }
+  settings.answered(pattern, answer.status);
   writeAnswer(res, answer, cors === true);
 }
 

@@ -28,6 +28,8 @@ export interface AuthServerOptions {
   readonly readBytes: (file: string) => Uint8Array;
   readonly readSource: ReadSource;
   readonly record: (event: AuditEvent) => void;
+  /** Told of each answer of an endpoint. */
+  readonly answered: (endpoint: string, status: number) => void;
   readonly log: Log;
   readonly proxy: ProxySettings | undefined;
   /** Milliseconds since the epoch. */

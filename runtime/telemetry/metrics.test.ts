@@ -88,6 +88,8 @@ describe('metrics', () => {
   it('count caches, policies, reloads and audit events, and read gauges when asked', async () => {
     metrics.lookedUp('verified_tokens', true);
     metrics.exchanged('a', 'hit');
+    metrics.authRequestDone('/oauth/token', 400);
+    metrics.authRequestDone('/oauth/token', 401);
     metrics.policy.lookedUp(false);
     metrics.policy.decided('denied');
     metrics.policy.decided('denied');
@@ -98,6 +100,7 @@ describe('metrics', () => {
     watch();
     expect(await samples()).toEqual(
       expect.arrayContaining([
+        'vmcp_auth_requests_total{endpoint="/oauth/token",status="4xx"} 2',
         'vmcp_cache_lookups_total{cache="verified_tokens",result="hit"} 1',
         'vmcp_cache_lookups_total{cache="exchanged_tokens",result="hit"} 1',
         'vmcp_cache_lookups_total{cache="policy_decisions",result="miss"} 1',

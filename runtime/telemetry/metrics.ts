@@ -4,7 +4,7 @@ import type { ExchangeOutcome } from '#runtime/outgoing/create-credential';
 import type { PolicyMetrics } from '#runtime/policy/policy-metrics';
 import { LabelledCounts } from './labelled-counts.ts';
 import { type MetricSources, registerCounters, registerGauges } from './register-metrics.ts';
-import { type Outcome, RequestSeries } from './request-series.ts';
+import { classOf, type Outcome, RequestSeries } from './request-series.ts';
 
 type CacheName = 'policy_decisions' | 'verified_tokens' | 'exchanged_tokens';
 
@@ -14,6 +14,8 @@ export interface Metrics {
   requestDone(method: string, outcome: Outcome, status: number, milliseconds: number): void;
   /** A request that went to this backend is over. */
   backendDone(backend: string, outcome: Outcome, status: number, milliseconds: number): void;
+  /** An endpoint of the authorization server has answered; `endpoint` is a path of its table, never what a client sent. */
+  authRequestDone(endpoint: string, status: number): void;
   readonly exchanged: (backend: string, outcome: ExchangeOutcome) => void;
   lookedUp(cache: CacheName, hit: boolean): void;
   reloaded(what: 'config' | 'policy', outcome: 'success' | 'failure'): void;
@@ -55,6 +57,7 @@ export function createMetrics(labels: { version: string; namespace: string; serv
     requestDone: (method, outcome, status, ms) =>
       seriesOf(byMethod, METHODS.has(method) ? method : 'other').note(outcome, status, ms),
     backendDone: (backend, outcome, status, ms) => seriesOf(byBackend, backend).note(outcome, status, ms),
+    authRequestDone: (endpoint, status) => counts.add('auth_requests', endpoint, classOf(status)),
     exchanged(backend, outcome) {
       counts.add('token_exchanges', backend, outcome);
       counts.add('cache', 'exchanged_tokens', outcome === 'hit' ? 'hit' : 'miss');

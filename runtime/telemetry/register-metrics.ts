@@ -41,11 +41,6 @@ export function registerCounters(registry: Registry, { byMethod, byBackend, coun
       },
     });
   }
-  const requests = function* (all: ReadonlyMap<string, RequestSeries>, label: string): Generator<Row> {
-    for (const [value, series] of all) {
-      for (const { outcome, status, count } of series.counts()) yield [{ [label]: value, outcome, status }, count];
-    }
-  };
   const labelled = function* (name: string, one: string, two?: string): Generator<Row> {
     for (const { first, second, value } of counts.entries(name)) {
       yield [{ [one]: first, ...(two !== undefined && { [two]: second }) }, value];
@@ -56,6 +51,9 @@ export function registerCounters(registry: Registry, { byMethod, byBackend, coun
   );
   counter('vmcp_backend_requests_total', 'Requests by backend.', ['backend', 'outcome', 'status'], () =>
     requests(byBackend, 'backend'),
+  );
+  counter('vmcp_auth_requests_total', 'Answers of the authorization server.', ['endpoint', 'status'], () =>
+    labelled('auth_requests', 'endpoint', 'status'),
   );
   counter('vmcp_token_exchanges_total', 'Token exchanges, and how often none was needed.', ['backend', 'outcome'], () =>
     labelled('token_exchanges', 'backend', 'outcome'),
@@ -76,6 +74,12 @@ export function registerCounters(registry: Registry, { byMethod, byBackend, coun
     [{ result: 'written' }, audit.written],
     [{ result: 'dropped' }, audit.dropped],
   ]);
+}
+
+function* requests(all: ReadonlyMap<string, RequestSeries>, label: string): Generator<Row> {
+  for (const [value, series] of all) {
+    for (const { outcome, status, count } of series.counts()) yield [{ [label]: value, outcome, status }, count];
+  }
 }
 
 export function registerGauges(registry: Registry, sources: () => MetricSources | undefined): void {

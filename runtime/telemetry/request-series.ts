@@ -6,13 +6,22 @@ export type Outcome = (typeof OUTCOMES)[number];
 const CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx'] as const;
 const PLACE: Record<Outcome, number> = { success: 0, failure: 1, error: 2, denied: 3 };
 
+function placeOf(status: number): number {
+  return Math.min(Math.max(Math.trunc(status / 100), 1), CLASSES.length) - 1;
+}
+
+/** Class of an HTTP status, as `4xx`. */
+export function classOf(status: number): string {
+  return CLASSES[placeOf(status)] ?? '5xx';
+}
+
 /** Requests of one method, or to one backend, by outcome and class of the HTTP status, and how long they took. */
 export class RequestSeries {
   readonly durations = new Durations();
   readonly #counts = new Float64Array(OUTCOMES.length * CLASSES.length);
 
   note(outcome: Outcome, status: number, milliseconds: number): void {
-    const place = PLACE[outcome] * CLASSES.length + Math.min(Math.max(Math.trunc(status / 100), 1), 5) - 1;
+    const place = PLACE[outcome] * CLASSES.length + placeOf(status);
     this.#counts[place] = (this.#counts[place] ?? 0) + 1;
     this.durations.note(milliseconds);
   }

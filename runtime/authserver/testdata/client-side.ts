@@ -172,7 +172,13 @@ function routesOf(clientSide: ClientSide): ReturnType<typeof createRoutes> {
   const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
   return createRoutes(
     { ...others, callback: undefined, ...clientSide },
-    { basePaths: [''], readSource: (req) => req.socket.remoteAddress, renderErrorPage: createErrorPages(FRAME), log },
+    {
+      basePaths: [''],
+      readSource: (req) => req.socket.remoteAddress,
+      renderErrorPage: createErrorPages(FRAME),
+      answered: () => undefined,
+      log,
+    },
   );
 }
 

@@ -138,7 +138,9 @@ function furnish(origin: string, links: readonly Link[], { config: more, wrap }:
   const handlers = { ...ABSENT, ...clientSide, callback: createCallback({ ...settings, nextStep }) };
   const renderErrorPage = createErrorPages(frame);
   const readSource: RouteSettings['readSource'] = (req) => req.socket.remoteAddress;
-  const route = createRoutes(handlers, { basePaths: [''], readSource, renderErrorPage, log });
+  const route = createRoutes(handlers, {
+    ...{ basePaths: [''], readSource, renderErrorPage, answered: () => undefined, log },
+  });
   return { route, storage, settings, urls, clock, events, logged, changed };
 }
 

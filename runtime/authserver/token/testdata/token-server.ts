@@ -156,6 +156,7 @@ function routesOf(config: Config, settings: TokenSettings, introspection: boolea
       basePaths: [...new Set(urls.map((url) => new URL(url).pathname.replace(/\/$/, '')))],
       readSource: (req) => req.socket.remoteAddress,
       renderErrorPage: createErrorPages({ server: 'mcp.example.com' }),
+      answered: () => undefined,
       log: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },
     },
   );
