@@ -103,6 +103,17 @@ describe('vmcp validate', () => {
       message: expect.stringContaining('groupRef'),
     });
   });
+
+  it('gives the line of the field where resources do not fit together, too', async () => {
+    mkdirSync(join(place.path, 'apart'));
+    writeFileSync(
+      join(place.path, 'apart', 'a.yaml'),
+      server('demo', 4599).replace('groupRef: demo', 'groupRef: none'),
+    );
+    const { stdout } = await place.run(['validate', 'apart', '-o', 'json']);
+    const { problems } = JSON.parse(stdout) as { problems: Record<string, unknown>[] };
+    expect(problems).toMatchObject([{ line: 5, message: expect.stringContaining('MCPGroup "none"') }]);
+  });
 });
 
 describe('vmcp render', () => {
@@ -143,6 +154,9 @@ describe('vmcp completion', () => {
     expect(ask('va').trim()).toBe('validate');
     expect(ask('up --de').trim()).toBe('--detach');
     expect(ask('completion z').trim()).toBe('zsh');
+    // Folders only where one may follow.
+    expect(ask('connect c').trim()).toBe('claude-code cursor codex');
+    expect(ask('up cr').trim()).toBe('crds');
   });
 
   it('knows every command in zsh and fish', async () => {

@@ -3,7 +3,7 @@ import { allot, readAllotments } from '#operator/local/allotments';
 import { codeOf } from '#operator/local/code-of';
 import { applicantsOf, buildWorld } from '#operator/local/build-world';
 import { listManifestFiles, readSnapshot, type Snapshot } from '#operator/local/manifest-folder';
-import type { Problem } from '#operator/local/resource';
+import type { Problem, Source } from '#operator/local/resource';
 import type { Condition } from '#crds/parts/conditions';
 import type { Outcome } from '#operator/plan/outcome';
 import { plan } from '#operator/plan/plan';
@@ -69,6 +69,17 @@ const isProblem = ({ type, status }: Condition): boolean =>
 const isWarning = ({ type, status }: Condition): boolean =>
   status === 'True' && !['Ready', 'Stalled', 'Waiting', 'BackendsResolved'].includes(type);
 
+/** Line of the field with which a message begins, or of the nearest that is written above it; else of the resource. */
+function lineIn({ line, lineOf }: Source, message: string): number {
+  const steps = /^[a-z]\w*(?:\.\w+|\[\d+\])+/.exec(message)?.[0].match(/\w+/g) ?? [];
+  const path = ['spec', ...steps];
+  for (let length = path.length; length > 1; length--) {
+    const found = lineOf(path.slice(0, length));
+    if (found !== undefined) return found;
+  }
+  return line;
+}
+
 /** Reads and plans a folder. */
 export function checkFolder(folder: string, context: Context): CheckedFolder {
   const snapshot = loadFolder(folder);
@@ -77,11 +88,13 @@ export function checkFolder(folder: string, context: Context): CheckedFolder {
   const from = (fits: (condition: Condition) => boolean): Problem[] =>
     outcomes.flatMap((outcome) => {
       const { key } = outcome;
-      const source = snapshot.sources.get(keyText(key)) ?? { file: folder, line: 1 };
+      const source = snapshot.sources.get(keyText(key));
+      const file = source?.file ?? folder;
       return conditionsOf(outcome, fits)
-        .filter(({ reason }) => reason !== 'InvalidSpec' || !told.has(source.file))
+        .filter(({ reason }) => reason !== 'InvalidSpec' || !told.has(file))
         .map(({ reason, message }) => ({
-          ...source,
+          file,
+          line: source ? lineIn(source, message) : 1,
           path: `${key.kind}/${key.name}`,
           message: `${reason}: ${message}`,
         }));

@@ -4,9 +4,9 @@ import {
   examples,
   output,
   type Parts,
-  readDuration,
   type StateOptions,
   stateOption,
+  timeoutOption,
 } from './command-parts.ts';
 import { CLIENTS } from './connect/clients.ts';
 import { connect, type ConnectOptions, listClients } from './connect/connect.ts';
@@ -18,8 +18,7 @@ Replays what MCP clients demand: the challenge, the metadata in the order in whi
 for byte, keys, registration, authorization requests, forgotten clients, probes, foreign Host and Origin. Ends with 1 when a check
 failed. It changes nothing, unless --register is given: what is registered cannot be removed.`;
 
-const urlArgument = (): Argument =>
-  new Argument('[url]', 'endpoint').default(undefined, 'that of the first server that runs here');
+const urlArgument = (): Argument => new Argument('[url]', 'endpoint; default that of the first server that runs here');
 
 function addTry({ program, around, stop, finish }: Parts): void {
   program
@@ -27,7 +26,7 @@ function addTry({ program, around, stop, finish }: Parts): void {
     .description('log in at an endpoint by your browser, list its tools, and show who you are at each backend')
     .addArgument(urlArgument())
     .option('--no-browser', 'only print the URL to log in at')
-    .option('--timeout <duration>', 'how long the login may take', readDuration, 300_000)
+    .addOption(timeoutOption('how long the login may take', '5m'))
     .addOption(output('table', 'json'))
     .addOption(stateOption())
     .addHelpText('after', examples('vmcp try', 'vmcp try https://mcp.example.com/mcp --no-browser -o json'))

@@ -9,10 +9,14 @@ export type Surroundings = Omit<Context, 'state'>;
 export const folderArgument = (): Argument =>
   new Argument('[folder]', 'folder with *.yaml manifests').default('.', 'the working directory');
 
-export function readDuration(text: string): number {
+function readDuration(text: string): number {
   if (!/^(\d+(ms|s|m|h))+$/.test(text)) throw new InvalidArgumentError('Write a duration such as 30s or 2m.');
   return millisecondsOf(text);
 }
+
+/** An option for how long something may take; the default as people write it. */
+export const timeoutOption = (description: string, usual: string): Option =>
+  new Option('--timeout <duration>', description).argParser(readDuration).default(readDuration(usual), usual);
 
 export function readCount(text: string): number {
   if (!/^\d{1,6}$/.test(text)) throw new InvalidArgumentError('Write a number of lines.');

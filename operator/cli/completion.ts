@@ -14,6 +14,8 @@ interface CommandWords {
   name: string;
   description: string;
   words: Word[];
+  /** Whether a folder may follow. */
+  folder: boolean;
 }
 
 /** Commands with the words that may follow each: its options and the choices of its arguments. */
@@ -22,21 +24,26 @@ function wordsOf(program: Command): CommandWords[] {
     const options = command.options.map(({ long, description }) => ({ text: long ?? '', description }));
     const choices = command.registeredArguments.flatMap(({ argChoices }) => argChoices ?? []);
     const words = [...options, ...choices.map((text) => ({ text, description: '' }))].filter(({ text }) => text !== '');
-    return { name: command.name(), description: command.description(), words };
+    const folder = command.registeredArguments.some((argument) => argument.name() === 'folder');
+    return { name: command.name(), description: command.description(), words, folder };
   });
 }
 
 function bash(commands: CommandWords[]): string {
-  const cases = commands.map(({ name, words }) => `    ${name}) words="${words.map(({ text }) => text).join(' ')}" ;;`);
+  const cases = commands.map(
+    ({ name, words, folder }) =>
+      `    ${name}) words="${words.map(({ text }) => text).join(' ')}"${folder ? ' folders=yes' : ''} ;;`,
+  );
   return `# vmcp completion for bash: source <(vmcp completion bash)
 _vmcp() {
-  local current="\${COMP_WORDS[COMP_CWORD]}" words=""
+  local current="\${COMP_WORDS[COMP_CWORD]}" words="" folders=""
   case "\${COMP_WORDS[1]}" in
 ${cases.join('\n')}
   esac
   if [ "$COMP_CWORD" -eq 1 ]; then words="${commands.map(({ name }) => name).join(' ')}"; fi
   COMPREPLY=( $(compgen -W "$words" -- "$current") )
-  if [ "$COMP_CWORD" -gt 1 ]; then COMPREPLY+=( $(compgen -d -- "$current") ); fi
+  case "\${COMP_WORDS[COMP_CWORD-1]}" in --state) folders=yes ;; esac
+  if [ "$COMP_CWORD" -gt 1 ] && [ -n "$folders" ]; then COMPREPLY+=( $(compgen -d -- "$current") ); fi
 }
 complete -o filenames -F _vmcp vmcp
 `;
@@ -49,7 +56,8 @@ function zsh(commands: CommandWords[]): string {
     ({ name, description }) => `    ${quoted(name).slice(0, -1)}:${quoted(description).slice(1)}`,
   );
   const cases = commands.map(
-    ({ name, words }) => `    ${name}) compadd -- ${words.map(({ text }) => text).join(' ')}; _files -/ ;;`,
+    ({ name, words, folder }) =>
+      `    ${name}) compadd -- ${words.map(({ text }) => text).join(' ')}${folder ? '; _files -/' : ''} ;;`,
   );
   return `#compdef vmcp
 # vmcp completion for zsh: source <(vmcp completion zsh)

@@ -7,10 +7,10 @@ import {
   output,
   type Parts,
   readCount,
-  readDuration,
   type StateOptions,
   stateOption,
   type Surroundings,
+  timeoutOption,
 } from './command-parts.ts';
 import { completion, type Shell, SHELLS } from './completion.ts';
 import type { Format } from './context.ts';
@@ -38,7 +38,7 @@ function addRunning({ program, around, stop, finish }: Parts): void {
     .description('run a folder of manifests, and take over its changes until stopped')
     .addArgument(folderArgument())
     .option('-d, --detach', 'run in the background; return when it serves', false)
-    .option('--timeout <duration>', 'with --detach: how long to wait until it serves', readDuration, 60_000)
+    .addOption(timeoutOption('with --detach: how long to wait until it serves', '60s'))
     .addOption(stateOption())
     .addHelpText('after', examples('vmcp up', 'vmcp up examples/quickstart --detach --timeout 2m'))
     .action(async (folder: string, options: StateOptions & { detach: boolean; timeout: number }) => {

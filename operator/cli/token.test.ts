@@ -50,6 +50,14 @@ describe('logging in as a development user', () => {
     expect(() => loginOf('eve', named.manifest, named.snapshot, '')).toThrow('it has: alice');
   });
 
+  it('is refused in words where the manifest is not valid', () => {
+    const { manifest, snapshot } = folder('http://127.0.0.1:4480');
+    const broken = { ...manifest, spec: { config: { groupRef: ['g'] } } };
+    expect(() => loginOf('alice', broken, snapshot, '')).toThrow(
+      'VirtualMCPServer "demo" is not valid as it is written now: "vmcp status" says why',
+    );
+  });
+
   it('says when the identity provider does not answer', async () => {
     const login = { issuer: 'http://127.0.0.1:1', client: 'cli', password: 'secret word', resource: 'r' };
     const problem = await fetchDevelopmentToken('alice', login).catch((error: unknown) => error);

@@ -32,6 +32,11 @@ function isLoopback(url: string): boolean {
   return isLoopbackHost(new URL(url).hostname);
 }
 
+function specOf({ metadata: { name }, spec }: Manifest): z.output<typeof VirtualMCPServerSpec> {
+  const { data } = VirtualMCPServerSpec.safeParse(spec);
+  return data ?? fail(`VirtualMCPServer "${name}" is not valid as it is written now: "vmcp status" says why`);
+}
+
 function annotated(manifest: Manifest, annotation: string): string {
   const { name, annotations = {} } = manifest.metadata;
   return (
@@ -52,7 +57,7 @@ function passwordOf(user: string, manifest: Manifest, snapshot: Snapshot): strin
 
 /** What is needed to log in as a development user. The identity provider must be on this machine. */
 export function loginOf(user: string, manifest: Manifest, snapshot: Snapshot, endpoint: string): Login {
-  const { incomingAuth } = VirtualMCPServerSpec.parse(manifest.spec);
+  const { incomingAuth } = specOf(manifest);
   const shared = snapshot.manifests.find(
     ({ kind, metadata }) => kind === 'MCPOIDCConfig' && metadata.name === incomingAuth.oidcConfigRef?.name,
   );
@@ -125,7 +130,7 @@ async function tokenFor(
   endpoint: string,
   { state }: Context,
 ): Promise<string> {
-  const { authServerConfig } = VirtualMCPServerSpec.parse(manifest.spec);
+  const { authServerConfig } = specOf(manifest);
   if (!authServerConfig) return fetchDevelopmentToken(user, loginOf(user, manifest, snapshot, endpoint));
   const { logIn } = await import('./development-login/log-in.ts');
   return logIn(endpoint, { name: user, password: passwordOf(user, manifest, snapshot) }, state);

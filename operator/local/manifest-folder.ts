@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { keyText, type Manifest, parseKey, type ResourceKey } from '#operator/world';
 import { parseManifests } from './read-manifests.ts';
-import type { ManifestFile, Problem, Resource } from './resource.ts';
+import type { ManifestFile, Problem, Resource, Source } from './resource.ts';
 
 const NAMESPACE = 'default';
 
@@ -13,7 +13,7 @@ export interface Snapshot {
   secrets: Map<string, Record<string, string>>;
   configMaps: Map<string, Record<string, string>>;
   /** Where each resource stands, by the text of its key. */
-  sources: Map<string, { file: string; line: number }>;
+  sources: Map<string, Source>;
   problems: Problem[];
 }
 
@@ -35,10 +35,10 @@ export function listManifestFiles(folder: string): ManifestFile[] {
 function snapshotOf(resources: Resource[], problems: Problem[]): Snapshot {
   const snapshot: Snapshot = { manifests: [], secrets: new Map(), configMaps: new Map(), sources: new Map(), problems };
   for (const resource of resources) {
-    const { kind, file, line } = resource;
+    const { kind, file, line, lineOf } = resource;
     const metadata = { ...resource.metadata, namespace: resource.metadata.namespace ?? NAMESPACE };
     const place = `${metadata.namespace}/${metadata.name}`;
-    snapshot.sources.set(keyText({ kind, ...metadata }), { file, line });
+    snapshot.sources.set(keyText({ kind, ...metadata }), { file, line, lineOf });
     if (kind === 'Secret') snapshot.secrets.set(place, resource.values);
     else if (kind === 'ConfigMap') snapshot.configMaps.set(place, resource.data);
     else snapshot.manifests.push({ apiVersion: resource.apiVersion, kind, metadata, spec: resource.spec });

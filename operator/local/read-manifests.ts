@@ -90,7 +90,7 @@ function readConfigMap(file: string, document: YamlDocument): Read {
   return { resource: { kind: 'ConfigMap', metadata, data: data.data, ...at(file, document) }, problems: [] };
 }
 
-const at = (file: string, { line }: YamlDocument) => ({ file, line });
+const at = (file: string, { line, lineOf }: YamlDocument) => ({ file, line, lineOf });
 
 function named({ name, namespace, labels, annotations }: ObjectMeta) {
   return {

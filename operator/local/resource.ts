@@ -21,10 +21,12 @@ export const Problem = z.object({
 });
 export type Problem = z.infer<typeof Problem>;
 
-interface Source {
+export interface Source {
   file: string;
   /** First line of the document, counted from 1. */
   line: number;
+  /** Line of a field; undefined for what is not written. */
+  lineOf: (path: (string | number)[]) => number | undefined;
 }
 
 interface ReadMetadata {

@@ -85,7 +85,10 @@ function checkSize(text: string): void {
 function checkDocument(document: Document.Parsed): void {
   const [error] = document.errors;
   if (error !== undefined)
-    throw new Unreadable(`${YAML_ERRORS[error.code] ?? 'not valid YAML'}; mend it`, error.pos[0]);
+    throw new Unreadable(
+      `${YAML_ERRORS[error.code] ?? 'not valid YAML'}; look at this line and its neighbours`,
+      error.pos[0],
+    );
   visit(document, {
     Map(_, { items }) {
       const seen = new Set<unknown>();
@@ -139,7 +142,7 @@ const YAML_ERRORS: Partial<Record<string, string>> = {
   BAD_DQ_ESCAPE: 'a text in double quotes holds an unknown escape',
   BAD_INDENT: 'the indentation does not fit what stands above, or a closing bracket is missing',
   BAD_SCALAR_START: 'a text starts with a sign that needs quotes',
-  BLOCK_AS_IMPLICIT_KEY: 'a nested mapping stands on the line of its key',
+  BLOCK_AS_IMPLICIT_KEY: 'a line is indented below one that already has a value, or two keys stand on one line',
   BLOCK_IN_FLOW: 'an indented block stands inside brackets or braces',
   MISSING_CHAR: 'a quote, bracket, brace, colon or comma is missing',
   MULTILINE_IMPLICIT_KEY: 'a key goes over several lines, or the colon after it is missing',

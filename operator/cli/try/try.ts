@@ -69,10 +69,9 @@ function failure(problem: unknown, url: URL): CliError {
 async function finishLogin(transport: StreamableHTTPClientTransport, answer: Promise<URLSearchParams>): Promise<void> {
   const parameters = await answer;
   if (parameters.has('code')) return transport.finishAuth(parameters);
-  throw new CliError(
-    EXIT_CODES.failed,
-    `the login ended without access: ${parameters.get('error') ?? 'no reason given'}`,
-  );
+  const [error, why] = [parameters.get('error') ?? 'no reason given', parameters.get('error_description')];
+  const reason = oneLine(why === null ? error : `${error} (${why})`).slice(0, 500);
+  throw new CliError(EXIT_CODES.failed, `the login ended without access: ${reason}`);
 }
 
 /** A connected client; logs in where the endpoint asks for it. */

@@ -5,7 +5,9 @@ export const REFUSED_DOCUMENTS: ManifestCase[] = [
   {
     of: 'YAML that is broken',
     text: 'apiVersion: vmcp.dev/v1alpha1\nkind: [MCPGroup\n',
-    problems: ['3: the indentation does not fit what stands above, or a closing bracket is missing; mend it'],
+    problems: [
+      '3: the indentation does not fit what stands above, or a closing bracket is missing; look at this line and its neighbours',
+    ],
   },
   {
     of: 'the same key twice',
@@ -13,9 +15,16 @@ export const REFUSED_DOCUMENTS: ManifestCase[] = [
     problems: ['3: the same key twice in one mapping; remove one'],
   },
   {
+    of: 'a line that is indented too far',
+    text: 'apiVersion: v1\nkind: Secret\n  metadata: { name: s }\n',
+    problems: [
+      '2: a line is indented below one that already has a value, or two keys stand on one line; look at this line and its neighbours',
+    ],
+  },
+  {
     of: 'tabs',
     text: 'apiVersion: v1\nkind: Secret\nmetadata:\n\tname: s\n',
-    problems: ['4: a tab is used for indentation, where YAML wants spaces; mend it'],
+    problems: ['4: a tab is used for indentation, where YAML wants spaces; look at this line and its neighbours'],
   },
   {
     of: 'an alias without an anchor',
