@@ -74,6 +74,24 @@ describe('the identity provider fixture', () => {
     });
   });
 
+  it('says on its login page where it is and who may sign in', async () => {
+    const provider = await open(serveIdentityProvider({ redirectUris: ['http://127.0.0.1:4483/back'] }));
+    const url = new URL(`${provider.issuer}/auth`);
+    url.search = new URLSearchParams({
+      client_id: GATEWAY_CLIENT.id,
+      response_type: 'code',
+      redirect_uri: 'http://127.0.0.1:4483/back',
+      scope: 'openid',
+    }).toString();
+    const sent = await fetch(url, { redirect: 'manual' });
+    const cookie = sent.headers.getSetCookie().map((line) => line.split(';', 1)[0]);
+    const form = new URL(sent.headers.get('location') ?? '', provider.issuer);
+    const page = await (await fetch(form, { headers: { cookie: cookie.join('; ') } })).text();
+    expect(page).toContain(new URL(provider.issuer).host);
+    expect(page).toContain('pattern="alice|bob"');
+    expect(page).not.toMatch(/@import|https:/);
+  });
+
   it('exchanges a token for one with another audience that names who acts', async () => {
     const provider = await open(serveIdentityProvider());
     const token = await fetchToken(provider.issuer, 'bob', 'http://127.0.0.1:4483/mcp');

@@ -1,5 +1,6 @@
 import Provider, { type AdapterConstructor, type Configuration } from 'oidc-provider';
 import { describeResource, PASSWORD, registerPasswordGrant, registerTokenExchange, TOKEN_EXCHANGE } from './grants.ts';
+import { fitLoginPages } from './login-pages.ts';
 import type { SigningKeys } from './signing-keys.ts';
 import { CLI_CLIENT, GATEWAY_CLIENT, USERS } from './users.ts';
 
@@ -22,6 +23,7 @@ export interface ProviderSettings {
 /** The OpenID provider with its users, clients and grants. */
 export function createProvider(settings: ProviderSettings): Provider {
   const provider = new Provider(settings.issuer, configure(settings));
+  fitLoginPages(provider);
   registerPasswordGrant(provider, settings.tokenLifetime);
   registerTokenExchange(provider, {
     keys: settings.keys,
