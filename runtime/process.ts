@@ -162,6 +162,7 @@ function openPrivatePort(
     streams: () => openStreams(rooms()),
     running: () => rooms().running.size,
     backends: () => rooms().backends.all.map(({ name, health }) => ({ name, ...health })),
+    authRows: async () => (await rooms().authServer?.status())?.sizes,
   });
   const status = {
     followed,

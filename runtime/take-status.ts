@@ -49,12 +49,13 @@ export function createStatus(sources: StatusSources): () => StatusSnapshot {
 /** What `/status` says of the authorization server. */
 export function authServerSnapshot(status: AuthServerStatus | undefined): RuntimeStatus['auth_server'] {
   if (status === undefined) return null;
-  const { storage, signingKeys, secrets, secretsInUse, unacknowledged, redirectUris } = status;
+  const { storage, signingKeys, secrets, secretsInUse, sizes, unacknowledged, redirectUris } = status;
   return {
     storage,
     signing_keys: { ...signingKeys, kids: [...signingKeys.kids] },
     secrets: { ...secrets, kids: [...secrets.kids] },
     secrets_in_use: secretsInUse ?? null,
+    sizes: sizes ?? null,
     unacknowledged,
     redirect_uris: redirectUris,
   };

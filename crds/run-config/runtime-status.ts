@@ -18,6 +18,8 @@ const AuthServerStatus = z.object({
   secrets: z.object({ kids: z.array(z.string()), making: z.string(), ephemeral: z.boolean() }),
   /** Sessions and links that need a secret, by its kid: one that is not named can go. Null while the storage does not answer. */
   secrets_in_use: z.record(z.string(), z.int()).nullable(),
+  /** How many rows there were, at most 30 s ago. Null while the storage does not answer. */
+  sizes: z.object({ clients: z.int(), logins: z.int(), sessions: z.int(), links: z.int() }).nullable().default(null),
   /** Operations whose replication was not acknowledged in time, since the start. */
   unacknowledged: z.int(),
   /** What to register at each upstream provider. */

@@ -117,6 +117,7 @@ describe('the gateway with its authorization server', () => {
       signing_keys: { ephemeral: true },
       secrets: { kids: [secret], making: secret, ephemeral: true },
       secrets_in_use: { [secret]: 2 },
+      sizes: { clients: 1, logins: 0, sessions: 1, links: 1 },
       redirect_uris: { okta: `${world.origin}/oauth/callback/okta` },
     });
     expect(warnings.filter((warning) => warning.includes('restart'))).toHaveLength(2);

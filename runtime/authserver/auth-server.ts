@@ -2,6 +2,7 @@ import type { JSONWebKeySet } from 'jose';
 import type { AuthServer as AuthServerConfig } from '#crds/run-config/auth-server';
 import type { RouteHandler } from '#runtime/http/listener';
 import type { ClaimValue, Identity } from '#runtime/incoming/identity';
+import type { Sizes } from './storage/storage.ts';
 import type { UserTokens } from './user-tokens.ts';
 
 /** What boundary 1 asks at each request: is the login behind this token still there? */
@@ -42,6 +43,8 @@ export interface AuthServerStatus {
   readonly secrets: { readonly kids: readonly string[]; readonly making: string; readonly ephemeral: boolean };
   /** By `kid`: sessions and links that still need that secret; undefined while the storage does not answer. */
   readonly secretsInUse: Readonly<Record<string, number>> | undefined;
+  /** How many rows there were, at most 30 s ago; undefined while the storage does not answer. */
+  readonly sizes: Sizes | undefined;
   /** Operations whose replication was not acknowledged in time, since the start. */
   readonly unacknowledged: number;
   readonly redirectUris: Readonly<Record<string, string>>;

@@ -42,6 +42,15 @@ const GITHUB = {
   },
 };
 
+/** A port at which nobody listens. */
+async function freePort(): Promise<number> {
+  const taken = createServer();
+  await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+  const { port } = taken.address() as AddressInfo;
+  await new Promise((resolve) => taken.close(resolve));
+  return port;
+}
+
 describe('the authorization server of a configuration', () => {
   let files: Record<string, string>;
   let clock: { time: number };
@@ -278,9 +287,25 @@ describe('the authorization server of a configuration', () => {
       signingKeys: { kids: [server.jwks().keys[0]?.kid], ephemeral: false },
       secrets: { making: secret, ephemeral: false },
       secretsInUse: { [secret]: 1, k: 1 },
+      sizes: { clients: 1, logins: 0, sessions: 1, links: 1 },
       unacknowledged: 0,
     });
     expect(server.warnings).toEqual([]);
+  });
+
+  it('counts its rows again after 30 s, not at each question', async () => {
+    expect((await server.status()).sizes?.sessions).toBe(0);
+    await login();
+    expect((await server.status()).sizes?.sessions).toBe(0);
+    clock.time += 30_000;
+    expect((await server.status()).sizes?.sessions).toBe(1);
+  });
+
+  it('tells its status without counts while the storage does not answer', async () => {
+    const addr = `127.0.0.1:${await freePort()}`;
+    const apart = await open(configOf({ storage: { type: 'redis', redis: { addr, key_prefix: 'vmcp:n/gateway:' } } }));
+    expect(await apart.status()).toMatchObject({ storage: 'redis', sizes: undefined, secretsInUse: undefined });
+    await apart.close();
   });
 
   it('warns where keys and secrets are lost with the process', async () => {

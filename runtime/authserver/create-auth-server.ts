@@ -28,6 +28,9 @@ interface InForce extends Stored {
   readonly assembly: Assembly;
 }
 
+/** What status tells of the storage. */
+type CountedRows = Pick<AuthServerStatus, 'secretsInUse' | 'sizes'>;
+
 /** How long what status tells of the storage is remembered. */
 const COUNTED_FOR = 30_000;
 
@@ -50,7 +53,7 @@ class ReloadableAuthServer implements AuthServer {
   readonly #lasting: LastingParts;
   readonly #linkListeners = new Set<(sub: string) => void>();
   #inForce: InForce | undefined;
-  #counted: { readonly at: number; readonly secretsInUse: AuthServerStatus['secretsInUse'] } | undefined;
+  #counted: { readonly at: number; readonly rows: Promise<CountedRows> } | undefined;
 
   constructor(options: AuthServerOptions, lasting: LastingParts) {
     this.#options = options;
@@ -87,7 +90,7 @@ class ReloadableAuthServer implements AuthServer {
       storage: storage.kind,
       signingKeys: this.#lasting.keys.status,
       secrets: this.#lasting.secrets.status,
-      secretsInUse: await this.#countSecrets(),
+      ...(await this.#countRows()),
       unacknowledged: storage.unacknowledged,
       redirectUris: Object.fromEntries(config.upstreams.map(({ name }) => [name, urls.callback(name)])),
     };
@@ -199,15 +202,24 @@ class ReloadableAuthServer implements AuthServer {
     if (gone.storage !== other?.storage) await gone.storage.close();
   }
 
-  async #countSecrets(): Promise<AuthServerStatus['secretsInUse']> {
-    const { now, log } = this.#options;
-    if (this.#counted && now() - this.#counted.at < COUNTED_FOR) return this.#counted.secretsInUse;
-    const secretsInUse = await this.#current.storage.secretsInUse().catch((error: unknown) => {
-      log.warn('which secrets are still in use cannot be found out', { error });
-      return undefined;
-    });
-    this.#counted = { at: now(), secretsInUse };
-    return secretsInUse;
+  /** Once for all who ask at the same time, and not again for a while. */
+  #countRows(): Promise<CountedRows> {
+    const { now } = this.#options;
+    if (this.#counted === undefined || now() - this.#counted.at >= COUNTED_FOR) {
+      this.#counted = { at: now(), rows: this.#readCounts() };
+    }
+    return this.#counted.rows;
+  }
+
+  async #readCounts(): Promise<CountedRows> {
+    const { storage } = this.#current;
+    try {
+      const [secretsInUse, sizes] = await Promise.all([storage.secretsInUse(), storage.sizes()]);
+      return { secretsInUse, sizes };
+    } catch (error) {
+      this.#options.log.warn('what the storage of logins holds cannot be counted', { error });
+      return { secretsInUse: undefined, sizes: undefined };
+    }
   }
 }
 

@@ -2,7 +2,9 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { createMetrics, type Metrics } from './metrics.ts';
 
 let metrics: Metrics;
+let rows: Readonly<Record<string, number>> | undefined;
 beforeEach(() => {
+  rows = { sessions: 4, links: 5 };
   metrics = createMetrics({ version: '1.2.3', namespace: 'default', server: 'demo' });
 });
 
@@ -17,7 +19,10 @@ const backend = (name: string, phase = 'ready', tools: number | null = 3) => ({
   lastProbe: 1_900_000_000_000,
 });
 const watch = (...backends: ReturnType<typeof backend>[]) =>
-  metrics.watch({ sessions: () => 3, streams: () => 2, running: () => 1, backends: () => backends });
+  metrics.watch({
+    ...{ sessions: () => 3, streams: () => 2, running: () => 1, backends: () => backends },
+    authRows: () => Promise.resolve(rows),
+  });
 
 describe('metrics', () => {
   it('count requests by method, outcome and class of status', async () => {
@@ -115,6 +120,14 @@ describe('metrics', () => {
         'vmcp_info{version="1.2.3",namespace="default",server="demo"} 1',
       ]),
     );
+  });
+
+  it('tell the rows of the authorization server, and none while its storage does not answer', async () => {
+    watch();
+    const ofRows = async () => (await samples()).filter((line) => line.startsWith('vmcp_auth_rows'));
+    expect(await ofRows()).toEqual(['vmcp_auth_rows{kind="sessions"} 4', 'vmcp_auth_rows{kind="links"} 5']);
+    rows = undefined;
+    expect(await ofRows()).toEqual([]);
   });
 
   it('are valid text: each family is announced once, and the process is among them', async () => {

@@ -9,6 +9,8 @@ export interface MetricSources {
   readonly streams: () => number;
   readonly running: () => number;
   readonly backends: () => readonly BackendGauges[];
+  /** Rows of the authorization server by kind; undefined: there is none, or its storage does not answer. */
+  readonly authRows: () => Promise<Readonly<Record<string, number>> | undefined>;
 }
 
 interface BackendGauges {
@@ -27,6 +29,7 @@ interface Counted {
 }
 
 type Row = readonly [labels: Record<string, string>, value: number];
+type Rows = (from: MetricSources) => Iterable<Row> | Promise<Iterable<Row>>;
 
 export function registerCounters(registry: Registry, { byMethod, byBackend, counts, audit }: Counted): void {
   function counter(name: string, help: string, labelNames: string[], rows: () => Iterable<Row>): void {
@@ -83,22 +86,26 @@ function* requests(all: ReadonlyMap<string, RequestSeries>, label: string): Gene
 }
 
 export function registerGauges(registry: Registry, sources: () => MetricSources | undefined): void {
-  function gauge(name: string, help: string, labelNames: string[], rows: (from: MetricSources) => Iterable<Row>): void {
+  function gauge(name: string, help: string, labelNames: string[], rows: Rows): void {
     new Gauge({
       name,
       help,
       labelNames,
       registers: [registry],
-      collect() {
-        this.reset();
+      async collect() {
         const from = sources();
-        if (from !== undefined) for (const [labels, value] of rows(from)) this.set(labels, value);
+        const read = from === undefined ? [] : await rows(from);
+        this.reset();
+        for (const [labels, value] of read) this.set(labels, value);
       },
     });
   }
   gauge('vmcp_sessions', 'Open sessions.', [], (from) => [[{}, from.sessions()]]);
   gauge('vmcp_streams', 'Open streams to clients.', [], (from) => [[{}, from.streams()]]);
   gauge('vmcp_requests_running', 'Requests under way.', [], (from) => [[{}, from.running()]]);
+  gauge('vmcp_auth_rows', 'Rows of the authorization server, counted at most 30 s ago.', ['kind'], async (from) =>
+    Object.entries((await from.authRows()) ?? {}).map(([kind, count]): Row => [{ kind }, count]),
+  );
   gauge('vmcp_backend_phase', '1 for the phase that a backend is in.', ['backend', 'phase'], (from) =>
     from.backends().map(({ name, phase }): Row => [{ backend: name, phase }, 1]),
   );

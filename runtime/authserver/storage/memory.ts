@@ -2,7 +2,17 @@ import { type MemoryBounds, MEMORY_BOUNDS, SESSIONS_PER_USER } from './bounds.ts
 import { ExpiringRows } from './expiring-rows.ts';
 import type { CodeRow, LinkRow, LiveSession, SessionRow } from './rows.ts';
 import { countUp, judgeGeneration, newSession, nextSession, refusalOf, secretOf, sessionEnd } from './session-rules.ts';
-import type { AuthStorage, Finished, FinishedLogin, Lease, PlainRows, Redeemed, Rotated, Rotation } from './storage.ts';
+import type {
+  AuthStorage,
+  Finished,
+  FinishedLogin,
+  Lease,
+  PlainRows,
+  Redeemed,
+  Rotated,
+  Rotation,
+  Sizes,
+} from './storage.ts';
 
 interface Code {
   readonly row: CodeRow;
@@ -203,7 +213,7 @@ class MemoryStorage implements AuthStorage {
     return Promise.resolve(counted);
   }
 
-  sizes(): Promise<Readonly<Record<'clients' | 'logins' | 'sessions' | 'links', number>>> {
+  sizes(): Promise<Sizes> {
     const { client, login } = this.#plain;
     let links = 0;
     for (const { size } of this.#links.rows()) links += size;

@@ -18,6 +18,7 @@ import {
   type Redeemed,
   type Rotated,
   type Rotation,
+  type Sizes,
   StorageUnavailable,
 } from './storage.ts';
 
@@ -198,7 +199,7 @@ class RedisStorage implements AuthStorage {
     return Number(await this.#redis.run(rows.COUNT, this.#prefix, bucket, millis(window)));
   }
 
-  async sizes(): Promise<Readonly<Record<'clients' | 'logins' | 'sessions' | 'links', number>>> {
+  async sizes(): Promise<Sizes> {
     const sizes = listOf(await this.#redis.run(rows.SIZES, this.#prefix)).map(Number);
     const [clients = 0, logins = 0, sessions = 0] = sizes;
     let links = 0;

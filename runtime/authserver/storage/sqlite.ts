@@ -4,7 +4,17 @@ import type { CodeRow, LinkRow, LiveSession, SessionRow } from './rows.ts';
 import { judgeGeneration, newSession, nextSession, refusalOf, secretOf, sessionEnd } from './session-rules.ts';
 import { openDatabase, type SqliteDatabase } from './sqlite/database.ts';
 import * as sql from './sqlite/statements.ts';
-import type { AuthStorage, Finished, FinishedLogin, Lease, PlainRows, Redeemed, Rotated, Rotation } from './storage.ts';
+import type {
+  AuthStorage,
+  Finished,
+  FinishedLogin,
+  Lease,
+  PlainRows,
+  Redeemed,
+  Rotated,
+  Rotation,
+  Sizes,
+} from './storage.ts';
 
 class SqliteStorage implements AuthStorage {
   readonly kind = 'sqlite';
@@ -174,7 +184,7 @@ class SqliteStorage implements AuthStorage {
     return this.#database.write((now) => Number(this.#database.row(sql.COUNT, bucket, now + window, now)?.counted));
   }
 
-  sizes(): Promise<Readonly<Record<'clients' | 'logins' | 'sessions' | 'links', number>>> {
+  sizes(): Promise<Sizes> {
     return this.#database.read((now) => {
       const { clients, logins, sessions, links } = this.#database.row(sql.SIZES, now) ?? {};
       return {

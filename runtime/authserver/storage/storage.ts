@@ -62,6 +62,9 @@ export type Finished =
   | { readonly outcome: 'changed' }
   | { readonly outcome: 'conflict'; readonly provider: string };
 
+/** How many rows there are, of which kinds. */
+export type Sizes = Readonly<Record<'clients' | 'logins' | 'sessions' | 'links', number>>;
+
 /**
  * Where logins, sessions and upstream tokens are kept: in memory, in one SQLite file, in Redis. Ids are hashes of what clients
  * hold; tokens in rows are sealed before they come here. Each operation is atomic. Times are milliseconds.
@@ -126,8 +129,7 @@ export interface AuthStorage {
 
   /** Counts one in a window that begins with the first. @returns how many there are in it now */
   count(bucket: string, window: number): Promise<number>;
-  /** How many rows there are, of which kinds. */
-  sizes(): Promise<Readonly<Record<'clients' | 'logins' | 'sessions' | 'links', number>>>;
+  sizes(): Promise<Sizes>;
   /** How many sessions and links need which secret (`kid` of a session, prefix of `sealed` up to the first dot). */
   secretsInUse(): Promise<Readonly<Record<string, number>>>;
   /** Operations whose replication was not acknowledged in time, since the start. */
