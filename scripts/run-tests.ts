@@ -1,4 +1,4 @@
-// Runs the tests, all or some (`unit`, `e2e`, `conformance`, `fuzz`), and ends with one line that counts over all runners.
+// Runs the tests, all or some (`unit`, `e2e`, `conformance`, `fuzz`, and only when named `clients`), and ends with one line that counts over all runners.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -65,15 +65,23 @@ async function runCounting(args: string[]): Promise<Counts> {
 }
 
 const RUNNERS: Record<string, () => Promise<Counts>> = {
-  unit: () => runJest(['--testPathIgnorePatterns', '<rootDir>/e2e/', '/node_modules/', '<rootDir>/dist/']),
-  // One after the other: they start programs on ports of their own and measure time.
   // A test that fails leaves open what it would have closed; that must not keep the whole run waiting.
+  unit: () =>
+    runJest(['--forceExit', '--testPathIgnorePatterns', '<rootDir>/e2e/', '/node_modules/', '<rootDir>/dist/']),
+  // One after the other: they start programs on ports of their own and measure time.
   e2e: () => runJest(['--runInBand', '--forceExit', 'e2e/']),
   conformance: () => runCounting(['e2e/conformance/run.ts']),
+  // They are large, so they are installed only where they are asked for.
+  clients: async () => {
+    const { code } = await runNode(['e2e/clients/install-outside.ts']);
+    if (code !== 0) return { passed: 0, failed: 1, skipped: 0 };
+    return runJest(['--runInBand', '--forceExit', '--testMatch', '**/e2e/clients/outside.clients.ts']);
+  },
   fuzz: () => runCounting(['e2e/fuzz/run.ts', '4']),
 };
 
-const chosen = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(RUNNERS);
+const USUAL = Object.keys(RUNNERS).filter((name) => name !== 'clients');
+const chosen = process.argv.length > 2 ? process.argv.slice(2) : USUAL;
 const total: Counts = { passed: 0, failed: 0, skipped: 0 };
 for (const name of chosen) {
   const run = RUNNERS[name];
