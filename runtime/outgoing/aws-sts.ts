@@ -16,8 +16,6 @@ const CONNECT_TIMEOUT = 3_000;
 const CONNECTIONS = 16;
 const DURATION = 3_600;
 const SERVICE = 'aws-mcp';
-/** How long a failed renewal waits while the present credentials still serve. */
-const RENEW_AGAIN = 5_000;
 const NO_REQUEST: OutgoingRequest = { verb: 'GET', body: undefined };
 const UNSIGNED = { 'content-type': true, 'content-length': true };
 const UNUSED_END = 30_000;
@@ -96,18 +94,10 @@ class AwsStsCredential implements Credential {
       throw awsError('aws_no_role', backend, new Error('no mapping matches, and there is no fallback'));
     const sessionName = sessionNameOf(identity, this.#auth.session_name_claim);
     const key = JSON.stringify([identity.key, role, sessionName]);
-    const known = this.#roles.get(key);
     const assume = () => this.#assume(identity, identity.token ?? '', role, sessionName);
-    if (known === undefined || known.dropped || now() >= known.usableUntil) {
-      if (known?.dropped) this.#roles.drop(key);
-      return this.#await(key, assume);
-    }
+    const known = this.#roles.serving(key, assume);
+    if (known === undefined) return this.#await(key, assume);
     this.#known.set(identity, known);
-    if (now() >= known.refreshAt) {
-      known.refreshAt = Math.min(now() + RENEW_AGAIN, known.usableUntil);
-      this.#roles.obtain(key, assume)?.catch(() => undefined);
-    }
-    known.used = true;
     return known;
   }
 

@@ -17,6 +17,8 @@ export interface ExchangedToken extends Exchanged {
 }
 
 const SWEEP_EVERY = 60_000;
+/** How long a failed renewal waits while the present token still serves. */
+const RENEW_AGAIN = 5_000;
 
 /** What was exchanged, by key, bounded, and the exchanges under way: one for each key. */
 export class ExchangedTokens<Token extends Exchanged = ExchangedToken> {
@@ -48,6 +50,22 @@ export class ExchangedTokens<Token extends Exchanged = ExchangedToken> {
 
   get(key: string): Token | undefined {
     return this.#tokens.get(key);
+  }
+
+  /**
+   * The token that is kept, where it still serves. Near its end this begins to get a successor, without waiting for it; a failure
+   * is tried again a little later.
+   */
+  serving(key: string, exchange: () => Promise<Token>): Token | undefined {
+    const token = this.#tokens.get(key);
+    const now = this.#now();
+    if (token === undefined || token.dropped || now >= token.usableUntil) return undefined;
+    if (now >= token.refreshAt) {
+      token.refreshAt = Math.min(now + RENEW_AGAIN, token.usableUntil);
+      this.obtain(key, exchange)?.catch(() => undefined);
+    }
+    token.used = true;
+    return token;
   }
 
   drop(key: string): void {

@@ -18,8 +18,6 @@ import { providerTokens, type ProviderTokens } from './provider-login.ts';
 const DEADLINE = 5_000;
 const CONNECT_TIMEOUT = 3_000;
 const CONNECTIONS = 16;
-/** How long a failed refresh waits while the present token still serves. */
-const REFRESH_RETRY = 5_000;
 
 /** The configuration with the values of the files that it names, as of their last change. */
 interface Resolved {
@@ -132,31 +130,24 @@ class TokenExchangeCredential implements Credential {
   }
 
   #lookUp(subject: Subject): CredentialHeaders | Promise<CredentialHeaders> {
-    const now = this.#deps.now();
     const { digest } = this.#current();
     const key = digest + hash('sha256', subject.key, 'base64url');
-    const token = this.#deps.exchanged.get(key);
-    if (token === undefined || now >= token.usableUntil) return this.#await(subject, key);
+    const exchange = () => this.#exchange(subject);
+    const token = this.#deps.exchanged.serving(key, exchange);
+    if (token === undefined) return this.#await(key, exchange);
     this.#known.set(subject.holder, { digest, token });
     this.#keys.set(token.headers, key);
-    if (now >= token.refreshAt) this.#refresh(token, subject, key);
     return this.#hit(token);
   }
 
-  async #await(subject: Subject, key: string): Promise<CredentialHeaders> {
-    const flight = this.#deps.exchanged.obtain(key, () => this.#exchange(subject));
+  async #await(key: string, exchange: () => Promise<ExchangedToken>): Promise<CredentialHeaders> {
+    const flight = this.#deps.exchanged.obtain(key, exchange);
     if (flight === undefined) {
       throw exchangeError('token_exchange_busy', this.#deps.backend, new Error('too many exchanges under way'));
     }
     const { headers } = await flight;
     this.#keys.set(headers, key);
     return headers;
-  }
-
-  /** Gets a successor while the present token still serves; a failure is tried again a little later. */
-  #refresh(token: ExchangedToken, subject: Subject, key: string): void {
-    token.refreshAt = Math.min(this.#deps.now() + REFRESH_RETRY, token.usableUntil);
-    this.#deps.exchanged.obtain(key, () => this.#exchange(subject))?.catch(() => undefined);
   }
 
   async #exchange(subject: Subject): Promise<ExchangedToken> {
