@@ -2,7 +2,7 @@
 # node_modules, whatever the system's is: always through npm.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help up down test verify lint test-unit test-e2e conformance bench images clean
+.PHONY: help up down test verify lint test-unit test-e2e test-clients conformance bench images clean
 
 # npm writes this file when it is done.
 INSTALLED := node_modules/.package-lock.json
@@ -52,6 +52,9 @@ lint: $(INSTALLED) ## style, import walls, size limits, types
 
 verify: $(INSTALLED) ## regenerate what is generated, lint, check the coverage page; fails on any difference
 	@$(RUN) verify
+
+test-clients: $(INSTALLED) ## log in with mcporter, Codex CLI and fastmcp, which it installs (600 MB)
+	@$(RUN) test:all -- clients
 
 bench: $(LINK) ## speed and memory beside a direct call and a bare proxy; writes docs/benchmarks.md
 	@$(RUN) bench

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { arrange, type Arrangement } from './arrangement.ts';
 import { callWhoami, whoIs } from './call-tool.ts';
-import { tokensOf, type Came, type OAuthClient } from './oauth-client.ts';
+import { postForm, tokensOf, type Came, type OAuthClient } from './oauth-client.ts';
 import { accountAt } from './providers.ts';
 import { describeOnEachStorage } from './storages.ts';
 
@@ -132,6 +132,12 @@ describe('a request for tokens', () => {
       expect({ status: answer.status, error: answer.body.error }).toEqual({ status: 401, error: 'invalid_client' });
     }
     expect((await client.refresh(token)).status).toBe(200);
+  });
+
+  it('is also answered at the default path of MCP 2025-03-26, where clients ask that have not kept the metadata', async () => {
+    const { refresh_token: token } = await client.login({ user: 'alice' });
+    const form = { grant_type: 'refresh_token', refresh_token: token, client_id: client.id };
+    expect((await postForm(`${world.origin}/token`, form)).body.refresh_token).toMatch(/^\S+$/);
   });
 
   it('can narrow the scope, and never widen it', async () => {

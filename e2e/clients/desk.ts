@@ -9,10 +9,11 @@ const DEADLINE_MS = 25_000;
 
 /** A home folder with a browser, for programs as people run them. */
 export interface Desk {
-  /** Runs a program to its end, without input. @throws where it does not end in time */
-  run(bin: string, args: readonly string[], env?: Readonly<Record<string, string>>): Promise<Ended>;
-  /** Starts a program that speaks JSON-RPC by lines. */
-  start(bin: string, args: readonly string[]): LineClient;
+  readonly home: string;
+  /** Runs a command to its end, without input. @throws where it does not end in time */
+  run(command: readonly string[], env?: Readonly<Record<string, string>>): Promise<Ended>;
+  /** Starts a command that speaks JSON-RPC by lines. */
+  start(command: readonly string[]): LineClient;
   /** How often a browser was opened. */
   opened(): Promise<number>;
   close(): Promise<void>;
@@ -37,14 +38,21 @@ export interface LineClient {
   stop(): Promise<void>;
 }
 
+/** The beginning of the command of a program that is installed by npm in a folder. */
+export const npmProgram = (name: string, folder = ROOT): readonly string[] => [
+  process.execPath,
+  join(folder, 'node_modules', '.bin', name),
+];
+
 /** `user` is who logs in with its browser. */
 export async function openDesk(user: string): Promise<Desk> {
   const home = await mkdtemp(join(tmpdir(), 'vmcp-desk-'));
+  // It comes back at once, as one does that is running already.
   const [browser, log] = [join(home, 'xdg-open'), join(home, 'opened')];
   await writeFile(log, '');
   await writeFile(
     browser,
-    `#!/bin/sh\necho open >> "${log}"\nexec "${process.execPath}" "${ROBOT}" "$@" > /dev/null 2>&1\n`,
+    `#!/bin/sh\necho open >> "${log}"\n"${process.execPath}" "${ROBOT}" "$@" > /dev/null 2>&1 &\n`,
   );
   await chmod(browser, 0o755);
   const env = {
@@ -56,16 +64,16 @@ export async function openDesk(user: string): Promise<Desk> {
     ROBOT_USER: user,
   };
   const running = new Set<ChildProcess>();
-  const launch = (bin: string, args: readonly string[], more: Readonly<Record<string, string>> = {}) => {
-    const program = join(ROOT, 'node_modules', '.bin', bin);
-    const child = spawn(process.execPath, [program, ...args], { cwd: home, env: { ...env, ...more } });
+  const launch = ([program = '', ...args]: readonly string[], more: Readonly<Record<string, string>> = {}) => {
+    const child = spawn(program, args, { cwd: home, env: { ...env, ...more } });
     running.add(child);
     child.once('exit', () => running.delete(child));
     return child;
   };
   return {
-    run: (bin, args, more) => untilEnd(launch(bin, args, more)),
-    start: (bin, args) => byLines(launch(bin, args)),
+    home,
+    run: (command, more) => untilEnd(launch(command, more)),
+    start: (command) => byLines(launch(command)),
     opened: async () => (await readFile(log, 'utf8')).split('\n').length - 1,
     async close() {
       await Promise.all([...running].map((child) => stop(child)));

@@ -6,7 +6,7 @@ import { signOutEverywhere } from '../authserver/sign-out-everywhere.ts';
 import type { Caller } from '../fakes/whoami/describe-caller.ts';
 import { findFreePort } from '../gateway/start-gateway.ts';
 import { closeAll, closing } from '../relay/gateway-to.ts';
-import { openDesk, type Desk, type LineClient } from './desk.ts';
+import { npmProgram, openDesk, type Desk, type LineClient } from './desk.ts';
 
 const OKTA: ProviderSpec = { name: 'okta', kind: 'odd', options: { oidc: true, refresh: 'rotates', expiresIn: 3_600 } };
 /** Seconds that an access token lives. */
@@ -30,9 +30,16 @@ describe('the MCP Inspector on a command line', () => {
     const callback = `http://127.0.0.1:${await findFreePort()}/oauth/callback`;
     const call = async () => {
       const target = ['--cli', world.resource, '--transport', 'http', '--callback-url', callback, '--format', 'json'];
-      const args = [...target, '--method', 'tools/call', '--tool-name', 'okta_whoami'];
+      const command = [
+        ...npmProgram('mcp-inspector'),
+        ...target,
+        '--method',
+        'tools/call',
+        '--tool-name',
+        'okta_whoami',
+      ];
       const env = { MCP_AUTO_OPEN_ENABLED: 'true', MCP_INSPECTOR_SECRET_STORE: 'file' };
-      const { code, stdout, stderr } = await desk.run('mcp-inspector', args, env);
+      const { code, stdout, stderr } = await desk.run(command, env);
       if (code !== 0) throw new Error(`it ended with ${code}: ${stderr}`);
       return accountIn(world, (JSON.parse(stdout) as { result: unknown }).result);
     };
@@ -51,7 +58,7 @@ describe('the MCP Inspector on a command line', () => {
 
 describe('mcp-remote', () => {
   async function connect(desk: Desk, { resource }: Arrangement): Promise<LineClient> {
-    const client = desk.start('mcp-remote', [resource, '--transport', 'http-only']);
+    const client = desk.start([...npmProgram('mcp-remote'), resource, '--transport', 'http-only']);
     const clientInfo = { name: 'desk', version: '1' };
     const { error } = await client.request('initialize', {
       protocolVersion: '2025-11-25',

@@ -4,7 +4,7 @@ import type { ProviderSpec } from '../authserver/providers.ts';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
 import { findFreePort } from '../gateway/start-gateway.ts';
 import { closeAll, closing } from '../relay/gateway-to.ts';
-import { openDesk, type Desk } from './desk.ts';
+import { npmProgram, openDesk, type Desk } from './desk.ts';
 
 const OKTA: ProviderSpec = { name: 'okta', kind: 'odd', options: { oidc: true, refresh: 'rotates', expiresIn: 3_600 } };
 
@@ -44,12 +44,12 @@ const programs: Readonly<Record<string, Caller>> = {
     const target = ['--cli', resource, '--transport', 'http', '--callback-url', callback, '--format', 'json'];
     const tool = ['--method', 'tools/call', '--tool-name', 'picky_tool_0', '--tool-arg', 'text=x'];
     const env = { MCP_AUTO_OPEN_ENABLED: 'true', MCP_INSPECTOR_SECRET_STORE: 'file' };
-    const { stdout, stderr } = await desk.run('mcp-inspector', [...target, ...tool], env);
+    const { stdout, stderr } = await desk.run([...npmProgram('mcp-inspector'), ...target, ...tool], env);
     if (!stdout.startsWith('{')) throw new Error(`it says no result: ${stdout} ${stderr}`);
     return (JSON.parse(stdout) as { result: Called }).result;
   },
   async 'mcp-remote'(desk, { resource }) {
-    const client = desk.start('mcp-remote', [resource, '--transport', 'http-only']);
+    const client = desk.start([...npmProgram('mcp-remote'), resource, '--transport', 'http-only']);
     const about = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'desk', version: '1' } };
     await client.request('initialize', about);
     client.notify('notifications/initialized');

@@ -33,6 +33,8 @@ const DISCOVERY = ['/.well-known/oauth-authorization-server', '/.well-known/open
 function endpoints(of: Handlers): readonly Endpoint[] {
   return [
     { method: 'POST', path: '/oauth/token', handle: of.token, kind: 'json', body: 'form', cors: true },
+    // The default of MCP 2025-03-26: where clients ask that kept their tokens over a restart and not the metadata, as Python's do.
+    { method: 'POST', path: '/token', handle: of.token, kind: 'json', body: 'form', cors: true },
     { method: 'GET', path: '/.well-known/jwks.json', handle: of.jwks, kind: 'json', cors: true },
     { method: 'GET', path: DISCOVERY[0], handle: of.metadata, kind: 'json', cors: true },
     { method: 'GET', path: DISCOVERY[1], handle: of.metadata, kind: 'json', cors: true },

@@ -1,0 +1,89 @@
+// Run by `make test-clients`, which installs them.
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { arrange, type Arrangement } from '../authserver/arrangement.ts';
+import { accountAt, type ProviderSpec } from '../authserver/providers.ts';
+import { signOutEverywhere } from '../authserver/sign-out-everywhere.ts';
+import type { Caller } from '../fakes/whoami/describe-caller.ts';
+import { closeAll, closing } from '../relay/gateway-to.ts';
+import { npmProgram, openDesk, type Desk } from './desk.ts';
+import { OUTSIDE_FOLDER, PYTHON } from './outside-versions.ts';
+
+const OKTA: ProviderSpec = { name: 'okta', kind: 'odd', options: { oidc: true, refresh: 'rotates', expiresIn: 3_600 } };
+/** Seconds that an access token lives: longer than a program takes to start. */
+const LIFESPAN = 10;
+
+afterEach(closeAll);
+
+interface Opened {
+  readonly world: Arrangement;
+  readonly desk: Desk;
+}
+
+async function run({ desk }: Opened, command: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await desk.run(command);
+  if (code !== 0) throw new Error(`it ended with ${code}: ${stderr} ${stdout}`);
+  return stdout;
+}
+
+const accountOf = ({ world }: Opened, json: string) => accountAt(world.providers.okta!, JSON.parse(json) as Caller);
+
+/** Each uses the login that it has, or gets one, and says who the caller was; Codex, that it was somebody. */
+const clients: Readonly<Record<string, (opened: Opened) => Promise<string | undefined>>> = {
+  async mcporter(opened) {
+    const about = ['--http-url', opened.world.resource, '--allow-http', '--tool', 'okta_whoami', '--output', 'json'];
+    return accountOf(opened, await run(opened, [...npmProgram('mcporter', OUTSIDE_FOLDER), 'call', ...about]));
+  },
+
+  async fastmcp(opened) {
+    const folder = join(opened.desk.home, 'fastmcp');
+    await mkdir(folder, { recursive: true });
+    const script = join(import.meta.dirname, 'fastmcp-call.py');
+    const output = await run(opened, [PYTHON, script, opened.world.resource, 'okta_whoami', folder]);
+    return accountOf(opened, output.trim().split('\n').at(-1) ?? '');
+  },
+
+  async Codex({ world, desk }) {
+    const codex = npmProgram('codex', OUTSIDE_FOLDER);
+    const { stdout } = await desk.run([...codex, 'mcp', 'list', '--json']);
+    // Adding a server logs in there.
+    if (!stdout.includes(world.resource)) await desk.run([...codex, 'mcp', 'add', 'vmcp', '--url', world.resource]);
+    if (!(await toolsOf(desk, codex)).includes('okta_whoami')) await desk.run([...codex, 'mcp', 'login', 'vmcp']);
+    return (await toolsOf(desk, codex)).includes('okta_whoami') ? 'alice' : undefined;
+  },
+};
+
+/** What Codex finds at the server with the login that it has. */
+async function toolsOf(desk: Desk, codex: readonly string[]): Promise<string> {
+  const server = desk.start([...codex, 'app-server']);
+  try {
+    const clientInfo = { name: 'desk', title: 'desk', version: '1' };
+    await server.request('initialize', { clientInfo });
+    server.notify('initialized');
+    return JSON.stringify((await server.request('mcpServerStatus/list', {})).result);
+  } finally {
+    await server.stop();
+  }
+}
+
+describe.each(Object.keys(clients))('%s', (name) => {
+  it('logs in once by a browser, goes on after a restart and with refreshed tokens, and again after sign-out', async () => {
+    const authServer = { token_lifespans: { access_token_lifespan: `${LIFESPAN}s` } };
+    const world = closing(await arrange({ providers: [OKTA], storage: 'sqlite', authServer }));
+    const opened = { world, desk: closing(await openDesk('alice')) };
+    const call = () => clients[name]!(opened);
+    expect(await call()).toBe('alice');
+    expect(await opened.desk.opened()).toBe(1);
+    await world.restart();
+    expect(await call()).toBe('alice');
+    await sleep(LIFESPAN * 1_000);
+    expect(await call()).toBe('alice');
+    expect(await opened.desk.opened()).toBe(1);
+    expect(world.gateway.log()).toContain('"auth_token_refreshed"');
+    await signOutEverywhere(world.origin, { user: 'alice' });
+    expect(await call()).toBe('alice');
+    expect(await opened.desk.opened()).toBe(2);
+  }, 120_000);
+});
