@@ -48,6 +48,7 @@ describe('the command line', () => {
     [['try', 'nonsense'], 'is no URL'],
     [['try', 'localhost:4483/mcp'], 'is no URL'],
     [['doctor', 'nonsense'], 'is no URL'],
+    [['connect', 'cursor', '--url', 'nonsense'], 'is no URL'],
     [['doctor', 'http://127.0.0.1:4483/mcp', '--token-file', 'nowhere'], 'nowhere cannot be read'],
   ])('says what is wrong with %j, with code 2', async (args, message) => {
     expect(await place.run(args)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) });

@@ -27,13 +27,13 @@ export function chooseServer(board: Board, name: string | undefined): ServerSumm
 export function status(name: string | undefined, format: Format, context: Context): number {
   const board = runningBoard(context);
   const servers = serversOf(board);
+  const concerned = name === undefined ? servers : [chooseServer(board, name)];
   if (format === 'table') {
-    context.out.write(`${printBoard(board).join('\n')}\n`);
+    context.out.write(`${printBoard(board, concerned).join('\n')}\n`);
   } else {
     const { problems, processes, folder } = board;
     context.out.write(printObject({ ...chooseServer(board, name), folder, servers, problems, processes }, format));
   }
-  const concerned = name === undefined ? servers : [chooseServer(board, name)];
   const serving = concerned.every(({ phase }) => phase === 'Ready' || phase === 'Degraded');
   return serving ? EXIT_CODES.ok : EXIT_CODES.notRunning;
 }

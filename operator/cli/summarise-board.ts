@@ -108,11 +108,11 @@ function printServer(server: ServerSummary): string[] {
   ];
 }
 
-/** Everything of a board, for a terminal. */
-export function printBoard(board: Board): string[] {
+/** Everything of a board, or of these endpoints and what concerns all, for a terminal. */
+export function printBoard(board: Board, servers = serversOf(board)): string[] {
   const problems = board.problems.map((problem) => `! ${printProblem(problem)}`);
   const waiting = board.processes
     .filter(({ state }) => state === 'waiting')
     .map(({ name, lastEnd }) => `! ${name} ${lastEnd ?? ''}; it is started again (vmcp logs ${name})`);
-  return [...serversOf(board).flatMap((server) => [...printServer(server), '']), ...problems, ...waiting];
+  return [...servers.flatMap((server) => [...printServer(server), '']), ...problems, ...waiting];
 }

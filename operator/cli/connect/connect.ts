@@ -1,6 +1,7 @@
 import { homedir } from 'node:os';
 import { readBoard } from '#operator/local/status-board';
 import { readIfThere } from '#operator/local/write-file';
+import { chooseUrl } from '../choose-url.ts';
 import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import { printObject } from '../print-object.ts';
@@ -32,7 +33,7 @@ function homeOf({ environment }: Context): Home {
 }
 
 function endpointOf({ name, url, server }: ConnectOptions, context: Context): Endpoint {
-  if (url !== undefined) return { name: name ?? 'vmcp', url };
+  if (url !== undefined) return { name: name ?? 'vmcp', url: chooseUrl(url, context) };
   const chosen = chooseServer(runningBoard(context), server);
   if (chosen.endpoint === null) {
     throw new CliError(
