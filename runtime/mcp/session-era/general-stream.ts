@@ -5,6 +5,7 @@ import { writeSse } from '#runtime/mcp/sse/write-sse';
 import type { Rooms } from '#runtime/rooms';
 import { LIST_SPECS, type ListKind } from '../aggregate/list-kinds.ts';
 import type { AnswerSink, Backend, CallFailure, Flow, RunningCall, StreamEvent } from '../backends/backend.ts';
+import { serves } from '../backends/health.ts';
 import { dropLeg, ensureLeg, legHeaders } from '../sessions/open-leg.ts';
 import type { Leg, Session } from '../sessions/session.ts';
 import { relayedEvent } from './relayed-event.ts';
@@ -77,8 +78,8 @@ export class GeneralStream {
     for (const method of methods) {
       this.#client.write(writeSse({ event: 'message', data: JSON.stringify({ jsonrpc: '2.0', method }) }));
     }
-    // A login may be behind it: streams that waited for it, and a client that was asked to open it.
-    for (const leg of this.#session.legs) this.join(leg);
+    this.#reach();
+    // A login may be behind it, which a client was asked to open.
     this.#endElicitations();
   }
 
@@ -94,6 +95,17 @@ export class GeneralStream {
     this.leave([...this.#upstreams.keys()]);
     this.#client.end();
     if (this.#session.stream === this) this.#session.stream = undefined;
+  }
+
+  /** What backends say by themselves is heard on legs alone: also of those that came, came back, or waited for a login. */
+  #reach(): void {
+    const rooms = this.#latest();
+    for (const backend of rooms.backends.all) {
+      if (!backend.sessions || !serves(backend.health, 'session')) continue;
+      const leg = ensureLeg(this.#session, backend, this.#identity, rooms);
+      if (leg instanceof Promise) leg.catch(() => undefined);
+      else this.join(leg);
+    }
   }
 
   /** Tells the client which of the logins that it opened are done. */
