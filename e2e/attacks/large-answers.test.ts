@@ -85,12 +85,14 @@ async function read(response: IncomingMessage): Promise<Received> {
 
 describe.each(ERAS)('an answer of many megabytes, for clients %s', (era) => {
   it('passes through whole, and none of it is kept', async () => {
+    // What the first one leaves is code that was compiled for it, and the room that any traffic takes.
+    await read(await open(era, 'huge_tool_0'));
     const before = residentBytes(gateway.pid);
     const { bytes, tail, complete } = await read(await open(era, 'huge_tool_0'));
     expect(complete).toBe(true);
     expect(bytes).toBeGreaterThan(48 * MEBIBYTE);
     expect(tail).toMatch(/x"}]}}$/);
-    expect(residentBytes(gateway.pid) - before).toBeLessThan(40 * MEBIBYTE);
+    expect(residentBytes(gateway.pid) - before).toBeLessThan(25 * MEBIBYTE);
   });
 
   it('waits for readers that are slow, and is not piled up for them', async () => {
