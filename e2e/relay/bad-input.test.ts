@@ -93,7 +93,7 @@ describe('a backend that is not well from the start', () => {
     const { backends } = JSON.parse(text) as { backends: { name: string; phase: string; message: string }[] };
     expect(Object.fromEntries(backends.map(({ name, phase, message }) => [name, `${phase} ${message}`]))).toEqual({
       good: 'ready ',
-      dead: expect.stringMatching(/^unavailable backend dead cannot be reached/),
+      dead: expect.stringMatching(/^unavailable backend dead cannot be reached \(ECONNREFUSED\): check its URL/),
       hanging: expect.stringMatching(/^unavailable backend hanging did not answer in time/),
       garbage: expect.stringMatching(/^unavailable .*initialize/),
       page: expect.stringMatching(/^unavailable backend page cannot be reached/),

@@ -81,6 +81,12 @@ describe('the state on a terminal', () => {
     liveTable(out)(board(status('Ready', 'Ready', 3)));
     for (const line of out.written[0]!.replace('\u001B[J', '').split('\n')) expect(line.length).toBeLessThanOrEqual(30);
   });
+
+  it('is not cut to nothing by a terminal that does not know its width', () => {
+    const out = output(0);
+    liveTable(out)(board(status('Ready', 'Ready', 3)));
+    expect(out.written.join('')).toContain('http://127.0.0.1:1/mcp\n');
+  });
 });
 
 describe('the state in a file or pipe', () => {

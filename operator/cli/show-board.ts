@@ -10,7 +10,8 @@ export type ShowBoard = (board: Board, above?: string[]) => void;
 export function liveTable(out: Output): ShowBoard {
   let height = 0;
   return (board, above = []) => {
-    const width = out.columns ?? 80;
+    // A terminal that does not know its width says 0.
+    const width = out.columns === undefined || out.columns === 0 ? 80 : out.columns;
     const lines = printBoard(board).map((line) => (line.length > width ? `${line.slice(0, width - 1)}…` : line));
     const up = height === 0 ? '' : `\u001B[${height}A`;
     out.write(`${up}\u001B[J${[...above, ...lines].join('\n')}\n`);

@@ -23,8 +23,6 @@ import { unknownHealth } from './health.ts';
 import { HttpBackend } from './http-backend.ts';
 import { ownInitialize } from './probe.ts';
 
-/** What a process gets of the gateway's own environment: enough to find and start programs, and no secret. */
-const PASSED_ON = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TZ', 'TMPDIR', 'TERM', 'USER', 'LOGNAME', 'SHELL', 'SystemRoot'];
 const START_DEADLINE = 30_000;
 
 export interface BackendDeps {
@@ -89,15 +87,12 @@ async function createHttpBackend(settings: HttpBackendConfig, deps: BackendDeps)
 async function createStdio(settings: StdioConfig, deps: BackendDeps): Promise<Backend> {
   const { config, files, log, environment, version, listChanged } = deps;
   // Loaded when the first process is needed: most servers have none.
-  const { createStdioBackend, defaultBackoff } = await import('#runtime/mcp/transports/stdio-backend');
+  const { createStdioBackend, defaultBackoff, inheritedBy } = await import('#runtime/mcp/transports/stdio-backend');
   const secrets = Object.entries(settings.env_files).map(([name, file]) => [name, files.read(file)] as const);
-  const passedOn = PASSED_ON.flatMap((name) =>
-    environment[name] === undefined ? [] : [[name, environment[name]] as const],
-  );
   return createStdioBackend({
     ...(await makeParts(settings, deps)),
     config: settings,
-    env: { ...Object.fromEntries(passedOn), ...settings.env, ...Object.fromEntries(secrets) },
+    env: { ...inheritedBy(environment), ...settings.env, ...Object.fromEntries(secrets) },
     secrets: secrets.map(([, value]) => value),
     sessions: {
       max: config.limits.sessions_per_replica,

@@ -45,9 +45,14 @@ const unreachable = (message: string): Finding => ({
   message,
 });
 
-/** For whoever runs it. Of a process it is known why it is not there; callers are told no more than that it is not. */
-function whyAway({ error }: CallFailure): string {
-  return error.cause instanceof NotStarted ? `its process ${error.cause.message}` : error.message;
+/** For whoever runs it: why a backend is away. Callers are told no more than that it is, and what they can do. */
+function whyAway({ reason, error }: CallFailure): string {
+  const { cause, message } = error;
+  if (cause instanceof NotStarted) return `its process ${cause.message}`;
+  const [what = message] = message.split(';', 1);
+  const code = typeof cause === 'object' && cause && 'code' in cause ? cause.code : undefined;
+  if (typeof code === 'string') return `${what} (${code}): check its URL, and that it runs`;
+  return reason === 'timeout' ? `${what}; it is asked again` : message;
 }
 
 /**
