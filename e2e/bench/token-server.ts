@@ -72,7 +72,7 @@ function addClient(id: string): Promise<boolean> {
     application_type: 'native',
     registered_at: now(),
   };
-  return storage.put('client', id, row, { lifespan: 30 * DAY, capacity: 1_000_000 });
+  return storage.put('client', hashId(id), row, { lifespan: 30 * DAY, capacity: 1_000_000 });
 }
 
 function userOf(name: string): UserProfile {
