@@ -29,11 +29,18 @@ export function answerFailure(
   to: FailureSettings,
 ): Answer {
   const failure = describe(error);
-  if (failure.status >= 500)
-    to.log.error('the authorization server failed', { path: facts.path, error: reasonOf(error) });
+  noteFailure(error, failure.status, facts.path, to.log);
   if (to.kind === 'page') return to.renderErrorPage(pageOf(error, failure));
   const body = { error: failure.code, error_description: failure.text };
   return jsonAnswer(body, failure.status, { ...failure.headers, ...challenge(failure, facts) });
+}
+
+/** What passes by itself, and what any client can bring about, is no error of this server's. */
+function noteFailure(error: unknown, status: number, path: string, log: Log): void {
+  if (status < 500) return;
+  const reason = reasonOf(error);
+  if (status === 503) log.warn('not available', { path, reason: reason instanceof Error ? reason.message : '' });
+  else log.error('the authorization server failed', { path, error: reason });
 }
 
 interface Failure {
