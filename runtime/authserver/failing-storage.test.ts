@@ -102,7 +102,7 @@ describe('a storage that fails for a moment at a token endpoint', () => {
       server.settings.known.delete(tokens.refresh_token);
       return () => server.refresh(tokens.refresh_token, clientId);
     });
-    expect(met).toEqual(expect.arrayContaining(['getSession', 'getLink', 'rotateSession']));
+    expect(met).toEqual(expect.arrayContaining(['getSession', 'rotateSession']));
   });
 
   it('says of no token that it is revoked, or that it is over', async () => {

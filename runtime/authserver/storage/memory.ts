@@ -131,9 +131,11 @@ class MemoryStorage implements AuthStorage {
     const session = this.#sessions.get(key);
     if (!session) return Promise.resolve({ outcome: 'unknown' });
     const now = this.#now();
-    switch (judgeGeneration(session, rotation, now)) {
+    const judged = judgeGeneration(session, rotation, now, (name) => this.#links.get(session.sub)?.get(name));
+    switch (judged) {
       case 'unknown':
-        return Promise.resolve({ outcome: 'unknown' });
+      case 'login_needed':
+        return Promise.resolve({ outcome: judged });
       case 'same':
         return Promise.resolve({ outcome: 'rotated', session });
       case 'replayed':

@@ -123,10 +123,11 @@ class RedisStorage implements AuthStorage {
     return parseSession(Object.entries(fields));
   }
 
-  async rotateSession(key: string, { clientId, gen, kid, grace, lifespan }: Rotation): Promise<Rotated> {
-    const values = [key, JSON.stringify(clientId), gen, JSON.stringify(kid), grace, millis(lifespan)];
+  async rotateSession(key: string, { clientId, gen, kid, grace, lifespan, required = [] }: Rotation): Promise<Rotated> {
+    const values = [key, JSON.stringify(clientId), gen, JSON.stringify(kid), grace, millis(lifespan), ...required];
     const answer = await this.#redis.run(sessions.ROTATE_SESSION, this.#prefix, ...values);
     if (answer === 0) return { outcome: 'unknown' };
+    if (answer === 2) return { outcome: 'login_needed' };
     if (typeof answer === 'string') {
       await this.endSession(key);
       return { outcome: 'replayed', sub: answer };

@@ -3,15 +3,23 @@ import type { Finished, FinishedLogin, Rotation } from './storage.ts';
 
 // What memory and SQLite do within one step of this process. The scripts of Redis follow the same rules (`redis/`).
 
-type Generation = 'next' | 'same' | 'unknown' | 'replayed';
+type Generation = 'next' | 'same' | 'unknown' | 'login_needed' | 'replayed';
 
-/** What a refresh token of generation `rotation.gen` asks of the session that is stored. */
-export function judgeGeneration(session: LiveSession, rotation: Rotation, now: number): Generation {
+/** What a refresh token of generation `rotation.gen` asks of the session that is stored; `stored`: the user's links. */
+export function judgeGeneration(
+  session: LiveSession,
+  rotation: Rotation,
+  now: number,
+  stored: (provider: string) => LinkRow | undefined,
+): Generation {
   if (session.client_id !== rotation.clientId) return 'unknown';
   // Ahead of what is stored: the write was lost in a failover, and its holder goes on from there.
-  if (rotation.gen >= session.gen) return 'next';
+  const isNext = rotation.gen >= session.gen;
   const inGrace = rotation.gen === session.gen - 1 && now - session.rotated_at <= rotation.grace;
-  return inGrace ? 'same' : 'replayed';
+  if (!isNext && !inGrace) return 'replayed';
+  const { required = [] } = rotation;
+  if (!required.every((provider) => stored(provider)?.state === 'linked')) return 'login_needed';
+  return isNext ? 'next' : 'same';
 }
 
 /** The session after a refresh; `rotation.gen` is what the token that came said. */

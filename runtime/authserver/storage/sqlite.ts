@@ -101,9 +101,11 @@ class SqliteStorage implements AuthStorage {
     return this.#database.write((now): Rotated => {
       const session = this.#session(key, now);
       if (!session) return { outcome: 'unknown' };
-      switch (judgeGeneration(session, rotation, now)) {
+      const judged = judgeGeneration(session, rotation, now, (provider) => this.#link(session.sub, provider, now));
+      switch (judged) {
         case 'unknown':
-          return { outcome: 'unknown' };
+        case 'login_needed':
+          return { outcome: judged };
         case 'same':
           return { outcome: 'rotated', session };
         case 'replayed':

@@ -25,6 +25,8 @@ export type Rotated =
   | { readonly outcome: 'rotated'; readonly session: LiveSession }
   /** No such session, or another client's. */
   | { readonly outcome: 'unknown' }
+  /** A provider that is required is not linked, or asks for a login: nothing was changed. */
+  | { readonly outcome: 'login_needed' }
   /** An old generation came back after its grace: the session is gone now. */
   | { readonly outcome: 'replayed'; readonly sub: string };
 
@@ -38,6 +40,8 @@ export interface Rotation {
   readonly grace: number;
   /** Milliseconds that the session lives from now, at most until its `ends_at`. */
   readonly lifespan: number;
+  /** Providers that the user has to have linked; absent: none. */
+  readonly required?: readonly string[];
 }
 
 /** The end of a login's chain: its links become the user's, and there is a code, in one step. */

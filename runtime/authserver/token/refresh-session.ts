@@ -3,6 +3,7 @@ import { OAuthError } from '../errors.ts';
 import type { Answer, RequestFacts } from '../handler.ts';
 import { hashId } from '../ids.ts';
 import type { LiveSession } from '../storage/rows.ts';
+import type { Rotated, Rotation } from '../storage/storage.ts';
 import { readRefreshToken } from '../token-formats/refresh-token.ts';
 import { answerTokens } from './answer-tokens.ts';
 import { checkResource, narrowScope } from './check-grant.ts';
@@ -25,7 +26,7 @@ export async function refreshSession(
   clientId: string,
   settings: TokenSettings,
 ): Promise<Answer> {
-  const { storage, secrets, lifespans, known } = settings;
+  const { storage, secrets, known } = settings;
   const text = required(parameters, 'refresh_token');
   const { secret, gen } = await readGrant(() => readRefreshToken(secrets, text), clientId, settings);
   const key = hashId(secret);
@@ -34,15 +35,9 @@ export async function refreshSession(
   checkServed(session.resource, settings);
   checkResource(facts.form.getAll('resource'), session.resource);
   const scope = narrowScope(parameters.get('scope'), session.scope, settings.scopesSupported);
-  await checkLinks(session, settings);
   await settings.revalidate(key, session);
-  const rotation = { clientId, gen, kid: secrets.kid, grace: GRACE, lifespan: lifespans.refresh };
-  const rotated = await storage.rotateSession(key, rotation);
-  if (rotated.outcome !== 'rotated') {
-    known.delete(key);
-    if (rotated.outcome === 'unknown') throw await refuseGrant(clientId, GONE, settings);
-    throw refuseReplayed(key, rotated.sub, facts, settings);
-  }
+  const rotated = await storage.rotateSession(key, rotationOf(clientId, gen, settings));
+  if (rotated.outcome !== 'rotated') throw await refuseRotation(rotated, key, clientId, facts, settings);
   known.set(key, rotated.session);
   recordRefreshed(rotated.session, facts, settings);
   // What the client needs in order to go on does not wait for that.
@@ -55,11 +50,22 @@ function checkServed(resource: string, { resources }: TokenSettings): void {
   if (!resources.includes(resource)) throw new OAuthError('invalid_grant', 'The resource is not served here any more');
 }
 
-/** A provider that the login needs is not linked, or has refused the user's tokens: the client is to start a login, which asks only that one. */
-async function checkLinks({ sub }: LiveSession, { storage, requiredProviders }: TokenSettings): Promise<void> {
-  const links = await Promise.all(requiredProviders.map((provider) => storage.getLink(sub, provider)));
-  if (links.some((link) => link?.state !== 'linked'))
-    throw new OAuthError('invalid_grant', 'The user has to log in again');
+function rotationOf(clientId: string, gen: number, { secrets, lifespans, requiredProviders }: TokenSettings): Rotation {
+  return { clientId, gen, kid: secrets.kid, grace: GRACE, lifespan: lifespans.refresh, required: requiredProviders };
+}
+
+async function refuseRotation(
+  rotated: Exclude<Rotated, { readonly outcome: 'rotated' }>,
+  key: string,
+  clientId: string,
+  facts: RequestFacts,
+  settings: TokenSettings,
+): Promise<OAuthError> {
+  settings.known.delete(key);
+  if (rotated.outcome === 'unknown') return refuseGrant(clientId, GONE, settings);
+  if (rotated.outcome === 'replayed') return refuseReplayed(key, rotated.sub, facts, settings);
+  // The client is to start a login, which asks only the provider that is not linked, or has refused the user's tokens.
+  return new OAuthError('invalid_grant', 'The user has to log in again');
 }
 
 /** The storage has ended the session already: an old token came back, so somebody else has it too. */

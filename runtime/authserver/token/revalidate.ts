@@ -47,6 +47,8 @@ export function createRevalidate(settings: RevalidateSettings): TokenSettings['r
   const { revalidateAfter, now, storage, known } = settings;
   return async (key, session) => {
     if (now() - session.asked_at <= revalidateAfter) return;
+    // Without its link the rotation is refused, and nothing is ended.
+    if ((await storage.getLink(session.sub, settings.primary))?.state !== 'linked') return;
     known.delete(key);
     let user = session.user;
     try {

@@ -65,6 +65,25 @@ export function sessionsContract(storage: () => Opened): void {
       expect((await two.sizes()).links).toBe(1);
     });
 
+    it('is not rotated while a provider that is required is not linked, and nothing changes', async () => {
+      const { one, two } = storage();
+      // What a link holds of its user is no state of it.
+      const tricky = linkOf('"state":"linked"');
+      await link(one, 'ann', { git: linkOf('ann1'), chat: { ...tricky, state: 'needs_login' } });
+      await logIn(storage(), 's1');
+      const ask = (required: readonly string[], gen = 0) => two.rotateSession('s1', { ...rotation, gen, required });
+      expect(await ask(['git', 'chat'])).toEqual({ outcome: 'login_needed' });
+      expect(await ask(['mail'])).toEqual({ outcome: 'login_needed' });
+      expect(await two.getSession('s1')).toMatchObject({ gen: 0 });
+      expect(await ask(['git'])).toMatchObject({ outcome: 'rotated', session: { gen: 1 } });
+      expect(await ask(['chat'])).toEqual({ outcome: 'login_needed' });
+      expect(await ask([])).toMatchObject({ outcome: 'rotated', session: { gen: 1 } });
+      await two.rotateSession('s1', { ...rotation, gen: 1 });
+      // A token that is too old ends the session, whatever is linked.
+      expect(await ask(['chat'])).toEqual({ outcome: 'replayed', sub: 'ann' });
+      expect(await two.getSession('s1')).toBeUndefined();
+    });
+
     it('changes what was asked to change, and nothing else', async () => {
       const { one, two, now } = storage();
       const row = sessionOf('ann', now());

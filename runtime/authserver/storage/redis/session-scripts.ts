@@ -2,7 +2,10 @@ import { MARK, script, USERS } from './script.ts';
 
 // Each says its arguments after the prefix → its answer.
 
-/** key, client, generation, kid, grace, lifespan → 0 (no such session), its user (it ended), or its fields and values. */
+/**
+ * key, client, generation, kid, grace, lifespan; then required providers → 0 (no such session), 2 (one of them is not linked), its user
+ * (it ended), or its fields and values.
+ */
 export const ROTATE_SESSION = script(
   USERS,
   `
@@ -12,11 +15,15 @@ local known = redis.call('HMGET', session, 'client_id', 'sub', 'gen', 'rotated_a
 if not known[1] or known[1] ~= client then return 0 end
 local sub, current = cjson.decode(known[2]), tonumber(known[3])
 gen = tonumber(gen)
-if gen < current then
-  if gen == current - 1 and now - known[4] <= tonumber(grace) then return redis.call('HGETALL', session) end
+if gen < current and (gen < current - 1 or now - known[4] > tonumber(grace)) then
   end_session(key, sub)
   return sub
 end
+for i = 8, #ARGV do
+  local link = redis.call('HGET', prefix .. 'links:' .. sub, ARGV[i])
+  if not link or not string.find(link, '"state":"linked"', 1, true) then return 2 end
+end
+if gen < current then return redis.call('HGETALL', session) end
 local at = math.min(now + lifespan, tonumber(known[5]))
 redis.call('HSET', session, 'gen', gen + 1, 'rotated_at', now, 'kid', kid)
 redis.call('PEXPIREAT', session, at)
