@@ -155,6 +155,16 @@ describe('a refresh long after the primary provider was last asked', () => {
     expect(events).toEqual([expect.objectContaining({ type: 'auth_token_revoked', outcome: 'success' })]);
   });
 
+  it('asks nobody and ends nothing where the link waits for a login already: that is the rotation’s to refuse', async () => {
+    renewed = () => Promise.reject(new LoginNeeded('okta'));
+    const row = await storage.getLink(alice.sub, 'okta');
+    await storage.replaceLink(alice.sub, 'okta', row?.version ?? 0, { ...link, state: 'needs_login' });
+    time += 2 * HOUR;
+    await revalidate();
+    expect(asked).toEqual([]);
+    expect(await storage.getSession(KEY)).toBeDefined();
+  });
+
   it('marks the link of a provider that refuses, so that no browser login holds either', async () => {
     tokens = { refresh_token: undefined };
     identify = () => Promise.reject(new UpstreamRefused('401'));
