@@ -1,3 +1,4 @@
+import { SecondChanceMap } from '#runtime/second-chance-map';
 import type { Identity } from './identity.ts';
 import type { KeySet } from './key-set.ts';
 
@@ -20,16 +21,7 @@ export interface TokenMemory {
 
 /** A memory for at most `capacity` tokens. */
 export function createTokenMemory(capacity: number): TokenMemory {
-  const tokens = new Map<string, { readonly token: RememberedToken; used: boolean }>();
-  // Second chance: one in use goes to the back of the line once, so that a hit costs no reordering.
-  const evictOne = (): void => {
-    for (const [digest, entry] of tokens) {
-      tokens.delete(digest);
-      if (!entry.used) return;
-      entry.used = false;
-      tokens.set(digest, entry);
-    }
-  };
+  const tokens = new SecondChanceMap<string, { readonly token: RememberedToken; used: boolean }>(capacity);
   return {
     get(digest) {
       const entry = tokens.get(digest);
@@ -37,11 +29,7 @@ export function createTokenMemory(capacity: number): TokenMemory {
       entry.used = true;
       return entry.token;
     },
-    set(digest, token) {
-      tokens.delete(digest);
-      if (tokens.size >= capacity) evictOne();
-      tokens.set(digest, { token, used: false });
-    },
+    set: (digest, token) => void tokens.set(digest, { token, used: false }),
     delete: (digest) => void tokens.delete(digest),
     clear: () => tokens.clear(),
     get size() {

@@ -1,3 +1,4 @@
+import { SecondChanceMap } from '#runtime/second-chance-map';
 import type { CredentialHeaders } from './credential.ts';
 
 /** Something got by an exchange. Times are milliseconds since the epoch. */
@@ -22,9 +23,8 @@ const RENEW_AGAIN = 5_000;
 
 /** What was exchanged, by key, bounded, and the exchanges under way: one for each key. */
 export class ExchangedTokens<Token extends Exchanged = ExchangedToken> {
-  readonly #tokens = new Map<string, Token>();
+  readonly #tokens: SecondChanceMap<string, Token>;
   readonly #flights = new Map<string, Promise<Token>>();
-  readonly #maxTokens: number;
   readonly #maxFlights: number;
   readonly #now: () => number;
   #sweepAt = 0;
@@ -38,7 +38,9 @@ export class ExchangedTokens<Token extends Exchanged = ExchangedToken> {
     maxFlights?: number;
     now: () => number;
   }) {
-    this.#maxTokens = maxTokens;
+    this.#tokens = new SecondChanceMap(maxTokens, (token) => {
+      token.dropped = true;
+    });
     this.#maxFlights = maxFlights;
     this.#now = now;
   }
@@ -96,7 +98,6 @@ export class ExchangedTokens<Token extends Exchanged = ExchangedToken> {
   #keep(key: string, token: Token): void {
     this.drop(key);
     this.#sweep();
-    while (this.#tokens.size >= this.#maxTokens) this.#evictOne();
     this.#tokens.set(key, token);
   }
 
@@ -105,18 +106,5 @@ export class ExchangedTokens<Token extends Exchanged = ExchangedToken> {
     if (now < this.#sweepAt) return;
     this.#sweepAt = now + SWEEP_EVERY;
     for (const [key, token] of this.#tokens) if (now >= token.usableUntil) this.drop(key);
-  }
-
-  /** Second chance: a token in use goes to the back of the line once, so that a hit costs no reordering. */
-  #evictOne(): void {
-    for (const [key, token] of this.#tokens) {
-      if (!token.used) {
-        this.drop(key);
-        return;
-      }
-      token.used = false;
-      this.#tokens.delete(key);
-      this.#tokens.set(key, token);
-    }
   }
 }

@@ -1,23 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { LoginNeeded } from '#runtime/authserver/user-tokens';
+import type { LoginNeeded } from '#runtime/authserver/user-tokens';
 import { BoundedMap } from '#runtime/bounded-map';
 import { answerJson } from '#runtime/mcp/relay/client-stream';
 import { noteAnswer } from '#runtime/note-trail';
 import type { Backend } from '../backends/backend.ts';
-import {
-  loginTexts,
-  opensUrls,
-  renderElicitation,
-  renderLoginText,
-  renderToolText,
-  type LoginRequest,
-} from '../route/render-login.ts';
+import { answerConnect as answerConnectTool, SILENT } from '../route/answer-connect.ts';
+import { loginTexts, opensUrls, renderElicitation, renderLoginText, type LoginRequest } from '../route/render-login.ts';
 import type { Target } from '../route/resolve-target.ts';
 import type { Session } from '../sessions/session.ts';
 import type { SessionRequest } from './session-request.ts';
 
-/** A client asks for completions while its user types: no time to send anybody to a login. */
-const SILENT = 'completion/complete';
 const MAX_ELICITATIONS = 20;
 
 /**
@@ -38,28 +30,14 @@ export async function answerLogin(request: SessionRequest, { credential }: Backe
   answerJson(res, 200, text);
 }
 
-/**
- * Answers a call of what stands for a backend that waits for a login: the link, or that it is needed no more. False: nothing was
- * answered, as the login is done and the name may lead to something now.
- * @throws RequestError
- */
-export async function answerConnect(request: SessionRequest, { entry, backend }: Target): Promise<boolean> {
-  const { res, identity, trail } = request;
-  const { login } = backend.credential;
-  const isTool = entry.text !== '';
-  if (!login) return false;
-  trail.target = entry.name;
-  const asked = loginRequest(request);
-  if (await login.isReady(identity)) {
-    if (!isTool) return false;
-    answerJson(res, 200, renderToolText(asked, loginTexts.connected(login.provider)));
-  } else if (!isTool || opensUrls(asked)) {
-    await answerLogin(request, backend, new LoginNeeded(login.provider));
-  } else {
-    const url = await login.linkUrl(identity);
-    answerJson(res, 200, renderToolText(asked, loginTexts.connect(login.provider, url)));
-  }
-  return true;
+/** As `answerConnect` of both eras says it. @throws RequestError */
+export function answerConnect(request: SessionRequest, target: Target): Promise<boolean> {
+  return answerConnectTool(target, {
+    request,
+    asked: loginRequest(request),
+    comes: () => Promise.resolve(false),
+    ask: (_login, error) => answerLogin(request, target.backend, error),
+  });
 }
 
 function loginRequest({ message, session }: SessionRequest): LoginRequest {

@@ -1,10 +1,11 @@
-import { LoginNeeded } from '#runtime/authserver/user-tokens';
+import type { LoginNeeded } from '#runtime/authserver/user-tokens';
 import { answerJson } from '#runtime/mcp/relay/client-stream';
 import { noteAnswer } from '#runtime/note-trail';
 import type { ProviderLogin } from '#runtime/outgoing/credential';
 import { isJsonObject, type DecodedRequest } from '../envelope/decode-request.ts';
 import type { Edit } from '../envelope/splice.ts';
 import { STATELESS_REVISION } from '../era.ts';
+import { answerConnect as answerConnectTool, SILENT } from '../route/answer-connect.ts';
 import {
   elicitationKey,
   isElicitationKey,
@@ -12,14 +13,12 @@ import {
   opensUrls,
   renderElicitation,
   renderLoginText,
-  renderToolText,
   type LoginRequest,
 } from '../route/render-login.ts';
 import type { Target } from '../route/resolve-target.ts';
 import type { StatelessRequest } from './stateless-request.ts';
 
 const NONE: readonly Edit[] = [];
-const SILENT = 'completion/complete';
 /** Milliseconds; well below what clients wait for an answer. */
 const WAIT = { longest: 25_000, every: 500 };
 
@@ -83,28 +82,14 @@ export async function answerLogin(request: StatelessRequest, login: ProviderLogi
   answerJson(res, 200, text);
 }
 
-/**
- * Answers a call of what stands for a backend that waits for a login: the link, or that it is needed no more. False: nothing was
- * answered, as the login is done and the name may lead to something now.
- * @throws RequestError
- */
-export async function answerConnect(request: StatelessRequest, { entry, backend }: Target): Promise<boolean> {
-  const { res, identity, trail } = request;
-  const { login } = backend.credential;
-  const isTool = entry.text !== '';
-  if (!login) return false;
-  trail.target = entry.name;
-  const asked = loginRequest(request);
-  if ((await login.isReady(identity)) || (await awaitLogin(request, login))) {
-    if (!isTool) return false;
-    answerJson(res, 200, renderToolText(asked, loginTexts.connected(login.provider)));
-  } else if (!isTool || opensUrls(asked)) {
-    await answerLogin(request, login, new LoginNeeded(login.provider));
-  } else {
-    const url = await login.linkUrl(identity);
-    answerJson(res, 200, renderToolText(asked, loginTexts.connect(login.provider, url)));
-  }
-  return true;
+/** As `answerConnect` of both eras says it; here the client's retry may wait for the login. @throws RequestError */
+export function answerConnect(request: StatelessRequest, target: Target): Promise<boolean> {
+  return answerConnectTool(target, {
+    request,
+    asked: loginRequest(request),
+    comes: (login) => awaitLogin(request, login),
+    ask: (login, error) => answerLogin(request, login, error),
+  });
 }
 
 function loginRequest({ message, meta }: StatelessRequest): LoginRequest {
