@@ -61,6 +61,25 @@ describe('a new run configuration', () => {
     stream.close();
   });
 
+  it('lets a stream that is open hear a backend that moved, though its client asks for nothing', async () => {
+    const [before, after] = [closing(await servePlain({ tools: 1 })), closing(await servePlain({ tools: 2 }))];
+    const gateway = await gatewayTo({ a: before.url });
+    const client = await SessionClient.open(gateway.url);
+    const stream = await client.stream();
+    await gateway.reconfigure(configTo({ a: after.url }));
+    await stream.waitFor(toolsChanged);
+    // What the gateway itself announces is over by then.
+    await sleep(300);
+    const changes = () => stream.messages().filter(toolsChanged).length;
+    const announced = changes();
+    for (let i = 0; i < 100 && changes() === announced; i++) {
+      after.setTools(3);
+      await sleep(50);
+    }
+    expect(changes()).toBeGreaterThan(announced);
+    stream.close();
+  });
+
   it('moves a backend elsewhere without losing the session or its stream', async () => {
     const [before, after] = [closing(await servePlain({ tools: 1 })), closing(await servePlain({ tools: 2 }))];
     const gateway = await gatewayTo({ a: before.url });
