@@ -1,0 +1,35 @@
+import { spawn } from 'node:child_process';
+
+export interface Finished {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+interface How {
+  /** Milliseconds after which it is killed. */
+  deadline: number;
+  /** Its standard input. */
+  input?: string;
+  env?: Record<string, string>;
+}
+
+/** Runs a program to its end. A code other than 0 is no error here; a program that cannot be started is. */
+export async function runProgram(program: string, args: readonly string[], how: How): Promise<Finished> {
+  const child = spawn(program, args, {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    timeout: how.deadline,
+    killSignal: 'SIGKILL',
+    env: { ...process.env, ...how.env },
+  });
+  let [stdout, stderr] = ['', ''];
+  child.stdout.setEncoding('utf8').on('data', (part: string) => (stdout += part));
+  child.stderr.setEncoding('utf8').on('data', (part: string) => (stderr += part));
+  // It may end without reading all of it.
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(how.input ?? '');
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code, signal) => resolve({ code: code ?? 1, stdout, stderr: stderr + (signal ?? '') }));
+  });
+}

@@ -1,0 +1,141 @@
+import { randomBytes } from 'node:crypto';
+import { request } from 'node:https';
+import { KubeConfig } from '@kubernetes/client-node';
+import { describe } from '@jest/globals';
+import { type Finished, runProgram } from './run-program.ts';
+
+const REQUEST_DEADLINE_MS = 30_000;
+const KUBECTL_DEADLINE_MS = 60_000;
+
+/** What the API server answered; `body` is the object, or the Status that says what is wrong. */
+export interface Answer {
+  readonly status: number;
+  // Every object of every kind, as it came.
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  readonly body: any;
+}
+
+/** A Kubernetes cluster that the tests may do with as they like, in namespaces of their own. */
+export interface Cluster {
+  /** Path of the kubeconfig of an administrator. */
+  readonly kubeconfig: string;
+  readonly config: KubeConfig;
+  /** One request as it stands, e.g. `ask('GET', '/api/v1/namespaces')`. A patch names its content type. */
+  ask(method: string, path: string, body?: unknown, contentType?: string): Promise<Answer>;
+  /** Server-side apply of an object at its path. */
+  apply(path: string, object: object, manager?: string): Promise<Answer>;
+  /** Runs kubectl, with a text as its standard input. */
+  kubectl(args: readonly string[], input?: string): Promise<Finished>;
+  /** A namespace that nobody else has: the name of the suite and some random letters. */
+  makeNamespace(suite: string): Promise<Namespace>;
+}
+
+export interface Namespace {
+  readonly name: string;
+  /** All that is in it goes with it; returns before that is done. */
+  delete(): Promise<void>;
+}
+
+/** The cluster that E2E_KUBECONFIG names; undefined: there is none. */
+export function useCluster(): Cluster | undefined {
+  const kubeconfig = process.env.E2E_KUBECONFIG;
+  if (kubeconfig === undefined || kubeconfig === '') return undefined;
+  const config = new KubeConfig();
+  config.loadFromFile(kubeconfig);
+  const ask: Cluster['ask'] = (method, path, body, contentType = 'application/json') =>
+    askServer(config, { method, path, body, contentType });
+  return {
+    kubeconfig,
+    config,
+    ask,
+    apply: (path, object, manager = 'e2e') =>
+      ask('PATCH', withQuery(path, `fieldManager=${manager}&force=true`), object, 'application/apply-patch+yaml'),
+    kubectl: (args, input) =>
+      runProgram('kubectl', ['--kubeconfig', kubeconfig, ...args], {
+        deadline: KUBECTL_DEADLINE_MS,
+        ...(input === undefined ? {} : { input }),
+      }),
+    makeNamespace: (suite) => makeNamespace(ask, suite),
+  };
+}
+
+/** Tests on a real cluster. Where there is none they are skipped, and say why. */
+export function describeWithCluster(name: string, tests: (cluster: Cluster) => void): void {
+  const cluster = useCluster();
+  if (cluster !== undefined) {
+    describe(name, () => {
+      tests(cluster);
+    });
+    return;
+  }
+  const missing = 'skipped: no cluster; make test-cluster brings one up, E2E_KUBECONFIG names another';
+  process.stderr.write(`${name}: ${missing}\n`);
+  // So that each test counts, they are made, for a cluster that none of them asks.
+  describe.skip(`${name} (${missing})`, () => {
+    tests(NO_CLUSTER);
+  });
+}
+
+const nothing = () => Promise.reject(new Error('there is no cluster'));
+const NO_CLUSTER: Cluster = {
+  kubeconfig: '',
+  config: new KubeConfig(),
+  ask: nothing,
+  apply: nothing,
+  kubectl: nothing,
+  makeNamespace: nothing,
+};
+
+async function makeNamespace(ask: Cluster['ask'], suite: string): Promise<Namespace> {
+  const name = `${suite}-${randomBytes(3).toString('hex')}`;
+  const { status, body } = await ask('POST', '/api/v1/namespaces', {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name },
+  });
+  if (status !== 201) throw new Error(`the namespace ${name} could not be made: ${JSON.stringify(body)}`);
+  return {
+    name,
+    async delete() {
+      await ask('DELETE', `/api/v1/namespaces/${name}`);
+    },
+  };
+}
+
+const withQuery = (path: string, query: string) => `${path}${path.includes('?') ? '&' : '?'}${query}`;
+
+interface Question {
+  method: string;
+  path: string;
+  body: unknown;
+  contentType: string;
+}
+
+async function askServer(config: KubeConfig, { method, path, body, contentType }: Question): Promise<Answer> {
+  const server = config.getCurrentCluster()?.server;
+  if (server === undefined) throw new Error('the kubeconfig names no cluster');
+  const options = { method, headers: { accept: 'application/json', 'content-type': contentType } };
+  await config.applyToHTTPSOptions(options);
+  const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
+  return new Promise((resolve, reject) => {
+    const signal = AbortSignal.timeout(REQUEST_DEADLINE_MS);
+    const outgoing = request(new URL(path, server), { ...options, signal }, (incoming) => {
+      const parts: Buffer[] = [];
+      incoming.on('data', (part: Buffer) => parts.push(part));
+      incoming.once('error', reject);
+      incoming.once('end', () => resolve({ status: incoming.statusCode ?? 0, body: read(Buffer.concat(parts)) }));
+    });
+    outgoing.once('error', reject);
+    outgoing.end(text);
+  });
+}
+
+/** Some answers, as those of /version and /readyz, are plain text. */
+function read(bytes: Buffer): unknown {
+  const text = bytes.toString();
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
