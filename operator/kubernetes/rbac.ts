@@ -1,0 +1,221 @@
+// What the operator may do in a cluster, and what people get. The roles of the chart and docs/permissions.md are made of it.
+
+/** Stands for the API group of the kinds, which is chosen at install time. */
+export const OWN_GROUP = '<api_group>';
+
+/** Stands for the name of the chart's own objects, which carries the name of the release. */
+export const OWN_NAME = '<name>';
+
+/**
+ * Where a permission holds. watched: in each namespace that the operator watches, all of them by default. own: in the
+ * operator's namespace. cluster: on what has no namespace.
+ */
+export const SCOPES = ['watched', 'own', 'cluster'] as const;
+type Scope = (typeof SCOPES)[number];
+
+/** Values of the chart without which a permission is not given. */
+type Switch = 'stdio.attach' | 'webhook.enabled' | 'management.enabled';
+
+interface Rule {
+  /** API group, the empty text for the core. */
+  group?: string;
+  resources?: string[];
+  /** Only objects of these names. */
+  names?: string[];
+  /** Paths of the API server that are no resources. */
+  paths?: string[];
+  verbs: string[];
+  /** Chart value that must be true. */
+  when?: Switch;
+  /** Why it is needed. */
+  why: string;
+}
+
+export interface Permission extends Rule {
+  scope: Scope;
+}
+
+const READ = ['get', 'list', 'watch'];
+/** Server-side apply is a patch, and a create for what is new; what is not wanted any more is deleted. */
+const KEEP = [...READ, 'create', 'patch', 'delete'];
+
+const KINDS = ['virtualmcpservers', 'mcpgroups', 'mcpservers', 'mcpexternalauthconfigs', 'mcpoidcconfigs'];
+/** Kinds that own children. */
+const OWNERS = ['virtualmcpservers', 'mcpservers'];
+
+const of = (resources: string[], subresource: string) => resources.map((resource) => `${resource}/${subresource}`);
+
+/** Exactly what the operator uses. Nothing else is in its roles; a test asks the API server. */
+export const OPERATOR_PERMISSIONS: readonly Permission[] = [
+  { scope: 'watched', group: OWN_GROUP, resources: KINDS, verbs: READ, why: 'what is reconciled' },
+  { scope: 'watched', group: OWN_GROUP, resources: of(KINDS, 'status'), verbs: ['patch'], why: 'says how it went' },
+  {
+    scope: 'watched',
+    group: OWN_GROUP,
+    resources: of(OWNERS, 'finalizers'),
+    verbs: ['update'],
+    why: 'owner references that hold back the deletion of the owner, where the cluster asks for this',
+  },
+  {
+    scope: 'watched',
+    group: '',
+    resources: ['secrets', 'configmaps', 'services', 'serviceaccounts'],
+    verbs: KEEP,
+    why: 'children; and the Secrets and ConfigMaps that resources name, watched as metadata and read one by one',
+  },
+  {
+    scope: 'watched',
+    group: '',
+    resources: ['pods'],
+    verbs: READ,
+    why: 'finds the runtimes, whose /status it asks',
+  },
+  {
+    scope: 'watched',
+    group: '',
+    resources: ['pods/status'],
+    verbs: ['patch'],
+    why: 'an annotation that makes the kubelet refresh the files of a pod at once',
+  },
+  { scope: 'watched', group: '', resources: ['events'], verbs: ['create', 'patch'], why: 'tells of transitions' },
+  { scope: 'watched', group: 'apps', resources: ['deployments'], verbs: KEEP, why: 'children' },
+  {
+    scope: 'watched',
+    group: 'policy',
+    resources: ['poddisruptionbudgets'],
+    verbs: KEEP,
+    why: 'children, from two replicas',
+  },
+  {
+    scope: 'watched',
+    group: 'autoscaling',
+    resources: ['horizontalpodautoscalers'],
+    verbs: KEEP,
+    why: 'children, with autoscaling',
+  },
+  {
+    scope: 'watched',
+    group: 'networking.k8s.io',
+    resources: ['networkpolicies'],
+    verbs: KEEP,
+    why: 'children: who reaches a backend and the private port',
+  },
+  {
+    scope: 'watched',
+    group: 'apps',
+    resources: ['statefulsets'],
+    verbs: KEEP,
+    when: 'stdio.attach',
+    why: 'images on stdio without command: a pod whose name is known',
+  },
+  {
+    scope: 'watched',
+    group: 'rbac.authorization.k8s.io',
+    resources: ['roles', 'rolebindings'],
+    verbs: KEEP,
+    when: 'stdio.attach',
+    why: 'lets the bridge of such an image attach to its own pod, and to no other',
+  },
+  {
+    scope: 'watched',
+    group: '',
+    resources: ['pods/attach'],
+    verbs: ['get', 'create'],
+    when: 'stdio.attach',
+    why: 'nobody may give away what they do not have; the operator itself attaches to nothing',
+  },
+  {
+    scope: 'own',
+    group: 'coordination.k8s.io',
+    resources: ['leases'],
+    verbs: ['get', 'create', 'update'],
+    why: 'one operator of several leads',
+  },
+  {
+    scope: 'own',
+    group: '',
+    resources: ['secrets'],
+    verbs: ['get', 'list', 'watch', 'create', 'update', 'patch'],
+    when: 'webhook.enabled',
+    why: 'the certificate of the webhook',
+  },
+  {
+    scope: 'cluster',
+    group: 'admissionregistration.k8s.io',
+    resources: ['validatingwebhookconfigurations'],
+    names: [OWN_NAME],
+    verbs: ['get', 'patch'],
+    when: 'webhook.enabled',
+    why: 'the certificate authority of the webhook',
+  },
+  {
+    scope: 'cluster',
+    group: 'authentication.k8s.io',
+    resources: ['tokenreviews'],
+    verbs: ['create'],
+    when: 'management.enabled',
+    why: 'who calls the management API',
+  },
+  {
+    scope: 'cluster',
+    group: 'authorization.k8s.io',
+    resources: ['subjectaccessreviews'],
+    verbs: ['create'],
+    when: 'management.enabled',
+    why: 'what the caller of the management API may do',
+  },
+  {
+    scope: 'cluster',
+    paths: ['/.well-known/openid-configuration', '/openid/v1/jwks'],
+    verbs: ['get'],
+    why: 'issuer and key set of service account tokens, for oidcConfig.type kubernetes',
+  },
+];
+
+/** A role that people get where they have the built-in role of the same name. */
+interface UserRole {
+  name: 'view' | 'edit';
+  /** What stands in the documentation beside it. */
+  meaning: string;
+  /** Built-in roles that it is added to. */
+  aggregateTo: string[];
+  rules: Rule[];
+}
+
+export const USER_ROLES: readonly UserRole[] = [
+  {
+    name: 'view',
+    meaning: 'Read every resource of these kinds. No Secret is read through them.',
+    aggregateTo: ['view', 'edit', 'admin'],
+    rules: [
+      { group: OWN_GROUP, resources: KINDS, verbs: READ, why: 'reads' },
+      { group: OWN_GROUP, resources: ['virtualmcpservers/scale'], verbs: ['get'], why: 'reads the number of pods' },
+    ],
+  },
+  {
+    name: 'edit',
+    meaning:
+      'Write these kinds. It equals creating pods and reading Secrets in the namespace: an MCPServer names its image and the Secrets that it gets.',
+    aggregateTo: ['edit', 'admin'],
+    rules: [
+      {
+        group: OWN_GROUP,
+        resources: KINDS,
+        verbs: ['create', 'update', 'patch', 'delete', 'deletecollection'],
+        why: 'writes',
+      },
+      {
+        group: OWN_GROUP,
+        resources: ['virtualmcpservers/scale'],
+        verbs: ['update', 'patch'],
+        why: 'kubectl scale',
+      },
+      {
+        group: OWN_GROUP,
+        resources: ['mcpexternalauthconfigs'],
+        verbs: ['use'],
+        why: 'refers to a configuration, whose credentials then go to the backend that refers to it',
+      },
+    ],
+  },
+];
