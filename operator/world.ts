@@ -77,6 +77,17 @@ export interface ClusterFacts {
 /** A runtime's answer at /status. `current`: what it serves is the document that stands in `World.documents`. */
 export type ObservedRuntime = RuntimeStatus & { current: boolean };
 
+/** How far a Deployment of ours is, as its controller says. */
+export interface ObservedDeployment {
+  /** Pods that there are, those of a former shape included. */
+  replicas: number;
+  readyReplicas: number;
+  /** Every pod that is wanted has the latest shape and is available. */
+  complete: boolean;
+  /** What the controller says against it: why no pod can be made, or that it takes too long. */
+  problem?: string;
+}
+
 /** Everything of one namespace that the plan may read. Secret values are not in it. */
 export interface World {
   namespace: string;
@@ -100,6 +111,8 @@ export interface World {
   documents: Record<string, RunConfigDocument>;
   /** Per VirtualMCPServer: what its runtime answered at /status; absent while it does not answer. */
   observed: Record<string, ObservedRuntime>;
+  /** Child name to its Deployment in a cluster; absent where there are none. */
+  deployments?: Record<string, ObservedDeployment>;
 }
 
 /** Text form of a key, unique among all resources. */

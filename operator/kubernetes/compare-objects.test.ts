@@ -1,0 +1,60 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { appliedAnnotation, canonicalText, hashOf, standsIn, withHash } from './compare-objects.ts';
+
+describe('whether the desired object stands', () => {
+  it('takes what the API server and others added for no difference', () => {
+    const desired = { spec: { replicas: 1, template: { containers: [{ name: 'vmcp', image: 'a' }] } } };
+    const live = {
+      spec: {
+        replicas: 1,
+        revisionHistoryLimit: 10,
+        template: { containers: [{ name: 'vmcp', image: 'a', terminationMessagePath: '/dev/termination-log' }] },
+      },
+    };
+    expect(standsIn(desired, live)).toBe(true);
+  });
+
+  it('sees a changed value, a missing one and another number of items', () => {
+    expect(standsIn({ replicas: 1 }, { replicas: 2 })).toBe(false);
+    expect(standsIn({ image: 'a' }, {})).toBe(false);
+    expect(standsIn({ ports: [1] }, { ports: [1, 2] })).toBe(false);
+    expect(standsIn({ ports: [1] }, {})).toBe(false);
+    expect(standsIn({ enabled: true }, {})).toBe(false);
+  });
+
+  it('takes quantities that mean the same for the same', () => {
+    expect(standsIn({ cpu: '1000m', memory: '1024Mi' }, { cpu: '1', memory: '1Gi' })).toBe(true);
+    expect(standsIn({ cpu: '0.5' }, { cpu: '500m' })).toBe(true);
+    expect(standsIn({ cpu: '1' }, { cpu: '2' })).toBe(false);
+    expect(standsIn({ name: '1x' }, { name: '1y' })).toBe(false);
+  });
+
+  it('takes an empty value that the API server left out for standing', () => {
+    expect(standsIn({ emptyDir: {}, env: [] }, {})).toBe(true);
+  });
+
+  it('holds for every object and itself with more added, and not with a member less', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.string(), (object, extra) => {
+        expect(standsIn(object, object)).toBe(true);
+        if (!(extra in object)) expect(standsIn(object, { ...object, [extra]: 'added' })).toBe(true);
+        if (!(extra in object)) expect(standsIn({ ...object, [extra]: 'wanted' }, object)).toBe(false);
+      }),
+    );
+  });
+});
+
+describe('hash of an object', () => {
+  it('does not depend on the order of members, but on that of lists', () => {
+    expect(hashOf({ a: 1, b: { c: 2, d: undefined } })).toBe(hashOf({ b: { c: 2 }, a: 1 }));
+    expect(hashOf({ a: [1, 2] })).not.toBe(hashOf({ a: [2, 1] }));
+    expect(canonicalText({ b: 1, a: [{ d: 1, c: 2 }] })).toBe('{"a":[{"c":2,"d":1}],"b":1}');
+  });
+
+  it('is an annotation beside those that there are', () => {
+    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', annotations: { own: 'x' } } };
+    const { metadata } = withHash(object, 'vmcp.dev');
+    expect(metadata.annotations).toEqual({ own: 'x', [appliedAnnotation('vmcp.dev')]: hashOf(object) });
+  });
+});

@@ -1,0 +1,41 @@
+import { describe, expect, it } from '@jest/globals';
+import { findNames } from './find-names.ts';
+
+describe('names of Secrets and ConfigMaps', () => {
+  it('finds the Secrets of key references, of lists and of maps, and those that are named whole', () => {
+    const { secrets } = findNames({
+      authServerConfig: {
+        hmacSecretRefs: [{ name: 'hmac', key: 'new' }],
+        upstreamProviders: [{ oidcConfig: { clientSecretRef: { name: 'upstream', key: 'secret' } } }],
+      },
+      headerForward: { addHeadersFromSecret: { 'X-Key': { name: 'header', key: 'value' } } },
+      secrets: [{ name: 'environment', key: 'token', targetEnvName: 'TOKEN' }],
+      tls: { secretRef: { name: 'certificate' } },
+    });
+    expect([...secrets].sort()).toEqual(['certificate', 'environment', 'header', 'hmac', 'upstream']);
+  });
+
+  it('finds ConfigMaps in either form, and takes none for a Secret', () => {
+    const found = findNames({
+      incomingAuth: {
+        authzConfig: { type: 'configMap', configMap: { name: 'policies' } },
+        oidcConfig: { inline: { caBundleRef: { name: 'roots', key: 'ca.pem' } } },
+      },
+      caBundleRef: { configMapRef: { name: 'other-roots', key: 'ca.crt' } },
+      permissionProfile: { type: 'configmap', name: 'profile', key: 'profile.json' },
+    });
+    expect([...found.configMaps].sort()).toEqual(['other-roots', 'policies', 'profile', 'roots']);
+    expect(found.secrets.size).toBe(0);
+  });
+
+  it('reads nothing that only the kubelet needs, and no name of another kind', () => {
+    const found = findNames({
+      config: { groupRef: 'tools' },
+      externalAuthConfigRef: { name: 'github' },
+      imagePullSecrets: [{ name: 'pull' }],
+      podTemplateSpec: { spec: { volumes: [{ secret: { secretName: 'own' } }], key: { name: 'a', key: 'b' } } },
+      env: [{ name: 'LOG_LEVEL', value: 'debug' }],
+    });
+    expect(found).toEqual({ secrets: new Set(), configMaps: new Set() });
+  });
+});
