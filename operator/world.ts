@@ -72,6 +72,14 @@ export interface ClusterFacts {
   runtimeImage: string;
   /** `hostPath` volumes are allowed by the administrator. */
   allowHostPaths: boolean;
+  /** Where the operator runs: its pods may reach private ports, and none of its service accounts may be borrowed. */
+  operatorNamespace?: string;
+  /** Namespaces whose pods may read /metrics. */
+  scraperNamespaces?: string[];
+  /** Secrets of the resource's own namespace with which the runtime image is pulled. */
+  imagePullSecrets?: string[];
+  /** Images on stdio without a command may be served by attaching to their pods. */
+  stdioAttach?: boolean;
 }
 
 /** A runtime's answer at /status. `current`: what it serves is the document that stands in `World.documents`. */
@@ -86,6 +94,10 @@ export interface ObservedDeployment {
   complete: boolean;
   /** What the controller says against it: why no pod can be made, or that it takes too long. */
   problem?: string;
+  /** `spec.replicas` as it stands. */
+  wanted?: number;
+  /** Another manager has `spec.replicas`: an autoscaler that has begun to work. */
+  scaledByOther?: boolean;
 }
 
 /** Everything of one namespace that the plan may read. Secret values are not in it. */
@@ -105,11 +117,11 @@ export interface World {
   /** ConfigMap name to key to text. */
   configMaps: Record<string, Record<string, string>>;
 
-  /** Per VirtualMCPServer: digests of the secrets that the platform makes for it, once. */
+  /** Per runtime (see `runtimeName`): digests of the secrets that the platform makes for it, once. */
   generated: Record<string, Partial<Record<GeneratedSecret, string>>>;
-  /** Per VirtualMCPServer: the document that its runtime serves or is to serve; absent before the first. */
+  /** Per runtime: the document that it serves or is to serve; absent before the first. */
   documents: Record<string, RunConfigDocument>;
-  /** Per VirtualMCPServer: what its runtime answered at /status; absent while it does not answer. */
+  /** Per runtime: what it answered at /status; absent while it does not answer. */
   observed: Record<string, ObservedRuntime>;
   /** Child name to its Deployment in a cluster; absent where there are none. */
   deployments?: Record<string, ObservedDeployment>;
@@ -124,6 +136,14 @@ export function keyText(key: ResourceKey): string {
 export function parseKey(text: string): ResourceKey {
   const [kind, namespace, name] = text.split('/');
   return { kind: kind as ResourceKey['kind'], namespace: namespace ?? '', name: name ?? '' };
+}
+
+/**
+ * Under which name `generated`, `documents` and `observed` have the runtime of a resource: a VirtualMCPServer's own name;
+ * an MCPServer, which may have a runtime of its own, cannot take the name of one.
+ */
+export function runtimeName({ kind, name }: Pick<ResourceKey, 'kind' | 'name'>): string {
+  return kind === 'VirtualMCPServer' ? name : `${kind}/${name}`;
 }
 
 /** The manifest that a key names; undefined for one that is gone, and for Secrets and ConfigMaps. */
