@@ -54,6 +54,11 @@ describe('the connections page', () => {
     expect((await show(cookie, '?linked=<b>evil')).text).not.toContain('evil');
   });
 
+  it('sends nobody back to an application that there may not be', async () => {
+    const { text } = await show(await server.logIn(ALICE), '?linked=okta');
+    expect(text).toContain('If an application sent you here');
+  });
+
   it('without a browser login shows nobody, and leads through the primary provider', async () => {
     const page = await show();
     expect(page.text).toContain('Sign in with okta');

@@ -68,6 +68,21 @@ describe('the consent page', () => {
     );
   });
 
+  it('says which sign-ins come next, as far as it knows what is linked', async () => {
+    await server.close();
+    const [okta, partner] = ['okta', 'partner'].map((name) => ({
+      ...{ type: 'oidc', name, oidc_config: { client_id: 'vmcp', issuer_url: `https://login.${name}.example` } },
+    }));
+    server = await startClientSide({ config: { upstreams: [okta, partner] } });
+    client = await server.register([REDIRECT]);
+    const nextAt = (text: string) => text.match(/You are asked to sign in there[^<]*/g);
+    expect(nextAt((await ask()).text)).toEqual([
+      'You are asked to sign in there next',
+      'You are asked to sign in there, unless it is already linked',
+    ]);
+    expect(nextAt((await ask({}, await server.logIn(ALICE))).text)).toEqual(['You are asked to sign in there next']);
+  });
+
   it('shows as whom accounts are linked, under a browser login', async () => {
     const { text } = await ask({}, await server.logIn(ALICE, { okta: {}, github: { state: 'needs_login' } }));
     expect(text).toContain('You are signed in as <bdi>alice</bdi>');

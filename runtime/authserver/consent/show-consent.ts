@@ -40,6 +40,7 @@ export async function showConsent(
     scope: request.scope,
     user,
     providers: viewChain(chain, links),
+    primary: chain.primary.name,
   };
   return consentPage(frame, view, browser.headers);
 }

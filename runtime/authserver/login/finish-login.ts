@@ -120,8 +120,9 @@ async function signIn({ chain, browsers }: ChainSettings, login: LoginRow, brows
   return browsers.logIn(browser, user, request && consentKey(request));
 }
 
-function connectionsUrl({ urls, chain }: ChainSettings, { links }: LoginRow): string {
-  const names = Object.keys(links);
+/** Who only signed in there has linked nothing that there would be something to say of. */
+function connectionsUrl({ urls, chain }: ChainSettings, { links, sub }: LoginRow): string {
+  const names = sub === undefined ? [] : Object.keys(links);
   const linked = names.find((name) => name !== chain.primary.name) ?? names[0];
   return linked === undefined ? urls.connections : `${urls.connections}?${new URLSearchParams({ linked }).toString()}`;
 }

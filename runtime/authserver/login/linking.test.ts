@@ -86,6 +86,8 @@ describe('signing in at the connections page', () => {
       at: ({ url }) => url.pathname === '/connections',
     });
     expect(page.text).toContain('alice N.');
+    expect(page.url.href).toBe(chain.server.connections);
+    expect(page.text).not.toContain('is linked');
     expect(Object.keys(await linksOf(chain, 'alice'))).toEqual(['one']);
   });
 });

@@ -27,7 +27,7 @@ export function connectionsPage(frame: ConnectionsFrame, view: ConnectionsView):
   const news =
     linked !== undefined &&
     html`<div class="note good" role="status">
-      <p><strong>${linked} is linked.</strong> You can go back to your application.</p>
+      <p><strong>${linked} is linked.</strong> If an application sent you here, you can go back to it.</p>
     </div>`;
   const main = html`${news}
     <h1>Your connections</h1>

@@ -20,6 +20,8 @@ interface ConsentView {
   readonly user: UserProfile | undefined;
   /** The chain, in its order. */
   readonly providers: readonly ProviderView[];
+  /** Name of the provider that says who the user is. */
+  readonly primary: string;
 }
 
 /** Asks a person whether a client may act in their name, before anything else happens. */
@@ -67,14 +69,24 @@ function warning({ kind }: RedirectPlace): Html | undefined {
   </div>`;
 }
 
-function accounts({ user, providers }: ConsentView): Html {
+function accounts({ user, providers, primary }: ConsentView): Html {
+  // What is linked is known only of a user who is.
+  const isKnown = (name: string) => user !== undefined || name === primary;
   return html`<h2>${user ? 'With your accounts' : 'You will sign in with'}</h2>
     <ul class="rows">
-      ${providers.map((provider) => html`<li>${account(provider)}</li>`)}
+      ${providers.map((provider) => html`<li>${account(provider, isKnown(provider.name))}</li>`)}
     </ul>`;
 }
 
-function account(provider: ProviderView): Html {
+/** What a login there takes. `isKnown`: whether it is known that it will be asked for. */
+function nextThere(state: ProviderView['state'], isKnown: boolean): string {
+  if (state === 'needs_login') return 'It wants you to sign in again';
+  return isKnown
+    ? 'You are asked to sign in there next'
+    : 'You are asked to sign in there, unless it is already linked';
+}
+
+function account(provider: ProviderView, isKnown: boolean): Html {
   const { name, required, state, account: who } = provider;
   if (state === 'linked') {
     const text = who ? html`as ${accountName(who)}` : html`Linked`;
@@ -86,10 +98,9 @@ function account(provider: ProviderView): Html {
   }
   const badge = state === 'needs_login' ? html`<span class="badge warn">Needs sign-in</span>` : undefined;
   if (required) {
-    const text = state === 'needs_login' ? 'It wants you to sign in again' : 'You are asked to sign in there next';
     return html`<div>
         <p>${providerName(provider)}</p>
-        <p class="soft">${text}</p>
+        <p class="soft">${nextThere(state, isKnown)}</p>
       </div>
       ${badge}`;
   }
