@@ -51,7 +51,8 @@ export function assembleRoutes(parts: AssemblyParts): Assembly {
   const frame = { server: new URL(resources[0]).host };
   const cookie = browserCookie(config.issuer, urls.authorize);
   const chain = chainOf(config);
-  const browsers = createBrowsers({ storage, cookie, primary: chain.primary.name, now });
+  const loginLifespan = config.limits.pending_login_lifespan;
+  const browsers = createBrowsers({ storage, cookie, primary: chain.primary.name, loginLifespan, now });
   const legs: ChainSettings = {
     ...{ storage, secrets, place, urls, chain, providers, browsers, record, log, changed, now },
     limits: config.limits,

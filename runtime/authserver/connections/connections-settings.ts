@@ -31,7 +31,7 @@ export function connectionsFrame({ urls, frame }: ConnectionsSettings, browser: 
  */
 export async function openForm({ browsers }: ConnectionsSettings, { cookies, form }: RequestFacts): Promise<Browser> {
   const browser = await browsers.open(cookies);
-  if (form.get('csrf') === browser.csrf) return browser;
+  if (browser.csrfs.has(form.get('csrf') ?? '')) return browser;
   throw new PageError({
     status: 400,
     title: 'This page is out of date',

@@ -122,6 +122,17 @@ describe('a callback', () => {
 });
 
 describe('two people', () => {
+  it('in two tabs that a browser without a cookie opens at one time, both finish', async () => {
+    const chain = await startChain([{}, {}]);
+    const robot = new Robot();
+    const tabs = await Promise.all(['a', 'b'].map((state) => robot.open(chain.server.authorizeUrl({ state }))));
+    const legs: Page[] = [];
+    for (const tab of tabs) legs.push(await robot.submit(tab));
+    const states: (string | null)[] = [];
+    for (const leg of legs) states.push(backAtClient(await chain.goOn(robot, leg, alice)).searchParams.get('state'));
+    expect(states).toEqual(['a', 'b']);
+  });
+
   it('in two tabs of one browser, step by step in turns, both finish and are never mixed', async () => {
     const chain = await startChain([{}, {}]);
     const robot = new Robot();

@@ -59,7 +59,7 @@ export async function takeLogin(
   const id = hashId(ticket);
   const seen = await storage.get('login', id);
   if (seen?.step !== step || seen.leg?.provider !== provider || seen.ends_at <= now()) throw stepIsOver();
-  if (seen.browser !== browser.id) throw otherBrowser();
+  if (!browser.ids.has(seen.browser)) throw otherBrowser();
   const row = await storage.take('login', id);
   if (row === undefined) throw stepIsOver();
   return row;

@@ -113,7 +113,13 @@ export async function startClientSide(options: ServerOptions = {}): Promise<Clie
       resources: [resource],
       frame: FRAME,
       storage,
-      browsers: createBrowsers({ storage, cookie, primary: chainOf(config).primary.name, now }),
+      browsers: createBrowsers({
+        storage,
+        cookie,
+        primary: chainOf(config).primary.name,
+        loginLifespan: config.limits.pending_login_lifespan,
+        now,
+      }),
       clients: createClients({ storage, documents: options.documents, now }),
       nextStep: (login, browser) => {
         noted.steps.push({ login, browser });

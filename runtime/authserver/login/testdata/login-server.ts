@@ -121,6 +121,7 @@ function furnish(origin: string, links: readonly Link[], { config: more, wrap }:
     storage,
     cookie: browserCookie(origin, urls.authorize),
     primary: chain.primary.name,
+    loginLifespan: config.limits.pending_login_lifespan,
     now,
   });
   const settings: ChainSettings = {
