@@ -1,0 +1,52 @@
+{{/* Refuses what would end in a broken installation, each time with the remedy. Writes nothing. */}}
+{{- define "vmcp.checks" -}}
+{{- include "vmcp.checkNamespaced" . -}}
+{{- include "vmcp.checkGroup" . -}}
+{{- include "vmcp.checkDefinitions" . -}}
+{{- end }}
+
+{{/* With watchNamespaces nothing is made that has no namespace. */}}
+{{- define "vmcp.checkNamespaced" -}}
+{{- if .Values.watchNamespaces -}}
+{{- if .Values.crds.install -}}
+{{- fail "\n\nwatchNamespaces is set, so this chart makes nothing cluster-wide: let a cluster administrator apply the definitions first,\n    helm template vmcp <chart> --show-only 'templates/crds/*.yaml' | kubectl apply --server-side -f -\nand install with --set crds.install=false\n" -}}
+{{- end -}}
+{{- if .Values.webhook.enabled -}}
+{{- fail "\n\nwatchNamespaces is set, and a webhook is cluster-wide: install with --set webhook.enabled=false; what it would refuse is then a condition of the resource\n" -}}
+{{- end -}}
+{{- if .Values.admissionPolicy.enabled -}}
+{{- fail "\n\nwatchNamespaces is set, and an admission policy is cluster-wide: let a cluster administrator apply it (helm template … --show-only templates/admission-policy.yaml), and install with --set admissionPolicy.enabled=false\n" -}}
+{{- end -}}
+{{- end -}}
+{{- end }}
+
+{{/* Objects of the former group would be served by nobody. */}}
+{{- define "vmcp.checkGroup" -}}
+{{- if .Release.IsUpgrade -}}
+{{- $former := lookup "apps/v1" "Deployment" .Release.Namespace (include "vmcp.fullname" .) -}}
+{{- $group := dig "metadata" "annotations" "vmcp/api-group" "" ($former | default dict) -}}
+{{- if and $group (ne $group .Values.apiGroup) -}}
+{{- fail (printf "\n\nthis release serves the API group %s, and apiGroup is now %s: nobody would serve the resources of %s any more. Keep it by --set apiGroup=%s, or install a second release for the new group, move the resources, and uninstall this one\n" $group .Values.apiGroup $group $group) -}}
+{{- end -}}
+{{- end -}}
+{{- end }}
+
+{{/* Definitions of somebody else are not taken over: theirs may be of another version, and whoever removes theirs removes all resources. */}}
+{{- define "vmcp.checkDefinitions" -}}
+{{- if .Values.crds.install -}}
+{{- $root := . -}}
+{{- range (list "virtualmcpservers" "mcpgroups" "mcpservers" "mcpexternalauthconfigs" "mcpoidcconfigs") -}}
+{{- $name := printf "%s.%s" . $root.Values.apiGroup -}}
+{{- $found := lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" $name -}}
+{{- if $found -}}
+{{- $annotations := $found.metadata.annotations | default dict -}}
+{{- $release := get $annotations "meta.helm.sh/release-name" -}}
+{{- $namespace := get $annotations "meta.helm.sh/release-namespace" -}}
+{{- if or (ne $release $root.Release.Name) (ne $namespace $root.Release.Namespace) -}}
+{{- $owner := ternary (printf "the Helm release %s/%s" $namespace $release) "no Helm release" (ne $release "") -}}
+{{- fail (printf "\n\nCustomResourceDefinition %s is there already and belongs to %s. Use it as it is by --set crds.install=false, or choose another group by --set apiGroup=…, or hand it over to this release:\n    kubectl label crd %s app.kubernetes.io/managed-by=Helm --overwrite\n    kubectl annotate crd %s meta.helm.sh/release-name=%s meta.helm.sh/release-namespace=%s --overwrite\n(the same for virtualmcpservers, mcpgroups, mcpservers, mcpexternalauthconfigs and mcpoidcconfigs)\n" $name $owner $name $name $root.Release.Name $root.Release.Namespace) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end }}
