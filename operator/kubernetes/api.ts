@@ -1,0 +1,293 @@
+import { ApiError } from './api-error.ts';
+import type { Connection } from './connection.ts';
+import { DEADLINE, type Deadlines, describe, type Exchange, exchange, unanswered } from './exchange.ts';
+import { type KubeObject, pathOf, type Place, type Resource } from './object.ts';
+import { readError } from './read-error.ts';
+import { readEvents, type WatchEvent } from './watch-stream.ts';
+
+/** Which objects: of one namespace or of all, by labels and fields. */
+export interface Selection {
+  namespace?: string | undefined;
+  labelSelector?: string | undefined;
+  fieldSelector?: string | undefined;
+  /** Only metadata leaves the API server (`PartialObjectMetadata`): for Secrets that are watched. */
+  metadataOnly?: boolean | undefined;
+}
+
+export interface CallOptions {
+  /** Milliseconds until the call is given up; 30 s without. */
+  deadline?: number;
+  signal?: AbortSignal | undefined;
+}
+
+export interface DeleteOptions extends CallOptions {
+  uid?: string;
+  propagation?: 'Background' | 'Foreground' | 'Orphan';
+}
+
+export interface WriteOptions extends CallOptions {
+  fieldManager?: string;
+  /** Nothing is stored, everything is checked. */
+  dryRun?: boolean;
+}
+
+export interface KubeList {
+  items: KubeObject[];
+  resourceVersion: string;
+  /** Token of the next page; undefined on the last one. */
+  next: string | undefined;
+}
+
+/** Told of each request that has ended. `code` is the HTTP status, 0 without an answer; `seconds` its duration. */
+export type OnRequest = (verb: string, resource: string, code: number, seconds: number) => void;
+
+const PATCH_TYPES = {
+  apply: 'application/apply-patch+yaml',
+  merge: 'application/merge-patch+json',
+  strategic: 'application/strategic-merge-patch+json',
+  json: 'application/json-patch+json',
+} as const;
+
+/** Without fallback to the whole object: what is not asked for may not arrive. */
+const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
+const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
+
+/**
+ * The API server: raw objects in and out. Every call has a deadline and fails with an `ApiError`; none is repeated here.
+ * (The client library's typed calls drop fields, and its watch swallows what it cannot read, loses Retry-After, and opens a
+ * TLS connection each time; it is used for kubeconfigs and logins.)
+ */
+export class KubeApi {
+  readonly #connection: Connection;
+  readonly #onRequest: OnRequest;
+
+  constructor(connection: Connection, onRequest: OnRequest = () => undefined) {
+    this.#connection = connection;
+    this.#onRequest = onRequest;
+  }
+
+  /** Namespace of the kubeconfig's context, or of the pod. */
+  get namespace(): string | undefined {
+    return this.#connection.namespace;
+  }
+
+  /** One page of objects. `limit` bounds it, `next` of the last page goes on; both are absent for everything at once. */
+  async list(
+    resource: Resource,
+    { namespace, labelSelector, fieldSelector, metadataOnly }: Selection = {},
+    { limit, next, ...options }: CallOptions & { limit?: number; next?: string | undefined } = {},
+  ): Promise<KubeList> {
+    const answer = (await this.#json(
+      {
+        verb: 'list',
+        resource: resource.plural,
+        method: 'GET',
+        path: pathOf(resource, namespace === undefined ? {} : { namespace }),
+        query: { labelSelector, fieldSelector, limit: limit?.toString(), continue: next },
+        ...(metadataOnly && { accept: METADATA_LIST }),
+      },
+      options,
+    )) as { apiVersion: string; kind: string; metadata?: ListMeta; items?: KubeObject[] | null };
+    // Items of a list have neither apiVersion nor kind where the server leaves them out.
+    const type = { apiVersion: answer.apiVersion, kind: answer.kind.replace(/List$/, '') };
+    return {
+      items: (answer.items ?? []).map((item) => ({ ...type, ...item })),
+      resourceVersion: answer.metadata?.resourceVersion ?? '',
+      next: answer.metadata?.continue === '' ? undefined : answer.metadata?.continue,
+    };
+  }
+
+  /** One object. */
+  async get(resource: Resource, place: Place, options: CallOptions = {}): Promise<KubeObject> {
+    const path = pathOf(resource, place);
+    return (await this.#json({ verb: 'get', resource: resource.plural, method: 'GET', path }, options)) as KubeObject;
+  }
+
+  /** The JSON of another path of the API server, e.g. `/openid/v1/jwks`. */
+  async getPath(path: string, options: CallOptions = {}): Promise<unknown> {
+    return this.#json({ verb: 'get', resource: path, method: 'GET', path }, options);
+  }
+
+  /**
+   * Changes after `resourceVersion`, bookmarks among them, until the server or `signal` ends it, or nothing comes for
+   * `silence` milliseconds (an end like any other: go on from the last version). Throws an ApiError when it is refused
+   * (410 `Expired`: list again), cut, or not understood.
+   */
+  async *watch(
+    resource: Resource,
+    { namespace, labelSelector, fieldSelector, metadataOnly }: Selection,
+    {
+      resourceVersion,
+      signal,
+      silence = DEADLINE,
+      timeoutSeconds,
+    }: { resourceVersion: string; signal: AbortSignal; silence?: number; timeoutSeconds?: number },
+  ): AsyncGenerator<WatchEvent, void, void> {
+    const wanted: Exchange = {
+      verb: 'watch',
+      resource: resource.plural,
+      method: 'GET',
+      path: pathOf(resource, namespace === undefined ? {} : { namespace }),
+      query: {
+        watch: 'true',
+        allowWatchBookmarks: 'true',
+        resourceVersion,
+        labelSelector,
+        fieldSelector,
+        timeoutSeconds: timeoutSeconds?.toString(),
+      },
+      ...(metadataOnly && { accept: METADATA }),
+    };
+    const body = await this.#send(wanted, { signal, deadline: DEADLINE, silence });
+    yield* readEvents(body, resource.plural);
+  }
+
+  /** Server-side apply: `object` is all that this field manager wants. With `force` fields of others are taken over. */
+  async apply(
+    resource: Resource,
+    object: KubeObject,
+    {
+      fieldManager,
+      force = false,
+      dryRun,
+      subresource,
+      ...options
+    }: WriteOptions & { fieldManager: string; force?: boolean; subresource?: string },
+  ): Promise<KubeObject> {
+    return this.#write(
+      {
+        verb: 'apply',
+        method: 'PATCH',
+        path: pathOf(resource, placeIn(resource, object), subresource),
+        query: { fieldManager, force: String(force), ...dryRunOf(dryRun) },
+        body: object,
+        contentType: PATCH_TYPES.apply,
+      },
+      resource,
+      options,
+    );
+  }
+
+  /** Changes fields of one object: a merge, strategic merge or JSON patch. */
+  async patch(
+    resource: Resource,
+    place: Place,
+    body: object,
+    {
+      type = 'merge',
+      subresource,
+      fieldManager,
+      dryRun,
+      ...options
+    }: WriteOptions & { type?: 'merge' | 'strategic' | 'json'; subresource?: string } = {},
+  ): Promise<KubeObject> {
+    return this.#write(
+      {
+        verb: 'patch',
+        method: 'PATCH',
+        path: pathOf(resource, place, subresource),
+        query: { fieldManager, ...dryRunOf(dryRun) },
+        body,
+        contentType: PATCH_TYPES[type],
+      },
+      resource,
+      options,
+    );
+  }
+
+  /** Merge patch of the status subresource; `status` holds the changed fields, null removes one. */
+  async patchStatus(resource: Resource, place: Place, status: object, options: WriteOptions = {}): Promise<KubeObject> {
+    return this.patch(resource, place, { status }, { ...options, subresource: 'status' });
+  }
+
+  /** Makes an object; 409 `AlreadyExists` where there is one. `subresource` with its owner's name, e.g. a token or an eviction. */
+  async create(
+    resource: Resource,
+    object: KubeObject,
+    { fieldManager, dryRun, subresource, ...options }: WriteOptions & { subresource?: string } = {},
+  ): Promise<KubeObject> {
+    const { namespace, name } = placeIn(resource, object);
+    const place = { ...(namespace !== undefined && { namespace }), ...(subresource !== undefined && { name }) };
+    const path = pathOf(resource, place, subresource);
+    const query = { fieldManager, ...dryRunOf(dryRun) };
+    return this.#write({ verb: 'create', method: 'POST', path, query, body: object }, resource, options);
+  }
+
+  /** Replaces an object whose `metadata.resourceVersion` is still the one given; 409 `Conflict` else. */
+  async replace(
+    resource: Resource,
+    object: KubeObject,
+    { fieldManager, dryRun, ...options }: WriteOptions = {},
+  ): Promise<KubeObject> {
+    const path = pathOf(resource, placeIn(resource, object));
+    const query = { fieldManager, ...dryRunOf(dryRun) };
+    return this.#write({ verb: 'update', method: 'PUT', path, query, body: object }, resource, options);
+  }
+
+  /** Removes an object; false where there is none. With `uid` only that very object, 409 `Conflict` for another. */
+  async delete(
+    resource: Resource,
+    place: Place,
+    { uid, propagation = 'Background', ...options }: DeleteOptions = {},
+  ): Promise<boolean> {
+    const preconditions = uid === undefined ? {} : { preconditions: { uid } };
+    const body = { apiVersion: 'v1', kind: 'DeleteOptions', propagationPolicy: propagation, ...preconditions };
+    try {
+      await this.#write({ verb: 'delete', method: 'DELETE', path: pathOf(resource, place), body }, resource, options);
+      return true;
+    } catch (problem) {
+      if (problem instanceof ApiError && problem.status === 404) return false;
+      throw problem;
+    }
+  }
+
+  /** Ends all connections. Calls under way fail. */
+  async close(): Promise<void> {
+    await this.#connection.close();
+  }
+
+  async #write(wanted: Omit<Exchange, 'resource'>, { plural }: Resource, options: CallOptions): Promise<KubeObject> {
+    return (await this.#json({ ...wanted, resource: plural }, options)) as KubeObject;
+  }
+
+  async #json(wanted: Exchange, options: CallOptions): Promise<unknown> {
+    const body = await this.#send(wanted, options);
+    try {
+      return await body.json();
+    } catch (cause) {
+      throw unanswered(wanted, cause);
+    }
+  }
+
+  /** Sends one request and returns its answer's body, or throws what the server says against it. */
+  async #send(wanted: Exchange, limits: Deadlines) {
+    const startedAt = performance.now();
+    let code = 0;
+    try {
+      const access = await this.#connection.authenticate();
+      const answer = await exchange(this.#connection.server, wanted, access, limits);
+      code = answer.statusCode;
+      if (code === 401) this.#connection.forget();
+      if (code >= 400) throw await readError(describe(wanted), wanted.resource, answer);
+      return answer.body;
+    } catch (problem) {
+      throw problem instanceof ApiError ? problem : unanswered(wanted, problem);
+    } finally {
+      this.#onRequest(wanted.verb, wanted.resource, code, (performance.now() - startedAt) / 1000);
+    }
+  }
+}
+
+interface ListMeta {
+  resourceVersion?: string;
+  continue?: string;
+}
+
+function placeIn({ namespaced }: Resource, { metadata }: KubeObject): Place {
+  const { name, namespace } = metadata;
+  return namespaced && namespace !== undefined ? { namespace, name } : { name };
+}
+
+function dryRunOf(dryRun = false): { dryRun?: string } {
+  return dryRun ? { dryRun: 'All' } : {};
+}
