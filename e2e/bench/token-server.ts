@@ -5,7 +5,7 @@ import { AuthServer } from '#crds/run-config/auth-server';
 import { Storage } from '#crds/run-config/storage';
 import { assembleRoutes } from '#runtime/authserver/assemble-routes';
 import { hashId, newId } from '#runtime/authserver/ids';
-import { createSecretRing } from '#runtime/authserver/keys/create-secret-ring';
+import { createSecretRing } from '#runtime/keys/create-secret-ring';
 import { createSigningKeys } from '#runtime/authserver/keys/create-signing-keys';
 import { createSessionCheck } from '#runtime/authserver/session-check';
 import { openStorage } from '#runtime/authserver/storage/open-storage';

@@ -12,7 +12,7 @@ import { ConfigError } from '#runtime/errors';
 import type { AuthServer } from './auth-server.ts';
 import { createAuthServer } from './create-auth-server.ts';
 import { hashId, newId } from './ids.ts';
-import { createSecretRing } from './keys/create-secret-ring.ts';
+import { createSecretRing } from '#runtime/keys/create-secret-ring';
 import { openStorage } from './storage/open-storage.ts';
 import type { LinkRow } from './storage/rows.ts';
 import { alice } from './token/testdata/token-server.ts';

@@ -3,9 +3,9 @@ import type { RouteHandler } from '#runtime/http/listener';
 import type { Identity } from '#runtime/incoming/identity';
 import type { AuthServer, AuthServerStatus, SessionCheck } from './auth-server.ts';
 import { assembleRoutes, type Assembly } from './assemble-routes.ts';
-import { createSecretRing } from './keys/create-secret-ring.ts';
+import { createSecretRing } from '#runtime/keys/create-secret-ring';
 import { createSigningKeys } from './keys/create-signing-keys.ts';
-import { newsMayCome } from './keys/succession.ts';
+import { newsMayCome } from '#runtime/keys/succession';
 import {
   closeProviders,
   openProviders,

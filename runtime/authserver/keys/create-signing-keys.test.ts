@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { calculateJwkThumbprint, createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
 import { ConfigError } from '#runtime/errors';
 import { createSigningKeys } from './create-signing-keys.ts';
-import type { KeyFile } from './load-signing-key.ts';
+import type { KeyFile } from '#runtime/keys/key-file';
 
 const keyFile = (file: string, content: string | Buffer): KeyFile => ({ file, content: Buffer.from(content) });
 const pem = (key: KeyObject, type: 'pkcs8' | 'sec1' | 'pkcs1' = 'pkcs8') => key.export({ format: 'pem', type });

@@ -2,15 +2,10 @@ import { sign as signWith, type KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import { derToJose } from 'ecdsa-sig-formatter';
 import type { JSONWebKeySet, JWTPayload } from 'jose';
-import {
-  loadSigningKey,
-  makeSigningKey,
-  type KeyFile,
-  type SigningAlgorithm,
-  type SigningKey,
-} from './load-signing-key.ts';
+import { loadSigningKey, makeSigningKey, type SigningAlgorithm, type SigningKey } from './load-signing-key.ts';
 import type { SigningKeys } from './signing-keys.ts';
-import { createSuccession } from './succession.ts';
+import type { KeyFile } from '#runtime/keys/key-file';
+import { createSuccession } from '#runtime/keys/succession';
 
 export interface LiveSigningKeys extends SigningKeys {
   /** Of the start or of the last change, in milliseconds since the epoch. */

@@ -1,13 +1,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { calculateJwkThumbprint, type JWK } from 'jose';
 import { ConfigError } from '#runtime/errors';
-
-/** A file that holds a key or a secret. */
-export interface KeyFile {
-  /** As the configuration names it. */
-  readonly file: string;
-  readonly content: Uint8Array;
-}
+import type { KeyFile } from '#runtime/keys/key-file';
 
 export type SigningAlgorithm = 'EdDSA' | 'RS256' | 'ES256' | 'ES384';
 

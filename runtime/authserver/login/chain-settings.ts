@@ -2,7 +2,7 @@ import type { Audit } from '#runtime/audit/audit';
 import type { Log } from '#runtime/telemetry/log';
 import type { Browsers } from '../browser/browsers.ts';
 import type { LoginRowSettings } from './login-rows.ts';
-import type { SecretRing } from '../keys/secret-ring.ts';
+import type { SecretRing } from '#runtime/keys/secret-ring';
 import type { Chain } from '../chain.ts';
 import type { Place } from '../keys/aad.ts';
 import type { AuthServerUrls } from '../urls.ts';

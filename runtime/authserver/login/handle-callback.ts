@@ -6,7 +6,7 @@ import { failLeg } from './fail-leg.ts';
 import { openLegSecrets } from './leg-secrets.ts';
 import { outdated } from './refusals.ts';
 import type { Handler, RequestFacts } from '../handler.ts';
-import { SealBroken, UnknownSecret } from '../keys/secret-ring.ts';
+import { SealBroken, UnknownSecret } from '#runtime/keys/secret-ring';
 import type { NextStep } from './next-step.ts';
 import { PageError } from '../page-error.ts';
 import { pendingAad } from '../keys/aad.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { newId } from '../ids.ts';
-import type { SecretRing } from '../keys/secret-ring.ts';
+import type { SecretRing } from '#runtime/keys/secret-ring';
 import type { LegSecrets } from '../upstream/provider.ts';
 
 const Secrets = z.object({ verifier: z.string(), nonce: z.string() });

@@ -1,4 +1,4 @@
-import { SealBroken, UnknownSecret } from '../keys/secret-ring.ts';
+import { SealBroken, UnknownSecret } from '#runtime/keys/secret-ring';
 import { linkAad } from '../keys/aad.ts';
 import type { LinkRow } from '../storage/rows.ts';
 import { openLink } from '../upstream-tokens/stored-tokens.ts';

@@ -1,7 +1,7 @@
 import { ROWS_OF_A_KIND } from './bounds.ts';
-import { connectRedis, type ReadSecret, type RedisConfig } from './redis/connect.ts';
+import { connectRedis, type ReadSecret, type RedisConfig } from '#runtime/storage/redis/connect';
 import { parseRow } from './parse-row.ts';
-import type { RedisConnection } from './redis/connection.ts';
+import type { RedisConnection } from '#runtime/storage/redis/connection';
 import { Replication } from './redis/replication.ts';
 import * as logins from './redis/login-scripts.ts';
 import * as rows from './redis/row-scripts.ts';

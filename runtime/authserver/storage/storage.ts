@@ -8,10 +8,7 @@ export interface PlainRows {
   ticket: TicketRow;
 }
 
-/** The storage did not answer, or not in time: nothing is known. It becomes 503, never `invalid_grant`. */
-export class StorageUnavailable extends Error {
-  override readonly name = 'StorageUnavailable';
-}
+export { StorageUnavailable } from '#runtime/storage/storage-unavailable';
 
 export type Redeemed =
   | { readonly outcome: 'redeemed' }

@@ -1,4 +1,4 @@
-import type { SecretRing } from '../keys/secret-ring.ts';
+import type { SecretRing } from '#runtime/keys/secret-ring';
 
 type Macs = Pick<SecretRing, 'kid' | 'mac' | 'verify'>;
 

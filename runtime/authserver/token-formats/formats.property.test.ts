@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { newId } from '../ids.ts';
-import { createSecretRing } from '../keys/create-secret-ring.ts';
+import { createSecretRing } from '#runtime/keys/create-secret-ring';
 import { readCode, writeCode } from './authorization-code.ts';
 import { readRefreshToken, writeRefreshToken } from './refresh-token.ts';
 

@@ -1,6 +1,6 @@
 import { OAuthError } from '../errors.ts';
 import { jsonAnswer, type Answer } from '../handler.ts';
-import { UnknownSecret } from '../keys/secret-ring.ts';
+import { UnknownSecret } from '#runtime/keys/secret-ring';
 import type { LiveSession } from '../storage/rows.ts';
 import { issueJwt } from '../token-formats/issue-jwt.ts';
 import { writeRefreshToken } from '../token-formats/refresh-token.ts';

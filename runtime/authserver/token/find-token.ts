@@ -1,4 +1,4 @@
-import { UnknownSecret } from '../keys/secret-ring.ts';
+import { UnknownSecret } from '#runtime/keys/secret-ring';
 import { hashId } from '../ids.ts';
 import type { LiveSession } from '../storage/rows.ts';
 import { readRefreshToken, type RefreshToken } from '../token-formats/refresh-token.ts';

@@ -1,6 +1,6 @@
 import { OAuthError } from '../errors.ts';
-import { newsMayCome } from '../keys/succession.ts';
-import { UnknownSecret } from '../keys/secret-ring.ts';
+import { newsMayCome } from '#runtime/keys/succession';
+import { UnknownSecret } from '#runtime/keys/secret-ring';
 import type { TokenSettings } from './token-settings.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { AuditEvent } from '#runtime/audit/audit';
-import type { LiveSecretRing } from '../keys/create-secret-ring.ts';
+import type { LiveSecretRing } from '#runtime/keys/create-secret-ring';
 import type { SigningKeys } from '../keys/signing-keys.ts';
 import type { LiveSession } from '../storage/rows.ts';
 import type { AuthStorage } from '../storage/storage.ts';

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { RequestError } from '#runtime/errors';
 import { ANONYMOUS } from '#runtime/incoming/build-identity';
 import { hashId } from '../ids.ts';
-import { createSecretRing } from '../keys/create-secret-ring.ts';
+import { createSecretRing } from '#runtime/keys/create-secret-ring';
 import { UpstreamRefused, UpstreamUnavailable, type UpstreamTokens } from '../upstream/provider.ts';
 import { LoginNeeded, type UserToken, type UserTokens } from '../user-tokens.ts';
 import { caller, createWorld, HOUR, renewedTokens, START, type World } from './testdata/world.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { SecretRing } from '../keys/secret-ring.ts';
+import type { SecretRing } from '#runtime/keys/secret-ring';
 import type { LinkRow } from '../storage/rows.ts';
 import type { UpstreamTokens } from '../upstream/provider.ts';
 

@@ -11,7 +11,7 @@ import { createCallback } from '../handle-callback.ts';
 import { createClientSide } from '../../create-client-side.ts';
 import { OAuthError } from '../../errors.ts';
 import { hashId } from '../../ids.ts';
-import { createSecretRing } from '../../keys/create-secret-ring.ts';
+import { createSecretRing } from '#runtime/keys/create-secret-ring';
 import { createErrorPages } from '../../pages/error-page.ts';
 import { chainOf } from '../../chain.ts';
 import { createClients } from '../../register/find-client.ts';

@@ -1,4 +1,4 @@
-import type { RedisConnection } from './connection.ts';
+import type { RedisConnection } from '#runtime/storage/redis/connection';
 
 /** So long a replica may take; normally it is less than one. */
 const WAIT_MS = 100;

@@ -1,4 +1,4 @@
-import { script } from './script.ts';
+import { script } from '#runtime/storage/redis/script';
 
 // Each says its arguments after the prefix → its answer.
 

@@ -1,4 +1,5 @@
-import { MARK, script, USERS } from './script.ts';
+import { script } from '#runtime/storage/redis/script';
+import { MARK, USERS } from './script-parts.ts';
 
 // Each says its arguments after the prefix → its answer.
 

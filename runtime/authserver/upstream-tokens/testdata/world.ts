@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { AuditEvent } from '#runtime/audit/audit';
 import type { Identity } from '#runtime/incoming/identity';
-import { createSecretRing, type LiveSecretRing } from '../../keys/create-secret-ring.ts';
+import { createSecretRing, type LiveSecretRing } from '#runtime/keys/create-secret-ring';
 import { linkAad } from '../../keys/aad.ts';
 import type { LinkRow } from '../../storage/rows.ts';
 import { createMemoryStorage } from '../../storage/memory.ts';

@@ -9,7 +9,7 @@ import {
   type KeyObject,
 } from 'node:crypto';
 import { ConfigError } from '#runtime/errors';
-import type { KeyFile } from './load-signing-key.ts';
+import type { KeyFile } from './key-file.ts';
 import { SealBroken, UnknownSecret, type SecretRing } from './secret-ring.ts';
 import { createSuccession } from './succession.ts';
 

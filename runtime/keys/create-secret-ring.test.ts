@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { ConfigError } from '#runtime/errors';
 import { createSecretRing } from './create-secret-ring.ts';
-import type { KeyFile } from './load-signing-key.ts';
+import type { KeyFile } from './key-file.ts';
 import { SealBroken, UnknownSecret } from './secret-ring.ts';
 
 const secret = (file: string, content: string | Buffer): KeyFile => ({ file, content: Buffer.from(content) });

@@ -1,6 +1,6 @@
 import { Redis, ReplyError, type RedisOptions } from 'ioredis';
 import type { RedisScript } from './script.ts';
-import { StorageUnavailable } from '../storage.ts';
+import { StorageUnavailable } from '../storage-unavailable.ts';
 
 /** More than that wait for an answer only where Redis is far too slow. */
 const MAX_WAITING = 10_000;
