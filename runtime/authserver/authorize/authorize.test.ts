@@ -191,6 +191,31 @@ describe('an authorization request', () => {
     expect(answers).toEqual([200, 200, 429]);
     await small.close();
   });
+
+  it.each([
+    ['the /48 of an IPv6 address', (index: number) => `2001:db8:1:${index}::1`, '2001:db8:2::1'],
+    ['the /24 of an IPv4 address', (index: number) => `203.0.113.${index}`, '203.0.114.1'],
+  ])('is limited by network: %s', async (_, addressOf, elsewhere) => {
+    const small = await startClientSide({ config: { limits: { pending_logins: 20 } } });
+    const id = await small.register([REDIRECT]);
+    const from = async (address: string) =>
+      (await small.visit(small.authorizeUrl(id), { headers: { 'x-forwarded-for': address } })).status;
+    const answers = [];
+    for (let index = 0; index < 5; index += 1) answers.push(await from(addressOf(index)));
+    expect(answers).toEqual([200, 200, 200, 200, 429]);
+    expect(await from(elsewhere)).toBe(200);
+    await small.close();
+  });
+
+  it('of one address that asked too often, does not count for its network', async () => {
+    const small = await startClientSide({ config: { limits: { pending_logins: 20 } } });
+    const id = await small.register([REDIRECT]);
+    const from = async (address: string) =>
+      (await small.visit(small.authorizeUrl(id), { headers: { 'x-forwarded-for': address } })).status;
+    for (let index = 0; index < 10; index += 1) await from('203.0.113.1');
+    expect(await from('203.0.113.2')).toBe(200);
+    await small.close();
+  });
 });
 
 describe('prompt', () => {

@@ -1,6 +1,7 @@
 import type { Audit } from '#runtime/audit/audit';
 import { auditSubjects } from '../audit-subjects.ts';
 import type { Browser, Browsers } from '../browser/browsers.ts';
+import { checkLoginRate } from '../login/check-login-rate.ts';
 import { beginLogin } from '../login/login-rows.ts';
 import { consentKey } from '../consent/consent-key.ts';
 import { showConsent, type AuthorizeLogin, type ConsentSettings } from '../consent/show-consent.ts';
@@ -75,7 +76,7 @@ async function goOn(settings: AuthorizeSettings, asked: Asked): Promise<Answer> 
   const isRemembered =
     consent !== undefined && user !== undefined && browser.login?.consents.includes(consent) === true;
   if (prompt.none) await checkSilent(settings, browser, isRemembered);
-  await checkRate(settings, facts);
+  await checkLoginRate(settings, facts.remoteAddress);
   // What is optional and not linked is left out where no page asks.
   const remaining = chain.providers.filter(({ required }) => required).map(({ name }) => name);
   const login = {
@@ -106,18 +107,6 @@ async function checkSilent(
   if (providers.some(({ required, state }) => required && state !== 'linked')) {
     throw new OAuthError('interaction_required', 'The user has to log in at a provider');
   }
-}
-
-/** One address may not fill the room that all logins share. @throws PageError */
-async function checkRate({ storage, limits }: AuthorizeSettings, { remoteAddress }: RequestFacts): Promise<void> {
-  const most = Math.max(Math.ceil(limits.pending_logins / 10), 1);
-  const count = await storage.count(`login|${addressBucket(remoteAddress)}`, limits.pending_login_lifespan);
-  if (count <= most) return;
-  throw new PageError({
-    status: 429,
-    title: 'Too many sign-ins from your network',
-    text: 'Wait some minutes, then start again from your application.',
-  });
 }
 
 function note({ record }: AuthorizeSettings, { request, client, browser, facts }: Asked): void {

@@ -1,4 +1,5 @@
 import { auditSubjects } from '../audit-subjects.ts';
+import { checkLoginRate } from '../login/check-login-rate.ts';
 import { beginLogin } from '../login/login-rows.ts';
 import type { Browser, BrowserLogin } from '../browser/browsers.ts';
 import { redirectAnswer, type Answer, type Handler, type RequestFacts } from '../handler.ts';
@@ -18,7 +19,7 @@ export function createChangeConnections(settings: ConnectionsSettings): Handler 
   return async (facts) => {
     const browser = await openForm(settings, facts);
     const action = facts.form.get('action') ?? '';
-    if (action === 'sign-in') return signIn(settings, browser);
+    if (action === 'sign-in') return signIn(settings, browser, facts);
     const change = CHANGES.get(action);
     if (change === undefined) throw noSuchThing();
     if (browser.login === undefined) return signInPage(connectionsFrame(settings, browser), settings.chain.primary);
@@ -27,7 +28,8 @@ export function createChangeConnections(settings: ConnectionsSettings): Handler 
 }
 
 /** Through the primary provider and back here. */
-function signIn(settings: ConnectionsSettings, browser: Browser): Promise<Answer> {
+async function signIn(settings: ConnectionsSettings, browser: Browser, facts: RequestFacts): Promise<Answer> {
+  await checkLoginRate(settings, facts.remoteAddress);
   const remaining = [settings.chain.primary.name];
   const what = { purpose: 'link', request: undefined, remaining, user: undefined, sub: undefined } as const;
   return settings.nextStep(beginLogin(settings, browser, what), browser);
@@ -43,6 +45,7 @@ const CHANGES: ReadonlyMap<string, Change> = new Map<string, Change>([
 
 async function link(settings: ConnectionsSettings, { browser, login: { user }, facts }: SignedIn): Promise<Answer> {
   const { name } = providerOf(settings, facts.form);
+  await checkLoginRate(settings, facts.remoteAddress);
   const what = { purpose: 'link', request: undefined, remaining: [name], user, sub: user.sub } as const;
   return settings.nextStep(beginLogin(settings, browser, what), browser);
 }

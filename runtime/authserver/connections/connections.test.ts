@@ -69,6 +69,23 @@ describe('the connections page', () => {
     ]);
   });
 
+  it('lets no address begin more sign-ins than an application could', async () => {
+    await server.close();
+    server = await startClientSide({ config: { limits: { pending_logins: 10 } } });
+    const page = await show();
+    const signIn = () => {
+      const form = { csrf: page.hidden('csrf'), action: 'sign-in' };
+      return server.visit(server.urls.connections, { form, cookie: page.cookie });
+    };
+    expect([(await signIn()).status, (await signIn()).status]).toEqual([200, 429]);
+    const form = { ticket: 'T'.repeat(43), csrf: page.hidden('csrf') };
+    const url = await linkUrl(ALICE.sub, 'github');
+    expect((await server.visit(server.urls.link, { form, cookie: page.cookie })).status).toBe(429);
+    server.clock.time += 600_001;
+    await linkUrl(ALICE.sub, 'github');
+    expect((await follow(url, page.cookie)).status).toBe(200);
+  });
+
   it('counts the applications that are signed in', async () => {
     const cookie = await server.logIn(ALICE);
     expect((await show(cookie)).text).toContain('No application');

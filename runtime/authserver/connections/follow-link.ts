@@ -1,3 +1,4 @@
+import { checkLoginRate } from '../login/check-login-rate.ts';
 import { beginLogin } from '../login/login-rows.ts';
 import type { Browser } from '../browser/browsers.ts';
 import type { Handler } from '../handler.ts';
@@ -28,6 +29,7 @@ export function createFollowLink(settings: ConnectionsSettings): Handler {
     const browser = await openForm(settings, facts);
     const id = hashId(facts.form.get('ticket') ?? '');
     checkTicket(await settings.storage.get('ticket', id), browser);
+    await checkLoginRate(settings, facts.remoteAddress);
     const row = checkTicket(await settings.storage.take('ticket', id), browser);
     const { provider, primary } = providersOf(settings, row, browser);
     const names = primary === undefined ? [provider.name] : [primary.name, provider.name];

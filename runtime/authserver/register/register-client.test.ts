@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { startClientSide, type ClientSideServer } from '../testdata/client-side.ts';
-import { addressBucket } from '../address-bucket.ts';
+import { addressBucket, networkBucket } from '../address-bucket.ts';
 import { CLIENT_LIFESPAN, createClients, NEW_CLIENT_LIFESPAN } from './find-client.ts';
 
 const WEB = 'https://app.example.com/callback';
@@ -144,6 +144,16 @@ describe('registration', () => {
     expect((await register({ redirect_uris: [WEB] })).status).toBe(201);
   });
 
+  it('is limited by network, as a site has many addresses', async () => {
+    const from = async (address: string) => {
+      const headers = { 'x-forwarded-for': address };
+      return (await server.visit('/oauth/register', { json: { redirect_uris: ['bad'] }, headers })).status;
+    };
+    for (let index = 0; index < 50; index += 1) expect(await from(`2001:db8:1:${index}::1`)).toBe(400);
+    expect(await from('2001:db8:1:50::1')).toBe(429);
+    expect(await from('2001:db8:2::1')).toBe(400);
+  });
+
   it('evicts no client when all places are taken', async () => {
     const clients = [];
     for (let index = 0; index < 4; index += 1) clients.push(await server.register(['http://127.0.0.1:33418/callback']));
@@ -192,17 +202,17 @@ describe('registration with allowed redirect hosts', () => {
   });
 });
 
-describe('what counts as one address', () => {
+describe('what counts as one address, and as one network', () => {
   it.each([
-    ['192.0.2.1', '192.0.2.1'],
-    ['::ffff:192.0.2.1', '192.0.2.1'],
-    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
-    ['2001:db8:1:2::9', '2001:db8:1:2::/64'],
-    ['2001:0db8::1', '2001:db8:0:0::/64'],
-    ['::1', '0:0:0:0::/64'],
-    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
-    [undefined, 'unknown'],
-  ])('%s is %s', (address, bucket) => {
-    expect(addressBucket(address)).toBe(bucket);
+    ['192.0.2.1', '192.0.2.1', '192.0.2.0/24'],
+    ['::ffff:192.0.2.1', '192.0.2.1', '192.0.2.0/24'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64', '2001:db8:1::/48'],
+    ['2001:db8:1:2::9', '2001:db8:1:2::/64', '2001:db8:1::/48'],
+    ['2001:0db8::1', '2001:db8:0:0::/64', '2001:db8:0::/48'],
+    ['::1', '0:0:0:0::/64', '0:0:0::/48'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64', 'fe80:0:0::/48'],
+    [undefined, 'unknown', 'unknown'],
+  ])('%s is %s, of %s', (address, bucket, network) => {
+    expect([addressBucket(address), networkBucket(address)]).toEqual([bucket, network]);
   });
 });

@@ -4,7 +4,7 @@ import { OAuthError } from '../errors.ts';
 import { jsonAnswer, type Handler } from '../handler.ts';
 import { hashId, newId } from '../ids.ts';
 import type { AuthStorage } from '../storage/storage.ts';
-import { addressBucket } from '../address-bucket.ts';
+import { addressBucket, networkBucket } from '../address-bucket.ts';
 import { NEW_CLIENT_LIFESPAN } from './find-client.ts';
 import { readClientMetadata, type MetadataRules } from './read-client-metadata.ts';
 
@@ -16,13 +16,18 @@ interface RegistrationSettings extends MetadataRules {
 }
 
 const MINUTE = 60_000;
+/** A network may register as many clients as so many of its addresses. */
+const ADDRESSES_OF_NETWORK = 10;
 
 /** Dynamic registration of public clients (RFC 7591): bounded by address and in all, and never at another client's expense. */
 export function createRegisterClient(settings: RegistrationSettings): Handler {
   const { storage, limits, now, record } = settings;
   return async ({ json, remoteAddress }) => {
+    const most = limits.registrations_per_minute;
     const count = await storage.count(`register|${addressBucket(remoteAddress)}`, MINUTE);
-    if (count > limits.registrations_per_minute) throw tooMany();
+    if (count > most) throw tooMany();
+    const all = await storage.count(`register|${networkBucket(remoteAddress)}`, MINUTE);
+    if (all > most * ADDRESSES_OF_NETWORK) throw tooMany();
     const row = { client_id: newId(), ...readClientMetadata(json, settings), registered_at: now() };
     const stored = await storage.put('client', hashId(row.client_id), row, {
       lifespan: NEW_CLIENT_LIFESPAN,

@@ -180,7 +180,8 @@ function routesOf(clientSide: ClientSide): ReturnType<typeof createRoutes> {
     { ...others, callback: undefined, ...clientSide },
     {
       basePaths: [''],
-      readSource: (req) => req.socket.remoteAddress,
+      // As behind a proxy that is trusted.
+      readSource: (req) => [req.headers['x-forwarded-for']].flat()[0] ?? req.socket.remoteAddress,
       renderErrorPage: createErrorPages(FRAME),
       answered: () => undefined,
       log,
