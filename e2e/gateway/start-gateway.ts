@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
+import { RUNTIME_NODE_OPTIONS } from '#operator/local/runtime-node-options';
 import { startProgram } from './start-program.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -70,7 +71,7 @@ export async function startGateway(config: GatewayConfig, options: GatewayOption
   const { document, port, privatePort } = await completed(config);
   const file = join(folder, 'run-config.yaml');
   await writeFile(file, JSON.stringify(document));
-  const words = [...(options.prefix ?? []), process.execPath, ...(options.nodeOptions ?? [])];
+  const words = [...(options.prefix ?? []), process.execPath, ...RUNTIME_NODE_OPTIONS, ...(options.nodeOptions ?? [])];
   const [command, ...args] = [...words, runtimeProgram(), '--config', file];
   const started = performance.now();
   const program = startProgram(command, args, { ...process.env, ...options.env });

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { findContainerEngine } from '#operator/local/find-container-engine';
+import { RUNTIME_NODE_OPTIONS } from '#operator/local/runtime-node-options';
 import { runCommand } from './program.ts';
 
 const entry = fileURLToPath(import.meta.url);
@@ -34,7 +35,7 @@ process.exitCode = await runCommand(
     err: process.stderr,
     environment: process.env,
     self: [...node, entry],
-    runtime: [...node, at(runtime)],
+    runtime: [...node, ...RUNTIME_NODE_OPTIONS, at(runtime)],
     version,
     containerEngine: findContainerEngine(process.env.PATH ?? ''),
   },

@@ -1,0 +1,11 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { RUNTIME_NODE_OPTIONS } from './runtime-node-options.ts';
+
+describe('the image of the runtime', () => {
+  it('is started with the same options of Node as a process on one machine', () => {
+    const dockerfile = readFileSync(new URL('../../runtime/Dockerfile', import.meta.url), 'utf8');
+    const [, words = '[]'] = /^ENTRYPOINT (\[.*\])$/m.exec(dockerfile) ?? [];
+    expect(JSON.parse(words)).toEqual(['node', ...RUNTIME_NODE_OPTIONS, '/app/runtime.js']);
+  });
+});
