@@ -1,6 +1,6 @@
 import { ApiError } from './api-error.ts';
 import type { Connection } from './connection.ts';
-import { DEADLINE, type Deadlines, describe, type Exchange, exchange, unanswered } from './exchange.ts';
+import { DEADLINE, type Deadlines, describe, type Exchange, exchange, isSilence, unanswered } from './exchange.ts';
 import { type KubeObject, pathOf, type Place, type Resource } from './object.ts';
 import { readError } from './read-error.ts';
 import { readEvents, type WatchEvent } from './watch-stream.ts';
@@ -139,7 +139,12 @@ export class KubeApi {
       ...(metadataOnly && { accept: METADATA }),
     };
     const body = await this.#send(wanted, { signal, deadline: DEADLINE, silence });
-    yield* readEvents(body, resource.plural);
+    try {
+      yield* readEvents(body, resource.plural);
+    } catch (problem) {
+      if (isSilence(problem)) return;
+      throw problem instanceof ApiError ? problem : unanswered(wanted, problem);
+    }
   }
 
   /** Server-side apply: `object` is all that this field manager wants. With `force` fields of others are taken over. */

@@ -69,3 +69,8 @@ export function unanswered(wanted: Exchange, cause: unknown): ApiError {
     cause,
   });
 }
+
+/** Whether a body ended because nothing came for too long. */
+export function isSilence(problem: unknown): boolean {
+  return problem instanceof Error && 'code' in problem && problem.code === 'UND_ERR_BODY_TIMEOUT';
+}
