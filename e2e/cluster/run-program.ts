@@ -33,3 +33,10 @@ export async function runProgram(program: string, args: readonly string[], how: 
     child.once('close', (code, signal) => resolve({ code: code ?? 1, stdout, stderr: stderr + (signal ?? '') }));
   });
 }
+
+/** Runs a program that must succeed, and returns its output. Throws with what it said otherwise. */
+export async function run(program: string, args: readonly string[], how: Partial<How> = {}): Promise<string> {
+  const { code, stdout, stderr } = await runProgram(program, args, { deadline: 60_000, ...how });
+  if (code !== 0) throw new Error(`${program} ${args.slice(0, 4).join(' ')} … ended with ${code}: ${stderr || stdout}`);
+  return stdout;
+}

@@ -20,10 +20,10 @@ export interface Cluster {
   /** Path of the kubeconfig of an administrator. */
   readonly kubeconfig: string;
   readonly config: KubeConfig;
-  /** One request as it stands, e.g. `ask('GET', '/api/v1/namespaces')`. A patch names its content type. */
-  ask(method: string, path: string, body?: unknown, contentType?: string): Promise<Answer>;
-  /** Server-side apply of an object at its path. */
-  apply(path: string, object: object, manager?: string): Promise<Answer>;
+  /** One request as it stands, e.g. `ask('GET', '/api/v1/namespaces')`. A patch says by a header which kind it is. */
+  ask(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  /** Server-side apply of an object at its path; takes fields over from other managers unless told otherwise. */
+  apply(path: string, object: object, how?: { manager?: string; force?: boolean }): Promise<Answer>;
   /** Runs kubectl, with a text as its standard input. */
   kubectl(args: readonly string[], input?: string): Promise<Finished>;
   /** A namespace that nobody else has: the name of the suite and some random letters. */
@@ -42,14 +42,15 @@ export function useCluster(): Cluster | undefined {
   if (kubeconfig === undefined || kubeconfig === '') return undefined;
   const config = new KubeConfig();
   config.loadFromFile(kubeconfig);
-  const ask: Cluster['ask'] = (method, path, body, contentType = 'application/json') =>
-    askServer(config, { method, path, body, contentType });
+  const ask: Cluster['ask'] = (method, path, body, headers = {}) => askServer(config, { method, path, body, headers });
   return {
     kubeconfig,
     config,
     ask,
-    apply: (path, object, manager = 'e2e') =>
-      ask('PATCH', withQuery(path, `fieldManager=${manager}&force=true`), object, 'application/apply-patch+yaml'),
+    apply: (path, object, { manager = 'e2e', force = true } = {}) =>
+      ask('PATCH', withQuery(path, `fieldManager=${manager}&force=${force}`), object, {
+        'content-type': 'application/apply-patch+yaml',
+      }),
     kubectl: (args, input) =>
       runProgram('kubectl', ['--kubeconfig', kubeconfig, ...args], {
         deadline: KUBECTL_DEADLINE_MS,
@@ -108,13 +109,14 @@ interface Question {
   method: string;
   path: string;
   body: unknown;
-  contentType: string;
+  headers: Record<string, string>;
 }
 
-async function askServer(config: KubeConfig, { method, path, body, contentType }: Question): Promise<Answer> {
+async function askServer(config: KubeConfig, { method, path, body, headers }: Question): Promise<Answer> {
   const server = config.getCurrentCluster()?.server;
   if (server === undefined) throw new Error('the kubeconfig names no cluster');
-  const options = { method, headers: { accept: 'application/json', 'content-type': contentType } };
+  const usual = { accept: 'application/json', 'content-type': 'application/json' };
+  const options = { method, headers: { ...usual, ...headers } };
   await config.applyToHTTPSOptions(options);
   const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
   return new Promise((resolve, reject) => {

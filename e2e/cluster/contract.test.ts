@@ -1,0 +1,254 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { KindName } from '#crds/kinds/index';
+import { ACCEPTED, REFUSED } from '#operator/local/testdata/manifests';
+import { collectionOf, readObjects, WAYS, type Written } from './send-manifests.ts';
+import { describeWithCluster, type Namespace } from './use-cluster.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const CRDS = join(ROOT, 'crds/manifests');
+const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+const API = 'vmcp.dev/v1alpha1';
+
+/** What no API server can say, because it knows no unknown fields, no other objects, and no days: the planner does. */
+const ONLY_THE_PLANNER_REFUSES = new Set([
+  'the same resource twice',
+  'two wrong documents in one file',
+  'a Secret whose data is not text',
+  'a misspelt field',
+  'a name that no backend can have',
+  'a secret written out',
+  'audience at a shared issuer',
+  'an access token of two days',
+  'a misspelt limit',
+  'an unknown field that resembles none',
+]);
+
+/** Files that are for the command line only: no resource, another API group, a status that nobody could have written. */
+const NOT_FOR_THE_API_SERVER = new Set([
+  'another API group',
+  'several documents, empty ones and comments',
+  'what kubectl prints of a live resource',
+]);
+
+interface Definition {
+  spec: { group: string };
+  status: { conditions: { type: string; status: string }[] };
+}
+
+describeWithCluster('the definitions on a real API server', (cluster) => {
+  let namespace: Namespace;
+  let path: (kind: string, name?: string) => string;
+
+  beforeAll(async () => {
+    const applied = await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', CRDS]);
+    expect([applied.code, applied.stderr]).toEqual([0, '']);
+    await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=30s', '-f', CRDS]);
+    namespace = await cluster.makeNamespace('contract');
+    path = (kind, name) => {
+      const collection = collectionOf({ apiVersion: API, kind, metadata: {} }, namespace.name);
+      return name === undefined ? collection : `${collection}/${name}`;
+    };
+  }, 60_000);
+  afterAll(() => namespace.delete());
+
+  /** What the API server says of each object of a file; one that is no object counts as refused by the client. */
+  async function send(way: string, text: string): Promise<{ refused: boolean; said: string[] }> {
+    let objects: Written[];
+    try {
+      objects = readObjects(text);
+    } catch (problem) {
+      return { refused: true, said: [String(problem)] };
+    }
+    const answers = await Promise.all(
+      objects.map(async (object) => {
+        if (typeof object.kind !== 'string' || typeof object.apiVersion !== 'string') return undefined;
+        const metadata = { ...object.metadata, namespace: namespace.name };
+        return WAYS[way]!(cluster, { ...object, metadata }, namespace.name);
+      }),
+    );
+    return {
+      refused: answers.some((answer) => answer === undefined || answer.status >= 300),
+      said: answers.map((answer) => `${answer?.status} ${answer?.body.message ?? ''}`),
+    };
+  }
+
+  it.each(readdirSync(CRDS))('takes %s by create, the cost of its rules included', async (file) => {
+    const crd = readFileSync(join(CRDS, file), 'utf8').replaceAll('vmcp.dev', 'contract.test');
+    const { code, stderr } = await cluster.kubectl(['create', '--dry-run=server', '-f', '-'], crd);
+    expect([code, stderr]).toEqual([0, '']);
+  });
+
+  it('establishes the five kinds, without a complaint about their schemas', async () => {
+    const { body } = await cluster.ask('GET', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions');
+    const { items } = body as { items: Definition[] };
+    const ours = items.filter(({ spec }) => spec.group === 'vmcp.dev');
+    expect(ours).toHaveLength(5);
+    for (const { status } of ours) {
+      const states = Object.fromEntries(status.conditions.map(({ type, status: is }) => [type, is]));
+      expect(states).toEqual({ NamesAccepted: 'True', Established: 'True' });
+    }
+  });
+
+  describe.each(Object.keys(WAYS))('%s', (way) => {
+    it.each(ACCEPTED.filter(({ of }) => !NOT_FOR_THE_API_SERVER.has(of)))('takes $of', async ({ text }) => {
+      expect(await send(way, text)).toMatchObject({ refused: false });
+    });
+
+    it.each(REFUSED.filter(({ of }) => !ONLY_THE_PLANNER_REFUSES.has(of)))('refuses $of', async ({ text }) => {
+      expect(await send(way, text)).toMatchObject({ refused: true });
+    });
+
+    it.each(REFUSED.filter(({ of }) => ONLY_THE_PLANNER_REFUSES.has(of)))(
+      'leaves it to the planner to refuse $of',
+      async ({ text }) => {
+        expect(await send(way, text)).toMatchObject({ refused: false });
+      },
+    );
+  });
+
+  describe('create', () => {
+    it.each([
+      [
+        'what CEL says',
+        { kind: 'VirtualMCPServer', spec: { config: { groupRef: 'team' }, incomingAuth: { type: 'oidc' } } },
+        'spec.incomingAuth',
+      ],
+      ['a wrong word', { kind: 'MCPServer', spec: { image: 'a', transport: 'pigeon' } }, 'spec.transport'],
+      ['a name of 46 letters', { kind: 'MCPGroup', metadata: { name: 'a'.repeat(46) } }, 'metadata.name'],
+    ])('names the field in %s', async (_, object, field) => {
+      const { status, body } = await cluster.ask('POST', path(object.kind), {
+        apiVersion: API,
+        metadata: { name: 'demo' },
+        ...object,
+      });
+      expect([status, body.reason]).toEqual([422, 'Invalid']);
+      expect(body.message).toContain(field);
+    });
+  });
+
+  it('keeps an unknown field, so that the planner can refuse it by name', async () => {
+    const object = { apiVersion: API, kind: 'MCPGroup', metadata: { name: 'keeps' }, spec: { descripton: 'misspelt' } };
+    expect((await cluster.apply(path('MCPGroup', 'keeps'), object)).status).toBe(201);
+    expect((await cluster.ask('GET', path('MCPGroup', 'keeps'))).body.spec).toEqual({ descripton: 'misspelt' });
+  });
+
+  it.each<[KindName, object, object]>([
+    [
+      'VirtualMCPServer',
+      { config: { groupRef: 'team' }, incomingAuth: { type: 'anonymous' } },
+      { outgoingAuth: { source: 'discovered' }, serviceType: 'ClusterIP' },
+    ],
+    ['MCPServer', { image: 'a' }, { stdioProcess: 'shared', suspend: false, trustProxyHeaders: false }],
+    [
+      'MCPOIDCConfig',
+      { type: 'inline', inline: { issuer: 'https://a.example.com' } },
+      {
+        inline: {
+          issuer: 'https://a.example.com',
+          insecureAllowHTTP: false,
+          protectedResourceAllowPrivateIP: false,
+        },
+      },
+    ],
+  ])('fills in the defaults of %s', async (kind, spec, defaults) => {
+    const object = { apiVersion: API, kind, metadata: { name: 'defaults' }, spec };
+    const { status, body } = await cluster.ask('POST', path(kind), object);
+    expect([status, body.spec]).toEqual([201, { ...spec, ...defaults }]);
+  });
+
+  it('takes the spec by the object alone, and the status by its subresource alone', async () => {
+    const group = (more: object) => ({ apiVersion: API, kind: 'MCPGroup', metadata: { name: 'status' }, ...more });
+    const created = await cluster.ask('POST', path('MCPGroup'), group({ status: { phase: 'Ready' } }));
+    expect([created.status, created.body.status]).toEqual([201, undefined]);
+    const reported = await cluster.apply(
+      `${path('MCPGroup', 'status')}/status`,
+      group({ status: { phase: 'Ready', serverCount: 2, observedGeneration: 1 }, spec: { description: 'sly' } }),
+      { manager: 'vmcp-operator' },
+    );
+    expect([reported.status, reported.body.status.phase]).toEqual([200, 'Ready']);
+    expect(reported.body.spec).not.toHaveProperty('description');
+    expect(reported.body.metadata.generation).toBe(created.body.metadata.generation);
+    const edited = await cluster.apply(path('MCPGroup', 'status'), group({ spec: { description: 'edited' } }));
+    expect([edited.body.status.phase, edited.body.metadata.generation]).toEqual(['Ready', 2]);
+  });
+
+  it.each<[KindName, string[], string[]]>([
+    ['VirtualMCPServer', ['Name', 'Phase', 'URL', 'Backends', 'Tools', 'Age'], ['Group', 'Ready']],
+    ['MCPServer', ['Name', 'Phase', 'Group', 'Transport', 'Tools', 'Age'], ['URL', 'Ready']],
+    ['MCPGroup', ['Name', 'Phase', 'Servers', 'Age'], ['Ready']],
+    ['MCPExternalAuthConfig', ['Name', 'Type', 'References', 'Age'], ['Ready']],
+    ['MCPOIDCConfig', ['Name', 'Type', 'References', 'Age'], ['Issuer', 'Ready']],
+  ])('kubectl get shows of %s what matters', async (kind, always, wide) => {
+    const { body } = await cluster.ask('GET', path(kind), undefined, { accept: TABLE });
+    const columnDefinitions = body.columnDefinitions as { name: string; priority: number }[];
+    const names = (shown: (priority: number) => boolean) =>
+      columnDefinitions.filter(({ priority }) => shown(priority)).map(({ name }) => name);
+    expect(names((priority) => priority === 0)).toEqual(always);
+    expect(names((priority) => priority > 0)).toEqual(wide);
+  });
+
+  it('kubectl knows the short names and the category', async () => {
+    const { code, stderr } = await cluster.kubectl(['-n', namespace.name, 'get', 'vmcp,mcps,mcpg,extauth,mcpoidc']);
+    expect([code, stderr]).toEqual([0, '']);
+    expect((await cluster.kubectl(['-n', namespace.name, 'get', 'mcp', '-o', 'name'])).stdout).toContain('mcpgroup');
+  });
+
+  it('explains fields', async () => {
+    const { stdout } = await cluster.kubectl(['explain', 'vmcp.spec.incomingAuth.type']);
+    expect(stdout).toMatch(/FIELD: type <string>/);
+  });
+
+  it('scales a VirtualMCPServer by its scale subresource', async () => {
+    const spec = { config: { groupRef: 'team' }, incomingAuth: { type: 'anonymous' }, replicas: 1 };
+    await cluster.apply(path('VirtualMCPServer', 'scaled'), {
+      apiVersion: API,
+      kind: 'VirtualMCPServer',
+      metadata: { name: 'scaled' },
+      spec,
+    });
+    const scaled = await cluster.kubectl(['-n', namespace.name, 'scale', 'vmcp/scaled', '--replicas=3']);
+    expect([scaled.code, scaled.stderr]).toEqual([0, '']);
+    expect((await cluster.ask('GET', path('VirtualMCPServer', 'scaled'))).body.spec.replicas).toBe(3);
+  });
+
+  it('server-side apply: another manager is told of a conflict, may force it, and keeps what only the first one wrote', async () => {
+    const object = (spec: object) => ({ apiVersion: API, kind: 'MCPServer', metadata: { name: 'shared' }, spec });
+    const at = path('MCPServer', 'shared');
+    await cluster.apply(at, object({ image: 'a', groupRef: 'team' }), { manager: 'git' });
+    const other = object({ image: 'b' });
+    const refused = await cluster.apply(at, other, { manager: 'person', force: false });
+    expect([refused.status, refused.body.reason]).toEqual([409, 'Conflict']);
+    expect(refused.body.message).toContain('.spec.image');
+    const forced = await cluster.apply(at, other, { manager: 'person' });
+    expect([forced.status, forced.body.spec]).toMatchObject([200, { image: 'b', groupRef: 'team' }]);
+  });
+
+  it('merges lists of named entries by their names', async () => {
+    const object = (name: string) => ({
+      apiVersion: API,
+      kind: 'MCPServer',
+      metadata: { name: 'lists' },
+      spec: { image: 'a', env: [{ name, value: '1' }] },
+    });
+    const at = path('MCPServer', 'lists');
+    await cluster.apply(at, object('A'), { manager: 'git' });
+    const { status, body } = await cluster.apply(at, object('B'), { manager: 'person', force: false });
+    expect([status, body.spec.env]).toEqual([
+      200,
+      [
+        { name: 'A', value: '1' },
+        { name: 'B', value: '1' },
+      ],
+    ]);
+  });
+
+  it('an update with an old resource version is a conflict', async () => {
+    const at = path('MCPGroup', 'versions');
+    const object = { apiVersion: API, kind: 'MCPGroup', metadata: { name: 'versions' } };
+    const { body } = await cluster.ask('POST', path('MCPGroup'), object);
+    await cluster.ask('PUT', at, { ...body, spec: { description: 'first' } });
+    expect((await cluster.ask('PUT', at, { ...body, spec: { description: 'second' } })).status).toBe(409);
+  });
+});

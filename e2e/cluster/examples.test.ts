@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { collectionOf, readObjects, type Written } from './send-manifests.ts';
+import { describeWithCluster, type Namespace } from './use-cluster.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const CRDS = join(ROOT, 'crds/manifests');
+
+/** Kinds of programs that are not on this cluster. */
+const FOREIGN =
+  /^(argoproj\.io|(kustomize|source|helm)\.toolkit\.fluxcd\.io|kustomize\.config\.k8s\.io|gateway\.networking\.k8s\.io|monitoring\.coreos\.com|kyverno\.io|external-secrets\.io|cert-manager\.io)\//;
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)));
+}
+
+/** Texts in YAML of a file: the whole of it, or the blocks of a page. */
+function textsOf(file: string): [place: string, text: string][] {
+  const text = readFileSync(join(ROOT, file), 'utf8');
+  if (/\.ya?ml$/.test(file)) return [[file, text]];
+  if (!file.endsWith('.md')) return [];
+  return [...text.matchAll(/^```ya?ml\n(.*?)^```/gms)].map((found): [string, string] => [
+    `${file}:${text.slice(0, found.index).split('\n').length}`,
+    found[1] ?? '',
+  ]);
+}
+
+/** Objects of all examples; parts of an object, as pages show them, have no kind. */
+const EXAMPLES = ['README.md', ...filesBelow('docs'), ...filesBelow('examples')].flatMap((file) =>
+  textsOf(file).flatMap(([place, text]) =>
+    readObjects(text)
+      .filter(({ apiVersion, kind }) => typeof apiVersion === 'string' && typeof kind === 'string')
+      .map((object) => ({ what: `${object.kind} ${object.metadata.name ?? ''} of ${place}`, object })),
+  ),
+);
+const OWN = EXAMPLES.filter(({ object }) => !FOREIGN.test(object.apiVersion));
+
+describeWithCluster('examples of pages and folders', (cluster) => {
+  let namespace: Namespace;
+
+  beforeAll(async () => {
+    await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', CRDS]);
+    await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=30s', '-f', CRDS]);
+    namespace = await cluster.makeNamespace('examples');
+  }, 60_000);
+  afterAll(() => namespace.delete());
+
+  it('are found', () => {
+    expect(OWN.length).toBeGreaterThan(20);
+  });
+
+  it.each(OWN)('applies $what', async ({ object }) => {
+    const sent: Written = { ...object, metadata: { ...object.metadata, namespace: namespace.name } };
+    const at = `${collectionOf(sent, namespace.name)}/${sent.metadata.name ?? ''}`;
+    const { status, body } = await cluster.apply(`${at}?dryRun=All&fieldValidation=Strict`, sent);
+    expect([status, status < 300 ? '' : body.message]).toEqual([expect.any(Number), '']);
+  });
+});
