@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AuthServer as AuthServerConfig } from '#crds/run-config/auth-server';
 import type { RouteHandler } from '#runtime/http/listener';
-import { createProxyDispatcher, isProxied } from '#runtime/outgoing/dispatcher';
+import { isProxied } from '#runtime/outgoing/dispatcher';
 import { browserCookie } from './browser/browser-cookie.ts';
 import { createBrowsers } from './browser/browsers.ts';
 import { createCallback } from './login/handle-callback.ts';
@@ -12,6 +12,7 @@ import { newId } from './ids.ts';
 import { createJwksHandler, createMetadataHandler } from './metadata.ts';
 import { createErrorPages } from './pages/error-page.ts';
 import { chainOf } from './chain.ts';
+import { createCheckedProxyDispatcher } from './register/checked-proxy.ts';
 import { createClientDocuments, type ClientDocuments } from './register/client-documents.ts';
 import { createClients, type Clients } from './register/find-client.ts';
 import { createRoutes } from './routes.ts';
@@ -85,7 +86,7 @@ function openDocuments({ config, now, proxy }: AssemblyParts): ClientDocuments {
     now,
     scopesSupported: config.scopes_supported,
     allowedRedirectHosts: config.registration.allowed_redirect_hosts,
-    dispatcherFor: isProxied(proxy) ? (connect) => createProxyDispatcher(connect, proxy) : undefined,
+    dispatcherFor: isProxied(proxy) ? (connect) => createCheckedProxyDispatcher(connect, proxy) : undefined,
   });
 }
 

@@ -9,6 +9,7 @@ import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { request } from 'undici';
 import { AuthServer as AuthServerConfig } from '#crds/run-config/auth-server';
 import { ConfigError } from '#runtime/errors';
+import type { ProxySettings } from '#runtime/outgoing/dispatcher';
 import type { AuthServer } from './auth-server.ts';
 import { createAuthServer } from './create-auth-server.ts';
 import { hashId, newId } from './ids.ts';
@@ -75,7 +76,7 @@ describe('the authorization server of a configuration', () => {
     return content;
   };
   const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
-  const open = (config = configOf()) =>
+  const open = (config = configOf(), proxy?: ProxySettings) =>
     createAuthServer(config, {
       place: { namespace: 'n', name: 'gateway', uid: 'u' },
       resourceUrl: RESOURCE,
@@ -85,7 +86,7 @@ describe('the authorization server of a configuration', () => {
       record: () => undefined,
       answered: () => undefined,
       log: silent,
-      proxy: undefined,
+      proxy,
       now: () => clock.time,
       random: randomBytes,
     });
@@ -200,6 +201,22 @@ describe('the authorization server of a configuration', () => {
     expect(server.sessions).toBe(sessions);
     expect(server.userTokens).toBe(userTokens);
     expect(await claimsOf(access_token)).toEqual({ groups: ['dev'] });
+  });
+
+  it('asks a proxy for no document at a name that leads to a private address', async () => {
+    const asked: (string | undefined)[] = [];
+    const proxy = createServer().on('connect', (req, socket) => {
+      asked.push(req.url);
+      socket.destroy();
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    await server.close();
+    const httpsProxy = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    server = await open(configOf({ cimd: { enabled: true } }), { httpsProxy });
+    const asking = new URLSearchParams({ client_id: 'https://localhost/client.json', redirect_uri: REDIRECT });
+    expect(await call(`/oauth/authorize?${asking.toString()}`)).toMatchObject({ status: 400 });
+    expect(asked).toEqual([]);
+    proxy.close();
   });
 
   it('takes changed keys and secrets over, with every login kept', async () => {

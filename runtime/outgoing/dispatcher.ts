@@ -37,7 +37,7 @@ export function isProxied(proxy: ProxySettings | undefined): proxy is ProxySetti
 export function createProxyDispatcher(
   connect: buildConnector.BuildOptions,
   { httpProxy = '', httpsProxy = '', noProxy = '' }: ProxySettings,
-  options: Omit<Agent.Options, 'connect'> = {},
+  options: Omit<EnvHttpProxyAgent.Options, 'connect'> = {},
 ): Dispatcher {
   // Every member is passed, as an absent one would be taken from the environment.
   return new EnvHttpProxyAgent({ ...options, connect, requestTls: connect, httpProxy, httpsProxy, noProxy });
