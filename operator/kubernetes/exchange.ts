@@ -61,9 +61,10 @@ export function describe({ verb, path }: Exchange): string {
 
 /** The error of a request that got no answer, or not all of it. */
 export function unanswered(wanted: Exchange, cause: unknown): ApiError {
-  const late = cause instanceof Error && /timeout|timed out/i.test(`${cause.name} ${cause.message}`);
-  const said = cause instanceof Error ? cause.message : String(cause);
-  return new ApiError(`${describe(wanted)}: ${said}`, {
+  // By its text: an abort's reason is no instance of Error everywhere.
+  const said = String(cause);
+  const late = /timeout|timed out/i.test(said);
+  return new ApiError(`${describe(wanted)}: ${said.replace(/^Error: /, '')}`, {
     status: 0,
     reason: cause instanceof SyntaxError ? 'InvalidAnswer' : late ? 'Timeout' : 'Unreachable',
     cause,

@@ -167,12 +167,15 @@ class ListAndWatch<T extends KubeObject> implements Reflector<T> {
     const timeoutSeconds = Math.round(SHORTEST_WATCH * (1 + random()));
     const watching = { resourceVersion, signal: this.#stop.signal, silence, timeoutSeconds };
     let events = 0;
-    for await (const { type, object } of api.watch(resource, this.#selection(progress.namespace), watching)) {
-      events += 1;
-      if (type === 'DELETED') this.#drop(placeText(object.metadata));
-      else if (type !== 'BOOKMARK') this.#take(object);
-      progress.version = object.metadata.resourceVersion;
-      progress.failures = 0;
+    try {
+      for await (const { type, object } of api.watch(resource, this.#selection(progress.namespace), watching)) {
+        events += 1;
+        if (type === 'DELETED') this.#drop(placeText(object.metadata));
+        else if (type !== 'BOOKMARK') this.#take(object);
+        progress.version = object.metadata.resourceVersion;
+      }
+    } finally {
+      if (events > 0 || clock.now() - startedAt >= SHORT_WATCH) progress.failures = 0;
     }
     if (events === 0 && clock.now() - startedAt < SHORT_WATCH) {
       throw new ApiError(`watch ${resource.plural}: it ended at once`, { status: 0, reason: 'Ended' });

@@ -1,0 +1,8 @@
+/** Resolves when a condition holds; throws when it does not within two seconds. */
+export async function eventually(condition: () => boolean, what: string): Promise<void> {
+  const until = Date.now() + 2000;
+  while (!condition()) {
+    if (Date.now() > until) throw new Error(`never: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}

@@ -1,0 +1,195 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { KubeConfig } from '@kubernetes/client-node';
+import { KubeApi, type OnRequest } from '../api.ts';
+import { connect } from '../connection.ts';
+import type { KubeObject } from '../object.ts';
+
+interface Answer {
+  status: number;
+  headers?: Record<string, string>;
+  body: object | string;
+}
+
+interface Event {
+  version: number;
+  type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  object: KubeObject;
+}
+
+interface Seen {
+  method: string;
+  path: string;
+  query: URLSearchParams;
+  headers: IncomingMessage['headers'];
+  body: string;
+}
+
+/** Status object as the API server sends it. */
+export function statusBody(code: number, reason: string, message = '', details: object = {}): object {
+  return { kind: 'Status', apiVersion: 'v1', status: 'Failure', code, reason, message, details };
+}
+
+/**
+ * A server of one resource, `/apis/vmcp.dev/v1alpha1/things`, that speaks the list and watch protocol over HTTP: pages,
+ * history, bookmarks, and every fault on order.
+ */
+export class WatchServer {
+  readonly requests: Seen[] = [];
+  /** Taken instead of the next answer to a list, a watch or anything else. */
+  readonly nextLists: Answer[] = [];
+  readonly nextWatches: Answer[] = [];
+  readonly nextAnswers: Answer[] = [];
+  /** Nothing is answered. */
+  hold = false;
+  readonly #objects = new Map<string, KubeObject>();
+  readonly #watches = new Set<{ response: ServerResponse; namespace: string | undefined }>();
+  #history: Event[] = [];
+  #version = 100;
+  #forgotten = 0;
+  readonly #server = createServer((request, response) => void this.#serve(request, response));
+
+  async start(): Promise<this> {
+    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
+    return this;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** A connection of its own, as by a kubeconfig. */
+  api(onRequest?: OnRequest): KubeApi {
+    const config = new KubeConfig();
+    config.loadFromClusterAndUser(
+      { name: 'test', server: this.url, skipTLSVerify: true },
+      { name: 'tester', token: 'a-token' },
+    );
+    return new KubeApi(connect(config), onRequest);
+  }
+
+  count(what: 'list' | 'watch'): number {
+    return this.requests.filter(({ query }) => query.has('watch') === (what === 'watch')).length;
+  }
+
+  put(name: string, fields: object = {}, namespace = 'ns'): void {
+    const place = `${namespace}/${name}`;
+    const type = this.#objects.has(place) ? 'MODIFIED' : 'ADDED';
+    const version = ++this.#version;
+    const metadata = { name, namespace, uid: `uid-${name}`, resourceVersion: String(version) };
+    const object = { apiVersion: 'vmcp.dev/v1alpha1', kind: 'Thing', metadata, ...fields };
+    this.#objects.set(place, object);
+    this.#happen({ version, type, object });
+  }
+
+  remove(name: string, namespace = 'ns'): void {
+    const object = this.#objects.get(`${namespace}/${name}`);
+    if (!object) throw new Error(`no object ${name}`);
+    this.#objects.delete(`${namespace}/${name}`);
+    const version = ++this.#version;
+    const metadata = { ...object.metadata, resourceVersion: String(version) };
+    this.#happen({ version, type: 'DELETED', object: { ...object, metadata } });
+  }
+
+  /** Versions up to now can no longer be watched from. */
+  forgetHistory(): void {
+    this.#history = [];
+    this.#forgotten = ++this.#version;
+  }
+
+  sendBookmark(): void {
+    const version = ++this.#version;
+    const object = { kind: 'Thing', apiVersion: 'vmcp.dev/v1alpha1', metadata: { resourceVersion: String(version) } };
+    this.sendLine(JSON.stringify({ type: 'BOOKMARK', object }));
+  }
+
+  sendLine(line: string): void {
+    for (const { response } of this.#watches) response.write(`${line}\n`);
+  }
+
+  /** A watch's time is over. */
+  endWatches(): void {
+    for (const { response } of this.#watches) response.end();
+    this.#watches.clear();
+  }
+
+  /** The connections break. */
+  cutWatches(): void {
+    for (const { response } of this.#watches) response.destroy();
+    this.#watches.clear();
+  }
+
+  get openWatches(): number {
+    return this.#watches.size;
+  }
+
+  async close(): Promise<void> {
+    this.cutWatches();
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  #happen(event: Event): void {
+    this.#history.push(event);
+    for (const { response, namespace } of this.#watches) {
+      if (namespace === undefined || namespace === event.object.metadata.namespace) writeEvent(response, event);
+    }
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { pathname, searchParams: query } = new URL(request.url ?? '/', this.url);
+    let body = '';
+    for await (const chunk of request) body += String(chunk);
+    this.requests.push({ method: request.method ?? '', path: pathname, query, headers: request.headers, body });
+    const namespace = /\/namespaces\/([^/]+)\/things$/.exec(pathname)?.[1];
+    if (this.hold) return;
+    if (request.method !== 'GET' || !pathname.endsWith('/things')) {
+      answer(response, this.nextAnswers.shift() ?? { status: 200, body: body === '' ? {} : body });
+    } else if (query.has('watch')) this.#watch(response, query, namespace);
+    else this.#list(response, query, namespace);
+  }
+
+  #list(response: ServerResponse, query: URLSearchParams, namespace: string | undefined): void {
+    const ordered = this.nextLists.shift();
+    if (ordered) {
+      answer(response, ordered);
+      return;
+    }
+    const all = [...this.#objects.values()].filter(
+      ({ metadata }) => namespace === undefined || metadata.namespace === namespace,
+    );
+    const from = Number(query.get('continue') ?? 0);
+    const to = from + Number(query.get('limit') ?? all.length);
+    const metadata = { resourceVersion: String(this.#version), ...(to < all.length && { continue: String(to) }) };
+    const items = all.slice(from, to);
+    answer(response, { status: 200, body: { kind: 'ThingList', apiVersion: 'vmcp.dev/v1alpha1', metadata, items } });
+  }
+
+  #watch(response: ServerResponse, query: URLSearchParams, namespace: string | undefined): void {
+    const ordered = this.nextWatches.shift();
+    const from = Number(query.get('resourceVersion'));
+    if (ordered) {
+      answer(response, ordered);
+      return;
+    }
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.flushHeaders();
+    if (from < this.#forgotten) {
+      response.end(`${JSON.stringify({ type: 'ERROR', object: statusBody(410, 'Expired', 'too old') })}\n`);
+      return;
+    }
+    for (const event of this.#history) if (event.version > from) writeEvent(response, event);
+    const watch = { response, namespace };
+    this.#watches.add(watch);
+    response.on('close', () => this.#watches.delete(watch));
+  }
+}
+
+function writeEvent(response: ServerResponse, { type, object }: Event): void {
+  response.write(`${JSON.stringify({ type, object })}\n`);
+}
+
+function answer(response: ServerResponse, { status, headers = {}, body }: Answer): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers });
+  response.end(typeof body === 'string' ? body : JSON.stringify(body));
+}
