@@ -1,0 +1,95 @@
+import { z } from 'zod';
+import { KINDS, type Manifest } from '#operator/world';
+import type { Proposal, Review } from './review.ts';
+
+const texts = z.record(z.string(), z.string()).optional();
+
+/** A resource as the API server hands it over. */
+const Resource = z.object({
+  apiVersion: z.string(),
+  kind: z.enum(KINDS),
+  metadata: z.object({
+    name: z.string().optional(),
+    namespace: z.string().optional(),
+    uid: z.string().optional(),
+    generation: z.int().optional(),
+    creationTimestamp: z.string().nullish(),
+    deletionTimestamp: z.string().nullish(),
+    labels: texts,
+    annotations: texts,
+  }),
+  spec: z.unknown().optional(),
+  status: z.unknown().optional(),
+});
+
+/** What is read of an AdmissionReview (admission.k8s.io/v1); all else is passed over. */
+const AdmissionReview = z.object({
+  apiVersion: z.literal('admission.k8s.io/v1'),
+  kind: z.literal('AdmissionReview'),
+  request: z.object({
+    uid: z.string().min(1).max(256),
+    name: z.string().optional(),
+    namespace: z.string().min(1).max(63),
+    operation: z.enum(['CREATE', 'UPDATE', 'DELETE', 'CONNECT']),
+    object: Resource.nullish(),
+    oldObject: z.unknown().optional(),
+  }),
+});
+
+/** What the API server asks. Without `proposal` there is nothing to look at. */
+export interface Asked {
+  uid: string;
+  namespace: string;
+  proposal: Proposal | undefined;
+}
+
+/** A resource that has no uid yet gets one for the moment: the plan writes it into owner references, which nobody keeps. */
+function manifestOf(resource: z.infer<typeof Resource>, name: string | undefined, namespace: string): Manifest {
+  const { apiVersion, kind, spec, status, metadata } = resource;
+  const { labels, annotations } = metadata;
+  return {
+    apiVersion,
+    kind,
+    metadata: {
+      name: metadata.name ?? (name === undefined || name === '' ? 'unnamed' : name),
+      namespace,
+      uid: metadata.uid ?? 'not-made-yet',
+      ...(metadata.generation !== undefined && { generation: metadata.generation }),
+      ...(typeof metadata.creationTimestamp === 'string' && { creationTimestamp: metadata.creationTimestamp }),
+      ...(labels && { labels }),
+      ...(annotations && { annotations }),
+    },
+    spec,
+    status,
+  };
+}
+
+const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
+
+/** Reads the body of a request. Throws `ZodError` or `SyntaxError` for what is none. */
+export function readAdmissionReview(body: string): Asked {
+  const { uid, name, namespace, operation, object, oldObject } = AdmissionReview.parse(JSON.parse(body)).request;
+  const nothing = { uid, namespace, proposal: undefined };
+  const writes = operation === 'CREATE' || operation === 'UPDATE';
+  // What is going away, and what is changed beside its spec, is no concern of the plan: finalizers must come off.
+  if (!writes || !object || object.metadata.deletionTimestamp) return nothing;
+  const manifest = manifestOf(object, name, namespace);
+  const old = Resource.safeParse(oldObject);
+  if (!old.success) return { uid, namespace, proposal: { manifest } };
+  if (same(old.data.spec, object.spec)) return nothing;
+  return { uid, namespace, proposal: { manifest, former: manifestOf(old.data, name, namespace) } };
+}
+
+/** The answer to the API server. */
+export function writeAdmissionReview(uid: string, { allowed, message, warnings }: Review): object {
+  return {
+    apiVersion: 'admission.k8s.io/v1',
+    kind: 'AdmissionReview',
+    response: {
+      uid,
+      allowed,
+      ...(message !== undefined && { status: { message, reason: 'Invalid', code: 422 } }),
+      ...(warnings.length > 0 && { warnings }),
+    },
+  };
+}

@@ -1,0 +1,83 @@
+import { X509Certificate } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import { type Certificates, renewCertificates } from './certificates.ts';
+
+const NAMES = ['vmcp-webhook.vmcp-system.svc'];
+const DAY = 24 * 60 * 60 * 1000;
+const NOW = Date.parse('2026-03-01T00:00:00Z');
+
+const authoritiesOf = ({ authorities }: Certificates) =>
+  (authorities.match(/-----BEGIN[^-]+-----[^-]+-----END CERTIFICATE-----/g) ?? []).map(
+    (pem) => new X509Certificate(pem),
+  );
+const trusted = (pem: string, by: Certificates) =>
+  authoritiesOf(by).some((authority) => new X509Certificate(pem).verify(authority.publicKey));
+
+/** What stands after looking each day until a time. */
+async function lookUntil(end: number, start: Certificates, from: number): Promise<Certificates> {
+  let stored = start;
+  for (let now = from; now <= end; now += DAY) stored = await renewCertificates(stored, NAMES, now);
+  return stored;
+}
+
+describe('the certificates of the webhook', () => {
+  it('are made where there are none: for the Service, signed by an authority of their own', async () => {
+    const made = await renewCertificates(undefined, NAMES, NOW);
+    const certificate = new X509Certificate(made.certificate);
+    expect(certificate.checkHost(NAMES[0]!)).toBe(NAMES[0]);
+    expect(certificate.checkHost('vmcp-webhook.other.svc')).toBeUndefined();
+    expect(certificate.ca).toBe(false);
+    expect(authoritiesOf(made)).toHaveLength(1);
+    expect(authoritiesOf(made)[0]!.ca).toBe(true);
+    expect(trusted(made.certificate, made)).toBe(true);
+    expect(made.certificate).not.toContain('PRIVATE KEY');
+  });
+
+  it('stay as they are while they are fresh', async () => {
+    const made = await renewCertificates(undefined, NAMES, NOW);
+    expect(await renewCertificates(made, NAMES, NOW + 59 * DAY)).toBe(made);
+  });
+
+  it('are renewed with a third of their life left, and what is trusted does not change', async () => {
+    const made = await renewCertificates(undefined, NAMES, NOW);
+    const later = await renewCertificates(made, NAMES, NOW + 61 * DAY);
+    expect(later.certificate).not.toBe(made.certificate);
+    expect(later.authorities).toBe(made.authorities);
+    expect(trusted(later.certificate, made)).toBe(true);
+  });
+
+  it('have a new authority that is trusted before anything is signed by it, while the old one is trusted still', async () => {
+    const made = await renewCertificates(undefined, NAMES, NOW);
+    const before = await lookUntil(NOW + 485 * DAY, made, NOW);
+    expect(before.authorities).toBe(made.authorities);
+    const after = await renewCertificates(before, NAMES, NOW + 488 * DAY);
+    expect(authoritiesOf(after)).toHaveLength(2);
+    expect(after.certificate).toBe(before.certificate);
+    const signed = await lookUntil(NOW + 580 * DAY, after, NOW + 489 * DAY);
+    expect(trusted(signed.certificate, { ...signed, authorities: made.authorities })).toBe(false);
+    expect(trusted(signed.certificate, signed)).toBe(true);
+    const end = await lookUntil(NOW + 740 * DAY, signed, NOW + 581 * DAY);
+    expect(authoritiesOf(end)).toHaveLength(1);
+  });
+
+  it.each<[string, (stored: Certificates) => Certificates]>([
+    ['an unreadable certificate', (stored) => ({ ...stored, certificate: 'damaged' })],
+    ['a key that is not of the certificate', (stored) => ({ ...stored, key: stored.authorityKey })],
+    ['an unreadable authority', (stored) => ({ ...stored, authorities: '' })],
+    ['an authority without its key', (stored) => ({ ...stored, authorityKey: 'damaged' })],
+  ])('are mended: %s', async (_what, damage) => {
+    const damaged = damage(await renewCertificates(undefined, NAMES, NOW));
+    const later = NOW + DAY;
+    const mended = await renewCertificates(damaged, NAMES, later);
+    const certificate = new X509Certificate(mended.certificate);
+    expect(trusted(mended.certificate, mended)).toBe(true);
+    expect(certificate.checkHost(NAMES[0]!)).toBe(NAMES[0]);
+    expect(await renewCertificates(mended, NAMES, later + DAY)).toBe(mended);
+  });
+
+  it('are made anew for another name of the Service', async () => {
+    const made = await renewCertificates(undefined, NAMES, NOW);
+    const moved = await renewCertificates(made, ['other.vmcp-system.svc'], NOW + DAY);
+    expect(new X509Certificate(moved.certificate).checkHost('other.vmcp-system.svc')).toBeDefined();
+  });
+});

@@ -1,0 +1,166 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isStatus } from '../api-error.ts';
+import type { KubeApi } from '../api.ts';
+import type { KubeObject, Resource } from '../object.ts';
+import { SECRETS } from '../resources.ts';
+import { type Certificates, renewCertificates } from './certificates.ts';
+
+/** What the API server and all operators agree on. */
+export interface Agreed extends Certificates {
+  /** Path of the webhook, which cannot be guessed. */
+  path: string;
+}
+
+export interface CertificatesPlace {
+  api: KubeApi;
+  /** Namespace of the operator. */
+  namespace: string;
+  /** Name of the Secret. */
+  secretName: string;
+  /** Name of the ValidatingWebhookConfiguration. */
+  configurationName: string;
+  /** Name of the webhook in it. */
+  webhookName: string;
+  /** Names by which the API server reaches the webhook. */
+  serverNames: readonly string[];
+  now: () => number;
+}
+
+const CONFIGURATIONS: Resource = {
+  group: 'admissionregistration.k8s.io',
+  version: 'v1',
+  plural: 'validatingwebhookconfigurations',
+  namespaced: false,
+};
+
+const FIELD_MANAGER = 'vmcp-operator-webhook';
+
+/** Field of what is agreed on to key of the Secret. */
+const KEYS = {
+  authorities: 'ca.crt',
+  authorityKey: 'ca.key',
+  certificate: 'tls.crt',
+  key: 'tls.key',
+  path: 'path',
+} as const;
+
+/** Another operator may write at the same time. */
+const ATTEMPTS = 5;
+
+type Secret = KubeObject & { data?: Record<string, string> };
+
+function read(secret: Secret | undefined): Agreed | undefined {
+  const text = (key: string) => Buffer.from(secret?.data?.[key] ?? '', 'base64').toString();
+  if (!secret) return undefined;
+  const { authorities, authorityKey, certificate, key, path } = KEYS;
+  return {
+    authorities: text(authorities),
+    authorityKey: text(authorityKey),
+    certificate: text(certificate),
+    key: text(key),
+    path: text(path),
+  };
+}
+
+async function find(place: CertificatesPlace): Promise<Secret | undefined> {
+  const { api, namespace, secretName: name } = place;
+  try {
+    return await api.get(SECRETS, { namespace, name });
+  } catch (problem) {
+    if (isStatus(problem, 404)) return undefined;
+    throw problem;
+  }
+}
+
+async function store(agreed: Agreed, former: Secret | undefined, place: CertificatesPlace): Promise<void> {
+  const { api, namespace, secretName: name } = place;
+  const data = Object.fromEntries(
+    Object.entries(KEYS).map(([field, key]) => [key, Buffer.from(agreed[field as keyof Agreed]).toString('base64')]),
+  );
+  const kept = former?.metadata ?? { name, namespace, labels: { 'app.kubernetes.io/managed-by': 'vmcp-operator' } };
+  const secret = { apiVersion: 'v1', kind: 'Secret', type: 'Opaque', metadata: kept, data };
+  if (former) await api.replace(SECRETS, secret, { fieldManager: FIELD_MANAGER });
+  else await api.create(SECRETS, secret, { fieldManager: FIELD_MANAGER });
+}
+
+const isPath = (path: string | undefined): path is string => /^\/review\/[\w-]{43}$/.test(path ?? '');
+
+/** What all operators agree on at this time. What is not there, or used up, is made and stored; nobody's is overwritten. */
+async function agree(place: CertificatesPlace): Promise<Agreed> {
+  for (let attempt = 1; ; attempt++) {
+    const former = await find(place);
+    const stored = read(former);
+    const renewed = await renewCertificates(stored, place.serverNames, place.now());
+    const path = isPath(stored?.path) ? stored.path : `/review/${randomBytes(32).toString('base64url')}`;
+    if (stored && renewed === stored && path === stored.path) return stored;
+    const agreed = { ...renewed, path };
+    try {
+      await store(agreed, former, place);
+      return agreed;
+    } catch (problem) {
+      if (!isStatus(problem, 409) || attempt === ATTEMPTS) throw problem;
+    }
+  }
+}
+
+interface Webhook {
+  name: string;
+  clientConfig?: { caBundle?: string; service?: { path?: string } };
+}
+
+/** Tells the API server whom to trust and where to ask. Writes nothing where that is known. */
+async function announce({ authorities, path }: Agreed, place: CertificatesPlace): Promise<void> {
+  const { api, configurationName: name, webhookName } = place;
+  const caBundle = Buffer.from(authorities).toString('base64');
+  const present = (await api.get(CONFIGURATIONS, { name })) as KubeObject & { webhooks?: Webhook[] };
+  const known = present.webhooks?.find((webhook) => webhook.name === webhookName);
+  if (!known) throw new Error(`ValidatingWebhookConfiguration ${name} has no webhook ${webhookName}`);
+  if (known.clientConfig?.caBundle === caBundle && known.clientConfig.service?.path === path) return;
+  await api.apply(
+    CONFIGURATIONS,
+    {
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'ValidatingWebhookConfiguration',
+      metadata: { name },
+      webhooks: [{ name: webhookName, clientConfig: { caBundle, service: { path } } }],
+    },
+    { fieldManager: FIELD_MANAGER, force: true },
+  );
+}
+
+/** One look: what is to be served now, known to the API server. */
+export async function bringCertificates(place: CertificatesPlace): Promise<Agreed> {
+  const agreed = await agree(place);
+  await announce(agreed, place);
+  return agreed;
+}
+
+const LOOK_AGAIN = 60_000;
+const TRY_AGAIN = 5000;
+/** Several operators shall not ask at once. */
+const JITTER = 0.2;
+
+/** Looks again and again until `signal`; `changed` is told of what is to be served, `onProblem` of what went wrong. */
+export async function keepCertificates(
+  place: CertificatesPlace,
+  changed: (agreed: Agreed) => void | Promise<void>,
+  onProblem: (problem: unknown) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  let served = '';
+  while (!signal.aborted) {
+    let pause = LOOK_AGAIN;
+    try {
+      const agreed = await bringCertificates(place);
+      const text = JSON.stringify(agreed);
+      if (text !== served) await changed(agreed);
+      served = text;
+    } catch (problem) {
+      pause = TRY_AGAIN;
+      onProblem(problem);
+    }
+    const spread = 1 + JITTER * (Math.random() - 0.5);
+    await sleep(pause * spread, undefined, { signal }).catch(() => undefined);
+  }
+}

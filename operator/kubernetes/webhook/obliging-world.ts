@@ -1,0 +1,86 @@
+import { VERSION } from '#crds/kinds/index';
+import { valueAt } from '#crds/parts/rule';
+import type { Kind, Manifest, SecretDigests, World } from '#operator/world';
+
+/** Stands for a digest: nothing is rendered for good. */
+const DIGEST = '0'.repeat(16);
+
+/** Where an issuer is meant and nothing says which. */
+const SOME_ISSUER = 'https://issuer.example';
+
+/** An index that has an entry for every name. */
+function everyName<T>(entryOf: (name: string) => T | undefined): Record<string, T> {
+  return new Proxy<Record<string, T>>(
+    {},
+    {
+      get: (_target, name) => (typeof name === 'string' ? entryOf(name) : undefined),
+      has: (_target, name) => typeof name === 'string' && entryOf(name) !== undefined,
+    },
+  );
+}
+
+function shared(kind: Kind, spec: object, world: World): (name: string) => Manifest {
+  const apiVersion = `${world.apiGroup}/${VERSION}`;
+  return (name) => ({ apiVersion, kind, metadata: { name, namespace: world.namespace, uid: name }, spec });
+}
+
+/** What a ConfigMap of an unknown content may say without being at fault. */
+function configMapText(spec: unknown, name: string): string | undefined {
+  // Whether a profile is valid depends on all of it, so there is nothing to assume.
+  if (valueAt(spec, ['permissionProfile', 'name']) === name) return undefined;
+  const places = [['incomingAuth', 'oidcConfig'], ['oidcConfig']];
+  const issuer = places.some((place) => valueAt(spec, [...place, 'configMap', 'name']) === name);
+  return issuer ? JSON.stringify({ issuer: ownIssuer(spec) }) : '{}';
+}
+
+function ownIssuer(spec: unknown): string {
+  const issuer = valueAt(spec, ['authServerConfig', 'issuer']);
+  return typeof issuer === 'string' ? issuer : SOME_ISSUER;
+}
+
+/**
+ * A world in which the given resource alone can be at fault: everything that it refers to is there and says what suits it.
+ * So what the plan refuses there is wrong whatever else exists, and in whichever order resources are applied.
+ */
+export function obligingWorld(manifest: Manifest, world: World): World {
+  const { spec } = manifest;
+  const digests = everyName(() => DIGEST) satisfies SecretDigests;
+  const only = (kind: Kind) => (manifest.kind === kind ? { [manifest.metadata.name]: manifest } : {});
+  const others = <T extends object>(kind: Kind, assumed: T) => (manifest.kind === kind ? only(kind) : assumed);
+  return {
+    ...world,
+    ...(world.platform.mode === 'cluster' && {
+      platform: { keySet: { keys: [] }, issuer: SOME_ISSUER, ...world.platform },
+    }),
+    virtualMcpServers: only('VirtualMCPServer'),
+    mcpServers: only('MCPServer'),
+    mcpGroups: others('MCPGroup', everyName(shared('MCPGroup', {}, world))),
+    mcpExternalAuthConfigs: others(
+      'MCPExternalAuthConfig',
+      everyName(shared('MCPExternalAuthConfig', { type: 'unauthenticated' }, world)),
+    ),
+    mcpOidcConfigs: others(
+      'MCPOIDCConfig',
+      everyName(shared('MCPOIDCConfig', { type: 'inline', inline: { issuer: ownIssuer(spec) } }, world)),
+    ),
+    secrets: everyName(() => digests),
+    configMaps: everyName((name) => {
+      const text = configMapText(spec, name);
+      return text === undefined ? undefined : everyName(() => text);
+    }),
+    generated: everyName(() => everyName(() => DIGEST)),
+    documents: {},
+    observed: {},
+    deployments: {},
+  };
+}
+
+/** A server that offers the group of an MCPServer, and asks for nothing else: what it says of its backend is the backend's fault. */
+export function withServerInFront(world: World, backend: Manifest): { world: World; server: string } | undefined {
+  const group = valueAt(backend.spec, ['groupRef']);
+  if (backend.kind !== 'MCPServer' || typeof group !== 'string') return undefined;
+  const server = 'in-front';
+  const spec = { config: { groupRef: group }, incomingAuth: { type: 'anonymous' } };
+  const manifest = shared('VirtualMCPServer', spec, world)(server);
+  return { server, world: { ...world, virtualMcpServers: { [server]: manifest } } };
+}

@@ -1,0 +1,260 @@
+import { describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
+import type { Manifest, World } from '#operator/world';
+import { review } from './review.ts';
+
+const EMPTY: World = {
+  namespace: 'team',
+  apiGroup: 'vmcp.dev',
+  platform: {
+    mode: 'cluster',
+    runtimeImage: 'vmcp-runtime:1',
+    allowHostPaths: false,
+    operatorNamespace: 'vmcp-system',
+  },
+  virtualMcpServers: {},
+  mcpGroups: {},
+  mcpServers: {},
+  mcpExternalAuthConfigs: {},
+  mcpOidcConfigs: {},
+  secrets: {},
+  configMaps: {},
+  generated: {},
+  documents: {},
+  observed: {},
+};
+
+let made = 0;
+
+function resource(kind: Manifest['kind'], name: string, spec: string | object): Manifest {
+  made += 1;
+  const metadata = { name, namespace: 'team', uid: `uid-${made}`, creationTimestamp: '2026-01-01T00:00:00Z' };
+  return { apiVersion: 'vmcp.dev/v1alpha1', kind, metadata, spec: typeof spec === 'string' ? parse(spec) : spec };
+}
+
+const group = resource('MCPGroup', 'tools', {});
+
+const embedded = (change = '') => `
+config: { groupRef: tools }
+incomingAuth:
+  type: oidc
+  resourceUrl: https://mcp.example.com/mcp
+  oidcConfigRef: { name: own, audience: https://mcp.example.com/mcp }
+authServerConfig:
+  issuer: https://mcp.example.com
+  upstreamProviders:
+    - name: company
+      type: oidc
+      oidcConfig: { issuerUrl: https://login.example.com, clientId: vmcp, clientSecretRef: { name: login, key: secret } }
+${change}`;
+
+const policies = (...texts: string[]) => ({
+  config: { groupRef: 'tools' },
+  incomingAuth: {
+    type: 'oidc',
+    resourceUrl: 'https://mcp.example.com/mcp',
+    oidcConfig: { type: 'inline', inline: { issuer: 'https://login.example.com' } },
+    authzConfig: { type: 'inline', inline: { policies: texts } },
+  },
+});
+
+const world = (change: Partial<World> = {}): World => ({ ...EMPTY, mcpGroups: { tools: group }, ...change });
+
+describe('a resource that is wrong whatever else there is', () => {
+  it('is refused for an unknown field, which is named with the nearest known one', () => {
+    const spec = { config: { groupRef: 'tools' }, incomingAuth: { type: 'anonymous', authzConfg: {} } };
+    const { allowed, message } = review({ manifest: resource('VirtualMCPServer', 'a', spec) }, world());
+    expect(allowed).toBe(false);
+    expect(message).toContain('spec.incomingAuth.authzConfg: unknown field `authzConfg`; did you mean `authzConfig`?');
+  });
+
+  it.each([
+    ['does not parse', 'permit(principal, action, resource', /policies\[0\]|policy/i],
+    ['reads what resources do not have', 'permit(principal, action, resource) when { resource.sise > 1 };', /sise/],
+    ['names an unknown action', 'permit(principal, action == Action::"tools/cal", resource);', /tools\/cal/],
+  ])('is refused for a policy that %s', (_what, policy, words) => {
+    const { allowed, message } = review({ manifest: resource('VirtualMCPServer', 'a', policies(policy)) }, world());
+    expect(allowed).toBe(false);
+    expect(message).toMatch(words);
+  });
+
+  it('is refused for a policy beside a shared issuer that is not there yet', () => {
+    const change = '';
+    const manifest = resource('VirtualMCPServer', 'a', embedded(change));
+    const spec = manifest.spec as { incomingAuth: object };
+    Object.assign(spec.incomingAuth, { authzConfig: { type: 'inline', inline: { policies: ['permit('] } } });
+    expect(review({ manifest }, world()).allowed).toBe(false);
+  });
+
+  it('is refused for a policy of an MCPServer that is in no server yet', () => {
+    const authzConfig = { type: 'inline', inline: { policies: ['forbid(principal, action, resource) when {'] } };
+    const spec = { image: 'registry.example/everything:1', groupRef: 'tools', authzConfig };
+    const { allowed, message } = review({ manifest: resource('MCPServer', 'b', spec) }, EMPTY);
+    expect(allowed).toBe(false);
+    expect(message).toContain('authzConfig');
+  });
+
+  it('is refused for an audience that its authorization server does not issue, wherever the issuer is written', () => {
+    const spec = embedded().replace('audience: https://mcp.example.com/mcp', 'audience: something-else');
+    const { allowed, message } = review({ manifest: resource('VirtualMCPServer', 'a', spec) }, world());
+    expect(allowed).toBe(false);
+    expect(message).toContain('the audience must be the resourceUrl');
+  });
+
+  it('is refused for an issuer that differs from that of its authorization server', () => {
+    const spec = embedded().replace(
+      'oidcConfigRef: { name: own, audience: https://mcp.example.com/mcp }',
+      'oidcConfig: { type: inline, inline: { issuer: https://mcp.example.com/ } }',
+    );
+    const { allowed, message } = review({ manifest: resource('VirtualMCPServer', 'a', spec) }, world());
+    expect(allowed).toBe(false);
+    expect(message).toContain('byte for byte');
+  });
+
+  it('is refused for a primary provider that is not in its list', () => {
+    const spec = embedded('  primaryUpstreamProvider: compny\n');
+    const { allowed, message } = review({ manifest: resource('VirtualMCPServer', 'a', spec) }, world());
+    expect(allowed).toBe(false);
+    expect(message).toContain('primaryUpstreamProvider');
+  });
+
+  it('is refused for replicas that share nothing', () => {
+    const spec = { config: { groupRef: 'tools' }, incomingAuth: { type: 'anonymous' }, replicas: 2 };
+    const { allowed, message } = review({ manifest: resource('VirtualMCPServer', 'a', spec) }, world());
+    expect(allowed).toBe(false);
+    expect(message).toContain('sessionStorage.provider redis');
+  });
+
+  it('is refused for folders of the node where the administrator did not allow them', () => {
+    const volumes = [{ name: 'etc', hostPath: '/etc', mountPath: '/etc' }];
+    const spec = { image: 'registry.example/everything:1', groupRef: 'tools', volumes };
+    const { allowed, message } = review({ manifest: resource('MCPServer', 'b', spec) }, world());
+    expect(allowed).toBe(false);
+    expect(message).toContain('--allow-host-paths');
+  });
+
+  it('is refused for a command without an image, which a cluster cannot start', () => {
+    const { allowed, message } = review({ manifest: resource('MCPServer', 'b', { command: ['node'] }) }, world());
+    expect(allowed).toBe(false);
+    expect(message).toContain('write image, or remoteUrl');
+  });
+
+  it('may stay wrong as it was, so that a rule that became stricter locks nobody out', () => {
+    const old = resource('VirtualMCPServer', 'a', policies('permit('));
+    const changed = { ...old, spec: { ...(old.spec as object), passthroughHeaders: ['X-Request-Id'] } };
+    const { allowed, warnings } = review({ manifest: changed, former: old }, world());
+    expect(allowed).toBe(true);
+    expect(warnings.join('\n')).toContain('authzConfig');
+    const worse = { ...old, spec: { ...(old.spec as object), replicas: 2 } };
+    expect(review({ manifest: worse, former: old }, world()).allowed).toBe(false);
+  });
+});
+
+describe('what depends on other resources', () => {
+  it('is a warning: a group, a Secret and an issuer that are not there', () => {
+    const missingIssuer = review({ manifest: resource('VirtualMCPServer', 'a', embedded()) }, EMPTY);
+    expect(missingIssuer).toMatchObject({ allowed: true });
+    expect(missingIssuer.warnings).toContainEqual(expect.stringContaining('MCPOIDCConfig "own", which does not exist'));
+
+    const own = resource('MCPOIDCConfig', 'own', { type: 'inline', inline: { issuer: 'https://mcp.example.com' } });
+    const missingSecret = review(
+      { manifest: resource('VirtualMCPServer', 'a', embedded()) },
+      world({ mcpOidcConfigs: { own } }),
+    );
+    expect(missingSecret.warnings).toContainEqual(expect.stringContaining('Secret "login", which does not exist'));
+
+    const anonymous = { config: { groupRef: 'tools' }, incomingAuth: { type: 'anonymous' } };
+    const missingGroup = review({ manifest: resource('VirtualMCPServer', 'a', anonymous) }, EMPTY);
+    expect(missingGroup.warnings).toContainEqual(expect.stringContaining('MCPGroup "tools", which does not exist'));
+  });
+
+  it('is a warning: the issuer of a shared configuration that differs, as either of the two may follow', () => {
+    const own = resource('MCPOIDCConfig', 'own', { type: 'inline', inline: { issuer: 'https://other.example.com' } });
+    const { allowed, warnings } = review(
+      { manifest: resource('VirtualMCPServer', 'a', embedded()) },
+      world({ mcpOidcConfigs: { own } }),
+    );
+    expect(allowed).toBe(true);
+    expect(warnings).toContainEqual(expect.stringContaining('byte for byte'));
+  });
+
+  it('is a warning: a policy in a ConfigMap that does not validate', () => {
+    const spec = policies();
+    const authzConfig = { type: 'configMap', configMap: { name: 'policies', key: 'authz.json' } };
+    Object.assign(spec.incomingAuth, { authzConfig });
+    const { allowed, warnings } = review(
+      { manifest: resource('VirtualMCPServer', 'a', spec) },
+      world({ configMaps: { policies: { 'authz.json': '{"policies":["permit("]}' } } }),
+    );
+    expect(allowed).toBe(true);
+    expect(warnings).toContainEqual(expect.stringContaining('policies'));
+  });
+
+  it('is a warning for whoever writes the credentials: a provider that a server in front has not got', () => {
+    const own = resource('MCPOIDCConfig', 'own', { type: 'inline', inline: { issuer: 'https://mcp.example.com' } });
+    const server = resource('VirtualMCPServer', 'front', embedded());
+    const backend = resource('MCPServer', 'calendar', {
+      remoteUrl: 'https://calendar.example.com/mcp',
+      groupRef: 'tools',
+      externalAuthConfigRef: { name: 'token' },
+    });
+    const config = (providerName: string) =>
+      resource('MCPExternalAuthConfig', 'token', { type: 'upstreamInject', upstreamInject: { providerName } });
+    const before = world({
+      virtualMcpServers: { front: server },
+      mcpServers: { calendar: backend },
+      mcpOidcConfigs: { own },
+      mcpExternalAuthConfigs: { token: config('company') },
+      secrets: { login: { secret: '0123456789abcdef' } },
+      generated: { front: { sealing: '0123456789abcdef', statusToken: '0123456789abcdef' } },
+    });
+    const { allowed, warnings } = review({ manifest: config('compny'), former: config('company') }, before);
+    expect(allowed).toBe(true);
+    expect(warnings).toEqual([
+      expect.stringMatching(/VirtualMCPServer "front": calendar: .*"compny".*write "company"/),
+    ]);
+    expect(review({ manifest: config('company') }, before).warnings).toEqual([]);
+  });
+
+  it('is bounded, in number and length', () => {
+    const backends = Object.fromEntries(
+      Array.from({ length: 40 }, (_, index) => {
+        const name = `backend-${index}`;
+        const spec = {
+          remoteUrl: 'https://b.example.com/mcp',
+          groupRef: 'tools',
+          externalAuthConfigRef: { name: `a${index}` },
+        };
+        return [name, resource('MCPServer', name, spec)];
+      }),
+    );
+    const spec = { config: { groupRef: 'tools' }, incomingAuth: { type: 'anonymous' } };
+    const generated = { a: { sealing: '0123456789abcdef', statusToken: '0123456789abcdef' } };
+    const { warnings } = review(
+      { manifest: resource('VirtualMCPServer', 'a', spec) },
+      world({ mcpServers: backends, generated }),
+    );
+    expect(warnings).toHaveLength(11);
+    expect(warnings.at(-1)).toMatch(/^and \d+ more/);
+    expect(Math.max(...warnings.map((text) => text.length))).toBeLessThanOrEqual(250);
+  });
+});
+
+describe('what the plan would serve', () => {
+  it.each<[Manifest['kind'], object]>([
+    [
+      'VirtualMCPServer',
+      { config: { groupRef: 'tools' }, incomingAuth: { type: 'oidc', oidcConfig: { type: 'kubernetes' } } },
+    ],
+    ['MCPServer', { image: 'registry.example/everything:1', groupRef: 'tools' }],
+    ['MCPServer', { remoteUrl: 'https://b.example.com/mcp', externalAuthConfigRef: { name: 'not-yet' } }],
+    ['MCPGroup', { description: 'tools' }],
+    [
+      'MCPExternalAuthConfig',
+      { type: 'bearerToken', bearerToken: { tokenSecretRef: { name: 'not-yet', key: 'token' } } },
+    ],
+    ['MCPOIDCConfig', { type: 'kubernetesServiceAccount' }],
+  ])('is admitted, whatever of it is still to come: %s %j', (kind, spec) => {
+    expect(review({ manifest: resource(kind, 'a', spec) }, EMPTY)).toMatchObject({ allowed: true });
+  });
+});

@@ -1,0 +1,169 @@
+import { request } from 'node:https';
+import { TLSSocket } from 'node:tls';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { World } from '#operator/world';
+import { type Certificates, renewCertificates } from './certificates.ts';
+import { serveWebhook, type WebhookServer } from './serve-webhook.ts';
+
+const NAME = 'vmcp-webhook.vmcp-system.svc';
+const PATH = '/review/secret';
+const WORLD: World = {
+  namespace: 'team',
+  apiGroup: 'vmcp.dev',
+  platform: { mode: 'cluster', runtimeImage: 'vmcp-runtime:1', allowHostPaths: false },
+  virtualMcpServers: {},
+  mcpGroups: {},
+  mcpServers: {},
+  mcpExternalAuthConfigs: {},
+  mcpOidcConfigs: {},
+  secrets: {},
+  configMaps: {},
+  generated: {},
+  documents: {},
+  observed: {},
+};
+
+interface Answer {
+  status: number;
+  // An answer as it came.
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  body: any;
+  serialNumber: string;
+}
+
+function ask(port: number, ca: string, body: string, path = PATH, method = 'POST'): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request(
+      { host: '127.0.0.1', port, path, method, ca, servername: NAME, agent: false },
+      (incoming) => {
+        const { socket } = incoming;
+        const serialNumber = socket instanceof TLSSocket ? socket.getPeerCertificate().serialNumber : '';
+        let text = '';
+        incoming.setEncoding('utf8').on('data', (part: string) => (text += part));
+        incoming.once('end', () =>
+          resolve({ status: incoming.statusCode ?? 0, body: text === '' ? '' : JSON.parse(text), serialNumber }),
+        );
+      },
+    );
+    outgoing.once('error', reject);
+    outgoing.end(body);
+  });
+}
+
+const spec = { config: { groupRef: 'tools' }, incomingAuth: { type: 'anonymous' } };
+const object = (change: object = {}) => ({
+  apiVersion: 'vmcp.dev/v1alpha1',
+  kind: 'VirtualMCPServer',
+  metadata: { name: 'a', namespace: 'team', uid: 'u', creationTimestamp: null, managedFields: [{}] },
+  spec,
+  ...change,
+});
+const reviewOf = (request: object) =>
+  JSON.stringify({
+    apiVersion: 'admission.k8s.io/v1',
+    kind: 'AdmissionReview',
+    request: { uid: 'r1', namespace: 'team', operation: 'CREATE', object: object(), oldObject: null, ...request },
+  });
+
+const WRONG = object({ spec: { ...spec, replicas: 3 } });
+
+describe('the webhook server', () => {
+  let server: WebhookServer | undefined;
+  let problems: unknown[] = [];
+
+  async function serve(options: { worldFor?: () => Promise<World>; deadline?: number } = {}): Promise<Certificates> {
+    const certificates = await renewCertificates(undefined, [NAME], Date.now());
+    problems = [];
+    server = await serveWebhook(certificates, {
+      port: 0,
+      host: '127.0.0.1',
+      path: () => PATH,
+      worldFor: () => Promise.resolve(WORLD),
+      onProblem: (problem) => problems.push(problem),
+      ...options,
+    });
+    return certificates;
+  }
+
+  afterEach(async () => {
+    await server?.close();
+  });
+
+  it('refuses with the reason, and admits with warnings, under the uid of the request', async () => {
+    const { authorities } = await serve();
+    const refused = await ask(server!.port, authorities, reviewOf({ object: WRONG }));
+    expect(refused.body).toMatchObject({
+      kind: 'AdmissionReview',
+      response: { uid: 'r1', allowed: false, status: { reason: 'Invalid', code: 422 } },
+    });
+    expect(refused.body.response.status.message).toContain('3 replicas need sessionStorage.provider redis');
+    const admitted = await ask(server!.port, authorities, reviewOf({}));
+    expect(admitted.body.response).toMatchObject({ uid: 'r1', allowed: true });
+    expect(admitted.body.response.warnings).toContainEqual(expect.stringContaining('MCPGroup "tools"'));
+  });
+
+  it('does not look at what goes away, nor at a change beside the spec', async () => {
+    const { authorities } = await serve();
+    const going = { ...WRONG, metadata: { ...WRONG.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } };
+    const former = object({ spec: WRONG.spec });
+    for (const asked of [
+      { operation: 'UPDATE', object: going, oldObject: object() },
+      { operation: 'UPDATE', object: WRONG, oldObject: former },
+      { operation: 'DELETE', object: null, oldObject: WRONG },
+    ]) {
+      const { body } = await ask(server!.port, authorities, reviewOf(asked));
+      expect(body.response).toEqual({ uid: 'r1', allowed: true });
+    }
+  });
+
+  it('answers nobody who does not know the path', async () => {
+    const { authorities } = await serve();
+    expect((await ask(server!.port, authorities, reviewOf({}), '/review/guess')).status).toBe(404);
+    expect((await ask(server!.port, authorities, '', PATH, 'GET')).status).toBe(405);
+  });
+
+  it('admits what it cannot look at in time, and says so', async () => {
+    const { authorities } = await serve({ worldFor: () => sleep(5000, WORLD, { ref: false }), deadline: 50 });
+    const { body } = await ask(server!.port, authorities, reviewOf({ object: WRONG }));
+    expect(body.response).toMatchObject({
+      allowed: true,
+      warnings: [expect.stringContaining('without being looked at')],
+    });
+    expect(problems).toHaveLength(1);
+  });
+
+  it('admits what cannot be looked at because the API server does not answer', async () => {
+    const { authorities } = await serve({ worldFor: () => Promise.reject(new Error('away')) });
+    const { body } = await ask(server!.port, authorities, reviewOf({ object: WRONG }));
+    expect(body.response.allowed).toBe(true);
+    expect(problems).toHaveLength(1);
+  });
+
+  it.each([
+    ['no JSON', 'nonsense', 400],
+    ['another document', '{"kind":"Pod"}', 400],
+    ['a kind that is not ours', reviewOf({ object: { ...object(), kind: 'Pod' } }), 400],
+    ['a body without end', ' '.repeat(9 * 1024 * 1024), 413],
+  ])('refuses %s', async (_what, body, status) => {
+    const { authorities } = await serve();
+    const answer = await ask(server!.port, authorities, body).catch(
+      (problem: unknown) => problem as NodeJS.ErrnoException,
+    );
+    // Who goes on sending may find the connection closed before the answer is read.
+    if (answer instanceof Error) expect(['EPIPE', 'ECONNRESET']).toContain(answer.code);
+    else expect(answer.status).toBe(status);
+    expect((await ask(server!.port, authorities, reviewOf({}))).status).toBe(200);
+  });
+
+  it('takes over a renewed certificate from the next connection on', async () => {
+    const first = await serve();
+    const before = await ask(server!.port, first.authorities, reviewOf({}));
+    const renewed = await renewCertificates(first, [NAME], Date.now() + 61 * 24 * 60 * 60 * 1000);
+    server!.use({ ...renewed, certificate: first.certificate, key: first.key });
+    const other = await renewCertificates({ ...first, certificate: '' }, [NAME], Date.now());
+    server!.use(other);
+    const after = await ask(server!.port, first.authorities, reviewOf({}));
+    expect(after.serialNumber).not.toBe(before.serialNumber);
+  });
+});

@@ -1,0 +1,138 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import type { Manifest, World } from '#operator/world';
+import { readAdmissionReview, writeAdmissionReview } from './admission-review.ts';
+import { review, type Review } from './review.ts';
+
+/** Private key and certificate chain of the server, PEM. */
+export interface ServingPair {
+  key: string;
+  certificate: string;
+}
+
+interface WebhookOptions {
+  /** 0 takes a free one. */
+  port: number;
+  /** All interfaces without. */
+  host?: string;
+  /** The only path that is answered. It cannot be guessed: what is said here tells which Secrets and keys a namespace has. */
+  path: () => string | undefined;
+  /** Everything of a namespace, with what a manifest names that nobody named before. */
+  worldFor: (manifest: Manifest, signal: AbortSignal) => Promise<World>;
+  /** Told of what went wrong here; never of what was refused. */
+  onProblem: (problem: unknown) => void;
+  /** Milliseconds after which a resource is admitted unseen: the API server would not wait longer. */
+  deadline?: number;
+}
+
+export interface WebhookServer {
+  port: number;
+  /** From the next connection on. */
+  use(pair: ServingPair): void;
+  close(): Promise<void>;
+}
+
+/** Two resources of the API server's greatest size, and what stands around them. */
+const LONGEST_BODY = 8 * 1024 * 1024;
+const DEADLINE = 3000;
+const REQUEST_TIMEOUT = 10_000;
+const CONNECTIONS = 256;
+
+class BodyTooLong extends Error {}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  for await (const part of request as AsyncIterable<Buffer>) {
+    length += part.length;
+    if (length > LONGEST_BODY) throw new BodyTooLong();
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString('utf8');
+}
+
+function answer(response: ServerResponse, status: number, body?: object): void {
+  const text = body === undefined ? '' : JSON.stringify(body);
+  response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) });
+  response.end(text);
+}
+
+const UNSEEN = 'this resource was admitted without being looked at: see its status';
+
+/** Admits what could not be looked at, and says so: the resource's condition tells the rest. */
+async function reviewInTime(
+  proposal: Parameters<typeof review>[0],
+  { worldFor, onProblem, deadline = DEADLINE }: WebhookOptions,
+): Promise<Review> {
+  const signal = AbortSignal.timeout(deadline);
+  try {
+    const late = new Promise<never>((_resolve, reject) => {
+      signal.addEventListener('abort', () => {
+        reject(signal.reason as Error);
+      });
+    });
+    const world = await Promise.race([worldFor(proposal.manifest, signal), late]);
+    return review(proposal, world);
+  } catch (problem) {
+    onProblem(problem);
+    return { allowed: true, warnings: [UNSEEN] };
+  }
+}
+
+async function handle(request: IncomingMessage, response: ServerResponse, options: WebhookOptions): Promise<void> {
+  const path = options.path();
+  if (path === undefined || request.url?.split('?')[0] !== path) {
+    answer(response, 404);
+    return;
+  }
+  if (request.method !== 'POST') {
+    answer(response, 405);
+    return;
+  }
+  let asked: ReturnType<typeof readAdmissionReview>;
+  try {
+    asked = readAdmissionReview(await readBody(request));
+  } catch (problem) {
+    if (problem instanceof BodyTooLong) response.setHeader('connection', 'close');
+    answer(response, problem instanceof BodyTooLong ? 413 : 400);
+    return;
+  }
+  const verdict = asked.proposal ? await reviewInTime(asked.proposal, options) : { allowed: true, warnings: [] };
+  answer(response, 200, writeAdmissionReview(asked.uid, verdict));
+}
+
+/** Answers admission reviews by TLS. */
+export async function serveWebhook(pair: ServingPair, options: WebhookOptions): Promise<WebhookServer> {
+  const server = createServer(
+    { key: pair.key, cert: pair.certificate, minVersion: 'TLSv1.2', requestTimeout: REQUEST_TIMEOUT },
+    (request, response) => {
+      handle(request, response, options).catch((problem: unknown) => {
+        options.onProblem(problem);
+        response.destroy();
+      });
+    },
+  );
+  server.maxConnections = CONNECTIONS;
+  server.headersTimeout = REQUEST_TIMEOUT;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port, options.host, resolve);
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    use({ key, certificate }) {
+      server.setSecureContext({ key, cert: certificate, minVersion: 'TLSv1.2' });
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => {
+          resolve();
+        });
+        server.closeIdleConnections();
+        setTimeout(() => {
+          server.closeAllConnections();
+        }, REQUEST_TIMEOUT).unref();
+      }),
+  };
+}
