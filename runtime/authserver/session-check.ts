@@ -1,7 +1,6 @@
 import { BoundedMap } from '#runtime/bounded-map';
 import { RequestError } from '#runtime/errors';
-import type { ClaimValue } from '#runtime/incoming/identity';
-import { normaliseClaims } from '#runtime/incoming/normalise-claims';
+import type { KeptClaim } from '#runtime/incoming/identity';
 import type { SessionCheck } from './auth-server.ts';
 import { StorageUnavailable, type AuthStorage } from './storage/storage.ts';
 
@@ -13,7 +12,7 @@ export interface LiveSessionCheck extends SessionCheck {
   forgetUser(sub: string): void;
 }
 
-type Claims = Readonly<Record<string, ClaimValue>>;
+type Claims = Readonly<Record<string, KeptClaim>>;
 
 interface Remembered {
   /** Undefined: there is no such session. */
@@ -36,7 +35,7 @@ export function createSessionCheck(storage: AuthStorage, now: () => number): Liv
     const until = now() + REMEMBERED_FOR;
     const found = await getSession(storage, tsid);
     const before = remembered.get(tsid)?.session;
-    const claims = found && keepSame(before?.claims, normaliseClaims(found.user.claims));
+    const claims = found && keepSame(before?.claims, found.user.claims);
     return { session: found && claims && { sub: found.sub, clientId: found.client_id, claims }, until };
   }
 

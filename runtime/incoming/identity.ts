@@ -1,6 +1,9 @@
 /** A claim value that policies can read; everything else of a token is normalised to these or dropped. */
 export type ClaimValue = string | number | boolean | readonly (string | number | boolean)[];
 
+/** A claim that is kept for later; null stands for what no policy can read in a list. */
+export type KeptClaim = ClaimValue | readonly (string | number | boolean | null)[];
+
 /** Who is calling, after boundary 1. */
 export interface Identity {
   /** `iss` of the token; empty for an anonymous caller. */

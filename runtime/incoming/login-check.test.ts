@@ -23,7 +23,7 @@ const session: SessionRow = {
       email: undefined,
       email_verified: true,
     },
-    claims: { groups: ['dev', 'ops'], department: 'r&d', name: 'forged', level: 3 },
+    claims: { groups: ['dev', 'ops'], department: 'r&d', name: 'forged', level: 3, teams: ['dev', null, 'ops'] },
   },
 };
 const claims = (more: JWTPayload = {}): JWTPayload => ({
@@ -88,6 +88,14 @@ describe('tokens of the authorization server in this process', () => {
   it('have the groups of the configured claim', async () => {
     await open({ groups_claim: 'department' });
     expect((await endpoint.call(await token())).identity.groups).toEqual(['r&d']);
+  });
+
+  it('have the groups of a list that holds other things, too; policies cannot read that list, as of other issuers', async () => {
+    await open({ groups_claim: 'teams' });
+    const { identity } = await endpoint.call(await token());
+    expect(identity.groups).toEqual(['dev', 'ops']);
+    expect(identity.claims).not.toHaveProperty('teams');
+    expect(identity.claims).toHaveProperty('groups');
   });
 
   it('are refused at once when their login ends in this process, and within 5 seconds when it ends elsewhere', async () => {

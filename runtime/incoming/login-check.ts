@@ -1,9 +1,9 @@
 import type { SessionCheck } from '#runtime/authserver/auth-server';
 import type { Challenges } from './challenges.ts';
-import type { ClaimValue, Identity } from './identity.ts';
-import { ClaimsTooLarge, readGroups } from './normalise-claims.ts';
+import type { Identity, KeptClaim } from './identity.ts';
+import { ClaimsTooLarge, normaliseClaims, readGroups } from './normalise-claims.ts';
 
-type Claims = Readonly<Record<string, ClaimValue>>;
+type Claims = Readonly<Record<string, KeptClaim>>;
 
 /** An identity whose token names the login that it was issued for. */
 type LoggedIn = Identity & { readonly tsid: string };
@@ -60,7 +60,7 @@ function withClaims(
 ): Identity {
   const all = { ...claims, ...identity.claims };
   try {
-    return { ...identity, claims: all, groups: readGroups(all, groupsClaim) };
+    return { ...identity, claims: normaliseClaims(all), groups: readGroups(all, groupsClaim) };
   } catch (error) {
     if (error instanceof ClaimsTooLarge) throw challenges.invalid('claims', error);
     throw error;

@@ -1,10 +1,33 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { buildIdentity } from './build-identity.ts';
-import { ClaimsTooLarge, normaliseClaims, readGroups } from './normalise-claims.ts';
+import { ClaimsTooLarge, keepClaims, normaliseClaims, readGroups } from './normalise-claims.ts';
 
 const isScalar = (value: unknown) =>
   typeof value === 'string' || typeof value === 'boolean' || Number.isSafeInteger(value);
+
+describe('claims that are kept for later', () => {
+  it('say as much of groups as the token, and no more to policies', () => {
+    const claims = { groups: ['dev', null, { id: 1 }, 'ops', 0.5], roles: [{}, ['x']], one: 'a', deep: { a: 1 } };
+    const kept = keepClaims(claims);
+    expect(kept).toEqual({ groups: ['dev', null, null, 'ops', null], one: 'a' });
+    expect(readGroups(kept, undefined)).toEqual(['dev', 'ops']);
+    expect(normaliseClaims(kept)).toEqual({ one: 'a' });
+  });
+
+  it('are read as the token is, whatever it says', () => {
+    const lists = fc.array(fc.jsonValue());
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), lists, fc.jsonValue(), (others, groups, roles) => {
+        const claims = { ...others, groups, roles };
+        const kept = keepClaims(claims);
+        expect(readGroups(kept, undefined)).toEqual(readGroups(claims, undefined));
+        expect(normaliseClaims(kept)).toEqual(normaliseClaims(claims));
+      }),
+      { seed: 7 },
+    );
+  });
+});
 
 describe('normalised claims', () => {
   it('are strings, safe integers, booleans and lists of these', () => {

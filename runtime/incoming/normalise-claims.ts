@@ -1,10 +1,12 @@
 import { readPath } from '#runtime/read-path';
-import type { ClaimValue } from './identity.ts';
+import type { ClaimValue, KeptClaim } from './identity.ts';
 
 const MAX_CLAIMS = 256;
 const MAX_NAME = 256;
 const MAX_STRING = 8_192;
 const MAX_SET = 1_000;
+
+type Scalar = string | number | boolean;
 
 /** A token with more than is accepted. Cutting it would let a policy's `forbid` miss what was cut off. */
 export class ClaimsTooLarge extends Error {
@@ -17,14 +19,33 @@ export class ClaimsTooLarge extends Error {
  * @throws ClaimsTooLarge
  */
 export function normaliseClaims(claims: Readonly<Record<string, unknown>>): Record<string, ClaimValue> {
+  return eachClaim(claims, normaliseSet);
+}
+
+/**
+ * Claims to be kept until somebody asks what they say: `normaliseClaims` and `readGroups` find in them what they would have found in
+ * the token. What a list holds besides scalars stands in it as null.
+ * @throws ClaimsTooLarge
+ */
+export function keepClaims(claims: Readonly<Record<string, unknown>>): Record<string, KeptClaim> {
+  return eachClaim<KeptClaim>(claims, (values) => {
+    const kept = scalarsOf(values).map((value) => value ?? null);
+    return kept.length > 0 && kept.every((value) => value === null) ? undefined : kept;
+  });
+}
+
+function eachClaim<Value extends KeptClaim>(
+  claims: Readonly<Record<string, unknown>>,
+  readList: (values: readonly unknown[]) => Value | undefined,
+): Record<string, Value | Scalar> {
   const entries = Object.entries(claims);
   if (entries.length > MAX_CLAIMS) throw new ClaimsTooLarge();
   // fromEntries defines `__proto__` as a claim like any other.
   return Object.fromEntries(
     entries.flatMap(([name, value]) => {
       if (name.length > MAX_NAME) throw new ClaimsTooLarge();
-      const normalised = Array.isArray(value) ? normaliseSet(value) : normaliseScalar(value);
-      return normalised === undefined ? [] : [[name, normalised] as const];
+      const read = Array.isArray(value) ? readList(value) : normaliseScalar(value);
+      return read === undefined ? [] : [[name, read] as const];
     }),
   );
 }
@@ -41,7 +62,7 @@ export function readGroups(claims: Readonly<Record<string, unknown>>, name: stri
   return [...new Set(groups)];
 }
 
-function normaliseScalar(value: unknown): string | number | boolean | undefined {
+function normaliseScalar(value: unknown): Scalar | undefined {
   if (typeof value === 'boolean' || Number.isSafeInteger(value)) return value as boolean | number;
   if (typeof value !== 'string') return undefined;
   if (value.length > MAX_STRING) throw new ClaimsTooLarge();
@@ -49,7 +70,11 @@ function normaliseScalar(value: unknown): string | number | boolean | undefined 
 }
 
 function normaliseSet(values: readonly unknown[]): ClaimValue | undefined {
-  if (values.length > MAX_SET) throw new ClaimsTooLarge();
-  const normalised = values.map(normaliseScalar);
+  const normalised = scalarsOf(values);
   return normalised.every((value) => value !== undefined) ? normalised : undefined;
+}
+
+function scalarsOf(values: readonly unknown[]): (Scalar | undefined)[] {
+  if (values.length > MAX_SET) throw new ClaimsTooLarge();
+  return values.map(normaliseScalar);
 }

@@ -1,4 +1,4 @@
-import type { ClaimValue } from '#runtime/incoming/identity';
+import type { KeptClaim } from '#runtime/incoming/identity';
 
 /** A client that registered itself (RFC 7591). It is forgotten 30 days after its last use. */
 export interface ClientRow {
@@ -41,7 +41,7 @@ export interface UserProfile extends UpstreamAccount {
   /** Stable hash of the primary provider's issuer and subject. */
   readonly sub: string;
   /** Its other claims, at most 8 KiB as JSON; policies read them as `claim_*`. */
-  readonly claims: Readonly<Record<string, ClaimValue>>;
+  readonly claims: Readonly<Record<string, KeptClaim>>;
 }
 
 /** The leg of a login that is under way at one provider. */

@@ -1,4 +1,4 @@
-import type { ClaimValue } from '#runtime/incoming/identity';
+import type { KeptClaim } from '#runtime/incoming/identity';
 import type { UpstreamAccount } from '../storage/rows.ts';
 
 /** What a provider gave for a code or a refresh token. Sealed as JSON before it is stored. */
@@ -15,7 +15,7 @@ export interface UpstreamTokens {
 
 /** The account with the claims that policies may read. */
 export interface UpstreamIdentity extends UpstreamAccount {
-  readonly claims: Readonly<Record<string, ClaimValue>>;
+  readonly claims: Readonly<Record<string, KeptClaim>>;
 }
 
 /** What one leg needs to be finished; sealed into the login. */

@@ -65,6 +65,14 @@ describe('who an account is', () => {
     expect(read({ sub: 'u1', ...nested }).claims).toMatchObject({ 'realm_access.roles': ['dev'] });
   });
 
+  it('keeps the groups of a list that holds other things, too', () => {
+    const about = { sub: 'u1', groups: ['dev', { id: 7 }, 'ops'], realm_access: { roles: [null, 'admin'] } };
+    expect(read(about).claims).toEqual({
+      groups: ['dev', null, 'ops'],
+      'realm_access.roles': [null, 'admin'],
+    });
+  });
+
   it('takes no claim that speaks of the protocol, or of what the server says itself', () => {
     const about = { sub: 'u1', iss: 'x', aud: 'x', exp: 1, jti: 'x', nonce: 'x', azp: 'x', groups: ['dev'] };
     expect(read(about).claims).toEqual({ groups: ['dev'] });

@@ -1,4 +1,4 @@
-import { ClaimsTooLarge, normaliseClaims } from '#runtime/incoming/normalise-claims';
+import { ClaimsTooLarge, keepClaims } from '#runtime/incoming/normalise-claims';
 import { readPath } from '#runtime/read-path';
 import { type UpstreamIdentity, UpstreamUnavailable } from './provider.ts';
 
@@ -61,9 +61,7 @@ export function readIdentity(
 function claimsOf(name: string, about: Readonly<Record<string, unknown>>): UpstreamIdentity['claims'] {
   try {
     const kept = Object.entries(about).filter(([claim]) => !LEFT_OUT.has(claim));
-    const claims = normaliseClaims(
-      Object.fromEntries([...kept.flatMap(([claim, value]) => below(claim, value)), ...kept]),
-    );
+    const claims = keepClaims(Object.fromEntries([...kept.flatMap(([claim, value]) => below(claim, value)), ...kept]));
     if (Buffer.byteLength(JSON.stringify(claims)) <= MAX_CLAIMS) return claims;
   } catch (error) {
     if (!(error instanceof ClaimsTooLarge)) throw error;
