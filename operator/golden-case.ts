@@ -61,6 +61,7 @@ function worldOf(input: GoldenInput): World {
     generated: input.generated ?? {},
     documents: input.documents ?? {},
     observed: input.observed ?? {},
+    ...(input.deployments ? { deployments: input.deployments } : {}),
     ...(input.platform ? { platform: input.platform } : {}),
   };
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
@@ -167,6 +168,11 @@ export function manifestOf(key: ResourceKey, world: World): Manifest | undefined
 /** SHA-256 of a text, the first 16 hex digits: names a file by its content. Not for secret values. */
 export function contentHash(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
+}
+
+/** A text compressed, the same bytes for the same text. */
+export function gzipText(text: string): Buffer {
+  return gzipSync(text, { level: 9 });
 }
 
 /** Value of a YAML or JSON text that a resource holds. Throws on what is neither. */

@@ -17,7 +17,11 @@ export type Phase = z.infer<typeof Phase>;
 
 /** What the status of every kind has. */
 export const statusFields = {
-  observedGeneration: z.int().min(0).optional().describe('Generation of the spec that is in force.'),
+  observedGeneration: z
+    .int()
+    .min(0)
+    .optional()
+    .describe('Generation of the spec that is in force, or, with condition Stalled, that cannot be.'),
   conditions: z
     .array(Condition)
     .max(32)

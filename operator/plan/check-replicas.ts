@@ -11,6 +11,12 @@ function missingForAuthServer(config: ServerSpec['authServerConfig']): string[] 
   ];
 }
 
+/** Whether sessions, logins or keys are in one process alone, and gone with it. */
+export function keepsStateInProcess(spec: ServerSpec): boolean {
+  const storage = spec.sessionStorage ?? spec.config.sessionStorage;
+  return storage?.provider !== 'redis' || missingForAuthServer(spec.authServerConfig).length > 0;
+}
+
 /** More than one replica needs stores and keys that all of them see. Throws `Stalled`. */
 export function checkReplicas(spec: ServerSpec): void {
   const most = spec.autoscaling?.maxReplicas ?? spec.replicas ?? 1;

@@ -20,8 +20,18 @@ export function credentialsOf(child: string): string {
   return `${child}-credentials`;
 }
 
-/** Name of the Secret with which a runtime seals what it stores. */
-function sealingOf(child: string): string {
+/** Name of the Service at which the metrics of a child's pods are collected. */
+export function metricsOf(child: string): string {
+  return `${child}-metrics`;
+}
+
+/** Name of the Service that has the address of each pod of a backend. */
+export function podsOf(child: string): string {
+  return `${child}-pods`;
+}
+
+/** Name of the Secret with what the platform makes for a runtime. */
+export function sealingOf(child: string): string {
   return `${child}-sealing`;
 }
 
@@ -37,6 +47,15 @@ const OWN_RUNTIME = [
   'rateLimiting',
 ];
 
+/** Name of the objects of the runtime of a resource: a server's own, or the one that a backend may have. */
+export function runtimeChildOf({ kind, name }: Pick<ResourceKey, 'kind' | 'name'>): string {
+  return kind === 'VirtualMCPServer' ? runtimeChild(name) : proxyChild(name);
+}
+
+function namesOfRuntime(child: string): string[] {
+  return [child, credentialsOf(child), sealingOf(child), metricsOf(child)];
+}
+
 /** Children of an MCPServer by what its unchecked spec says. Of a resource that is gone nobody knows: it may have had all. */
 function backendChildren(name: string, spec: unknown): string[] {
   const written = typeof spec === 'object' && spec !== null ? spec : undefined;
@@ -45,8 +64,8 @@ function backendChildren(name: string, spec: unknown): string[] {
   const proxy = proxyChild(name);
   const runs = written === undefined || !has('remoteUrl');
   return [
-    ...(runs ? [child, credentialsOf(child)] : []),
-    ...(OWN_RUNTIME.some(has) ? [proxy, credentialsOf(proxy), sealingOf(proxy)] : []),
+    ...(runs ? [child, credentialsOf(child), podsOf(child)] : []),
+    ...(OWN_RUNTIME.some(has) ? namesOfRuntime(proxy) : []),
   ];
 }
 
@@ -54,6 +73,5 @@ function backendChildren(name: string, spec: unknown): string[] {
 export function childNames({ kind, name }: ResourceKey, spec: unknown): string[] {
   if (kind === 'MCPServer') return backendChildren(name, spec);
   if (kind !== 'VirtualMCPServer') return [];
-  const child = runtimeChild(name);
-  return [child, credentialsOf(child), sealingOf(child)];
+  return namesOfRuntime(runtimeChild(name));
 }

@@ -1,26 +1,82 @@
 import type { Manifest, World } from '../world.ts';
+import { runtimeChildOf } from './child-names.ts';
 import type { ClusterObject } from './outcome.ts';
 
-/** Labels that tell the pods of one resource from all others. */
-export function selectorOf(manifest: Manifest): Record<string, string> {
-  const component = manifest.kind === 'VirtualMCPServer' ? 'vmcp-runtime' : 'mcp-backend';
-  return { 'app.kubernetes.io/name': component, 'app.kubernetes.io/instance': manifest.metadata.name };
+/** Name of the objects of the runtime that a resource has. */
+export function childOf({ kind, metadata }: Manifest): string {
+  return runtimeChildOf({ kind, name: metadata.name });
 }
 
-/** metadata of an object that a resource owns: with the resource goes the object. */
-export function ownedMetadata(name: string, manifest: Manifest, world: World): ClusterObject['object']['metadata'] {
+/** Labels of the pods of every runtime, those of MCPServers by themselves included. */
+export const RUNTIMES = ['vmcp-runtime', 'vmcp-proxy'];
+
+const labelled = (name: string, { metadata }: Manifest) => ({
+  'app.kubernetes.io/name': name,
+  'app.kubernetes.io/instance': metadata.name,
+});
+
+/** Labels that tell the runtime's pods of one resource from all others. */
+export function runtimeSelector(manifest: Manifest): Record<string, string> {
+  return labelled(manifest.kind === 'VirtualMCPServer' ? 'vmcp-runtime' : 'vmcp-proxy', manifest);
+}
+
+/** The same for the pods of the program of an MCPServer. */
+export function backendSelector(manifest: Manifest): Record<string, string> {
+  return labelled('mcp-backend', manifest);
+}
+
+/** The same as `kubectl scale` and the scale subresource read it. */
+export function selectorText(selector: Record<string, string>): string {
+  return Object.entries(selector)
+    .map(([label, value]) => `${label}=${value}`)
+    .join(',');
+}
+
+const RESTARTED_AT = 'restarted-at';
+
+/** When a person asked for a restart, whatever the API group of the annotation; empty where nobody did. */
+export function restartedAt(manifest: Manifest): string {
+  const entries = Object.entries(manifest.metadata.annotations ?? {});
+  return entries.find(([name]) => name.endsWith(`/${RESTARTED_AT}`))?.[1] ?? '';
+}
+
+/** The annotation of a pod template that brings a restart about. */
+export function restartAnnotation(manifest: Manifest, { apiGroup }: World): { annotations?: Record<string, string> } {
+  const at = restartedAt(manifest);
+  return at === '' ? {} : { annotations: { [`${apiGroup}/${RESTARTED_AT}`]: at } };
+}
+
+/** Pods are spread over zones and nodes where there are several; where not, they run all the same. */
+export function topologySpread(selector: Record<string, string>): object[] {
+  return ['topology.kubernetes.io/zone', 'kubernetes.io/hostname'].map((topologyKey) => ({
+    topologyKey,
+    maxSkew: 1,
+    whenUnsatisfiable: 'ScheduleAnyway',
+    labelSelector: { matchLabels: selector },
+    // So that the pods of the former shape do not count while they are replaced.
+    matchLabelKeys: ['pod-template-hash'],
+  }));
+}
+
+/** metadata of an object that a resource owns: with the resource goes the object. `labels` tell what it belongs to. */
+export function ownedMetadata(
+  name: string,
+  labels: Record<string, string>,
+  { apiVersion, kind, metadata }: Manifest,
+  { namespace }: World,
+): ClusterObject['object']['metadata'] {
   const owner = {
-    apiVersion: manifest.apiVersion,
-    kind: manifest.kind,
-    name: manifest.metadata.name,
-    uid: manifest.metadata.uid ?? '',
+    apiVersion,
+    kind,
+    name: metadata.name,
+    uid: metadata.uid ?? '',
     controller: true,
     blockOwnerDeletion: true,
   };
   return {
     name,
-    namespace: world.namespace,
-    labels: { ...selectorOf(manifest), 'app.kubernetes.io/managed-by': 'vmcp-operator' },
+    namespace,
+    labels: { ...labels, 'app.kubernetes.io/managed-by': 'vmcp-operator' },
     ownerReferences: [owner],
   };
 }

@@ -1,6 +1,6 @@
 import { resourceUrlOf, VirtualMCPServer } from '#crds/kinds/index';
 import { valueAt } from '#crds/parts/rule';
-import type { Manifest, ResourceKey, World } from '../world.ts';
+import { type Manifest, type ResourceKey, runtimeName, type World } from '../world.ts';
 import { checkChildNames } from './check-child-names.ts';
 import { checkDocument } from './check-document.ts';
 import { checkReplicas } from './check-replicas.ts';
@@ -8,6 +8,7 @@ import { runtimeChild } from './child-names.ts';
 import { FileList } from './file-list.ts';
 import { findGroupMembers } from './find-group-members.ts';
 import { keepOutcome } from './keep-outcome.ts';
+import { childOf, runtimeSelector, selectorText } from './object-parts.ts';
 import type { Outcome, Rendered } from './outcome.ts';
 import { readSpec } from './read-resource.ts';
 import { renderChildren } from './render-children.ts';
@@ -15,7 +16,7 @@ import { endpointOf, keyPrefixOf, renderRunConfig, type ServerSpec } from './ren
 import { type AuthServerPlace, resolveAuthServer } from './resolve-auth-server.ts';
 import { resolveIncomingAuth } from './resolve-incoming-auth.ts';
 import { resolveBackends } from './resolve-backends.ts';
-import { type ServerFindings, summariseServer } from './summarise-status.ts';
+import { type ServerFindings, type ServerObserved, summariseServer } from './summarise-status.ts';
 import { findWarnings } from './find-warnings.ts';
 
 /** Where a runtime finds its files. */
@@ -78,6 +79,14 @@ function isDelivered(rendered: Rendered, name: string, world: World): boolean {
   return same && world.observed[name]?.current === true;
 }
 
+function observedOf(manifest: Manifest, world: World): Omit<ServerObserved, 'delivered'> {
+  const runtime = world.observed[runtimeName({ kind: manifest.kind, name: manifest.metadata.name })];
+  if (world.platform.mode === 'local') return { runtime };
+  const child = childOf(manifest);
+  const selector = selectorText(runtimeSelector(manifest));
+  return { runtime, workload: { child, observed: world.deployments?.[child], selector } };
+}
+
 /** A VirtualMCPServer: its document, its runtime, its status. */
 export function planServer(key: ResourceKey, manifest: Manifest, world: World, now: string): Outcome {
   const { name } = key;
@@ -85,8 +94,8 @@ export function planServer(key: ResourceKey, manifest: Manifest, world: World, n
     checkChildNames(key, world);
     const spec = readSpec(VirtualMCPServer, manifest);
     const { rendered, findings } = renderServer(manifest, spec, world);
-    const delivered = isDelivered(rendered, name, world);
-    const status = summariseServer(findings, manifest, world.observed[name], delivered, now);
+    const seen = { ...observedOf(manifest, world), delivered: isDelivered(rendered, name, world) };
+    const status = summariseServer(findings, manifest, seen, now);
     return { key, action: 'apply', rendered, children: renderChildren(manifest, spec, rendered, world), status };
   } catch (problem) {
     return keepOutcome(key, problem, manifest, { serving: world.documents[name] !== undefined }, now);

@@ -1,6 +1,7 @@
 import { transportOf } from '#crds/kinds/index';
 import { Stalled, Waiting } from '../errors.ts';
 import type { ClusterFacts, LocalFacts, World } from '../world.ts';
+import { checkHostAccess } from './check-host-access.ts';
 import { backendChild } from './child-names.ts';
 import { type Command, containerCommand, processCommand, secretVariables } from './command-of-backend.ts';
 import type { FileList } from './file-list.ts';
@@ -62,15 +63,8 @@ function reachLocal(name: string, spec: BackendSpec, local: LocalFacts, files: F
   };
 }
 
-/** A folder of the node is an escape from the pod, so the administrator of the operator must have allowed it. */
-function checkVolumes(name: string, spec: BackendSpec, { allowHostPaths }: ClusterFacts): void {
-  if (allowHostPaths || !spec.volumes || spec.volumes.length === 0) return;
-  const message = `MCPServer "${name}": volumes with hostPath are not allowed here: remove them, or run the operator with --allow-host-paths`;
-  throw new Stalled('HostPathNotAllowed', message);
-}
-
 function reachInCluster(name: string, spec: BackendSpec, namespace: string, cluster: ClusterFacts): Reach {
-  checkVolumes(name, spec, cluster);
+  if (spec.volumes && spec.volumes.length > 0) checkHostAccess(name, [{ field: 'volumes', what: 'hostPath' }], cluster);
   if (spec.image === undefined) {
     const message = `MCPServer "${name}" has only a command, which a cluster cannot start: write image, or remoteUrl`;
     throw new Stalled('ImageNeeded', message);

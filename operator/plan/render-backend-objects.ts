@@ -1,14 +1,22 @@
-import { contentHash, type Manifest, type World } from '../world.ts';
+import { contentHash, type ClusterFacts, type Manifest, type World } from '../world.ts';
+import { checkHostAccess } from './check-host-access.ts';
 import { backendChild } from './child-names.ts';
 import { secretVariables } from './command-of-backend.ts';
 import { defined } from './defined.ts';
 import { secretDigest } from './file-list.ts';
 import type { BackendSpec } from './find-group-members.ts';
-import { ownedMetadata, selectorOf } from './object-parts.ts';
-import type { Child, ClusterObject } from './outcome.ts';
+import { backendSelector, ownedMetadata, restartedAt, topologySpread } from './object-parts.ts';
+import type { ClusterObject } from './outcome.ts';
+import type { Program } from './plan-backend.ts';
+import { RESTRICTED, RESTRICTED_POD } from './pod-security.ts';
 import { CONTAINER_PORT } from './reach-backend.ts';
-import { RESTRICTED, RESTRICTED_POD } from './render-deployment.ts';
-import { renderBackendService } from './render-service.ts';
+import { type Permissions, readPermissionProfile } from './read-permission-profile.ts';
+import { renderBackendNetworkPolicy } from './render-network-policy.ts';
+import type { Finding } from './summarise-status.ts';
+import { renderBackendService, renderPodsService } from './render-service.ts';
+
+/** Host names that a message names. */
+const NAMED = 10;
 
 const BACKEND_RESOURCES = { requests: { cpu: '50m', memory: '64Mi' }, limits: { cpu: '1', memory: '512Mi' } };
 
@@ -23,23 +31,25 @@ function renderEnv(spec: BackendSpec) {
 }
 
 /** Folders of the node, where the administrator allows them. A written one may not take the name of ours. */
-function renderVolumes(spec: BackendSpec) {
-  return (spec.volumes ?? []).map(({ name, hostPath, mountPath, readOnly }) => ({
-    volume: { name: `host-${name}`, hostPath: { path: hostPath } },
-    mount: { name: `host-${name}`, mountPath, readOnly },
+function renderFolders(spec: BackendSpec, { folders }: Permissions) {
+  const permitted = folders.map((folder, index) => ({ name: `profile-${index}`, ...folder }));
+  const written = (spec.volumes ?? []).map((volume) => ({ ...volume, name: `host-${volume.name}` }));
+  return [...written, ...permitted].map(({ name, hostPath, mountPath, readOnly }) => ({
+    volume: { name, hostPath: { path: hostPath } },
+    mount: { name, mountPath, readOnly },
   }));
 }
 
 /** Any change of it rolls this backend: its secrets are environment variables, which do not change in a running process. */
-function rollToken(spec: BackendSpec, restartedAt: string, place: string, world: World): string {
+function rollToken(manifest: Manifest, spec: BackendSpec, world: World): string {
+  const place = `MCPServer "${manifest.metadata.name}" secrets`;
   const digests = Object.values(secretVariables(spec)).map((reference) => secretDigest(world, reference, place));
-  return contentHash(JSON.stringify([digests, restartedAt]));
+  return contentHash(JSON.stringify([digests, restartedAt(manifest)]));
 }
 
-function renderDeployment(manifest: Manifest, spec: BackendSpec, token: string, world: World): ClusterObject['object'] {
-  const selector = selectorOf(manifest);
-  const written = renderVolumes(spec);
-  const container = defined({
+function renderContainer(spec: BackendSpec, permissions: Permissions) {
+  const folders = renderFolders(spec, permissions);
+  return defined({
     name: 'mcp',
     image: spec.image,
     command: spec.command,
@@ -49,42 +59,93 @@ function renderDeployment(manifest: Manifest, spec: BackendSpec, token: string, 
     readinessProbe: { tcpSocket: { port: 'mcp' }, periodSeconds: 5, timeoutSeconds: 2 },
     lifecycle: { preStop: { sleep: { seconds: 1 } } },
     resources: spec.resources ?? BACKEND_RESOURCES,
-    securityContext: RESTRICTED,
-    volumeMounts: [{ name: 'tmp', mountPath: '/tmp' }, ...written.map(({ mount }) => mount)],
+    securityContext: permissions.privileged ? { privileged: true } : RESTRICTED,
+    volumeMounts: [{ name: 'tmp', mountPath: '/tmp' }, ...folders.map(({ mount }) => mount)],
   });
+}
+
+function renderPod(
+  spec: BackendSpec,
+  permissions: Permissions,
+  { imagePullSecrets = [] }: ClusterFacts,
+  selector: Record<string, string>,
+) {
+  return defined({
+    imagePullSecrets: imagePullSecrets.length === 0 ? undefined : imagePullSecrets.map((name) => ({ name })),
+    serviceAccountName: spec.serviceAccount,
+    // Who names an account means its rights.
+    automountServiceAccountToken: spec.serviceAccount !== undefined,
+    enableServiceLinks: false,
+    securityContext: permissions.privileged ? undefined : RESTRICTED_POD,
+    topologySpreadConstraints: topologySpread(selector),
+    containers: [renderContainer(spec, permissions)],
+    volumes: [
+      { name: 'tmp', emptyDir: { sizeLimit: '256Mi' } },
+      ...renderFolders(spec, permissions).map(({ volume }) => volume),
+    ],
+  });
+}
+
+function renderDeployment(
+  manifest: Manifest,
+  spec: BackendSpec,
+  permissions: Permissions,
+  cluster: ClusterFacts,
+  world: World,
+): ClusterObject['object'] {
+  const selector = backendSelector(manifest);
   return {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
-    metadata: ownedMetadata(backendChild(manifest.metadata.name), manifest, world),
+    metadata: ownedMetadata(backendChild(manifest.metadata.name), selector, manifest, world),
     spec: {
       replicas: spec.backendReplicas ?? 1,
       selector: { matchLabels: selector },
       template: {
-        metadata: { labels: selector, annotations: { [`${world.apiGroup}/roll-token`]: token } },
-        spec: defined({
-          serviceAccountName: spec.serviceAccount,
-          automountServiceAccountToken: false,
-          enableServiceLinks: false,
-          securityContext: RESTRICTED_POD,
-          containers: [container],
-          volumes: [{ name: 'tmp', emptyDir: { sizeLimit: '256Mi' } }, ...written.map(({ volume }) => volume)],
-        }),
+        metadata: {
+          labels: selector,
+          annotations: { [`${world.apiGroup}/roll-token`]: rollToken(manifest, spec, world) },
+        },
+        spec: renderPod(spec, permissions, cluster, selector),
       },
     },
   };
+}
+
+/** What a permission profile asks for and no NetworkPolicy can do. */
+function notEnforced({ unenforced }: Permissions): Finding[] {
+  if (unenforced.length === 0) return [];
+  const names = unenforced.slice(0, NAMED).join(', ') + (unenforced.length > NAMED ? ' and more' : '');
+  const message = `A NetworkPolicy knows no host names, so every address may be reached, not ${names} alone: write address ranges in allow_host, or limit egress by a proxy or a mesh.`;
+  return [{ type: 'EgressNotEnforced', status: 'True', reason: 'HostNames', message }];
 }
 
 /** The objects of a backend image that speaks HTTP. Throws `Waiting` for a Secret that is not there. */
 export function renderBackendObjects(
   manifest: Manifest,
   spec: BackendSpec,
-  restartedAt: string,
+  cluster: ClusterFacts,
   world: World,
-): Child[] {
-  const token = rollToken(spec, restartedAt, `MCPServer "${manifest.metadata.name}" secrets`, world);
+): Program {
+  const { name } = manifest.metadata;
+  const permissions = readPermissionProfile(name, spec, world);
+  checkHostAccess(
+    name,
+    [
+      ...permissions.folders.map(() => ({ field: 'permissionProfile read and write', what: 'hostPath' as const })),
+      ...(permissions.privileged ? [{ field: 'permissionProfile privileged', what: 'privileged' as const }] : []),
+    ].slice(0, 1),
+    cluster,
+  );
   const port = spec.mcpPort ?? CONTAINER_PORT;
-  return [
-    { platform: 'cluster', object: renderDeployment(manifest, spec, token, world) },
-    { platform: 'cluster', object: renderBackendService(manifest, port, world) },
+  const objects = [
+    renderDeployment(manifest, spec, permissions, cluster, world),
+    renderBackendService(manifest, port, world),
+    ...((spec.backendReplicas ?? 1) > 1 ? [renderPodsService(manifest, port, world)] : []),
+    renderBackendNetworkPolicy(manifest, permissions.egress, world),
   ];
+  return {
+    children: objects.map((object) => ({ platform: 'cluster', object })),
+    warnings: notEnforced(permissions),
+  };
 }

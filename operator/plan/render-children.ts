@@ -1,26 +1,43 @@
-import type { Manifest, World } from '../world.ts';
-import { runtimeChild } from './child-names.ts';
-import type { Child, Rendered } from './outcome.ts';
+import type { ClusterFacts, Manifest, World } from '../world.ts';
+import { childOf } from './object-parts.ts';
+import type { Child, ClusterObject, Rendered } from './outcome.ts';
 import { renderConfigMap } from './render-config-map.ts';
 import { renderRuntimeDeployment } from './render-deployment.ts';
+import { renderRuntimeNetworkPolicy } from './render-network-policy.ts';
 import { listenOf, type ServerSpec } from './render-run-config.ts';
+import { renderAutoscaler, renderDisruptionBudget } from './render-scaling.ts';
 import { renderServiceAccount } from './render-service-account.ts';
-import { renderRuntimeService } from './render-service.ts';
+import { renderMetricsService, renderRuntimeService } from './render-service.ts';
+
+/** All objects of a runtime in a cluster; its Secrets are made by the platform, which alone knows their values. */
+export function renderRuntimeObjects(
+  manifest: Manifest,
+  spec: ServerSpec,
+  rendered: Rendered,
+  cluster: ClusterFacts,
+  world: World,
+): ClusterObject['object'][] {
+  const port = rendered.document.listen?.port ?? 4483;
+  const policy = spec.networkPolicy?.enabled ?? true;
+  return [
+    renderConfigMap(manifest, rendered, world),
+    ...(spec.serviceAccount === undefined ? [renderServiceAccount(manifest, world)] : []),
+    renderRuntimeDeployment(manifest, spec, rendered, cluster, world),
+    renderRuntimeService(manifest, spec, port, world),
+    renderMetricsService(manifest, world),
+    ...renderDisruptionBudget(manifest, spec, world),
+    ...renderAutoscaler(manifest, spec, world),
+    ...(policy ? [renderRuntimeNetworkPolicy(manifest, cluster, world)] : []),
+  ];
+}
 
 /** What runs a VirtualMCPServer: one process on a machine, or the objects of one runtime in a cluster. */
 export function renderChildren(manifest: Manifest, spec: ServerSpec, rendered: Rendered, world: World): Child[] {
   const { platform } = world;
-  if (platform.mode === 'local') {
-    const { host, port, private_port: privatePort } = listenOf(manifest.metadata.name, spec, world);
-    return [
-      { platform: 'local', role: 'runtime', name: runtimeChild(manifest.metadata.name), host, port, privatePort },
-    ];
+  if (platform.mode === 'cluster') {
+    const objects = renderRuntimeObjects(manifest, spec, rendered, platform, world);
+    return objects.map((object) => ({ platform: 'cluster', object }));
   }
-  const objects = [
-    renderConfigMap(manifest, rendered, world),
-    ...(spec.serviceAccount === undefined ? [renderServiceAccount(manifest, world)] : []),
-    renderRuntimeDeployment(manifest, spec, rendered, platform.runtimeImage, world),
-    renderRuntimeService(manifest, spec, world),
-  ];
-  return objects.map((object) => ({ platform: 'cluster', object }));
+  const { host, port, private_port: privatePort } = listenOf(manifest.metadata.name, spec, world);
+  return [{ platform: 'local', role: 'runtime', name: childOf(manifest), host, port, privatePort }];
 }

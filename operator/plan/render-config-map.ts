@@ -1,19 +1,67 @@
 import { RUN_CONFIG_VERSION } from '#crds/run-config/run-config';
-import { type Manifest, writeText, type World } from '../world.ts';
-import { runtimeChild } from './child-names.ts';
-import { ownedMetadata } from './object-parts.ts';
+import { Stalled } from '../errors.ts';
+import { gzipText, type Manifest, writeText, type World } from '../world.ts';
+import { childOf, ownedMetadata, runtimeSelector } from './object-parts.ts';
 import type { ClusterObject, Rendered } from './outcome.ts';
 
+const RUN_CONFIG_FILE = 'run-config.yaml';
+
+/** Bytes of a document above which it is stored compressed; the runtime reads both. */
+const COMPRESSED_FROM = 700_000;
+
+/** Bytes that a ConfigMap holds: the API server's limit is 1 MiB, and what surrounds the data counts for its store. */
+const LIMIT = 1_000_000;
+
+/** Parts that a message names. */
+const NAMED = 3;
+
 /** Name of the ConfigMap with the document of one schema version: two versions may stand beside each other. */
-export function configMapName(server: string): string {
-  return `${runtimeChild(server)}-${RUN_CONFIG_VERSION}`;
+export function configMapName(child: string): string {
+  return `${child}-${RUN_CONFIG_VERSION}`;
 }
 
+const bytes = (text: string) => Buffer.byteLength(text);
+
+/** What takes the most room in a document: its members, of lists and maps each entry, and the files beside it. */
+function largestParts({ document, plainFiles }: Rendered): string {
+  const inside = Object.entries(document).flatMap(([field, value]) =>
+    typeof value === 'object'
+      ? Object.entries(value).map(([key, part]): [string, string] => [`${field}.${key}`, JSON.stringify(part)])
+      : [],
+  );
+  const backends = document.backends.map((one): [string, string] => [`backend ${one.name}`, JSON.stringify(one)]);
+  const parts = [
+    ...inside.filter(([name]) => !name.startsWith('backends.')),
+    ...backends,
+    ...Object.entries(plainFiles),
+  ];
+  return parts
+    .map(([name, text]) => ({ name, size: bytes(text) }))
+    .sort((a, b) => b.size - a.size || (a.name < b.name ? -1 : 1))
+    .slice(0, NAMED)
+    .map(({ name, size }) => `${name} (${Math.ceil(size / 1000)} kB)`)
+    .join(', ');
+}
+
+/** Throws `Stalled` for a document that no ConfigMap can hold. */
 export function renderConfigMap(manifest: Manifest, rendered: Rendered, world: World): ClusterObject['object'] {
+  const text = writeText(rendered.document);
+  const packed = bytes(text) > COMPRESSED_FROM ? gzipText(text) : undefined;
+  const files = Object.values(rendered.plainFiles).reduce((sum, file) => sum + bytes(file), 0);
+  const size = (packed ? packed.length : bytes(text)) + files;
+  if (size > LIMIT) {
+    const kilobytes = Math.ceil(size / 1000);
+    const message = `the run configuration takes ${kilobytes} kB and a ConfigMap holds ${LIMIT / 1000}: shorten or divide the largest parts: ${largestParts(rendered)}`;
+    throw new Stalled('RunConfigurationTooLarge', message);
+  }
+  const document = packed
+    ? { data: rendered.plainFiles, binaryData: { [RUN_CONFIG_FILE]: packed.toString('base64') } }
+    : { data: { [RUN_CONFIG_FILE]: text, ...rendered.plainFiles } };
+  const child = childOf(manifest);
   return {
     apiVersion: 'v1',
     kind: 'ConfigMap',
-    metadata: ownedMetadata(configMapName(manifest.metadata.name), manifest, world),
-    data: { 'run-config.yaml': writeText(rendered.document), ...rendered.plainFiles },
+    metadata: ownedMetadata(configMapName(child), runtimeSelector(manifest), manifest, world),
+    ...document,
   };
 }

@@ -1,27 +1,23 @@
-import type { Manifest, World } from '../world.ts';
-import { credentialsOf, runtimeChild } from './child-names.ts';
+import type { ClusterFacts, Manifest, World } from '../world.ts';
+import { credentialsOf } from './child-names.ts';
 import { defined } from './defined.ts';
-import { ownedMetadata, selectorOf } from './object-parts.ts';
+import { childOf, ownedMetadata, restartAnnotation, runtimeSelector, topologySpread } from './object-parts.ts';
 import type { ClusterObject, Rendered } from './outcome.ts';
+import { RESTRICTED, RESTRICTED_POD } from './pod-security.ts';
 import { configMapName } from './render-config-map.ts';
+import { keepsStateInProcess } from './check-replicas.ts';
 import type { ServerSpec } from './render-run-config.ts';
-
-/** What the Restricted pod security standard asks of a container. */
-export const RESTRICTED = {
-  allowPrivilegeEscalation: false,
-  capabilities: { drop: ['ALL'] },
-  readOnlyRootFilesystem: true,
-  runAsNonRoot: true,
-};
-
-/** The same for the pod. */
-export const RESTRICTED_POD = { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } };
+import { replicasOf } from './render-scaling.ts';
 
 /** Requests and limits where none are written. */
 const RUNTIME_RESOURCES = {
   requests: { cpu: '100m', memory: '128Mi' },
   limits: { cpu: '1', memory: '512Mi' },
 };
+
+/** Seconds that a pod has to end, and those of them in which calls under way may come to their end. */
+const GRACE = 30;
+const DRAIN = 25;
 
 const probe = (path: string, periodSeconds: number, failureThreshold: number) => ({
   httpGet: { path, port: 'private' },
@@ -31,13 +27,14 @@ const probe = (path: string, periodSeconds: number, failureThreshold: number) =>
 });
 
 function renderContainer(spec: ServerSpec, rendered: Rendered, image: string) {
+  const { port = 4483, private_port: privatePort = 4484 } = rendered.document.listen ?? {};
   return {
     name: 'vmcp',
     image,
-    args: ['--config', `${rendered.configDirectory}/run-config.yaml`],
+    args: ['--config', `${rendered.configDirectory}/run-config.yaml`, '--drain', String(DRAIN)],
     ports: [
-      { name: 'mcp', containerPort: 4483, protocol: 'TCP' },
-      { name: 'private', containerPort: 4484, protocol: 'TCP' },
+      { name: 'mcp', containerPort: port, protocol: 'TCP' },
+      { name: 'private', containerPort: privatePort, protocol: 'TCP' },
     ],
     startupProbe: probe('/healthz', 1, 60),
     livenessProbe: probe('/healthz', 10, 3),
@@ -55,51 +52,56 @@ function renderContainer(spec: ServerSpec, rendered: Rendered, image: string) {
 }
 
 /** Volumes are mounted whole, so that a new reference never changes the pod. */
-function renderVolumes(server: string) {
+function renderVolumes(child: string) {
   return [
-    { name: 'config', configMap: { name: configMapName(server) } },
-    { name: 'credentials', secret: { secretName: credentialsOf(runtimeChild(server)), defaultMode: 0o440 } },
+    { name: 'config', configMap: { name: configMapName(child) } },
+    { name: 'credentials', secret: { secretName: credentialsOf(child), defaultMode: 0o440 } },
     { name: 'tmp', emptyDir: { sizeLimit: '64Mi' } },
   ];
 }
 
-/** One replica that remembers sessions by itself must not run twice, not even while it is replaced. */
+/** One replica that remembers something by itself must not run twice, not even while it is replaced. */
 function renderStrategy(spec: ServerSpec) {
-  const storage = spec.sessionStorage ?? spec.config.sessionStorage;
-  if (storage?.provider !== 'redis') return { type: 'Recreate' };
+  if (keepsStateInProcess(spec)) return { type: 'Recreate' };
   return { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } };
 }
 
-/** The pods of a VirtualMCPServer. */
+/** Secrets with which the runtime image is pulled: those of the operator, then those that are written. */
+function pullSecrets(spec: ServerSpec, { imagePullSecrets = [] }: ClusterFacts): { name: string }[] | undefined {
+  const names = [...imagePullSecrets, ...(spec.imagePullSecrets ?? []).map(({ name }) => name)];
+  return names.length === 0 ? undefined : [...new Set(names)].map((name) => ({ name }));
+}
+
+/** The pods of a runtime. */
 export function renderRuntimeDeployment(
   manifest: Manifest,
   spec: ServerSpec,
   rendered: Rendered,
-  image: string,
+  cluster: ClusterFacts,
   world: World,
 ): ClusterObject['object'] {
-  const { name } = manifest.metadata;
-  const selector = selectorOf(manifest);
+  const child = childOf(manifest);
+  const selector = runtimeSelector(manifest);
   return {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
-    metadata: ownedMetadata(runtimeChild(name), manifest, world),
+    metadata: ownedMetadata(child, selector, manifest, world),
     spec: defined({
-      // With autoscaling the number belongs to the autoscaler.
-      replicas: spec.autoscaling ? undefined : (spec.replicas ?? 1),
+      replicas: replicasOf(spec, child, world),
       strategy: renderStrategy(spec),
       selector: { matchLabels: selector },
       template: {
-        metadata: { labels: selector },
+        metadata: { labels: selector, ...restartAnnotation(manifest, world) },
         spec: defined({
-          serviceAccountName: spec.serviceAccount ?? runtimeChild(name),
+          serviceAccountName: spec.serviceAccount ?? child,
           automountServiceAccountToken: false,
           enableServiceLinks: false,
           securityContext: { ...RESTRICTED_POD, fsGroup: 65_532 },
-          imagePullSecrets: spec.imagePullSecrets,
-          terminationGracePeriodSeconds: 30,
-          containers: [renderContainer(spec, rendered, image)],
-          volumes: renderVolumes(name),
+          imagePullSecrets: pullSecrets(spec, cluster),
+          terminationGracePeriodSeconds: GRACE,
+          topologySpreadConstraints: topologySpread(selector),
+          containers: [renderContainer(spec, rendered, cluster.runtimeImage)],
+          volumes: renderVolumes(child),
         }),
       },
     }),

@@ -1,6 +1,5 @@
 import type { Manifest, World } from '../world.ts';
-import { runtimeChild } from './child-names.ts';
-import { ownedMetadata } from './object-parts.ts';
+import { childOf, ownedMetadata, runtimeSelector } from './object-parts.ts';
 import type { ClusterObject } from './outcome.ts';
 
 /** An account without permissions: the runtime needs none. */
@@ -8,7 +7,7 @@ export function renderServiceAccount(manifest: Manifest, world: World): ClusterO
   return {
     apiVersion: 'v1',
     kind: 'ServiceAccount',
-    metadata: ownedMetadata(runtimeChild(manifest.metadata.name), manifest, world),
+    metadata: ownedMetadata(childOf(manifest), runtimeSelector(manifest), manifest, world),
     automountServiceAccountToken: false,
   };
 }

@@ -1,37 +1,62 @@
 import type { Manifest, World } from '../world.ts';
-import { backendChild, runtimeChild } from './child-names.ts';
+import { backendChild, metricsOf, podsOf } from './child-names.ts';
 import { defined } from './defined.ts';
-import { ownedMetadata, selectorOf } from './object-parts.ts';
+import { backendSelector, childOf, ownedMetadata, runtimeSelector } from './object-parts.ts';
 import type { ClusterObject } from './outcome.ts';
 import type { ServerSpec } from './render-run-config.ts';
 
-/** The public port alone: the private one is in no Service that may be exposed. */
-export function renderRuntimeService(manifest: Manifest, spec: ServerSpec, world: World): ClusterObject['object'] {
+function service(metadata: ClusterObject['object']['metadata'], spec: object): ClusterObject['object'] {
   return {
     apiVersion: 'v1',
     kind: 'Service',
-    metadata: ownedMetadata(runtimeChild(manifest.metadata.name), manifest, world),
-    spec: defined({
-      type: spec.serviceType,
-      ipFamilyPolicy: 'PreferDualStack',
-      sessionAffinity: spec.sessionAffinity,
-      selector: selectorOf(manifest),
-      ports: [{ name: 'mcp', port: 4483, targetPort: 'mcp', protocol: 'TCP' }],
-    }),
+    metadata,
+    spec: { ipFamilyPolicy: 'PreferDualStack', ...spec },
   };
 }
 
+const port = (name: string, number: number) => ({ name, port: number, targetPort: name, protocol: 'TCP' });
+
+/** The public port alone: the private one is in no Service that may be exposed. */
+export function renderRuntimeService(
+  manifest: Manifest,
+  spec: ServerSpec,
+  publicPort: number,
+  world: World,
+): ClusterObject['object'] {
+  const selector = runtimeSelector(manifest);
+  return service(
+    ownedMetadata(childOf(manifest), selector, manifest, world),
+    defined({
+      type: spec.serviceType,
+      sessionAffinity: spec.sessionAffinity,
+      selector,
+      ports: [port('mcp', publicPort)],
+    }),
+  );
+}
+
+/** Every pod's private port, for whoever collects metrics. Without an address of its own, so that each pod is asked. */
+export function renderMetricsService(manifest: Manifest, world: World): ClusterObject['object'] {
+  const selector = runtimeSelector(manifest);
+  const labels = { ...selector, 'app.kubernetes.io/component': 'metrics' };
+  return service(ownedMetadata(metricsOf(childOf(manifest)), labels, manifest, world), {
+    clusterIP: 'None',
+    publishNotReadyAddresses: true,
+    selector,
+    ports: [port('private', 4484)],
+  });
+}
+
 /** Where runtimes reach a backend that runs in the cluster. */
-export function renderBackendService(manifest: Manifest, port: number, world: World): ClusterObject['object'] {
-  return {
-    apiVersion: 'v1',
-    kind: 'Service',
-    metadata: ownedMetadata(backendChild(manifest.metadata.name), manifest, world),
-    spec: {
-      type: 'ClusterIP',
-      ipFamilyPolicy: 'PreferDualStack',
-      selector: selectorOf(manifest),
-      ports: [{ name: 'mcp', port, targetPort: 'mcp', protocol: 'TCP' }],
-    },
-  };
+export function renderBackendService(manifest: Manifest, number: number, world: World): ClusterObject['object'] {
+  const selector = backendSelector(manifest);
+  const metadata = ownedMetadata(backendChild(manifest.metadata.name), selector, manifest, world);
+  return service(metadata, { type: 'ClusterIP', selector, ports: [port('mcp', number)] });
+}
+
+/** The address of each pod of a backend, for a runtime that keeps a session at one of them. */
+export function renderPodsService(manifest: Manifest, number: number, world: World): ClusterObject['object'] {
+  const selector = backendSelector(manifest);
+  const metadata = ownedMetadata(podsOf(backendChild(manifest.metadata.name)), selector, manifest, world);
+  return service(metadata, { clusterIP: 'None', selector, ports: [port('mcp', number)] });
 }

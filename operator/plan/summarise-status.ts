@@ -5,6 +5,7 @@ import type { Manifest, ObservedRuntime } from '../world.ts';
 import { defined } from './defined.ts';
 import { findOldSecrets } from './find-old-secrets.ts';
 import type { Outcome } from './outcome.ts';
+import { remedyFor, rolloutFindings, type Workload } from './summarise-workload.ts';
 
 /** A condition before it is known since when it holds. */
 export type Finding = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
@@ -95,8 +96,15 @@ function summariseBackends(
 
 const isWell = ({ phase }: BackendSummary) => phase === 'Ready' || phase === 'Suspended';
 
-function readyFinding(backends: BackendSummary[], observed: ObservedRuntime | undefined): Finding {
+function readyFinding(
+  backends: BackendSummary[],
+  observed: ObservedRuntime | undefined,
+  workload: Workload | undefined,
+): Finding {
   const type = 'Ready';
+  if (!observed && workload?.observed?.problem !== undefined) {
+    return { type, status: 'False', reason: 'PodsFail', message: remedyFor(workload) };
+  }
   if (!observed) {
     const message = 'The runtime does not answer yet: wait, or see its log.';
     return { type, status: 'False', reason: 'RuntimeNotReady', message };
@@ -123,10 +131,12 @@ function backendFinding(backends: BackendFinding[]): Finding {
   return { type, status: 'False', reason, message };
 }
 
+const isStalled = (findings: Finding[]) => findings.some(({ type }) => type === 'Stalled');
+
 function phaseOf(ready: Finding, delivery: Finding[], backends: BackendSummary[]): Status['phase'] {
-  if (ready.status === 'False') return 'Pending';
-  const refused = delivery.some(({ status }) => status === 'False');
-  return backends.every(isWell) && !refused ? 'Ready' : 'Degraded';
+  if (ready.status === 'False') return ready.reason === 'PodsFail' ? 'Failed' : 'Pending';
+  const hangs = delivery.some(({ reason }) => reason === 'RolloutHangs');
+  return backends.every(isWell) && !hangs && !isStalled(delivery) ? 'Ready' : 'Degraded';
 }
 
 function runtimeFindings(observed: ObservedRuntime | undefined): Finding[] {
@@ -138,28 +148,44 @@ function runtimeFindings(observed: ObservedRuntime | undefined): Finding[] {
 /** What stands between the runtime and this configuration. */
 function deliveryFindings(observed: ObservedRuntime | undefined, delivered: boolean): Finding[] {
   if (!observed || delivered) return [];
-  const type = 'Reconciling';
   const refused = observed.config_refused?.message;
   if (refused !== undefined) {
-    const message = `The runtime refused this configuration and serves the former one: ${refused}`;
-    return [{ type, status: 'False', reason: 'ConfigurationRefused', message }];
+    const message = `The runtime refused this configuration and serves the former one: correct what it says: ${refused}`;
+    return [{ type: 'Stalled', status: 'True', reason: 'ConfigurationRefused', message }];
   }
   const message = 'The runtime has not taken this configuration over yet: wait, or see its log.';
-  return [{ type, status: 'True', reason: 'NewConfiguration', message }];
+  return [{ type: 'Reconciling', status: 'True', reason: 'NewConfiguration', message }];
 }
 
-/** Status of a VirtualMCPServer whose plan came out. `delivered`: what its runtime serves is exactly this plan. */
+/** What a platform sees of the runtime of a server. */
+export interface ServerObserved {
+  runtime: ObservedRuntime | undefined;
+  /** What the runtime serves is exactly this plan. */
+  delivered: boolean;
+  /** Its pods, in a cluster. */
+  workload?: Workload & { selector: string };
+}
+
+/** One condition of a type: what is not delivered weighs more than a roll-out. */
+function progressFindings({ runtime, delivered, workload }: ServerObserved): Finding[] {
+  const delivery = deliveryFindings(runtime, delivered);
+  const rollout = workload ? rolloutFindings(workload) : [];
+  return delivery.length > 0 ? delivery : rollout;
+}
+
+/** Status of a VirtualMCPServer whose plan came out. */
 export function summariseServer(
   findings: ServerFindings,
   manifest: Manifest,
-  observed: ObservedRuntime | undefined,
-  delivered: boolean,
+  seen: ServerObserved,
   now: string,
 ): Status {
+  const { runtime: observed, delivered, workload } = seen;
   const backends = summariseBackends(findings.backends, observed, manifest, now);
-  const ready = readyFinding(backends, observed);
+  const ready = readyFinding(backends, observed, workload);
   const resolved = backendFinding(findings.backends);
-  const delivery = deliveryFindings(observed, delivered);
+  const delivery = progressFindings(seen);
+  const settled = delivered || isStalled(delivery);
   const all = [
     ready,
     resolved,
@@ -170,12 +196,15 @@ export function summariseServer(
   ];
   return defined({
     phase: phaseOf(ready, delivery, backends),
-    observedGeneration: delivered ? manifest.metadata.generation : previousStatus(manifest).observedGeneration,
+    // Who waits for this generation waits until it is served, or until it is clear that it cannot be.
+    observedGeneration: settled ? manifest.metadata.generation : previousStatus(manifest).observedGeneration,
     url: findings.url,
     backends,
     backendCount: backends.length,
     toolCount: observed?.tools ?? undefined,
     redirectUris: findings.redirectUris,
+    replicas: workload && (workload.observed?.replicas ?? 0),
+    selector: workload?.selector,
     conditions: datedConditions(all, manifest, now),
   });
 }
@@ -199,8 +228,11 @@ export function summariseProblem(problem: unknown, manifest: Manifest, serving: 
   const failed = problem instanceof Stalled ? 'Failed' : 'Pending';
   const found = problemFindings(problem);
   const conditions = datedConditions(found, manifest, now);
+  const { generation } = manifest.metadata;
   return {
     ...former,
+    // Nothing more comes of this generation by waiting.
+    ...(problem instanceof Stalled && generation !== undefined ? { observedGeneration: generation } : {}),
     phase: serving ? 'Degraded' : failed,
     conditions: serving ? [...conditions, ...warningsOf(former.conditions ?? [])] : conditions,
   };

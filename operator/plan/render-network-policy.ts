@@ -1,0 +1,84 @@
+import type { ClusterFacts, Manifest, World } from '../world.ts';
+import { backendChild } from './child-names.ts';
+import { backendSelector, childOf, ownedMetadata, RUNTIMES, runtimeSelector } from './object-parts.ts';
+import type { ClusterObject } from './outcome.ts';
+import type { Egress } from './read-permission-profile.ts';
+
+/** Labels of the operator's pods: the chart gives them. */
+const OPERATOR_LABELS = { 'app.kubernetes.io/name': 'vmcp-operator' };
+
+/** Every runtime, whatever it serves. */
+const EVERY_RUNTIME = { matchExpressions: [{ key: 'app.kubernetes.io/name', operator: 'In', values: RUNTIMES }] };
+
+const inNamespace = (name: string) => ({ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': name } } });
+
+/** Who may reach the private port: the operator, and whoever collects metrics. */
+function privatePeers({ operatorNamespace, scraperNamespaces }: ClusterFacts): object[] {
+  return [
+    ...(operatorNamespace === undefined
+      ? []
+      : [{ ...inNamespace(operatorNamespace), podSelector: { matchLabels: OPERATOR_LABELS } }]),
+    ...(scraperNamespaces ?? []).map(inNamespace),
+  ];
+}
+
+function networkPolicy(
+  name: string,
+  selector: Record<string, string>,
+  spec: object,
+  manifest: Manifest,
+  world: World,
+): ClusterObject['object'] {
+  return {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'NetworkPolicy',
+    metadata: ownedMetadata(name, selector, manifest, world),
+    spec: { podSelector: { matchLabels: selector }, ...spec },
+  };
+}
+
+/** Everybody reaches the public port; /status and /metrics are for those who need them. */
+export function renderRuntimeNetworkPolicy(
+  manifest: Manifest,
+  cluster: ClusterFacts,
+  world: World,
+): ClusterObject['object'] {
+  const from = privatePeers(cluster);
+  const ingress = [
+    { ports: [{ port: 'mcp', protocol: 'TCP' }] },
+    // Without anybody in `from`, everybody would be meant.
+    ...(from.length === 0 ? [] : [{ from, ports: [{ port: 'private', protocol: 'TCP' }] }]),
+  ];
+  const spec = { policyTypes: ['Ingress'], ingress };
+  return networkPolicy(childOf(manifest), runtimeSelector(manifest), spec, manifest, world);
+}
+
+const DNS = {
+  ports: [
+    { port: 53, protocol: 'UDP' },
+    { port: 53, protocol: 'TCP' },
+  ],
+};
+
+/** What a program may reach, as far as addresses and ports can say it. */
+function egressRules({ addresses, ports, everywhere }: Egress): object[] {
+  const to = everywhere ? {} : { to: addresses.map((cidr) => ({ ipBlock: { cidr } })) };
+  const limited = ports.length === 0 ? {} : { ports: ports.map((port) => ({ port, protocol: 'TCP' })) };
+  return everywhere || addresses.length > 0 ? [DNS, { ...to, ...limited }] : [];
+}
+
+/**
+ * Nobody but the runtimes of its namespace reaches a backend: a call past them would pass neither boundary 1 nor a policy.
+ * `egress`: what its permission profile says; undefined says nothing.
+ */
+export function renderBackendNetworkPolicy(
+  manifest: Manifest,
+  egress: Egress | undefined,
+  world: World,
+): ClusterObject['object'] {
+  const ingress = [{ from: [{ podSelector: EVERY_RUNTIME }], ports: [{ port: 'mcp', protocol: 'TCP' }] }];
+  const limited = egress && { egress: egressRules(egress) };
+  const policyTypes = egress ? ['Ingress', 'Egress'] : ['Ingress'];
+  const spec = { policyTypes, ingress, ...limited };
+  return networkPolicy(backendChild(manifest.metadata.name), backendSelector(manifest), spec, manifest, world);
+}

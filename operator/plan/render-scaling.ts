@@ -1,0 +1,59 @@
+import type { Manifest, World } from '../world.ts';
+import { childOf, ownedMetadata, runtimeSelector } from './object-parts.ts';
+import type { ClusterObject } from './outcome.ts';
+import type { ServerSpec } from './render-run-config.ts';
+
+/** The most pods that there may be. */
+export function mostReplicas({ autoscaling, replicas }: ServerSpec): number {
+  return autoscaling?.maxReplicas ?? replicas ?? 1;
+}
+
+/**
+ * `spec.replicas` of the Deployment. With autoscaling the number belongs to the autoscaler; until it has written one it stays
+ * what it is, as a field that its only owner drops falls back to 1.
+ */
+export function replicasOf(spec: ServerSpec, child: string, world: World): number | undefined {
+  if (!spec.autoscaling) return spec.replicas ?? 1;
+  const { wanted = 0, scaledByOther = false } = world.deployments?.[child] ?? {};
+  if (scaledByOther) return undefined;
+  const { minReplicas, maxReplicas } = spec.autoscaling;
+  return Math.min(Math.max(wanted, minReplicas), maxReplicas);
+}
+
+/** Drains take one pod after the other. A single pod would hold up the drain of its node, so it has no budget. */
+export function renderDisruptionBudget(manifest: Manifest, spec: ServerSpec, world: World): ClusterObject['object'][] {
+  if (mostReplicas(spec) < 2) return [];
+  return [
+    {
+      apiVersion: 'policy/v1',
+      kind: 'PodDisruptionBudget',
+      metadata: ownedMetadata(childOf(manifest), runtimeSelector(manifest), manifest, world),
+      spec: {
+        ...(spec.podDisruptionBudget ?? { maxUnavailable: 1 }),
+        // A pod that is not ready serves nobody, and would else never go.
+        unhealthyPodEvictionPolicy: 'AlwaysAllow',
+        selector: { matchLabels: runtimeSelector(manifest) },
+      },
+    },
+  ];
+}
+
+export function renderAutoscaler(manifest: Manifest, spec: ServerSpec, world: World): ClusterObject['object'][] {
+  if (!spec.autoscaling) return [];
+  const child = childOf(manifest);
+  const { minReplicas, maxReplicas, targetCPU } = spec.autoscaling;
+  const target = { type: 'Utilization', averageUtilization: targetCPU };
+  return [
+    {
+      apiVersion: 'autoscaling/v2',
+      kind: 'HorizontalPodAutoscaler',
+      metadata: ownedMetadata(child, runtimeSelector(manifest), manifest, world),
+      spec: {
+        scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: child },
+        minReplicas,
+        maxReplicas,
+        metrics: [{ type: 'Resource', resource: { name: 'cpu', target } }],
+      },
+    },
+  ];
+}

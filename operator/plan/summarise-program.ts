@@ -1,0 +1,67 @@
+import { transportOf } from '#crds/kinds/index';
+import type { Status } from '#crds/kinds/status';
+import type { Manifest, World } from '../world.ts';
+import { backendChild } from './child-names.ts';
+import { defined } from './defined.ts';
+import type { BackendSpec } from './find-group-members.ts';
+import { datedConditions, type Finding } from './summarise-status.ts';
+import { programFinding, rolloutFindings, type Workload } from './summarise-workload.ts';
+
+interface ProgramFindings {
+  url: string;
+  warnings: Finding[];
+}
+
+const SUSPENDED: Finding = {
+  type: 'Ready',
+  status: 'False',
+  reason: 'Suspended',
+  message: 'It is stopped: write suspend: false to start it.',
+};
+
+/** Where it is remote, or a process of this machine, only who calls it knows. */
+const RENDERED: Finding = {
+  type: 'Ready',
+  status: 'True',
+  reason: 'Rendered',
+  message: 'A VirtualMCPServer says in its status whether it answers.',
+};
+
+/** The pods of the program, where it has pods. */
+function workloadOf(manifest: Manifest, spec: BackendSpec, world: World): Workload | undefined {
+  if (world.platform.mode !== 'cluster' || spec.remoteUrl !== undefined) return undefined;
+  const child = backendChild(manifest.metadata.name);
+  return { child, observed: world.deployments?.[child] };
+}
+
+function readyFindings(spec: BackendSpec, workload: Workload | undefined): Finding[] {
+  if (spec.suspend) return [SUSPENDED];
+  return workload ? [programFinding(workload), ...rolloutFindings(workload)] : [RENDERED];
+}
+
+function phaseOf(findings: Finding[]): Status['phase'] {
+  const [ready] = findings;
+  if (ready?.reason === 'PodsFail') return 'Failed';
+  if (ready?.status !== 'True') return 'Pending';
+  return findings.some(({ reason }) => reason === 'RolloutHangs') ? 'Degraded' : 'Ready';
+}
+
+/** Status of an MCPServer whose plan came out. */
+export function summariseProgram(
+  manifest: Manifest,
+  spec: BackendSpec,
+  { url, warnings }: ProgramFindings,
+  world: World,
+  now: string,
+): Status {
+  const workload = workloadOf(manifest, spec, world);
+  const findings = readyFindings(spec, workload);
+  return defined({
+    phase: phaseOf(findings),
+    observedGeneration: manifest.metadata.generation,
+    url,
+    transport: transportOf(spec),
+    replicas: workload?.observed?.replicas,
+    conditions: datedConditions([...findings, ...warnings], manifest, now),
+  });
+}

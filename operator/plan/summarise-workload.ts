@@ -1,0 +1,54 @@
+import type { ObservedDeployment } from '../world.ts';
+import type { Finding } from './summarise-status.ts';
+
+/** What the pods of a child are like, in a cluster. */
+export interface Workload {
+  /** Name of the Deployment or StatefulSet. */
+  child: string;
+  observed: ObservedDeployment | undefined;
+}
+
+/** What to do about pods that do not start. */
+export function remedyFor({ child, observed }: Workload): string {
+  const problem = observed?.problem;
+  const said = problem === undefined ? '' : `: ${problem}`;
+  return `The pods of ${child} do not start${said}. See kubectl describe pods and their logs, and mend what they say.`;
+}
+
+/** Whether the program of an MCPServer is there. */
+export function programFinding(workload: Workload): Finding {
+  const type = 'Ready';
+  const { observed } = workload;
+  if (!observed) {
+    return { type, status: 'False', reason: 'PodsNotMade', message: 'Its pods are being made: wait.' };
+  }
+  if (observed.readyReplicas > 0) {
+    return {
+      type,
+      status: 'True',
+      reason: 'PodsReady',
+      message: 'Its pods are ready. A VirtualMCPServer says in its status whether it answers.',
+    };
+  }
+  if (observed.complete) {
+    const message = 'No pod is wanted: write backendReplicas above 0.';
+    return { type, status: 'False', reason: 'NoPods', message };
+  }
+  if (observed.problem !== undefined) {
+    return { type, status: 'False', reason: 'PodsFail', message: remedyFor(workload) };
+  }
+  const message = 'Its pods are not ready yet: wait, or see kubectl describe pods and their logs.';
+  return { type, status: 'False', reason: 'PodsNotReady', message };
+}
+
+/** A roll-out that is under way, or that does not come to its end. */
+export function rolloutFindings(workload: Workload): Finding[] {
+  const { observed } = workload;
+  if (!observed || observed.complete) return [];
+  const type = 'Reconciling';
+  if (observed.problem !== undefined) {
+    return [{ type, status: 'True', reason: 'RolloutHangs', message: remedyFor(workload) }];
+  }
+  const message = `${observed.readyReplicas} of ${observed.wanted ?? observed.replicas} pods are ready: wait.`;
+  return [{ type, status: 'True', reason: 'RollingOut', message }];
+}
