@@ -12,6 +12,7 @@ interface How {
   /** Its standard input. */
   input?: string;
   env?: Record<string, string>;
+  cwd?: string;
 }
 
 /** Runs a program to its end. A code other than 0 is no error here; a program that cannot be started is. */
@@ -21,6 +22,7 @@ export async function runProgram(program: string, args: readonly string[], how: 
     timeout: how.deadline,
     killSignal: 'SIGKILL',
     env: { ...process.env, ...how.env },
+    ...(how.cwd === undefined ? {} : { cwd: how.cwd }),
   });
   let [stdout, stderr] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (part: string) => (stdout += part));

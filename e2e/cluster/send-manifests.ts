@@ -15,6 +15,7 @@ const PLURALS: Record<string, string> = {
   Secret: 'secrets',
   ConfigMap: 'configmaps',
   Service: 'services',
+  NetworkPolicy: 'networkpolicies',
 };
 
 /** Where objects of its kind are, in a namespace. An unknown kind is one that the API server does not know either. */

@@ -1,0 +1,76 @@
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Image, packImages } from './kit/pack-images.ts';
+import { readDockerfile } from './kit/read-dockerfile.ts';
+import { stageNode } from './kit/stage-node.ts';
+import { stagePackages } from './kit/stage-packages.ts';
+import { run } from './run-program.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+/** Registry of the names of all images of the tests; nothing is pulled from it. */
+export const REGISTRY = 'vmcp.test';
+export const TAG = 'e2e';
+const named = (name: string) => `${REGISTRY}/${name}:${TAG}`;
+
+/** What suites write into their manifests. */
+export const IMAGES = {
+  operator: named('vmcp-operator'),
+  runtime: named('vmcp-runtime'),
+  /** MCP servers and identity providers: the repository's fakes and those of npm that the quickstart has. */
+  backends: named('vmcp-backends'),
+} as const;
+
+/** What the quickstart's commands start, and what the fakes are written with. */
+const PACKAGES = [
+  '@modelcontextprotocol/server',
+  '@modelcontextprotocol/server-everything',
+  '@modelcontextprotocol/server-memory',
+  '@modelcontextprotocol/server-filesystem',
+  'jose',
+  'oidc-provider',
+  'zod',
+];
+
+/** Files and settings of one of the project's images, as its Dockerfile says. */
+async function stageProgram(program: 'operator' | 'runtime', base: string, folder: string): Promise<Image> {
+  const { stage, config } = readDockerfile(join(ROOT, program, 'Dockerfile'));
+  mkdirSync(folder);
+  await run('sh', ['-euc', stage.replaceAll('/out', folder)], { cwd: ROOT });
+  return { name: IMAGES[program], layers: [{ folder: base }, { folder, at: '/app' }], config };
+}
+
+/** A part of the repository, so that commands with relative paths run in it as they do in a checkout. */
+function stageBackends(base: string, folder: string): Image {
+  mkdirSync(folder);
+  for (const path of ['package.json', 'e2e/fakes', 'examples/quickstart/files']) {
+    const filter = (source: string) => !source.endsWith('.test.ts');
+    if (existsSync(join(ROOT, path))) cpSync(join(ROOT, path), join(folder, path), { recursive: true, filter });
+  }
+  mkdirSync(join(folder, 'examples/quickstart/files'), { recursive: true });
+  stagePackages(ROOT, PACKAGES, folder);
+  const config = {
+    Env: ['PATH=/usr/local/bin:/bin', 'NODE_ENV=production'],
+    User: '65532:65532',
+    WorkingDir: '/app/examples/quickstart',
+  };
+  return { name: IMAGES.backends, layers: [{ folder: base }, { folder, at: '/app' }], config };
+}
+
+/** Packs all images of the tests into one archive, from the dist/ that is there. Takes some seconds. */
+export async function packAll(archive: string): Promise<void> {
+  if (!existsSync(join(ROOT, 'dist/runtime.js'))) throw new Error('dist/ is not built: npm run build');
+  const work = mkdtempSync(join(tmpdir(), 'vmcp-stage-'));
+  try {
+    const base = join(work, 'node');
+    stageNode(base);
+    packImages(archive, [
+      await stageProgram('operator', base, join(work, 'operator')),
+      await stageProgram('runtime', base, join(work, 'runtime')),
+      stageBackends(base, join(work, 'backends')),
+    ]);
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}

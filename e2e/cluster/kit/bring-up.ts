@@ -1,0 +1,147 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { z } from 'zod';
+import { run, runProgram } from '../run-program.ts';
+import { buildPrograms, installPackages, type Tell } from './build-programs.ts';
+import { CONTROL_PLANE, kubectl, startControlPlane } from './control-plane.ts';
+import { issueCertificates } from './issue-certificates.ts';
+import { layNetwork, nodeNamespaces, removeNetwork } from './lay-network.ts';
+import { packImages } from './pack-images.ts';
+import { nodesOf, PAUSE_IMAGE, type Places } from './places.ts';
+import { halt, processOf, until } from './processes.ts';
+import { removeControlGroups, runInNode, startNode } from './start-node.ts';
+
+/** The kubelet sets these for the whole machine; they are put back. */
+const SYSCTLS = [
+  'vm.overcommit_memory',
+  'vm.panic_on_oom',
+  'kernel.panic',
+  'kernel.panic_on_oops',
+  'kernel.keys.root_maxkeys',
+  'kernel.keys.root_maxbytes',
+];
+const CONTROL_GROUPS_MS = 10_000;
+
+/** What a run was started with. */
+const Started = z.object({ nodes: z.int().nonnegative() });
+
+function startedWith({ run: folder }: Places): z.infer<typeof Started> | undefined {
+  const file = join(folder, 'started.json');
+  return existsSync(file) ? Started.parse(JSON.parse(readFileSync(file, 'utf8'))) : undefined;
+}
+
+/** Whether the API server of this cluster runs. */
+export function isUp(places: Places): boolean {
+  return processOf(places, 'apiserver') !== undefined;
+}
+
+/** Installs and builds what is missing; with nothing to do it takes no time. */
+export async function prepare(places: Places, tell: Tell): Promise<void> {
+  mkdirSync(places.images, { recursive: true });
+  await installPackages(tell);
+  await buildPrograms(places, tell);
+  packPause(places);
+}
+
+/** The container that holds the namespaces of a pod. */
+function packPause({ bin, images }: Places): void {
+  const archive = join(images, 'pause.tar');
+  if (existsSync(archive)) return;
+  const folder = mkdtempSync(join(tmpdir(), 'vmcp-pause-'));
+  try {
+    // The folder becomes the root of the image.
+    chmodSync(folder, 0o755);
+    writeFileSync(join(folder, 'pause'), readFileSync(join(bin, 'pause')), { mode: 0o755 });
+    packImages(archive, [{ name: PAUSE_IMAGE, layers: [{ folder }], config: { Entrypoint: ['/pause'] } }]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** Brings a cluster up with so many real nodes, 0 for an API server alone; what runs of it already stays. */
+export async function bringUp(places: Places, nodes: number, tell: Tell): Promise<void> {
+  const started = startedWith(places);
+  // What a run left that was not taken down, or that the machine lost by a restart, is begun anew.
+  if (!isUp(places)) await takeDown(places);
+  else if (started && started.nodes !== nodes)
+    throw new Error(`it runs with ${started.nodes} nodes: take it down first`);
+  await prepare(places, tell);
+  for (const folder of [places.certificates, places.logs, places.settings, places.processes]) {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+  }
+  writeFileSync(join(places.run, 'started.json'), JSON.stringify({ nodes }));
+  await keepSysctls(places);
+  await Promise.all([issueCertificates(places, nodes), layNetwork(nodes)]);
+  for (const node of nodesOf(nodes)) startNode(places, node);
+  await startControlPlane(places);
+  tell('the API server is ready');
+  await awaitReady(places, nodes);
+  tell(`the cluster is ready, with ${nodes} nodes`);
+}
+
+async function awaitReady(places: Places, nodes: number): Promise<void> {
+  const asks = async (...args: string[]) => (await kubectl(places, args)).code === 0;
+  await until('the default service account', 60, () => asks('get', 'serviceaccount', 'default'));
+  for (const { name } of nodesOf(nodes)) {
+    await until(`node ${name}`, 120, () => asks('wait', '--for=condition=Ready', `node/${name}`, '--timeout=5s'));
+  }
+  if (nodes === 0) return;
+  const dns = async () => (await fetch('http://127.0.0.1:8181/ready', { signal: AbortSignal.timeout(1000) })).ok;
+  await until('DNS', 30, dns);
+}
+
+async function keepSysctls({ run: folder }: Places): Promise<void> {
+  const file = join(folder, 'sysctl.conf');
+  if (existsSync(file)) return;
+  const { stdout } = await runProgram('sysctl', SYSCTLS, { deadline: 5000 });
+  writeFileSync(file, stdout);
+}
+
+/** Imports an archive of images into all nodes that run. */
+export async function importImages(places: Places, archive: string): Promise<void> {
+  const { nodes } = startedWith(places) ?? { nodes: 0 };
+  const command = ['ctr', '-n', 'k8s.io', 'images', 'import', '--digests=false', archive];
+  await Promise.all(nodesOf(nodes).map((node) => runInNode(places, node, command)));
+}
+
+/** Ends all that `bringUp` started, and takes away what it made; programs and images stay. */
+export async function takeDown(places: Places): Promise<void> {
+  await halt(
+    places,
+    readdirIfThere(places.processes).filter((name) => /^n\d+$/.test(name)),
+    'SIGKILL',
+  );
+  await halt(
+    places,
+    CONTROL_PLANE.filter((name) => name !== 'etcd'),
+    'SIGTERM',
+  );
+  await halt(places, ['etcd'], 'SIGTERM');
+  for (const label of nodeNamespaces()) await untilControlGroupsGo(label);
+  await removeNetwork();
+  const sysctls = join(places.run, 'sysctl.conf');
+  if (existsSync(sysctls)) await runProgram('sysctl', ['-q', '-p', sysctls], { deadline: 5000 });
+  const mounts = readFileSync('/proc/mounts', 'utf8');
+  if (mounts.includes(` ${places.run}/`)) throw new Error(`mounts are left below ${places.run}`);
+  await run('rm', ['-rf', '--one-file-system', places.run]);
+}
+
+async function untilControlGroupsGo(label: string): Promise<void> {
+  const deadline = Date.now() + CONTROL_GROUPS_MS;
+  while (!removeControlGroups(label) && Date.now() < deadline) await sleep(100);
+}
+
+function readdirIfThere(folder: string): string[] {
+  return existsSync(folder) ? readdirSync(folder) : [];
+}

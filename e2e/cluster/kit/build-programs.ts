@@ -1,0 +1,119 @@
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { createInterface } from 'node:readline';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { run, runProgram } from '../run-program.ts';
+import { isInstalled, missingPackages } from './missing.ts';
+import type { Places } from './places.ts';
+
+const SOURCE = join(import.meta.dirname, 'kube');
+const SOURCES = ['go.mod', 'go.sum', 'main.go', 'pause/main.go'];
+/** Go of the module proxy, where the one that is installed is too old to fetch it by itself. */
+const TOOLCHAIN = 'v0.0.1-go1.26.7';
+const MINUTES = 60_000;
+const TELL_EVERY_MS = 15_000;
+
+export type Tell = (line: string) => void;
+
+/** Installs what is missing of Debian's packages. Services that they bring stay off. */
+export async function installPackages(tell: Tell): Promise<void> {
+  const packages = [...missingPackages(), ...(isInstalled('go') ? [] : ['golang-go'])];
+  if (packages.length === 0) return;
+  tell(`installing ${packages.join(' ')}`);
+  const policy = '/usr/sbin/policy-rc.d';
+  const ours = !existsSync(policy);
+  if (ours) writeFileSync(policy, '#!/bin/sh\nexit 101\n', { mode: 0o755 });
+  try {
+    const how = { deadline: 10 * MINUTES, env: { DEBIAN_FRONTEND: 'noninteractive' } };
+    await run('apt-get', ['-qq', '-o', 'DPkg::Lock::Timeout=300', 'update'], how);
+    const install = ['-qq', '-o', 'DPkg::Lock::Timeout=300', 'install', '-y', '--no-install-recommends'];
+    await run('apt-get', [...install, ...packages], how);
+  } finally {
+    if (ours) rmSync(policy);
+  }
+}
+
+/** The Go to build with: from 1.21 on it fetches the version that go.mod asks for, an older one has it fetched as a module. */
+async function findGo(): Promise<string> {
+  const { stdout } = await runProgram('go', ['env', 'GOVERSION'], { deadline: 10_000 });
+  const [, minor = '0'] = /^go1\.(\d+)/.exec(stdout) ?? [];
+  if (Number(minor) >= 21) return 'go';
+  const platform = `${process.platform}-${process.arch === 'x64' ? 'amd64' : process.arch}`;
+  const module = `golang.org/toolchain@${TOOLCHAIN}.${platform}`;
+  const answer = await run('go', ['mod', 'download', '-json', module], { deadline: 5 * MINUTES });
+  const { Dir } = z.object({ Dir: z.string() }).parse(JSON.parse(answer));
+  // A module holds no executable files.
+  for (const folder of ['bin', `pkg/tool/${platform.replace('-', '_')}`]) {
+    for (const name of readdirSync(join(Dir, folder))) chmodSync(join(Dir, folder, name), 0o755);
+  }
+  return join(Dir, 'bin/go');
+}
+
+/** Versions of the modules that go.mod asks for. */
+function versionOf(module: string): string {
+  const [, version] =
+    new RegExp(`^\\s*(?:require )?${module} (v\\S+)`, 'm').exec(readFileSync(join(SOURCE, 'go.mod'), 'utf8')) ?? [];
+  if (version === undefined) throw new Error(`go.mod names no version of ${module}`);
+  return version;
+}
+
+/** What programs say of their own versions. */
+function linkerFlags(): string {
+  const kubernetes = versionOf('k8s.io/kubernetes');
+  const [major = '', minor = ''] = kubernetes.slice(1).split('.');
+  const base = 'k8s.io/component-base/version';
+  const values = {
+    [`${base}.gitVersion`]: kubernetes,
+    [`${base}.gitMajor`]: major,
+    [`${base}.gitMinor`]: minor,
+    'helm.sh/helm/v4/internal/version.version': versionOf('helm.sh/helm/v4'),
+  };
+  return ['-s -w', ...Object.entries(values).map(([name, value]) => `-X ${name}=${value}`)].join(' ');
+}
+
+/** Runs `go build`, which names each package that it compiles, and tells now and then how far it is. */
+async function goBuild(go: string, args: readonly string[], tell: Tell): Promise<void> {
+  const env = { ...process.env, CGO_ENABLED: '0', GOTOOLCHAIN: 'auto', GOFLAGS: '' };
+  const child = spawn(go, args, { cwd: SOURCE, env, stdio: ['ignore', 'ignore', 'pipe'], timeout: 40 * MINUTES });
+  let compiled = 0;
+  const last: string[] = [];
+  createInterface(child.stderr).on('line', (line) => {
+    if (/^[\w.~-]+(\/[\w.~-]+)*$/.test(line)) compiled += 1;
+    last.push(line);
+    if (last.length > 20) last.shift();
+  });
+  const timer = setInterval(() => tell(`building, ${compiled} packages compiled`), TELL_EVERY_MS);
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', resolve);
+  }).finally(() => clearInterval(timer));
+  if (code !== 0) throw new Error(`go build ended with ${code}:\n${last.join('\n')}`);
+}
+
+/** Builds Kubernetes, etcd, CoreDNS, kubectl, helm and the pause program, unless they are there. */
+export async function buildPrograms(places: Places, tell: Tell): Promise<void> {
+  const hash = createHash('sha256');
+  for (const file of SOURCES) hash.update(readFileSync(join(SOURCE, file)));
+  const stamp = hash.digest('hex');
+  const stampFile = join(places.bin, 'stamp');
+  if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) return;
+  mkdirSync(places.bin, { recursive: true });
+  const go = await findGo();
+  tell(`building Kubernetes ${versionOf('k8s.io/kubernetes')}: with empty caches that takes ten minutes`);
+  const flags = ['-v', '-trimpath', '-buildvcs=false', '-ldflags', linkerFlags()];
+  await goBuild(go, ['build', ...flags, '-o', `${places.bin}/`, '.', './pause', 'tool'], tell);
+  rmSync(join(places.bin, 'kubectl'), { force: true });
+  symlinkSync('kube', join(places.bin, 'kubectl'));
+  writeFileSync(stampFile, stamp);
+}
