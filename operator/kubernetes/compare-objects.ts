@@ -69,9 +69,10 @@ export function canonicalText(value: unknown): string {
   });
 }
 
-/** Names what was applied, so that a field which is not desired any more is noticed, too. */
-export function hashOf(object: unknown): string {
-  return contentHash(canonicalText(object));
+/** Names what was applied, so that a field which is not desired any more is noticed, too. It must not tell of secrets. */
+export function hashOf({ data, ...object }: { readonly data?: unknown; readonly [field: string]: unknown }): string {
+  const told = object.kind === 'Secret' && typeof data === 'object' ? Object.keys(data ?? {}).sort() : data;
+  return contentHash(canonicalText({ ...object, data: told }));
 }
 
 /** Name of the annotation that holds the hash of what was applied. */

@@ -1,0 +1,58 @@
+import { KIND_NAMES } from '#crds/kinds/index';
+import type { Kind } from '#operator/world';
+import type { KubeObject, Resource } from './object.ts';
+
+const core = (plural: string): Resource => ({ group: '', version: 'v1', plural, namespaced: true });
+const grouped = (group: string, version: string, plural: string): Resource => ({
+  group,
+  version,
+  plural,
+  namespaced: true,
+});
+
+export const SECRETS = core('secrets');
+export const CONFIG_MAPS = core('configmaps');
+export const PODS = core('pods');
+export const EVENTS = core('events');
+export const DEPLOYMENTS = grouped('apps', 'v1', 'deployments');
+
+/** Kinds of children by `apiVersion kind`. */
+const CHILDREN: Record<string, Resource> = {
+  'v1 Secret': SECRETS,
+  'v1 ConfigMap': CONFIG_MAPS,
+  'v1 Service': core('services'),
+  'v1 ServiceAccount': core('serviceaccounts'),
+  'apps/v1 Deployment': DEPLOYMENTS,
+  'policy/v1 PodDisruptionBudget': grouped('policy', 'v1', 'poddisruptionbudgets'),
+  'autoscaling/v2 HorizontalPodAutoscaler': grouped('autoscaling', 'v2', 'horizontalpodautoscalers'),
+  'networking.k8s.io/v1 NetworkPolicy': grouped('networking.k8s.io', 'v1', 'networkpolicies'),
+};
+
+/** Kinds that only images on stdio without a command need. */
+const ATTACH_CHILDREN: Record<string, Resource> = {
+  'apps/v1 StatefulSet': grouped('apps', 'v1', 'statefulsets'),
+  'rbac.authorization.k8s.io/v1 Role': grouped('rbac.authorization.k8s.io', 'v1', 'roles'),
+  'rbac.authorization.k8s.io/v1 RoleBinding': grouped('rbac.authorization.k8s.io', 'v1', 'rolebindings'),
+};
+
+/** Label that each child has. */
+export const MANAGED_BY = 'app.kubernetes.io/managed-by=vmcp-operator';
+
+/** Kinds of children that are watched as whole objects: all but Secrets. */
+export function watchedChildren(stdioAttach: boolean): Resource[] {
+  const all = Object.values({ ...CHILDREN, ...(stdioAttach ? ATTACH_CHILDREN : {}) });
+  return all.filter((resource) => resource !== SECRETS);
+}
+
+/** Where children of a kind live. Throws for a kind that the operator does not make. */
+export function childResource({ apiVersion, kind }: Pick<KubeObject, 'apiVersion' | 'kind'>): Resource {
+  const type = `${apiVersion} ${kind}`;
+  const resource = CHILDREN[type] ?? ATTACH_CHILDREN[type];
+  if (!resource) throw new Error(`${type} is no kind of child`);
+  return resource;
+}
+
+/** Where the resources of one of our kinds live. */
+export function ownResource(kind: Kind, apiGroup: string): Resource {
+  return { group: apiGroup, version: 'v1alpha1', plural: KIND_NAMES[kind].plural, namespaced: true };
+}
