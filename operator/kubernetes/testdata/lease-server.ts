@@ -1,0 +1,70 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { KubeConfig } from '@kubernetes/client-node';
+import { KubeApi } from '../api.ts';
+import { connect } from '../connection.ts';
+import type { KubeObject } from '../object.ts';
+import { statusBody } from './watch-server.ts';
+
+interface LeaseObject extends KubeObject {
+  spec: { holderIdentity: string; leaseDurationSeconds: number; leaseTransitions: number; renewTime: string };
+}
+
+/** Keeps one Lease as an API server does: a version that is not current is a conflict. */
+export class LeaseServer {
+  lease: LeaseObject | undefined;
+  /** Everything is answered with 503. */
+  down = false;
+  requests = 0;
+  #version = 0;
+  readonly #server = createServer((request, response) => void this.#serve(request, response));
+
+  async start(): Promise<this> {
+    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
+    return this;
+  }
+
+  /** Each caller has connections of its own. */
+  api(): KubeApi {
+    const server = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    const config = new KubeConfig();
+    config.loadFromClusterAndUser({ name: 'test', server, skipTLSVerify: true }, { name: 'tester' });
+    return new KubeApi(connect(config));
+  }
+
+  /** Somebody else writes it. */
+  write(spec: Partial<LeaseObject['spec']>): void {
+    if (!this.lease) throw new Error('there is no Lease');
+    this.#store({ ...this.lease, spec: { ...this.lease.spec, ...spec } });
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    let body = '';
+    for await (const chunk of request) body += String(chunk);
+    this.requests += 1;
+    const [status, answer] = this.down
+      ? [503, statusBody(503, 'ServiceUnavailable')]
+      : this.#answer(request.method ?? '', body);
+    response.writeHead(status, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(answer));
+  }
+
+  #answer(method: string, body: string): [number, object] {
+    if (method === 'GET') return this.lease ? [200, this.lease] : [404, statusBody(404, 'NotFound')];
+    const sent = JSON.parse(body) as LeaseObject;
+    if (method === 'POST') return this.lease ? [409, statusBody(409, 'AlreadyExists')] : [201, this.#store(sent)];
+    if (!this.lease) return [404, statusBody(404, 'NotFound')];
+    const current = sent.metadata.resourceVersion === this.lease.metadata.resourceVersion;
+    return current ? [200, this.#store(sent)] : [409, statusBody(409, 'Conflict')];
+  }
+
+  #store(lease: LeaseObject): LeaseObject {
+    this.lease = { ...lease, metadata: { ...lease.metadata, resourceVersion: String(++this.#version) } };
+    return this.lease;
+  }
+}
