@@ -13,7 +13,7 @@ import type { Place } from './keys/aad.ts';
 import { authServerUrls } from './urls.ts';
 import { openStorage } from './storage/open-storage.ts';
 import type { AuthStorage } from './storage/storage.ts';
-import type { KnownSessions } from './token/token-settings.ts';
+import type { KnownSessions } from './token/known-session.ts';
 import { createProvider } from './upstream/create-provider.ts';
 import type { UpstreamProvider } from './upstream/provider.ts';
 

@@ -3,6 +3,7 @@ import { ExpiringRows } from './expiring-rows.ts';
 import type { CodeRow, LinkRow, LiveSession, SessionRow } from './rows.ts';
 import { countUp, judgeGeneration, newSession, nextSession, refusalOf, secretOf, sessionEnd } from './session-rules.ts';
 import type {
+  Amendment,
   AuthStorage,
   Finished,
   FinishedLogin,
@@ -132,24 +133,18 @@ class MemoryStorage implements AuthStorage {
     if (!session) return Promise.resolve({ outcome: 'unknown' });
     const now = this.#now();
     const judged = judgeGeneration(session, rotation, now, (name) => this.#links.get(session.sub)?.get(name));
-    switch (judged) {
-      case 'unknown':
-      case 'login_needed':
-        return Promise.resolve({ outcome: judged });
-      case 'same':
-        return Promise.resolve({ outcome: 'rotated', session });
-      case 'replayed':
-        this.#end(key);
-        return Promise.resolve({ outcome: 'replayed', sub: session.sub });
-      case 'next': {
-        const next = nextSession(session, rotation, now);
-        this.#keepSession(key, next, sessionEnd(session, rotation.lifespan, now));
-        return Promise.resolve({ outcome: 'rotated', session: next });
-      }
+    if (judged === 'unknown' || judged === 'login_needed') return Promise.resolve({ outcome: judged });
+    if (judged === 'same') return Promise.resolve({ outcome: 'rotated', session });
+    if (judged === 'replayed') {
+      this.#end(key);
+      return Promise.resolve({ outcome: 'replayed', sub: session.sub });
     }
+    const next = nextSession(session, rotation, now);
+    this.#keepSession(key, next, sessionEnd(session, rotation.lifespan, now));
+    return Promise.resolve({ outcome: 'rotated', session: next });
   }
 
-  amendSession(key: string, changes: Partial<Pick<SessionRow, 'user' | 'asked_at' | 'answered_at'>>): Promise<void> {
+  amendSession(key: string, changes: Amendment): Promise<void> {
     const session = this.#sessions.get(key);
     if (session) this.#sessions.replace(key, { ...session, ...changes });
     return Promise.resolve();

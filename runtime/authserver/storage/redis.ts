@@ -6,10 +6,11 @@ import { Replication } from './redis/replication.ts';
 import * as logins from './redis/login-scripts.ts';
 import * as rows from './redis/row-scripts.ts';
 import * as sessions from './redis/session-scripts.ts';
-import { fieldsOf, linkJson, listOf, pairsOf, parseSession, stringsOf } from './redis/wire.ts';
+import { fieldsOf, linkJson, listOf, parseRotated, parseSession, stringsOf } from './redis/wire.ts';
 import type { CodeRow, LinkRow, LiveSession, SessionRow } from './rows.ts';
 import { countUp } from './session-rules.ts';
 import {
+  type Amendment,
   type AuthStorage,
   type Finished,
   type FinishedLogin,
@@ -120,11 +121,13 @@ class RedisStorage implements AuthStorage {
 
   async getSession(key: string): Promise<LiveSession | undefined> {
     const fields = await this.#redis.ask((redis) => redis.hgetall(`${this.#prefix}session:${key}`));
-    return parseSession(Object.entries(fields));
+    return parseSession(fields);
   }
 
-  async rotateSession(key: string, { clientId, gen, kid, grace, lifespan, required = [] }: Rotation): Promise<Rotated> {
-    const values = [key, JSON.stringify(clientId), gen, JSON.stringify(kid), grace, millis(lifespan), ...required];
+  async rotateSession(key: string, rotation: Rotation): Promise<Rotated> {
+    const { clientId, gen, kid, grace, lifespan, known, required = [] } = rotation;
+    const row = [key, JSON.stringify(clientId), gen, JSON.stringify(kid), grace, millis(lifespan)];
+    const values = [...row, known?.asked_at ?? '', known?.answered_at ?? '', ...required];
     const answer = await this.#redis.run(sessions.ROTATE_SESSION, this.#prefix, ...values);
     if (answer === 0) return { outcome: 'unknown' };
     if (answer === 2) return { outcome: 'login_needed' };
@@ -132,15 +135,10 @@ class RedisStorage implements AuthStorage {
       await this.endSession(key);
       return { outcome: 'replayed', sub: answer };
     }
-    const session = parseSession(pairsOf(answer));
-    if (!session) throw new StorageUnavailable('Redis gave no session');
-    return { outcome: 'rotated', session };
+    return { outcome: 'rotated', session: parseRotated(answer, known) };
   }
 
-  async amendSession(
-    key: string,
-    changes: Partial<Pick<SessionRow, 'user' | 'asked_at' | 'answered_at'>>,
-  ): Promise<void> {
+  async amendSession(key: string, changes: Amendment): Promise<void> {
     const fields = fieldsOf(changes);
     if (fields.length > 0) await this.#redis.run(sessions.AMEND_SESSION, this.#prefix, key, ...fields);
   }

@@ -5,6 +5,7 @@ import { judgeGeneration, newSession, nextSession, refusalOf, secretOf, sessionE
 import { openDatabase, type SqliteDatabase } from './sqlite/database.ts';
 import * as sql from './sqlite/statements.ts';
 import type {
+  Amendment,
   AuthStorage,
   Finished,
   FinishedLogin,
@@ -120,7 +121,7 @@ class SqliteStorage implements AuthStorage {
     });
   }
 
-  amendSession(key: string, changes: Partial<Pick<SessionRow, 'user' | 'asked_at' | 'answered_at'>>): Promise<void> {
+  amendSession(key: string, changes: Amendment): Promise<void> {
     return this.#database.write((now) => {
       const session = this.#session(key, now);
       const row = JSON.stringify({ ...session, ...changes });

@@ -39,7 +39,13 @@ export interface Rotation {
   readonly lifespan: number;
   /** Providers that the user has to have linked; absent: none. */
   readonly required?: readonly string[];
+  /** The session as the storage gave it before: a store that has to fetch it need not, where nobody amended it since. */
+  readonly known?: LiveSession | undefined;
 }
+
+/** The primary provider was asked about a user; `user` is what it answered. */
+export type Amendment =
+  Pick<SessionRow, 'asked_at'> | (Pick<SessionRow, 'user' | 'answered_at'> & Partial<Pick<SessionRow, 'asked_at'>>);
 
 /** The end of a login's chain: its links become the user's, and there is a code, in one step. */
 export interface FinishedLogin {
@@ -110,7 +116,7 @@ export interface AuthStorage {
    */
   rotateSession(key: string, rotation: Rotation): Promise<Rotated>;
   /** Changes these fields of a session that is there. */
-  amendSession(key: string, changes: Partial<Pick<SessionRow, 'user' | 'asked_at' | 'answered_at'>>): Promise<void>;
+  amendSession(key: string, changes: Amendment): Promise<void>;
   /** Ends a session; with the user's last one go the user's links. Durable on return. */
   endSession(key: string): Promise<void>;
   /** Ends all sessions of a user, and the links. Durable on return. */

@@ -11,9 +11,30 @@ export interface RefreshToken {
 
 const FORM = /^([A-Za-z0-9_-]{1,32})\.([A-Za-z0-9_-]{43})\.(0|[1-9][0-9]{0,9})\.([A-Za-z0-9_-]{43})$/;
 
+/** A refresh token in its parts, of which nothing is checked yet. */
+export interface TokenParts extends RefreshToken {
+  readonly kid: string;
+  readonly mac: string;
+}
+
 /** `kid.h.gen.mac`. @throws UnknownSecret */
-export function writeRefreshToken(secrets: Macs, kid: string, { secret, gen }: RefreshToken): string {
-  return `${kid}.${secret}.${gen}.${secrets.mac(kid, textOf(secret, gen))}`;
+export function writeRefreshToken(secrets: Macs, kid: string, token: RefreshToken): string {
+  return joinRefreshToken(makeRefreshToken(secrets, kid, token));
+}
+
+/** @throws UnknownSecret */
+export function makeRefreshToken(secrets: Macs, kid: string, { secret, gen }: RefreshToken): TokenParts {
+  return { kid, secret, gen, mac: secrets.mac(kid, textOf(secret, gen)) };
+}
+
+export function joinRefreshToken({ kid, secret, gen, mac }: TokenParts): string {
+  return `${kid}.${secret}.${gen}.${mac}`;
+}
+
+/** Undefined: it has not the form of a refresh token. */
+export function splitRefreshToken(text: string): TokenParts | undefined {
+  const [, kid = '', secret = '', digits = '', mac = ''] = FORM.exec(text) ?? [];
+  return secret === '' ? undefined : { kid, secret, gen: Number(digits), mac };
 }
 
 /**
@@ -21,10 +42,13 @@ export function writeRefreshToken(secrets: Macs, kid: string, { secret, gen }: R
  * @throws UnknownSecret
  */
 export function readRefreshToken(secrets: Macs, text: string): RefreshToken | undefined {
-  const [, kid = '', secret = '', digits = '', mac = ''] = FORM.exec(text) ?? [];
-  if (secret === '') return undefined;
-  const gen = Number(digits);
-  return secrets.verify(kid, textOf(secret, gen), mac) ? { secret, gen } : undefined;
+  const parts = splitRefreshToken(text);
+  return parts && isGenuine(secrets, parts) ? { secret: parts.secret, gen: parts.gen } : undefined;
+}
+
+/** Whether it was made under the secret that it names. @throws UnknownSecret */
+export function isGenuine(secrets: Macs, { kid, secret, gen, mac }: TokenParts): boolean {
+  return secrets.verify(kid, textOf(secret, gen), mac);
 }
 
 function textOf(secret: string, gen: number): string {

@@ -1,25 +1,28 @@
 import { OAuthError } from '../errors.ts';
 import { jsonAnswer, type Answer } from '../handler.ts';
 import { UnknownSecret } from '#runtime/keys/secret-ring';
-import type { LiveSession } from '../storage/rows.ts';
+import type { LiveSession, SessionRow } from '../storage/rows.ts';
 import { issueJwt } from '../token-formats/issue-jwt.ts';
-import { writeRefreshToken } from '../token-formats/refresh-token.ts';
+import { joinRefreshToken, makeRefreshToken, type TokenParts } from '../token-formats/refresh-token.ts';
 import type { TokenSettings } from './token-settings.ts';
 
 /** RFC 6749 §5.1 */
 export interface Grant {
   readonly key: string;
-  /** The secret part of the refresh token. */
-  readonly secret: string;
+  /** The next refresh token. */
+  readonly refreshToken: TokenParts;
   /** As it is stored now. */
-  readonly session: Pick<LiveSession, 'gen' | 'kid'> & Omit<LiveSession, 'gen' | 'rotated_at'>;
+  readonly session: SessionRow;
   /** Scopes of the access token. */
   readonly scope: readonly string[];
 }
 
 /** Access and refresh token of a session. @throws OAuthError 503 */
-export async function answerTokens({ key, secret, session, scope }: Grant, settings: TokenSettings): Promise<Answer> {
-  const { keys, issuer, newJti, secrets, lifespans, now } = settings;
+export async function answerTokens(
+  { key, refreshToken, session, scope }: Grant,
+  settings: TokenSettings,
+): Promise<Answer> {
+  const { keys, issuer, newJti, lifespans, now } = settings;
   // An access token never outlives its session, which ends when nobody refreshes it.
   const lifespan = Math.min(lifespans.access, lifespans.refresh);
   const { token, expiresIn } = await issueJwt({ ...session, scope }, key, now(), { keys, issuer, lifespan, newJti });
@@ -28,7 +31,7 @@ export async function answerTokens({ key, secret, session, scope }: Grant, setti
       access_token: token,
       token_type: 'Bearer',
       expires_in: expiresIn,
-      refresh_token: refreshTokenOf(secret, session, secrets),
+      refresh_token: joinRefreshToken(refreshToken),
       scope: scope.join(' '),
     },
     200,
@@ -36,10 +39,17 @@ export async function answerTokens({ key, secret, session, scope }: Grant, setti
   );
 }
 
-/** Whoever rotated first chose the secret: all that come within the grace get the same token. */
-function refreshTokenOf(secret: string, { gen, kid }: Grant['session'], secrets: TokenSettings['secrets']): string {
+/**
+ * The refresh token of a session, made under the secret `kid` that whoever rotated first chose: all that come within the grace get the
+ * same. @throws OAuthError 503
+ */
+export function nextRefreshToken(
+  secret: string,
+  { gen, kid }: Pick<LiveSession, 'gen' | 'kid'>,
+  { secrets }: Pick<TokenSettings, 'secrets'>,
+): TokenParts {
   try {
-    return writeRefreshToken(secrets, kid, { secret, gen });
+    return makeRefreshToken(secrets, kid, { secret, gen });
   } catch (cause) {
     if (!(cause instanceof UnknownSecret)) throw cause;
     throw new OAuthError('temporarily_unavailable', 'A secret is not known here yet; try again soon', { cause });

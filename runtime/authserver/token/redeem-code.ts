@@ -4,7 +4,7 @@ import type { Answer, RequestFacts } from '../handler.ts';
 import { hashId } from '../ids.ts';
 import type { CodeRow, SessionRow } from '../storage/rows.ts';
 import { readCode } from '../token-formats/authorization-code.ts';
-import { answerTokens } from './answer-tokens.ts';
+import { answerTokens, nextRefreshToken } from './answer-tokens.ts';
 import { checkResource, checkVerifier } from './check-grant.ts';
 import { required } from './read-form.ts';
 import { readGrant, refuseGrant } from './refuse-grant.ts';
@@ -39,7 +39,8 @@ export async function redeemCode(
   recordIssued(row, facts, settings);
   // What the client needs in order to go on does not wait for that.
   settings.clients.use(clientId).catch(() => undefined);
-  return answerTokens({ key, secret, session: { ...row, gen: 0 }, scope: row.scope }, settings);
+  const refreshToken = nextRefreshToken(secret, { ...row, gen: 0 }, settings);
+  return answerTokens({ key, refreshToken, session: row, scope: row.scope }, settings);
 }
 
 function checkCode({ request }: CodeRow, { form }: RequestFacts, parameters: ReadonlyMap<string, string>): void {

@@ -41,6 +41,19 @@ describe('a refresh token at the token endpoint', () => {
     expect(server.events.at(-1)).toMatchObject({ type: 'auth_token_refreshed', outcome: 'success' });
   });
 
+  it('is known again without its MAC; one letter of it changed, it is not', async () => {
+    const { clientId, tokens } = await server.login();
+    const { body } = await server.refresh(tokens.refresh_token, clientId);
+    const [kid = '', secret = '', gen = '', mac = ''] = body.refresh_token.split('.');
+    for (const forged of [
+      [kid, secret, gen, mac.replace(/^./, (letter) => (letter === 'A' ? 'B' : 'A'))],
+      [kid, secret, String(Number(gen) + 1), mac],
+      [kid, secret, gen, mac.slice(1)],
+    ])
+      refused(await server.refresh(forged.join('.'), clientId), 400, 'invalid_grant');
+    expect((await server.refresh(body.refresh_token, clientId)).status).toBe(200);
+  });
+
   it('gives the same successor to all that come within 30 seconds', async () => {
     const { clientId, tokens } = await server.login();
     const answers = await Promise.all(Array.from({ length: 20 }, () => server.refresh(tokens.refresh_token, clientId)));
@@ -221,6 +234,16 @@ describe('secrets of refresh tokens', () => {
     expect(Object.keys(await server.storage.secretsInUse())).toContain(server.secrets.kid);
     server.secrets.update([NEW_SECRET]);
     expect((await server.refresh(body.refresh_token, clientId)).status).toBe(200);
+    await server.close();
+  });
+
+  it('that were taken away are not believed in any more, not even in a token that was issued a moment ago', async () => {
+    const server = await startTokenServer();
+    const { clientId, tokens } = await server.login();
+    const { body } = await server.refresh(tokens.refresh_token, clientId);
+    server.secrets.update([NEW_SECRET]);
+    server.clock.time += 120_000;
+    refused(await server.refresh(body.refresh_token, clientId), 400, 'invalid_grant');
     await server.close();
   });
 

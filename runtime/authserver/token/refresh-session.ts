@@ -4,11 +4,12 @@ import type { Answer, RequestFacts } from '../handler.ts';
 import { hashId } from '../ids.ts';
 import type { LiveSession } from '../storage/rows.ts';
 import type { Rotated, Rotation } from '../storage/storage.ts';
-import { readRefreshToken } from '../token-formats/refresh-token.ts';
-import { answerTokens } from './answer-tokens.ts';
+import { isGenuine, splitRefreshToken } from '../token-formats/refresh-token.ts';
+import { answerTokens, nextRefreshToken } from './answer-tokens.ts';
 import { checkResource, narrowScope } from './check-grant.ts';
+import { isLastIssued, withoutSecret } from './known-session.ts';
 import { required } from './read-form.ts';
-import { readGrant, refuseGrant } from './refuse-grant.ts';
+import { notIssuedHere, readGrant, refuseGrant } from './refuse-grant.ts';
 import type { TokenSettings } from './token-settings.ts';
 
 /** Milliseconds in which a client that missed the answer gets it once more. */
@@ -28,21 +29,26 @@ export async function refreshSession(
 ): Promise<Answer> {
   const { storage, secrets, known } = settings;
   const text = required(parameters, 'refresh_token');
-  const { secret, gen } = await readGrant(() => readRefreshToken(secrets, text), clientId, settings);
-  const key = hashId(secret);
-  const session = known.get(key) ?? (await storage.getSession(key));
+  const token = splitRefreshToken(text);
+  if (!token) throw notIssuedHere();
+  const key = hashId(token.secret);
+  const before = known.get(key);
+  if (!before || !isLastIssued(token, before, secrets.status.kids))
+    await readGrant(() => isGenuine(secrets, token) || undefined, clientId, settings);
+  const session = before?.session ?? (await storage.getSession(key));
   if (session?.client_id !== clientId) throw await refuseGrant(clientId, GONE, settings);
   checkServed(session.resource, settings);
   checkResource(facts.form.getAll('resource'), session.resource);
   const scope = narrowScope(parameters.get('scope'), session.scope, settings.scopesSupported);
   await settings.revalidate(key, session);
-  const rotated = await storage.rotateSession(key, rotationOf(clientId, gen, settings));
+  const rotated = await storage.rotateSession(key, rotationOf(clientId, token.gen, session, settings));
   if (rotated.outcome !== 'rotated') throw await refuseRotation(rotated, key, clientId, facts, settings);
-  known.set(key, rotated.session);
+  const refreshToken = nextRefreshToken(token.secret, rotated.session, settings);
+  known.set(key, { session: rotated.session, issued: withoutSecret(refreshToken) });
   recordRefreshed(rotated.session, facts, settings);
   // What the client needs in order to go on does not wait for that.
   settings.clients.use(clientId).catch(() => undefined);
-  return answerTokens({ key, secret, session: rotated.session, scope }, settings);
+  return answerTokens({ key, refreshToken, session: rotated.session, scope }, settings);
 }
 
 /** The endpoint may have moved to another URL since: its tokens would be refused there. */
@@ -50,8 +56,9 @@ function checkServed(resource: string, { resources }: TokenSettings): void {
   if (!resources.includes(resource)) throw new OAuthError('invalid_grant', 'The resource is not served here any more');
 }
 
-function rotationOf(clientId: string, gen: number, { secrets, lifespans, requiredProviders }: TokenSettings): Rotation {
-  return { clientId, gen, kid: secrets.kid, grace: GRACE, lifespan: lifespans.refresh, required: requiredProviders };
+function rotationOf(clientId: string, gen: number, known: LiveSession, settings: TokenSettings): Rotation {
+  const { secrets, lifespans, requiredProviders: required } = settings;
+  return { clientId, gen, kid: secrets.kid, grace: GRACE, lifespan: lifespans.refresh, required, known };
 }
 
 async function refuseRotation(

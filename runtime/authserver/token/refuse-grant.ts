@@ -33,8 +33,12 @@ export async function readGrant<T>(
     if (!(error instanceof UnknownSecret)) throw error;
     throw await refuseUnknownSecret(clientId, settings, error);
   }
-  if (grant === undefined) throw new OAuthError('invalid_grant', 'It was not issued here');
+  if (grant === undefined) throw notIssuedHere();
   return grant;
+}
+
+export function notIssuedHere(): OAuthError {
+  return new OAuthError('invalid_grant', 'It was not issued here');
 }
 
 /** Another replica may have taken a new secret over already. One that exists in this process only is lost for good. */

@@ -3,9 +3,7 @@ import type { LiveSecretRing } from '#runtime/keys/create-secret-ring';
 import type { SigningKeys } from '../keys/signing-keys.ts';
 import type { LiveSession } from '../storage/rows.ts';
 import type { AuthStorage } from '../storage/storage.ts';
-
-/** Bounded. */
-export type KnownSessions = Pick<Map<string, LiveSession>, 'get' | 'set' | 'delete'>;
+import type { KnownSessions } from './known-session.ts';
 
 /** What the endpoints that issue and end tokens are made of. Durations in milliseconds. */
 export interface TokenSettings {

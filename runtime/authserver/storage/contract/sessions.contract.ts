@@ -92,7 +92,6 @@ export function sessionsContract(storage: () => Opened): void {
       const user = { ...userOf('ann'), claims: { groups: ['new'] } };
       await one.amendSession('s1', { asked_at: 5 });
       await two.amendSession('s1', { user, answered_at: 7 });
-      await two.amendSession('s1', {});
       expect(await one.getSession('s1')).toEqual({
         ...row,
         user,
@@ -101,7 +100,7 @@ export function sessionsContract(storage: () => Opened): void {
         gen: 1,
         rotated_at: expect.any(Number),
       });
-      await one.amendSession('s2', { user });
+      await one.amendSession('s2', { user, answered_at: 7 });
       expect(await one.getSession('s2')).toBeUndefined();
     });
 
@@ -124,6 +123,20 @@ export function sessionsContract(storage: () => Opened): void {
       expect(rotated).toEqual({ outcome: 'rotated', session: await two.getSession('s1') });
       expect(rotated).toMatchObject({ session: { gen: 1, kid: 'k2', sub: 'ann' } });
       expect(await two.rotateSession('s1', { ...rotation, gen: 1 })).toMatchObject({ session: { gen: 2, kid: 'k1' } });
+    });
+
+    it('gives the whole row to who knows it, also what another one changed of it', async () => {
+      const { one, two } = storage();
+      await logIn(storage(), 's1');
+      const known = await one.getSession('s1');
+      const rotated = await one.rotateSession('s1', { ...rotation, known });
+      expect(rotated).toEqual({ outcome: 'rotated', session: await two.getSession('s1') });
+      expect(await two.rotateSession('s1', { ...rotation, kid: 'k9', known })).toEqual(rotated);
+      const user = { ...userOf('ann'), claims: { groups: ['new'] } };
+      await two.amendSession('s1', { user, answered_at: 7 });
+      const next = await one.rotateSession('s1', { ...rotation, gen: 1, known });
+      expect(next).toEqual({ outcome: 'rotated', session: await two.getSession('s1') });
+      expect(next).toMatchObject({ session: { gen: 2, user: { claims: { groups: ['new'] } }, answered_at: 7 } });
     });
 
     it('gives one successor to twenty that come at once', async () => {

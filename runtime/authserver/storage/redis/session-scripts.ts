@@ -4,34 +4,39 @@ import { MARK, USERS } from './script-parts.ts';
 // Each says its arguments after the prefix → its answer.
 
 /**
- * key, client, generation, kid, grace, lifespan; then required providers → 0 (no such session), 2 (one of them is not linked), its user
- * (it ended), or its fields and values.
+ * key, client, generation, kid, grace, lifespan, `asked_at` and `answered_at` of the row that the caller knows; then required providers →
+ * 0 (no such session), 2 (one of them is not linked), its user (it ended), or its fields and values: of a row that is known, those that
+ * a rotation changes.
  */
 export const ROTATE_SESSION = script(
   USERS,
   `
-local key, client, gen, kid, grace, lifespan = unpack(ARGV, 2)
+local key, client, gen, kid, grace, lifespan, asked, answered = unpack(ARGV, 2)
 local session = prefix .. 'session:' .. key
-local known = redis.call('HMGET', session, 'client_id', 'sub', 'gen', 'rotated_at', 'ends_at')
+local known = redis.call('HMGET', session, 'client_id', 'sub', 'gen', 'rotated_at', 'ends_at', 'kid', 'asked_at', 'answered_at')
 if not known[1] or known[1] ~= client then return 0 end
 local sub, current = cjson.decode(known[2]), tonumber(known[3])
 gen = tonumber(gen)
+local function rotated(...)
+  if known[7] == asked and known[8] == answered then return { ... } end
+  return redis.call('HGETALL', session)
+end
 if gen < current and (gen < current - 1 or now - known[4] > tonumber(grace)) then
   end_session(key, sub)
   return sub
 end
-for i = 8, #ARGV do
+for i = 10, #ARGV do
   local link = redis.call('HGET', prefix .. 'links:' .. sub, ARGV[i])
   if not link or not string.find(link, '"state":"linked"', 1, true) then return 2 end
 end
-if gen < current then return redis.call('HGETALL', session) end
+if gen < current then return rotated('gen', known[3], 'rotated_at', known[4], 'kid', known[6]) end
 local at = math.min(now + lifespan, tonumber(known[5]))
 redis.call('HSET', session, 'gen', gen + 1, 'rotated_at', now, 'kid', kid)
 redis.call('PEXPIREAT', session, at)
 add('sessions', key, at)
 add('user:' .. sub, key, at)
 lengthen_links(sub, at)
-return redis.call('HGETALL', session)`,
+return rotated('gen', tostring(gen + 1), 'rotated_at', tostring(now), 'kid', kid)`,
 );
 
 /** key; then fields and values. */
