@@ -1,3 +1,4 @@
+import type { RequestError } from '#runtime/errors';
 import type { BackendList } from './fetch-list.ts';
 import type { Gathered } from './gather-lists.ts';
 import type { ListKind } from './list-kinds.ts';
@@ -16,6 +17,8 @@ export interface CatalogueEntry {
    * empty, any name that a backend may have which waits for that.
    */
   readonly connects?: string;
+  /** Why its backend, which may have such a name, cannot be asked for it. */
+  readonly failure?: RequestError;
 }
 
 /** One aggregated list. */
@@ -26,6 +29,8 @@ export interface KindCatalogue {
   readonly unlisted: ReadonlyMap<string, CatalogueEntry>;
   /** Backends whose list was not to be had. */
   readonly missing: readonly string[];
+  /** Why, where a backend was asked. */
+  readonly failures: ReadonlyMap<string, RequestError>;
   /** Backends that wait for a login of the caller's: name to provider. */
   readonly unlinked: ReadonlyMap<string, string>;
   /** The lists that it was composed from: the same lists give the same catalogue. */

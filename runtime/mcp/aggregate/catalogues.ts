@@ -3,6 +3,7 @@ import type { Asker } from './asker.ts';
 import type { Building, Catalogue, CatalogueEntry, KindCatalogue } from './catalogue.ts';
 import { composeList, type ListParts } from './compose-list.ts';
 import { connectTools, nameThatWaits } from './connect-tools.ts';
+import { nameThatFailed } from './failed-names.ts';
 import { gatherLists, type Gathered, type GatherOptions } from './gather-lists.ts';
 import { LIST_KINDS, type ListKind } from './list-kinds.ts';
 
@@ -76,7 +77,8 @@ export class Catalogues {
         return entry;
       }
       const unlisted = this.#ownTool(kind, name) ?? this.#unlistedOf(built, kind, name);
-      if (unlisted || now - built.builtAt < MISS_REFRESH) return unlisted;
+      if (unlisted) return unlisted;
+      if (now - built.builtAt < MISS_REFRESH) return this.#failedOf(built, kind, name);
       markStale(catalogue, [kind]);
     }
     const own = this.#ownTool(kind, name);
@@ -93,12 +95,18 @@ export class Catalogues {
   ): Promise<CatalogueEntry | undefined> {
     const { gathered, built } = this.#building(catalogue, kind, asker);
     const decided = await gathered.gathering.decide(name);
-    if (decided && (decided.entry || gathered.unlinked.size === 0)) return decided.entry;
+    if (decided && (decided.entry || gathered.unlinked.size === 0))
+      return decided.entry ?? this.#failedOf(gathered, kind, name);
     return this.#entryOf(await built, kind, name);
   }
 
   #entryOf(list: KindCatalogue, kind: ListKind, name: string): CatalogueEntry | undefined {
-    return list.byName.get(name) ?? this.#unlistedOf(list, kind, name);
+    return list.byName.get(name) ?? this.#unlistedOf(list, kind, name) ?? this.#failedOf(list, kind, name);
+  }
+
+  #failedOf({ failures }: Pick<KindCatalogue, 'failures'>, kind: ListKind, name: string): CatalogueEntry | undefined {
+    const { aggregation, maxNameLength } = this.#options;
+    return nameThatFailed(kind, name, failures, { aggregation: aggregation(), maxNameLength: maxNameLength() });
   }
 
   #unlistedOf({ unlisted, unlinked }: KindCatalogue, kind: ListKind, name: string): CatalogueEntry | undefined {
@@ -180,7 +188,7 @@ export class Catalogues {
   async #build(
     catalogue: Catalogue,
     kind: ListKind,
-    { gathering, missing, unlinked }: Gathered,
+    { gathering, missing, failures, unlinked }: Gathered,
     asker: Asker,
   ): Promise<KindCatalogue> {
     const wasStale = catalogue.stale.has(kind);
@@ -204,6 +212,7 @@ export class Catalogues {
     const built: KindCatalogue = {
       ...composed,
       missing,
+      failures,
       unlinked,
       sources,
       builtAt: now,

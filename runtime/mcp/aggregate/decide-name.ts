@@ -67,7 +67,7 @@ function decideByRank(
 }
 
 /** Whether a tool or prompt of this backend could be called so: under prefixes few others could. */
-function couldHave(name: string, backend: string, aggregation: Aggregation, maxNameLength: number): boolean {
+export function couldHave(name: string, backend: string, aggregation: Aggregation, maxNameLength: number): boolean {
   if (aggregation.conflict_resolution !== 'prefix' || aggregation.prefix_mode !== 'always') return true;
   // Of a name that was shortened only the beginning is left.
   return name.startsWith(prefixOf(backend, aggregation).slice(0, Math.max(0, maxNameLength - NAME_ENDING)));

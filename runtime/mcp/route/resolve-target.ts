@@ -68,6 +68,7 @@ function onlyResourceBackend(asker: Asker, rooms: Rooms): string | undefined {
 function targetOf(entry: CatalogueEntry | undefined, kind: ListKind, name: string, asker: Asker, rooms: Rooms): Target {
   const backend = entry && rooms.backends.get(entry.backend);
   if (!entry || !backend || !isVisible(kind, entry, asker, rooms)) throw unknownName(kind, asker.era, name);
+  if (entry.failure) throw entry.failure;
   return { entry, backend };
 }
 

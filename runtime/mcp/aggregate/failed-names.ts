@@ -1,0 +1,26 @@
+import type { Aggregation } from '#crds/run-config/aggregation';
+import type { RequestError } from '#runtime/errors';
+import type { CatalogueEntry } from './catalogue.ts';
+import { prefixOf } from './compose-names.ts';
+import { couldHave } from './decide-name.ts';
+import type { ListKind } from './list-kinds.ts';
+
+/**
+ * A name that nobody offers, but that a backend may have whose list could not be had. What it leads to is the failure of that
+ * backend: to call it unknown would blame the caller.
+ */
+export function nameThatFailed(
+  kind: ListKind,
+  name: string,
+  failures: ReadonlyMap<string, RequestError>,
+  { aggregation, maxNameLength }: { readonly aggregation: Aggregation; readonly maxNameLength: number },
+): CatalogueEntry | undefined {
+  if (kind !== 'tools' && kind !== 'prompts') return undefined;
+  for (const [backend, failure] of failures) {
+    if (!couldHave(name, backend, aggregation, maxNameLength)) continue;
+    const prefix = prefixOf(backend, aggregation);
+    const originalName = name.startsWith(prefix) ? name.slice(prefix.length) : name;
+    return { name, backend, originalName, text: '', annotations: undefined, failure };
+  }
+  return undefined;
+}
