@@ -2,7 +2,7 @@
 # node_modules, whatever the system's is: always through npm.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help up down test verify lint test-unit test-e2e test-clients conformance bench images clean
+.PHONY: help up down test verify lint test-unit test-e2e test-cluster test-clients conformance bench images clean
 
 # npm writes this file when it is done.
 INSTALLED := node_modules/.package-lock.json
@@ -34,7 +34,7 @@ up: $(LINK) ## start the quickstart: one endpoint for six MCP servers, with one 
 down: $(LINK) ## stop the quickstart
 	@$(RUN) quickstart:down
 
-test: $(LINK) ## all tests: unit, end to end, conformance
+test: $(LINK) ## all tests: unit, end to end, on a real cluster, conformance
 	@$(RUN) test:all
 
 test-unit: $(INSTALLED) ## tests that stand beside the code
@@ -42,6 +42,9 @@ test-unit: $(INSTALLED) ## tests that stand beside the code
 
 test-e2e: $(LINK) ## tests of the built programs on this machine
 	@$(RUN) test:all -- e2e
+
+test-cluster: $(LINK) ## tests on a real Kubernetes cluster, which root on Linux builds and starts; or E2E_CLUSTER=kind, E2E_KUBECONFIG=...
+	@$(RUN) test:all -- cluster
 
 conformance: $(LINK) ## the official MCP conformance suite, through the gateway
 	@$(RUN) test:all -- conformance

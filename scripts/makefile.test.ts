@@ -15,6 +15,7 @@ const TARGETS = [
   'lint',
   'test-unit',
   'test-e2e',
+  'test-cluster',
   'test-clients',
   'conformance',
   'bench',

@@ -14,7 +14,8 @@ import { createInterface } from 'node:readline';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { run, runProgram } from '../run-program.ts';
-import { isInstalled, missingPackages } from './missing.ts';
+import { isInstalled } from '../../redis/is-installed.ts';
+import { missingPackages } from './missing.ts';
 import type { Places } from './places.ts';
 
 const SOURCE = join(import.meta.dirname, 'kube');

@@ -1,5 +1,5 @@
-import { accessSync, constants, readFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { isInstalled } from '../../redis/is-installed.ts';
 
 /** A program and the package of Debian that has it. */
 const PACKAGES: Record<string, string> = {
@@ -19,23 +19,11 @@ const PACKAGES: Record<string, string> = {
 // capabilities(7): what namespaces, mounts and interfaces need.
 const CAPABILITIES = { CAP_NET_ADMIN: 12, CAP_SYS_ADMIN: 21 };
 
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-export function isInstalled(program: string): boolean {
-  if (program.startsWith('/')) return isExecutable(program);
-  return (process.env.PATH ?? '').split(delimiter).some((folder) => isExecutable(join(folder, program)));
-}
+const isThere = (program: string) => (program.startsWith('/') ? existsSync(program) : isInstalled(program));
 
 /** Packages of Debian that are still to be installed. */
 export function missingPackages(): string[] {
-  return Object.entries(PACKAGES).flatMap(([program, name]) => (isInstalled(program) ? [] : [name]));
+  return Object.entries(PACKAGES).flatMap(([program, name]) => (isThere(program) ? [] : [name]));
 }
 
 function missingCapabilities(): string[] {
