@@ -2,6 +2,7 @@ import { stringify } from 'yaml';
 import { z } from 'zod';
 import { KIND_NAMES, type KindName } from '../kinds/kind-names.ts';
 import { RunConfig } from '../run-config/run-config.ts';
+import { admissionPolicyTemplate } from './admission-policy.ts';
 import { customResourceDefinition } from './custom-resource-definition.ts';
 import { documentReference, kindReference } from './reference.ts';
 import type { SchemaNode } from './schema-node.ts';
@@ -34,6 +35,7 @@ export function generatedFiles(group: string): Map<string, string> {
     files.set(`charts/vmcp/templates/crds/${file}.yaml`, chartTemplate(kind));
     files.set(`docs/reference/${file}.md`, kindReference(kind, purpose));
   }
+  files.set('charts/vmcp/templates/admission-policy.yaml', `${NOTE}${admissionPolicyTemplate()}`);
   files.set('crds/run-config.schema.json', `${JSON.stringify(runConfigSchema(), null, 2)}\n`);
   files.set('docs/reference/run-config.md', runConfigReference());
   files.set('docs/reference/README.md', index());

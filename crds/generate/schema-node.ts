@@ -23,6 +23,8 @@ export interface SchemaNode {
   anyOf?: SchemaNode[];
   oneOf?: SchemaNode[];
   allOf?: SchemaNode[];
+  /** Kind of the object that its field `name` names. */
+  refersTo?: string;
   /** What a CRD says in place of this node. */
   structural?: SchemaNode;
   'x-kubernetes-validations'?: { rule: string; message: string; fieldPath?: string }[];

@@ -8,6 +8,7 @@ const Key = text(253)
 
 export const SecretKeyRef = z
   .strictObject({ name: ObjectName.describe('Name of the Secret, in the same namespace.'), key: Key })
+  .meta({ refersTo: 'Secret' })
   .describe('A key of a Secret.');
 export type SecretKeyRef = z.infer<typeof SecretKeyRef>;
 
@@ -37,4 +38,5 @@ export function caBundleOf(ref: CaBundleRef): { name: string; key: string } {
 }
 
 /** The name of another resource of the same namespace. */
-export const named = (kind: string) => z.strictObject({ name: ObjectName.describe(`Name of the ${kind}.`) });
+export const named = (kind: string) =>
+  z.strictObject({ name: ObjectName.describe(`Name of the ${kind}.`) }).meta({ refersTo: kind });

@@ -18,11 +18,13 @@ export const EnvVars = listByKey(
 const AbsolutePath = z.string().max(4096).regex(/^\//, 'not an absolute path; write it from /');
 
 export const EnvSecrets = listByKey(
-  z.strictObject({
-    name: ObjectName.describe('Name of the Secret.'),
-    key: SecretKeyRef.shape.key,
-    targetEnvName: EnvName.optional().describe('Environment variable that gets it; default the key.'),
-  }),
+  z
+    .strictObject({
+      name: ObjectName.describe('Name of the Secret.'),
+      key: SecretKeyRef.shape.key,
+      targetEnvName: EnvName.optional().describe('Environment variable that gets it; default the key.'),
+    })
+    .meta({ refersTo: 'Secret' }),
   256,
   'name',
   'key',

@@ -1,0 +1,38 @@
+import { describe, expect, it } from '@jest/globals';
+import { namesAt, referencesOf } from '#crds/generate/admission-policy';
+import { nodesOf } from '#crds/generate/schema-node';
+import { jsonSchemaOf } from '#crds/generate/structural';
+import { KIND_NAMES, type KindName, OBJECTS } from '#crds/kinds/index';
+
+const kinds = Object.keys(KIND_NAMES) as KindName[];
+
+/** Paths that look like a reference of the given sort, whatever they are marked as. */
+function looksLike(kind: KindName, pattern: RegExp): string[] {
+  const spec = jsonSchemaOf(OBJECTS[kind]).properties!.spec!;
+  return [...nodesOf(spec, 'spec')]
+    .filter(([path, node]) => node.properties?.name !== undefined && pattern.test(path))
+    .map(([path]) => path);
+}
+
+describe('the references that the admission policies ask about', () => {
+  it.each(kinds)('are all Secrets that a %s names', (kind) => {
+    const named = looksLike(kind, /(secret|password|token)\w*(\[\]|\{\})?$/i);
+    expect(referencesOf(kind).get('Secret') ?? []).toEqual(expect.arrayContaining(named));
+    if (kind !== 'MCPGroup') expect(named.length).toBeGreaterThan(0);
+  });
+
+  it.each(kinds)('are all MCPExternalAuthConfigs that a %s names', (kind) => {
+    const named = looksLike(kind, /externalAuthConfigRef$/);
+    expect(referencesOf(kind).get('MCPExternalAuthConfig') ?? []).toEqual(named);
+  });
+
+  it('count the same name once within a list or a map', () => {
+    expect(namesAt('spec.tls.secretRef')).toBe('[?object.spec.?tls.?secretRef.?name]');
+    expect(namesAt('spec.secrets[]')).toContain('s.name == r.name && s.key < r.key');
+    expect(namesAt('spec.headers{}')).toContain('object.spec.headers[j].name == object.spec.headers[k].name');
+  });
+
+  it('cannot be written for a list in a list: the generator says so', () => {
+    expect(() => namesAt('spec.a[].b[].secretRef')).toThrow('spec.a[].b[].secretRef');
+  });
+});
