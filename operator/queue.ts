@@ -16,11 +16,11 @@ export const systemClock: Clock = {
 };
 
 interface QueueOptions {
-  /** Works on one key. Never runs twice at once for the same key. Must not reject. */
-  work: (key: string) => Promise<void>;
+  /** Works on one key that has waited so many milliseconds. Never runs twice at once for the same key. Must not reject. */
+  work: (key: string, waited: number) => Promise<void>;
   clock: Clock;
   /** How many keys are worked on at once. */
-  concurrency?: number;
+  concurrency?: number | undefined;
   /** Milliseconds before the first retry; doubles with each further one up to `maxDelay`. */
   baseDelay?: number;
   maxDelay?: number;
@@ -36,26 +36,32 @@ interface Timer {
  * worked on once more afterwards. The order is that of arrival.
  */
 export class WorkQueue {
-  readonly #options: Required<QueueOptions>;
-  readonly #waiting = new Set<string>();
+  readonly #options: QueueOptions & { concurrency: number; baseDelay: number; maxDelay: number };
+  /** Key to the time since when it waits. */
+  readonly #waiting = new Map<string, number>();
   readonly #running = new Set<string>();
-  readonly #again = new Set<string>();
+  readonly #again = new Map<string, number>();
   readonly #timers = new Map<string, Timer>();
   readonly #failures = new Map<string, number>();
   readonly #idle: (() => void)[] = [];
   #closed = false;
 
   constructor(options: QueueOptions) {
-    this.#options = { concurrency: 4, baseDelay: 200, maxDelay: 300_000, ...options };
+    this.#options = { baseDelay: 200, maxDelay: 300_000, ...options, concurrency: options.concurrency ?? 4 };
   }
 
   /** To be worked on as soon as there is room. */
   add(key: string): void {
     if (this.#closed) return;
     this.#dropTimer(key);
-    if (this.#running.has(key)) this.#again.add(key);
-    else this.#waiting.add(key);
+    const place = this.#running.has(key) ? this.#again : this.#waiting;
+    if (!place.has(key)) place.set(key, this.#options.clock.now());
     this.#startNext();
+  }
+
+  /** How many keys wait; those with a delay do not count. */
+  get depth(): number {
+    return this.#waiting.size + this.#again.size;
   }
 
   /** To be worked on after so many milliseconds; of two delays of one key the earlier one counts. */
@@ -101,11 +107,11 @@ export class WorkQueue {
   }
 
   #startNext(): void {
-    for (const key of this.#waiting) {
+    for (const [key, since] of this.#waiting) {
       if (this.#running.size >= this.#options.concurrency) return;
       this.#waiting.delete(key);
       this.#running.add(key);
-      void this.#options.work(key).finally(() => {
+      void this.#options.work(key, this.#options.clock.now() - since).finally(() => {
         this.#finish(key);
       });
     }
@@ -113,7 +119,9 @@ export class WorkQueue {
 
   #finish(key: string): void {
     this.#running.delete(key);
-    if (this.#again.delete(key)) this.#waiting.add(key);
+    const since = this.#again.get(key);
+    this.#again.delete(key);
+    if (since !== undefined) this.#waiting.set(key, since);
     this.#startNext();
     if (this.#running.size > 0 || this.#waiting.size > 0) return;
     for (const resolve of this.#idle.splice(0)) resolve();

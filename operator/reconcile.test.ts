@@ -105,14 +105,15 @@ function steppedClock(): Clock & { step(): number | undefined } {
   };
 }
 
-async function started(platform: MemoryPlatform) {
+async function started(platform: MemoryPlatform, options: Parameters<typeof reconcile>[3] = {}) {
   const clock = steppedClock();
   const problems: [string, number | undefined][] = [];
   const thrown: unknown[] = [];
-  const loop = await reconcile(platform, clock, (key, problem, retryIn) => {
+  const note = (key: ResourceKey, problem: unknown, retryIn?: number) => {
     problems.push([keyText(key), retryIn]);
     thrown.push(problem);
-  });
+  };
+  const loop = await reconcile(platform, clock, note, options);
   await loop.idle();
   return { clock, problems, thrown, loop };
 }
@@ -232,6 +233,86 @@ describe('the control loop', () => {
     clock.step();
     await loop.idle();
     expect(platform.applied).toContain('VirtualMCPServer/default/demo apply');
+    await loop.stop();
+  });
+
+  it('waits as long as the other side asks before it tries again', async () => {
+    const platform = new MemoryPlatform();
+    let left = 1;
+    platform.failApply = () =>
+      left-- > 0 ? Object.assign(new Error('too many requests'), { retryAfter: 9000 }) : undefined;
+    const { clock, problems, loop } = await started(platform);
+    expect(problems.map(([, retryIn]) => retryIn)).toEqual([9000]);
+    expect(clock.step()).toBe(9000);
+    await loop.idle();
+    expect(platform.applied).toHaveLength(2);
+    await loop.stop();
+  });
+
+  it('looks at each resource again from time to time, each at a moment of its own, until it is gone', async () => {
+    const platform = new MemoryPlatform();
+    let turn = 0;
+    const { clock, loop } = await started(platform, { resync: 100_000, random: () => (turn++ % 2 === 0 ? 0 : 0.5) });
+    const before = platform.applied.length;
+    expect(clock.step()).toBe(80_000);
+    await loop.idle();
+    expect(clock.step()).toBe(20_000);
+    await loop.idle();
+    expect(platform.applied).toHaveLength(before + 2);
+    platform.world = { ...platform.world, virtualMcpServers: {}, mcpGroups: {} };
+    for (let i = 0; i < 4; i += 1) {
+      clock.step();
+      await loop.idle();
+    }
+    expect(platform.applied.filter((text) => text.endsWith('remove'))).toHaveLength(2);
+    await loop.stop();
+  });
+
+  it('begins nothing while this process may not act', async () => {
+    const platform = new MemoryPlatform();
+    let mayAct = false;
+    const { loop } = await started(platform, { mayAct: () => mayAct });
+    expect(platform.applied).toEqual([]);
+    mayAct = true;
+    platform.change(parseKey('MCPGroup/default/tools'));
+    await loop.idle();
+    expect(platform.applied).toHaveLength(2);
+    await loop.stop();
+  });
+
+  it('tells how each attempt went', async () => {
+    const platform = new MemoryPlatform();
+    const told: string[] = [];
+    const { loop } = await started(platform, { onWork: (key, result) => told.push(`${key.kind} ${result}`) });
+    platform.failApply = () => new Error('broken');
+    platform.change(parseKey('MCPGroup/default/tools'));
+    await loop.idle();
+    expect(told.sort()).toEqual([
+      'MCPGroup error',
+      'MCPGroup success',
+      'VirtualMCPServer error',
+      'VirtualMCPServer success',
+    ]);
+    await loop.stop();
+  });
+
+  it('works on as many resources at once as it is told', async () => {
+    const platform = new MemoryPlatform();
+    for (const name of ['a', 'b', 'c', 'd']) {
+      platform.world.mcpGroups[name] = { ...group, metadata: { ...group.metadata, name } };
+    }
+    let [running, most] = [0, 0];
+    const apply = platform.apply.bind(platform);
+    platform.apply = async (outcome) => {
+      most = Math.max(most, ++running);
+      await new Promise((resolve) => setImmediate(resolve));
+      running -= 1;
+      await apply(outcome);
+    };
+    const { loop } = await started(platform, { workers: 3 });
+    for (const name of ['a', 'b', 'c', 'd']) platform.change(parseKey(`MCPGroup/default/${name}`));
+    await loop.idle();
+    expect(most).toBe(3);
     await loop.stop();
   });
 });

@@ -1,68 +1,60 @@
 import { affected } from '#operator/affected';
+import { type Attempted, bringAbout, resultOf, type WorkResult } from '#operator/bring-about';
 import { Stalled, Waiting } from '#operator/errors';
-import type { Outcome } from '#operator/plan/outcome';
-import { plan } from '#operator/plan/plan';
-import { summariseProblem, withProblem } from '#operator/plan/summarise-status';
 import type { Platform } from '#operator/platform';
 import { type Clock, WorkQueue } from '#operator/queue';
-import { keyText, manifestOf, parseKey, type ResourceKey, type World } from '#operator/world';
+import { keyText, parseKey, type ResourceKey } from '#operator/world';
 
 /** Told of each key that could not be brought about. `retryIn` is milliseconds; absent when only a change can help. */
 type OnProblem = (key: ResourceKey, problem: unknown, retryIn?: number) => void;
 
-/** Only a change helps a stalled key; a waiting one is looked at again; anything else backs off. */
-function delayAfter(problem: unknown, queue: WorkQueue, text: string): number | undefined {
-  if (problem instanceof Stalled) return undefined;
-  return problem instanceof Waiting ? problem.retryIn : queue.failed(text);
-}
-
-function textOf(problem: unknown): string {
-  return problem instanceof Error ? problem.message : String(problem);
-}
-
-/** The outcome of a plan that failed: what runs is left as it is. */
-function unplanned(key: ResourceKey, problem: unknown, world: World, now: string): Outcome {
-  const manifest = manifestOf(key, world);
-  const serving = key.kind === 'VirtualMCPServer' && key.name in world.documents;
-  const status = manifest ? { status: summariseProblem(problem, manifest, serving, now) } : {};
-  return { key, action: 'keep', children: [], ...status };
+interface LoopOptions {
+  /** How many resources are worked on at once. */
+  workers?: number | undefined;
+  /** Milliseconds after which a resource is looked at again although nothing changed, give or take a fifth. Never, without. */
+  resync?: number | undefined;
+  random?: () => number;
+  /** Whether this process may act. Work that would begin while it may not is dropped. */
+  mayAct?: () => boolean;
+  /** Told of each attempt: how it went, how long the key had waited and how long it took, in milliseconds. */
+  onWork?: (key: ResourceKey, result: WorkResult, waited: number, worked: number) => void;
 }
 
 interface Reconciling {
   /** Resolves when all that is known has been worked on; what waits for a delay does not count. */
   idle(): Promise<void>;
+  /** How many resources wait to be worked on. */
+  depth(): number;
   /** Stops after what is worked on now. Children go on running. */
   stop(): Promise<void>;
 }
 
-/** Makes one resource what it should be, and says in its status how that went. Returns milliseconds until the next look. */
-async function bringAbout(platform: Platform, key: ResourceKey, now: string): Promise<number | undefined> {
-  const world = await platform.observe(key.namespace);
-  let outcome: Outcome | undefined;
-  try {
-    outcome = plan(key, world, now);
-    await platform.apply(outcome);
-  } catch (problem) {
-    const manifest = manifestOf(key, world);
-    await reportProblem(
-      platform,
-      outcome ? withProblem(outcome, problem, manifest, now) : unplanned(key, problem, world, now),
-      problem,
-    );
-    throw problem;
-  }
-  await platform.report(outcome);
-  return outcome.requeueAfter;
+/** Only a change helps a stalled key; a waiting one is looked at again; anything else backs off, as long as the other side asks. */
+function delayAfter(problem: unknown, queue: WorkQueue, text: string): number | undefined {
+  if (problem instanceof Stalled) return undefined;
+  if (problem instanceof Waiting) return problem.retryIn;
+  const asked = problem instanceof Error && 'retryAfter' in problem ? Number(problem.retryAfter ?? 0) : 0;
+  return Math.max(queue.failed(text), asked);
 }
 
-async function reportProblem(platform: Platform, outcome: Outcome, problem: unknown): Promise<void> {
+/** One step for one key, and when there is to be another one. */
+async function attempt(
+  queue: WorkQueue,
+  text: string,
+  step: (key: ResourceKey) => Promise<Attempted>,
+  onProblem: OnProblem,
+): Promise<Attempted> {
+  const key = parseKey(text);
   try {
-    await platform.report(outcome);
-  } catch (second) {
-    // Not the problem itself: a stalled key would not be tried again, and nobody would read why.
-    throw new Error(`its status could not be written (${textOf(second)}) after: ${textOf(problem)}`, {
-      cause: problem,
-    });
+    const done = await step(key);
+    queue.forget(text);
+    if (done.again !== undefined) queue.addAfter(text, done.again);
+    return done;
+  } catch (problem) {
+    const retryIn = delayAfter(problem, queue, text);
+    if (retryIn !== undefined) queue.addAfter(text, retryIn);
+    onProblem(key, problem, retryIn);
+    return { result: resultOf(problem) };
   }
 }
 
@@ -71,28 +63,35 @@ async function reportProblem(platform: Platform, outcome: Outcome, problem: unkn
  * platform is observed, the plan says what should be, the platform makes it so, and writes the status.
  * Resolves when the platform's first state is queued.
  */
-export async function reconcile(platform: Platform, clock: Clock, onProblem: OnProblem): Promise<Reconciling> {
-  const changes: WorkQueue = new WorkQueue({ clock, concurrency: 1, work: (text) => attempt(changes, text, spread) });
+export async function reconcile(
+  platform: Platform,
+  clock: Clock,
+  onProblem: OnProblem,
+  { workers, resync, random = Math.random, mayAct = () => true, onWork }: LoopOptions = {},
+): Promise<Reconciling> {
+  const changes: WorkQueue = new WorkQueue({
+    clock,
+    concurrency: 1,
+    async work(text) {
+      await attempt(changes, text, spread, onProblem);
+    },
+  });
   const keys: WorkQueue = new WorkQueue({
     clock,
-    work: (text) => attempt(keys, text, (key) => bringAbout(platform, key, new Date(clock.now()).toISOString())),
+    concurrency: workers,
+    async work(text, waited) {
+      if (!mayAct()) return;
+      const startedAt = clock.now();
+      const now = new Date(startedAt).toISOString();
+      const { result, gone } = await attempt(keys, text, (key) => bringAbout(platform, key, now), onProblem);
+      if (resync !== undefined && gone !== true) keys.addAfter(text, Math.round(resync * (0.8 + 0.4 * random())));
+      onWork?.(parseKey(text), result, waited, clock.now() - startedAt);
+    },
   });
 
-  async function spread(change: ResourceKey): Promise<undefined> {
+  async function spread(change: ResourceKey): Promise<Attempted> {
     for (const key of affected(change, await platform.observe(change.namespace))) keys.add(keyText(key));
-  }
-
-  async function attempt(queue: WorkQueue, text: string, step: (key: ResourceKey) => Promise<number | undefined>) {
-    const key = parseKey(text);
-    try {
-      const again = await step(key);
-      queue.forget(text);
-      if (again !== undefined) queue.addAfter(text, again);
-    } catch (problem) {
-      const retryIn = delayAfter(problem, queue, text);
-      if (retryIn !== undefined) queue.addAfter(text, retryIn);
-      onProblem(key, problem, retryIn);
-    }
+    return { result: 'success' };
   }
 
   await platform.watch((key) => changes.add(keyText(key)));
@@ -101,6 +100,7 @@ export async function reconcile(platform: Platform, clock: Clock, onProblem: OnP
       await changes.idle();
       await keys.idle();
     },
+    depth: () => changes.depth + keys.depth,
     async stop() {
       await platform.close();
       await Promise.all([changes.close(), keys.close()]);
