@@ -31,8 +31,14 @@ interface State {
  * change notifications. Cheap enough to stand behind what a benchmark measures.
  *
  * @param port 0 takes a free one
+ * @param host where it listens; in a container 0.0.0.0
  */
-export async function serveFake(server: FakeServer, port = 0, intercept?: Intercept): Promise<RunningFake> {
+export async function serveFake(
+  server: FakeServer,
+  port = 0,
+  intercept?: Intercept,
+  host = '127.0.0.1',
+): Promise<RunningFake> {
   const state: State = { sessions: new Set(), streams: new Map(), counts: new Map() };
   const http = createServer((request, response) => {
     count(state, 'http');
@@ -48,7 +54,7 @@ export async function serveFake(server: FakeServer, port = 0, intercept?: Interc
   http.keepAliveTimeout = 65_000;
   await new Promise<void>((resolve, reject) => {
     http.once('error', reject);
-    http.listen(port, '127.0.0.1', resolve);
+    http.listen(port, host, resolve);
   });
   const bound = (http.address() as AddressInfo).port;
   return {

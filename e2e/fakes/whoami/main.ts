@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { serveWhoami } from './serve.ts';
 
 const { values } = parseArgs({ options: { port: { type: 'string', default: '0' } } });
-const server = await serveWhoami(Number(values.port));
+const server = await serveWhoami(Number(values.port), process.env.HOST);
 console.log(JSON.stringify({ url: server.url, port: server.port }));
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {

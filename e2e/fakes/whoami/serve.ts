@@ -12,8 +12,9 @@ const TOOLS = [
  * headers. It shows what a gateway sends on to a backend.
  *
  * @param port 0 takes a free one
+ * @param host where it listens; in a container 0.0.0.0
  */
-export function serveWhoami(port = 0): Promise<RunningFake> {
+export function serveWhoami(port = 0, host?: string): Promise<RunningFake> {
   const server: FakeServer = {
     name: 'whoami',
     cacheScope: 'private',
@@ -25,5 +26,5 @@ export function serveWhoami(port = 0): Promise<RunningFake> {
       return JSON.stringify({ content, structuredContent });
     },
   };
-  return serveFake(server, port);
+  return serveFake(server, port, undefined, host);
 }
