@@ -27,6 +27,7 @@ const backends = await Promise.all(
   Array.from({ length: Number(values.count) }, (_, index) =>
     serveMisbehaving(behaviour, {
       port: index === 0 ? Number(values.port) : 0,
+      host: process.env.HOST,
       name: values.name,
       tools: Number(values.tools),
       payload: Number(values.payload),

@@ -9,6 +9,8 @@ export interface PlainOptions {
   /** Bytes of text in each result. */
   payload?: number;
   intercept?: Intercept;
+  /** Where it listens; default 127.0.0.1. */
+  host?: string | undefined;
 }
 
 /** A plain backend, and a way to change what it lists. */
@@ -62,7 +64,7 @@ export async function servePlain(options: PlainOptions = {}): Promise<PlainBacke
       return names.has(name) ? resultOf(bytes) : undefined;
     },
   };
-  const running = await serveFake(server, options.port ?? 0, options.intercept);
+  const running = await serveFake(server, options.port ?? 0, options.intercept, options.host);
   return {
     ...running,
     setTools(count) {
