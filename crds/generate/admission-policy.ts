@@ -54,22 +54,13 @@ interface Demand {
   group: string;
   plural: string;
   verb: 'get' | 'use';
-  /** Names of the variables. */
+  /** Names of the variables: what is referred to, and whether the writer has the right to all of that kind. */
   names: string;
   all: string;
-  refused: string;
 }
 
 const demands = (group: string): Demand[] => [
-  {
-    refersTo: 'Secret',
-    group: '',
-    plural: 'secrets',
-    verb: 'get',
-    names: 'secrets',
-    all: 'getsAll',
-    refused: 'notGot',
-  },
+  { refersTo: 'Secret', group: '', plural: 'secrets', verb: 'get', names: 'secrets', all: 'getsAll' },
   {
     refersTo: 'MCPExternalAuthConfig',
     group,
@@ -77,35 +68,56 @@ const demands = (group: string): Demand[] => [
     verb: 'use',
     names: 'configs',
     all: 'usesAll',
-    refused: 'notUsed',
   },
 ];
+
+/**
+ * Names that are asked about one by one. Each question costs 350,000 of the 1,000,000 that one expression may cost and of
+ * the 10,000,000 of a policy, so each has a rule of its own, and more than these cannot be afforded.
+ */
+const MOST_NAMES = 24;
 
 function check({ group, plural, verb }: Demand, name?: string): string {
   const named = name === undefined ? '' : `.name(${name})`;
   return `authorizer.group('${group}').resource('${plural}').namespace(request.namespace)${named}.check('${verb}').allowed()`;
 }
 
+/** A message may not ask the authorizer, so each name has a rule and a message of its own. */
+function ruleOfName(kind: KindName, demand: Demand, index: number) {
+  const { names, all, refersTo, verb } = demand;
+  const name = `variables.${names}[${index}]`;
+  const asked = [
+    `size(variables.${names}) <= ${index}`,
+    `variables.${all}`,
+    ...(index === 0 ? [] : [`variables.${names}.indexOf(${name}) < ${index}`]),
+    check(demand, name),
+  ];
+  return {
+    expression: asked.join(' || '),
+    messageExpression: `request.userInfo.username + ' may not ${verb} ${refersTo} ' + ${name} + ', which this ${kind} hands on; ask for the verb ${verb} on it, or remove the reference'`,
+    reason: 'Forbidden',
+  };
+}
+
 function rulesOf(kind: KindName, demand: Demand, references: References) {
   const paths = references.get(demand.refersTo);
   if (!paths) return { variables: [], validations: [] };
-  const { names, all, refused, refersTo, verb } = demand;
-  const none = `size(variables.${names}) == 0`;
+  const { names, all, refersTo, verb, plural } = demand;
+  const several = paths.some((path) => /\[\]|\{\}/.test(path));
+  const rules = several ? MOST_NAMES : paths.length;
+  const tooMany = {
+    expression: `size(variables.${names}) <= ${MOST_NAMES} || variables.${all}`,
+    message: `more than ${MOST_NAMES} times a ${refersTo} is named, which cannot be looked at one by one; ask for the verb ${verb} on all ${plural} of the namespace, or name fewer`,
+    reason: 'Forbidden',
+  };
   return {
     variables: [
       { name: names, expression: paths.map(namesAt).join(' + ') },
-      { name: all, expression: `${none} || ${check(demand)}` },
-      {
-        name: refused,
-        expression: `variables.${all} ? [] : variables.${names}.filter(n, !${check(demand, 'n')})`,
-      },
+      { name: all, expression: check(demand) },
     ],
     validations: [
-      {
-        expression: `size(variables.${refused}) == 0`,
-        messageExpression: `request.userInfo.username + ' may not ${verb} ${refersTo} ' + variables.${refused}.join(', ') + ', which this ${kind} hands on; ask for the verb ${verb} on it, or remove the reference'`,
-        reason: 'Forbidden',
-      },
+      ...Array.from({ length: rules }, (_, index) => ruleOfName(kind, demand, index)),
+      ...(several ? [tooMany] : []),
     ],
   };
 }

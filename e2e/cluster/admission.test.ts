@@ -1,0 +1,233 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { stringify } from 'yaml';
+import { ownGroup, renderChart } from './chart.ts';
+import type { Finished } from './run-program.ts';
+import { describeWithCluster, type Namespace } from './use-cluster.ts';
+
+const KINDS = ['virtualmcpservers', 'mcpgroups', 'mcpservers', 'mcpexternalauthconfigs', 'mcpoidcconfigs'];
+
+describeWithCluster('the admission policies', (cluster) => {
+  const group = ownGroup('admission');
+  const apiVersion = `${group}/v1alpha1`;
+  const release = group.replace('.test', '');
+  let namespace: Namespace;
+  let installed = '';
+
+  const resource = (kind: string, name: string, spec: object, metadata: object = {}) =>
+    stringify({ apiVersion, kind, metadata: { name, namespace: namespace.name, ...metadata }, spec });
+
+  /** Server-side apply in the name of a user. */
+  const applyAs = (user: string, text: string): Promise<Finished> =>
+    cluster.kubectl(['apply', '--server-side', '--force-conflicts', `--as=${user}`, '-f', '-'], text);
+
+  async function give(user: string, name: string, ...rules: object[]): Promise<void> {
+    const metadata = { name: `${name}-${user}`, namespace: namespace.name };
+    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: metadata.name };
+    const objects = [
+      { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'Role', metadata, rules },
+      {
+        apiVersion: 'rbac.authorization.k8s.io/v1',
+        kind: 'RoleBinding',
+        metadata,
+        roleRef,
+        subjects: [{ apiGroup: roleRef.apiGroup, kind: 'User', name: user }],
+      },
+    ];
+    const { code, stderr } = await cluster.kubectl(
+      ['apply', '-f', '-'],
+      objects.map((object) => stringify(object)).join('---\n'),
+    );
+    expect([code, stderr]).toEqual([0, '']);
+  }
+
+  const writes = { apiGroups: [group], resources: KINDS, verbs: ['get', 'create', 'update', 'patch'] };
+  const gets = (...names: string[]) => ({
+    apiGroups: [''],
+    resources: ['secrets'],
+    resourceNames: names,
+    verbs: ['get'],
+  });
+  const uses = (...names: string[]) => ({
+    apiGroups: [group],
+    resources: ['mcpexternalauthconfigs'],
+    resourceNames: names,
+    verbs: ['use'],
+  });
+
+  beforeAll(async () => {
+    namespace = await cluster.makeNamespace('admission');
+    const parts = ['templates/crds/*.yaml', 'templates/admission-policy.yaml'].map((part) => `--show-only=${part}`);
+    installed = await renderChart([`--set=apiGroup=${group}`, ...parts], release);
+    const applied = await cluster.kubectl(['apply', '--server-side', '-f', '-'], installed);
+    expect([applied.code, applied.stderr]).toEqual([0, '']);
+    const definitions = KINDS.map((kind) => `crd/${kind}.${group}`);
+    await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=30s', ...definitions]);
+    for (const user of ['writer', 'owner', 'reader']) await give(user, 'writes', writes);
+    await give('owner', 'uses', uses('github'), gets('key', 'login'));
+    await give('reader', 'gets', { apiGroups: [''], resources: ['secrets'], verbs: ['get'] }, uses('other'));
+    // A policy is in force a moment after it is made.
+    for (let tries = 0; tries < 60; tries++) {
+      const probe = resource('MCPServer', 'probe', { image: 'a', externalAuthConfigRef: { name: 'github' } });
+      const { code } = await cluster.kubectl(['apply', '--dry-run=server', '--as=writer', '-f', '-'], probe);
+      if (code !== 0) return;
+      await sleep(500);
+    }
+    throw new Error('the policies are not in force');
+  }, 120_000);
+
+  afterAll(async () => {
+    await namespace.delete();
+    await cluster.kubectl(['delete', '--ignore-not-found', '--wait=false', '-f', '-'], installed);
+  });
+
+  const evil = { remoteUrl: 'https://evil.example/mcp', groupRef: 'tools', externalAuthConfigRef: { name: 'github' } };
+
+  it('let nobody join a group with a configuration that they may not use: the tokens of all callers would go there', async () => {
+    const { code, stderr } = await applyAs('writer', resource('MCPServer', 'evil', evil));
+    expect(code).not.toBe(0);
+    expect(stderr).toContain('writer may not use MCPExternalAuthConfig github, which this MCPServer hands on');
+    expect(stderr).toContain('Forbidden');
+  });
+
+  it('let who may use it, and who may do everything', async () => {
+    expect(await applyAs('owner', resource('MCPServer', 'calendar', evil))).toMatchObject({ code: 0 });
+    const { code } = await cluster.kubectl(
+      ['apply', '--server-side', '-f', '-'],
+      resource('MCPServer', 'admins', evil),
+    );
+    expect(code).toBe(0);
+  });
+
+  it('ask again of whoever changes where credentials go, whoever wrote the reference', async () => {
+    await applyAs('owner', resource('MCPServer', 'moved', evil));
+    const moved = resource('MCPServer', 'moved', { ...evil, remoteUrl: 'https://elsewhere.example/mcp' });
+    expect((await applyAs('writer', moved)).stderr).toContain('writer may not use MCPExternalAuthConfig github');
+    const labelled = resource('MCPServer', 'moved', evil, { labels: { team: 'a' } });
+    expect(await applyAs('writer', labelled)).toMatchObject({ code: 0 });
+  });
+
+  describe.each<[string, string, object]>([
+    [
+      'a fixed header',
+      'MCPExternalAuthConfig',
+      {
+        type: 'headerInjection',
+        headerInjection: { headerName: 'X-Key', valueSecretRef: { name: 'key', key: 'value' } },
+      },
+    ],
+    [
+      'the secret of a client',
+      'MCPOIDCConfig',
+      {
+        type: 'inline',
+        inline: { issuer: 'https://login.example', clientId: 'a', clientSecretRef: { name: 'login', key: 'secret' } },
+      },
+    ],
+    [
+      'variables',
+      'MCPServer',
+      {
+        image: 'a',
+        secrets: [
+          { name: 'key', key: 'b' },
+          { name: 'key', key: 'a' },
+        ],
+      },
+    ],
+    [
+      'headers',
+      'MCPServer',
+      {
+        remoteUrl: 'https://b.example/mcp',
+        headerForward: {
+          addHeadersFromSecret: { 'X-A': { name: 'key', key: 'a' }, 'X-B': { name: 'login', key: 'b' } },
+        },
+      },
+    ],
+    [
+      'a certificate and an authorization server',
+      'VirtualMCPServer',
+      {
+        config: { groupRef: 'tools' },
+        tls: { secretRef: { name: 'key' } },
+        incomingAuth: {
+          type: 'oidc',
+          resourceUrl: 'https://mcp.example/mcp',
+          oidcConfig: { type: 'inline', inline: { issuer: 'https://mcp.example' } },
+        },
+        authServerConfig: {
+          issuer: 'https://mcp.example',
+          hmacSecretRefs: [{ name: 'login', key: 'hmac' }],
+          upstreamProviders: [
+            {
+              name: 'company',
+              type: 'oidc',
+              oidcConfig: {
+                issuerUrl: 'https://login.example',
+                clientId: 'a',
+                clientSecretRef: { name: 'login', key: 'secret' },
+              },
+            },
+          ],
+        },
+      },
+    ],
+  ])('for %s of a %s', (_what, kind, spec) => {
+    it('refuse who may not get its Secrets, and let who may', async () => {
+      const text = resource(kind, 'with-secrets', spec);
+      const { code, stderr } = await applyAs('writer', text);
+      expect(code).not.toBe(0);
+      expect(stderr).toMatch(/writer may not get Secret (key|login)/);
+      expect(await applyAs('owner', text)).toMatchObject({ code: 0, stderr: expect.not.stringContaining('rror') });
+      expect(await applyAs('reader', text)).toMatchObject({ code: 0 });
+    });
+  });
+
+  it('name a Secret that is missing, and none that is not', async () => {
+    const secrets = [
+      { name: 'key', key: 'a' },
+      { name: 'foreign', key: 'a' },
+      { name: 'another', key: 'a' },
+    ];
+    const { stderr } = await applyAs('owner', resource('MCPServer', 'several', { image: 'a', secrets }));
+    expect(stderr).toMatch(/owner may not get Secret (foreign|another), which/);
+  });
+
+  it('ask once for a Secret of which many keys are named, so that the API server can afford it', async () => {
+    const secrets = Array.from({ length: 200 }, (_, index) => ({
+      name: 'key',
+      key: `k${index}`,
+      targetEnvName: `K${index}`,
+    }));
+    expect(await applyAs('owner', resource('MCPServer', 'many-keys', { image: 'a', secrets }))).toMatchObject({
+      code: 0,
+    });
+  });
+
+  it('refuse what they cannot afford to ask, and let who may get all Secrets', async () => {
+    const secrets = Array.from({ length: 60 }, (_, index) => ({
+      name: `s${index}`,
+      key: 'k',
+      targetEnvName: `K${index}`,
+    }));
+    const text = resource('MCPServer', 'many-secrets', { image: 'a', secrets });
+    expect((await applyAs('writer', text)).code).not.toBe(0);
+    expect(await applyAs('reader', text)).toMatchObject({ code: 0 });
+  });
+
+  it('ask nothing of a resource that names nothing', async () => {
+    expect(await applyAs('writer', resource('MCPGroup', 'tools', {}))).toMatchObject({ code: 0 });
+    expect(await applyAs('writer', resource('MCPServer', 'plain', { image: 'a' }))).toMatchObject({ code: 0 });
+  });
+
+  it('are without a complaint of the API server about their expressions', async () => {
+    const { stdout } = await cluster.kubectl(['get', 'validatingadmissionpolicies', '-o', 'json']);
+    const { items } = JSON.parse(stdout) as {
+      items: { metadata: { name: string }; status: { typeChecking?: { expressionWarnings?: unknown[] } } }[];
+    };
+    const ours = items.filter(({ metadata }) => metadata.name.startsWith(release));
+    expect(ours).toHaveLength(4);
+    expect(ours.flatMap(({ status }) => status.typeChecking?.expressionWarnings ?? [])).toEqual([]);
+  });
+});
