@@ -26,6 +26,8 @@ export interface StateFolder {
   logins: string;
   /** Logins of `vmcp token`. */
   developmentLogins: string;
+  /** As what `vmcp try` registered, by endpoint. */
+  clients: string;
 }
 
 /** Where everything is, whether it is there or not. */
@@ -45,6 +47,7 @@ export function locateState(path = '.vmcp'): StateFolder {
     generated: inside('generated'),
     logins: inside('logins'),
     developmentLogins: inside('development-logins'),
+    clients: inside('clients'),
   };
 }
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type {
+  AuthorizationServerMetadata,
   FetchLike,
   OAuthClientProvider,
   OAuthDiscoveryState,
@@ -20,6 +21,8 @@ export interface OAuthClient {
   /** What the answer to the present login must carry; undefined before one began. */
   state: () => string | undefined;
   remembered: Readonly<Remembered>;
+  /** What the authorization server says of itself; undefined before it was asked. */
+  metadata: () => AuthorizationServerMetadata | undefined;
 }
 
 /**
@@ -71,7 +74,7 @@ export function createOAuthClient(
       if (what === 'all' || what === 'discovery') discovery = undefined;
     },
   };
-  return { provider, state: () => state, remembered };
+  return { provider, state: () => state, remembered, metadata: () => discovery?.authorizationServerMetadata };
 }
 
 /** Milliseconds for one request to an authorization server. */

@@ -37,15 +37,22 @@ function sameText(a: string, b: string): boolean {
   return one.length === other.length && timingSafeEqual(one, other);
 }
 
-function listen(server: Server): Promise<number> {
+function listen(server: Server, port: number): Promise<number> {
   return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
+    const failed = (problem: Error): void => {
+      if (port === 0) reject(problem);
+      else listen(server, 0).then(resolve, reject);
+    };
+    server.once('error', failed);
+    server.listen(port, '127.0.0.1', () => {
+      server.off('error', failed);
+      resolve((server.address() as AddressInfo).port);
+    });
   });
 }
 
-/** Listens on a free port of this machine. */
-export async function openCallback(): Promise<CallbackReceiver> {
+/** Listens on this machine: at the port of this redirect URL where it is free, else at any. */
+export async function openCallback(preferred?: string): Promise<CallbackReceiver> {
   let arrived: (request: URL, response: ServerResponse) => void = (_url, response) =>
     answer(response, 404, 'Not found', 'Nobody waits for a login here.');
   const server = createServer((request, response) => {
@@ -53,11 +60,12 @@ export async function openCallback(): Promise<CallbackReceiver> {
     if (url.pathname === PATH && request.method === 'GET') arrived(url, response);
     else answer(response, 404, 'Not found', 'There is nothing at this address.');
   });
-  const port = await listen(server);
+  const port = await listen(server, preferred === undefined ? 0 : Number(new URL(preferred).port));
   let late: NodeJS.Timeout | undefined;
   return {
     redirectUrl: `http://127.0.0.1:${port}${PATH}`,
     receive(state, deadline, stop) {
+      clearTimeout(late);
       return new Promise((resolve, reject) => {
         late = setTimeout(
           () => reject(new NotReceived(`nobody logged in within ${Math.round(deadline / 1000)} s: try again`)),

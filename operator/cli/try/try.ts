@@ -2,7 +2,9 @@ import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@model
 import { chooseUrl } from '../choose-url.ts';
 import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
-import { boundedFetch, createOAuthClient, type OAuthClient } from '../oauth/oauth-client.ts';
+import { endLogin } from '../oauth/end-login.ts';
+import { forgetClient, isClientKnown, keepClient, readClient } from '../oauth/kept-client.ts';
+import { boundedFetch, createOAuthClient, type OAuthClient, type Remembered } from '../oauth/oauth-client.ts';
 import { openBrowser } from '../oauth/open-browser.ts';
 import { type CallbackReceiver, NotReceived, openCallback } from '../oauth/receive-callback.ts';
 import { oneLine } from '../one-line.ts';
@@ -24,6 +26,11 @@ const MOST_PAGES = 100;
 interface Login {
   oauth: OAuthClient;
   receiver: CallbackReceiver;
+}
+
+/** The authorization server no longer knows the client that registered there before. */
+class ClientForgotten extends Error {
+  override readonly name = 'ClientForgotten';
 }
 
 /** Shows people where to log in. */
@@ -119,7 +126,56 @@ async function askWhoIAm(client: Client, tools: TriedTool[]): Promise<Introducti
   return Promise.all(asking);
 }
 
-/** Logs in at an endpoint as a client does, lists its tools, and tells who the user is at each backend. Returns the exit code. */
+/** As the client that registered before, where there is one: asks first whether it is known still. */
+function oauthClient(known: Remembered, receiver: CallbackReceiver, show: (url: URL) => Promise<void>): OAuthClient {
+  const open = async (url: URL): Promise<void> => {
+    if (known.client !== undefined && !(await isClientKnown(url))) throw new ClientForgotten();
+    await show(url);
+  };
+  return createOAuthClient(receiver.redirectUrl, 'vmcp try', open, known);
+}
+
+/** Connects, if need be after a registration and a login. */
+async function logIn(
+  url: URL,
+  receiver: CallbackReceiver,
+  options: TryOptions,
+  context: Context,
+  stop: AbortSignal,
+): Promise<{ client: Client; oauth: OAuthClient }> {
+  const { redirectUrl } = receiver;
+  const show = showLogin(options, context);
+  const kept = readClient(context.state, url.href);
+  const known = kept?.redirectUrl === redirectUrl ? { client: kept.client } : {};
+  const attempt = async (remembered: Remembered) => {
+    const oauth = oauthClient(remembered, receiver, show);
+    try {
+      return { oauth, client: await connect(url, { oauth, receiver }, options, stop) };
+    } catch (problem) {
+      await logOut(oauth, context);
+      throw problem;
+    }
+  };
+  const connected = await attempt(known).catch((problem: unknown) => {
+    if (!(problem instanceof ClientForgotten)) throw problem;
+    forgetClient(context.state, url.href);
+    return attempt({});
+  });
+  const { client } = connected.oauth.remembered;
+  if (client !== undefined) keepClient(context.state, url.href, { redirectUrl, client });
+  return connected;
+}
+
+/** What was given for this one look is taken back. */
+async function logOut(oauth: OAuthClient, { err }: Context): Promise<void> {
+  if (oauth.remembered.tokens === undefined) return;
+  const text = (await endLogin(oauth))
+    ? 'This login is ended again: its tokens are revoked.'
+    : 'The tokens of this login could not be revoked: they end by themselves.';
+  err.write(`${text}\n`);
+}
+
+/** Logs in at an endpoint as a client does, lists its tools, tells who the user is at each backend, and logs out. Returns the exit code. */
 export async function tryEndpoint(
   typed: string | undefined,
   options: TryOptions,
@@ -127,10 +183,9 @@ export async function tryEndpoint(
   stop: AbortSignal,
 ): Promise<number> {
   const url = new URL(chooseUrl(typed, context));
-  const receiver = await openCallback();
-  const oauth = createOAuthClient(receiver.redirectUrl, 'vmcp try', showLogin(options, context));
+  const receiver = await openCallback(readClient(context.state, url.href)?.redirectUrl);
   try {
-    const client = await connect(url, { oauth, receiver }, options, stop);
+    const { client, oauth } = await logIn(url, receiver, options, context, stop);
     try {
       const tools = await listTools(client);
       const tried = {
@@ -142,6 +197,7 @@ export async function tryEndpoint(
       context.out.write(options.output === 'json' ? printObject(tried, 'json') : `${printTried(tried).join('\n')}\n`);
     } finally {
       await client.close();
+      await logOut(oauth, context);
     }
     return EXIT_CODES.ok;
   } catch (problem) {
