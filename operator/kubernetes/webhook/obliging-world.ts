@@ -38,6 +38,20 @@ function ownIssuer(spec: unknown): string {
   return typeof issuer === 'string' ? issuer : SOME_ISSUER;
 }
 
+/** The world without what the operator does and sees while it serves: none of it is for whoever writes a resource. */
+export function withoutOperation(world: World): World {
+  const { platform } = world;
+  const known = platform.mode === 'cluster' ? { keySet: { keys: [] }, issuer: SOME_ISSUER, ...platform } : platform;
+  return {
+    ...world,
+    platform: known,
+    generated: everyName(() => everyName(() => DIGEST)),
+    documents: {},
+    observed: {},
+    deployments: {},
+  };
+}
+
 /**
  * A world in which the given resource alone can be at fault: everything that it refers to is there and says what suits it.
  * So what the plan refuses there is wrong whatever else exists, and in whichever order resources are applied.
@@ -48,10 +62,7 @@ export function obligingWorld(manifest: Manifest, world: World): World {
   const only = (kind: Kind) => (manifest.kind === kind ? { [manifest.metadata.name]: manifest } : {});
   const others = <T extends object>(kind: Kind, assumed: T) => (manifest.kind === kind ? only(kind) : assumed);
   return {
-    ...world,
-    ...(world.platform.mode === 'cluster' && {
-      platform: { keySet: { keys: [] }, issuer: SOME_ISSUER, ...world.platform },
-    }),
+    ...withoutOperation(world),
     virtualMcpServers: only('VirtualMCPServer'),
     mcpServers: only('MCPServer'),
     mcpGroups: others('MCPGroup', everyName(shared('MCPGroup', {}, world))),
@@ -68,10 +79,6 @@ export function obligingWorld(manifest: Manifest, world: World): World {
       const text = configMapText(spec, name);
       return text === undefined ? undefined : everyName(() => text);
     }),
-    generated: everyName(() => everyName(() => DIGEST)),
-    documents: {},
-    observed: {},
-    deployments: {},
   };
 }
 

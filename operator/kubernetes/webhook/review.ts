@@ -1,7 +1,7 @@
 import { affected } from '#operator/affected';
 import { plan } from '#operator/plan/plan';
 import { keyText, type Kind, type Manifest, type ResourceKey, type World } from '#operator/world';
-import { obligingWorld, withServerInFront } from './obliging-world.ts';
+import { obligingWorld, withoutOperation, withServerInFront } from './obliging-world.ts';
 
 /** What is to be admitted. */
 export interface Proposal {
@@ -47,7 +47,7 @@ function keyOf({ kind, metadata: { namespace, name } }: Manifest): ResourceKey {
 
 /** What the plan says of a resource, without what depends on its pods. */
 function planned(key: ResourceKey, world: World) {
-  const status = plan(key, { ...world, observed: {}, deployments: {} }, NOW).status;
+  const { status } = plan(key, world, NOW);
   const conditions = status?.conditions ?? [];
   const messages = (types: string[]) =>
     conditions
@@ -113,9 +113,10 @@ function bounded(warnings: string[]): string[] {
 /**
  * Whether a resource is admitted, by the plan's own checks. It is refused for what is wrong with it whatever else there is;
  * what depends on other resources is a warning, as these may follow, or be what is at fault. What was wrong before may stay:
- * a rule that became stricter must not lock anybody out. Pure. `world`: everything else of the namespace.
+ * a rule that became stricter must not lock anybody out. Pure. `known`: everything else of the namespace.
  */
-export function review({ manifest, former }: Proposal, world: World): Review {
+export function review({ manifest, former }: Proposal, known: World): Review {
+  const world = withoutOperation(known);
   const faults = findFaults(manifest, world);
   const formerFaults = new Set(former ? findFaults(former, world) : []);
   const refusing = faults.filter((fault) => !formerFaults.has(fault));
