@@ -6,7 +6,7 @@ import { explainRefusal } from './explain-refusal.ts';
 import type { KubeObject } from './object.ts';
 import { controllerOf, type OwnedChildren } from './owned-children.ts';
 import { childResource } from './resources.ts';
-import { stripWeight } from './strip-weight.ts';
+import { viewOfChild } from './observe-deployment.ts';
 
 export const FIELD_MANAGER = 'vmcp-operator';
 
@@ -81,7 +81,7 @@ async function write(object: KubeObject, live: KubeObject | undefined, context: 
   const guard = live ? { uid: live.metadata.uid } : { resourceVersion: NO_VERSION };
   const guarded = { ...object, metadata: { ...object.metadata, ...guard } } as KubeObject;
   try {
-    return stripWeight(await api.apply(resource, guarded, { fieldManager: FIELD_MANAGER, force: true }));
+    return viewOfChild(await api.apply(resource, guarded, { fieldManager: FIELD_MANAGER, force: true }));
   } catch (problem) {
     if (!isStatus(problem, 409) || live) throw explainRefusal(problem, titleOf(object));
   }
@@ -92,7 +92,7 @@ async function write(object: KubeObject, live: KubeObject | undefined, context: 
 async function takeUp(object: KubeObject, context: ApplyContext): Promise<KubeObject> {
   const { namespace, name } = object.metadata;
   const place = { name, ...(namespace !== undefined && { namespace }) };
-  const found = stripWeight(await context.api.get(childResource(object), place));
+  const found = viewOfChild(await context.api.get(childResource(object), place));
   checkOwner(found, object);
   return write(object, found, context);
 }

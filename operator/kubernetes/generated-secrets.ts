@@ -11,6 +11,8 @@ const TOKEN_AGE = 7 * 24 * 3600 * 1000;
 
 /** What the platform makes for a runtime. */
 export interface RuntimeSecrets {
+  /** Until when the newest token is used. Milliseconds since the epoch. */
+  rotateAt: number;
   /** Seals what the runtime stores. */
   sealing: string;
   /** Tokens for /status, the newest first. */
@@ -29,7 +31,9 @@ interface MakeOptions {
 const decode = (text: unknown) => Buffer.from(typeof text === 'string' ? text : '', 'base64').toString();
 const encode = (text: string) => Buffer.from(text).toString('base64');
 
-function valuesOf(secret: KubeObject | undefined): RuntimeSecrets | undefined {
+type Values = Omit<RuntimeSecrets, 'rotateAt'>;
+
+function valuesOf(secret: KubeObject | undefined): Values | undefined {
   const data = secret?.data as Record<string, string> | undefined;
   const tokens = decode(data?.[STATUS_TOKENS]).split('\n');
   const sealing = decode(data?.[SEALING]);
@@ -38,7 +42,7 @@ function valuesOf(secret: KubeObject | undefined): RuntimeSecrets | undefined {
 
 const madeAnnotation = (apiGroup: string) => `${apiGroup}/status-token-made`;
 
-function rotated(standing: RuntimeSecrets | undefined, madeAt: number, { now, random }: MakeOptions): RuntimeSecrets {
+function rotated(standing: Values | undefined, madeAt: number, { now, random }: MakeOptions): Values {
   if (!standing) return { sealing: random(), tokens: [random()] };
   // A time that cannot be read counts as long ago.
   if (now - madeAt < TOKEN_AGE) return standing;
@@ -69,5 +73,5 @@ export async function makeSecrets(child: string, metadata: ObjectMeta, options: 
     },
     context,
   );
-  return made;
+  return { ...made, rotateAt: (Date.parse(at) || now) + TOKEN_AGE };
 }

@@ -37,12 +37,4 @@ export class OwnSecrets {
       throw problem;
     }
   }
-
-  /** What the watch of metadata tells. */
-  told(old: KubeObject | undefined, current: KubeObject | undefined): void {
-    if (current || !old) return;
-    const { uid } = old.metadata;
-    const known = this.#children.at({ ...old, apiVersion: 'v1', kind: 'Secret' });
-    if (known && known.metadata.uid === uid) this.#children.removed(known);
-  }
 }

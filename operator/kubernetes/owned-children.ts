@@ -10,34 +10,47 @@ function idOf({ apiVersion, kind, metadata }: KubeObject): string {
   return `${apiVersion} ${kind} ${metadata.namespace ?? ''}/${metadata.name}`;
 }
 
+/** `ours`: it is the answer to a call of our own. */
+export type OnChildChange = (old: KubeObject | undefined, current: KubeObject | undefined, ours: boolean) => void;
+
+const isSame = (a: KubeObject, b: KubeObject) =>
+  a.metadata.uid === b.metadata.uid && a.metadata.resourceVersion === b.metadata.resourceVersion;
+
 /** Objects that carry the operator's label, as they stand: what the watch told, and what our own writes were answered. */
 export class OwnedChildren {
   readonly #objects = new Map<string, KubeObject>();
   readonly #byOwner = new Map<string, Set<string>>();
+  readonly #changed: OnChildChange;
 
-  /** What a watch tells. Returns whether it is news. */
-  told(old: KubeObject | undefined, current: KubeObject | undefined): boolean {
-    if (current) {
-      if (isOlder(current, this.#objects.get(idOf(current)))) return false;
-      this.#put(current);
-      return true;
-    }
-    if (!old) return false;
-    const known = this.#objects.get(idOf(old));
-    // One of the same name may have been made anew.
-    if (known?.metadata.uid !== old.metadata.uid) return false;
-    this.#drop(idOf(old));
-    return true;
+  /** `changed` is called after each change, whoever made it known. */
+  constructor(changed: OnChildChange = () => undefined) {
+    this.#changed = changed;
   }
 
-  /** What the API server answered to a write. */
+  /** What a watch tells. */
+  told(old: KubeObject | undefined, current: KubeObject | undefined): void {
+    if (current) this.#take(current, false);
+    else if (old) this.#gone(old);
+  }
+
+  /** What the API server answered to a call of our own. */
   wrote(object: KubeObject): void {
-    if (!isOlder(object, this.#objects.get(idOf(object)))) this.#put(object);
+    this.#take(object, true);
   }
 
-  /** Gone by our own hand. */
-  removed(object: KubeObject): void {
+  #take(object: KubeObject, ours: boolean): void {
+    const known = this.#objects.get(idOf(object));
+    if (isOlder(object, known) || (known && isSame(object, known))) return;
+    this.#put(object);
+    this.#changed(known, object, ours);
+  }
+
+  #gone(object: KubeObject): void {
+    const known = this.#objects.get(idOf(object));
+    // One of the same name may have been made anew.
+    if (!known || known.metadata.uid !== object.metadata.uid) return;
     this.#drop(idOf(object));
+    this.#changed(known, undefined, false);
   }
 
   /** The object that stands where this one would. */

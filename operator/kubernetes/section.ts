@@ -29,8 +29,20 @@ export class Section<T> {
     else if (this.#namespaces.has(namespace)) Reflect.deleteProperty(this.of(namespace), name);
   }
 
-  namespaces(): string[] {
-    return [...this.#namespaces.keys()];
+  /** The same for a value that is made at the first look. */
+  setLazily(namespace: string, name: string, make: (() => T | undefined) | undefined): void {
+    this.set(namespace, name, undefined);
+    if (!make) return;
+    let made: { value: T | undefined } | undefined;
+    const get = () => (made ??= { value: make() }).value;
+    Object.defineProperty(this.of(namespace), name, { get, enumerable: true, configurable: true });
+  }
+
+  keys(): { namespace: string; name: string }[] {
+    const places = [...this.#namespaces].map(([namespace, index]) =>
+      Object.keys(index).map((name) => ({ namespace, name })),
+    );
+    return places.flat();
   }
 }
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Status } from '#crds/kinds/status';
 import type { Log } from '#operator/log';
 import type { Clock } from '#operator/queue';
-import type { Manifest } from '#operator/world';
+import type { Manifest, ResourceKey } from '#operator/world';
 import { isStatus } from './api-error.ts';
 import type { KubeApi } from './api.ts';
 import { FIELD_MANAGER } from './apply-child.ts';
@@ -38,7 +38,7 @@ interface Written {
   at: number;
   /** What was last written that the API server keeps otherwise than as written. */
   settled: string | undefined;
-  pending: { manifest: Manifest; status: Status; cancel: () => void } | undefined;
+  pending: { cancel: () => void } | undefined;
   events: number;
   eventsSince: number;
 }
@@ -67,16 +67,11 @@ export class StatusWriter {
       entry.pending = undefined;
       this.#writeNow(manifest, status, entry).catch((problem: unknown) => this.#options.failed(manifest, problem));
     });
-    entry.pending = { manifest, status, cancel };
+    entry.pending = { cancel };
   }
 
-  /** The status that waits to be written: what a plan must go on from. */
-  pending({ kind, metadata }: Manifest): Status | undefined {
-    return this.#written.get(`${kind}/${metadata.namespace}/${metadata.name}`)?.pending?.status;
-  }
-
-  forget({ kind, metadata }: Manifest): void {
-    const key = `${kind}/${metadata.namespace}/${metadata.name}`;
+  forget({ kind, namespace, name }: ResourceKey): void {
+    const key = `${kind}/${namespace}/${name}`;
     this.#written.get(key)?.pending?.cancel();
     this.#written.delete(key);
   }

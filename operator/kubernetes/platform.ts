@@ -1,0 +1,265 @@
+import { randomBytes } from 'node:crypto';
+import { Stalled } from '#operator/errors';
+import type { Log } from '#operator/log';
+import type { Outcome } from '#operator/plan/outcome';
+import type { Platform } from '#operator/platform';
+import type { Clock } from '#operator/queue';
+import { type ClusterFacts, type Manifest, type ResourceKey, type World } from '#operator/world';
+import type { KubeApi } from './api.ts';
+import { type ApplyContext, FIELD_MANAGER } from './apply-child.ts';
+import { applyOutcome } from './apply-outcome.ts';
+import { type ClusterIssuer, readClusterIssuer } from './cluster-issuer.ts';
+import { ClusterView } from './cluster-view.ts';
+import { fetchPodStatus } from './fetch-pod-status.ts';
+import { OwnSecrets } from './own-secrets.ts';
+import type { RuntimePod } from './pod-place.ts';
+import { readDigestKey } from './read-digest-key.ts';
+import type { ReflectorOptions } from './reflector.ts';
+import { PODS } from './resources.ts';
+import { RuntimePods } from './runtime-pods.ts';
+import { isEnding, Runtimes } from './runtimes.ts';
+import { SecretValues } from './secret-values.ts';
+import { StatusWriter } from './write-status.ts';
+
+/** Milliseconds between two readings of the API server's issuer and key set. */
+const ISSUER_EVERY = 60_000;
+/** Milliseconds until a rollout that has to wait is tried again. */
+const ROLLOUT_AGAIN = 3000;
+/** Milliseconds until it is looked whether what stood in the way has gone; nobody tells of foreign objects. */
+const FOREIGN_AGAIN = 60_000;
+
+export interface KubernetesOptions {
+  api: KubeApi;
+  clock: Clock;
+  log: Log;
+  apiGroup: string;
+  /** Undefined for all. */
+  namespaces?: readonly string[] | undefined;
+  /** Where the operator runs, and keeps what it has to remember; undefined outside of a cluster. */
+  operatorNamespace?: string | undefined;
+  /** Name of this process in Events. */
+  instance: string;
+  runtimeImage: string;
+  allowHostPaths: boolean;
+  stdioAttach: boolean;
+  imagePullSecrets: readonly string[];
+  scraperNamespaces: readonly string[];
+  /** How many servers may roll at a time after an upgrade of the operator. */
+  maxConcurrentRollouts: number;
+  onRestart?: ReflectorOptions['onRestart'];
+  /** How a pod is asked; only tests have another way. */
+  fetchStatus?: typeof fetchPodStatus;
+}
+
+/** A cluster: objects, applied on the server by one field manager, and pods that are asked how they are. */
+export class KubernetesPlatform implements Platform {
+  readonly #options: KubernetesOptions;
+  readonly #facts: ClusterFacts;
+  readonly #values: SecretValues;
+  readonly #view: ClusterView;
+  readonly #pods: RuntimePods;
+  readonly #runtimes: Runtimes;
+  readonly #secrets: OwnSecrets;
+  readonly #context: ApplyContext;
+  readonly #writer: StatusWriter;
+  #issuer: Partial<ClusterIssuer> = {};
+  #changed: (key: ResourceKey) => void = () => undefined;
+  #stopTimer: () => void = () => undefined;
+  #leads = false;
+  #closed = false;
+
+  constructor(options: KubernetesOptions) {
+    const { api, apiGroup, clock, log } = options;
+    this.#options = options;
+    this.#facts = factsOf(options);
+    this.#values = new SecretValues(api, log);
+    this.#view = this.#openView();
+    this.#pods = this.#openPods();
+    const { children } = this.#view;
+    this.#context = { api, children, apiGroup, settled: new Map() };
+    this.#secrets = new OwnSecrets(api, children, (namespace, name) => this.#view.secretMetadata(namespace, name));
+    this.#runtimes = new Runtimes({
+      view: this.#view,
+      pods: this.#pods,
+      secrets: this.#secrets,
+      context: this.#context,
+      digest: (value) => this.#values.digest(value),
+      now: () => clock.now(),
+      random: () => randomBytes(32).toString('base64url'),
+    });
+    this.#writer = new StatusWriter({
+      ...options,
+      wrote: (object) => this.#view.wroteStatus(object),
+      failed: ({ kind, metadata: { namespace, name } }) => this.#changed({ kind, namespace, name }),
+    });
+  }
+
+  /** Begins to read, in every replica. */
+  start(): void {
+    this.#view.start();
+  }
+
+  /** Resolves when all resources are read. */
+  async synced(): Promise<void> {
+    const { api, operatorNamespace = api.namespace ?? 'default' } = this.#options;
+    this.#values.useKey(await readDigestKey(api, operatorNamespace));
+    await this.#view.synced();
+  }
+
+  get hasSynced(): boolean {
+    return this.#view.hasSynced;
+  }
+
+  /** From here on this replica works: it alone writes. */
+  async watch(changed: (key: ResourceKey) => void): Promise<void> {
+    this.#changed = changed;
+    this.#leads = true;
+    await this.#readIssuer();
+    this.#view.tellAll();
+    this.#again();
+  }
+
+  /** Also for who does not work: the webhook of every replica. */
+  async observe(namespace: string): Promise<World> {
+    const view = this.#view;
+    if (this.#leads) await this.#runtimes.make(namespace);
+    const [secrets, configMaps] = await Promise.all([view.secrets.load(namespace), view.configMaps.load(namespace)]);
+    return {
+      namespace,
+      apiGroup: this.#options.apiGroup,
+      platform: { ...this.#facts, ...this.#issuer },
+      virtualMcpServers: view.manifests.VirtualMCPServer.of(namespace),
+      mcpGroups: view.manifests.MCPGroup.of(namespace),
+      mcpServers: view.manifests.MCPServer.of(namespace),
+      mcpExternalAuthConfigs: view.manifests.MCPExternalAuthConfig.of(namespace),
+      mcpOidcConfigs: view.manifests.MCPOIDCConfig.of(namespace),
+      secrets,
+      configMaps,
+      generated: this.#runtimes.generated.of(namespace),
+      documents: view.documents.of(namespace),
+      observed: this.#runtimes.observed.of(namespace),
+      deployments: view.deployments.of(namespace),
+    };
+  }
+
+  async apply(outcome: Outcome): Promise<void> {
+    const { key } = outcome;
+    const owner = this.#view.manifest(key);
+    // What is gone, or going, takes its objects with it: they carry it as their owner.
+    if (outcome.action !== 'apply' || !owner || isEnding(owner)) return;
+    try {
+      const waits = await applyOutcome(outcome, owner, {
+        view: this.#view,
+        pods: this.#pods,
+        runtimes: this.#runtimes,
+        secrets: this.#secrets,
+        values: this.#values,
+        context: this.#context,
+        maxRollouts: this.#options.maxConcurrentRollouts,
+      });
+      if (waits) this.#after(ROLLOUT_AGAIN, key);
+    } catch (problem) {
+      if (problem instanceof Stalled && problem.reason === 'ChildNotOurs') this.#after(FOREIGN_AGAIN, key);
+      throw problem;
+    }
+  }
+
+  async report({ key, status }: Outcome): Promise<void> {
+    const manifest = this.#view.manifest(key);
+    if (!manifest || !status || isEnding(manifest)) return;
+    await this.#writer.write(manifest, status);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#changed = () => undefined;
+    this.#stopTimer();
+    this.#pods.close();
+    this.#writer.close();
+    await this.#view.close();
+  }
+
+  #openView(): ClusterView {
+    return new ClusterView(
+      { ...this.#options, secretValues: this.#values },
+      {
+        changed: (key) => this.#changed(key),
+        resource: (key, manifest) => this.#resourceTold(key, manifest),
+        runtime: (key) => {
+          this.#runtimes.remake(key);
+          this.#runtimes.expect(key);
+        },
+        pod: (old, current) => this.#pods.told(old, current),
+      },
+    );
+  }
+
+  #openPods(): RuntimePods {
+    const { clock, fetchStatus = fetchPodStatus } = this.#options;
+    return new RuntimePods({
+      clock,
+      random: Math.random,
+      fetchStatus,
+      push: (pod, digest) => this.#push(pod, digest),
+      changed: (place) => {
+        const key = this.#runtimes.keyOf(place);
+        if (key) this.#changed(key);
+      },
+    });
+  }
+
+  #resourceTold(key: ResourceKey, manifest: Manifest | undefined): void {
+    if (key.kind === 'VirtualMCPServer' || key.kind === 'MCPServer') this.#runtimes.told(key, manifest);
+    if (!manifest) this.#writer.forget(key);
+  }
+
+  #after(milliseconds: number, key: ResourceKey): void {
+    this.#options.clock.after(milliseconds, () => this.#changed(key));
+  }
+
+  /** Once a minute: the issuer and the keys of the API server, and whether a token is old. */
+  #again(): void {
+    if (this.#closed) return;
+    this.#stopTimer = this.#options.clock.after(ISSUER_EVERY, () => {
+      void this.#readIssuer().finally(() => this.#again());
+    });
+  }
+
+  async #readIssuer(): Promise<void> {
+    const before = JSON.stringify(this.#issuer);
+    try {
+      this.#issuer = await readClusterIssuer(this.#options.api);
+    } catch (problem) {
+      // The keys that are known go on, as those of the runtimes do.
+      this.#options.log.warn('issuer and keys of the API server cannot be read', { problem });
+    }
+    const differs = before !== JSON.stringify(this.#issuer);
+    for (const key of this.#runtimes.rotate(differs)) this.#changed(key);
+  }
+
+  /** Any change of a pod makes its kubelet look at the pod's files at once. */
+  async #push({ metadata }: RuntimePod, digest: string): Promise<void> {
+    const { api, apiGroup, clock, log } = this.#options;
+    const { namespace = '', name } = metadata;
+    const annotations = { [`${apiGroup}/delivered`]: `${digest.slice(0, 16)}-${clock.now().toString(36)}` };
+    const options = { subresource: 'status', fieldManager: FIELD_MANAGER };
+    try {
+      await api.patch(PODS, { namespace, name }, { metadata: { annotations } }, options);
+    } catch (problem) {
+      log.debug('a pod could not be told of a change; its kubelet notices by itself', { namespace, name, problem });
+    }
+  }
+}
+
+function factsOf(options: KubernetesOptions): ClusterFacts {
+  const { runtimeImage, allowHostPaths, stdioAttach, imagePullSecrets, scraperNamespaces, operatorNamespace } = options;
+  return {
+    mode: 'cluster',
+    runtimeImage,
+    allowHostPaths,
+    stdioAttach,
+    imagePullSecrets: [...imagePullSecrets],
+    scraperNamespaces: [...scraperNamespaces],
+    ...(operatorNamespace !== undefined && { operatorNamespace }),
+  };
+}
