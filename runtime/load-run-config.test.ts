@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { RunConfig } from '#crds/run-config/run-config';
@@ -46,6 +47,17 @@ describe('loading a run configuration', () => {
     expect(config.operational.timeouts.default).toBe(60_000);
     expect(digest).toBe(createHash('sha256').update(text).digest('hex'));
     expect(files).toEqual([{ file: 'key', path: ['backends', 0, 'auth', 'token_file'] }]);
+  });
+
+  it('reads a compressed document, and refuses a torn one; the digest is that of the file', async () => {
+    const packed = gzipSync(`${BEGIN}backends: []\n`);
+    await writeFile(file, packed);
+    const { read } = createSecretFiles({ folder, log: silent });
+    const { config, digest } = await loadRunConfig(file, read);
+    expect(config.server.name).toBe('demo');
+    expect(digest).toBe(createHash('sha256').update(packed).digest('hex'));
+    await writeFile(file, packed.subarray(0, 20));
+    await expect(loadRunConfig(file, read)).rejects.toThrow('it cannot be unpacked');
   });
 
   it('reads JSON', async () => {

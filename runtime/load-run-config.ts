@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { gunzipSync } from 'node:zlib';
 import { z } from 'zod';
 import { explainIssues, pathText, problemText } from '#crds/parts/explain';
 import { RUN_CONFIG_VERSION, RunConfig } from '#crds/run-config/run-config';
@@ -13,7 +14,7 @@ const MAX_BYTES = 16 * 1024 * 1024;
 
 export interface LoadedRunConfig {
   readonly config: RunConfig;
-  /** SHA-256 of the document's bytes, in hex. */
+  /** SHA-256 of the file's bytes, in hex. */
   readonly digest: string;
   /** The files that it names. */
   readonly files: readonly NamedFile[];
@@ -41,7 +42,7 @@ export async function loadRunConfig(file: string, read: (file: string) => unknow
  */
 export async function parseRunConfig(file: string): Promise<ParsedRunConfig> {
   const bytes = await readBytes(file);
-  const document = readDocument(bytes.toString('utf8'), file);
+  const document = readDocument(unpack(bytes, file).toString('utf8'), file);
   checkVersion(document, file);
   const result = RunConfig.safeParse(document.value);
   if (!result.success) {
@@ -66,6 +67,16 @@ async function readBytes(file: string): Promise<Buffer> {
   }
   if (bytes.length > MAX_BYTES) throw new ConfigError(`${file}: it is larger than ${MAX_BYTES} bytes`);
   return bytes;
+}
+
+/** A document that is too long for a ConfigMap comes compressed (RFC 1952). */
+function unpack(bytes: Buffer, file: string): Buffer {
+  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
+  try {
+    return gunzipSync(bytes, { maxOutputLength: MAX_BYTES });
+  } catch (cause) {
+    throw new ConfigError(`${file}: it cannot be unpacked, or is larger than ${MAX_BYTES} bytes`, { cause });
+  }
 }
 
 /** Before all else, as a document of another version would only give misleading complaints about its members. */

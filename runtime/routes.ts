@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Gateway } from '#runtime/gateway';
 import { answerError } from '#runtime/http/answer-error';
 import { metadataRoutes, type RouteHandler } from '#runtime/http/listener';
+import { localUrl } from '#runtime/http/resource-metadata';
 import { serve } from '#runtime/serve';
 
 export type Route = (path: string) => RouteHandler | undefined;
@@ -12,7 +13,7 @@ export type Route = (path: string) => RouteHandler | undefined;
  */
 export function createRoutes(gateway: Gateway, address: { readonly host: string; readonly port: number }): Route {
   const { config } = gateway.rooms;
-  const resourceUrl = config.resource_url ?? `http://${address.host}:${address.port}/mcp`;
+  const resourceUrl = config.resource_url ?? localUrl(address, config.listen.tls !== undefined);
   const serveMcp: RouteHandler = (req, res) => {
     if (req.method !== 'OPTIONS' || req.headers['access-control-request-method'] === undefined)
       return serve(req, res, gateway.rooms);

@@ -105,7 +105,8 @@ export class KubeApi {
 
   /** The JSON of another path of the API server, e.g. `/openid/v1/jwks`. */
   async getPath(path: string, options: CallOptions = {}): Promise<unknown> {
-    return this.#json({ verb: 'get', resource: path, method: 'GET', path }, options);
+    // Key sets have a media type of their own.
+    return this.#json({ verb: 'get', resource: path, method: 'GET', path, accept: '*/*' }, options);
   }
 
   /**
