@@ -22,6 +22,9 @@ export const IMAGES = {
   backends: named('vmcp-backends'),
 } as const;
 
+/** The same under the name that the quickstart's manifests have, as nodes complete it. */
+const QUICKSTART = 'docker.io/library/vmcp-quickstart:1';
+
 /** What the quickstart's commands start, and what the fakes are written with. */
 const PACKAGES = [
   '@modelcontextprotocol/server',
@@ -65,10 +68,12 @@ export async function packAll(archive: string): Promise<void> {
   try {
     const base = join(work, 'node');
     stageNode(base);
+    const backends = stageBackends(base, join(work, 'backends'));
     packImages(archive, [
       await stageProgram('operator', base, join(work, 'operator')),
       await stageProgram('runtime', base, join(work, 'runtime')),
-      stageBackends(base, join(work, 'backends')),
+      backends,
+      { ...backends, name: QUICKSTART },
     ]);
   } finally {
     rmSync(work, { recursive: true, force: true });

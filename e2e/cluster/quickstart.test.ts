@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { join } from 'node:path';
+import type { Client } from '@modelcontextprotocol/client';
+import { OAuthClient } from '../authserver/oauth-client.ts';
+import type { Program } from '../gateway/start-program.ts';
+import { callTool, connect } from '../local/call-tool.ts';
+import { movePorts } from '../local/example.ts';
+import { eventually } from '../local/run-vmcp.ts';
+import { forwardPorts } from './forward-ports.ts';
+import { startOperator } from './start-operator.ts';
+import { describeWithCluster, type Namespace } from './use-cluster.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const CRDS = join(ROOT, 'crds/manifests');
+const EXAMPLE = join(ROOT, 'examples/quickstart-cluster');
+const BACKENDS = ['calendar', 'everything', 'filesystem', 'memory', 'tickets', 'whoami'];
+
+describeWithCluster('the quickstart, applied by kubectl with the identity providers as its one patch', (cluster) => {
+  let namespace: Namespace;
+  let endpoint: string;
+  let issuers: { company: string; partner: string };
+  let tokens: { alice: string; bob: string };
+  const programs: Program[] = [];
+  const kubectl = (...args: string[]) => cluster.kubectl(['-n', namespace.name, ...args]);
+
+  beforeAll(async () => {
+    await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', CRDS]);
+    await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=30s', '-f', CRDS]);
+    namespace = await cluster.makeNamespace('quickstart');
+    programs.push(startOperator(cluster, [namespace.name]));
+    // As written but for the ports of this machine, where a quickstart may run already.
+    const ports = await movePorts([4480, 4482, 4483]);
+    const written = await cluster.kubectl(['kustomize', EXAMPLE]);
+    const moved = written.stdout.replaceAll(/\b448[023]\b/g, (port) =>
+      String(ports[Number(port) as keyof typeof ports]),
+    );
+    const applied = await cluster.kubectl(['-n', namespace.name, 'apply', '-f', '-'], moved);
+    expect([written.code, applied.code, applied.stderr]).toEqual([0, 0, '']);
+    endpoint = `http://127.0.0.1:${ports[4483]}/mcp`;
+    issuers = { company: `http://127.0.0.1:${ports[4480]}`, partner: `http://127.0.0.1:${ports[4482]}` };
+    const ready = await kubectl('wait', '--for=condition=Ready', '--timeout=60s', 'vmcp/quickstart');
+    if (ready.code !== 0) {
+      const state = await kubectl('get', 'vmcp,mcps,pods', '-o', 'wide');
+      throw new Error([ready.stderr, state.stdout, programs[0]?.output()].join('\n'));
+    }
+    programs.push(
+      await forwardPorts(cluster, namespace.name, 'deployment/vmcp-quickstart', {
+        [ports[4480]]: ports[4480],
+        [ports[4482]]: ports[4482],
+      }),
+      await forwardPorts(cluster, namespace.name, 'service/vmcp-quickstart', { [ports[4483]]: 4483 }),
+    );
+    const client = await OAuthClient.register(new URL(endpoint).origin);
+    const logIn = async (user: string) => (await client.login({ user })).access_token;
+    tokens = { alice: await logIn('alice'), bob: await logIn('bob') };
+  }, 120_000);
+  afterAll(async () => {
+    for (const program of programs.reverse()) await program.stop();
+    await namespace.delete();
+  });
+
+  async function withClient<T>(token: string, work: (client: Client) => Promise<T>): Promise<T> {
+    const client = await connect(endpoint, token);
+    try {
+      return await work(client);
+    } finally {
+      await client.close();
+    }
+  }
+
+  it('serves all six backends: images that speak HTTP, and such that speak on standard input and output', async () => {
+    const names = await eventually(
+      () => withClient(tokens.alice, async (client) => (await client.listTools()).tools.map(({ name }) => name)),
+      (found) => BACKENDS.every((backend) => found.some((name) => name.startsWith(`${backend}_`))),
+      30_000,
+    );
+    expect(names).toEqual(
+      expect.arrayContaining(['everything_echo', 'memory_read_graph', 'filesystem_write_file', 'whoami_whoami']),
+    );
+  });
+
+  it('calls each of them', async () => {
+    await withClient(tokens.alice, async (client) => {
+      const echo = await client.callTool({ name: 'everything_echo', arguments: { message: 'hello' } });
+      expect(JSON.stringify(echo.content)).toContain('hello');
+      const entities = [{ name: 'vmcp', entityType: 'gateway', observations: ['runs in a cluster'] }];
+      await client.callTool({ name: 'memory_create_entities', arguments: { entities } });
+      const graph = await client.callTool({ name: 'memory_read_graph', arguments: {} });
+      expect(JSON.stringify(graph)).toContain('runs in a cluster');
+      const note = { path: 'note.txt', content: 'written' };
+      expect((await client.callTool({ name: 'filesystem_write_file', arguments: note })).isError ?? false).toBe(false);
+      const read = await client.callTool({ name: 'filesystem_read_text_file', arguments: { path: 'note.txt' } });
+      expect(JSON.stringify(read)).toContain('written');
+    });
+  });
+
+  it('gives each backend the own token of the user, after one login at two providers', async () => {
+    const names = ['calendar_whoami', 'tickets_whoami', 'whoami_whoami'];
+    const answers = await Promise.all(names.map((name) => callTool(endpoint, name, tokens.alice)));
+    expect(answers).toMatchObject([
+      { subject: 'alice', issuer: issuers.company, audience: [issuers.company] },
+      { subject: 'alice', issuer: issuers.partner, audience: [issuers.partner] },
+      { subject: 'alice', issuer: issuers.company, audience: ['whoami'] },
+    ]);
+  });
+
+  it('denies by policy, with the advice, and hides what bob may never call', async () => {
+    await withClient(tokens.bob, async (client) => {
+      const names = (await client.listTools()).tools.map(({ name }) => name);
+      expect(names).toContain('filesystem_write_file');
+      expect(names).not.toContain('filesystem_move_file');
+      const call = client.callTool({ name: 'filesystem_write_file', arguments: { path: 'bob.txt', content: 'x' } });
+      await expect(call).rejects.toMatchObject({ code: 403, data: { policy: { id: 'only-writers-write-files' } } });
+    });
+  });
+
+  it('refuses who has no token, also at the Service itself', async () => {
+    const { body } = await cluster.ask('GET', `/api/v1/namespaces/${namespace.name}/services/vmcp-quickstart`);
+    const ask = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
+    for (const url of [endpoint, `http://${(body as { spec: { clusterIP: string } }).spec.clusterIP}:4483/mcp`]) {
+      const answer = await fetch(url, { method: 'POST', body: JSON.stringify(ask), signal: AbortSignal.timeout(5000) });
+      expect(answer.status).toBeGreaterThanOrEqual(400);
+      expect(answer.status).toBeLessThan(500);
+    }
+  });
+
+  describe('the status', () => {
+    it('says of every resource that it is ready, by the condition that kubectl waits for', async () => {
+      const waits = await kubectl('wait', '--for=condition=Ready', '--timeout=30s', '--all', 'vmcp,mcps,mcpg');
+      expect([waits.code, waits.stderr]).toEqual([0, '']);
+    });
+
+    it('shows in kubectl get how many backends and tools there are', async () => {
+      const { stdout } = await kubectl('get', 'vmcp', 'quickstart', '--no-headers');
+      expect(stdout).toMatch(new RegExp(`^quickstart +Ready +${endpoint} +6 +`));
+    });
+  });
+});
