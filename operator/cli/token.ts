@@ -128,10 +128,10 @@ async function tokenFor(
   manifest: Manifest,
   snapshot: Snapshot,
   endpoint: string,
-  { state }: Context,
+  context: Context,
 ): Promise<string> {
   const { authServerConfig } = specOf(manifest);
   if (!authServerConfig) return fetchDevelopmentToken(user, loginOf(user, manifest, snapshot, endpoint));
   const { logIn } = await import('./development-login/log-in.ts');
-  return logIn(endpoint, { name: user, password: passwordOf(user, manifest, snapshot) }, state);
+  return logIn(endpoint, { name: user, password: passwordOf(user, manifest, snapshot) }, context);
 }

@@ -1,12 +1,22 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { auth, type StoredOAuthClientInformation, type StoredOAuthTokens } from '@modelcontextprotocol/client';
+import {
+  auth,
+  discoverOAuthServerInfo,
+  OAuthError,
+  refreshAuthorization,
+  type FetchLike,
+  type StoredOAuthClientInformation,
+  type StoredOAuthTokens,
+} from '@modelcontextprotocol/client';
 import { z } from 'zod';
 import type { StateFolder } from '#operator/local/state-folder';
 import { readIfThere, writeFileAtomic } from '#operator/local/write-file';
+import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
-import { boundedFetch, createOAuthClient, type Remembered } from '../oauth/oauth-client.ts';
+import { failureAt } from '../oauth/failure-at.ts';
+import { boundedFetch, createOAuthClient, type OAuthClient, type Remembered } from '../oauth/oauth-client.ts';
 import { isOfThisMachine } from './browse.ts';
 import { type DevelopmentUser, walkThrough } from './walk-through.ts';
 
@@ -42,7 +52,7 @@ function readLogin(file: string): Remembered {
  * page by page; from then on the login is renewed, as any client does it.
  * @throws CliError
  */
-export async function logIn(endpoint: string, user: DevelopmentUser, state: StateFolder): Promise<string> {
+export async function logIn(endpoint: string, user: DevelopmentUser, { state, err }: Context): Promise<string> {
   const serverUrl = new URL(endpoint);
   if (!isOfThisMachine(serverUrl)) {
     throw new CliError(
@@ -62,22 +72,54 @@ export async function logIn(endpoint: string, user: DevelopmentUser, state: Stat
   );
   const options = { serverUrl, fetchFn: boundedFetch(serverUrl) };
   try {
-    const result = await auth(oauth.provider, options);
+    if ((await renew(oauth, options)) === 'ended') {
+      err.write(`The former login of ${user.name} has ended (unlinked, signed out or too old): logging in anew.\n`);
+    }
+    const result = oauth.remembered.tokens ? 'AUTHORIZED' : await auth(oauth.provider, options);
     if (result === 'REDIRECT' && login) {
       const { searchParams } = await walkThrough(login, REDIRECT, user);
       await auth(oauth.provider, { ...options, ...answerIn(searchParams, oauth.state()) });
     }
   } catch (problem) {
-    if (problem instanceof CliError) throw problem;
-    throw new CliError(EXIT_CODES.failed, problem instanceof Error ? problem.message : String(problem), {
-      cause: problem,
-    });
+    throw failureAt(serverUrl, problem);
   }
   const { client, tokens } = oauth.remembered;
   if (!tokens) throw new CliError(EXIT_CODES.failed, 'the authorization server gave no token');
   mkdirSync(state.developmentLogins, { recursive: true, mode: 0o700 });
   writeFileAtomic(file, JSON.stringify({ client, tokens }));
   return tokens.access_token;
+}
+
+/** Answers of a token endpoint after which only another login helps (RFC 6749 §5.2). */
+const ENDED = new Set<string>(['invalid_grant', 'invalid_client', 'unauthorized_client']);
+
+/**
+ * Renews the login that is kept. Where it has ended nothing of it is left; the SDK would go on by itself, but with words of its own.
+ * @throws OAuthError, Error: nobody can tell at the moment
+ */
+async function renew(oauth: OAuthClient, { serverUrl, fetchFn }: Asking): Promise<'renewed' | 'ended' | 'none'> {
+  const { client: clientInformation, tokens } = oauth.remembered;
+  if (!clientInformation || !tokens?.refresh_token) return 'none';
+  const { provider } = oauth;
+  const { authorizationServerMetadata: metadata } = await discoverOAuthServerInfo(serverUrl, { fetchFn });
+  if (metadata === undefined || metadata.issuer !== tokens.issuer) {
+    await provider.invalidateCredentials?.('tokens');
+    return 'none';
+  }
+  try {
+    const asked = { metadata, clientInformation, refreshToken: tokens.refresh_token, fetchFn };
+    await provider.saveTokens({ ...tokens, ...(await refreshAuthorization(metadata.issuer, asked)) });
+    return 'renewed';
+  } catch (problem) {
+    if (!(problem instanceof OAuthError) || !ENDED.has(problem.code)) throw problem;
+    await provider.invalidateCredentials?.(problem.code === 'invalid_grant' ? 'tokens' : 'all');
+    return 'ended';
+  }
+}
+
+interface Asking {
+  serverUrl: URL;
+  fetchFn: FetchLike;
 }
 
 function answerIn(parameters: URLSearchParams, state: string | undefined): { authorizationCode: string; iss?: string } {

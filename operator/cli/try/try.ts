@@ -6,7 +6,8 @@ import { endLogin } from '../oauth/end-login.ts';
 import { forgetClient, isClientKnown, keepClient, readClient } from '../oauth/kept-client.ts';
 import { boundedFetch, createOAuthClient, type OAuthClient, type Remembered } from '../oauth/oauth-client.ts';
 import { openBrowser } from '../oauth/open-browser.ts';
-import { type CallbackReceiver, NotReceived, openCallback } from '../oauth/receive-callback.ts';
+import { failureAt } from '../oauth/failure-at.ts';
+import { type CallbackReceiver, openCallback } from '../oauth/receive-callback.ts';
 import { oneLine } from '../one-line.ts';
 import { printObject } from '../print-object.ts';
 import { type Introduction, introductionOf, printTried, type TriedTool } from './describe-tools.ts';
@@ -43,34 +44,6 @@ function showLogin({ browser }: TryOptions, { err, environment }: Context): (url
       opened ? 'Your browser opens it. Waiting ...\n' : 'No browser could be opened: open it yourself. Waiting ...\n',
     );
   };
-}
-
-/** The code of a failed connection, wherever it is wrapped. */
-function codeIn(problem: unknown): string | undefined {
-  if (!(problem instanceof Error)) return undefined;
-  if ('code' in problem && typeof problem.code === 'string' && /^E[A-Z]+$/.test(problem.code)) return problem.code;
-  return codeIn(problem.cause);
-}
-
-/** What went wrong, in people's words; the text of a server never gets into the terminal as it is. */
-function failure(problem: unknown, url: URL): CliError {
-  if (problem instanceof CliError) return problem;
-  const options = { cause: problem };
-  if (problem instanceof NotReceived) return new CliError(EXIT_CODES.failed, problem.message, options);
-  const code = codeIn(problem);
-  if (code !== undefined) {
-    return new CliError(
-      EXIT_CODES.notRunning,
-      `${url.origin} does not answer (${code}): start it, or check the URL`,
-      options,
-    );
-  }
-  const message = problem instanceof Error ? problem.message : String(problem);
-  return new CliError(
-    EXIT_CODES.failed,
-    `${oneLine(message).slice(0, 500)} ("vmcp doctor ${url.href}" looks closer)`,
-    options,
-  );
 }
 
 async function finishLogin(transport: StreamableHTTPClientTransport, answer: Promise<URLSearchParams>): Promise<void> {
@@ -201,7 +174,7 @@ export async function tryEndpoint(
     }
     return EXIT_CODES.ok;
   } catch (problem) {
-    throw failure(problem, url);
+    throw failureAt(url, problem);
   } finally {
     receiver.close();
   }
