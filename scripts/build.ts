@@ -10,7 +10,10 @@ const startedAt = Date.now();
 const lean: Plugin = {
   name: 'lean',
   setup(bundling) {
-    bundling.onResolve({ filter: /^undici$/ }, () => ({ path: `${root}scripts/undici-parts.ts` }));
+    bundling.onResolve({ filter: /^undici$/ }, ({ importer }) =>
+      // The Kubernetes client takes proxies and fetch of it, too.
+      importer.includes('/@kubernetes/client-node/') ? null : { path: `${root}scripts/undici-parts.ts` },
+    );
     bundling.onLoad({ filter: /\/zod\/v4\/locales\/index\.js$/ }, () => ({
       contents: "export { default as en } from './en.js';",
     }));
@@ -19,7 +22,7 @@ const lean: Plugin = {
 
 const { metafile } = await build({
   absWorkingDir: root,
-  entryPoints: { vmcp: 'operator/cli/main.ts', runtime: 'runtime/main.ts' },
+  entryPoints: { vmcp: 'operator/cli/main.ts', runtime: 'runtime/main.ts', operator: 'operator/main.ts' },
   outdir: 'dist',
   bundle: true,
   splitting: true,

@@ -17,8 +17,11 @@ export interface Listening {
 }
 
 /** `/healthz`: the process answers. `/readyz`: `isReady` says so, else 503 with what is missing. */
-export async function serveHealth(port: number, missing: () => string | undefined): Promise<Listening> {
-  return listen(port, '--health-port', {
+export async function serveHealth(
+  { bindAddress, healthPort }: { bindAddress: string; healthPort: number },
+  missing: () => string | undefined,
+): Promise<Listening> {
+  return listen('--health-port', healthPort, bindAddress, {
     '/healthz': () => ({ status: 200, text: 'ok\n' }),
     '/readyz': () => {
       const what = missing();
@@ -28,12 +31,16 @@ export async function serveHealth(port: number, missing: () => string | undefine
 }
 
 /** `/metrics` in Prometheus' text format. */
-export async function serveMetrics(port: number, metrics: OperatorMetrics): Promise<Listening> {
-  return listen(port, '--metrics-port', { '/metrics': async () => ({ status: 200, ...(await metrics.render()) }) });
+export async function serveMetrics(
+  { bindAddress, metricsPort }: { bindAddress: string; metricsPort: number },
+  metrics: OperatorMetrics,
+): Promise<Listening> {
+  const answer = async () => ({ status: 200, ...(await metrics.render()) });
+  return listen('--metrics-port', metricsPort, bindAddress, { '/metrics': answer });
 }
 
-/** Listens on all addresses, both families. Rejects with what to do when the port is taken. */
-async function listen(port: number, flag: string, answers: Answers): Promise<Listening> {
+/** Listens. Rejects with what to do when the port is taken. */
+async function listen(flag: string, port: number, address: string, answers: Answers): Promise<Listening> {
   const server = createServer((request, response) => {
     const answer = answers[request.url?.split('?')[0] ?? ''];
     void Promise.resolve(answer?.() ?? { status: 404, text: 'not found\n' }).then(({ status, text, contentType }) => {
@@ -46,9 +53,9 @@ async function listen(port: number, flag: string, answers: Answers): Promise<Lis
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
       const why = cause.code === 'EADDRINUSE' ? 'another program listens there' : cause.message;
-      reject(new Error(`${flag}=${port}: ${why}: choose another port`, { cause }));
+      reject(new Error(`${flag}=${port}: ${why}: choose another port, or another --bind-address`, { cause }));
     });
-    server.listen(port, resolve);
+    server.listen(port, address, resolve);
   });
   return { port: (server.address() as AddressInfo).port, close: () => closeServer(server) };
 }

@@ -1,0 +1,81 @@
+import type { Log } from '#operator/log';
+import type { Platform } from '#operator/platform';
+import { systemClock } from '#operator/queue';
+import { reconcile } from '#operator/reconcile';
+import type { ResourceKey } from '#operator/world';
+import type { Lease } from './lease.ts';
+import type { OperatorMetrics } from './metrics.ts';
+
+interface LeadSettings {
+  /** Undefined for an operator that is alone. */
+  lease: Lease | undefined;
+  metrics: OperatorMetrics;
+  log: Log;
+  workers: number;
+  /** Milliseconds. */
+  resync: number;
+  /** Ends it; the Lease is handed over. */
+  stop: AbortSignal;
+}
+
+/** Time that work under way has to end before the Lease is handed over. Milliseconds. */
+const END_WITHIN = 5000;
+
+/** Waits until this process may act, and acts until it is stopped or may no longer. Returns whether it was stopped. */
+export async function lead(platform: Platform, settings: LeadSettings): Promise<boolean> {
+  const { lease, metrics, log, workers, resync, stop } = settings;
+  const isLeader = () => lease?.isHeld() ?? true;
+  metrics.watch({ depth: () => 0, isLeader });
+  await first(lease?.acquired ?? Promise.resolve(), aborted(stop));
+  if (stop.aborted) {
+    await lease?.handOver();
+    return true;
+  }
+  const loop = await reconcile(platform, systemClock, problemTeller(metrics, log), {
+    workers,
+    resync,
+    mayAct: isLeader,
+    onWork(key, result, waited, worked) {
+      metrics.waited(waited / 1000);
+      metrics.worked(key.kind, result, worked / 1000);
+    },
+  });
+  metrics.watch({ depth: () => loop.depth(), isLeader });
+  await first(lease?.lost ?? never, aborted(stop));
+  // Without the Lease nothing is tidied up: another one acts already.
+  if (!isLeader()) return false;
+  log.info('the operator stops');
+  await first(loop.stop(), after(END_WITHIN));
+  await lease?.handOver();
+  return true;
+}
+
+const never = new Promise<void>(() => undefined);
+
+async function first(...promises: Promise<unknown>[]): Promise<void> {
+  await Promise.race(promises);
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise((resolve) => {
+    signal.addEventListener('abort', resolve, { once: true });
+  });
+}
+
+async function after(milliseconds: number): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, milliseconds).unref());
+}
+
+/** Logs what could not be brought about, and counts what is tried again. */
+function problemTeller(metrics: OperatorMetrics, log: Log) {
+  return ({ kind, namespace, name }: ResourceKey, problem: unknown, retryIn?: number): void => {
+    const fields = { kind, namespace, name, problem };
+    if (retryIn === undefined) {
+      log.warn('it cannot be brought about until something changes', fields);
+      return;
+    }
+    metrics.retried(kind);
+    log.warn('it could not be brought about: trying again', { ...fields, retryIn });
+  };
+}

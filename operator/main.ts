@@ -1,0 +1,51 @@
+#!/usr/bin/env node
+import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { CommanderError } from 'commander';
+import { z } from 'zod';
+import { createLog } from '#operator/kubernetes/create-log';
+import { type Flags, readFlags } from '#operator/kubernetes/flags';
+import { runOperator } from '#operator/kubernetes/run-operator';
+
+const manifest = fileURLToPath(new URL('../package.json', import.meta.url));
+const { version } = z.object({ version: z.string() }).parse(JSON.parse(readFileSync(manifest, 'utf8')));
+
+/** Exit codes: 0 stopped, 1 failed or the Lease is lost, 2 the command line is wrong. */
+const USAGE = 2;
+/** Work under way and the hand-over of the Lease take less. Milliseconds. */
+const END_AFTER = 20_000;
+
+function flagsOrExit(): Flags {
+  try {
+    const out = (text: string) => process.stdout.write(text);
+    return readFlags(process.argv.slice(2), version, { out, err: (text) => process.stderr.write(text) });
+  } catch (problem) {
+    if (!(problem instanceof CommanderError)) throw problem;
+    process.exit(problem.exitCode === 0 ? 0 : USAGE);
+  }
+}
+
+const flags = flagsOrExit();
+const log = createLog({ level: flags.logLevel, format: flags.logFormat }, process.stderr);
+const stop = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    stop.abort();
+    setTimeout(() => process.exit(1), END_AFTER).unref();
+  });
+}
+
+const around = {
+  version,
+  log,
+  host: process.env.POD_NAME ?? hostname(),
+  podNamespace: process.env.POD_NAMESPACE,
+  stop: stop.signal,
+};
+try {
+  process.exit(await runOperator(flags, around));
+} catch (problem) {
+  log.error('the operator cannot run', { problem });
+  process.exit(1);
+}
