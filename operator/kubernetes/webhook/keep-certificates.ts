@@ -84,7 +84,9 @@ async function store(agreed: Agreed, former: Secret | undefined, place: Certific
   else await api.create(SECRETS, secret, { fieldManager: FIELD_MANAGER });
 }
 
-const isPath = (path: string | undefined): path is string => /^\/review\/[\w-]{43}$/.test(path ?? '');
+/** The API server takes lower-case names only. */
+const makePath = () => `/review/${randomBytes(24).toString('hex')}`;
+const isPath = (path: string | undefined): path is string => /^\/review\/[0-9a-f]{48}$/.test(path ?? '');
 
 /** What all operators agree on at this time. What is not there, or used up, is made and stored; nobody's is overwritten. */
 async function agree(place: CertificatesPlace): Promise<Agreed> {
@@ -92,7 +94,7 @@ async function agree(place: CertificatesPlace): Promise<Agreed> {
     const former = await find(place);
     const stored = read(former);
     const renewed = await renewCertificates(stored, place.serverNames, place.now());
-    const path = isPath(stored?.path) ? stored.path : `/review/${randomBytes(32).toString('base64url')}`;
+    const path = isPath(stored?.path) ? stored.path : makePath();
     if (stored && renewed === stored && path === stored.path) return stored;
     const agreed = { ...renewed, path };
     try {
