@@ -15,3 +15,9 @@ export interface GatewayOptions {
   /** Where the public port is bound; the port is the real one. */
   readonly listening: { readonly host: string; readonly port: number };
 }
+
+/** What of it each backend gets. */
+export function backendDeps({ files, log, version, observer, proxy, environment }: GatewayOptions) {
+  const { exchanged: countExchange, policy: policyMetrics } = observer;
+  return { files, log, version, proxy, environment, wallClock: Date.now, countExchange, policyMetrics };
+}

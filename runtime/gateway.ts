@@ -3,24 +3,24 @@ import type { AuthServer } from '#runtime/authserver/auth-server';
 import { buildAuthenticator } from '#runtime/build-authenticator';
 import { buildHostOriginCheck } from '#runtime/build-host-origin-check';
 import { EmbeddedAuthServer } from '#runtime/embedded-auth-server';
-import type { GatewayOptions } from '#runtime/gateway-options';
+import { backendDeps, type GatewayOptions } from '#runtime/gateway-options';
 import { ConfigError } from '#runtime/errors';
-import { ANONYMOUS } from '#runtime/incoming/build-identity';
 import { authenticatorSettings } from '#runtime/incoming/authenticator-settings';
 import type { Authenticator } from '#runtime/incoming/identity';
 import { Catalogues } from '#runtime/mcp/aggregate/catalogues';
 import { ListCache } from '#runtime/mcp/aggregate/list-cache';
-import { kindsOfNotification, LIST_KINDS } from '#runtime/mcp/aggregate/list-kinds';
+import { kindsOfNotification, LIST_KINDS, type ListKind } from '#runtime/mcp/aggregate/list-kinds';
 import { createAnnouncer, type Announcer } from '#runtime/mcp/announcer';
 import { createSurvey, type Survey } from '#runtime/mcp/survey';
 import { buildBackends, NO_BACKENDS, type LiveBackends } from '#runtime/mcp/backends/build-backends';
 import { Deadlines } from '#runtime/mcp/backends/deadlines';
 import { RetiredBackends } from '#runtime/mcp/backends/retired-backends';
 import { KeptBytes } from '#runtime/mcp/backends/kept-bytes';
-import { endLegs } from '#runtime/mcp/sessions/end-legs';
-import type { Session } from '#runtime/mcp/sessions/session';
+import { dropLegsAt, SESSION_ENDS } from '#runtime/mcp/sessions/end-legs';
+import type { News } from '#runtime/mcp/sessions/replica-news';
 import { sessionLimits } from '#runtime/mcp/sessions/session-limits';
 import { SessionStore } from '#runtime/mcp/sessions/session-store';
+import { SessionSharing, type PreparedSharing } from '#runtime/session-sharing';
 import { StreamQuota } from '#runtime/mcp/sessions/stream-quota';
 import { ExchangedTokens } from '#runtime/outgoing/exchanged-tokens';
 import type { Authorizer } from '#runtime/policy/authorizer';
@@ -47,6 +47,7 @@ export class Gateway {
   readonly #lists: ListCache;
   readonly #catalogues: Catalogues;
   readonly #sessions: SessionStore;
+  readonly #sharing: SessionSharing;
   readonly #streams = new StreamQuota(() => sessionLimits(this.#inForce.config));
   readonly #announcer: Announcer;
   readonly #running = new UnderWay<Trail>();
@@ -97,19 +98,27 @@ export class Gateway {
       now: monotonic,
       log: options.log,
     });
-    this.#sessions = new SessionStore(sessionLimits(config), monotonic, (session) => this.#ended(session));
+    this.#sessions = new SessionStore(sessionLimits(config), monotonic, SESSION_ENDS);
+    this.#sharing = new SessionSharing({
+      table: this.#sessions,
+      backends: () => this.#inForce.backends,
+      changedSince: (time) => this.#announcer.changedSince(time),
+      heard: (news) => this.#heard(news),
+      missed: () => this.#invalidate(undefined, LIST_KINDS),
+      files: options.files,
+      now: monotonic,
+      wallClock: Date.now,
+      log: options.log,
+    });
     this.#announcer = createAnnouncer({
-      invalidate: (backend, kinds) => {
-        for (const kind of kinds) this.#lists.invalidate(backend, kind);
-        this.#catalogues.invalidate(kinds);
-      },
+      invalidate: (backend, kinds) => this.#invalidate(backend, kinds),
       sessions: () => this.#sessions.all(),
+      tellOthers: (backend, kinds) => this.#sharing.tell({ type: 'lists', backend, kinds }),
       now: monotonic,
     });
     embedded.linksChanged = (principal) => {
-      this.#lists.invalidateFor(principal);
-      this.#catalogues.invalidateFor(principal);
-      this.#announcer.announceTo(principal, LIST_KINDS);
+      this.#linksChanged(principal);
+      this.#sharing.tell({ type: 'links', principal });
     };
     this.#survey = createSurvey(() => this.#rooms);
     const authenticator = buildAuthenticator(config, options, embedded.server);
@@ -134,19 +143,23 @@ export class Gateway {
     const before = this.#inForce;
     const { observer } = this.#options;
     const prepared = await this.#embedded.prepare(next);
+    let sharing: PreparedSharing | undefined;
     let made: InForce | undefined;
     try {
+      sharing = await this.#sharing.prepare(next);
       made = await this.#make(next, prepared.server);
       await prepared.commit();
+      sharing.commit();
       if (this.#isClosed) throw new ConfigError('the gateway is stopping: nothing is taken over any more');
     } catch (error) {
       if (made) await this.#unmake(made, before);
       await prepared.abandon();
+      await sharing?.abandon();
       throw error;
     }
     this.#inForce = made;
     this.#sessions.limits = sessionLimits(next);
-    this.#dropLegs(made.backends.replaced);
+    dropLegsAt(made.backends.replaced, this.#sessions.all());
     this.#catalogues.clear();
     this.#rooms = this.#furnish();
     this.#announcer.listChanged(undefined, LIST_KINDS);
@@ -155,11 +168,13 @@ export class Gateway {
     if (made.authenticator !== before.authenticator) before.authenticator.close();
     this.#retire(before.backends, made.backends);
     await prepared.finish();
+    await sharing.finish();
   }
 
   /** Content of files that the configuration names is another now: keys and certificates are read again. */
   async filesChanged(): Promise<void> {
     await this.#embedded.filesChanged(this.#inForce.config);
+    this.#sharing.filesChanged(this.#inForce.config);
     const { authenticator: retired, config } = this.#inForce;
     this.#inForce = {
       ...this.#inForce,
@@ -179,6 +194,7 @@ export class Gateway {
     this.#isClosed = true;
     this.#survey.close();
     this.#announcer.close();
+    await this.#sharing.close();
     this.#sessions.close();
     this.#inForce.authenticator.close();
     await this.#retired.close();
@@ -239,21 +255,13 @@ export class Gateway {
   }
 
   #newBackends(config: RunConfig, before: LiveBackends, authServer: AuthServer | undefined): Promise<LiveBackends> {
-    const { files, log, version, observer, proxy, environment } = this.#options;
     return buildBackends(config, before, {
-      files,
-      log,
-      version,
-      proxy,
-      environment,
+      ...backendDeps(this.#options),
       exchanged: this.#exchanged,
       userTokens: authServer?.userTokens,
       deadlines: this.#deadlines,
       keptBytes: this.#keptBytes,
       now: monotonic,
-      wallClock: Date.now,
-      countExchange: observer.exchanged,
-      policyMetrics: observer.policy,
       listChanged: (backend, method) => this.#announcer.listChanged(backend, kindsOfNotification(method)),
       changed: (backend) => {
         this.#lists.invalidate(backend.name);
@@ -263,33 +271,28 @@ export class Gateway {
     });
   }
 
-  /** Legs at backends that are gone or were made anew; they are opened again when they are needed. */
-  #dropLegs(backends: readonly string[]): void {
-    if (backends.length === 0) return;
-    for (const session of this.#sessions.all()) {
-      session.legs = session.legs.filter((leg) => !backends.includes(leg.backend));
-      session.stream?.leave(backends);
-    }
+  #invalidate(backend: string | undefined, kinds: readonly ListKind[]): void {
+    for (const kind of kinds) this.#lists.invalidate(backend, kind);
+    this.#catalogues.invalidate(kinds);
   }
 
-  #ended(session: Session): void {
-    session.stream?.close();
-    const { backends } = this.#inForce;
-    // Without its caller's token only backends that take anybody's or a shared credential can be told.
-    const get = (name: string) => {
-      const backend = backends.get(name);
-      return backend?.credential.perUser ? undefined : backend;
-    };
-    endLegs(session, ANONYMOUS, { ...backends, get });
+  #linksChanged(principal: string): void {
+    this.#lists.invalidateFor(principal);
+    this.#catalogues.invalidateFor(principal);
+    this.#announcer.announceTo(principal, LIST_KINDS);
+  }
+
+  /** What another replica says. */
+  #heard(news: News): void {
+    if (news.type === 'lists') this.#announcer.listChanged(news.backend, news.kinds);
+    if (news.type === 'links') this.#linksChanged(news.principal);
   }
 }
 
-/** A stream that stays for as long as its client wants it. */
+/** It stays for as long as its client wants it. */
 const LISTEN = 'subscriptions/listen';
 
-function monotonic(): number {
-  return performance.now();
-}
+const monotonic = () => performance.now();
 
 function same(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);

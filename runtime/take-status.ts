@@ -74,10 +74,11 @@ function refusalOf({ refused }: StatusSources['followed']): StatusSnapshot['conf
 
 function warningsOf(
   { refused }: StatusSources['followed'],
-  { authenticator, authServer, catalogues }: Rooms,
+  { authenticator, authServer, catalogues, sessions }: Rooms,
 ): string[] {
   const stale = refused === undefined ? [] : ['a newer run configuration was refused; an older one is in force'];
-  return [...stale, ...authenticator.warnings, ...(authServer?.warnings ?? []), ...catalogues.conflicts()];
+  const rooms = [authenticator, authServer, sessions].flatMap((room) => room?.warnings ?? []);
+  return [...stale, ...rooms, ...catalogues.conflicts()];
 }
 
 function backendSnapshot({ name, credential, health }: Backend): BackendSnapshot {

@@ -68,7 +68,7 @@ describe('a client that leaves while it is authenticated', () => {
     const client = await SessionClient.open(gateway.url);
     await (await serveSlowly(gateway)).leave(client.headers);
     const { sessions } = gateway.runtime.gateway.rooms;
-    expect(sessions.find(client.headers['mcp-session-id'] ?? '', ANONYMOUS.key)?.stream).toBeUndefined();
+    expect(sessions.get(client.headers['mcp-session-id'] ?? '')?.stream).toBeUndefined();
   });
 
   it('takes no place of the streams that are resumed or listened to', async () => {

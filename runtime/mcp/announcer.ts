@@ -14,6 +14,10 @@ interface ChangeListener {
 export interface Announcer {
   /** A backend's list changed: caches are dropped now, clients told soon. `told`: this session knows already. */
   listChanged(backend: string | undefined, kinds: readonly ListKind[], told?: Session): void;
+  /** The same, as a backend said in a session: other replicas may not have heard it. */
+  heardChange(backend: string, kinds: readonly ListKind[], told?: Session): void;
+  /** Whether anything has changed since then, in milliseconds of the monotonic clock. */
+  changedSince(time: number): boolean;
   /** Clients are told that these lists are others now, and nothing is dropped. */
   announce(kinds: readonly ListKind[]): void;
   /** The same for the clients of one principal (`Identity.key`): what it sees has changed, and nobody else's lists. */
@@ -32,6 +36,8 @@ interface AnnouncerDeps {
   /** Drops what is cached of these lists. */
   readonly invalidate: (backend: string | undefined, kinds: readonly ListKind[]) => void;
   readonly sessions: () => Iterable<Session>;
+  /** Lets other replicas know at once; absent: there are none. */
+  readonly tellOthers?: (backend: string, kinds: readonly ListKind[]) => void;
   /** Milliseconds of the monotonic clock. */
   readonly now: () => number;
 }
@@ -44,17 +50,13 @@ export function createAnnouncer(deps: AnnouncerDeps): Announcer {
 
   const tell = () => {
     timer = undefined;
-    const { kinds, told, personal } = gathered;
+    const changes = gathered;
+    const { kinds, personal, heard } = changes;
     gathered = nothing();
-    for (const session of deps.sessions()) {
-      // A session that is younger than the change has never seen the lists as they were.
-      if (session.openedAt > changedAt) continue;
-      tellSession(session, together(told.has(session) ? NONE : kinds, personal.get(session.principal)));
-    }
-    for (const listener of listeners) {
-      const changed = together(kinds, personal.get(listener.principal ?? ''));
-      if (changed.size > 0) listener.changed(changed);
-    }
+    tellAgain(heard, deps);
+    // A session that is younger than the change has never seen the lists as they were.
+    for (const session of deps.sessions()) if (session.openedAt <= changedAt) tellSession(session, changes);
+    for (const listener of listeners) tellListener(listener, together(kinds, personal.get(listener.principal ?? '')));
   };
 
   const soon = () => {
@@ -66,18 +68,23 @@ export function createAnnouncer(deps: AnnouncerDeps): Announcer {
     for (const kind of kinds) gathered.kinds.add(kind);
     soon();
   };
+  const listChanged: Announcer['listChanged'] = (backend, kinds, knows) => {
+    deps.invalidate(backend, kinds);
+    if (knows) gathered.told.add(knows);
+    announce(kinds);
+  };
 
   return {
     announce,
-    announceTo(principal, kinds) {
-      const { personal } = gathered;
-      personal.set(principal, together(new Set(kinds), personal.get(principal)));
-      soon();
+    listChanged,
+    heardChange(backend, kinds, knows) {
+      listChanged(backend, kinds, knows);
+      tellOthers(gathered.heard, backend, kinds, deps);
     },
-    listChanged(backend, kinds, knows) {
-      deps.invalidate(backend, kinds);
-      if (knows) gathered.told.add(knows);
-      announce(kinds);
+    changedSince: (time) => changedAt > time,
+    announceTo(principal, kinds) {
+      gathered.personal.set(principal, together(new Set(kinds), gathered.personal.get(principal)));
+      soon();
     },
     subscribe(listener) {
       listeners.add(listener);
@@ -102,6 +109,8 @@ function nothing() {
     told: new Set<Session>(),
     /** For one principal alone. */
     personal: new Map<string, Kinds>(),
+    /** Backends of whose change others were told, and what changed there since: it is told again, as they may have asked before. */
+    heard: new Map() as Heard,
   };
 }
 
@@ -109,7 +118,28 @@ function together(kinds: Kinds, more: Kinds | undefined): Kinds {
   return more ? new Set([...kinds, ...more]) : kinds;
 }
 
-function tellSession(session: Session, kinds: Kinds): void {
+type Heard = Map<string, Set<ListKind>>;
+
+/** At once of a backend's first change; what follows soon is told with the rest. */
+function tellOthers(heard: Heard, backend: string, kinds: readonly ListKind[], deps: AnnouncerDeps): void {
+  const again = heard.get(backend);
+  for (const kind of kinds) again?.add(kind);
+  if (again) return;
+  heard.set(backend, new Set());
+  deps.tellOthers?.(backend, kinds);
+}
+
+function tellAgain(heard: Heard, { tellOthers: tell }: AnnouncerDeps): void {
+  for (const [backend, again] of heard) if (again.size > 0) tell?.(backend, [...again]);
+}
+
+function tellListener(listener: ChangeListener, kinds: Kinds): void {
+  if (kinds.size > 0) listener.changed(kinds);
+}
+
+function tellSession(session: Session, changes: ReturnType<typeof nothing>): void {
+  const general = changes.told.has(session) ? NONE : changes.kinds;
+  const kinds = together(general, changes.personal.get(session.principal));
   if (kinds.size === 0) return;
   if (session.stream) session.stream.announce(kinds);
   else session.changed = new Set([...(session.changed ?? []), ...kinds]);

@@ -137,6 +137,8 @@ export class HttpBackend implements Backend, ExchangeHost {
     // A request without a signature gets a 403 where others get a 401.
     if (status === 401 || (status === 403 && this.#isBare(exchange))) return this.#unauthorized(exchange);
     if (status === 404 && call.era === 'session') return callFailure(this.name, 'session_lost', false);
+    // Another replica's stream of this session is not closed yet: it is tried again.
+    if (status === 409 && call.verb === 'GET') return callFailure(this.name, 'unavailable', false);
     return callFailure(this.name, status >= 500 || status < 400 ? 'unavailable' : 'protocol', true);
   }
 

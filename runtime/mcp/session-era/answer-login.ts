@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { LoginNeeded } from '#runtime/authserver/user-tokens';
-import { BoundedMap } from '#runtime/bounded-map';
 import { answerJson } from '#runtime/mcp/relay/client-stream';
 import { noteAnswer } from '#runtime/note-trail';
 import type { Backend } from '../backends/backend.ts';
 import { answerConnect as answerConnectTool, SILENT } from '../route/answer-connect.ts';
 import { loginTexts, opensUrls, renderElicitation, renderLoginText, type LoginRequest } from '../route/render-login.ts';
 import type { Target } from '../route/resolve-target.ts';
-import type { Session } from '../sessions/session.ts';
+import { loginField } from '../sessions/session-record.ts';
 import type { SessionRequest } from './session-request.ts';
 
 const MAX_ELICITATIONS = 20;
@@ -25,7 +24,7 @@ export async function answerLogin(request: SessionRequest, { credential }: Backe
   noteAnswer(trail, error.answer, error);
   const asked = loginRequest(request);
   const text = opensUrls(asked)
-    ? elicit(request, asked, provider, url)
+    ? await elicit(request, asked, provider, url)
     : renderLoginText(asked, loginTexts.needed(provider, url), { provider, url });
   answerJson(res, 200, text);
 }
@@ -46,14 +45,20 @@ function loginRequest({ message, session }: SessionRequest): LoginRequest {
   return { era: 'session', revision, capabilities, method, idText, params };
 }
 
-function elicit({ session }: SessionRequest, asked: LoginRequest, provider: string, url: string): string {
+async function elicit(request: SessionRequest, asked: LoginRequest, provider: string, url: string): Promise<string> {
   const elicitationId = randomUUID();
-  rememberElicitation(session, elicitationId, provider);
+  await rememberElicitation(request, elicitationId, provider);
   return renderElicitation(asked, { provider, url, elicitationId });
 }
 
 /** So that the client is told when the login is done. */
-function rememberElicitation(session: Session, id: string, provider: string): void {
-  session.elicitations ??= new BoundedMap<string, string>(MAX_ELICITATIONS);
-  session.elicitations.set(id, provider);
+async function rememberElicitation({ session, rooms }: SessionRequest, id: string, provider: string): Promise<void> {
+  const asked = (session.elicitations ??= new Map<string, string>());
+  const [oldest] = asked.keys();
+  if (oldest !== undefined && asked.size >= MAX_ELICITATIONS) {
+    asked.delete(oldest);
+    await rooms.sessions.remember(session, loginField(oldest, undefined));
+  }
+  asked.set(id, provider);
+  await rooms.sessions.remember(session, loginField(id, provider));
 }

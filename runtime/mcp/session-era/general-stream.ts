@@ -7,8 +7,9 @@ import { LIST_SPECS, type ListKind } from '../aggregate/list-kinds.ts';
 import type { AnswerSink, Backend, CallFailure, Flow, RunningCall, StreamEvent } from '../backends/backend.ts';
 import { serves } from '../backends/health.ts';
 import { dropLeg, ensureLeg, legHeaders } from '../sessions/open-leg.ts';
+import { loginField } from '../sessions/session-record.ts';
 import type { Leg, Session } from '../sessions/session.ts';
-import { relayedEvent } from './relayed-event.ts';
+import { GENERAL, relayedEvent } from './relayed-event.ts';
 
 const FIRST_RETRY = 1_000;
 const LEAST_RETRY = 500;
@@ -116,6 +117,7 @@ export class GeneralStream {
       const login = this.#latest().backends.all.find(isOf)?.credential.login;
       const tell = (isReady: boolean) => {
         if (!isReady || !asked?.delete(elicitationId)) return;
+        void this.#latest().sessions.remember(this.#session, loginField(elicitationId, undefined));
         const message = { jsonrpc: '2.0', method: 'notifications/elicitation/complete', params: { elicitationId } };
         this.#client.write(writeSse({ event: 'message', data: JSON.stringify(message) }));
       };
@@ -153,7 +155,7 @@ export class GeneralStream {
       event: (event: StreamEvent) => {
         upstream.lastId = event.id ?? upstream.lastId;
         upstream.retry = Math.max(event.retry ?? upstream.retry, LEAST_RETRY);
-        const source = { backend, stream: 'general' as const, session: this.#session, rooms: this.#latest() };
+        const source = { backend, stream: GENERAL, session: this.#session, rooms: this.#latest() };
         const text = relayedEvent(event, source);
         if (text !== undefined) this.#client.write(text, flow);
       },

@@ -6,6 +6,7 @@ import { idTextOf } from '../envelope/message-id.ts';
 import { splice } from '../envelope/splice.ts';
 import { invalidRequest } from '../route/refusals.ts';
 import { notify, sendInitialized } from '../sessions/open-leg.ts';
+import { INITIALIZED } from '../sessions/session-record.ts';
 import { legOf, type Leg, type Session } from '../sessions/session.ts';
 
 /** Passes a client's notification to the backends that it concerns. */
@@ -22,6 +23,7 @@ export async function handleNotification(
   };
   if (message.method === 'notifications/initialized') {
     session.initialized = true;
+    await rooms.sessions.remember(session, INITIALIZED);
     await toAll(async (leg) => {
       const backend = rooms.backends.get(leg.backend);
       if (backend) await sendInitialized(leg, backend, identity, deadline);
@@ -29,8 +31,8 @@ export async function handleNotification(
     return;
   }
   const only = message.method === 'notifications/cancelled' ? backendOfRequest(message, session) : undefined;
-  // Of a request that is over nobody needs to know.
-  if (message.method === 'notifications/cancelled' && only === undefined) return;
+  // Of a request that is over nobody needs to know; one that another replica has sent may be any backend's.
+  if (message.method === 'notifications/cancelled' && only === undefined && !rooms.sessions.isShared) return;
   await toAll(async (leg) => {
     const backend = rooms.backends.get(leg.backend);
     if (backend && (only === undefined || only === leg.backend)) await notify(leg, backend, identity, deadline, body);

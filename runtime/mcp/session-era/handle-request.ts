@@ -7,7 +7,7 @@ import { prepareCompletion, prepareNamed } from '../route/prepare-call.ts';
 import { invalidParams, methodNotFound, unknownName } from '../route/refusals.ts';
 import { authorizeCall, resolveName, resolveUri, type Target } from '../route/resolve-target.ts';
 import { ensureLeg, legHeaders, notifyRequest } from '../sessions/open-leg.ts';
-import type { Session } from '../sessions/session.ts';
+import { levelField, subscriptionField } from '../sessions/session-record.ts';
 import { relayCall } from './relay-call.ts';
 import { sessionAsker, sessionCatalogue, type SessionRequest } from './session-request.ts';
 
@@ -74,19 +74,24 @@ async function callUri(request: SessionRequest): Promise<void> {
   const asker = sessionAsker(session, identity, rooms);
   const target = await resolveUri(uri, sessionCatalogue(session, asker, rooms), asker, rooms);
   authorizeCall('resources', target, undefined, asker, rooms, trail);
-  rememberSubscription(session, message.method, uri, target.backend.name);
+  if (message.method !== 'resources/read') await rememberSubscription(request, uri, target.backend.name);
   const call = { backend: target.backend, originalName: uri, body, idempotent: true };
   await relayCall(request, call, passthroughHeaders(trail.req, rooms));
 }
 
 /** So that it can be renewed at a backend that forgets the session, and none is told of that it did not ask for. */
-function rememberSubscription(session: Session, method: string, uri: string, backend: string): void {
-  if (method === 'resources/unsubscribe') session.subscriptions?.delete(uri);
-  if (method !== 'resources/subscribe') return;
-  session.subscriptions ??= new Map();
-  if (session.subscriptions.size >= MAX_SUBSCRIPTIONS && !session.subscriptions.has(uri))
-    throw invalidParams(`A session has at most ${MAX_SUBSCRIPTIONS} subscriptions: unsubscribe from others`);
-  session.subscriptions.set(uri, backend);
+async function rememberSubscription(request: SessionRequest, uri: string, backend: string): Promise<void> {
+  const { session, message, rooms } = request;
+  const isWanted = message.method === 'resources/subscribe';
+  if (isWanted) {
+    session.subscriptions ??= new Map();
+    if (session.subscriptions.size >= MAX_SUBSCRIPTIONS && !session.subscriptions.has(uri))
+      throw invalidParams(`A session has at most ${MAX_SUBSCRIPTIONS} subscriptions: unsubscribe from others`);
+    session.subscriptions.set(uri, backend);
+  } else if (session.subscriptions?.delete(uri) !== true) {
+    return;
+  }
+  await rooms.sessions.remember(session, subscriptionField(uri, isWanted ? backend : undefined));
 }
 
 async function complete(request: SessionRequest): Promise<void> {
@@ -102,6 +107,7 @@ async function setLevel(request: SessionRequest): Promise<void> {
   const level = message.params?.level;
   if (typeof level !== 'string') throw invalidParams('logging/setLevel needs params.level');
   session.logLevel = level;
+  await rooms.sessions.remember(session, levelField(level));
   const deadline = rooms.config.limits.list_deadline;
   await Promise.all(
     session.legs.map(async ({ backend: name }) => {

@@ -13,6 +13,7 @@ import { splice } from '../envelope/splice.ts';
 import { LATEST_SESSION_REVISION, SESSION_REVISIONS } from '../era.ts';
 import { invalidParams } from '../route/refusals.ts';
 import { ASSUMED, mergeCapabilities, mergeInstructions } from '../sessions/capabilities.ts';
+import { endLegs } from '../sessions/end-legs.ts';
 import { ensureLeg } from '../sessions/open-leg.ts';
 import type { ClientProfile, Session } from '../sessions/session.ts';
 
@@ -38,8 +39,10 @@ export async function initialize(
   trail.session = session.id;
   try {
     await openLegs(session, identity, rooms);
+    await rooms.sessions.opened(session, identity);
   } catch (error) {
-    rooms.sessions.delete(session);
+    rooms.sessions.forget(session);
+    endLegs(session, identity, rooms.backends);
     throw error;
   }
   const result = {

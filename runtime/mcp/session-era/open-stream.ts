@@ -8,9 +8,9 @@ import type { Rooms } from '#runtime/rooms';
 import type { AnswerSink, Backend, Flow } from '../backends/backend.ts';
 import { invalidRequest } from '../route/refusals.ts';
 import { legHeaders } from '../sessions/open-leg.ts';
-import { legOf, type Leg, type Session } from '../sessions/session.ts';
+import { legOf, type Session } from '../sessions/session.ts';
 import { GeneralStream } from './general-stream.ts';
-import { relayedEvent } from './relayed-event.ts';
+import { GENERAL, relayedEvent } from './relayed-event.ts';
 
 /**
  * Answers a GET: the client's general stream, or with Last-Event-ID the rest of a stream that broke. Settles when the
@@ -28,7 +28,7 @@ export function openStream(
     throw invalidRequest(400, 'unknown_event_id', 'Last-Event-ID is not an id of this server');
   // It may have left while it was authenticated, and then it closes no second time.
   if (res.destroyed) return Promise.resolve();
-  if (position?.stream === 'call') return resumeCall(res, session, identity, position, rooms);
+  if (position && position.stream !== GENERAL) return resumeCall(res, session, identity, position, rooms);
   return new Promise((resolve) => {
     const lastIds = session.stream?.lastIds() ?? new Map<string, string>();
     if (position) lastIds.set(position.backend, position.original);
@@ -36,6 +36,7 @@ export function openStream(
     session.stream?.close();
     const stream = new GeneralStream(session, identity, rooms, new ClientStream(res));
     session.stream = stream;
+    rooms.sessions.tellStream(session);
     endAtExpiry(res, identity, { now: Date.now, authenticator: () => rooms.latest().authenticator });
     res.once('close', () => {
       stream.close();
@@ -70,7 +71,7 @@ function resumeCall(
       headers: legHeaders(leg).concat(['last-event-id', position.original]),
       deadline: callDeadline(rooms, backend.name),
       idempotent: true,
-      sink: resumedSink(client, { backend, session, leg, rooms }, resolve, reject),
+      sink: resumedSink(client, { backend, session, rooms, stream: position.stream }, resolve, reject),
     });
     const unsubscribe = rooms.announcer.subscribe({ changed: () => undefined, end: () => client.end() });
     res.once('close', () => {
@@ -83,11 +84,11 @@ function resumeCall(
 
 function resumedSink(
   client: ClientStream,
-  source: { backend: Backend; session: Session; leg: Leg; rooms: Rooms },
+  source: { backend: Backend; session: Session; rooms: Rooms; stream: string },
   resolve: () => void,
   reject: (error: Error) => void,
 ): AnswerSink {
-  const { backend, session, rooms } = source;
+  const { session, stream } = source;
   let flow: Flow | undefined;
   return {
     json: () => reject(invalidRequest(404, 'stream_gone', 'The stream to resume is gone')),
@@ -99,12 +100,12 @@ function resumedSink(
     event: (event) => {
       const { message } = event;
       if (message?.kind === 'response') {
-        // Only the answer to a request that this session sent to this backend.
-        if (message.idText === undefined || session.inFlight?.get(message.idText) !== backend.name) return;
-        session.inFlight.delete(message.idText);
-        if (session.inFlight.size === 0) session.inFlight = undefined;
+        // Only the answer to the request whose stream it is, which this or another replica sent to this backend.
+        if (message.idText !== stream) return;
+        session.inFlight?.delete(stream);
+        if (session.inFlight?.size === 0) session.inFlight = undefined;
       }
-      const text = relayedEvent(event, { backend, stream: 'call', session, rooms });
+      const text = relayedEvent(event, source);
       if (text !== undefined) client.write(text, flow);
     },
     close: () => {

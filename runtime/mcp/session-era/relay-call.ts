@@ -85,11 +85,11 @@ class SessionRelay implements AnswerSink {
   }
 
   event(event: StreamEvent): void {
-    const { session, rooms } = this.#request;
+    const { session, rooms, message } = this.#request;
     rooms.sessions.touch(session);
     if (event.id !== undefined) this.#resumable = true;
     if (event.message) this.#answer.noteEvent(event.message, event.data);
-    const text = relayedEvent(event, { backend: this.#call.backend, stream: 'call', rooms, session });
+    const text = relayedEvent(event, { backend: this.#call.backend, stream: message.idText, rooms, session });
     if (text !== undefined) this.#answer.write(text);
   }
 

@@ -12,10 +12,13 @@ import type { Session } from '../sessions/session.ts';
 
 const RESOURCE_UPDATED = 'notifications/resources/updated';
 
+/** The backend's own stream, as event ids name it; any other is the stream of a request and has the JSON text of its id. */
+export const GENERAL = 'general';
+
 interface EventSource {
   readonly backend: Backend;
-  /** `call`: the stream of one request; `general`: the backend's own stream. */
-  readonly stream: 'call' | 'general';
+  /** `GENERAL`, or the id of the request, as JSON text, whose stream it is. */
+  readonly stream: string;
   readonly session: Session;
   readonly rooms: Rooms;
 }
@@ -42,7 +45,7 @@ function relayedData(data: string, message: BackendMessage, source: EventSource)
   }
   if (message.kind === 'request') return withMintedId(data, message, source);
   if (message.kind === 'notification') return relayedNotification(data, message, source);
-  if (source.stream === 'general') return undefined;
+  if (source.stream === GENERAL) return undefined;
   return data;
 }
 
@@ -57,8 +60,8 @@ function relayedNotification(data: string, message: BackendMessage, source: Even
   const kinds = kindsOfNotification(message.method ?? '');
   if (kinds.length > 0) {
     // Everybody's list has changed. On a call's stream this client is told here, all others on their own streams.
-    rooms.announcer.listChanged(backend.name, kinds, stream === 'call' ? session : undefined);
-    return stream === 'call' ? data : undefined;
+    rooms.announcer.heardChange(backend.name, kinds, stream === GENERAL ? undefined : session);
+    return stream === GENERAL ? undefined : data;
   }
   const span = message.spans['params.requestId'];
   if (message.method === 'notifications/cancelled' && span) {

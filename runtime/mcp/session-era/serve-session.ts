@@ -26,7 +26,8 @@ export async function serveSession(
     await initialize(res, body, message, identity, rooms, trail);
     return;
   }
-  const session = findSession(identity, rooms, trail);
+  const found = findSession(identity, rooms, trail);
+  const session = found instanceof Promise ? await found : found;
   if (message.kind === 'request') {
     await handleRequest({ res, body, message, session, identity, rooms, trail });
     return;
@@ -46,20 +47,19 @@ export async function serveGet(res: ServerResponse, identity: Identity, rooms: R
   }
   trail.method = 'GET';
   const lastEventId = headers['last-event-id'];
-  const session = findSession(identity, rooms, trail);
+  const session = await findSession(identity, rooms, trail);
   await openStream(res, session, identity, typeof lastEventId === 'string' ? lastEventId : undefined, rooms);
 }
 
 /** Serves a DELETE: the client ends its session. @throws RequestError */
-export function serveDelete(res: ServerResponse, identity: Identity, rooms: Rooms, trail: Trail): Promise<void> {
+export async function serveDelete(res: ServerResponse, identity: Identity, rooms: Rooms, trail: Trail): Promise<void> {
   if (trail.req.headers['mcp-protocol-version'] === STATELESS_REVISION) throw noStreams();
   trail.method = 'DELETE';
-  const session = findSession(identity, rooms, trail);
+  const session = await findSession(identity, rooms, trail);
+  await rooms.sessions.end(session);
   endLegs(session, identity, rooms.backends);
-  rooms.sessions.delete(session);
   trail.status = 204;
   res.writeHead(204).end();
-  return Promise.resolve();
 }
 
 /** Revision 2026-07-28 has neither GET nor DELETE. */
@@ -72,8 +72,8 @@ function noStreams(): RequestError {
   });
 }
 
-/** The caller's session. Another's is as unknown as one that does not exist. @throws RequestError 400, 404 */
-function findSession(identity: Identity, rooms: Rooms, trail: Trail): Session {
+/** The caller's session. Another's is as unknown as one that does not exist. @throws RequestError 400, 404, 503 */
+function findSession(identity: Identity, rooms: Rooms, trail: Trail): Session | Promise<Session> {
   const { headers } = trail.req;
   const id = headers['mcp-session-id'];
   if (typeof id !== 'string')
@@ -86,7 +86,11 @@ function findSession(identity: Identity, rooms: Rooms, trail: Trail): Session {
       'The MCP-Protocol-Version header names no revision of this server',
     );
   }
-  const session = rooms.sessions.find(id, identity.key);
+  const found = rooms.sessions.find(id, identity.key);
+  return found instanceof Promise ? found.then((session) => noteSession(session, trail)) : noteSession(found, trail);
+}
+
+function noteSession(session: Session | undefined, trail: Trail): Session {
   if (!session) throw invalidRequest(404, 'session_unknown', 'Session not found: initialize again');
   trail.session = session.id;
   trail.revision = session.profile.revision;

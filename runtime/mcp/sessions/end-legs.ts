@@ -1,7 +1,9 @@
 import type { Identity } from '#runtime/incoming/identity';
 import type { BackendSet } from '#runtime/mcp/backends/backend-set';
 import { endSession } from '#runtime/mcp/backends/probe';
-import type { Session } from './session.ts';
+import { ANONYMOUS } from '#runtime/incoming/build-identity';
+import type { SessionEnds } from './session-store.ts';
+import type { Leg, Session } from './session.ts';
 
 /** Ends a session's own sessions at its backends, so that they need not keep them until they time out. */
 export function endLegs(session: Session, identity: Identity, backends: BackendSet): void {
@@ -11,3 +13,29 @@ export function endLegs(session: Session, identity: Identity, backends: BackendS
   }
   session.legs = [];
 }
+
+/** The same for legs of a session that this replica need not know; without its caller only those that ask for no credential of one. */
+export function endLegsOf(legs: readonly Leg[], identity: Identity): void {
+  for (const { at, sessionId, revision } of legs) {
+    if (sessionId === undefined || (at.credential.perUser && identity === ANONYMOUS)) continue;
+    endSession(at, identity, sessionId, revision);
+  }
+}
+
+/** Forgets legs at backends that are gone or were made anew; they are opened again when they are needed. */
+export function dropLegsAt(backends: readonly string[], sessions: Iterable<Session>): void {
+  if (backends.length === 0) return;
+  for (const session of sessions) {
+    session.legs = session.legs.filter((leg) => !backends.includes(leg.backend));
+    session.stream?.leave(backends);
+  }
+}
+
+/** What follows when a session is over, and when only this replica knows it no longer. */
+export const SESSION_ENDS: SessionEnds = {
+  ended: ({ stream, legs }) => {
+    stream?.close();
+    endLegsOf(legs, ANONYMOUS);
+  },
+  forgotten: ({ stream }) => stream?.close(),
+};

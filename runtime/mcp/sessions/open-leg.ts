@@ -54,7 +54,8 @@ async function openLeg(session: Session, backend: Backend, identity: Identity, r
     capabilities: health.capabilities,
     initialized: false,
   };
-  keepLeg(session, leg, identity, rooms);
+  const kept = await keepLeg(session, leg, identity, rooms);
+  if (kept !== leg) return kept;
   // The client said so before this leg was there.
   if (session.initialized) await sendInitialized(leg, backend, identity, deadline);
   if (session.logLevel !== undefined && leg.capabilities.logging)
@@ -63,15 +64,29 @@ async function openLeg(session: Session, backend: Backend, identity: Identity, r
   return leg;
 }
 
-/** Only of a session that lives, and at the backend in force: a call that began before a reload has its leg for itself. */
-function keepLeg(session: Session, leg: Leg, identity: Identity, rooms: Rooms): void {
-  if (session.isOver) {
-    if (leg.sessionId !== undefined) endSession(leg.at, identity, leg.sessionId, leg.revision);
-    throw new NoAnswer(callFailure(leg.backend, 'session_lost', false));
-  }
-  if (rooms.latest().backends.get(leg.backend) !== leg.at) return;
+/**
+ * Only of a session that lives, and at the backend in force: a call that began before a reload has its leg for itself.
+ * @returns the leg that counts; another replica may have opened one at the same time
+ */
+async function keepLeg(session: Session, leg: Leg, identity: Identity, rooms: Rooms): Promise<Leg> {
+  checkAlive(session, leg, identity);
+  if (rooms.latest().backends.get(leg.backend) !== leg.at) return leg;
   session.legs = [...session.legs.filter(({ backend }) => backend !== leg.backend), leg];
   session.stream?.join(leg);
+  const kept = await rooms.sessions.keepLeg(session, leg);
+  checkAlive(session, leg, identity);
+  if (kept !== leg) endLeg(leg, identity);
+  return kept;
+}
+
+function checkAlive(session: Session, leg: Leg, identity: Identity): void {
+  if (!session.isOver) return;
+  endLeg(leg, identity);
+  throw new NoAnswer(callFailure(leg.backend, 'session_lost', false));
+}
+
+function endLeg({ at, sessionId, revision }: Leg, identity: Identity): void {
+  if (sessionId !== undefined) endSession(at, identity, sessionId, revision);
 }
 
 /** What the client has subscribed to on a leg that was lost. */

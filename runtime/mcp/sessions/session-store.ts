@@ -1,5 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import type { ClientProfile, Session } from './session.ts';
+import type { Identity } from '#runtime/incoming/identity';
+import type { SessionField } from './session-record.ts';
+import type { ClientProfile, Leg, Session } from './session.ts';
+import type { SharedSessions } from './shared-sessions.ts';
 
 export interface SessionLimits {
   /** Milliseconds without use after which a session ends. */
@@ -10,21 +13,34 @@ export interface SessionLimits {
 
 const SWEEP_EVERY = 5_000;
 
-/** The sessions of this replica, bounded by idleness, by principal, and in all. */
+/** The sessions that a replica knows, for whoever shares them with others. */
+export type SessionTable = Pick<SessionStore, 'limits' | 'get' | 'adopt' | 'forget'>;
+
+export interface SessionEnds {
+  /** It is over: its legs and its stream are closed. */
+  readonly ended: (session: Session) => void;
+  /** Others may know it still: its stream here is closed. */
+  readonly forgotten: (session: Session) => void;
+}
+
+/**
+ * The sessions of this replica, bounded by idleness, by principal, and in all. Where they are shared with other replicas, these are
+ * the ones that it knows; then the bound of a principal holds for all replicas, and one that has to make room here is forgotten.
+ */
 export class SessionStore {
   readonly #sessions = new Map<string, Session>();
   readonly #counts = new Map<string, number>();
   readonly #profiles = new Map<string, { profile: ClientProfile; uses: number }>();
   readonly #now: () => number;
-  readonly #ended: (session: Session) => void;
+  readonly #ends: SessionEnds;
+  #shared: SharedSessions | undefined;
   #limits: SessionLimits;
   readonly #timer: NodeJS.Timeout;
 
-  /** `ended` is told of each session that is removed, so that its legs and stream are closed. */
-  constructor(limits: SessionLimits, now: () => number, ended: (session: Session) => void) {
+  constructor(limits: SessionLimits, now: () => number, ends: SessionEnds) {
     this.#limits = limits;
     this.#now = now;
-    this.#ended = ended;
+    this.#ends = ends;
     this.#timer = setInterval(() => this.sweep(), SWEEP_EVERY).unref();
   }
 
@@ -32,20 +48,52 @@ export class SessionStore {
     return this.#sessions.size;
   }
 
+  get limits(): SessionLimits {
+    return this.#limits;
+  }
+
   set limits(limits: SessionLimits) {
     this.#limits = limits;
   }
 
-  /** A new session; where the principal or the replica has its full number, the one idle for longest makes room. */
+  /** With whom sessions are shared from now on; undefined: with nobody. */
+  set shared(shared: SharedSessions | undefined) {
+    this.#shared = shared;
+  }
+
+  /** Whether requests of a session that is known here may be under way elsewhere. */
+  get isShared(): boolean {
+    return this.#shared !== undefined;
+  }
+
+  get warnings(): readonly string[] {
+    return this.#shared?.warnings ?? [];
+  }
+
+  /**
+   * A new session; where the principal or the replica has its full number, the one idle for longest makes room.
+   * @throws RequestError 503 where it could not be shared
+   */
   create(principal: string, profile: ClientProfile): Session {
-    if ((this.#counts.get(principal) ?? 0) >= this.#limits.perPrincipal) this.#evict(principal);
+    this.#shared?.checkReady();
+    if (!this.#shared && (this.#counts.get(principal) ?? 0) >= this.#limits.perPrincipal) this.#evict(principal);
+    return this.adopt(randomBytes(24).toString('base64url'), principal, profile, this.#now());
+  }
+
+  /** The new session may be named to its client, once this has settled. @throws RequestError 503 */
+  opened(session: Session, identity: Identity): Promise<void> | undefined {
+    return this.#shared?.opened(session, identity);
+  }
+
+  /** A session that is not known here, with its own id. `openedAt`: milliseconds of the monotonic clock. */
+  adopt(id: string, principal: string, profile: ClientProfile, openedAt: number): Session {
     if (this.#sessions.size >= this.#limits.perReplica) this.#evict(undefined);
     const session: Session = {
-      id: randomBytes(24).toString('base64url'),
+      id,
       principal,
       profile: this.#share(profile),
       legs: [],
-      openedAt: this.#now(),
+      openedAt,
       lastUsed: this.#now(),
       initialized: false,
       logLevel: undefined,
@@ -63,12 +111,36 @@ export class SessionStore {
     return session;
   }
 
-  /** The session, if it is this principal's. A stranger learns nothing and the owner is not disturbed. */
-  find(id: string, principal: string): Session | undefined {
+  /** The session, whoever asks. */
+  get(id: string): Session | undefined {
+    return this.#sessions.get(id);
+  }
+
+  /**
+   * The session, if it is this principal's. A stranger learns nothing and the owner is not disturbed.
+   * @throws RequestError 503 where nobody can tell
+   */
+  find(id: string, principal: string): Session | undefined | Promise<Session | undefined> {
     const session = this.#sessions.get(id);
-    if (session?.principal !== principal) return undefined;
-    session.lastUsed = this.#now();
-    return session;
+    if (session !== undefined && session.principal !== principal) return undefined;
+    if (session !== undefined) session.lastUsed = this.#now();
+    if (this.#shared === undefined || (session !== undefined && this.#shared.trusts(session))) return session;
+    return this.#shared.find(id, principal);
+  }
+
+  /** What the other replicas have to know of the session. */
+  remember(session: Session, field: SessionField): Promise<void> | undefined {
+    return this.#shared?.remember(session, field);
+  }
+
+  /** A leg that was opened here. @returns the one that counts: another replica may have been quicker */
+  keepLeg(session: Session, leg: Leg): Leg | Promise<Leg> {
+    return this.#shared?.keepLeg(session, leg) ?? leg;
+  }
+
+  /** The client opened its stream here: another replica's is closed. */
+  tellStream(session: Session): void {
+    this.#shared?.tellStream(session);
   }
 
   /** Something happened in the session. */
@@ -76,14 +148,15 @@ export class SessionStore {
     session.lastUsed = this.#now();
   }
 
-  delete(session: Session): void {
-    if (!this.#sessions.delete(session.id)) return;
-    session.isOver = true;
-    const left = (this.#counts.get(session.principal) ?? 1) - 1;
-    if (left > 0) this.#counts.set(session.principal, left);
-    else this.#counts.delete(session.principal);
-    this.#release(session.profile);
-    this.#ended(session);
+  /** Ends it, for all replicas; its legs are for the caller to end. @throws RequestError 503, and then it goes on */
+  async end(session: Session): Promise<void> {
+    await this.#shared?.end(session);
+    this.forget(session);
+  }
+
+  /** It is known here no longer. */
+  forget(session: Session): void {
+    this.#remove(session, this.#ends.forgotten);
   }
 
   *all(): Iterable<Session> {
@@ -94,13 +167,29 @@ export class SessionStore {
   sweep(): void {
     const oldest = this.#now() - this.#limits.idle;
     for (const session of this.#sessions.values()) {
-      if (session.lastUsed < oldest && !isBusy(session)) this.delete(session);
+      if (session.lastUsed < oldest && !isBusy(session)) this.#drop(session);
     }
   }
 
   close(): void {
     clearInterval(this.#timer);
-    for (const session of [...this.#sessions.values()]) this.delete(session);
+    for (const session of [...this.#sessions.values()]) this.#drop(session);
+  }
+
+  /** Of a shared session others decide whether it is over. */
+  #drop(session: Session): void {
+    this.#remove(session, this.#shared ? this.#ends.forgotten : this.#ends.ended);
+  }
+
+  #remove(session: Session, tell: (session: Session) => void): void {
+    if (!this.#sessions.delete(session.id)) return;
+    session.isOver = true;
+    const left = (this.#counts.get(session.principal) ?? 1) - 1;
+    if (left > 0) this.#counts.set(session.principal, left);
+    else this.#counts.delete(session.principal);
+    this.#release(session.profile);
+    this.#shared?.forget(session);
+    tell(session);
   }
 
   #evict(principal: string | undefined): void {
@@ -109,7 +198,7 @@ export class SessionStore {
       if (principal !== undefined && session.principal !== principal) continue;
       if (victim === undefined || isIdler(session, victim)) victim = session;
     }
-    if (victim) this.delete(victim);
+    if (victim) this.#drop(victim);
   }
 
   #share(profile: ClientProfile): ClientProfile {

@@ -1,7 +1,7 @@
 import type { RedisOptions } from 'ioredis';
 import type { Storage } from '#crds/run-config/storage';
 import { ConfigError } from '#runtime/errors';
-import { RedisConnection } from './connection.ts';
+import { RedisConnection, type ConnectionWatch } from './connection.ts';
 
 export type RedisConfig = Extract<Storage, { type: 'redis' }>['redis'];
 export type ReadSecret = (file: string) => string;
@@ -16,7 +16,7 @@ const SENTINEL_RECONNECT_MS = 2_000;
  * A connection to the one Redis, or to the master that the Sentinels name, whoever that is at the moment.
  * @throws ConfigError where an address is malformed or a file of it cannot be read
  */
-export function connectRedis(config: RedisConfig, readSecret: ReadSecret): RedisConnection {
+export function connectRedis(config: RedisConfig, readSecret: ReadSecret, watch?: ConnectionWatch): RedisConnection {
   const options = (attempt: number): RedisOptions => ({
     ...behaviour(config),
     ...credentials(config, readSecret),
@@ -25,7 +25,7 @@ export function connectRedis(config: RedisConfig, readSecret: ReadSecret): Redis
   });
   // At the start a mistake is said; later on a file that is missing for a moment is only another failed attempt.
   options(0);
-  return new RedisConnection(options, config.write_timeout);
+  return new RedisConnection(options, config.write_timeout, watch);
 }
 
 /** Nothing is queued or sent twice: whoever asked hears at once, and asks again or not. */

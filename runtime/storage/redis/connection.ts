@@ -9,6 +9,13 @@ const LONGEST_PAUSE_MS = 500;
 /** Answers after which the connection leads to the wrong server, or is no longer signed in. */
 const WRONG_SERVER = /READONLY|MASTERDOWN|NOAUTH/;
 
+/** Who wants to know when there is a connection, and when there is none any more. */
+export interface ConnectionWatch {
+  /** It has just been made. */
+  readonly ready: (redis: Redis) => void;
+  readonly lost: () => void;
+}
+
 /**
  * One connection to the Redis that is the master now. While there is none, or it does not answer in time, everything fails at once
  * with StorageUnavailable, nothing is queued, and another connection is tried until there is one.
@@ -16,6 +23,7 @@ const WRONG_SERVER = /READONLY|MASTERDOWN|NOAUTH/;
 export class RedisConnection {
   readonly #options: (attempt: number) => RedisOptions;
   readonly #writeTimeout: number;
+  readonly #watch: ConnectionWatch | undefined;
   #current: Redis | undefined;
   #ready: Redis | undefined;
   #problem: unknown;
@@ -27,10 +35,16 @@ export class RedisConnection {
   readonly #whenReady = Promise.withResolvers<undefined>();
 
   /** `options` are made anew for each attempt, which it counts, as passwords change. */
-  constructor(options: (attempt: number) => RedisOptions, writeTimeout: number) {
+  constructor(options: (attempt: number) => RedisOptions, writeTimeout: number, watch?: ConnectionWatch) {
     this.#options = options;
     this.#writeTimeout = writeTimeout;
+    this.#watch = watch;
     this.#connect();
+  }
+
+  /** Whether it is worth to ask. */
+  get isReady(): boolean {
+    return this.#ready !== undefined;
   }
 
   /** Resolves when it is connected for the first time, at the latest after `ms`. */
@@ -100,6 +114,7 @@ export class RedisConnection {
       this.#ready = redis;
       this.#attempt = 0;
       this.#whenReady.resolve(undefined);
+      this.#watch?.ready(redis);
     });
     redis.once('close', () => this.#lose(redis));
     redis.once('end', () => {
@@ -123,6 +138,7 @@ export class RedisConnection {
     this.#ready = undefined;
     clearTimeout(this.#sending);
     this.#sending = undefined;
+    this.#watch?.lost();
   }
 
   #drop(redis: Redis, problem: unknown): void {

@@ -1,0 +1,56 @@
+import { randomBytes } from 'node:crypto';
+import type { RunConfigDocument } from '#crds/run-config/run-config';
+import { send, type Reply, type SessionClient } from '../gateway/session-client.ts';
+import type { ServedGateway } from '../gateway/serve-gateway.ts';
+import type { GatewayConfig } from '../gateway/start-gateway.ts';
+import type { configTo} from '../relay/gateway-to.ts';
+import { gatewayTo } from '../relay/gateway-to.ts';
+
+type RedisDocument = Extract<NonNullable<RunConfigDocument['session_storage']>, { type: 'redis' }>['redis'];
+
+export const TIMEOUTS = { dial_timeout: '1s', read_timeout: '500ms', write_timeout: '500ms' };
+
+/** How replicas of one server are told to share their sessions. */
+export interface Shared {
+  readonly settings: Pick<GatewayConfig, 'session_storage' | 'sealing_secret_files'>;
+  readonly files: Record<string, string>;
+}
+
+/** In this Redis, sealed with a secret of its own. */
+export function sharedIn(redis: Partial<RedisDocument>): Shared {
+  const key_prefix = `vmcp:team/${randomBytes(4).toString('hex')}:`;
+  return {
+    settings: {
+      session_storage: { type: 'redis', redis: { key_prefix, ...TIMEOUTS, ...redis } },
+      sealing_secret_files: ['sealing'],
+    },
+    files: { sealing: randomBytes(32).toString('hex') },
+  };
+}
+
+/** One more replica in this process, closed after the test. */
+export function replicaOf(
+  shared: Shared,
+  backends: Parameters<typeof configTo>[0],
+  more: Partial<GatewayConfig> = {},
+): Promise<ServedGateway> {
+  return gatewayTo(backends, { ...shared.settings, ...more }, { files: shared.files });
+}
+
+/** The client's next request, at another replica. */
+export function requestAt(
+  { url }: { readonly url: string },
+  client: SessionClient,
+  method: string,
+  params?: object,
+): Promise<Reply> {
+  return send(url, 'POST', client.headers, client.message(method, params));
+}
+
+export function notifyAt({ url }: { readonly url: string }, client: SessionClient, message: object): Promise<Reply> {
+  return send(url, 'POST', client.headers, JSON.stringify({ jsonrpc: '2.0', ...message }));
+}
+
+export function deleteAt({ url }: { readonly url: string }, client: SessionClient): Promise<Reply> {
+  return send(url, 'DELETE', client.headers);
+}

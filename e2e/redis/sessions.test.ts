@@ -1,0 +1,289 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
+import { servePlain, type PlainBackend } from '../fakes/backend/serve-plain.ts';
+import { serveEverything } from '../fakes/everything-server/serve.ts';
+import { serveIdentityProvider } from '../fakes/identity-provider/serve.ts';
+import { openStream, send, SessionClient, type Rpc } from '../gateway/session-client.ts';
+import type { GatewayConfig } from '../gateway/start-gateway.ts';
+import { closeAll, closing } from '../relay/gateway-to.ts';
+import { describeWithRedis } from './redis-programs.ts';
+import { deleteAt, notifyAt, replicaOf, requestAt, sharedIn } from './replicas.ts';
+import { startRedis, until, type RedisServer } from './start-redis.ts';
+
+afterEach(closeAll);
+
+const countOf = (backend: PlainBackend, method: string) => backend.counts.get(method) ?? 0;
+const isMethod = (method: string) => (message: Rpc) => message.method === method;
+
+describeWithRedis('a session that one replica opened', () => {
+  let redis: RedisServer | undefined;
+  beforeAll(async () => {
+    redis = await startRedis();
+  });
+  afterAll(() => redis?.stop());
+  const shared = () => sharedIn({ addr: redis!.address });
+  const plain = async () => closing(await servePlain({ tools: 2 }));
+
+  it('is served by any other, on the same sessions at its backends', async () => {
+    const [backend, sharing] = [await plain(), shared()];
+    const [a, b, c] = [
+      await replicaOf(sharing, { one: backend.url }),
+      await replicaOf(sharing, { one: backend.url }),
+      await replicaOf(sharing, { one: backend.url }),
+    ];
+    const client = await SessionClient.open(a.url);
+    const opened = countOf(backend, 'initialize');
+    const list = await requestAt(b, client, 'tools/list');
+    expect((list.answer.result?.tools as { name: string }[]).map(({ name }) => name)).toEqual([
+      'one_tool_0',
+      'one_tool_1',
+    ]);
+    for (const replica of [b, c, a, c]) {
+      const reply = await requestAt(replica, client, 'tools/call', { name: 'one_tool_0', arguments: { text: 'x' } });
+      expect(reply.answer.result).toMatchObject({ content: [{ type: 'text' }] });
+    }
+    expect(countOf(backend, 'initialize')).toBe(opened);
+  });
+
+  it('goes on when that one is gone', async () => {
+    const [backend, sharing] = [await plain(), shared()];
+    const a = await replicaOf(sharing, { one: backend.url });
+    const client = await SessionClient.open(a.url);
+    await a.runtime.stop();
+    const b = await replicaOf(sharing, { one: backend.url });
+    const ended = countOf(backend, 'DELETE');
+    const reply = await requestAt(b, client, 'tools/call', { name: 'one_tool_1', arguments: { text: 'x' } });
+    expect(reply.answer.result).toBeDefined();
+    expect(countOf(backend, 'DELETE')).toBe(ended);
+  });
+
+  it('is begun at one and initialized at another: each backend is told so once', async () => {
+    const [backend, sharing] = [await plain(), shared()];
+    const [a, b] = [await replicaOf(sharing, { one: backend.url }), await replicaOf(sharing, { one: backend.url })];
+    const before = countOf(backend, 'notifications/initialized');
+    const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } };
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'initialize', params });
+    const opened = await send(a.url, 'POST', {}, body);
+    const headers = { 'mcp-session-id': String(opened.headers['mcp-session-id']) };
+    const said = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' });
+    expect((await send(b.url, 'POST', headers, said)).status).toBe(202);
+    expect(countOf(backend, 'notifications/initialized') - before).toBe(1);
+    const ping = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
+    expect((await send(a.url, 'POST', headers, ping)).status).toBe(200);
+    expect(countOf(backend, 'notifications/initialized') - before).toBe(1);
+  });
+
+  it('ended at one is ended at all', async () => {
+    const [backend, sharing] = [await plain(), shared()];
+    const [a, b] = [await replicaOf(sharing, { one: backend.url }), await replicaOf(sharing, { one: backend.url })];
+    const client = await SessionClient.open(a.url);
+    expect((await requestAt(b, client, 'ping')).status).toBe(200);
+    const stream = await client.stream();
+    expect((await deleteAt(b, client)).status).toBe(204);
+    await until('the end at the first', async () => (await requestAt(a, client, 'ping')).status === 404);
+    expect((await requestAt(b, client, 'ping')).status).toBe(404);
+    expect((await deleteAt(a, client)).status).toBe(404);
+    expect(a.runtime.gateway.rooms.sessions.size).toBe(0);
+    stream.close();
+  });
+
+  it('has one leg at a backend that forgot it, whichever replica notices first', async () => {
+    const [backend, sharing] = [await plain(), shared()];
+    const [a, b] = [await replicaOf(sharing, { one: backend.url }), await replicaOf(sharing, { one: backend.url })];
+    const client = await SessionClient.open(a.url);
+    const call = { name: 'one_tool_0', arguments: { text: 'x' } };
+    for (const replica of [a, b]) await requestAt(replica, client, 'tools/call', call);
+    const { port } = backend;
+    await backend.close();
+    const again = closing(await servePlain({ tools: 2, port }));
+    const replies = await Promise.all(
+      Array.from({ length: 10 }, (_, nr) => requestAt(nr % 2 === 0 ? a : b, client, 'tools/call', call)),
+    );
+    expect(replies.every(({ answer }) => answer.result !== undefined)).toBe(true);
+    const idOf = (gateway: typeof a) =>
+      gateway.runtime.gateway.rooms.sessions.get(client.headers['mcp-session-id'] ?? '')?.legs[0]?.sessionId;
+    await until('the same leg at both', () => Promise.resolve(idOf(a) !== undefined && idOf(a) === idOf(b)));
+    const opened = countOf(again, 'initialize');
+    for (const replica of [a, b]) await requestAt(replica, client, 'tools/call', call);
+    expect(countOf(again, 'initialize')).toBe(opened);
+  });
+
+  it('is unknown to another principal at every replica, and its owner keeps it', async () => {
+    const [backend, sharing] = [await plain(), shared()];
+    const identity = closing(await serveIdentityProvider({ audiences: ['mcp'] }));
+    const incoming: GatewayConfig['incoming'] = {
+      type: 'oidc',
+      ...{ issuer: identity.issuer, jwks_url: identity.jwksUrl, audience: 'mcp' },
+      ...{ insecure_allow_http: true, jwks_allow_private_ip: true },
+    };
+    const [a, b] = [
+      await replicaOf(sharing, { one: backend.url }, { incoming }),
+      await replicaOf(sharing, { one: backend.url }, { incoming }),
+    ];
+    const as = async (sub: string) => ({ authorization: `Bearer ${await identity.sign({ sub, aud: 'mcp' })}` });
+    const client = await SessionClient.open(a.url, await as('alice'));
+    const body = client.message('ping');
+    const stranger = { ...client.headers, ...(await as('mallory')) };
+    for (const replica of [b, a, b]) {
+      expect((await send(replica.url, 'POST', stranger, body)).status).toBe(404);
+      expect((await send(replica.url, 'DELETE', stranger)).status).toBe(404);
+    }
+    for (const replica of [a, b]) expect((await requestAt(replica, client, 'ping')).status).toBe(200);
+  });
+
+  it('ends when it was idle at all of them for its time, and its sessions at backends end with it', async () => {
+    const [backend, sharing] = [await plain(), shared()];
+    const ended: string[] = [];
+    const watched = closing(
+      await servePlain({
+        tools: 1,
+        intercept: ({ method, headers }) => {
+          if (method === 'DELETE') ended.push(String(headers['mcp-session-id']));
+          return false;
+        },
+      }),
+    );
+    const limits = { session_idle: '1s' };
+    const urls = { one: backend.url, two: watched.url };
+    const [a, b] = [await replicaOf(sharing, urls, { limits }), await replicaOf(sharing, urls, { limits })];
+    const client = await SessionClient.open(a.url);
+    const begun = ended.length;
+    // Used at one only: the other neither ends nor forgets it for good.
+    for (let turn = 0; turn < 8; turn += 1) {
+      expect((await requestAt(b, client, 'ping')).status).toBe(200);
+      await sleep(250);
+    }
+    expect((await requestAt(a, client, 'ping')).status).toBe(200);
+    await until('the end of its leg', () => Promise.resolve(ended.length === begun + 1));
+    for (const replica of [a, b]) expect((await requestAt(replica, client, 'ping')).status).toBe(404);
+  });
+
+  it('makes room for the principal’s next one, at whichever replica that begins', async () => {
+    const [backend, sharing] = [await plain(), shared()];
+    const limits = { sessions_per_principal: 2 };
+    const [a, b] = [
+      await replicaOf(sharing, { one: backend.url }, { limits }),
+      await replicaOf(sharing, { one: backend.url }, { limits }),
+    ];
+    const clients: SessionClient[] = [];
+    for (const replica of [a, b, a]) {
+      clients.push(await SessionClient.open(replica.url));
+      await sleep(5);
+    }
+    const statusesAt = (replica: typeof a) =>
+      Promise.all(clients.map(async (client) => (await requestAt(replica, client, 'ping')).status));
+    await until('the end of the first', async () => (await statusesAt(a)).join() === '404,200,200');
+    expect(await statusesAt(b)).toEqual([404, 200, 200]);
+  });
+
+  it('is forgotten, not ended, by a replica that has its full number', async () => {
+    const [backend, sharing] = [await plain(), shared()];
+    const a = await replicaOf(sharing, { one: backend.url }, { limits: { sessions_per_replica: 2 } });
+    const clients = [];
+    for (let nr = 0; nr < 4; nr += 1) clients.push(await SessionClient.open(a.url));
+    expect(a.runtime.gateway.rooms.sessions.size).toBe(2);
+    for (const client of clients) expect((await client.request('ping')).status).toBe(200);
+  });
+
+  it('hears on its stream at one what it subscribed to at another, and no longer what it unsubscribed from', async () => {
+    const [backend, sharing] = [closing(await serveEverything()), shared()];
+    const [a, b] = [await replicaOf(sharing, { one: backend.url }), await replicaOf(sharing, { one: backend.url })];
+    const client = await SessionClient.open(a.url);
+    const stream = await client.stream();
+    const uri = 'test://watched-resource';
+    const update = (content: string) =>
+      requestAt(b, client, 'tools/call', { name: 'one_test_trigger_resource_update', arguments: { content } });
+    expect((await requestAt(b, client, 'resources/subscribe', { uri })).answer.result).toBeDefined();
+    await update('first');
+    await stream.waitFor(isMethod('notifications/resources/updated'));
+    await requestAt(b, client, 'resources/unsubscribe', { uri });
+    await update('second');
+    await sleep(300);
+    expect(stream.messages().filter(isMethod('notifications/resources/updated'))).toHaveLength(1);
+    stream.close();
+  });
+
+  it('sees changed lists at every replica once its stream at one has told it', async () => {
+    const [backend, sharing] = [await plain(), shared()];
+    const [a, b] = [await replicaOf(sharing, { one: backend.url }), await replicaOf(sharing, { one: backend.url })];
+    const client = await SessionClient.open(a.url);
+    const stream = await client.stream();
+    const toolsAt = async (replica: typeof a) =>
+      ((await requestAt(replica, client, 'tools/list')).answer.result?.tools as unknown[]).length;
+    expect([await toolsAt(a), await toolsAt(b)]).toEqual([2, 2]);
+    backend.setTools(5);
+    await stream.waitFor(isMethod('notifications/tools/list_changed'));
+    expect([await toolsAt(b), await toolsAt(a)]).toEqual([5, 5]);
+    stream.close();
+  });
+
+  it('has one stream: the one that its client opened last, at whichever replica', async () => {
+    const [backend, sharing] = [closing(await serveEverything()), shared()];
+    const [a, b] = [await replicaOf(sharing, { one: backend.url }), await replicaOf(sharing, { one: backend.url })];
+    const client = await SessionClient.open(a.url);
+    await client.stream();
+    const second = await openStream(b.url, client.headers);
+    const session = () => a.runtime.gateway.rooms.sessions.get(client.headers['mcp-session-id'] ?? '');
+    await until('the end of the first stream', () => Promise.resolve(session()?.stream === undefined));
+    await until('the backend’s stream at the second', async () => {
+      await requestAt(a, client, 'tools/call', { name: 'one_test_trigger_prompt_change', arguments: {} });
+      await sleep(200);
+      return second.messages().some(isMethod('notifications/prompts/list_changed'));
+    });
+    second.close();
+  });
+
+  it('answers a backend’s question at another replica than the one that asks it', async () => {
+    const [backend, sharing] = [closing(await serveEverything()), shared()];
+    const [a, b] = [await replicaOf(sharing, { one: backend.url }), await replicaOf(sharing, { one: backend.url })];
+    const client = await SessionClient.open(a.url, {}, { sampling: {} });
+    const call = { name: 'one_test_sampling', arguments: { prompt: 'x' } };
+    const stream = await openStream(a.url, client.headers, client.message('tools/call', call));
+    const asked = await stream.waitFor(isMethod('sampling/createMessage'));
+    const result = { role: 'assistant', content: { type: 'text', text: 'from afar' }, model: 'm' };
+    expect((await notifyAt(b, client, { id: asked.id, result })).status).toBe(202);
+    const done = await stream.waitFor(({ result: answer }) => answer !== undefined);
+    expect(JSON.stringify(done.result)).toContain('from afar');
+    stream.close();
+  });
+
+  it('resumes the stream of a call at another replica', async () => {
+    const [backend, sharing] = [closing(await serveEverything()), shared()];
+    const [a, b] = [await replicaOf(sharing, { one: backend.url }), await replicaOf(sharing, { one: backend.url })];
+    const client = await SessionClient.open(a.url);
+    const call = { name: 'one_test_reconnection', arguments: {} };
+    const first = await requestAt(a, client, 'tools/call', call);
+    expect(first.answer.result).toBeUndefined();
+    const lastId = /^id: ?(.+)$/m.exec(first.text)?.[1] ?? '';
+    const rest = await openStream(b.url, { ...client.headers, 'last-event-id': lastId });
+    const done = await rest.waitFor(({ result }) => result !== undefined);
+    expect(JSON.stringify(done.result)).toContain('Reconnection test completed successfully.');
+    rest.close();
+  });
+
+  it('cancels a call at another replica than the one that sent it', async () => {
+    const cancelled: Rpc[] = [];
+    const backend = closing(
+      await servePlain({
+        tools: 1,
+        intercept: (_request, _response, body) => {
+          if (body.includes('notifications/cancelled')) cancelled.push(JSON.parse(body) as Rpc);
+          return body.includes('tools/call');
+        },
+      }),
+    );
+    const sharing = shared();
+    const [a, b] = [await replicaOf(sharing, { one: backend.url }), await replicaOf(sharing, { one: backend.url })];
+    const client = await SessionClient.open(a.url);
+    await client.toolNames();
+    const message = client.message('tools/call', { name: 'one_tool_0', arguments: { text: 'x' } });
+    const call = send(a.url, 'POST', client.headers, message).catch(() => undefined);
+    await until('the call', () => Promise.resolve(a.runtime.gateway.rooms.running.size === 1));
+    const { id } = JSON.parse(message) as { id: number };
+    await notifyAt(b, client, { method: 'notifications/cancelled', params: { requestId: id } });
+    await until('the news of it', () => Promise.resolve(cancelled.length === 1));
+    expect(cancelled[0]?.params).toEqual({ requestId: id });
+    await a.runtime.stop();
+    await call;
+  });
+});

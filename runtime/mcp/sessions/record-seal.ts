@@ -1,0 +1,41 @@
+import { createHash } from 'node:crypto';
+import type { Opened, SecretRing } from '#runtime/keys/secret-ring';
+import type { RecordName } from './storage/session-records.ts';
+
+/** Which server the records belong to. */
+export interface RecordPlace {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** Seals what is stored of sessions, each field for its server, principal, session and name. */
+export interface RecordSeal {
+  seal(record: RecordName, field: string, plain: string): string;
+  /** @throws UnknownSecret, SealBroken */
+  open(record: RecordName, field: string, sealed: string): Opened;
+  /** What replicas of one server tell each other. */
+  sealNews(plain: string): string;
+  /** @throws UnknownSecret, SealBroken */
+  openNews(sealed: string): string;
+}
+
+export function createRecordSeal(ring: SecretRing, { namespace, name, uid }: RecordPlace): RecordSeal {
+  const aad = (...parts: readonly string[]) => [namespace, name, uid, ...parts].join('|');
+  const aadOf = ({ key, owner }: RecordName, field: string) => aad('session', owner, key, field);
+  return {
+    seal: (record, field, plain) => ring.seal(plain, aadOf(record, field)),
+    open: (record, field, sealed) => ring.open(sealed, aadOf(record, field)),
+    sealNews: (plain) => ring.seal(plain, aad('news')),
+    openNews: (sealed) => ring.open(sealed, aad('news')).plain,
+  };
+}
+
+/** Under what a session is stored. `principal`: `Identity.key` of its owner. */
+export function recordName(id: string, principal: string): RecordName {
+  return { key: sha256(id), owner: sha256(principal) };
+}
+
+export function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('base64url');
+}

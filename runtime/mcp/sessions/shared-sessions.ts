@@ -1,0 +1,267 @@
+import { ANONYMOUS } from '#runtime/incoming/build-identity';
+import type { Identity } from '#runtime/incoming/identity';
+import { SealBroken, UnknownSecret } from '#runtime/keys/secret-ring';
+import { StorageUnavailable } from '#runtime/storage/storage-unavailable';
+import { LIST_KINDS } from '../aggregate/list-kinds.ts';
+import { RecordWriter, storeUnavailable, type RecordWriterDeps } from './record-writer.ts';
+import { recordName } from './record-seal.ts';
+import type { News } from './replica-news.ts';
+import { clearFields, legField, readProfile, type SessionField } from './session-record.ts';
+import { legOf, type Leg, type Session } from './session.ts';
+import { openFields, takeField, type SharedSession } from './shared-session.ts';
+import type { NoRecord, StoredFields } from './storage/session-records.ts';
+
+export interface SharedSessionsDeps extends Omit<RecordWriterDeps, 'ended'> {
+  /** Whether lists have changed since then, in milliseconds of the monotonic clock, as far as this replica knows. */
+  readonly changedSince: (time: number) => boolean;
+  /** Whether a secret that is not known may be news that another replica has seen first. */
+  readonly newsMayCome: () => boolean;
+  /** Whether all that the others say is heard. */
+  readonly isHeard: () => boolean;
+  /** Milliseconds of the monotonic clock. */
+  readonly now: () => number;
+  /** Milliseconds since the epoch. */
+  readonly wallClock: () => number;
+}
+
+const UNHEARD = -1;
+
+/**
+ * The sessions that this replica knows, as the others have to know them. What is known here is used without a question for as long as
+ * everything that the others say is heard; what is written is written when it changes.
+ */
+export class SharedSessions {
+  readonly #deps: SharedSessionsDeps;
+  readonly #bySession = new Map<Session, SharedSession>();
+  readonly #byKey = new Map<string, SharedSession>();
+  readonly #loading = new Map<string, { readonly found: Promise<Session | undefined>; isOvertaken: boolean }>();
+  /** Counts up whenever news may have been missed. */
+  #hearing = 0;
+
+  readonly #writer: RecordWriter;
+
+  constructor(deps: SharedSessionsDeps) {
+    this.#deps = deps;
+    this.#writer = new RecordWriter({ ...deps, ended: (key) => this.#heardEnd(key) });
+  }
+
+  /** Whether the session need not be asked for. */
+  trusts(session: Session): boolean {
+    return this.#bySession.get(session)?.heardIn === this.#hearing && this.#deps.isHeard();
+  }
+
+  /** @throws RequestError 503 where a new session could not be stored */
+  checkReady(): void {
+    if (!this.#deps.records.isReady) throw storeUnavailable();
+  }
+
+  /** Asks Redis. @throws RequestError 503 where nobody can tell */
+  find(id: string, principal: string): Promise<Session | undefined> {
+    const { key } = recordName(id, principal);
+    const slot = `${key} ${principal}`;
+    const running = this.#loading.get(slot);
+    if (running) return running.found;
+    const found = this.#load(id, principal, slot).finally(() => this.#loading.delete(slot));
+    this.#loading.set(slot, { found, isOvertaken: false });
+    return found;
+  }
+
+  /** What whoever runs it should know. */
+  get warnings(): readonly string[] {
+    const { records, isHeard } = this.#deps;
+    if (!records.isReady)
+      return ['the Redis of sessions cannot be reached: no session can begin, and none of another replica go on'];
+    if (!isHeard()) return ['this replica hears nothing of the others: each request of a session asks Redis instead'];
+    return [];
+  }
+
+  /** Stores a new session. @throws RequestError 503 */
+  async opened(session: Session, identity: Identity): Promise<void> {
+    const shared = this.#share(session);
+    try {
+      await this.#writer.open(shared, identity);
+    } catch (error) {
+      this.forget(session);
+      throw error instanceof StorageUnavailable ? storeUnavailable(error) : error;
+    }
+  }
+
+  /** Ends a session for all replicas. @throws RequestError 503: it goes on */
+  async end(session: Session): Promise<void> {
+    const { key, owner } = recordName(session.id, session.principal);
+    try {
+      await this.#deps.records.end({ key, owner }, this.#limits.idle);
+    } catch (error) {
+      throw error instanceof StorageUnavailable ? storeUnavailable(error) : error;
+    }
+    this.#deps.tell({ type: 'ended', keys: [key] });
+  }
+
+  /** Lets the others know. Where Redis cannot be told now, it is told later. */
+  async remember(session: Session, field: SessionField): Promise<void> {
+    const shared = this.#bySession.get(session);
+    if (shared) await this.#writer.write(shared, [field]);
+  }
+
+  /** @returns the leg that counts: another replica may have opened one at the same time */
+  async keepLeg(session: Session, leg: Leg): Promise<Leg> {
+    const shared = this.#bySession.get(session);
+    const field = legField(leg);
+    if (!shared || !field) return leg;
+    const other = await this.#writer.write(shared, [field]);
+    if (other[field.name] === undefined) return leg;
+    return legOf(session, leg.backend) ?? leg;
+  }
+
+  /** The client opened its stream here. */
+  tellStream(session: Session): void {
+    const shared = this.#bySession.get(session);
+    if (shared) this.#deps.tell({ type: 'stream', key: shared.name.key });
+  }
+
+  /** This replica knows the session no longer; others may. */
+  forget(session: Session): void {
+    const shared = this.#bySession.get(session);
+    if (!shared) return;
+    this.#bySession.delete(session);
+    this.#byKey.delete(shared.name.key);
+  }
+
+  /** News may have been missed: each session is asked for when it is used next. */
+  missed(): void {
+    this.#hearing++;
+  }
+
+  heard(news: News): void {
+    if (news.type === 'changed') this.#heardChange(news.key, news.fields);
+    else if (news.type === 'ended') for (const key of news.keys) this.#heardEnd(key);
+    else if (news.type === 'stream') this.#byKey.get(news.key)?.session.stream?.close();
+  }
+
+  /** Tells Redis which sessions are in use and what it could not be told before, and ends those whose time is over. */
+  async tend(): Promise<void> {
+    const { records, now } = this.#deps;
+    if (!records.isReady) return;
+    const at = now();
+    const used = [...this.#bySession.values()].filter(isUsed);
+    const states = await records.touch(
+      used.map(({ name }) => name),
+      this.#limits.idle,
+    );
+    for (const [index, shared] of used.entries()) {
+      shared.touchedAt = at;
+      await this.#writer.settle(shared, states[index]);
+    }
+    for (const shared of this.#bySession.values()) if (shared.isUnwritten) await this.#writer.writeAll(shared);
+    this.#writer.endRecords(await records.sweep(this.#limits.idle), ANONYMOUS);
+  }
+
+  get #limits() {
+    return this.#deps.table.limits;
+  }
+
+  #share(session: Session, openedAt?: number): SharedSession {
+    const { now, wallClock } = this.#deps;
+    const known = this.#bySession.get(session);
+    if (known) return known;
+    const shared: SharedSession = {
+      session,
+      name: recordName(session.id, session.principal),
+      openedAt: openedAt ?? Math.round(wallClock() - (now() - session.openedAt)),
+      versions: new Map(),
+      heardIn: this.#hearing,
+      touchedAt: now(),
+      isUnwritten: false,
+    };
+    this.#bySession.set(session, shared);
+    this.#byKey.set(shared.name.key, shared);
+    return shared;
+  }
+
+  async #load(id: string, principal: string, slot: string): Promise<Session | undefined> {
+    const hearing = this.#hearing;
+    const known = this.#deps.table.get(id);
+    const shared = known && this.#share(known);
+    if (shared?.isUnwritten === true) await this.#writer.writeAll(shared);
+    const stored = await this.#read(id, principal, known);
+    if (stored === undefined) return known;
+    if (typeof stored === 'string') return shared && this.#settle(shared, stored, hearing);
+    const session = this.#takeOver(id, principal, stored);
+    const now = session && this.#bySession.get(session);
+    if (now) now.heardIn = this.#loading.get(slot)?.isOvertaken === true ? UNHEARD : hearing;
+    return session;
+  }
+
+  /** undefined: nobody can tell, and the session that is known here goes on. @throws RequestError 503 */
+  async #read(id: string, principal: string, known: Session | undefined): Promise<StoredFields | NoRecord | undefined> {
+    try {
+      return await this.#deps.records.load(recordName(id, principal), this.#limits.idle);
+    } catch (error) {
+      if (!(error instanceof StorageUnavailable)) throw error;
+      if (known && !known.isOver) return undefined;
+      throw storeUnavailable(error);
+    }
+  }
+
+  /** A session that is known here, and of which Redis has no record. */
+  async #settle(shared: SharedSession, state: NoRecord, hearing: number): Promise<Session | undefined> {
+    shared.heardIn = hearing;
+    await this.#writer.settle(shared, state);
+    return shared.session.isOver ? undefined : shared.session;
+  }
+
+  /** What Redis holds becomes what is known here. @throws RequestError 503 */
+  #takeOver(id: string, principal: string, stored: StoredFields): Session | undefined {
+    const { seal, table, now, wallClock, changedSince, log } = this.#deps;
+    try {
+      const fields = openFields(recordName(id, principal), stored, seal);
+      const profile = readProfile(fields);
+      if (profile?.principal !== principal) return undefined;
+      const openedAt = now() - (wallClock() - profile.openedAt);
+      const known = table.get(id);
+      const session = known ?? table.adopt(id, principal, profile.profile, openedAt);
+      // Nobody has told this client of it here.
+      if (!known && changedSince(openedAt)) session.changed = new Set(LIST_KINDS);
+      const shared = this.#share(session, profile.openedAt);
+      clearFields(session);
+      for (const field of fields) takeField(shared, field, this.#deps.backends());
+      shared.touchedAt = now();
+      shared.isUnwritten = fields.some(({ stale }) => stale);
+      return session;
+    } catch (error) {
+      if (!(error instanceof UnknownSecret || error instanceof SealBroken)) throw error;
+      if (error instanceof UnknownSecret && this.#deps.newsMayCome()) throw storeUnavailable(error);
+      log.warn('the record of a session cannot be opened: its client has to begin anew', { error });
+      return undefined;
+    }
+  }
+
+  #heardChange(key: string, stored: StoredFields): void {
+    this.#overtake(key);
+    const shared = this.#byKey.get(key);
+    if (!shared) return;
+    try {
+      const fields = openFields(shared.name, stored, this.#deps.seal);
+      for (const field of fields) takeField(shared, field, this.#deps.backends());
+    } catch (error) {
+      shared.heardIn = UNHEARD;
+      this.#deps.log.warn('what another replica wrote cannot be opened', { error });
+    }
+  }
+
+  #heardEnd(key: string): void {
+    this.#overtake(key);
+    const shared = this.#byKey.get(key);
+    if (shared) this.#deps.table.forget(shared.session);
+  }
+
+  /** What is being read is perhaps older than what was just heard. */
+  #overtake(key: string): void {
+    for (const [slot, loading] of this.#loading) if (slot.startsWith(`${key} `)) loading.isOvertaken = true;
+  }
+}
+
+/** Used since Redis was told, or in use. */
+function isUsed({ session, touchedAt }: SharedSession): boolean {
+  return session.lastUsed > touchedAt || session.stream !== undefined || session.calls > 0;
+}

@@ -1,0 +1,115 @@
+import { randomBytes } from 'node:crypto';
+import type { RunConfig } from '#crds/run-config/run-config';
+import { ConfigError } from '#runtime/errors';
+import { createSecretRing, type LiveSecretRing } from '#runtime/keys/create-secret-ring';
+import { newsMayCome } from '#runtime/keys/succession';
+import type { OpenSharing, SharingOptions } from '#runtime/mcp/sessions/open-shared-sessions';
+import type { News } from '#runtime/mcp/sessions/replica-news';
+import type { SessionStore } from '#runtime/mcp/sessions/session-store';
+import type { SecretFiles } from '#runtime/secret-files';
+
+interface SessionSharingDeps extends Pick<
+  SharingOptions,
+  'backends' | 'changedSince' | 'heard' | 'missed' | 'now' | 'wallClock' | 'log'
+> {
+  readonly table: SessionStore;
+  readonly files: SecretFiles;
+}
+
+/** Where another configuration keeps sessions, before that is in force. */
+export interface PreparedSharing {
+  commit(): void;
+  /** To be called when the configuration is in force: closes what it does not need any more. */
+  finish(): Promise<void>;
+  /** The configuration is not wanted after all. */
+  abandon(): Promise<void>;
+}
+
+interface InForce {
+  /** What it was opened with. */
+  readonly made: string;
+  readonly ring: LiveSecretRing;
+  readonly sharing: OpenSharing;
+}
+
+type SessionConfig = Pick<RunConfig, 'server' | 'session_storage' | 'sealing_secret_files'>;
+
+/** With whom the sessions of a gateway are shared, as its configuration says. */
+export class SessionSharing {
+  readonly #deps: SessionSharingDeps;
+  #inForce: InForce | undefined;
+
+  constructor(deps: SessionSharingDeps) {
+    this.#deps = deps;
+  }
+
+  /** Told to the other replicas, if there are any. */
+  tell(news: News): void {
+    this.#inForce?.sharing.tell(news);
+  }
+
+  /** Opens what is not open yet. @throws ConfigError */
+  async prepare(config: SessionConfig): Promise<PreparedSharing> {
+    const before = this.#inForce;
+    const made = JSON.stringify(config.session_storage);
+    const isSame = before?.made === made;
+    const next = isSame ? before : await this.#open(config, made);
+    const secrets = this.#readSecrets(config);
+    // So that nothing fails any more when it is put in force.
+    if (isSame) createSecretRing(secrets, { now: this.#deps.wallClock, random: randomBytes });
+    return {
+      commit: () => {
+        if (isSame) next?.ring.update(secrets);
+        this.#inForce = next;
+        this.#deps.table.shared = next?.sharing.sessions;
+      },
+      finish: async () => {
+        if (!isSame) await before?.sharing.close();
+      },
+      abandon: async () => {
+        if (isSame) return;
+        this.#inForce = before;
+        this.#deps.table.shared = before?.sharing.sessions;
+        await next?.sharing.close();
+      },
+    };
+  }
+
+  /** Content of files that the configuration names is another now. What cannot be used is logged, and the former goes on. */
+  filesChanged(config: SessionConfig): void {
+    try {
+      this.#inForce?.ring.update(this.#readSecrets(config));
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : '';
+      this.#deps.log.error('changed secrets that seal sessions cannot be used; the former stay', { reason });
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#inForce?.sharing.close();
+    this.#inForce = undefined;
+  }
+
+  #readSecrets({ sealing_secret_files: names }: SessionConfig) {
+    return names.map((file) => ({ file, content: this.#deps.files.readBytes(file) }));
+  }
+
+  /** What it needs is loaded with it. */
+  async #open(config: SessionConfig, made: string): Promise<InForce | undefined> {
+    const { session_storage: storage, sealing_secret_files: names, server } = config;
+    if (storage.type === 'memory') return undefined;
+    if (storage.type === 'sqlite')
+      throw new ConfigError('session_storage: a file cannot keep sessions; use type memory or redis');
+    if (names.length === 0)
+      throw new ConfigError('sealing_secret_files: sessions in Redis are sealed; name a file with a secret');
+    const { files, wallClock: now } = this.#deps;
+    const ring = createSecretRing(this.#readSecrets(config), { now, random: randomBytes });
+    const { openSharedSessions } = await import('#runtime/mcp/sessions/open-shared-sessions');
+    const sharing = await openSharedSessions({
+      ...this.#deps,
+      ...{ redis: storage.redis, place: server, ring, readSecret: files.read },
+      newsMayCome: () => newsMayCome(ring, now()),
+    });
+    return { made, ring, sharing };
+  }
+}
