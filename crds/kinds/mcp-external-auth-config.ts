@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { EmbeddedAuthServer } from '../parts/auth-server-config.ts';
-import { backReferences, statusFields } from '../parts/conditions.ts';
+import { backReferences, Phase, statusFields } from '../parts/conditions.ts';
 import { oneBlockPerType } from '../parts/one-block-per-type.ts';
 import { DnsLabel, HeaderName, HostPattern, HttpUrl, ObjectName, Scopes, text } from '../parts/primitives.ts';
 import { CaBundleRef, SecretKeyRef } from '../parts/references.ts';
@@ -108,7 +108,11 @@ export const MCPExternalAuthConfigSpec = oneBlockPerType(Types, {
   embeddedAuthServer: { block: 'embeddedAuthServer' },
 });
 
-const Status = z.object({ ...backReferences, ...statusFields });
+const Status = z.object({
+  phase: Phase.optional().describe('Pending, Ready, Degraded or Failed.'),
+  ...backReferences,
+  ...statusFields,
+});
 
 /** How a backend is authenticated at. */
 export const MCPExternalAuthConfig = resource('MCPExternalAuthConfig', MCPExternalAuthConfigSpec, Status);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { backReferences, statusFields } from '../parts/conditions.ts';
+import { backReferences, Phase, statusFields } from '../parts/conditions.ts';
 import { secureUrl, SharedKubernetesOidc, SharedOidc } from '../parts/oidc-config.ts';
 import { oneBlockPerType } from '../parts/one-block-per-type.ts';
 import { withRules } from '../parts/rule.ts';
@@ -20,7 +20,11 @@ export const MCPOIDCConfigSpec = withRules(
   secureUrl(['inline', 'issuer'], ['inline', 'insecureAllowHTTP']),
 );
 
-const Status = z.object({ ...backReferences, ...statusFields });
+const Status = z.object({
+  phase: Phase.optional().describe('Pending, Ready, Degraded or Failed.'),
+  ...backReferences,
+  ...statusFields,
+});
 
 /** An issuer that several resources share by `oidcConfigRef`. */
 export const MCPOIDCConfig = resource('MCPOIDCConfig', MCPOIDCConfigSpec, Status);

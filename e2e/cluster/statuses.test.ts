@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import type { Outcome } from '#operator/plan/outcome';
+import { collectionOf } from './send-manifests.ts';
+import { describeWithCluster, type Namespace } from './use-cluster.ts';
+
+// Server-side apply refuses a status with a field that the definition does not have: so every one of the golden pairs is applied.
+
+const ROOT = join(import.meta.dirname, '../..');
+const CRDS = join(ROOT, 'crds/manifests');
+const PAIRS = join(ROOT, 'operator/plan/testdata');
+const API = 'vmcp.dev/v1alpha1';
+
+/** An object of each kind that a status can be written to. */
+const SPECS: Record<string, object> = {
+  VirtualMCPServer: { config: { groupRef: 'team' }, incomingAuth: { type: 'anonymous' } },
+  MCPGroup: {},
+  MCPServer: { image: 'a' },
+  MCPExternalAuthConfig: {
+    type: 'tokenExchange',
+    tokenExchange: { tokenUrl: 'https://a.example/token', audience: 'a' },
+  },
+  MCPOIDCConfig: { type: 'inline', inline: { issuer: 'https://a.example' } },
+};
+
+const statuses = readdirSync(PAIRS)
+  .filter((file) => file.endsWith('.out.yaml'))
+  .flatMap((file) => {
+    const { key, status } = parse(readFileSync(join(PAIRS, file), 'utf8')) as Outcome;
+    return status === undefined ? [] : [{ pair: file.replace('.out.yaml', ''), kind: key.kind, status }];
+  });
+
+describeWithCluster('the statuses of the golden pairs', (cluster) => {
+  let namespace: Namespace;
+  const path = (kind: string) =>
+    `${collectionOf({ apiVersion: API, kind, metadata: {} }, namespace.name)}/${kind.toLowerCase()}`;
+  const object = (kind: string, more: object) => ({
+    apiVersion: API,
+    kind,
+    metadata: { name: kind.toLowerCase() },
+    ...more,
+  });
+
+  beforeAll(async () => {
+    await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', CRDS]);
+    await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=30s', '-f', CRDS]);
+    namespace = await cluster.makeNamespace('statuses');
+    for (const [kind, spec] of Object.entries(SPECS)) {
+      const { status, body } = await cluster.apply(path(kind), object(kind, { spec }));
+      expect([status, body.message]).toEqual([201, undefined]);
+    }
+  }, 60_000);
+  afterAll(() => namespace.delete());
+
+  it('are of all kinds', () => {
+    expect(new Set(statuses.map(({ kind }) => kind))).toEqual(new Set(Object.keys(SPECS)));
+  });
+
+  it.each(statuses)('$pair is taken as it is', async ({ kind, status: wanted }) => {
+    const answer = await cluster.apply(`${path(kind)}/status?dryRun=All`, object(kind, { status: wanted }));
+    expect([answer.status, answer.body.message]).toEqual([200, undefined]);
+    expect(answer.body.status).toEqual(wanted);
+  });
+});
