@@ -1,6 +1,6 @@
 import type { Findings } from './report.ts';
 import type { Slope } from './measure-memory.ts';
-import { median, type Comparison, type Row } from './side-by-side.ts';
+import { BARE, median, type Comparison, type Row } from './side-by-side.ts';
 
 interface Figure {
   what: string;
@@ -58,7 +58,7 @@ function growth({ seconds, bytesPerMinute }: Slope): Figure {
 }
 
 function gatewayFigures({ grid, starts, sessions, slope }: NonNullable<Findings['gateway']>): Figure[] {
-  const costs = grid.map(({ rows }) => rows.at(-1)?.cpuRatio ?? Number.NaN);
+  const costs = grid.rows.filter(({ name }) => name !== BARE).map(({ cpuRatio }) => cpuRatio ?? Number.NaN);
   const spread = Math.max(...costs) / (costs[0] ?? Number.NaN);
   return [
     atMost('CPU a call, worst of all backends and tools over 1 backend with 10 tools', spread, 1.15, '×'),

@@ -13,13 +13,16 @@ export interface Findings {
   busy: number;
   gateway:
     | {
-        grid: Comparison[];
+        /** Numbers of backends and tools, beside one bare proxy. */
+        grid: Comparison;
         starts: { readyMs: number[]; resident: number[] };
         sessions: SessionCost;
         slope: Slope;
       }
     | undefined;
 }
+
+export const GRID = 'Backends and tools, anonymous, 100 B, 32 connections';
 
 const BEGIN = '<!-- written by `make bench`: begin -->';
 const END = '<!-- written by `make bench`: end -->';
@@ -58,8 +61,8 @@ function table(header: string[], rows: string[][]): string {
   return [line(header), line(rule), ...rows.map(line)].join('\n');
 }
 
-function renderComparison({ title, rows }: Comparison): string {
-  const header = ['server', 'calls/s', '× bare', 'CPU µs/call', '× bare', 'p50 µs', 'p99 µs'];
+function renderComparison({ title, rows }: Comparison, what = 'server'): string {
+  const header = [what, 'calls/s', '× bare', 'CPU µs/call', '× bare', 'p50 µs', 'p99 µs'];
   const render = (row: Row) => [
     row.name,
     whole(row.rps),
@@ -70,17 +73,6 @@ function renderComparison({ title, rows }: Comparison): string {
     whole(row.p99),
   ];
   return `### ${title}\n\n${table(header, rows.map(render))}`;
-}
-
-function renderGrid(grid: Comparison[]): string {
-  const header = ['backends and tools', 'calls/s', '× bare', 'CPU µs/call', '× bare', 'p50 µs', 'p99 µs'];
-  const rows = grid.map(({ title, rows: servers }) => {
-    const row = servers.at(-1);
-    if (!row) return [title];
-    const figures = [whole(row.rps), times(row.rpsRatio), row.cpu.toFixed(1), times(row.cpuRatio)];
-    return [title, ...figures, whole(row.p50), whole(row.p99)];
-  });
-  return `### Backends and tools, anonymous, 100 B, 32 connections\n\n${table(header, rows)}`;
 }
 
 function renderTokens({ rows, perSession, perClient }: TokenFindings): string {
@@ -121,8 +113,8 @@ export async function renderReport(path: string, findings: Findings): Promise<st
     machine(findings.busy),
     findings.gateway ? `## Targets\n\n${renderTargets(findings, table)}` : '',
     '## Figures',
-    ...findings.servers.map(renderComparison),
-    findings.gateway ? renderGrid(findings.gateway.grid) : '',
+    ...findings.servers.map((comparison) => renderComparison(comparison)),
+    findings.gateway ? renderComparison(findings.gateway.grid, 'backends and tools') : '',
     findings.tokens ? renderTokens(findings.tokens) : '',
     renderOwnShare(findings.servers),
   ];

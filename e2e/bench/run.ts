@@ -6,8 +6,8 @@ import { serveIdentityProvider } from '../fakes/identity-provider/serve.ts';
 import { compareTokens, type TokenPace } from './compare-tokens.ts';
 import { startLoadGenerator, type LoadGenerator } from './load.ts';
 import { measureSessions, measureSlope, measureStarts } from './measure-memory.ts';
-import { renderReport, type Findings } from './report.ts';
-import { compare, type Comparison, type Pace, type Shape } from './side-by-side.ts';
+import { GRID, renderReport, type Findings } from './report.ts';
+import { BARE, compare, type Comparison, type Pace, type Shape } from './side-by-side.ts';
 import {
   startAnonymous,
   startBackends,
@@ -35,9 +35,9 @@ interface Plan {
 }
 
 const FULL: Plan = {
-  pace: { rounds: 5, warmUpMs: 500, measureMs: 2_000, primeMs: 2_000 },
+  pace: { rounds: 7, warmUpMs: 500, measureMs: 1_500, primeMs: 2_000 },
   openLoop: { rounds: 3, warmUpMs: 500, measureMs: 3_000, primeMs: 1_000 },
-  grid: { rounds: 3, warmUpMs: 500, measureMs: 1_500, primeMs: 4_000 },
+  grid: { rounds: 5, warmUpMs: 500, measureMs: 1_500, primeMs: 4_000 },
   tokens: { rounds: 5, warmUpMs: 300, measureMs: 1_500, filled: 10_000 },
   cells: [1, 5, 20].flatMap((backends) => [10, 200, 2_000].map((tools): [number, number] => [backends, tools])),
   sessions: 5_000,
@@ -130,24 +130,26 @@ async function compareServers(load: LoadGenerator, plan: Plan, withGateway: bool
   });
 }
 
-async function compareGrid(load: LoadGenerator, plan: Plan): Promise<Comparison[]> {
-  const comparisons: Comparison[] = [];
-  for (const [count, tools] of plan.cells) {
-    const comparison = await closing(async (closers) => {
+/** Every number of backends and tools beside the others, round after round. */
+async function compareGrid(load: LoadGenerator, plan: Plan): Promise<Comparison> {
+  const comparison = await closing(async (closers) => {
+    const targets: Target[] = [];
+    const start = async (starting: Promise<Target>, name: string) => {
+      const target = await starting;
+      closers.push(target.stop);
+      targets.push({ ...target, name });
+    };
+    for (const [count, tools] of plan.cells) {
       const backends = await startBackends(count, Math.ceil(tools / count));
       closers.push(backends.stop);
-      const bare = await startBareProxy(backends.urls[0] ?? '');
-      closers.push(bare.stop);
-      const gateway = await startAnonymous(backends.urls);
-      closers.push(gateway.stop);
-      const title = `${count} backend${count > 1 ? 's' : ''}, ${tools} tools`;
-      const shape: Shape = { title, era: '2025-11-25', payload: 100, connections: 32 };
-      return compare(load, [bare, gateway], backends.pid, shape, plan.grid);
-    });
-    say(comparison);
-    comparisons.push(comparison);
-  }
-  return comparisons;
+      if (targets.length === 0) await start(startBareProxy(backends.urls[0] ?? ''), BARE);
+      await start(startAnonymous(backends.urls), `${count} backend${count > 1 ? 's' : ''}, ${tools} tools`);
+    }
+    const shape: Shape = { title: GRID, era: '2025-11-25', payload: 100, connections: 32 };
+    return compare(load, targets, undefined, shape, plan.grid);
+  });
+  say(comparison);
+  return comparison;
 }
 
 async function measureGateway(load: LoadGenerator, plan: Plan): Promise<Findings['gateway']> {
@@ -167,7 +169,7 @@ async function measureGateway(load: LoadGenerator, plan: Plan): Promise<Findings
 }
 
 function hasNoErrors({ servers, gateway, tokens }: Findings): boolean {
-  const all = [...servers, ...(gateway?.grid ?? []), ...(tokens ? [tokens] : [])];
+  const all = [...servers, ...(gateway ? [gateway.grid] : []), ...(tokens ? [tokens] : [])];
   return all.every(({ rows }) => rows.every(({ errors }) => errors === 0));
 }
 

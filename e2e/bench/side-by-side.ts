@@ -55,7 +55,7 @@ export function median(values: number[]): number {
 export async function compare(
   load: LoadGenerator,
   targets: Target[],
-  backendPid: number,
+  backendPid: number | undefined,
   shape: Shape,
   pace: Pace,
 ): Promise<Comparison> {
@@ -65,7 +65,7 @@ export async function compare(
     const tokens = target.tokens ? { tokens: target.tokens } : {};
     const clients = await prepareClients(target.url, { era, payload, count: connections, ...tokens });
     const { warmUpMs, measureMs } = pace;
-    const pids = { server: target.pid, backend: backendPid };
+    const pids = { server: target.pid, ...(backendPid !== undefined && { backend: backendPid }) };
     const speed = rate === undefined ? {} : { rate };
     jobs.push({ target, job: { port: target.port, path: '/mcp', clients, warmUpMs, measureMs, pids, ...speed } });
   }
