@@ -106,6 +106,7 @@ const ELECTION = [
   new Option('--name <name>', 'name of this installation: of its Lease and of the objects of its webhook')
     .argParser(readName)
     .default('vmcp-operator'),
+  new Option('--leader-election', 'of several operators only the one that holds the Lease acts').default(true),
   new Option('--no-leader-election', 'act at once: for one operator only'),
   new Option('--leader-election-namespace <name>', "namespace of the Lease; without: the operator's own").argParser(
     readName,

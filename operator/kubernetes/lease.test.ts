@@ -32,7 +32,8 @@ describe('a Lease', () => {
     const clock = new ManualClock();
     const timeOfDay = () => startsAt + clock.now();
     const place = { namespace: 'system', name: 'operator' };
-    const lease = holdLease({ api: server.api(), place, identity, clock, timeOfDay, random: () => 0.5, log: silent });
+    const pace = { renewEvery: 1000, lookEvery: 1000, random: () => 0.5 };
+    const lease = holdLease({ api: server.api(), place, identity, clock, timeOfDay, log: silent, ...pace });
     const settled = () => eventually(() => clock.timers === 1 || candidate.lost, `${identity} waits`);
     const candidate: Candidate = {
       ...{ lease, clock, lost: false },

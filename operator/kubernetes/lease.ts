@@ -22,8 +22,10 @@ interface LeaseOptions {
   duration?: number;
   /** Milliseconds without a renewal after which the holder gives up; less than `duration`, so that there are never two. */
   renewWithin?: number;
-  /** Milliseconds between attempts. */
-  interval?: number;
+  /** Milliseconds between renewals. */
+  renewEvery?: number;
+  /** Milliseconds between looks at the Lease of another one: after a hand-over that is how long nobody leads. */
+  lookEvery?: number;
 }
 
 /** The right to be the one that acts, among several processes. */
@@ -67,7 +69,8 @@ class Election implements Lease {
   #wake: () => void = () => undefined;
 
   constructor(options: LeaseOptions) {
-    this.#options = { duration: 15_000, renewWithin: 10_000, interval: 1000, random: Math.random, ...options };
+    const usual = { duration: 15_000, renewWithin: 10_000, renewEvery: 2000, lookEvery: 500 };
+    this.#options = { ...usual, random: Math.random, ...options };
   }
 
   get acquired(): Promise<void> {
@@ -83,14 +86,17 @@ class Election implements Lease {
   }
 
   async run(): Promise<void> {
-    const { interval, random } = this.#options;
+    const { renewEvery, lookEvery, random } = this.#options;
     while (!this.#stopped) {
       const startedAt = this.#options.clock.now();
       if (await this.#attempt()) this.#keep(startedAt);
       else if (this.#held && (this.#remaining() <= 0 || this.#isTaken())) this.#lose();
       if (this.#isStopped()) break;
-      const pause = interval * (0.8 + 0.4 * random());
-      await this.#pause(this.#held ? Math.min(pause, Math.max(this.#remaining(), 0)) : pause);
+      const jitter = 0.8 + 0.4 * random();
+      // A loss is noticed when its time has come.
+      await this.#pause(
+        this.#held ? Math.min(renewEvery * jitter, Math.max(this.#remaining(), 0)) : lookEvery * jitter,
+      );
     }
     this.#ended.resolve(undefined);
   }
