@@ -63,7 +63,7 @@ export function ownedMetadata(
   name: string,
   labels: Record<string, string>,
   { apiVersion, kind, metadata }: Manifest,
-  { namespace }: World,
+  { namespace }: Pick<World, 'namespace'>,
 ): ClusterObject['object']['metadata'] {
   const owner = {
     apiVersion,

@@ -1,4 +1,5 @@
 import { contentHash, type ClusterFacts, type Manifest, type World } from '../world.ts';
+import { applyPodTemplate, checkServiceAccount } from './apply-pod-template.ts';
 import { checkHostAccess } from './check-host-access.ts';
 import { backendChild } from './child-names.ts';
 import { secretVariables } from './command-of-backend.ts';
@@ -93,7 +94,16 @@ function renderDeployment(
   cluster: ClusterFacts,
   world: World,
 ): ClusterObject['object'] {
+  checkServiceAccount(manifest, spec.serviceAccount, cluster, world);
   const selector = backendSelector(manifest);
+  const template = {
+    metadata: {
+      labels: selector,
+      annotations: { [`${world.apiGroup}/roll-token`]: rollToken(manifest, spec, world) },
+    },
+    spec: renderPod(spec, permissions, cluster, selector),
+  };
+  const written = { manifest, template: spec.podTemplateSpec, ours: [] };
   return {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
@@ -101,13 +111,7 @@ function renderDeployment(
     spec: {
       replicas: spec.backendReplicas ?? 1,
       selector: { matchLabels: selector },
-      template: {
-        metadata: {
-          labels: selector,
-          annotations: { [`${world.apiGroup}/roll-token`]: rollToken(manifest, spec, world) },
-        },
-        spec: renderPod(spec, permissions, cluster, selector),
-      },
+      template: applyPodTemplate(template, written, cluster, world),
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { ClusterFacts, Manifest, World } from '../world.ts';
+import { applyPodTemplate, checkServiceAccount } from './apply-pod-template.ts';
 import { credentialsOf } from './child-names.ts';
 import { defined } from './defined.ts';
 import { childOf, ownedMetadata, restartAnnotation, runtimeSelector, topologySpread } from './object-parts.ts';
@@ -72,7 +73,26 @@ function pullSecrets(spec: ServerSpec, { imagePullSecrets = [] }: ClusterFacts):
   return names.length === 0 ? undefined : [...new Set(names)].map((name) => ({ name }));
 }
 
-/** The pods of a runtime. */
+function renderTemplate(manifest: Manifest, spec: ServerSpec, rendered: Rendered, cluster: ClusterFacts, world: World) {
+  const child = childOf(manifest);
+  const selector = runtimeSelector(manifest);
+  return {
+    metadata: { labels: selector, ...restartAnnotation(manifest, world) },
+    spec: defined({
+      serviceAccountName: spec.serviceAccount ?? child,
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      securityContext: { ...RESTRICTED_POD, fsGroup: 65_532 },
+      imagePullSecrets: pullSecrets(spec, cluster),
+      terminationGracePeriodSeconds: GRACE,
+      topologySpreadConstraints: topologySpread(selector),
+      containers: [renderContainer(spec, rendered, cluster.runtimeImage)],
+      volumes: renderVolumes(child),
+    }),
+  };
+}
+
+/** The pods of a runtime. Throws `Stalled` for a template or an account that they may not have. */
 export function renderRuntimeDeployment(
   manifest: Manifest,
   spec: ServerSpec,
@@ -80,8 +100,11 @@ export function renderRuntimeDeployment(
   cluster: ClusterFacts,
   world: World,
 ): ClusterObject['object'] {
+  checkServiceAccount(manifest, spec.serviceAccount, cluster, world);
   const child = childOf(manifest);
   const selector = runtimeSelector(manifest);
+  const template = renderTemplate(manifest, spec, rendered, cluster, world);
+  const written = { manifest, template: spec.podTemplateSpec, ours: ['vmcp'] };
   return {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
@@ -90,20 +113,7 @@ export function renderRuntimeDeployment(
       replicas: replicasOf(spec, child, world),
       strategy: renderStrategy(spec),
       selector: { matchLabels: selector },
-      template: {
-        metadata: { labels: selector, ...restartAnnotation(manifest, world) },
-        spec: defined({
-          serviceAccountName: spec.serviceAccount ?? child,
-          automountServiceAccountToken: false,
-          enableServiceLinks: false,
-          securityContext: { ...RESTRICTED_POD, fsGroup: 65_532 },
-          imagePullSecrets: pullSecrets(spec, cluster),
-          terminationGracePeriodSeconds: GRACE,
-          topologySpreadConstraints: topologySpread(selector),
-          containers: [renderContainer(spec, rendered, cluster.runtimeImage)],
-          volumes: renderVolumes(child),
-        }),
-      },
+      template: applyPodTemplate(template, written, cluster, world),
     }),
   };
 }

@@ -1,0 +1,87 @@
+import { PodTemplate } from '#crds/parts/pod-template';
+import { readValue } from '#crds/parts/read-value';
+import { Stalled } from '../errors.ts';
+import type { ClusterFacts, Manifest, World } from '../world.ts';
+import { findRestrictedProblems, type PodProblem } from './check-pod-restricted.ts';
+import { findTenancyProblems } from './check-pod-tenancy.ts';
+import { mergePodTemplate } from './merge-pod-template.ts';
+
+/** Problems that a message names. */
+const NAMED = 10;
+
+/** Fields whose names are not those of Secrets that a pod may read. */
+const FOREIGN = new Set(['podTemplateSpec', 'imagePullSecrets']);
+
+/** Names of all Secrets that the fields of a spec refer to; what stands in the template itself does not count. */
+function namedSecrets(value: unknown, inSecret = false): string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const own = inSecret && 'name' in value && typeof value.name === 'string' ? [value.name] : [];
+  const fields = Object.entries(value).filter(([field]) => !FOREIGN.has(field));
+  return [...own, ...fields.flatMap(([field, part]) => namedSecrets(part, inSecret || /secret|password/i.test(field)))];
+}
+
+function refuse(place: string, problems: PodProblem[]): never {
+  const list = problems.slice(0, NAMED).map(({ path, message, hostAccess }) => {
+    const allow = hostAccess ? ', or run the operator with --allow-host-paths' : '';
+    return `${path}: ${message}${allow}`;
+  });
+  const more = problems.length > NAMED ? [`and ${problems.length - NAMED} more`] : [];
+  throw new Stalled(
+    'PodTemplateNotAllowed',
+    `${place} podTemplateSpec.${[...list, ...more].join('; podTemplateSpec.')}`,
+  );
+}
+
+/** In the namespace of the operator, a resource that names an account could take the operator's own. Throws `Stalled`. */
+export function checkServiceAccount(
+  { kind, metadata }: Manifest,
+  account: string | undefined,
+  { operatorNamespace }: ClusterFacts,
+  { namespace }: World,
+): void {
+  if (account === undefined || namespace !== operatorNamespace) return;
+  const message = `${kind} "${metadata.name}": serviceAccount "${account}" is one of the namespace of the operator: remove it, or use another namespace`;
+  throw new Stalled('ServiceAccountNotAllowed', message);
+}
+
+interface Written {
+  manifest: Manifest;
+  /** `spec.podTemplateSpec`. */
+  template: object | undefined;
+  /** Containers of the rendered template that may not be changed. */
+  ours: string[];
+}
+
+function read(template: unknown, place: string): PodTemplate {
+  const checked = readValue(PodTemplate, template);
+  if ('data' in checked) return checked.data;
+  throw new Stalled('InvalidPodTemplate', `${place} podTemplateSpec: ${checked.problems.join('; ')}`);
+}
+
+/**
+ * The pod template of a child: what is written over what is rendered, by the merge keys of the API server, and then checked,
+ * because who writes a resource must get no more by it than its other fields give. Throws `Stalled` with path and remedy.
+ */
+export function applyPodTemplate<T extends object>(
+  rendered: T,
+  { manifest, template, ours }: Written,
+  cluster: ClusterFacts,
+  world: World,
+): T {
+  if (!template) return rendered;
+  const place = `${manifest.kind} "${manifest.metadata.name}"`;
+  const merged = mergePodTemplate(rendered, template);
+  const checked = read(merged, place);
+  const tenancy = {
+    rendered: read(rendered, place),
+    ours,
+    secrets: new Set(namedSecrets(manifest.spec)),
+    besideOperator: world.namespace === cluster.operatorNamespace,
+  };
+  const problems = [
+    ...findRestrictedProblems(checked).filter(({ hostAccess }) => !(hostAccess && cluster.allowHostPaths)),
+    ...findTenancyProblems(checked, tenancy),
+  ];
+  if (problems.length > 0) refuse(place, problems);
+  return merged as T;
+}

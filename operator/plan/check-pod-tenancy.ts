@@ -1,0 +1,106 @@
+import type { PodContainer, PodTemplate, PodVolume } from '#crds/parts/pod-template';
+import { containersOf, type PodProblem } from './check-pod-restricted.ts';
+
+/** What a template may say beside the standard. */
+export interface Tenancy {
+  /** The rendered template, before anything was merged. */
+  rendered: PodTemplate;
+  /** Containers that are ours: what they run and what they see is not to be changed. */
+  ours: string[];
+  /** Secrets that the resource's own fields name. */
+  secrets: Set<string>;
+  /** The resource is in the namespace of the operator. */
+  besideOperator: boolean;
+}
+
+function accountProblems({ spec }: PodTemplate, { rendered, besideOperator }: Tenancy): PodProblem[] {
+  const { serviceAccountName: ours, automountServiceAccountToken: mounted } = rendered.spec;
+  const written = spec.serviceAccountName ?? spec.serviceAccount;
+  return [
+    ...(besideOperator && (written !== ours || spec.serviceAccount !== undefined)
+      ? [
+          {
+            path: 'spec.serviceAccountName',
+            message: 'no service account of the namespace of the operator: remove it, or use another namespace',
+          },
+        ]
+      : []),
+    ...(spec.automountServiceAccountToken !== false && mounted !== true
+      ? [{ path: 'spec.automountServiceAccountToken', message: 'no token is mounted: remove it' }]
+      : []),
+  ];
+}
+
+const MISSING = 'is not named by the fields of spec: name it there, or remove it';
+
+function secretProblem(name: string | undefined, path: string, { secrets }: Tenancy): PodProblem[] {
+  if (name === undefined || secrets.has(name)) return [];
+  return [{ path, message: `Secret "${name}" ${MISSING}` }];
+}
+
+function volumeProblems(volume: PodVolume, tenancy: Tenancy): PodProblem[] {
+  const ours = tenancy.rendered.spec.volumes?.find(({ name }) => name === volume.name);
+  if (ours && JSON.stringify(ours) === JSON.stringify(volume)) return [];
+  const path = `spec.volumes[${volume.name}]`;
+  if (ours) return [{ path, message: 'is a volume of ours: use another name' }];
+  const sources = volume.projected?.sources ?? [];
+  return [
+    ...secretProblem(volume.secret?.secretName, `${path}.secret`, tenancy),
+    ...secretProblem(volume.csi?.nodePublishSecretRef?.name, `${path}.csi.nodePublishSecretRef`, tenancy),
+    ...sources.flatMap(({ secret }) => secretProblem(secret?.name, `${path}.projected.secret`, tenancy)),
+    ...sources.flatMap(({ serviceAccountToken }) =>
+      serviceAccountToken
+        ? [{ path: `${path}.projected.serviceAccountToken`, message: 'no token is mounted: remove it' }]
+        : [],
+    ),
+  ];
+}
+
+function lostVolumes({ spec }: PodTemplate, { rendered }: Tenancy): PodProblem[] {
+  const left = new Set(spec.volumes?.map(({ name }) => name));
+  const lost = (rendered.spec.volumes ?? []).filter(({ name }) => !left.has(name));
+  return lost.map(({ name }) => ({ path: `spec.volumes[${name}]`, message: 'is a volume of ours: keep it' }));
+}
+
+function variableProblems(container: PodContainer, path: string, tenancy: Tenancy): PodProblem[] {
+  const { env = [], envFrom = [] } = container;
+  return [
+    ...env.flatMap(({ name, valueFrom }) =>
+      secretProblem(valueFrom?.secretKeyRef?.name, `${path}.env[${name}]`, tenancy),
+    ),
+    ...envFrom.flatMap(({ secretRef }, index) => secretProblem(secretRef?.name, `${path}.envFrom[${index}]`, tenancy)),
+  ];
+}
+
+/** What decides what runs in a container, and which files it sees. */
+const FIXED = ['image', 'command', 'args', 'volumeMounts', 'volumeDevices'] as const;
+
+function ownProblems(template: PodTemplate, { rendered, ours }: Tenancy): PodProblem[] {
+  return containersOf(rendered)
+    .filter(({ container }) => ours.includes(container.name))
+    .flatMap(({ container, path }) => {
+      const there = containersOf(template).find((one) => one.path === path)?.container;
+      if (!there) return [{ path, message: 'is a container of ours: keep it' }];
+      const changed = FIXED.filter((field) => JSON.stringify(there[field]) !== JSON.stringify(container[field]));
+      return changed.map((field) => ({ path: `${path}.${field}`, message: 'is not to be changed: remove it' }));
+    });
+}
+
+function labelProblems({ metadata }: PodTemplate, { rendered }: Tenancy): PodProblem[] {
+  const changed = Object.entries(rendered.metadata?.labels ?? {}).filter(
+    ([label, value]) => metadata?.labels?.[label] !== value,
+  );
+  return changed.map(([label]) => ({ path: `metadata.labels[${label}]`, message: 'selects the pods: remove it' }));
+}
+
+/** What would give a resource more than its own fields say. */
+export function findTenancyProblems(template: PodTemplate, tenancy: Tenancy): PodProblem[] {
+  return [
+    ...labelProblems(template, tenancy),
+    ...accountProblems(template, tenancy),
+    ...lostVolumes(template, tenancy),
+    ...(template.spec.volumes ?? []).flatMap((volume) => volumeProblems(volume, tenancy)),
+    ...ownProblems(template, tenancy),
+    ...containersOf(template).flatMap(({ container, path }) => variableProblems(container, path, tenancy)),
+  ];
+}

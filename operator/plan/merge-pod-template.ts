@@ -1,0 +1,113 @@
+import { Stalled } from '../errors.ts';
+import { POD_MERGE_KEYS } from './pod-merge-keys.ts';
+
+// A strategic merge as the API server does it: maps are merged, null removes, lists are replaced unless the table has them.
+
+type Fields = Record<string, unknown>;
+
+const isMap = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const PATCH = '$patch';
+const RETAIN = '$retainKeys';
+
+/** Keys that a merge may not touch: they mean something to JavaScript itself. */
+const FORBIDDEN = new Set(['__proto__', 'constructor', 'prototype']);
+
+function refuse(path: string, what: string): never {
+  throw new Stalled('InvalidPodTemplate', `podTemplateSpec.${path}: ${what}`);
+}
+
+const below = (path: string, key: string) => (path === '' ? key : `${path}.${key}`);
+
+/** What a patch does as a whole to the map or list that it stands in. */
+function directiveOf(patch: Fields, path: string): 'merge' | 'replace' | 'delete' {
+  const directive = patch[PATCH] ?? 'merge';
+  if (directive === 'merge' || directive === 'replace' || directive === 'delete') return directive;
+  return refuse(path, `$patch is ${JSON.stringify(directive)}: write merge, replace or delete`);
+}
+
+/** A value that stands in for none: what says how to merge is not part of it. */
+function plain(value: unknown, path: string): unknown {
+  if (Array.isArray(value)) {
+    const items: unknown[] = value;
+    return items
+      .filter((item) => !isMap(item) || directiveOf(item, path) === 'merge')
+      .map((item) => plain(item, `${path}[]`));
+  }
+  if (!isMap(value)) return value;
+  if (directiveOf(value, path) === 'delete') return {};
+  return mergeMap({}, value, path);
+}
+
+function retained(original: Fields, patch: Fields, path: string): Fields {
+  const keys = patch[RETAIN];
+  if (keys === undefined) return original;
+  if (!Array.isArray(keys)) return refuse(path, '$retainKeys is no list: write the names of fields');
+  return Object.fromEntries(Object.entries(original).filter(([key]) => keys.includes(key)));
+}
+
+/** The fields of a patch, without what says how to merge. */
+function fieldsOf(patch: Fields, path: string): [string, unknown][] {
+  return Object.entries(patch).filter(([key]) => {
+    if (key === PATCH || key === RETAIN) return false;
+    if (key.startsWith('$') || FORBIDDEN.has(key)) refuse(below(path, key), 'is not known here: remove it');
+    return true;
+  });
+}
+
+function mergeMap(original: Fields, patch: Fields, path: string): Fields {
+  const directive = directiveOf(patch, path);
+  if (directive === 'delete') return {};
+  const merged = new Map(Object.entries(directive === 'replace' ? {} : retained(original, patch, path)));
+  for (const [key, value] of fieldsOf(patch, path)) {
+    if (value === null) merged.delete(key);
+    else merged.set(key, mergeValue(merged.get(key), value, below(path, key)));
+  }
+  return Object.fromEntries(merged);
+}
+
+function keyOf(item: unknown, key: string, path: string): [Fields, unknown] {
+  if (!isMap(item)) return refuse(path, 'an item is no object: write one');
+  const value = item[key];
+  if (value === undefined || value === null)
+    return refuse(path, `an item has no ${key}, by which it is merged: write it`);
+  return [item, value];
+}
+
+/** Items of the same key are merged, new ones come last. */
+function mergeItems(original: Fields[], patch: unknown[], key: string, path: string): Fields[] {
+  if (patch.some((item) => isMap(item) && item[PATCH] === 'replace')) {
+    const whole = patch.filter((item) => !isMap(item) || item[PATCH] !== 'replace');
+    return plain(whole, path) as Fields[];
+  }
+  let merged = original;
+  for (const one of patch) {
+    const [item, value] = keyOf(one, key, path);
+    const former = merged.find((there) => there[key] === value);
+    if (directiveOf(item, path) === 'delete') merged = merged.filter((there) => there !== former);
+    else if (former) merged = merged.map((there) => (there === former ? mergeMap(there, item, `${path}[]`) : there));
+    else merged = [...merged, mergeMap({}, item, `${path}[]`)];
+  }
+  return merged;
+}
+
+function mergeValue(original: unknown, patch: unknown, path: string): unknown {
+  if (isMap(patch)) return isMap(original) ? mergeMap(original, patch, path) : plain(patch, path);
+  if (!Array.isArray(patch)) return patch;
+  const items: unknown[] = patch;
+  const key = POD_MERGE_KEYS[path];
+  if (key === undefined || original === undefined || !Array.isArray(original)) {
+    return typeof key === 'string' ? mergeItems([], items, key, path) : plain(items, path);
+  }
+  if (key === null) return [...new Set([...(original as unknown[]), ...items])];
+  return mergeItems(original as Fields[], items, key, path);
+}
+
+/** The written template over the rendered one, by the merge keys of the API server. Throws `Stalled` with the path. */
+export function mergePodTemplate<T extends object>(rendered: T, written: object): unknown {
+  for (const field of Object.keys(written)) {
+    if (field !== 'metadata' && field !== 'spec')
+      refuse(field, 'is no field of a pod template: write metadata and spec');
+  }
+  return mergeMap(rendered as Fields, written as Fields, '');
+}

@@ -1,0 +1,30 @@
+interface Property {
+  $ref?: string;
+  items?: { $ref?: string };
+  additionalProperties?: { $ref?: string } | boolean;
+  'x-kubernetes-patch-strategy'?: string;
+  'x-kubernetes-patch-merge-key'?: string;
+}
+type Definitions = Record<string, { properties?: Record<string, Property> }>;
+
+const definitionOf = (reference: string | undefined) => reference?.split('/').at(-1);
+
+/**
+ * How the API server merges the lists of a definition, from its OpenAPI document (v2): path of the list (`[]` for the items of
+ * a list on the way) to the key of its items; null where the items are plain values.
+ */
+export function readMergeKeys(definitions: Definitions, root: string): Record<string, string | null> {
+  const found: Record<string, string | null> = {};
+  function look(name: string, path: string, above: string[]): void {
+    for (const [field, property] of Object.entries(definitions[name]?.properties ?? {})) {
+      const here = path === '' ? field : `${path}.${field}`;
+      const strategy = property['x-kubernetes-patch-strategy']?.split(',') ?? [];
+      if (strategy.includes('merge')) found[here] = property['x-kubernetes-patch-merge-key'] ?? null;
+      const inside = definitionOf(property.items?.$ref ?? property.$ref);
+      if (inside === undefined || above.includes(inside)) continue;
+      look(inside, property.items ? `${here}[]` : here, [...above, inside]);
+    }
+  }
+  look(root, '', [root]);
+  return Object.fromEntries(Object.entries(found).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
