@@ -1,0 +1,240 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { generateKeyPairSync } from 'node:crypto';
+import { shortHash } from '../fakes/whoami/describe-caller.ts';
+import { send } from '../gateway/session-client.ts';
+import type { Program } from '../gateway/start-program.ts';
+import { eventually } from '../local/run-vmcp.ts';
+import { startLoad } from './load.ts';
+import { backend, condition, fake, group, installDefinitions, secret, server, Stage } from './stage.ts';
+import { startOperator } from './start-operator.ts';
+import { describeWithCluster, type Namespace } from './use-cluster.ts';
+
+const WHOAMI = 'whoami_whoami';
+const FIRST = 'first-value-of-the-header';
+const SECOND = 'second-value-of-the-header';
+
+const signingKey = () =>
+  generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+
+const headerOf = (answer: Record<string, unknown>) => (answer.headerHashes as Record<string, string>)['x-api-key'];
+
+describeWithCluster('Secrets of a running server', (cluster) => {
+  let namespace: Namespace;
+  let stage: Stage;
+  let operator: Program;
+  const podsOf = async (name: string) => {
+    const pods = await stage.list('Pod', `app.kubernetes.io/name=vmcp-runtime,app.kubernetes.io/instance=${name}`);
+    return pods.map(({ metadata }) => metadata.uid);
+  };
+
+  beforeAll(async () => {
+    await installDefinitions(cluster);
+    namespace = await cluster.makeNamespace('secrets');
+    stage = new Stage(cluster, namespace);
+    operator = startOperator(cluster, [namespace.name]);
+    const header = { addHeadersFromSecret: { 'X-Api-Key': { name: 'api', key: 'key' } } };
+    await stage.apply(
+      secret('api', { key: FIRST, unused: 'never-copied' }),
+      group('tools'),
+      backend('whoami', { ...fake('tools', 'whoami'), headerForward: header }),
+      backend('plain', fake('tools', 'backend', ['--name', 'plain', '--tools', '1'])),
+      server('demo', 'tools'),
+    );
+    await stage.ready('demo').catch((error: unknown) => {
+      throw new Error(operator.output(), { cause: error });
+    });
+  }, 120_000);
+  afterAll(async () => {
+    await operator.stop();
+    await namespace.delete();
+  });
+
+  it('reach the pod as one Secret of its own, with the keys that are named and no other', async () => {
+    const credentials = await stage.get('Secret', 'vmcp-demo-credentials');
+    const files = Object.keys(credentials?.data ?? {});
+    expect(files.filter((file) => /^api\.key-[0-9a-f]{16}$/.test(file))).toHaveLength(1);
+    expect(files.filter((file) => !/^(api\.key|status-token)-[0-9a-f]{16}$/.test(file))).toEqual([]);
+    const [pod] = await stage.list('Pod', 'app.kubernetes.io/name=vmcp-runtime');
+    const text = JSON.stringify(pod?.spec);
+    expect(text).toContain('"secretName":"vmcp-demo-credentials"');
+    expect(text).not.toContain('secretKeyRef');
+    expect(text).not.toContain('kube-api-access');
+  });
+
+  it('are nowhere else: no object but Secrets, no event, no line of the log has a value', async () => {
+    const kinds = ['VirtualMCPServer', 'MCPServer', 'ConfigMap', 'Deployment', 'Pod', 'Event', 'Service'];
+    const all = (await Promise.all(kinds.map((kind) => stage.list(kind)))).flat();
+    const seen = JSON.stringify(all) + operator.output();
+    for (const text of [FIRST, 'never-copied']) {
+      expect(seen).not.toContain(text);
+      expect(seen).not.toContain(Buffer.from(text).toString('base64'));
+    }
+  });
+
+  it('/status asks for the token that the operator made, probes and metrics for none', async () => {
+    const [pod] = (await stage.list('Pod', 'app.kubernetes.io/name=vmcp-runtime')) as unknown as {
+      status: { podIP: string };
+    }[];
+    const ask = (path: string, headers = {}) => send(`http://${pod?.status.podIP}:4484${path}`, 'GET', headers);
+    const token = (await stage.get('Secret', 'vmcp-demo-sealing'))?.data?.['status-token'] ?? '';
+    const authorization = `Bearer ${Buffer.from(token, 'base64').toString()}`;
+    expect((await ask('/status')).status).toBe(401);
+    expect((await ask('/status', { authorization: 'Bearer wrong' })).status).toBe(401);
+    expect((await ask('/status', { authorization })).status).toBe(200);
+    expect((await ask('/readyz')).status).toBe(200);
+    expect((await ask('/metrics')).status).toBe(200);
+  });
+
+  it('a rotated one is taken over by the running pod under load, and no call fails', async () => {
+    const pods = await podsOf('demo');
+    const load = await startLoad(await stage.endpoint('demo'), WHOAMI);
+    await eventually(
+      () => load.answers.length,
+      (calls) => calls > 20,
+    );
+    const begun = performance.now();
+    await stage.apply(secret('api', { key: SECOND, unused: 'never-copied' }));
+    await eventually(
+      () => load.answers.slice(-4).map(headerOf),
+      (hashes) => hashes.every((hash) => hash === shortHash(SECOND)),
+      20_000,
+    );
+    const took = performance.now() - begun;
+    const calls = load.answers.length;
+    await eventually(
+      () => load.answers.length,
+      (now) => now > calls + 20,
+    );
+    await load.stop();
+    expect(load.failures).toEqual([]);
+    expect(new Set(load.answers.map(headerOf))).toEqual(new Set([shortHash(FIRST), shortHash(SECOND)]));
+    expect(took).toBeLessThan(10_000);
+    expect(await podsOf('demo')).toEqual(pods);
+  }, 60_000);
+
+  it('the file of the old value goes once no pod reads it', async () => {
+    const files = await eventually(
+      async () => Object.values((await stage.get('Secret', 'vmcp-demo-credentials'))?.data ?? {}),
+      (values) => !values.includes(Buffer.from(FIRST).toString('base64')),
+    );
+    expect(files).toContain(Buffer.from(SECOND).toString('base64'));
+  });
+
+  it('a key that is removed leaves the backend out, says so, and comes back with the key', async () => {
+    await stage.patch('Secret', 'api', { data: { key: null } });
+    const without = await stage.status(
+      'VirtualMCPServer',
+      'demo',
+      (seen) => condition(seen, 'BackendsResolved')?.status === 'False' && condition(seen, 'Reconciling') === undefined,
+    );
+    expect(condition(without, 'BackendsResolved')).toMatchObject({ reason: 'SecretKeyNotFound' });
+    expect(condition(without, 'BackendsResolved')?.message).toContain('Secret "api" has no key "key" (it has: unused)');
+    expect(without.backends?.find(({ name }) => name === 'whoami')?.phase).toBe('Excluded');
+    expect(without.phase).toBe('Degraded');
+    await stage.apply(secret('api', { key: FIRST, unused: 'never-copied' }));
+    await stage.ready('demo');
+  }, 60_000);
+
+  it('a Secret that is deleted leaves the backend out, too, and the other backend is served on', async () => {
+    const load = await startLoad(await stage.endpoint('demo'), 'plain_tool_0', { sessions: 2 });
+    await stage.remove('Secret', 'api');
+    const without = await stage.status(
+      'VirtualMCPServer',
+      'demo',
+      (seen) => condition(seen, 'BackendsResolved')?.reason === 'SecretNotFound',
+    );
+    expect(condition(without, 'BackendsResolved')?.message).toContain('Secret "api", which does not exist: create it');
+    await stage.apply(secret('api', { key: SECOND }));
+    await stage.ready('demo');
+    await load.stop();
+    expect(load.failures).toEqual([]);
+    expect(load.answers.length).toBeGreaterThan(0);
+  }, 60_000);
+
+  it('what a person changes in the copy is put right', async () => {
+    const [file = ''] = Object.keys((await stage.get('Secret', 'vmcp-demo-credentials'))?.data ?? {}).filter((name) =>
+      name.startsWith('api.'),
+    );
+    await stage.patch('Secret', 'vmcp-demo-credentials', {
+      data: { [file]: Buffer.from('forged').toString('base64') },
+    });
+    await eventually(
+      async () => (await stage.get('Secret', 'vmcp-demo-credentials'))?.data?.[file],
+      (value) => value === Buffer.from(SECOND).toString('base64'),
+    );
+    await stage.ready('demo');
+  }, 60_000);
+
+  describe('of an embedded authorization server', () => {
+    const KEYS = { name: 'keys', key: 'signing' };
+    const endpointUrl = 'http://localhost:4483';
+    beforeAll(async () => {
+      await stage.apply(
+        secret('keys', { signing: signingKey(), hmac: 'h'.repeat(32) }),
+        secret('upstream', { secret: 'client-secret-one' }),
+        server('login', 'tools', {
+          incomingAuth: {
+            type: 'oidc',
+            resourceUrl: `${endpointUrl}/mcp`,
+            oidcConfig: { type: 'inline', inline: { issuer: endpointUrl } },
+          },
+          authServerConfig: {
+            issuer: endpointUrl,
+            signingKeySecretRefs: [KEYS],
+            hmacSecretRefs: [{ name: 'keys', key: 'hmac' }],
+            upstreamProviders: [
+              {
+                name: 'company',
+                type: 'oidc',
+                oidcConfig: {
+                  issuerUrl: 'https://idp.example',
+                  clientId: 'vmcp',
+                  clientSecretRef: { name: 'upstream', key: 'secret' },
+                },
+              },
+            ],
+          },
+        }),
+      );
+      await stage.ready('login').catch((error: unknown) => {
+        throw new Error(operator.output(), { cause: error });
+      });
+    }, 90_000);
+
+    it('a new signing key is published by the running pod while its documents are asked for without a failure', async () => {
+      const pods = await podsOf('login');
+      const { url } = await stage.endpoint('login');
+      const keys = () => send(new URL('/.well-known/jwks.json', url).href, 'GET', { host: 'localhost:4483' });
+      const kidsOf = (text: string) => (JSON.parse(text) as { keys: { kid: string }[] }).keys.map(({ kid }) => kid);
+      const before = kidsOf((await keys()).text);
+      await stage.apply(secret('keys', { signing: signingKey(), hmac: 'h'.repeat(32) }));
+      const statuses: number[] = [];
+      const after = await eventually(
+        async () => {
+          const { status, text } = await keys();
+          statuses.push(status);
+          return kidsOf(text);
+        },
+        (kids) => !kids.some((kid) => before.includes(kid)),
+        20_000,
+      );
+      expect(after).toHaveLength(before.length);
+      expect(new Set(statuses)).toEqual(new Set([200]));
+      expect(await podsOf('login')).toEqual(pods);
+      await stage.ready('login');
+    }, 60_000);
+
+    it('a new client secret reaches the pod', async () => {
+      await stage.apply(secret('upstream', { secret: 'client-secret-two' }));
+      const two = Buffer.from('client-secret-two').toString('base64');
+      const one = Buffer.from('client-secret-one').toString('base64');
+      const values = await eventually(
+        async () => Object.values((await stage.get('Secret', 'vmcp-login-credentials'))?.data ?? {}),
+        (found) => found.includes(two) && !found.includes(one),
+        20_000,
+      );
+      // The former one goes only when every pod has said that it reads the new one.
+      expect(values).not.toContain(one);
+    }, 60_000);
+  });
+});

@@ -1,0 +1,154 @@
+import { join } from 'node:path';
+import { eventually } from '../local/run-vmcp.ts';
+import { IMAGES } from './images.ts';
+import { collectionOf, type Written } from './send-manifests.ts';
+import type { Cluster, Namespace } from './use-cluster.ts';
+
+const CRDS = join(import.meta.dirname, '../../crds/manifests');
+const API = 'vmcp.dev/v1alpha1';
+
+/** A status as tests look at it. */
+export interface Seen {
+  phase?: string;
+  observedGeneration?: number;
+  toolCount?: number;
+  backends?: { name: string; phase: string; message: string; tools?: number }[];
+  conditions?: { type: string; status: string; reason: string; message: string }[];
+}
+
+/** An object as it came, as far as tests look at it. */
+export interface Live {
+  kind: string;
+  metadata: {
+    name: string;
+    uid: string;
+    resourceVersion: string;
+    generation?: number;
+    annotations?: Record<string, string>;
+    ownerReferences?: { kind: string; name: string; uid: string }[];
+  };
+  spec?: Record<string, unknown>;
+  data?: Record<string, string>;
+  status?: Seen;
+}
+
+export async function installDefinitions(cluster: Cluster): Promise<void> {
+  await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', CRDS]);
+  await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=30s', '-f', CRDS]);
+}
+
+export const group = (name: string): Written => ({ apiVersion: API, kind: 'MCPGroup', metadata: { name }, spec: {} });
+
+export const server = (name: string, groupRef: string, spec: object = {}): Written => ({
+  apiVersion: API,
+  kind: 'VirtualMCPServer',
+  metadata: { name },
+  spec: { config: { groupRef }, incomingAuth: { type: 'anonymous' }, ...spec },
+});
+
+export const backend = (name: string, spec: object): Written => ({
+  apiVersion: API,
+  kind: 'MCPServer',
+  metadata: { name },
+  spec,
+});
+
+/** A backend of our own image that runs a fake with these arguments. */
+export const fake = (name: string, program: string, args: readonly string[] = []): object => ({
+  image: IMAGES.backends,
+  command: ['node', `/app/e2e/fakes/${program}/main.ts`, '--port', '8080', ...args],
+  transport: 'streamable-http',
+  env: [{ name: 'HOST', value: '::' }],
+  ...(name === '' ? {} : { groupRef: name }),
+});
+
+export const secret = (name: string, values: Record<string, string>): Written & { stringData: object } => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name },
+  stringData: values,
+});
+
+/** A namespace of a suite and what is in it. */
+export class Stage {
+  readonly cluster: Cluster;
+  readonly namespace: Namespace;
+
+  constructor(cluster: Cluster, namespace: Namespace) {
+    this.cluster = cluster;
+    this.namespace = namespace;
+  }
+
+  async apply(...objects: readonly Written[]): Promise<void> {
+    for (const object of objects) {
+      const path = `${collectionOf(object, this.namespace.name)}/${object.metadata.name ?? ''}`;
+      const { status, body } = await this.cluster.apply(path, object);
+      if (status >= 300) throw new Error(`${object.kind} ${object.metadata.name ?? ''}: ${JSON.stringify(body)}`);
+    }
+  }
+
+  async remove(kind: string, name: string): Promise<void> {
+    await this.cluster.ask('DELETE', this.#path(kind, name));
+  }
+
+  /** Undefined where there is none. */
+  async get(kind: string, name: string): Promise<Live | undefined> {
+    const { status, body } = await this.cluster.ask('GET', this.#path(kind, name));
+    return status === 200 ? (body as Live) : undefined;
+  }
+
+  async list(kind: string, labels = ''): Promise<Live[]> {
+    const query = labels === '' ? '' : `?labelSelector=${encodeURIComponent(labels)}`;
+    const { body } = await this.cluster.ask('GET', `${this.#path(kind)}${query}`);
+    return (body as { items: Live[] }).items.map((item) => ({ ...item, kind }));
+  }
+
+  async patch(kind: string, name: string, change: object): Promise<void> {
+    const { status, body } = await this.cluster.ask('PATCH', this.#path(kind, name), change, {
+      'content-type': 'application/merge-patch+json',
+    });
+    if (status !== 200) throw new Error(`patch of ${kind} ${name}: ${JSON.stringify(body)}`);
+  }
+
+  /** The status of a resource as soon as it is so. */
+  async status(kind: string, name: string, isSo: (status: Seen) => boolean, milliseconds = 30_000): Promise<Seen> {
+    return eventually(async () => (await this.get(kind, name))?.status ?? {}, isSo, milliseconds);
+  }
+
+  /** A VirtualMCPServer as soon as all that is wanted of it is delivered and answers. */
+  async ready(name: string, milliseconds = 60_000): Promise<Seen> {
+    const isReady = (live: Live | undefined) =>
+      live?.status?.phase === 'Ready' && live.status.observedGeneration === live.metadata.generation;
+    const live = await eventually(() => this.get('VirtualMCPServer', name), isReady, milliseconds);
+    return live?.status ?? {};
+  }
+
+  /** Where a server is reached from this machine, and the Host header that belongs to it. */
+  async endpoint(name: string): Promise<{ url: string; headers: { host: string } }> {
+    const service = await this.get('Service', `vmcp-${name}`);
+    const address = (service?.spec as { clusterIP?: string } | undefined)?.clusterIP ?? '';
+    const host = `vmcp-${name}.${this.namespace.name}.svc:4483`;
+    return { url: `http://${address.includes(':') ? `[${address}]` : address}:4483/mcp`, headers: { host } };
+  }
+
+  #path(kind: string, name?: string): string {
+    const apiVersion = API_VERSIONS[kind] ?? API;
+    const collection = collectionOf({ apiVersion, kind, metadata: {} }, this.namespace.name);
+    return name === undefined ? collection : `${collection}/${name}`;
+  }
+}
+
+const API_VERSIONS: Record<string, string> = {
+  ConfigMap: 'v1',
+  Secret: 'v1',
+  Service: 'v1',
+  ServiceAccount: 'v1',
+  Pod: 'v1',
+  Event: 'v1',
+  Deployment: 'apps/v1',
+  ReplicaSet: 'apps/v1',
+  NetworkPolicy: 'networking.k8s.io/v1',
+};
+
+export const condition = (status: Seen | undefined, type: string) =>
+  status?.conditions?.find((one) => one.type === type);
