@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { KindName } from '#crds/kinds/index';
+import { KIND_NAMES, type KindName } from '#crds/kinds/index';
 import { ACCEPTED, REFUSED } from '#operator/local/testdata/manifests';
 import { collectionOf, readObjects, WAYS, type Written } from './send-manifests.ts';
 import { describeWithCluster, type Namespace } from './use-cluster.ts';
@@ -190,13 +190,25 @@ describeWithCluster('the definitions on a real API server', (cluster) => {
   });
 
   it('kubectl knows the short names and the category', async () => {
-    const { code, stderr } = await cluster.kubectl(['-n', namespace.name, 'get', 'vmcp,mcps,mcpg,extauth,mcpoidc']);
-    expect([code, stderr]).toEqual([0, '']);
-    expect((await cluster.kubectl(['-n', namespace.name, 'get', 'mcp', '-o', 'name'])).stdout).toContain('mcpgroup');
+    const { stdout } = await cluster.kubectl(['api-resources', '--api-group=vmcp.dev', '--no-headers', '-o', 'wide']);
+    const listed = stdout
+      .trim()
+      .split('\n')
+      .map((line) => line.split(/ +/));
+    expect(listed.map(([plural, short]) => [plural, short]).sort()).toEqual(
+      Object.values(KIND_NAMES)
+        .map(({ plural, shortName }) => [plural, shortName])
+        .sort(),
+    );
+    for (const line of listed) expect(line.at(-1)).toBe('mcp');
   });
 
   it('explains fields', async () => {
-    const { stdout } = await cluster.kubectl(['explain', 'vmcp.spec.incomingAuth.type']);
+    const { stdout } = await cluster.kubectl([
+      'explain',
+      'virtualmcpservers.spec.incomingAuth.type',
+      `--api-version=${API}`,
+    ]);
     expect(stdout).toMatch(/FIELD: type <string>/);
   });
 
@@ -208,7 +220,13 @@ describeWithCluster('the definitions on a real API server', (cluster) => {
       metadata: { name: 'scaled' },
       spec,
     });
-    const scaled = await cluster.kubectl(['-n', namespace.name, 'scale', 'vmcp/scaled', '--replicas=3']);
+    const scaled = await cluster.kubectl([
+      '-n',
+      namespace.name,
+      'scale',
+      'virtualmcpservers.vmcp.dev/scaled',
+      '--replicas=3',
+    ]);
     expect([scaled.code, scaled.stderr]).toEqual([0, '']);
     expect((await cluster.ask('GET', path('VirtualMCPServer', 'scaled'))).body.spec.replicas).toBe(3);
   });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Image, packImages } from './kit/pack-images.ts';
 import { readDockerfile } from './kit/read-dockerfile.ts';
-import { stageNode } from './kit/stage-node.ts';
+import { copyWithLibraries, stageNode } from './kit/stage-node.ts';
 import { stagePackages } from './kit/stage-packages.ts';
 import { run } from './run-program.ts';
 
@@ -36,6 +36,8 @@ const PACKAGES = [
   'zod',
 ];
 
+const REDIS = '/usr/bin/redis-server';
+
 /** Files and settings of one of the project's images, as its Dockerfile says. */
 async function stageProgram(program: 'operator' | 'runtime', base: string, folder: string): Promise<Image> {
   const { stage, config } = readDockerfile(join(ROOT, program, 'Dockerfile'));
@@ -53,12 +55,16 @@ function stageBackends(base: string, folder: string): Image {
   }
   mkdirSync(join(folder, 'examples/quickstart/files'), { recursive: true });
   stagePackages(ROOT, PACKAGES, folder);
+  // Redis of this machine, for servers with several replicas.
+  const redis = `${folder}-redis`;
+  if (existsSync(REDIS)) copyWithLibraries(REDIS, REDIS, redis);
   const config = {
-    Env: ['PATH=/usr/local/bin:/bin', 'NODE_ENV=production'],
+    Env: ['PATH=/usr/local/bin:/usr/bin:/bin', 'NODE_ENV=production'],
     User: '65532:65532',
     WorkingDir: '/app/examples/quickstart',
   };
-  return { name: IMAGES.backends, layers: [{ folder: base }, { folder, at: '/app' }], config };
+  const layers = [{ folder: base }, { folder, at: '/app' }];
+  return { name: IMAGES.backends, layers: existsSync(redis) ? [...layers, { folder: redis }] : layers, config };
 }
 
 /** Packs all images of the tests into one archive, from the dist/ that is there. Takes some seconds. */

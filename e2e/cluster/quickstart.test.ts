@@ -13,7 +13,17 @@ import { describeWithCluster, type Namespace } from './use-cluster.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const CRDS = join(ROOT, 'crds/manifests');
 const EXAMPLE = join(ROOT, 'examples/quickstart-cluster');
+// Short names are another group's where a suite installs one.
+const KINDS = 'virtualmcpservers.vmcp.dev,mcpservers.vmcp.dev,mcpgroups.vmcp.dev';
 const BACKENDS = ['calendar', 'everything', 'filesystem', 'memory', 'tickets', 'whoami'];
+
+async function answers(issuer: string): Promise<boolean> {
+  const url = `${issuer}/.well-known/openid-configuration`;
+  return fetch(url, { signal: AbortSignal.timeout(1000) }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+}
 
 describeWithCluster('the quickstart, applied by kubectl with the identity providers as its one patch', (cluster) => {
   let namespace: Namespace;
@@ -38,9 +48,14 @@ describeWithCluster('the quickstart, applied by kubectl with the identity provid
     expect([written.code, applied.code, applied.stderr]).toEqual([0, 0, '']);
     endpoint = `http://127.0.0.1:${ports[4483]}/mcp`;
     issuers = { company: `http://127.0.0.1:${ports[4480]}`, partner: `http://127.0.0.1:${ports[4482]}` };
-    const ready = await kubectl('wait', '--for=condition=Ready', '--timeout=60s', 'vmcp/quickstart');
+    const ready = await kubectl(
+      'wait',
+      '--for=condition=Ready',
+      '--timeout=60s',
+      'virtualmcpservers.vmcp.dev/quickstart',
+    );
     if (ready.code !== 0) {
-      const state = await kubectl('get', 'vmcp,mcps,pods', '-o', 'wide');
+      const state = await kubectl('get', `${KINDS},pods`, '-o', 'wide');
       throw new Error([ready.stderr, state.stdout, programs[0]?.output()].join('\n'));
     }
     programs.push(
@@ -50,6 +65,7 @@ describeWithCluster('the quickstart, applied by kubectl with the identity provid
       }),
       await forwardPorts(cluster, namespace.name, 'service/vmcp-quickstart', { [ports[4483]]: 4483 }),
     );
+    for (const issuer of Object.values(issuers)) await eventually(() => answers(issuer), Boolean);
     const client = await OAuthClient.register(new URL(endpoint).origin);
     const logIn = async (user: string) => (await client.login({ user })).access_token;
     tokens = { alice: await logIn('alice'), bob: await logIn('bob') };
@@ -126,12 +142,12 @@ describeWithCluster('the quickstart, applied by kubectl with the identity provid
 
   describe('the status', () => {
     it('says of every resource that it is ready, by the condition that kubectl waits for', async () => {
-      const waits = await kubectl('wait', '--for=condition=Ready', '--timeout=30s', '--all', 'vmcp,mcps,mcpg');
+      const waits = await kubectl('wait', '--for=condition=Ready', '--timeout=30s', '--all', KINDS);
       expect([waits.code, waits.stderr]).toEqual([0, '']);
     });
 
     it('shows in kubectl get how many backends and tools there are', async () => {
-      const { stdout } = await kubectl('get', 'vmcp', 'quickstart', '--no-headers');
+      const { stdout } = await kubectl('get', 'virtualmcpservers.vmcp.dev', 'quickstart', '--no-headers');
       expect(stdout).toMatch(new RegExp(`^quickstart +Ready +${endpoint} +6 +`));
     });
   });

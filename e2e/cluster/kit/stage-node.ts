@@ -17,7 +17,7 @@ export function stageNode(root: string): void {
 }
 
 /** An ELF file, and the libraries that the loader says it needs. */
-function copyWithLibraries(from: string, to: string, root: string): void {
+export function copyWithLibraries(from: string, to: string, root: string): void {
   const copy = (source: string, path: string) => {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     copyFileSync(realpathSync(source), join(root, path));
