@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parseAllDocuments } from 'yaml';
 import { headerAuth, secret, server, whoami } from './manifests.ts';
-import { makeWorkplace, ROOT, type Workplace } from './run-vmcp.ts';
+import { makeWorkplace, PROGRAM, ROOT, type Workplace } from './run-vmcp.ts';
 
 let place: Workplace;
 beforeAll(() => {
@@ -26,7 +26,7 @@ describe('the command line', () => {
   it('helps with examples and the meaning of exit codes', async () => {
     const { code, stdout } = await place.run(['--help']);
     expect(code).toBe(0);
-    expect(stdout).toContain('$ vmcp up examples/quickstart --detach');
+    expect(stdout).toContain(`$ node ${PROGRAM} up examples/quickstart --detach`);
     expect(stdout).toContain('3  nothing runs here');
     expect((await place.run(['up', '--help'])).stdout).toContain('Examples:');
   });
@@ -64,7 +64,11 @@ describe('the command line', () => {
       ['connect', 'zed'],
     ];
     for (const args of commands) {
-      expect(await place.run(args)).toMatchObject({ code: 3, stdout: '', stderr: expect.stringContaining('vmcp up') });
+      expect(await place.run(args)).toMatchObject({
+        code: 3,
+        stdout: '',
+        stderr: expect.stringContaining(' up <folder'),
+      });
     }
   });
 });

@@ -32,6 +32,7 @@ async function attempt(more: readonly string[] = []) {
       },
     },
     environment: {},
+    program: 'vmcp',
     self: [],
     runtime: [],
     version: '0',

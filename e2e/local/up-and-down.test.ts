@@ -6,7 +6,7 @@ import { startOf } from '#operator/local/process-identity';
 import { findFreePort } from '../gateway/start-gateway.ts';
 import { callTool } from './call-tool.ts';
 import { server, whoami } from './manifests.ts';
-import { eventually, makeWorkplace, type StatusOutput, type Workplace } from './run-vmcp.ts';
+import { eventually, makeWorkplace, PROGRAM, type StatusOutput, type Workplace } from './run-vmcp.ts';
 
 let place: Workplace;
 let port: number;
@@ -126,7 +126,8 @@ describe('vmcp up --detach', () => {
   it('is not there any more: status says so, and down again does no harm', async () => {
     const { code, stderr } = await place.run(['status']);
     expect(code).toBe(3);
-    expect(stderr).toContain('vmcp up');
+    // As it can be pasted here: how the program is called, and the folder that ran.
+    expect(stderr).toContain(`start it with "node ${PROGRAM} up manifests"`);
     expect(await place.run(['down'])).toMatchObject({ code: 0, stdout: 'nothing was running\n' });
   });
 

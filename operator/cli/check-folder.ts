@@ -103,7 +103,7 @@ export function checkFolder(folder: string, context: Context): CheckedFolder {
 }
 
 /** A path as seen from the working directory, where it is below that. */
-function shownPath(file: string): string {
+export function shownPath(file: string): string {
   const seen = relative('', resolve(file));
   return seen.startsWith('..') ? file : seen;
 }

@@ -29,7 +29,7 @@ function addTry({ program, around, stop, finish }: Parts): void {
     .addOption(timeoutOption('how long the login may take', '5m'))
     .addOption(output('table', 'json'))
     .addOption(stateOption())
-    .addHelpText('after', examples('vmcp try', 'vmcp try https://mcp.example.com/mcp --no-browser -o json'))
+    .addHelpText('after', examples(around, 'vmcp try', 'vmcp try https://mcp.example.com/mcp --no-browser -o json'))
     .action(async (url: string | undefined, options: StateOptions & TryOptions) => {
       // Loaded when it is needed: other commands start without the MCP client.
       const { tryEndpoint } = await import('./try/try.ts');
@@ -55,7 +55,12 @@ function addConnect({ program, around, finish }: Parts): void {
     .addOption(stateOption())
     .addHelpText(
       'after',
-      examples('vmcp connect', 'vmcp connect cursor --write', 'vmcp connect codex --url https://mcp.example.com/mcp'),
+      examples(
+        around,
+        'vmcp connect',
+        'vmcp connect cursor --write',
+        'vmcp connect codex --url https://mcp.example.com/mcp',
+      ),
     )
     .action((client: string | undefined, options: StateOptions & ConnectOptions) => {
       const context = contextOf(around, options);
@@ -75,7 +80,7 @@ function addDoctor({ program, around, finish }: Parts): void {
     .addHelpText('after', DOCTOR_HELP)
     .addHelpText(
       'after',
-      examples('vmcp doctor https://mcp.example.com/mcp', 'vmcp token alice | vmcp doctor --token-file -'),
+      examples(around, 'vmcp doctor https://mcp.example.com/mcp', 'vmcp token alice | vmcp doctor --token-file -'),
     )
     .action(async (url: string | undefined, options: StateOptions & DoctorOptions) => {
       const { doctor } = await import('./doctor/doctor.ts');

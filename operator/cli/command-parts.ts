@@ -2,9 +2,10 @@ import { Argument, type Command, InvalidArgumentError, Option } from 'commander'
 import { millisecondsOf } from '#crds/parts/primitives';
 import { locateState } from '#operator/local/state-folder';
 import type { Context, Format } from './context.ts';
+import { quoted } from './name-program.ts';
 
 /** All of the context but what an option decides. */
-export type Surroundings = Omit<Context, 'state'>;
+export type Surroundings = Omit<Context, 'state' | 'typed'>;
 
 export const folderArgument = (): Argument =>
   new Argument('[folder]', 'folder with *.yaml manifests').default('.', 'the working directory');
@@ -25,9 +26,12 @@ export function readCount(text: string): number {
 
 export const output = (...choices: Format[]): Option =>
   new Option('-o, --output <format>', 'how to print').choices(choices).default(choices[0]);
+const USUAL_STATE = '.vmcp';
 export const stateOption = (): Option =>
-  new Option('--state <folder>', 'where vmcp keeps what it makes').default('.vmcp', './.vmcp');
-export const examples = (...lines: string[]): string => `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`;
+  new Option('--state <folder>', 'where vmcp keeps what it makes').default(USUAL_STATE, `./${USUAL_STATE}`);
+/** Lines of a shell, in which the program is called vmcp. */
+export const examples = ({ program }: Surroundings, ...lines: string[]): string =>
+  `\nExamples:\n${lines.map((line) => `  $ ${line.replaceAll(/\bvmcp(?= )/g, () => program)}`).join('\n')}`;
 
 /** What adding a command takes. */
 export interface Parts {
@@ -44,4 +48,5 @@ export interface StateOptions {
 export const contextOf = (around: Surroundings, { state }: StateOptions): Context => ({
   ...around,
   state: locateState(state),
+  typed: (command) => [around.program, command, ...(state === USUAL_STATE ? [] : ['--state', quoted(state)])].join(' '),
 });

@@ -14,6 +14,10 @@ export interface Context {
   /** For people: progress, warnings, errors. */
   err: Output;
   environment: NodeJS.ProcessEnv;
+  /** How people call this program where they are. */
+  program: string;
+  /** A command with its arguments as it has to be typed here: `status` becomes `npx vmcp status --state x`. */
+  typed: (command: string) => string;
   /** Program and first arguments of this command itself, to start it again in the background. */
   self: string[];
   /** The same of the runtime. */

@@ -22,6 +22,8 @@ function startFollowing(name?: string) {
     out: { write: (text: string) => (printed += text) },
     err: { write: () => undefined },
     environment: {},
+    program: 'vmcp',
+    typed: (command: string) => command,
     self: [],
     runtime: [],
     version: '0.0.0',

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { findContainerEngine } from '#operator/local/find-container-engine';
 import { RUNTIME_NODE_OPTIONS } from '#operator/local/runtime-node-options';
+import { nameProgram } from './name-program.ts';
 import { runCommand } from './program.ts';
 
 const entry = fileURLToPath(import.meta.url);
@@ -34,6 +35,7 @@ process.exitCode = await runCommand(
     out: process.stdout,
     err: process.stderr,
     environment: process.env,
+    program: nameProgram(process.env, process.cwd(), entry),
     self: [...node, entry],
     runtime: [...node, ...RUNTIME_NODE_OPTIONS, at(runtime)],
     version,

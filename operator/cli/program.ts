@@ -40,7 +40,7 @@ function addRunning({ program, around, stop, finish }: Parts): void {
     .option('-d, --detach', 'run in the background; return when it serves', false)
     .addOption(timeoutOption('with --detach: how long to wait until it serves', '60s'))
     .addOption(stateOption())
-    .addHelpText('after', examples('vmcp up', 'vmcp up examples/quickstart --detach --timeout 2m'))
+    .addHelpText('after', examples(around, 'vmcp up', 'vmcp up examples/quickstart --detach --timeout 2m'))
     .action(async (folder: string, options: StateOptions & { detach: boolean; timeout: number }) => {
       const context = contextOf(around, options);
       finish(await (options.detach ? upDetached(folder, options.timeout, context, stop) : up(folder, context, stop)));
@@ -59,7 +59,7 @@ function addReading({ program, around, finish }: Parts): void {
     .addArgument(folderArgument())
     .addOption(output('table', 'json', 'yaml'))
     .addOption(stateOption())
-    .addHelpText('after', examples('vmcp validate', 'vmcp validate examples/quickstart -o json'))
+    .addHelpText('after', examples(around, 'vmcp validate', 'vmcp validate examples/quickstart -o json'))
     .action((folder: string, options: StateOptions & { output: Format }) =>
       finish(validate(folder, options.output, contextOf(around, options))),
     );
@@ -69,7 +69,7 @@ function addReading({ program, around, finish }: Parts): void {
     .addArgument(folderArgument())
     .addOption(output('yaml', 'json'))
     .addOption(stateOption())
-    .addHelpText('after', examples('vmcp render examples/quickstart', 'vmcp render -o json'))
+    .addHelpText('after', examples(around, 'vmcp render examples/quickstart', 'vmcp render -o json'))
     .action((folder: string, options: StateOptions & { output: 'yaml' | 'json' }) =>
       finish(render(folder, options.output, contextOf(around, options))),
     );
@@ -82,7 +82,7 @@ function addLooking({ program, around, stop, finish }: Parts): void {
     .argument('[server]', 'name of a VirtualMCPServer; default all')
     .addOption(output('table', 'json', 'yaml'))
     .addOption(stateOption())
-    .addHelpText('after', examples('vmcp status', 'vmcp status -o json'))
+    .addHelpText('after', examples(around, 'vmcp status', 'vmcp status -o json'))
     .action((server: string | undefined, options: StateOptions & { output: Format }) =>
       finish(status(server, options.output, contextOf(around, options))),
     );
@@ -93,7 +93,7 @@ function addLooking({ program, around, stop, finish }: Parts): void {
     .option('-f, --follow', 'go on with what is appended', false)
     .option('-n, --lines <number>', 'how many lines of each at first', readCount, 100)
     .addOption(stateOption())
-    .addHelpText('after', examples('vmcp logs -f', 'vmcp logs vmcp-quickstart -n 20'))
+    .addHelpText('after', examples(around, 'vmcp logs -f', 'vmcp logs vmcp-quickstart -n 20'))
     .action(async (name: string | undefined, options: StateOptions & { follow: boolean; lines: number }) =>
       finish(await logs(name, options, contextOf(around, options), stop)),
     );
@@ -107,7 +107,7 @@ function addRest({ program, around, finish }: Parts): void {
     .option('--server <name>', 'VirtualMCPServer that the token is for; default the first')
     .addOption(stateOption())
     .addHelpText('after', `\n${TOKEN_HELP}`)
-    .addHelpText('after', examples('vmcp token alice', 'curl -H "Authorization: Bearer $(vmcp token alice)" …'))
+    .addHelpText('after', examples(around, 'vmcp token alice', 'curl -H "Authorization: Bearer $(vmcp token alice)" …'))
     .action(async (user: string, options: StateOptions & { server?: string }) =>
       finish(await token(user, options.server, contextOf(around, options))),
     );
@@ -124,16 +124,17 @@ function addRest({ program, around, finish }: Parts): void {
     .command('completion')
     .description('print the script that completes vmcp in a shell')
     .addArgument(new Argument('<shell>', 'shell').choices(SHELLS))
-    .addHelpText('after', examples('source <(vmcp completion bash)', 'vmcp completion fish | source'))
+    .addHelpText('after', examples(around, 'source <(vmcp completion bash)', 'vmcp completion fish | source'))
     .action((shell: Shell) => finish(completion(shell, program, around)));
 }
 
 function createProgram(parts: Omit<Parts, 'program'>): Command {
-  const { out, err, version } = parts.around;
+  const { around } = parts;
+  const { out, err, version } = around;
   const program = new Command('vmcp')
     .description('One MCP endpoint for a group of MCP servers, with an authentication boundary on each side')
     .version(version, '-V, --version')
-    .addHelpText('after', examples('vmcp up examples/quickstart --detach', 'vmcp status', 'vmcp down'))
+    .addHelpText('after', examples(around, 'vmcp up examples/quickstart --detach', 'vmcp status', 'vmcp down'))
     .addHelpText('after', `\n${EXIT_CODE_HELP}`)
     .showHelpAfterError('(--help shows what there is)')
     .exitOverride()

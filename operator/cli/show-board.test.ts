@@ -53,21 +53,36 @@ function output(columns = 200) {
   return { written, columns, write: (text: string) => written.push(text) };
 }
 
+const context = { typed: (command: string) => `npx vmcp ${command} --state x` };
 const stuck = (reason: string) => [{ ...ready, type: 'Waiting', reason }];
 
 describe('where to go from here', () => {
   it('is said with the backends that are left out, for which nobody waits', () => {
     const partly = board(status('Degraded', 'Excluded'));
     expect(readiness(partly, 0)).toBe('ready');
-    expect(nextSteps(partly)[0]).toBe('Connect a client to demo, which serves without one:');
-    expect(nextSteps(board(status('Ready', 'Ready', 3)))[0]).toBe('Connect a client to demo:');
+    expect(nextSteps(partly, context)[0]).toBe('Connect a client to demo, which serves without one:');
+    expect(nextSteps(board(status('Ready', 'Ready', 3)), context)[0]).toBe('Connect a client to demo:');
+  });
+});
+
+describe('commands that are printed', () => {
+  const crashed = { name: 'mcp-one', state: 'waiting', restarts: 1, lastEnd: 'exited with code 1' } as const;
+
+  it('can be pasted as they stand, with the state folder that was named', () => {
+    const out = output();
+    const shown = board(status('Ready', 'Ready', 3), { processes: [crashed] });
+    liveTable(out, context)(shown, nextSteps(shown, context));
+    const text = out.written.join('');
+    expect(text).toContain('npx vmcp logs mcp-one --state x)');
+    expect(text).toContain('(npx vmcp connect cursor --write --state x):');
+    expect(text).not.toMatch(/(?<!npx )vmcp (logs|connect)/);
   });
 });
 
 describe('the state on a terminal', () => {
   it('is a table that is drawn again in its place', () => {
     const out = output();
-    const show = liveTable(out);
+    const show = liveTable(out, context);
     show(board(status('Pending', 'Unknown')));
     show(board(status('Ready', 'Ready', 3)));
     const lines = out.written[0]!.trimEnd().split('\n').length;
@@ -78,13 +93,13 @@ describe('the state on a terminal', () => {
 
   it('never wraps a line, which would spoil the drawing', () => {
     const out = output(30);
-    liveTable(out)(board(status('Ready', 'Ready', 3)));
+    liveTable(out, context)(board(status('Ready', 'Ready', 3)));
     for (const line of out.written[0]!.replace('\u001B[J', '').split('\n')) expect(line.length).toBeLessThanOrEqual(30);
   });
 
   it('is not cut to nothing by a terminal that does not know its width', () => {
     const out = output(0);
-    liveTable(out)(board(status('Ready', 'Ready', 3)));
+    liveTable(out, context)(board(status('Ready', 'Ready', 3)));
     expect(out.written.join('')).toContain('http://127.0.0.1:1/mcp\n');
   });
 });

@@ -1,5 +1,5 @@
 import type { Board } from '#operator/local/status-board';
-import type { Output } from './context.ts';
+import type { Context, Output } from './context.ts';
 import { printProblem } from './check-folder.ts';
 import { printBoard, remarksOf, serversOf } from './summarise-board.ts';
 
@@ -7,12 +7,14 @@ import { printBoard, remarksOf, serversOf } from './summarise-board.ts';
 export type ShowBoard = (board: Board, above?: string[]) => void;
 
 /** Redraws a table in place: for terminals. */
-export function liveTable(out: Output): ShowBoard {
+export function liveTable(out: Output, context: Pick<Context, 'typed'>): ShowBoard {
   let height = 0;
   return (board, above = []) => {
     // A terminal that does not know its width says 0.
     const width = out.columns === undefined || out.columns === 0 ? 80 : out.columns;
-    const lines = printBoard(board).map((line) => (line.length > width ? `${line.slice(0, width - 1)}…` : line));
+    const lines = printBoard(board, context).map((line) =>
+      line.length > width ? `${line.slice(0, width - 1)}…` : line,
+    );
     const up = height === 0 ? '' : `\u001B[${height}A`;
     out.write(`${up}\u001B[J${[...above, ...lines].join('\n')}\n`);
     height = lines.length;

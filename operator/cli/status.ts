@@ -1,14 +1,33 @@
-import { type Board, readBoard } from '#operator/local/status-board';
+import { type Board, OtherVersion, readBoard } from '#operator/local/status-board';
+import { readIfThere } from '#operator/local/write-file';
+import { shownPath } from './check-folder.ts';
 import type { Context, Format } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
+import { quoted } from './name-program.ts';
 import { printObject } from './print-object.ts';
 import { printBoard, type ServerSummary, serversOf } from './summarise-board.ts';
 
 /** What the running `vmcp up` reports. Throws CliError when none runs here. */
-export function runningBoard({ state }: Context): Board {
-  const board = readBoard(state);
-  if (board) return board;
-  throw new CliError(EXIT_CODES.notRunning, `nothing runs here (${state.path}): start it with "vmcp up [folder]"`);
+export function runningBoard(context: Context): Board {
+  const { state, typed } = context;
+  try {
+    const board = readBoard(state);
+    if (board) return board;
+  } catch (problem) {
+    if (!(problem instanceof OtherVersion)) throw problem;
+    const remedy = `run "${typed('down')}", then "${startAgain(context)}"`;
+    throw new CliError(EXIT_CODES.failed, `${problem.message}: ${remedy}`, { cause: problem });
+  }
+  throw new CliError(
+    EXIT_CODES.notRunning,
+    `nothing runs here (${state.path}): start it with "${startAgain(context)}"`,
+  );
+}
+
+/** What starts the folder that ran here last. */
+function startAgain({ state, typed }: Context): string {
+  const last = readIfThere(state.lastFolder);
+  return typed(`up ${last === undefined ? '<folder with manifests>' : quoted(shownPath(last))}`);
 }
 
 /** The named endpoint, or the only one, or the first. */
@@ -29,7 +48,7 @@ export function status(name: string | undefined, format: Format, context: Contex
   const servers = serversOf(board);
   const concerned = name === undefined ? servers : [chooseServer(board, name)];
   if (format === 'table') {
-    context.out.write(`${printBoard(board, concerned).join('\n')}\n`);
+    context.out.write(`${printBoard(board, context, concerned).join('\n')}\n`);
   } else {
     const { problems, processes, folder } = board;
     context.out.write(printObject({ ...chooseServer(board, name), folder, servers, problems, processes }, format));

@@ -1,6 +1,7 @@
 import type { Condition, Phase } from '#crds/parts/conditions';
 import type { Board } from '#operator/local/status-board';
 import { printProblem } from './check-folder.ts';
+import type { Context } from './context.ts';
 import { printTable } from './print-table.ts';
 
 /** One endpoint as `vmcp status -o json` shows it. */
@@ -109,10 +110,10 @@ function printServer(server: ServerSummary): string[] {
 }
 
 /** Everything of a board, or of these endpoints and what concerns all, for a terminal. */
-export function printBoard(board: Board, servers = serversOf(board)): string[] {
+export function printBoard(board: Board, { typed }: Pick<Context, 'typed'>, servers = serversOf(board)): string[] {
   const problems = board.problems.map((problem) => `! ${printProblem(problem)}`);
   const waiting = board.processes
     .filter(({ state }) => state === 'waiting')
-    .map(({ name, lastEnd }) => `! ${name} ${lastEnd ?? ''}; it is started again (vmcp logs ${name})`);
+    .map(({ name, lastEnd }) => `! ${name} ${lastEnd ?? ''}; it is started again (${typed(`logs ${name}`)})`);
   return [...servers.flatMap((server) => [...printServer(server), '']), ...problems, ...waiting];
 }

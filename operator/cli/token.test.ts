@@ -25,10 +25,12 @@ stringData: {alice: pass}
   return { snapshot, manifest: snapshot.manifests[0]! };
 }
 
+const context = { typed: (command: string) => `vmcp ${command}` };
+
 describe('logging in as a development user', () => {
   it('takes client and password from what the annotations name, and the endpoint as the audience', () => {
     const { manifest, snapshot } = folder('http://127.0.0.1:4480');
-    expect(loginOf('alice', manifest, snapshot, '')).toEqual({
+    expect(loginOf('alice', manifest, snapshot, '', context)).toEqual({
       issuer: 'http://127.0.0.1:4480',
       client: 'cli',
       password: 'pass',
@@ -38,22 +40,22 @@ describe('logging in as a development user', () => {
 
   it('never sends a password to another machine', () => {
     const { manifest, snapshot } = folder('https://login.example.test');
-    expect(() => loginOf('alice', manifest, snapshot, '')).toThrow('not on this machine');
+    expect(() => loginOf('alice', manifest, snapshot, '', context)).toThrow('not on this machine');
     const { manifest: tricky, snapshot: same } = folder('https://127.0.0.1.example.test');
-    expect(() => loginOf('alice', tricky, same, '')).toThrow('not on this machine');
+    expect(() => loginOf('alice', tricky, same, '', context)).toThrow('not on this machine');
   });
 
   it('is refused where the server names no development users, and for a user who is not among them', () => {
     const { manifest, snapshot } = folder('http://127.0.0.1:4480', false);
-    expect(() => loginOf('alice', manifest, snapshot, '')).toThrow(USERS_ANNOTATION);
+    expect(() => loginOf('alice', manifest, snapshot, '', context)).toThrow(USERS_ANNOTATION);
     const named = folder('http://127.0.0.1:4480');
-    expect(() => loginOf('eve', named.manifest, named.snapshot, '')).toThrow('it has: alice');
+    expect(() => loginOf('eve', named.manifest, named.snapshot, '', context)).toThrow('it has: alice');
   });
 
   it('is refused in words where the manifest is not valid', () => {
     const { manifest, snapshot } = folder('http://127.0.0.1:4480');
     const broken = { ...manifest, spec: { config: { groupRef: ['g'] } } };
-    expect(() => loginOf('alice', broken, snapshot, '')).toThrow(
+    expect(() => loginOf('alice', broken, snapshot, '', context)).toThrow(
       'VirtualMCPServer "demo" is not valid as it is written now: "vmcp status" says why',
     );
   });

@@ -24,6 +24,8 @@ interface Login {
   resource: string;
 }
 
+type Typed = Pick<Context, 'typed'>;
+
 function fail(message: string): never {
   throw new CliError(EXIT_CODES.failed, message);
 }
@@ -32,32 +34,32 @@ function isLoopback(url: string): boolean {
   return isLoopbackHost(new URL(url).hostname);
 }
 
-function specOf({ metadata: { name }, spec }: Manifest): z.output<typeof VirtualMCPServerSpec> {
+function specOf({ metadata: { name }, spec }: Manifest, { typed }: Typed): z.output<typeof VirtualMCPServerSpec> {
   const { data } = VirtualMCPServerSpec.safeParse(spec);
-  return data ?? fail(`VirtualMCPServer "${name}" is not valid as it is written now: "vmcp status" says why`);
+  return data ?? fail(`VirtualMCPServer "${name}" is not valid as it is written now: "${typed('status')}" says why`);
 }
 
-function annotated(manifest: Manifest, annotation: string): string {
+function annotated(manifest: Manifest, annotation: string, { typed }: Typed): string {
   const { name, annotations = {} } = manifest.metadata;
   return (
     annotations[annotation] ??
     fail(
       `VirtualMCPServer "${name}" has no annotation ${annotation}: vmcp token works with identity providers of examples and ` +
-        'tests only, which it names; otherwise log in by your client, or by "vmcp try"',
+        `tests only, which it names; otherwise log in by your client, or by "${typed('try')}"`,
     )
   );
 }
 
-function passwordOf(user: string, manifest: Manifest, snapshot: Snapshot): string {
+function passwordOf(user: string, manifest: Manifest, snapshot: Snapshot, context: Typed): string {
   const { namespace } = manifest.metadata;
-  const secret = annotated(manifest, USERS_ANNOTATION);
+  const secret = annotated(manifest, USERS_ANNOTATION, context);
   const users = snapshot.secrets.get(`${namespace}/${secret}`) ?? fail(`there is no Secret "${secret}" with the users`);
   return users[user] ?? fail(`Secret "${secret}" has no user "${user}" (it has: ${Object.keys(users).join(', ')})`);
 }
 
 /** What is needed to log in as a development user. The identity provider must be on this machine. */
-export function loginOf(user: string, manifest: Manifest, snapshot: Snapshot, endpoint: string): Login {
-  const { incomingAuth } = specOf(manifest);
+export function loginOf(user: string, manifest: Manifest, snapshot: Snapshot, endpoint: string, context: Typed): Login {
+  const { incomingAuth } = specOf(manifest, context);
   const shared = snapshot.manifests.find(
     ({ kind, metadata }) => kind === 'MCPOIDCConfig' && metadata.name === incomingAuth.oidcConfigRef?.name,
   );
@@ -69,8 +71,8 @@ export function loginOf(user: string, manifest: Manifest, snapshot: Snapshot, en
   const resource = incomingAuth.oidcConfigRef?.audience ?? incomingAuth.oidcConfig?.inline?.audience;
   return {
     issuer,
-    password: passwordOf(user, manifest, snapshot),
-    client: annotated(manifest, CLIENT_ANNOTATION),
+    password: passwordOf(user, manifest, snapshot, context),
+    client: annotated(manifest, CLIENT_ANNOTATION, context),
     resource: resource ?? resourceUrlOf(incomingAuth) ?? endpoint,
   };
 }
@@ -130,8 +132,8 @@ async function tokenFor(
   endpoint: string,
   context: Context,
 ): Promise<string> {
-  const { authServerConfig } = specOf(manifest);
-  if (!authServerConfig) return fetchDevelopmentToken(user, loginOf(user, manifest, snapshot, endpoint));
+  const { authServerConfig } = specOf(manifest, context);
+  if (!authServerConfig) return fetchDevelopmentToken(user, loginOf(user, manifest, snapshot, endpoint, context));
   const { logIn } = await import('./development-login/log-in.ts');
-  return logIn(endpoint, { name: user, password: passwordOf(user, manifest, snapshot) }, context);
+  return logIn(endpoint, { name: user, password: passwordOf(user, manifest, snapshot, context) }, context);
 }

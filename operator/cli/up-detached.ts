@@ -9,7 +9,7 @@ import { printProblem } from './check-folder.ts';
 import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
 import { printBoard } from './summarise-board.ts';
-import { checkThereIsAServer, nextSteps, readiness } from './up.ts';
+import { alreadyRunning, checkThereIsAServer, nextSteps, readiness } from './up.ts';
 
 const LOOK = 50;
 
@@ -66,11 +66,11 @@ export async function upDetached(
   context: Context,
   stop: AbortSignal,
 ): Promise<number> {
-  const { err, state } = context;
+  const { err, state, typed } = context;
   checkThereIsAServer(folder);
   openState(state);
   const holder = readLock(state);
-  if (holder) throw new CliError(EXIT_CODES.alreadyRunning, new AlreadyRunning(holder).message);
+  if (holder) throw alreadyRunning(new AlreadyRunning(holder), context);
   const before = sizeOf(state.ownLog);
   const child = startInBackground(folder, context);
   const { board, outcome } = await waitUntilReady(child, context, patience, stop);
@@ -82,11 +82,12 @@ export async function upDetached(
   if (board) report(board, context);
   if (outcome === 'ready') return EXIT_CODES.ok;
   const what = outcome === 'crashing' ? 'a runtime ends again and again' : `not ready after ${patience / 1000} s`;
-  err.write(`${what}; it goes on in the background: see "vmcp status" and "vmcp logs"\n`);
+  err.write(`${what}; it goes on in the background: see "${typed('status')}" and "${typed('logs')}"\n`);
   return EXIT_CODES.notRunning;
 }
 
-function report(board: Board, { out, err }: Context): void {
-  out.write(`${[...printBoard(board), ...nextSteps(board)].join('\n')}\n`);
+function report(board: Board, context: Context): void {
+  const { out, err } = context;
+  out.write(`${[...printBoard(board, context), ...nextSteps(board, context)].join('\n')}\n`);
   for (const problem of board.problems) err.write(`${printProblem(problem)}\n`);
 }

@@ -42,14 +42,19 @@ export function readiness(board: Board, waited: number): 'ready' | 'starting' | 
 }
 
 /** Where to go from here: client lines of each endpoint. */
-export function nextSteps(board: Board): string[] {
+export function nextSteps(board: Board, context: Pick<Context, 'typed'>): string[] {
   const served = serversOf(board).filter(({ endpoint }) => endpoint !== null);
   return served.flatMap((server) => {
     const { name, endpoint } = server;
     const without = leftOut(server);
     const what = without.length > 0 ? `${name}, which serves without ${without.join(', ')}` : name;
-    return [`Connect a client to ${what}:`, ...printClientLines(name, endpoint ?? ''), ''];
+    return [`Connect a client to ${what}:`, ...printClientLines(name, endpoint ?? '', context), ''];
   });
+}
+
+export function alreadyRunning({ message }: AlreadyRunning, { typed }: Context): CliError {
+  const remedy = `stop it with "${typed('down')}", or give this one a state folder of its own with --state`;
+  return new CliError(EXIT_CODES.alreadyRunning, `${message}: ${remedy}`);
 }
 
 async function start(folder: string, context: Context, stop: AbortSignal): Promise<RunningFolder> {
@@ -64,7 +69,7 @@ async function start(folder: string, context: Context, stop: AbortSignal): Promi
       },
     });
   } catch (problem) {
-    if (problem instanceof AlreadyRunning) throw new CliError(EXIT_CODES.alreadyRunning, problem.message);
+    if (problem instanceof AlreadyRunning) throw alreadyRunning(problem, context);
     throw problem;
   }
 }
@@ -76,11 +81,12 @@ export function stuckCode(board: Board): number {
 }
 
 /** Shows the board as it changes, and says where to go from here as soon as it serves. */
-function follow({ board }: RunningFolder, show: ShowBoard): () => void {
+function follow({ board }: RunningFolder, show: ShowBoard, context: Context): () => void {
   const since = Date.now();
   let announced = false;
   function look(): void {
-    const steps = !announced && readiness(board.board, Date.now() - since) === 'ready' ? nextSteps(board.board) : [];
+    const steps =
+      !announced && readiness(board.board, Date.now() - since) === 'ready' ? nextSteps(board.board, context) : [];
     announced ||= steps.length > 0;
     show(board.board, steps);
   }
@@ -100,13 +106,13 @@ export async function up(folder: string, context: Context, stop: AbortSignal): P
   checkThereIsAServer(folder);
   const running = await start(folder, context, stop);
   try {
-    const show = context.out.isTTY ? liveTable(context.out) : plainLines(context.out);
+    const show = context.out.isTTY ? liveTable(context.out, context) : plainLines(context.out);
     const { board } = running.board;
     if (readiness(board, 0) === 'stuck') {
       show(board);
       return stuckCode(board);
     }
-    const leave = follow(running, show);
+    const leave = follow(running, show, context);
     await new Promise<void>((end) => {
       if (stop.aborted) end();
       stop.addEventListener('abort', () => end(), { once: true });

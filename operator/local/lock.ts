@@ -16,10 +16,7 @@ type Lock = z.infer<typeof Lock>;
 export class AlreadyRunning extends Error {
   override readonly name = 'AlreadyRunning';
   constructor(lock: Lock) {
-    super(
-      `vmcp already runs here (process ${lock.pid}, folder ${lock.folder}): ` +
-        'stop it with "vmcp down", or give this one a state folder of its own with --state',
-    );
+    super(`vmcp already runs here (process ${lock.pid}, folder ${lock.folder})`);
   }
 }
 

@@ -9,6 +9,7 @@ import { boundLog } from './log-file.ts';
 import { LocalPlatform } from './platform.ts';
 import { openState, type StateFolder } from './state-folder.ts';
 import { StatusBoard } from './status-board.ts';
+import { writeFileAtomic } from './write-file.ts';
 
 /** How long what is being worked on may take to end before the children are ended without it. */
 const WORK_ENDS = 500;
@@ -51,6 +52,7 @@ export async function runFolder(options: RunOptions): Promise<RunningFolder> {
   const { folder, state } = options;
   openState(state);
   const giveBack = takeLock(state, folder);
+  writeFileAtomic(state.lastFolder, folder);
   endLeftovers(state);
   boundLog(state.ownLog);
   dropRun(state);

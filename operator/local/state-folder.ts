@@ -7,6 +7,8 @@ export interface StateFolder {
   /** Absolute path, by default `.vmcp` in the working directory. */
   path: string;
   lock: string;
+  /** The folder that runs here, or ran last. */
+  lastFolder: string;
   /** Identities and ports that stay the same from start to start. */
   allotments: string;
   /** Key of the hashes that name secret files. */
@@ -37,6 +39,7 @@ export function locateState(path = '.vmcp'): StateFolder {
   return {
     path: absolute,
     lock: inside('lock.json'),
+    lastFolder: inside('folder'),
     allotments: inside('allotments.json'),
     digestKey: inside('digest.key'),
     children: inside('children.json'),

@@ -6,7 +6,7 @@ import { Children } from '#operator/local/children';
 import { takeLock } from '#operator/local/lock';
 import { LocalPlatform } from '#operator/local/platform';
 import { locateState, openState, type StateFolder } from '#operator/local/state-folder';
-import { type Board, readBoard, StatusBoard } from '#operator/local/status-board';
+import { type Board, OtherVersion, readBoard, StatusBoard } from '#operator/local/status-board';
 import { systemClock } from '#operator/queue';
 import { keyText } from '#operator/world';
 
@@ -46,7 +46,7 @@ describe('the board of what runs', () => {
 
   it('of another version says what to do, rather than something else', () => {
     writeFileSync(state.status, JSON.stringify({ pid: process.pid, resources: [{ name: 'as it once was' }] }));
-    expect(() => readBoard(state)).toThrow('another version of vmcp: run "vmcp down"');
+    expect(() => readBoard(state)).toThrow(OtherVersion);
   });
 
   it('goes on for those who listen while its file cannot be written, and says so until it can', () => {

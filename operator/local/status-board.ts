@@ -26,16 +26,21 @@ const Board = z.object({
 });
 export type Board = z.infer<typeof Board>;
 
+/** What runs here writes another board. */
+export class OtherVersion extends Error {
+  override readonly name = 'OtherVersion';
+}
+
 /**
  * What the process that holds the state folder reported last; undefined when it has not, or nobody holds it.
- * @throws Error where it is of another version, which writes another board
+ * @throws OtherVersion
  */
 export function readBoard(state: StateFolder): Board | undefined {
   const holder = readLock(state)?.pid;
   const text = readIfThere(state.status);
   if (holder === undefined || text === undefined) return undefined;
   const { data: board } = Board.safeParse(JSON.parse(text));
-  if (!board) throw new Error(`${state.status} is of another version of vmcp: run "vmcp down", then "vmcp up" again`);
+  if (!board) throw new OtherVersion(`${state.status} is of another version of vmcp`);
   return board.pid === holder ? board : undefined;
 }
 

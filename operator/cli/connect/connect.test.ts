@@ -20,6 +20,7 @@ async function vmcp(...args: string[]): Promise<{ code: number; out: string; err
     out: stream('out'),
     err: stream('err'),
     environment: { HOME: home },
+    program: 'npx vmcp',
     self: [],
     runtime: [],
     version: '0',
@@ -98,6 +99,13 @@ describe('vmcp connect', () => {
 
   it('knows no other clients, and needs an endpoint', async () => {
     expect(await vmcp('emacs', '--url', URL)).toMatchObject({ code: 2, err: expect.stringContaining('claude-code') });
-    expect(await vmcp('cursor')).toMatchObject({ code: 3, err: expect.stringContaining('vmcp up') });
+    expect(await vmcp('cursor')).toMatchObject({ code: 3, err: expect.stringContaining('npx vmcp up <folder') });
+  });
+
+  it('prints the command that does it, as it has to be typed', async () => {
+    const { err } = await vmcp('cursor', '--url', URL, '--name', "bob's");
+    const command = `npx vmcp connect cursor --name '${String.raw`bob'\''s`}' --url ${URL} --state ${join(home, 'state')}`;
+    expect(err).toContain(`(${command} --write does it)`);
+    expect((await vmcp('--url', URL)).err).toContain('npx vmcp connect <client> --state ');
   });
 });

@@ -4,6 +4,7 @@ import { readIfThere } from '#operator/local/write-file';
 import { chooseUrl } from '../choose-url.ts';
 import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
+import { quoted } from '../name-program.ts';
 import { printObject } from '../print-object.ts';
 import { printTable } from '../print-table.ts';
 import { chooseServer, runningBoard } from '../status.ts';
@@ -38,7 +39,7 @@ function endpointOf({ name, url, server }: ConnectOptions, context: Context): En
   if (chosen.endpoint === null) {
     throw new CliError(
       EXIT_CODES.notRunning,
-      `VirtualMCPServer "${chosen.name}" has no endpoint yet: see "vmcp status"`,
+      `VirtualMCPServer "${chosen.name}" has no endpoint yet: see "${context.typed('status')}"`,
     );
   }
   return { name: name ?? chosen.name, url: chosen.endpoint };
@@ -79,7 +80,7 @@ export function listClients(options: ConnectOptions, context: Context): number {
   else {
     const table = rows.map(({ client, name, state, file }) => [client, name, state, file]);
     context.out.write(`${printTable([['CLIENT', 'NAME', 'STATE', 'CONFIGURATION'], ...table]).join('\n')}\n`);
-    context.err.write('vmcp connect <client> prints what to add; with --write it is added\n');
+    context.err.write(`${context.typed('connect <client>')} prints what to add; with --write it is added\n`);
   }
   return EXIT_CODES.ok;
 }
@@ -93,6 +94,14 @@ function clientNamed(id: string): McpClient {
   );
 }
 
+/** The command for this client and endpoint. */
+function connecting({ id }: McpClient, { name, url, server }: ConnectOptions, { typed }: Context): string {
+  const given = Object.entries({ name, url, server }).flatMap(([option, value]) =>
+    value === undefined ? [] : [`--${option} ${quoted(value)}`],
+  );
+  return typed(['connect', id, ...given].join(' '));
+}
+
 function printSnippet(client: McpClient, { name, url }: Endpoint, options: ConnectOptions, context: Context): void {
   const file = client.file(homeOf(context));
   const entry = client.entry(name, url);
@@ -104,7 +113,7 @@ function printSnippet(client: McpClient, { name, url }: Endpoint, options: Conne
   }
   const command = client.command ? `\nor run: ${client.command(name, url)}` : '';
   context.err.write(
-    `Add this to ${file} (vmcp connect ${client.id} --write does it), then ${client.after}:${command}\n`,
+    `Add this to ${file} (${connecting(client, options, context)} --write does it), then ${client.after}:${command}\n`,
   );
   context.out.write(`${text}\n`);
 }
@@ -137,7 +146,7 @@ function writeEntry(client: McpClient, endpoint: Endpoint, options: ConnectOptio
     }
   } catch (problem) {
     if (!(problem instanceof UnreadableConfig)) throw problem;
-    const message = `${file} cannot be read: ${problem.message}; nothing was written. Mend it, or add the entry by hand (vmcp connect ${client.id})`;
+    const message = `${file} cannot be read: ${problem.message}; nothing was written. Mend it, or add the entry by hand (${connecting(client, options, context)})`;
     throw new CliError(EXIT_CODES.failed, message, { cause: problem });
   }
 }

@@ -16,9 +16,7 @@ export interface Page {
 export class NotThisMachine extends Error {
   override readonly name = 'NotThisMachine';
   constructor(url: URL) {
-    super(
-      `the login leads to ${url.origin}, which is not on this machine: log in by your browser instead ("vmcp try")`,
-    );
+    super(`the login leads to ${url.origin}, which is not on this machine`);
   }
 }
 

@@ -15,9 +15,10 @@ import type { StateFolder } from '#operator/local/state-folder';
 import { readIfThere, writeFileAtomic } from '#operator/local/write-file';
 import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
+import { quoted } from '../name-program.ts';
 import { failureAt } from '../oauth/failure-at.ts';
 import { boundedFetch, createOAuthClient, type OAuthClient, type Remembered } from '../oauth/oauth-client.ts';
-import { isOfThisMachine } from './browse.ts';
+import { isOfThisMachine, NotThisMachine } from './browse.ts';
 import { type DevelopmentUser, walkThrough } from './walk-through.ts';
 
 /** Nothing listens there: the walk ends before it. */
@@ -52,7 +53,8 @@ function readLogin(file: string): Remembered {
  * page by page; from then on the login is renewed, as any client does it.
  * @throws CliError
  */
-export async function logIn(endpoint: string, user: DevelopmentUser, { state, err }: Context): Promise<string> {
+export async function logIn(endpoint: string, user: DevelopmentUser, context: Context): Promise<string> {
+  const { state, err } = context;
   const serverUrl = new URL(endpoint);
   if (!isOfThisMachine(serverUrl)) {
     throw new CliError(
@@ -81,7 +83,11 @@ export async function logIn(endpoint: string, user: DevelopmentUser, { state, er
       await auth(oauth.provider, { ...options, ...answerIn(searchParams, oauth.state()) });
     }
   } catch (problem) {
-    throw failureAt(serverUrl, problem);
+    if (problem instanceof NotThisMachine) {
+      const remedy = `log in by your browser instead ("${context.typed(`try ${quoted(endpoint)}`)}")`;
+      throw new CliError(EXIT_CODES.failed, `${problem.message}: ${remedy}`, { cause: problem });
+    }
+    throw failureAt(serverUrl, problem, context);
   }
   const { client, tokens } = oauth.remembered;
   if (!tokens) throw new CliError(EXIT_CODES.failed, 'the authorization server gave no token');

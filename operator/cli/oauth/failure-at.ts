@@ -1,4 +1,6 @@
+import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
+import { quoted } from '../name-program.ts';
 import { oneLine } from '../one-line.ts';
 import { NotReceived } from './receive-callback.ts';
 
@@ -10,7 +12,7 @@ function codeIn(problem: unknown): string | undefined {
 }
 
 /** What went wrong, in people's words; the text of a server never gets into the terminal as it is. */
-export function failureAt(url: URL, problem: unknown): CliError {
+export function failureAt(url: URL, problem: unknown, { typed }: Pick<Context, 'typed'>): CliError {
   if (problem instanceof CliError) return problem;
   const options = { cause: problem };
   if (problem instanceof NotReceived) return new CliError(EXIT_CODES.failed, problem.message, options);
@@ -25,7 +27,7 @@ export function failureAt(url: URL, problem: unknown): CliError {
   const message = problem instanceof Error ? problem.message : String(problem);
   return new CliError(
     EXIT_CODES.failed,
-    `${oneLine(message).slice(0, 500)} ("vmcp doctor ${url.href}" looks closer)`,
+    `${oneLine(message).slice(0, 500)} ("${typed(`doctor ${quoted(url.href)}`)}" looks closer)`,
     options,
   );
 }

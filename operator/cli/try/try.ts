@@ -174,7 +174,7 @@ export async function tryEndpoint(
     }
     return EXIT_CODES.ok;
   } catch (problem) {
-    throw failureAt(url, problem);
+    throw failureAt(url, problem, context);
   } finally {
     receiver.close();
   }
