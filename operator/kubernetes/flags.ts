@@ -117,7 +117,7 @@ const ELECTION = [
 const SERVING = [
   new Option('--bind-address <address>', 'address on which health, metrics and webhook are served').default(
     '::',
-    ':: (all, both families)',
+    '::, all of both families',
   ),
   new Option('--health-port <port>', 'port of /healthz and /readyz; 0 for any')
     .argParser(readNumber(0, 65_535))
