@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
@@ -7,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { serveIdentityProvider, type IdentityProvider } from '../fakes/identity-provider/serve.ts';
 import { callTool } from './call-tool.ts';
 import { copyExample, movePorts } from './example.ts';
-import { eventually, makeWorkplace, ROOT, type Workplace } from './run-vmcp.ts';
+import { eventually, makeWorkplace, PROGRAM, ROOT, type Workplace } from './run-vmcp.ts';
 
 const BIN = join(ROOT, 'node_modules', '.bin');
 const BROWSE = join(ROOT, 'e2e', 'local', 'browse.ts');
@@ -105,6 +106,27 @@ describe('vmcp token', () => {
   });
 });
 
+/** Whether something answers at the port of a URL, at an address of this machine that servers for loopback alone have not. */
+function isOpenElsewhere(url: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: '127.0.0.2', port: Number(new URL(url).port), timeout: 2000 });
+    const end = (open: boolean) => () => resolve((socket.destroy(), open));
+    socket.once('connect', end(true)).once('error', end(false)).once('timeout', end(false));
+  });
+}
+
+describe('the servers of the quickstart', () => {
+  it('listen on this machine alone, server-everything too', async () => {
+    const { backends } = JSON.parse((await place.run(['status', '-o', 'json'])).stdout) as {
+      backends: { name: string; url: string }[];
+    };
+    const listening = backends.filter(({ url }) => url.startsWith('http'));
+    expect(listening.map(({ name }) => name).sort()).toEqual(['calendar', 'everything', 'tickets', 'whoami']);
+    for (const { name, url } of [...listening, { name: 'endpoint', url: endpoint }])
+      expect([name, await isOpenElsewhere(url)]).toEqual([name, false]);
+  });
+});
+
 describe('one login at two providers', () => {
   it('gives each backend the own token of the user: of the company, of the partner, and one exchanged for it', async () => {
     expect(await whoami(tokens.alice)).toEqual([
@@ -162,7 +184,7 @@ describe('vmcp try', () => {
     });
     expect(await place.run(['try', company.issuer])).toMatchObject({
       code: 5,
-      stderr: expect.stringContaining('vmcp doctor'),
+      stderr: expect.stringContaining(`node ${PROGRAM} doctor ${company.issuer}`),
     });
   });
 });
