@@ -7,6 +7,12 @@ interface Property {
 }
 type Definitions = Record<string, { properties?: Record<string, Property> }>;
 
+/** What a property holds, and how the path goes on below it. */
+function insideOf({ $ref, items }: Property, path: string): { name: string; path: string } | undefined {
+  const name = definitionOf(items?.$ref ?? $ref);
+  return name === undefined ? undefined : { name, path: items ? `${path}[]` : path };
+}
+
 const definitionOf = (reference: string | undefined) => reference?.split('/').at(-1);
 
 /**
@@ -20,9 +26,8 @@ export function readMergeKeys(definitions: Definitions, root: string): Record<st
       const here = path === '' ? field : `${path}.${field}`;
       const strategy = property['x-kubernetes-patch-strategy']?.split(',') ?? [];
       if (strategy.includes('merge')) found[here] = property['x-kubernetes-patch-merge-key'] ?? null;
-      const inside = definitionOf(property.items?.$ref ?? property.$ref);
-      if (inside === undefined || above.includes(inside)) continue;
-      look(inside, property.items ? `${here}[]` : here, [...above, inside]);
+      const inside = insideOf(property, here);
+      if (inside && !above.includes(inside.name)) look(inside.name, inside.path, [...above, inside.name]);
     }
   }
   look(root, '', [root]);

@@ -1,5 +1,6 @@
-import type { MCPExternalAuthConfig } from '#crds/kinds/index';
+import { type MCPExternalAuthConfig, transportOf } from '#crds/kinds/index';
 import { Stalled } from '../errors.ts';
+import type { BackendSpec } from './find-group-members.ts';
 import type { Reach } from './reach-backend.ts';
 
 const DEFAULT_PORTS: Record<string, string> = { 'http:': '80', 'https:': '443' };
@@ -18,6 +19,7 @@ export function hostMatches(pattern: string, url: string): boolean {
  */
 export function checkAllowed(
   name: string,
+  spec: BackendSpec,
   reach: Reach,
   reference: string,
   { type, allowedServers, allowedHosts }: MCPExternalAuthConfig['spec'],
@@ -27,7 +29,7 @@ export function checkAllowed(
     throw new Stalled('ServerNotAllowed', message);
   }
   if (type === 'unauthenticated') return;
-  if (reach.transport === 'stdio') {
+  if (reach.transport === 'stdio' || (spec.remoteUrl === undefined && transportOf(spec) === 'stdio')) {
     const message = `MCPExternalAuthConfig "${reference}" of type ${type} needs HTTP, and transport stdio has no headers: give it secrets, or another transport`;
     throw new Stalled('StdioHasNoCredentials', message);
   }

@@ -2,7 +2,7 @@ import { Stalled } from '../errors.ts';
 import type { ClusterFacts } from '../world.ts';
 
 /** What leads out of a pod. */
-interface HostAccess {
+export interface HostAccess {
   /** Where it is written, for the message. */
   field: string;
   what: 'hostPath' | 'privileged';

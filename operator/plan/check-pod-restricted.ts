@@ -74,7 +74,16 @@ function handlerProblems(container: PodContainer, path: string): PodProblem[] {
   });
 }
 
-/** A container whose image may be anybody's: what it does not say of itself must be said by the pod. */
+/** What a container must say, or its pod for it, because its image may be anybody's. */
+function unsaid(context: SecurityContext, pod: SecurityContext, path: string): PodProblem[] {
+  const checks: [unknown, string, string][] = [
+    [context.allowPrivilegeEscalation === false, 'allowPrivilegeEscalation', 'write false'],
+    [context.runAsNonRoot ?? pod.runAsNonRoot, 'runAsNonRoot', 'write true'],
+    [context.seccompProfile?.type ?? pod.seccompProfile?.type, 'seccompProfile', 'write type RuntimeDefault'],
+  ];
+  return checks.flatMap(([said, field, message]) => (said ? [] : [{ path: `${path}.${field}`, message }]));
+}
+
 function containerProblems(container: PodContainer, path: string, pod: SecurityContext): PodProblem[] {
   const context = container.securityContext ?? {};
   const here = `${path}.securityContext`;
@@ -86,15 +95,9 @@ function containerProblems(container: PodContainer, path: string, pod: SecurityC
     ...(hostPorts ? [{ path: `${path}.ports`, message: 'remove hostPort' }] : []),
     ...handlerProblems(container, path),
     ...contextProblems(context, here),
-    ...(context.allowPrivilegeEscalation === false
-      ? []
-      : [{ path: `${here}.allowPrivilegeEscalation`, message: 'write false' }]),
     ...(among(context.procMount, ['Default']) ? [] : [{ path: `${here}.procMount`, message: 'remove it' }]),
     ...capabilityProblems(context, here),
-    ...((context.runAsNonRoot ?? pod.runAsNonRoot) ? [] : [{ path: `${here}.runAsNonRoot`, message: 'write true' }]),
-    ...((context.seccompProfile?.type ?? pod.seccompProfile?.type)
-      ? []
-      : [{ path: `${here}.seccompProfile`, message: 'write type RuntimeDefault' }]),
+    ...unsaid(context, pod, here),
   ];
 }
 

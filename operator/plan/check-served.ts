@@ -7,6 +7,13 @@ import type { BackendSpec } from './find-group-members.ts';
 // What resources may say and this release's runtime does not serve. All of it is refused here and nowhere else, after it
 // has been checked in full, so that a refusal goes by removing its lines.
 
+/** In a cluster the bridge starts nothing: the image must say what to join its pipes to. */
+export function checkStdioImage(name: string, { command }: BackendSpec): void {
+  if (command) return;
+  const message = `MCPServer "${name}": what an image on stdio starts is not known here: write command (the image's entry point), with args`;
+  throw new Stalled('CommandNeeded', message);
+}
+
 /** Throws `Stalled` for a backend that the runtime cannot serve as it is written. */
 export function checkBackendServed(name: string, spec: BackendSpec, world: World): void {
   const refuse = (reason: string, what: string): never => {
@@ -23,10 +30,7 @@ export function checkBackendServed(name: string, spec: BackendSpec, world: World
     );
   }
   if (world.platform.mode === 'cluster' && spec.remoteUrl === undefined && transport === 'stdio') {
-    refuse(
-      'StdioImageNotServed',
-      'images on stdio are not part of this release in a cluster: use one that speaks HTTP',
-    );
+    checkStdioImage(name, spec);
   }
 }
 

@@ -30,6 +30,11 @@ export function podsOf(child: string): string {
   return `${child}-pods`;
 }
 
+/** Name of the ConfigMap of the bridge that speaks HTTP for a program on stdio. */
+export function bridgeOf(child: string): string {
+  return `${child}-bridge`;
+}
+
 /** Name of the Secret with what the platform makes for a runtime. */
 export function sealingOf(child: string): string {
   return `${child}-sealing`;
@@ -64,7 +69,7 @@ function backendChildren(name: string, spec: unknown): string[] {
   const proxy = proxyChild(name);
   const runs = written === undefined || !has('remoteUrl');
   return [
-    ...(runs ? [child, credentialsOf(child), podsOf(child)] : []),
+    ...(runs ? [child, credentialsOf(child), podsOf(child), bridgeOf(child)] : []),
     ...(OWN_RUNTIME.some(has) ? namesOfRuntime(proxy) : []),
   ];
 }

@@ -19,7 +19,7 @@ export function secretVariables(spec: BackendSpec): Record<string, KeyReference>
 }
 
 /** Variables of a program: those that tell it where to listen, under the names in use, and then what is written. */
-function variables(spec: BackendSpec, host: string, port: number | undefined): Record<string, string> {
+export function variablesOf(spec: BackendSpec, host: string, port: number | undefined): Record<string, string> {
   const listen: Record<string, string> =
     port === undefined ? {} : { PORT: String(port), MCP_PORT: String(port), HOST: host, MCP_HOST: host };
   const written = (spec.env ?? []).map(({ name, value }) => [name, value] as const);
@@ -29,7 +29,7 @@ function variables(spec: BackendSpec, host: string, port: number | undefined): R
 /** A process of this machine; `port` where it speaks HTTP. */
 export function processCommand(command: string[], spec: BackendSpec, port: number | undefined): Command {
   const [program = '', ...rest] = command;
-  return { command: program, args: [...rest, ...(spec.args ?? [])], env: variables(spec, '127.0.0.1', port) };
+  return { command: program, args: [...rest, ...(spec.args ?? [])], env: variablesOf(spec, '127.0.0.1', port) };
 }
 
 function networkFlags(name: string, spec: BackendSpec, port: number | undefined, inside: number): string[] {
@@ -56,7 +56,7 @@ export function containerCommand(
   port: number | undefined,
 ): Command {
   const inside = spec.mcpPort ?? 8080;
-  const env = variables(spec, '0.0.0.0', port === undefined ? undefined : inside);
+  const env = variablesOf(spec, '0.0.0.0', port === undefined ? undefined : inside);
   const passed = [...Object.keys(env), ...Object.keys(secretVariables(spec))].flatMap((variable) => [
     '--env',
     variable,

@@ -104,7 +104,7 @@ function mergeValue(original: unknown, patch: unknown, path: string): unknown {
 }
 
 /** The written template over the rendered one, by the merge keys of the API server. Throws `Stalled` with the path. */
-export function mergePodTemplate<T extends object>(rendered: T, written: object): unknown {
+export function mergePodTemplate(rendered: object, written: object): unknown {
   for (const field of Object.keys(written)) {
     if (field !== 'metadata' && field !== 'spec')
       refuse(field, 'is no field of a pod template: write metadata and spec');

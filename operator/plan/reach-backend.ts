@@ -75,8 +75,9 @@ function reachInCluster(name: string, spec: BackendSpec, namespace: string, clus
   }
   const written = transportOf(spec);
   const transport = written === 'sse' ? 'sse' : 'streamable-http';
-  const port = written === 'stdio' ? CONTAINER_PORT : (spec.mcpPort ?? CONTAINER_PORT);
-  return { transport, url: `http://${backendChild(name)}.${namespace}.svc:${port}${pathOf(spec)}` };
+  // A bridge stands in front of what speaks on stdio, at a port and path of its own.
+  const place = written === 'stdio' ? `${CONTAINER_PORT}/mcp` : `${spec.mcpPort ?? CONTAINER_PORT}${pathOf(spec)}`;
+  return { transport, url: `http://${backendChild(name)}.${namespace}.svc:${place}` };
 }
 
 /** Throws `Stalled` or `Waiting` where the backend cannot be reached as it is written. */

@@ -1,118 +1,68 @@
+import { transportOf } from '#crds/kinds/index';
 import { contentHash, type ClusterFacts, type Manifest, type World } from '../world.ts';
 import { applyPodTemplate, checkServiceAccount } from './apply-pod-template.ts';
-import { checkHostAccess } from './check-host-access.ts';
+import { checkHostAccess, type HostAccess } from './check-host-access.ts';
+import { checkStdioImage } from './check-served.ts';
 import { backendChild } from './child-names.ts';
 import { secretVariables } from './command-of-backend.ts';
 import { defined } from './defined.ts';
 import { secretDigest } from './file-list.ts';
 import type { BackendSpec } from './find-group-members.ts';
-import { backendSelector, ownedMetadata, restartedAt, topologySpread } from './object-parts.ts';
+import { backendSelector, ownedMetadata, restartedAt } from './object-parts.ts';
 import type { ClusterObject } from './outcome.ts';
 import type { Program } from './plan-backend.ts';
-import { RESTRICTED, RESTRICTED_POD } from './pod-security.ts';
 import { CONTAINER_PORT } from './reach-backend.ts';
 import { type Permissions, readPermissionProfile } from './read-permission-profile.ts';
+import { type Bridge, renderPipeBridge } from './render-bridge.ts';
 import { renderBackendNetworkPolicy } from './render-network-policy.ts';
-import type { Finding } from './summarise-status.ts';
+import { programPort, renderProgramPod } from './render-program-pod.ts';
 import { renderBackendService, renderPodsService } from './render-service.ts';
+import type { Finding } from './summarise-status.ts';
 
 /** Host names that a message names. */
 const NAMED = 10;
 
-const BACKEND_RESOURCES = { requests: { cpu: '50m', memory: '64Mi' }, limits: { cpu: '1', memory: '512Mi' } };
-
-/** Variables with values of Secrets stay references: the kubelet reads them. */
-function renderEnv(spec: BackendSpec) {
-  const plain = (spec.env ?? []).map(({ name, value }) => ({ name, value }));
-  const secret = Object.entries(secretVariables(spec)).map(([name, secretKeyRef]) => ({
-    name,
-    valueFrom: { secretKeyRef },
-  }));
-  return [...plain, ...secret];
-}
-
-/** Folders of the node, where the administrator allows them. A written one may not take the name of ours. */
-function renderFolders(spec: BackendSpec, { folders }: Permissions) {
-  const permitted = folders.map((folder, index) => ({ name: `profile-${index}`, ...folder }));
-  const written = (spec.volumes ?? []).map((volume) => ({ ...volume, name: `host-${volume.name}` }));
-  return [...written, ...permitted].map(({ name, hostPath, mountPath, readOnly }) => ({
-    volume: { name, hostPath: { path: hostPath } },
-    mount: { name, mountPath, readOnly },
-  }));
-}
+/** Containers of the bridge: what they run and see is not the tenant's to change. */
+const BRIDGE = ['pipes', 'bridge'];
 
 /** Any change of it rolls this backend: its secrets are environment variables, which do not change in a running process. */
-function rollToken(manifest: Manifest, spec: BackendSpec, world: World): string {
+function rollToken(manifest: Manifest, spec: BackendSpec, bridge: Bridge | undefined, world: World): string {
   const place = `MCPServer "${manifest.metadata.name}" secrets`;
   const digests = Object.values(secretVariables(spec)).map((reference) => secretDigest(world, reference, place));
-  return contentHash(JSON.stringify([digests, restartedAt(manifest)]));
+  return contentHash(JSON.stringify([digests, restartedAt(manifest), ...(bridge ? [bridge.token] : [])]));
 }
 
-function renderContainer(spec: BackendSpec, permissions: Permissions) {
-  const folders = renderFolders(spec, permissions);
-  return defined({
-    name: 'mcp',
-    image: spec.image,
-    command: spec.command,
-    args: spec.args,
-    env: renderEnv(spec),
-    ports: [{ name: 'mcp', containerPort: spec.mcpPort ?? CONTAINER_PORT, protocol: 'TCP' }],
-    readinessProbe: { tcpSocket: { port: 'mcp' }, periodSeconds: 5, timeoutSeconds: 2 },
-    lifecycle: { preStop: { sleep: { seconds: 1 } } },
-    resources: spec.resources ?? BACKEND_RESOURCES,
-    securityContext: permissions.privileged ? { privileged: true } : RESTRICTED,
-    volumeMounts: [{ name: 'tmp', mountPath: '/tmp' }, ...folders.map(({ mount }) => mount)],
-  });
+interface Parts {
+  manifest: Manifest;
+  spec: BackendSpec;
+  permissions: Permissions;
+  bridge: Bridge | undefined;
+  cluster: ClusterFacts;
 }
 
-function renderPod(
-  spec: BackendSpec,
-  permissions: Permissions,
-  { imagePullSecrets = [] }: ClusterFacts,
-  selector: Record<string, string>,
-) {
-  return defined({
-    imagePullSecrets: imagePullSecrets.length === 0 ? undefined : imagePullSecrets.map((name) => ({ name })),
-    serviceAccountName: spec.serviceAccount,
-    // Who names an account means its rights.
-    automountServiceAccountToken: spec.serviceAccount !== undefined,
-    enableServiceLinks: false,
-    securityContext: permissions.privileged ? undefined : RESTRICTED_POD,
-    topologySpreadConstraints: topologySpread(selector),
-    containers: [renderContainer(spec, permissions)],
-    volumes: [
-      { name: 'tmp', emptyDir: { sizeLimit: '256Mi' } },
-      ...renderFolders(spec, permissions).map(({ volume }) => volume),
-    ],
-  });
-}
-
-function renderDeployment(
-  manifest: Manifest,
-  spec: BackendSpec,
-  permissions: Permissions,
-  cluster: ClusterFacts,
-  world: World,
-): ClusterObject['object'] {
+function renderDeployment(parts: Parts, world: World): ClusterObject['object'] {
+  const { manifest, spec, permissions, bridge, cluster } = parts;
   checkServiceAccount(manifest, spec.serviceAccount, cluster, world);
   const selector = backendSelector(manifest);
   const template = {
     metadata: {
       labels: selector,
-      annotations: { [`${world.apiGroup}/roll-token`]: rollToken(manifest, spec, world) },
+      annotations: { [`${world.apiGroup}/roll-token`]: rollToken(manifest, spec, bridge, world) },
     },
-    spec: renderPod(spec, permissions, cluster, selector),
+    spec: renderProgramPod(spec, permissions, bridge, cluster, selector),
   };
-  const written = { manifest, template: spec.podTemplateSpec, ours: [] };
+  const written = { manifest, template: spec.podTemplateSpec, ours: bridge ? BRIDGE : [] };
   return {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
     metadata: ownedMetadata(backendChild(manifest.metadata.name), selector, manifest, world),
-    spec: {
+    spec: defined({
       replicas: spec.backendReplicas ?? 1,
+      // A program on stdio is one process for everybody: there are never two of it.
+      strategy: bridge && { type: 'Recreate' },
       selector: { matchLabels: selector },
       template: applyPodTemplate(template, written, cluster, world),
-    },
+    }),
   };
 }
 
@@ -124,7 +74,14 @@ function notEnforced({ unenforced }: Permissions): Finding[] {
   return [{ type: 'EgressNotEnforced', status: 'True', reason: 'HostNames', message }];
 }
 
-/** The objects of a backend image that speaks HTTP. Throws `Waiting` for a Secret that is not there. */
+function hostAccess({ folders, privileged }: Permissions): HostAccess[] {
+  return [
+    ...(folders.length > 0 ? [{ field: 'permissionProfile read and write', what: 'hostPath' as const }] : []),
+    ...(privileged ? [{ field: 'permissionProfile privileged', what: 'privileged' as const }] : []),
+  ];
+}
+
+/** The objects of a backend image. Throws `Waiting` for a Secret that is not there, `Stalled` for what is not allowed. */
 export function renderBackendObjects(
   manifest: Manifest,
   spec: BackendSpec,
@@ -133,17 +90,13 @@ export function renderBackendObjects(
 ): Program {
   const { name } = manifest.metadata;
   const permissions = readPermissionProfile(name, spec, world);
-  checkHostAccess(
-    name,
-    [
-      ...permissions.folders.map(() => ({ field: 'permissionProfile read and write', what: 'hostPath' as const })),
-      ...(permissions.privileged ? [{ field: 'permissionProfile privileged', what: 'privileged' as const }] : []),
-    ].slice(0, 1),
-    cluster,
-  );
-  const port = spec.mcpPort ?? CONTAINER_PORT;
+  checkHostAccess(name, hostAccess(permissions), cluster);
+  if (transportOf(spec) === 'stdio') checkStdioImage(name, spec);
+  const bridge = transportOf(spec) === 'stdio' ? renderPipeBridge(manifest, cluster, world) : undefined;
+  const port = programPort(spec) ?? CONTAINER_PORT;
   const objects = [
-    renderDeployment(manifest, spec, permissions, cluster, world),
+    ...(bridge ? [bridge.configMap] : []),
+    renderDeployment({ manifest, spec, permissions, bridge, cluster }, world),
     renderBackendService(manifest, port, world),
     ...((spec.backendReplicas ?? 1) > 1 ? [renderPodsService(manifest, port, world)] : []),
     renderBackendNetworkPolicy(manifest, permissions.egress, world),

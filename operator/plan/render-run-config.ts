@@ -58,16 +58,15 @@ export function endpointOf(name: string, spec: ServerSpec, world: World): string
   return `${scheme}://127.0.0.1:${listenOf(name, spec, world).port}/mcp`;
 }
 
+/** Names of a Service as clients inside of the cluster write them. */
+export function serviceHosts(child: string, { namespace }: World): string[] {
+  const inside = `${child}.${namespace}`;
+  return [child, inside, `${inside}.svc`, `${inside}.svc.cluster.local`];
+}
+
 /** Host headers that belong to the server besides those of resourceUrl and issuer. */
 function hostsOf(name: string, spec: ServerSpec, world: World): string[] {
-  const child = runtimeChild(name);
-  const { namespace } = world;
-  const service = [
-    child,
-    `${child}.${namespace}`,
-    `${child}.${namespace}.svc`,
-    `${child}.${namespace}.svc.cluster.local`,
-  ];
+  const service = serviceHosts(runtimeChild(name), world);
   const base = spec.authServerConfig?.authorizationEndpointBaseUrl;
   return [
     ...(spec.incomingAuth.allowedHosts ?? []),

@@ -70,6 +70,6 @@ export function resolveOutgoingAuth(
     throw new Waiting('AuthConfigNotFound', message);
   }
   const config = readSpec(MCPExternalAuthConfig, manifest);
-  checkAllowed(name, reach, reference, config);
+  checkAllowed(name, spec, reach, reference, config);
   return { authType: config.type, auth: renderCredential(reference, config, providers, files) };
 }

@@ -1,0 +1,141 @@
+import { RUN_CONFIG_VERSION, type RunConfigDocument } from '#crds/run-config/run-config';
+import { contentHash, type ClusterFacts, type Manifest, writeText, type World } from '../world.ts';
+import { backendChild, bridgeOf } from './child-names.ts';
+import { checkDocument } from './check-document.ts';
+import { backendSelector, ownedMetadata } from './object-parts.ts';
+import type { ClusterObject } from './outcome.ts';
+import { RESTRICTED } from './pod-security.ts';
+import { CONTAINER_PORT } from './reach-backend.ts';
+import { serviceHosts } from './render-run-config.ts';
+
+// A program on standard input and output has a bridge beside it in its pod: a runtime with this one backend. Two pipes with
+// names, in a folder that both containers see, are the program's input and output.
+
+const PIPES = '/run/mcp';
+const INPUT = `${PIPES}/in`;
+const OUTPUT = `${PIPES}/out`;
+const CONFIG = '/etc/vmcp/config';
+
+/** The program gets the pipes as they are: opening them waits for the bridge, and the end of either side is seen by the other. */
+const RUN_PROGRAM = `exec "$@" <${INPUT} >${OUTPUT}`;
+
+/**
+ * What the bridge starts in place of the program. Both pipes are opened at once, as each waits for the program; what is
+ * closed first ends the other.
+ */
+const JOIN_PIPES = `exec 3<&0; cat <&3 >${INPUT} & writer=$!; exec 3<&-; cat <${OUTPUT}; kill $writer 2>/dev/null`;
+
+const BRIDGE_RESOURCES = { requests: { cpu: '20m', memory: '96Mi' }, limits: { cpu: '1', memory: '384Mi' } };
+
+/** All runtimes of the namespace together are one caller of the bridge, and names are theirs to judge. */
+const LIMITS = { sessions_per_principal: 10_000, max_name_length: 128 };
+
+/** What the bridge serves: one backend whose names stay as they are. `command` and `args` reach the program. */
+function renderDocument(
+  manifest: Manifest,
+  { command, args }: { command: string; args: string[] },
+  world: World,
+): RunConfigDocument {
+  const { name, uid = '' } = manifest.metadata;
+  return {
+    schema_version: RUN_CONFIG_VERSION,
+    server: { namespace: world.namespace, name, uid },
+    listen: { host: '::', port: CONTAINER_PORT, private_host: '::', private_port: 4484 },
+    allowed_hosts: serviceHosts(backendChild(name), world),
+    incoming: { type: 'anonymous' },
+    aggregation: { conflict_resolution: 'priority', priority_order: [name] },
+    backends: [{ name, auth: { type: 'unauthenticated' }, transport: 'stdio', command, args }],
+    limits: LIMITS,
+    session_storage: { type: 'memory' },
+  };
+}
+
+/** The bridge of one program: its ConfigMap, and what a pod needs for it. */
+export interface Bridge {
+  configMap: ClusterObject['object'];
+  /** Any change of it means another bridge. */
+  token: string;
+  initContainers: object[];
+  container: object;
+  volumes: object[];
+}
+
+function configMapOf(manifest: Manifest, text: string, world: World): ClusterObject['object'] {
+  const child = bridgeOf(backendChild(manifest.metadata.name));
+  return {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: ownedMetadata(child, backendSelector(manifest), manifest, world),
+    data: { 'run-config.yaml': text },
+  };
+}
+
+const probe = (path: string, periodSeconds: number, failureThreshold: number) => ({
+  httpGet: { path, port: 'private' },
+  periodSeconds,
+  failureThreshold,
+  timeoutSeconds: 2,
+});
+
+const MOUNT_PIPES = { name: 'pipes', mountPath: PIPES };
+
+function renderContainer(image: string, mounts: object[]) {
+  return {
+    name: 'bridge',
+    image,
+    args: ['--config', `${CONFIG}/run-config.yaml`],
+    ports: [
+      { name: 'mcp', containerPort: CONTAINER_PORT, protocol: 'TCP' },
+      { name: 'private', containerPort: 4484, protocol: 'TCP' },
+    ],
+    startupProbe: probe('/healthz', 1, 60),
+    livenessProbe: probe('/healthz', 10, 3),
+    readinessProbe: probe('/readyz', 5, 2),
+    lifecycle: { preStop: { sleep: { seconds: 1 } } },
+    resources: BRIDGE_RESOURCES,
+    securityContext: RESTRICTED,
+    volumeMounts: [
+      { name: 'bridge-config', mountPath: CONFIG, readOnly: true },
+      { name: 'bridge-tmp', mountPath: '/tmp' },
+      ...mounts,
+    ],
+  };
+}
+
+/** Makes the pipes before anybody opens them; the program may be of any user. */
+function pipesContainer(image: string) {
+  return {
+    name: 'pipes',
+    image,
+    command: ['/bin/sh', '-c', `umask 0; rm -f ${INPUT} ${OUTPUT}; mkfifo -m 666 ${INPUT} ${OUTPUT}`],
+    resources: BRIDGE_RESOURCES,
+    securityContext: RESTRICTED,
+    volumeMounts: [MOUNT_PIPES],
+  };
+}
+
+/** The bridge of a program whose command is known: both are joined by pipes; no API server has part in it. */
+export function renderPipeBridge(manifest: Manifest, cluster: ClusterFacts, world: World): Bridge {
+  const document = renderDocument(manifest, { command: '/bin/sh', args: ['-c', JOIN_PIPES] }, world);
+  checkDocument(document);
+  const text = writeText(document);
+  return {
+    configMap: configMapOf(manifest, text, world),
+    token: contentHash(text),
+    initContainers: [pipesContainer(cluster.runtimeImage)],
+    container: renderContainer(cluster.runtimeImage, [MOUNT_PIPES]),
+    volumes: [
+      { name: 'pipes', emptyDir: { sizeLimit: '1Mi' } },
+      { name: 'bridge-config', configMap: { name: bridgeOf(backendChild(manifest.metadata.name)) } },
+      { name: 'bridge-tmp', emptyDir: { sizeLimit: '16Mi' } },
+    ],
+  };
+}
+
+/** The command of a program, so that its input and output are the pipes. Its image must have /bin/sh. */
+export function pipedCommand(command: string[], args: string[] = []): { command: string[]; args: string[] } {
+  return { command: ['/bin/sh', '-c', RUN_PROGRAM, 'mcp'], args: [...command, ...args] };
+}
+
+/** Where the program's container sees the pipes. */
+export const PIPES_MOUNT = MOUNT_PIPES;

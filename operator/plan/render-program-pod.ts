@@ -1,0 +1,93 @@
+import { transportOf } from '#crds/kinds/index';
+import type { ClusterFacts } from '../world.ts';
+import { secretVariables, variablesOf } from './command-of-backend.ts';
+import { defined } from './defined.ts';
+import type { BackendSpec } from './find-group-members.ts';
+import { topologySpread } from './object-parts.ts';
+import { RESTRICTED, RESTRICTED_POD } from './pod-security.ts';
+import { CONTAINER_PORT } from './reach-backend.ts';
+import type { Permissions } from './read-permission-profile.ts';
+import { type Bridge, pipedCommand, PIPES_MOUNT } from './render-bridge.ts';
+
+const BACKEND_RESOURCES = { requests: { cpu: '50m', memory: '64Mi' }, limits: { cpu: '1', memory: '512Mi' } };
+
+/** Port that the program itself listens on; on stdio it has none. */
+export function programPort(spec: BackendSpec): number | undefined {
+  return transportOf(spec) === 'stdio' ? undefined : (spec.mcpPort ?? CONTAINER_PORT);
+}
+
+/** Variables with values of Secrets stay references: the kubelet reads them. */
+function renderEnv(spec: BackendSpec) {
+  const plain = Object.entries(variablesOf(spec, '0.0.0.0', programPort(spec))).map(([name, value]) => ({
+    name,
+    value,
+  }));
+  const secret = Object.entries(secretVariables(spec)).map(([name, secretKeyRef]) => ({
+    name,
+    valueFrom: { secretKeyRef },
+  }));
+  return [...plain, ...secret];
+}
+
+/** Folders of the node, where the administrator allows them. A written one may not take the name of ours. */
+function renderFolders(spec: BackendSpec, { folders }: Permissions) {
+  const permitted = folders.map((folder, index) => ({ name: `profile-${index}`, ...folder }));
+  const written = (spec.volumes ?? []).map((volume) => ({ ...volume, name: `host-${volume.name}` }));
+  return [...written, ...permitted].map(({ name, hostPath, mountPath, readOnly }) => ({
+    volume: { name, hostPath: { path: hostPath } },
+    mount: { name, mountPath, readOnly },
+  }));
+}
+
+/** How a program is started, and who asks whether it is ready. */
+function renderStart(spec: BackendSpec) {
+  const port = programPort(spec);
+  if (port === undefined) return pipedCommand(spec.command ?? [], spec.args);
+  return {
+    command: spec.command,
+    args: spec.args,
+    ports: [{ name: 'mcp', containerPort: port, protocol: 'TCP' }],
+    readinessProbe: { tcpSocket: { port: 'mcp' }, periodSeconds: 5, timeoutSeconds: 2 },
+    lifecycle: { preStop: { sleep: { seconds: 1 } } },
+  };
+}
+
+function renderContainer(spec: BackendSpec, permissions: Permissions) {
+  const folders = renderFolders(spec, permissions).map(({ mount }) => mount);
+  const pipes = programPort(spec) === undefined ? [PIPES_MOUNT] : [];
+  return defined({
+    name: 'mcp',
+    image: spec.image,
+    ...renderStart(spec),
+    env: renderEnv(spec),
+    resources: spec.resources ?? BACKEND_RESOURCES,
+    securityContext: permissions.privileged ? { privileged: true } : RESTRICTED,
+    volumeMounts: [{ name: 'tmp', mountPath: '/tmp' }, ...folders, ...pipes],
+  });
+}
+
+/** The pod of the program of an MCPServer; `bridge`: what speaks HTTP for it. */
+export function renderProgramPod(
+  spec: BackendSpec,
+  permissions: Permissions,
+  bridge: Bridge | undefined,
+  { imagePullSecrets = [] }: ClusterFacts,
+  selector: Record<string, string>,
+) {
+  return defined({
+    imagePullSecrets: imagePullSecrets.length === 0 ? undefined : imagePullSecrets.map((name) => ({ name })),
+    serviceAccountName: spec.serviceAccount,
+    // Who names an account means its rights.
+    automountServiceAccountToken: spec.serviceAccount !== undefined,
+    enableServiceLinks: false,
+    securityContext: permissions.privileged ? undefined : RESTRICTED_POD,
+    topologySpreadConstraints: topologySpread(selector),
+    initContainers: bridge?.initContainers,
+    containers: [renderContainer(spec, permissions), ...(bridge ? [bridge.container] : [])],
+    volumes: [
+      { name: 'tmp', emptyDir: { sizeLimit: '256Mi' } },
+      ...renderFolders(spec, permissions).map(({ volume }) => volume),
+      ...(bridge?.volumes ?? []),
+    ],
+  });
+}
