@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { type OpenStream, type Rpc, SessionClient } from '../gateway/session-client.ts';
+import type { Program } from '../gateway/start-program.ts';
+import { eventually } from '../local/run-vmcp.ts';
+import { backend, fake, group, installDefinitions, server, Stage } from './stage.ts';
+import { startOperator } from './start-operator.ts';
+import { describeWithCluster, type Namespace } from './use-cluster.ts';
+
+const isChange = ({ method }: Rpc) => method === 'notifications/tools/list_changed';
+/** Until a pod of a new backend has started, and its tools are known. */
+const SECONDS = 45_000;
+
+describeWithCluster('one client that stays connected, while the group changes', (cluster) => {
+  let namespace: Namespace;
+  let stage: Stage;
+  let operator: Program;
+  let client: SessionClient;
+  let stream: OpenStream;
+
+  beforeAll(async () => {
+    await installDefinitions(cluster);
+    namespace = await cluster.makeNamespace('membership');
+    stage = new Stage(cluster, namespace);
+    operator = startOperator(cluster, [namespace.name]);
+    await stage.apply(
+      group('tools'),
+      group('attic'),
+      backend('one', fake('tools', 'backend', ['--name', 'one', '--tools', '1'])),
+      server('demo', 'tools'),
+    );
+    await stage.ready('demo');
+    const { url, headers } = await stage.endpoint('demo');
+    client = await SessionClient.open(url, headers);
+    stream = await client.stream();
+  }, 120_000);
+  afterAll(async () => {
+    stream.close();
+    await operator.stop();
+    await namespace.delete();
+  });
+
+  /** Does something, and waits until the client, told so, sees these tools and no others. */
+  async function sees(tools: string[], change: () => Promise<void>): Promise<void> {
+    const before = stream.messages().filter(isChange).length;
+    await change();
+    await eventually(
+      () => stream.messages().filter(isChange).length,
+      (count) => count > before,
+      SECONDS,
+    );
+    const inOrder = async () => (await client.toolNames()).sort();
+    await eventually(inOrder, (names) => JSON.stringify(names) === JSON.stringify(tools), SECONDS);
+  }
+
+  it('sees the first backend', async () => {
+    expect(await client.toolNames()).toEqual(['one_tool_0']);
+  });
+
+  it('is told of a backend that is added, and can call it', async () => {
+    await sees(['one_tool_0', 'two_tool_0'], () =>
+      stage.apply(backend('two', fake('tools', 'backend', ['--name', 'two', '--tools', '1']))),
+    );
+    expect((await client.call('two_tool_0', { text: 'x' })).answer.result).toBeDefined();
+  }, 120_000);
+
+  it('is told when one moves to another group', async () => {
+    await sees(['one_tool_0'], () => stage.patch('MCPServer', 'two', { spec: { groupRef: 'attic' } }));
+    expect((await client.call('two_tool_0', { text: 'x' })).answer.error).toBeDefined();
+  }, 120_000);
+
+  it('and when it comes back', async () => {
+    await sees(['one_tool_0', 'two_tool_0'], () => stage.patch('MCPServer', 'two', { spec: { groupRef: 'tools' } }));
+  }, 120_000);
+
+  it('is told when one is broken by an edit, while the others go on, and the status says what is wrong', async () => {
+    await sees(['one_tool_0'], () =>
+      stage.patch('MCPServer', 'two', {
+        spec: { headerForward: { addHeadersFromSecret: { 'X-Key': { name: 'none', key: 'k' } } } },
+      }),
+    );
+    expect((await client.call('one_tool_0', { text: 'x' })).answer.result).toBeDefined();
+    const { backends } = await stage.status('VirtualMCPServer', 'demo', ({ phase }) => phase === 'Degraded');
+    const two = backends?.find(({ name }) => name === 'two');
+    expect(two).toMatchObject({ phase: 'Excluded', message: expect.stringContaining('none') });
+  }, 120_000);
+
+  it('and when it is healed', async () => {
+    await sees(['one_tool_0', 'two_tool_0'], () => stage.patch('MCPServer', 'two', { spec: { headerForward: null } }));
+  }, 120_000);
+
+  it('is told when one is suspended, whose pods go', async () => {
+    await sees(['one_tool_0'], () => stage.patch('MCPServer', 'two', { spec: { suspend: true } }));
+    await eventually(
+      () => stage.list('Pod', 'app.kubernetes.io/instance=two'),
+      (pods) => pods.length === 0,
+      SECONDS,
+    );
+  }, 120_000);
+
+  it('is told when one is deleted, with all that was made for it', async () => {
+    await stage.patch('MCPServer', 'two', { spec: { suspend: false } });
+    await eventually(
+      () => client.toolNames(),
+      (names) => names.length === 2,
+      SECONDS,
+    );
+    await sees(['one_tool_0'], () => stage.remove('MCPServer', 'two'));
+    await eventually(
+      () => stage.get('Deployment', 'mcp-two'),
+      (deployment) => deployment === undefined,
+      SECONDS,
+    );
+  }, 120_000);
+
+  it('was the same session all the time, with the same pod', async () => {
+    expect((await client.call('one_tool_0', { text: 'x' })).status).toBe(200);
+    const [pod, ...others] = await stage.list('Pod', 'app.kubernetes.io/name=vmcp-runtime');
+    expect(others).toEqual([]);
+    expect(pod?.metadata.generation ?? 1).toBe(1);
+  });
+});
