@@ -1,0 +1,552 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { parseAllDocuments } from 'yaml';
+import { OAuthClient } from '../authserver/oauth-client.ts';
+import type { Program } from '../gateway/start-program.ts';
+import { callTool, connect } from '../local/call-tool.ts';
+import { movePorts } from '../local/example.ts';
+import { eventually } from '../local/run-vmcp.ts';
+import { CHART, helm, ownGroup, renderChart, TEST_IMAGES } from './chart.ts';
+import { forwardPorts } from './forward-ports.ts';
+import { IMAGES } from './images.ts';
+import type { Finished } from './run-program.ts';
+import { type Cluster, describeWithCluster, type Namespace } from './use-cluster.ts';
+
+const KINDS = ['virtualmcpservers', 'mcpgroups', 'mcpservers', 'mcpexternalauthconfigs', 'mcpoidcconfigs'];
+const TESTDATA = join(import.meta.dirname, 'testdata');
+const NAMESPACED = `--values=${join(CHART, 'values-namespaced.yaml')}`;
+
+interface Made {
+  apiVersion: string;
+  kind: string;
+  metadata: { name: string; namespace?: string };
+}
+
+const objectsOf = (text: string) => parseAllDocuments(text).flatMap((document) => (document.toJS() ?? []) as Made[]);
+
+/** A namespace in which only what the Restricted standard allows may run. */
+async function makeRestricted(cluster: Cluster, suite: string): Promise<Namespace> {
+  const namespace = await cluster.makeNamespace(suite);
+  const labels = ['pod-security.kubernetes.io/enforce=restricted', 'pod-security.kubernetes.io/enforce-version=latest'];
+  await cluster.kubectl(['label', 'namespace', namespace.name, ...labels]);
+  return namespace;
+}
+
+/** A release of the chart with a group of its own, so that suites do not meet. */
+function releaseOf(cluster: Cluster, group: string, namespace: () => string) {
+  const name = `vmcp-${group.replace('.test', '')}`;
+  const run = (command: string, ...args: string[]) => helm(cluster, [command, name, ...args, '-n', namespace()]);
+  const values = [`--set=apiGroup=${group}`, ...TEST_IMAGES, '--wait', '--timeout=120s'];
+  return {
+    name,
+    install: (...args: string[]) => run('install', CHART, ...values, ...args),
+    upgrade: (...args: string[]) => run('upgrade', CHART, ...values, ...args),
+    run,
+    kubectl: (...args: string[]) => cluster.kubectl(['-n', namespace(), ...args]),
+    apply: (text: string, ...args: string[]) => cluster.kubectl(['-n', namespace(), 'apply', ...args, '-f', '-'], text),
+    async removeDefinitions() {
+      await cluster.kubectl([
+        'delete',
+        '--ignore-not-found',
+        '--wait=false',
+        'crd',
+        ...KINDS.map((kind) => `${kind}.${group}`),
+      ]);
+    },
+  };
+}
+
+const isDone = ({ code, stderr }: Finished) =>
+  expect([code, stderr.replaceAll(/^.*(WARN|Warning).*\n?/gm, '')]).toEqual([0, '']);
+
+describeWithCluster('the chart', (cluster) => {
+  it('passes the linter', async () => {
+    const { code, stdout } = await helm(cluster, ['lint', '--strict', CHART]);
+    expect([code, stdout]).toEqual([0, expect.stringContaining('0 chart(s) failed')]);
+  });
+
+  it.each<[string, string[]]>([
+    ['by default', []],
+    [
+      'with every switch the other way',
+      [
+        '--set=crds.install=false,webhook.enabled=false,admissionPolicy.enabled=false,rbac.aggregate=false,stdio.attach=false',
+        '--set=networkPolicy.enabled=false,podDisruptionBudget.enabled=false,serviceAccount.create=false,serviceAccount.name=default',
+        '--set=allowHostPaths=true,dashboards.enabled=true,replicas=1',
+      ],
+    ],
+    ['for some namespaces', [NAMESPACED, '--set=watchNamespaces={default}']],
+    [
+      'with all that is optional',
+      [
+        '--set=imagePullSecrets={one},global.imagePullSecrets[0].name=two,image.digest=sha256:' + 'a'.repeat(64),
+        '--set=priorityClassName=system-cluster-critical,nodeSelector.disk=ssd,podLabels.team=a,podAnnotations.note=b',
+        '--set=extraEnv[0].name=HTTPS_PROXY,extraEnv[0].value=http://proxy:3128,metrics.scraperNamespaces={monitoring}',
+      ],
+    ],
+  ])('makes objects that the API server takes, %s', async (_what, values) => {
+    const group = ownGroup('dry-run');
+    const text = await renderChart(['--no-hooks', `--set=apiGroup=${group}`, ...values], 'dry-run');
+    isDone(await cluster.kubectl(['apply', '--server-side', '--dry-run=server', '-f', '-'], text));
+  });
+
+  it('makes nothing that has no namespace where namespaces are named', async () => {
+    const made = objectsOf(await renderChart([NAMESPACED, '--set=watchNamespaces={a,b}', '--namespace=own']));
+    expect(made.map(({ metadata }) => metadata.namespace ?? 'none')).not.toContain('none');
+    const roles = made.filter(({ kind }) => kind === 'Role').map(({ metadata }) => metadata.namespace);
+    expect(roles.sort()).toEqual(['a', 'b', 'own']);
+  });
+
+  it.each<[string, string[], string]>([
+    ['a value that is not there', ['--set=imag.tag=1'], 'imag'],
+    ['a group that is none', ['--set=apiGroup=vmcp'], 'apiGroup'],
+    ['definitions together with namespaces', ['--set=watchNamespaces={a}'], '--set crds.install=false'],
+    [
+      'a webhook together with namespaces',
+      ['--set=watchNamespaces={a},crds.install=false'],
+      '--set webhook.enabled=false',
+    ],
+    [
+      'policies together with namespaces',
+      ['--set=watchNamespaces={a},crds.install=false,webhook.enabled=false'],
+      '--set admissionPolicy.enabled=false',
+    ],
+    ['the management API, which is not part of this release', ['--set=management.enabled=true'], 'management'],
+  ])('refuses %s, with the remedy', async (_what, values, words) => {
+    await expect(renderChart(values)).rejects.toThrow(words);
+  });
+
+  it('takes images from one registry, by digest, with pull secrets that the pods it makes get too', async () => {
+    const digest = `sha256:${'0'.repeat(64)}`;
+    const values = [
+      '--set=global.imageRegistry=mirror.example/vmcp/,demo.enabled=true',
+      `--set=image.digest=${digest},imagePullSecrets={one},global.imagePullSecrets[0].name=two`,
+    ];
+    const text = await renderChart(values);
+    const images = [...text.matchAll(/image: (\S+)|--runtime-image=(\S+)/g)].map(
+      ([, image, runtime]) => image ?? runtime,
+    );
+    expect(new Set(images)).toEqual(
+      new Set([
+        `mirror.example/vmcp/vmcp-operator@${digest}`,
+        'mirror.example/vmcp/vmcp-runtime:0.1.0',
+        'mirror.example/vmcp/vmcp-quickstart:0.1.0',
+      ]),
+    );
+    expect(text).toContain('--image-pull-secret=one');
+    expect(text).toContain('--image-pull-secret=two');
+  });
+
+  it('lists every image, for sites without a registry outside', async () => {
+    const text = await renderChart(['--set=demo.enabled=true']);
+    const images = [...text.matchAll(/image: (\S+)|--runtime-image=(\S+)/g)].map(
+      ([, image, runtime]) => image ?? runtime,
+    );
+    const listed = readFileSync(join(CHART, 'images.txt'), 'utf8')
+      .split('\n')
+      .filter((line) => /^[^#]/.test(line));
+    expect([...new Set(images)].sort()).toEqual(listed.sort());
+  });
+});
+
+describeWithCluster('an installation of the chart', (cluster) => {
+  const group = ownGroup('chart');
+  let namespace: Namespace;
+  let ports: Record<4480 | 4483, number>;
+  const release = releaseOf(cluster, group, () => namespace.name);
+  const { kubectl } = release;
+  const programs: Program[] = [];
+  const demo = () => [
+    '--set=demo.enabled=true',
+    `--set=demo.port=${ports[4483]},demo.identityProviderPort=${ports[4480]}`,
+  ];
+  const server = `virtualmcpservers.${group}/demo`;
+  const scale = async (replicas: number) => {
+    isDone(await kubectl('scale', `deployment/${release.name}`, `--replicas=${replicas}`));
+    isDone(await kubectl('rollout', 'status', `deployment/${release.name}`, '--timeout=60s'));
+    await eventually(
+      () => kubectl('get', 'pods', '-l', 'app.kubernetes.io/name=vmcp-operator', '-o', 'name'),
+      ({ stdout }) =>
+        stdout
+          .trim()
+          .split('\n')
+          .filter((line) => line !== '').length === replicas,
+      60_000,
+    );
+  };
+
+  beforeAll(async () => {
+    namespace = await makeRestricted(cluster, 'chart');
+    ports = await movePorts([4480, 4483]);
+    isDone(await release.install());
+  }, 150_000);
+
+  afterAll(async () => {
+    for (const program of programs) await program.stop();
+    await release.run('uninstall', '--wait', '--timeout=60s');
+    await release.removeDefinitions();
+    await namespace.delete();
+  }, 120_000);
+
+  const spec = { config: { groupRef: 'tools' }, incomingAuth: { type: 'anonymous' } };
+  const wrongServer = (name: string, change: object) =>
+    JSON.stringify({
+      apiVersion: `${group}/v1alpha1`,
+      kind: 'VirtualMCPServer',
+      metadata: { name },
+      spec: { ...spec, ...change },
+    });
+
+  it('runs two operators under the Restricted standard, and says what to do next', async () => {
+    const { stdout } = await kubectl('get', `deployment/${release.name}`, '-o', 'jsonpath={.status.readyReplicas}');
+    expect(stdout).toBe('2');
+    const notes = await release.run('get', 'notes');
+    expect(
+      notes.code === 0
+        ? notes.stdout
+        : (await helm(cluster, ['get', 'notes', release.name, '-n', namespace.name])).stdout,
+    ).toContain('kubectl explain virtualmcpserver.spec');
+    const explained = await cluster.kubectl([
+      'explain',
+      'virtualmcpserver.spec.incomingAuth',
+      `--api-version=${group}/v1alpha1`,
+    ]);
+    expect(explained.stdout).toContain('Boundary 1');
+  });
+
+  it('refuses an unknown field by name, with the nearest known one, as soon as its operators have a certificate', async () => {
+    const answer = await eventually(
+      () => release.apply(wrongServer('misspelt', { outgoingAuht: {} }), '--dry-run=server'),
+      ({ code }) => code !== 0,
+      30_000,
+    );
+    expect(answer.stderr).toContain('spec.outgoingAuht: unknown field `outgoingAuht`; did you mean `outgoingAuth`?');
+  });
+
+  it('refuses a policy that does not validate, and warns of what is not there yet', async () => {
+    const policies = ['permit(principal, action, resource) when { resource.sise > 1 };'];
+    const incomingAuth = {
+      type: 'oidc',
+      resourceUrl: 'https://mcp.example/mcp',
+      oidcConfig: { type: 'inline', inline: { issuer: 'https://login.example' } },
+      authzConfig: { type: 'inline', inline: { policies } },
+    };
+    const refused = await release.apply(wrongServer('policy', { incomingAuth }), '--dry-run=server');
+    expect(refused.stderr).toContain('sise');
+    const admitted = await release.apply(wrongServer('early', {}), '--dry-run=server');
+    expect([admitted.code, admitted.stderr]).toEqual([
+      0,
+      expect.stringContaining('Warning: config.groupRef names MCPGroup "tools"'),
+    ]);
+  });
+
+  it('keeps the key of its certificate to itself, in a Secret that is made anew when it is lost', async () => {
+    const name = `${release.name}-webhook`;
+    isDone(await kubectl('delete', 'secret', name));
+    isDone(await kubectl('rollout', 'restart', `deployment/${release.name}`));
+    isDone(await kubectl('rollout', 'status', `deployment/${release.name}`, '--timeout=60s'));
+    const { stdout } = await eventually(
+      () => kubectl('get', 'secret', name, '-o', 'jsonpath={.data.ca\\.crt}'),
+      ({ code }) => code === 0,
+      20_000,
+    );
+    const configuration = await eventually(
+      () =>
+        cluster.kubectl([
+          'get',
+          'validatingwebhookconfiguration',
+          release.name,
+          '-o',
+          'jsonpath={.webhooks[0].clientConfig.caBundle}',
+        ]),
+      ({ stdout: bundle }) => bundle === stdout,
+      20_000,
+    );
+    expect(configuration.stdout).toBe(stdout);
+    const answer = await eventually(
+      () => release.apply(wrongServer('misspelt', { outgoingAuht: {} }), '--dry-run=server'),
+      ({ code }) => code !== 0,
+      20_000,
+    );
+    expect(answer.stderr).toContain('outgoingAuht');
+  }, 120_000);
+
+  it('refuses another group for the same release, and definitions of another release, with the remedy', async () => {
+    const other = await release.upgrade('--set=apiGroup=other.test');
+    expect(other.code).not.toBe(0);
+    expect(other.stderr).toContain(`--set apiGroup=${group}`);
+    const second = await helm(cluster, ['install', 'second', CHART, '-n', namespace.name, `--set=apiGroup=${group}`]);
+    expect(second.code).not.toBe(0);
+    expect(second.stderr).toContain(`belongs to the Helm release ${namespace.name}/${release.name}`);
+    expect(second.stderr).toContain('--set crds.install=false');
+  });
+
+  describe('with the demo', () => {
+    let endpoint: string;
+    let alice: string;
+
+    beforeAll(async () => {
+      isDone(await release.upgrade(...demo()));
+      isDone(await kubectl('wait', server, '--for=condition=Ready', '--timeout=90s'));
+      // One command, as NOTES say it.
+      const { [4480]: provider, [4483]: port } = ports;
+      programs.push(
+        await forwardPorts(cluster, namespace.name, 'deployment/vmcp-demo', { [port]: 4483, [provider]: provider }),
+      );
+      endpoint = `http://127.0.0.1:${port}/mcp`;
+      const client = await OAuthClient.register(new URL(endpoint).origin);
+      alice = (await client.login({ user: 'alice' })).access_token;
+    }, 240_000);
+
+    it('serves three backends behind a login at the identity provider beside it, through a port-forward', async () => {
+      const names = await eventually(
+        async () => {
+          const client = await connect(endpoint, alice);
+          const { tools } = await client.listTools();
+          await client.close();
+          return tools.map(({ name }) => name.split('_')[0]);
+        },
+        (found) => new Set(found).size === 3,
+        30_000,
+      );
+      expect(new Set(names)).toEqual(new Set(['demo-everything', 'demo-catalogue', 'demo-whoami']));
+      expect(await callTool(endpoint, 'demo-whoami_whoami', alice)).toMatchObject({
+        subject: 'alice',
+        issuer: `http://127.0.0.1:${ports[4480]}`,
+      });
+    });
+
+    it('admits what is wrong while no operator answers; then it is a condition, and the document in force stays', async () => {
+      const policies = (text: string) =>
+        JSON.stringify([{ op: 'replace', path: '/spec/incomingAuth/authzConfig/inline/policies/0', value: text }]);
+      const patch = (text: string) => kubectl('patch', server, '--type=json', `--patch=${policies(text)}`);
+      const refused = await patch('permit(principal, action');
+      expect(refused.code).not.toBe(0);
+      await scale(0);
+      isDone(await patch('permit(principal, action'));
+      await scale(2);
+      isDone(await kubectl('wait', server, '--for=condition=Stalled', '--timeout=60s'));
+      const { stdout } = await kubectl(
+        'get',
+        server,
+        '-o',
+        'jsonpath={.status.phase} {.status.conditions[?(@.type=="Stalled")].message}',
+      );
+      expect(stdout).toMatch(/^Degraded .*authzConfig/);
+      expect(await callTool(endpoint, 'demo-whoami_whoami', alice)).toMatchObject({ subject: 'alice' });
+      // Who mends one thing of two that were wrong is not held up by the other.
+      isDone(await kubectl('annotate', server, 'e2e.test/touched=yes'));
+      isDone(await patch('permit(principal in Group::"engineering", action, resource);'));
+      isDone(
+        await kubectl('wait', server, '--for=condition=Stalled=false', '--timeout=30s').then(() =>
+          kubectl('wait', server, '--for=condition=Ready', '--timeout=60s'),
+        ),
+      );
+    }, 240_000);
+  });
+
+  describe('when it is uninstalled', () => {
+    it('takes the demo with it, keeps definitions and resources, and can be installed again', async () => {
+      isDone(
+        await release.apply(
+          JSON.stringify({ apiVersion: `${group}/v1alpha1`, kind: 'MCPGroup', metadata: { name: 'kept' } }),
+        ),
+      );
+      const uninstalled = await release.run('uninstall', '--wait', '--timeout=120s');
+      expect([uninstalled.code, uninstalled.stderr]).toEqual([0, expect.not.stringContaining('Error')]);
+      const left = await eventually(
+        () =>
+          kubectl(
+            'get',
+            `virtualmcpservers.${group},mcpservers.${group},mcpexternalauthconfigs.${group},mcpgroups.${group}`,
+            '-o',
+            'name',
+          ),
+        ({ stdout }) => stdout.trim() === `mcpgroup.${group}/kept`,
+        30_000,
+      );
+      expect(left.stdout.trim()).toBe(`mcpgroup.${group}/kept`);
+      await eventually(
+        () => kubectl('get', 'pods,deployments,services,secrets', '-o', 'name'),
+        ({ stdout }) => !stdout.includes('demo'),
+        60_000,
+      );
+      const definitions = await cluster.kubectl([
+        'get',
+        'crd',
+        ...KINDS.map((kind) => `${kind}.${group}`),
+        '-o',
+        'name',
+      ]);
+      expect([definitions.code, definitions.stdout.trim().split('\n')]).toEqual([
+        0,
+        expect.arrayContaining([`customresourcedefinition.apiextensions.k8s.io/mcpservers.${group}`]),
+      ]);
+      const cluster_wide = await cluster.kubectl([
+        'get',
+        'clusterroles,clusterrolebindings,validatingwebhookconfigurations,validatingadmissionpolicies',
+        '-o',
+        'name',
+      ]);
+      expect(cluster_wide.stdout).not.toContain(release.name);
+      isDone(await release.install());
+      isDone(await kubectl('get', `mcpgroups.${group}/kept`));
+    }, 240_000);
+  });
+});
+
+describeWithCluster('an upgrade of the chart from the version before', (cluster) => {
+  const group = ownGroup('upgrade');
+  let namespace: Namespace;
+  const release = releaseOf(cluster, group, () => namespace.name);
+  const { kubectl } = release;
+  const schemaOf = async () => {
+    const { body } = await cluster.ask(
+      'GET',
+      `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/virtualmcpservers.${group}`,
+    );
+    return (
+      body as {
+        spec: { versions: [{ schema: { openAPIV3Schema: { properties: { spec: { properties?: object } } } } }] };
+      }
+    ).spec.versions[0].schema.openAPIV3Schema.properties.spec.properties;
+  };
+
+  beforeAll(async () => {
+    namespace = await cluster.makeNamespace('upgrade');
+    const values = [`--set=apiGroup=${group}`, `--set=image=${IMAGES.operator}`, '--wait', '--timeout=60s'];
+    isDone(await release.run('install', join(TESTDATA, 'previous-chart'), ...values));
+    await cluster.kubectl([
+      'wait',
+      '--for=condition=Established',
+      '--timeout=30s',
+      ...KINDS.map((kind) => `crd/${kind}.${group}`),
+    ]);
+    const resources = readFileSync(join(TESTDATA, 'previous-resources.yaml'), 'utf8').replaceAll('API_GROUP', group);
+    isDone(await release.apply(resources));
+    isDone(await release.upgrade());
+  }, 240_000);
+
+  afterAll(async () => {
+    await kubectl(
+      'patch',
+      `virtualmcpservers.${group}/former`,
+      '--type=merge',
+      '--patch={"metadata":{"finalizers":null}}',
+    );
+    await release.run('uninstall', '--wait', '--timeout=60s');
+    await release.removeDefinitions();
+    await namespace.delete();
+  }, 120_000);
+
+  it('brings the definitions of the new version, and every resource outlives stricter rules', async () => {
+    expect(await schemaOf()).toHaveProperty('incomingAuth');
+    const { stdout } = await kubectl(
+      'get',
+      `virtualmcpservers.${group},mcpservers.${group},mcpgroups.${group}`,
+      '-o',
+      'name',
+    );
+    expect(stdout.trim().split('\n')).toHaveLength(3);
+    isDone(await kubectl('wait', `virtualmcpservers.${group}/former`, '--for=condition=Stalled', '--timeout=60s'));
+    const said = await kubectl(
+      'get',
+      `virtualmcpservers.${group}/former`,
+      '-o',
+      'jsonpath={.status.conditions[0].message}',
+    );
+    expect(said.stdout).toContain('did you mean `sessionStorage`?');
+  });
+
+  it('lets everybody go on who changes something else about a resource that would be refused today', async () => {
+    isDone(await kubectl('label', `virtualmcpservers.${group}/former`, 'team=a'));
+    const replace = (patch: object[]) =>
+      kubectl('patch', `virtualmcpservers.${group}/former`, '--type=json', `--patch=${JSON.stringify(patch)}`);
+    const mended = await replace([
+      { op: 'remove', path: '/spec/sesionStorage' },
+      { op: 'remove', path: '/spec/replicas' },
+      { op: 'replace', path: '/spec/incomingAuth/type', value: 'anonymous' },
+    ]);
+    expect([mended.code, mended.stderr]).toEqual([0, expect.not.stringContaining('rror')]);
+    isDone(
+      await kubectl(
+        'wait',
+        `virtualmcpservers.${group}/former`,
+        '--for=jsonpath={.status.phase}=Ready',
+        '--timeout=60s',
+      ).then((waited) => (waited.code === 0 ? waited : kubectl('get', `virtualmcpservers.${group}/former`))),
+    );
+  }, 90_000);
+
+  it('can be rolled back and made again, and nothing is lost', async () => {
+    isDone(await release.run('rollback', '1', '--wait', '--timeout=120s'));
+    expect(await schemaOf()).toBeUndefined();
+    await sleep(0);
+    isDone(await release.upgrade());
+    expect(await schemaOf()).toHaveProperty('incomingAuth');
+    const { stdout } = await kubectl(
+      'get',
+      `virtualmcpservers.${group},mcpservers.${group},mcpgroups.${group}`,
+      '-o',
+      'name',
+    );
+    expect(stdout.trim().split('\n')).toHaveLength(3);
+  }, 240_000);
+});
+
+describeWithCluster('an installation for some namespaces', (cluster) => {
+  const group = ownGroup('namespaced');
+  let namespace: Namespace;
+  let served: Namespace;
+  let other: Namespace;
+  const release = releaseOf(cluster, group, () => namespace.name);
+
+  beforeAll(async () => {
+    [namespace, served, other] = (await Promise.all(
+      ['own', 'served', 'other'].map((suite) => cluster.makeNamespace(suite)),
+    )) as [Namespace, Namespace, Namespace];
+    const definitions = await renderChart([`--set=apiGroup=${group}`, '--show-only=templates/crds/*.yaml']);
+    isDone(await cluster.kubectl(['apply', '--server-side', '-f', '-'], definitions));
+    await cluster.kubectl([
+      'wait',
+      '--for=condition=Established',
+      '--timeout=30s',
+      ...KINDS.map((kind) => `crd/${kind}.${group}`),
+    ]);
+    isDone(await release.install(NAMESPACED, `--set=watchNamespaces={${served.name}}`));
+  }, 150_000);
+
+  afterAll(async () => {
+    await release.run('uninstall', '--wait', '--timeout=60s');
+    await release.removeDefinitions();
+    await Promise.all([namespace, served, other].map((one) => one.delete()));
+  }, 90_000);
+
+  it('serves these alone, with roles there and nothing cluster-wide', async () => {
+    const text = JSON.stringify({ apiVersion: `${group}/v1alpha1`, kind: 'MCPGroup', metadata: { name: 'tools' } });
+    for (const { name } of [served, other]) isDone(await cluster.kubectl(['-n', name, 'apply', '-f', '-'], text));
+    isDone(
+      await cluster.kubectl([
+        '-n',
+        served.name,
+        'wait',
+        `mcpgroups.${group}/tools`,
+        '--for=condition=Ready',
+        '--timeout=30s',
+      ]),
+    );
+    const { stdout } = await cluster.kubectl([
+      '-n',
+      other.name,
+      'get',
+      `mcpgroups.${group}/tools`,
+      '-o',
+      'jsonpath={.status}',
+    ]);
+    expect(stdout).toBe('');
+    const wide = await cluster.kubectl(['get', 'clusterroles,clusterrolebindings', '-o', 'name']);
+    expect(wide.stdout).not.toContain(release.name);
+  });
+});
