@@ -1,11 +1,12 @@
 import type { Server } from 'node:http';
 import { Server as TlsServer } from 'node:https';
+import { Server as NetServer } from 'node:net';
 import type { Writable } from 'node:stream';
 import type { RunConfig } from '#crds/run-config/run-config';
 import { ConfigError } from '#runtime/errors';
 import type { FollowedRunConfig } from '#runtime/follow-run-config';
 import { Gateway } from '#runtime/gateway';
-import { createListener } from '#runtime/http/listener';
+import { answerRoute, createListener } from '#runtime/http/listener';
 import { listenOn } from '#runtime/http/listen-on';
 import { createPrivatePort, type PrivatePort } from '#runtime/http/private-port';
 import { createObserver, type Observer } from '#runtime/observer';
@@ -41,6 +42,8 @@ export interface RunningRuntime {
 
 /** Milliseconds that what is open gets to close. */
 const CLOSE_WITHIN = 500;
+/** Milliseconds in which clients with an idle connection may still use it, for the last time. */
+const IDLE_WITHIN = 1_000;
 
 /** What is open, in the order in which it is closed. */
 interface Parts {
@@ -80,7 +83,12 @@ async function open(options: RuntimeOptions, opened: Closing[]): Promise<Running
   const metrics = createMetrics({ version, namespace, server: name });
   const observer = createObserver(config, { metrics, log, auditStream: options.auditStream });
   opened.push(() => observer.close());
-  let route: Route = () => undefined;
+  const opening = Promise.withResolvers<undefined>();
+  // Whoever comes before everything is open waits: a port that answers otherwise would seem to be another server's.
+  let route: Route = (path) => async (req, res) => {
+    await opening.promise;
+    await answerRoute(route(path), req, res);
+  };
   const server = publicServer(options, (path) => route(path));
   const { host } = config.listen;
   const listening = { host, port: await listenOn(server, host, config.listen.port) };
@@ -95,6 +103,7 @@ async function open(options: RuntimeOptions, opened: Closing[]): Promise<Running
   const { authenticator, authServer } = gateway.rooms;
   for (const warning of [...authenticator.warnings, ...(authServer?.warnings ?? [])]) log.warn(warning);
   route = createRoutes(gateway, listening);
+  opening.resolve(undefined);
   await followed.follow({
     apply: async (next) => {
       await takeOver(next.config, options, { gateway, observer });
@@ -211,14 +220,15 @@ async function stop(
 ): Promise<void> {
   const unfollowed = followed.close();
   const connections = { open: true };
-  const closed = new Promise<void>((resolve) => server.close(() => resolve())).then(() => {
+  const closed = acceptNoMore(server).then(() => {
     connections.open = false;
   });
   gateway.endStreams();
-  const deadline = performance.now() + drain;
+  const began = performance.now();
+  const keepsIdle = Math.min(IDLE_WITHIN, drain / 4);
   // An answer is written before it has arrived: what is open is not idle until then.
-  while (connections.open && performance.now() < deadline) {
-    server.closeIdleConnections();
+  while (connections.open && performance.now() < began + drain) {
+    if (performance.now() >= began + keepsIdle) server.closeIdleConnections();
     await pause(20);
   }
   if (gateway.rooms.running.size > 0) log.warn('calls were cut off at the end', { calls: gateway.rooms.running.size });
@@ -227,8 +237,22 @@ async function stop(
   // What was being taken over meanwhile finds the gateway closed.
   await Promise.race([unfollowed, pause(CLOSE_WITHIN)]);
   await closed;
+  // Ends what it watches over besides.
+  server.close();
   await privatePort.close(CLOSE_WITHIN);
   await observer.close();
+}
+
+/**
+ * Clients leave with their next answer, which says so: a connection that is closed while a request is on its way to it costs that
+ * request. Settles when all connections are closed.
+ */
+function acceptNoMore(server: Server): Promise<void> {
+  server.prependListener('request', (_req, res) => {
+    res.shouldKeepAlive = false;
+  });
+  // The close of an HTTP server would close idle connections at once.
+  return new Promise((resolve) => void NetServer.prototype.close.call(server, () => resolve()));
 }
 
 function pause(milliseconds: number): Promise<void> {

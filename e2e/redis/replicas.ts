@@ -3,7 +3,7 @@ import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { send, type Reply, type SessionClient } from '../gateway/session-client.ts';
 import type { ServedGateway } from '../gateway/serve-gateway.ts';
 import type { GatewayConfig } from '../gateway/start-gateway.ts';
-import type { configTo} from '../relay/gateway-to.ts';
+import type { configTo } from '../relay/gateway-to.ts';
 import { gatewayTo } from '../relay/gateway-to.ts';
 
 type RedisDocument = Extract<NonNullable<RunConfigDocument['session_storage']>, { type: 'redis' }>['redis'];

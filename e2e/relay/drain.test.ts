@@ -1,14 +1,43 @@
-import { request } from 'node:http';
+import { Agent, request, type IncomingMessage } from 'node:http';
+import { createConnection } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { serveMisbehaving } from '../fakes/backend/serve-misbehaving.ts';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
-import { openStream, send, SessionClient, statelessRequest } from '../gateway/session-client.ts';
+import { openStream, SessionClient, statelessRequest } from '../gateway/session-client.ts';
 import { closeAll, closing, gatewayTo } from './gateway-to.ts';
 
 afterEach(closeAll);
 
+const connectTo = (port: number) =>
+  new Promise((resolve, reject) => createConnection(port, '127.0.0.1', () => resolve(undefined)).once('error', reject));
+
 describe('at the end', () => {
+  it('a client whose connection is idle is answered once more on it, and told to leave', async () => {
+    const gateway = await gatewayTo({});
+    const client = await SessionClient.open(gateway.url);
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const ping = () =>
+      new Promise<IncomingMessage>((resolve, reject) => {
+        const asked = request(gateway.url, {
+          ...{ method: 'POST', agent },
+          headers: {
+            'content-type': 'application/json',
+            accept: 'application/json, text/event-stream',
+            ...client.headers,
+          },
+        });
+        asked.on('response', (response) => response.resume().once('end', () => resolve(response)));
+        asked.on('error', reject).end(client.message('ping'));
+      });
+    expect((await ping()).headers.connection).toBe('keep-alive');
+    const stopped = gateway.runtime.stop();
+    const last = await ping();
+    expect([last.statusCode, last.headers.connection]).toEqual([200, 'close']);
+    await stopped;
+    agent.destroy();
+  });
+
   it('calls under way finish, new connections are refused, and streams are ended', async () => {
     const slow = closing(await serveMisbehaving('slow', { tools: 1, delayMs: 300 }));
     const gateway = await gatewayTo({ a: slow.url });
@@ -22,9 +51,7 @@ describe('at the end', () => {
     await sleep(100);
     const started = performance.now();
     const stopped = gateway.runtime.stop();
-    await expect(send(gateway.url, 'POST', client.headers, client.message('ping'))).rejects.toThrow(
-      /ECONNREFUSED|ECONNRESET/,
-    );
+    await expect(connectTo(gateway.runtime.address.port)).rejects.toThrow(/ECONNREFUSED/);
     expect((await call).answer.result).toBeDefined();
     // The result ends a subscription.
     expect(await subscription.waitFor(({ result }) => result !== undefined)).toMatchObject({

@@ -31,19 +31,21 @@ export function createListener({ tls, route, failed }: ListenerOptions): Server 
     noDelay: true,
   };
   const handle = (req: IncomingMessage, res: ServerResponse): void => {
-    const handler = route(pathOf(req.url ?? '/'));
-    if (!handler) {
-      answerJson(res, 404, '{"error":"not_found","error_description":"There is nothing at this path"}');
-      return;
-    }
     try {
-      const done = handler(req, res);
+      const done = answerRoute(route(pathOf(req.url ?? '/')), req, res);
       if (done instanceof Promise) done.catch(failed);
     } catch (error) {
       failed(error);
     }
   };
   return tls ? createTlsServer({ ...settings, ...tls }, handle) : createServer(settings, handle);
+}
+
+/** What stands at a path; 404 where there is nothing. */
+export function answerRoute(handler: RouteHandler | undefined, ...[req, res]: Parameters<RouteHandler>) {
+  if (handler) return handler(req, res);
+  answerJson(res, 404, '{"error":"not_found","error_description":"There is nothing at this path"}');
+  return undefined;
 }
 
 /** The path as it stands: no decoding, no folding of slashes or case. What follows a question mark counts for nothing. */

@@ -1,0 +1,182 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, expect, it } from '@jest/globals';
+import { servePlain } from '../fakes/backend/serve-plain.ts';
+import { SessionClient } from '../gateway/session-client.ts';
+import { findFreePort, startGateway, type Gateway } from '../gateway/start-gateway.ts';
+import { closeAll, closing, configTo } from '../relay/gateway-to.ts';
+import { describeWithRedis } from './redis-programs.ts';
+import { sharedIn } from './replicas.ts';
+import { serveRoundRobin, type RoundRobin } from './round-robin.ts';
+import { startRedisGroup } from './start-redis-group.ts';
+import { startRedis } from './start-redis.ts';
+
+const SESSIONS = 40;
+const PAUSE_MS = 10;
+
+afterEach(closeAll);
+
+/** Processes that serve one server at fixed ports, and the proxy in front of them. */
+interface Replicas {
+  readonly proxy: RoundRobin;
+  start(nr: number): Promise<void>;
+  /** SIGKILL: nothing is said to anybody. */
+  kill(nr: number): Promise<void>;
+  /** SIGTERM, and all that follows. */
+  stop(nr: number): Promise<number | null>;
+}
+
+async function startReplicas(count: number, redis: Parameters<typeof sharedIn>[0]): Promise<Replicas> {
+  const backend = closing(await servePlain({ tools: 2 }));
+  const { settings, files } = sharedIn(redis);
+  const folder = await mkdtemp(join(tmpdir(), 'vmcp-replicas-'));
+  closing({ close: () => rm(folder, { recursive: true, force: true }) });
+  const sealing = join(folder, 'sealing');
+  await writeFile(sealing, files.sealing ?? '');
+  const free = await Promise.all(Array.from({ length: 2 * count }, () => findFreePort()));
+  const [ports, privatePorts] = [free.slice(0, count), free.slice(count)];
+  const proxy = closing(await serveRoundRobin(ports));
+  const running: Gateway[] = [];
+  const start = async (nr: number): Promise<void> => {
+    const more = { ...settings, sealing_secret_files: [sealing], resource_url: proxy.url };
+    const config = configTo({ one: backend.url }, more);
+    running[nr] = await startGateway({ ...config, listen: { port: ports[nr], private_port: privatePorts[nr] } });
+  };
+  closing({ close: () => Promise.all(running.map((gateway) => gateway.stop())) });
+  for (let nr = 0; nr < count; nr += 1) await start(nr);
+  const signal = async (nr: number, name: NodeJS.Signals): Promise<number | null> => {
+    const gateway = running[nr];
+    if (!gateway) return null;
+    process.kill(gateway.pid, name);
+    return gateway.ended;
+  };
+  return {
+    proxy,
+    start,
+    async kill(nr) {
+      await signal(nr, 'SIGKILL');
+    },
+    stop: (nr) => signal(nr, 'SIGTERM'),
+  };
+}
+
+/** Clients that call again and again. */
+interface Load {
+  readonly calls: () => number;
+  /** What was no result, and no connection that was cut. */
+  readonly failed: string[];
+  readonly cut: () => number;
+  stop(): Promise<void>;
+}
+
+async function startLoad(url: string): Promise<Load> {
+  const clients = await Promise.all(Array.from({ length: SESSIONS }, () => SessionClient.open(url)));
+  // One after the other goes to each replica in turn, so that all know all.
+  for (const client of clients) for (let turn = 0; turn < 3; turn += 1) await client.request('ping');
+  const failed: string[] = [];
+  const state = { going: true, calls: 0, cut: 0 };
+  const loop = async (client: SessionClient): Promise<void> => {
+    while (state.going) {
+      const reply = await client.call('one_tool_0', { text: 'x' });
+      state.calls += 1;
+      if (reply.status === 502) state.cut += 1;
+      else if (reply.answer.result === undefined) failed.push(`${reply.status} ${reply.text}`);
+      await sleep(PAUSE_MS);
+    }
+  };
+  const done = Promise.all(clients.map(loop));
+  return {
+    calls: () => state.calls,
+    failed,
+    cut: () => state.cut,
+    async stop() {
+      state.going = false;
+      await done;
+    },
+  };
+}
+
+describeWithRedis('forty sessions under load on replicas behind a proxy', () => {
+  it('lose no call but those that a kill cuts off, while one replica after the other is killed and started', async () => {
+    const redis = await startRedis();
+    closing({ close: () => redis.stop() });
+    const replicas = await startReplicas(3, { addr: redis.address });
+    const load = await startLoad(replicas.proxy.url);
+    for (let nr = 0; nr < 3; nr += 1) {
+      await sleep(500);
+      await replicas.kill(nr);
+      await sleep(500);
+      await replicas.start(nr);
+    }
+    await sleep(500);
+    await load.stop();
+    expect(load.failed).toEqual([]);
+    expect(load.cut()).toBe(replicas.proxy.cut());
+    // One for each session at most that had a call there when it was killed.
+    expect(load.cut()).toBeLessThanOrEqual(3 * SESSIONS);
+    expect(load.calls()).toBeGreaterThan(SESSIONS * 20);
+    expect(replicas.proxy.answered.size).toBe(3);
+  }, 60_000);
+
+  it('lose no call at all while one replica after the other is stopped and started again', async () => {
+    const redis = await startRedis();
+    closing({ close: () => redis.stop() });
+    const replicas = await startReplicas(2, { addr: redis.address });
+    const load = await startLoad(replicas.proxy.url);
+    for (const nr of [0, 1]) {
+      await sleep(300);
+      expect(await replicas.stop(nr)).toBe(0);
+      await replicas.start(nr);
+    }
+    await sleep(300);
+    await load.stop();
+    expect(load.failed).toEqual([]);
+    expect(load.cut()).toBe(0);
+    expect(load.calls()).toBeGreaterThan(SESSIONS * 20);
+  }, 60_000);
+
+  it('go on while the master of their Redis dies; only what is new hears 503 until there is another', async () => {
+    const group = await startRedisGroup();
+    closing({ close: () => group.stop() });
+    const sentinel_config = { master_name: group.masterName, sentinel_addrs: [...group.sentinels] };
+    const replicas = await startReplicas(2, { sentinel_config });
+    const load = await startLoad(replicas.proxy.url);
+    await sleep(500);
+    const before = load.calls();
+    await group.replicated();
+    await group.killMaster();
+    await sleep(300);
+    await expect(SessionClient.open(replicas.proxy.url)).rejects.toThrow(/503/);
+    await group.failedOver();
+    await sleep(1_500);
+    const late = await SessionClient.open(replicas.proxy.url);
+    for (let turn = 0; turn < 4; turn += 1) expect(await late.toolNames()).toHaveLength(2);
+    await load.stop();
+    expect(load.failed).toEqual([]);
+    expect(load.cut()).toBe(0);
+    expect(load.calls() - before).toBeGreaterThan(SESSIONS * 20);
+  }, 60_000);
+
+  it('are no more to the SDK’s client than one server: it lists, calls and ends on whichever replica', async () => {
+    const redis = await startRedis();
+    closing({ close: () => redis.stop() });
+    const replicas = await startReplicas(2, { addr: redis.address });
+    const client = new Client({ name: 'sdk', version: '1' });
+    const transport = new StreamableHTTPClientTransport(new URL(replicas.proxy.url));
+    await client.connect(transport);
+    for (let turn = 0; turn < 6; turn += 1) {
+      expect((await client.listTools()).tools).toHaveLength(2);
+      const result = await client.callTool({ name: 'one_tool_1', arguments: { text: 'x' } });
+      expect(result.content).toHaveLength(1);
+    }
+    await replicas.kill(0);
+    for (let turn = 0; turn < 6; turn += 1) expect((await client.listTools()).tools).toHaveLength(2);
+    await transport.terminateSession();
+    await expect(client.listTools()).rejects.toThrow();
+    await client.close();
+  }, 60_000);
+});
