@@ -1,35 +1,13 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { protectedGateway } from '../attacks/protected-gateway.ts';
 import type { Behaviour } from '../fakes/backend/behaviours.ts';
 import { serveMisbehaving } from '../fakes/backend/serve-misbehaving.ts';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
+import { serveTokens } from '../fakes/token-service.ts';
 import { sendStateless, SessionClient } from '../gateway/session-client.ts';
 import { closeAll, closing } from './gateway-to.ts';
 
 afterEach(closeAll);
-
-/** Gives every caller a token of its own. */
-async function tokenService(): Promise<string> {
-  const answer = {
-    access_token: 'opaque',
-    issued_token_type: 'urn:ietf:params:oauth:token-type:access_token',
-    token_type: 'Bearer',
-    expires_in: 300,
-  };
-  const service = createServer((_req, res) =>
-    res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer)),
-  );
-  await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
-  closing({
-    close: () => {
-      service.closeAllConnections();
-      return new Promise((resolve) => service.close(resolve));
-    },
-  });
-  return `http://127.0.0.1:${(service.address() as AddressInfo).port}/token`;
-}
 
 /** Backend `a` lists for each caller anew, and does not manage to; `b` is well. */
 async function failing(behaviour: Behaviour, policies?: readonly string[]) {
@@ -37,7 +15,7 @@ async function failing(behaviour: Behaviour, policies?: readonly string[]) {
     closing(await serveMisbehaving(behaviour, { methods: ['tools/list'] })),
     closing(await servePlain()),
   ];
-  const token_url = await tokenService();
+  const { url: token_url } = closing(await serveTokens());
   const auth = { type: 'token_exchange' as const, token_url, client_id: 'vmcp', client_secret_file: 'secret' };
   const at = await protectedGateway({
     files: { secret: 'cl1ent-s3cret' },

@@ -91,6 +91,17 @@ describe('the state on a terminal', () => {
     expect(out.written[1]).toMatch(/one +Ready +3 +unauthenticated/);
   });
 
+  it('says which tools are counted: those that everybody gets, whoever listed last', () => {
+    const out = output();
+    const one = { ...status('Ready', 'Ready', 3), toolCount: 3 };
+    liveTable(out, context)(board(one));
+    const [backend] = one.backends ?? [];
+    const mixed = [backend!, { ...backend!, name: 'mine', authType: 'upstreamInject', tools: 7 }];
+    liveTable(out, context)(board({ ...one, backends: mixed }));
+    expect(out.written[0]).toContain('/mcp  3 tools\n');
+    expect(out.written[1]).toContain('/mcp  3 tools for everybody, more by user of mine\n');
+  });
+
   it('never wraps a line, which would spoil the drawing', () => {
     const out = output(30);
     liveTable(out, context)(board(status('Ready', 'Ready', 3)));

@@ -97,9 +97,17 @@ function providerRows({ redirectUris }: ServerSummary): string[] {
   return rows.length === 0 ? [] : printTable([['PROVIDER', 'REDIRECT URI'], ...rows]).map((line) => `  ${line}`);
 }
 
+/** The total is of what everybody gets: what a backend lists for each user by itself is another number for each. */
+function describeTools(count: number, { backends }: ServerSummary): string {
+  const perUser = backends.filter(({ auth }) => PER_USER.includes(auth)).map(({ name }) => name);
+  return perUser.length === 0
+    ? `${count} tools`
+    : `${count} tools for everybody, more by user of ${perUser.join(', ')}`;
+}
+
 /** An endpoint with its backends, for a terminal. */
 function printServer(server: ServerSummary): string[] {
-  const tools = server.tools === null ? '' : `  ${server.tools} tools`;
+  const tools = server.tools === null ? '' : `  ${describeTools(server.tools, server)}`;
   const remarks = remarksOf(server).map(({ reason, message }) => `  ! ${reason}: ${message}`);
   return [
     `${server.name}  ${server.phase}  ${server.endpoint ?? ''}${tools}`.trimEnd(),

@@ -161,10 +161,17 @@ export class Catalogues {
     return [...all].sort();
   }
 
-  /** How many tools the largest catalogue offers; null until one was composed. */
+  /**
+   * How many tools are there for everybody; null until a list was composed. Those of backends that list for each user by
+   * themselves do not count: it would be another number whenever somebody lists.
+   */
   toolCount(): number | null {
+    const perUser = new Set(
+      this.#options.backends().flatMap(({ name, credential }) => (credential.perUser ? name : [])),
+    );
+    const isForAll = ({ connects, backend }: CatalogueEntry) => connects === undefined && !perUser.has(backend);
     const counts = [...this.#catalogues.values()].flatMap(({ kinds }) =>
-      kinds.tools ? kinds.tools.entries.filter(({ connects }) => connects === undefined).length : [],
+      kinds.tools ? kinds.tools.entries.filter(isForAll).length : [],
     );
     return counts.length === 0 ? null : Math.max(...counts);
   }
