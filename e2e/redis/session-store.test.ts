@@ -1,0 +1,273 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
+import { servePlain } from '../fakes/backend/serve-plain.ts';
+import { serveEverything } from '../fakes/everything-server/serve.ts';
+import { serveIdentityProvider } from '../fakes/identity-provider/serve.ts';
+import type { ServedGateway } from '../gateway/serve-gateway.ts';
+import { SessionClient } from '../gateway/session-client.ts';
+import { closeAll, closing, configTo } from '../relay/gateway-to.ts';
+import { makeCertificates } from './make-certificates.ts';
+import { describeWithRedis } from './redis-programs.ts';
+import { deleteAt, replicaOf, requestAt, sharedIn, type Shared } from './replicas.ts';
+import { startRedis, until, type RedisServer } from './start-redis.ts';
+
+afterEach(closeAll);
+
+const WATCHED = 'test://watched-resource';
+const page = readFileSync(join(import.meta.dirname, '../../docs/storage-schema.md'), 'utf8');
+
+async function readAll(server: RedisServer): Promise<string> {
+  const read: Readonly<Record<string, (key: string) => string[]>> = {
+    hash: (key) => ['HGETALL', key],
+    zset: (key) => ['ZRANGE', key, '0', '-1'],
+    string: (key) => ['GET', key],
+  };
+  const keys = (await server.command('KEYS', '*')) as string[];
+  const values = keys.map(async (key) => {
+    const type = String(await server.command('TYPE', key));
+    return `${key} ${JSON.stringify(await server.command(...(read[type]?.(key) ?? ['DUMP', key])))}`;
+  });
+  return (await Promise.all(values)).join('\n');
+}
+
+/** Two replicas in front of one backend that is their own. */
+async function two(shared: Shared) {
+  const backend = closing(await servePlain({ tools: 1 }));
+  const urls = { one: backend.url };
+  return { backend, urls, a: await replicaOf(shared, urls), b: await replicaOf(shared, urls) };
+}
+
+const statusAt = async (replica: ServedGateway, client: SessionClient) =>
+  (await requestAt(replica, client, 'tools/list')).status;
+
+describeWithRedis('the Redis of sessions', () => {
+  const own = async (): Promise<RedisServer> => {
+    const server = await startRedis();
+    closing({ close: () => server.stop() });
+    return server;
+  };
+
+  it('that is gone stops no session that is known, and everything else is 503 until it is back', async () => {
+    const server = await own();
+    const { a, b } = await two(sharedIn({ addr: server.address }));
+    const client = await SessionClient.open(a.url);
+    await server.kill();
+    await until('the loss', async () => (await statusAt(b, client)) === 503);
+    expect(await statusAt(a, client)).toBe(200);
+    const call = await requestAt(a, client, 'tools/call', { name: 'one_tool_0', arguments: { text: 'x' } });
+    expect(call.answer.result).toBeDefined();
+    await expect(SessionClient.open(a.url)).rejects.toThrow(/503/);
+    // It could not be ended everywhere: it goes on.
+    expect((await deleteAt(a, client)).status).toBe(503);
+    expect(await statusAt(a, client)).toBe(200);
+    const again = await startRedis({ port: server.port });
+    closing({ close: () => again.stop() });
+    await until('a record that was written again', async () => {
+      await statusAt(a, client);
+      return (await statusAt(b, client)) === 200;
+    });
+    expect((await deleteAt(b, client)).status).toBe(204);
+    await until('its end', async () => (await statusAt(a, client)) === 404);
+  });
+
+  it('that hangs lets no session that is known wait for longer than the read timeout', async () => {
+    const server = await own();
+    const { a } = await two(sharedIn({ addr: server.address }));
+    const client = await SessionClient.open(a.url);
+    server.freeze();
+    let longest = 0;
+    for (const end = performance.now() + 3_000; performance.now() < end;) {
+      const begun = performance.now();
+      expect(await statusAt(a, client)).toBe(200);
+      longest = Math.max(longest, performance.now() - begun);
+      await sleep(20);
+    }
+    // Twice 500 ms, and what a busy machine takes.
+    expect(longest).toBeLessThan(2_000);
+    server.thaw();
+  });
+
+  it('is told what changed while it was away', async () => {
+    const server = await own();
+    const backend = closing(await serveEverything());
+    const sharing = sharedIn({ addr: server.address });
+    const [a, b] = [await replicaOf(sharing, { one: backend.url }), await replicaOf(sharing, { one: backend.url })];
+    const client = await SessionClient.open(a.url);
+    await server.kill();
+    expect((await client.request('resources/subscribe', { uri: WATCHED })).answer.result).toBeDefined();
+    const again = await startRedis({ port: server.port });
+    closing({ close: () => again.stop() });
+    await until('the subscription at the other', async () => {
+      await client.request('ping');
+      await requestAt(b, client, 'ping');
+      const session = b.runtime.gateway.rooms.sessions.get(client.headers['mcp-session-id'] ?? '');
+      return session?.subscriptions?.has(WATCHED) === true;
+    });
+  });
+
+  it('holds no id of a session, no token, no principal, and nothing that a client said', async () => {
+    const server = await own();
+    const backend = closing(await serveEverything());
+    const identity = closing(await serveIdentityProvider({ audiences: ['mcp'] }));
+    const sharing = sharedIn({ addr: server.address });
+    const a = await replicaOf(
+      sharing,
+      { one: backend.url },
+      {
+        incoming: {
+          type: 'oidc',
+          ...{ issuer: identity.issuer, jwks_url: identity.jwksUrl, audience: 'mcp' },
+          ...{ insecure_allow_http: true, jwks_allow_private_ip: true },
+        },
+      },
+    );
+    const token = await identity.sign({ sub: 'alice-the-owner', aud: 'mcp' });
+    const client = await SessionClient.open(a.url, { authorization: `Bearer ${token}` }, { roots: {} });
+    await client.request('resources/subscribe', { uri: WATCHED });
+    await client.request('logging/setLevel', { level: 'warning' });
+    const id = client.headers['mcp-session-id'] ?? '';
+    const leg = a.runtime.gateway.rooms.sessions.get(id)?.legs[0]?.sessionId ?? '';
+    const all = await readAll(server);
+    expect(all).toMatch(/:mcp:[\w-]{43} /);
+    for (const secret of [
+      id,
+      leg,
+      token,
+      'alice-the-owner',
+      identity.issuer,
+      WATCHED,
+      'warning',
+      '"roots"',
+      'clientInfo',
+    ]) {
+      expect(secret).not.toBe('');
+      expect(all).not.toContain(secret);
+    }
+  });
+
+  it('opens no record that was moved to another session, or written by somebody else', async () => {
+    const server = await own();
+    const { a, b } = await two(sharedIn({ addr: server.address }));
+    const [victim, other] = [await SessionClient.open(a.url), await SessionClient.open(a.url)];
+    const keys = ((await server.command('KEYS', '*:mcp:*')) as string[]).sort();
+    const [first = '', second = ''] = keys;
+    await server.command('COPY', first, second, 'REPLACE');
+    const statuses = [await statusAt(b, victim), await statusAt(b, other)].sort();
+    expect(statuses).toEqual([200, 404]);
+    await server.command('HSET', first, 'profile', '0 made.up.text');
+    await server.command('HSET', second, 'profile', '0 made.up.text');
+    const c = await replicaOf(sharedIn({ addr: server.address }), {});
+    expect([await statusAt(c, victim), await statusAt(c, other)]).toEqual([404, 404]);
+  });
+
+  it('is another one, or none, for a server that says so while it runs: sessions go on', async () => {
+    const [first, second] = [await own(), await own()];
+    const backend = closing(await servePlain({ tools: 1 }));
+    const sharing = sharedIn({ addr: first.address });
+    const a = await replicaOf(sharing, { one: backend.url }, { session_storage: { type: 'memory' } });
+    const client = await SessionClient.open(a.url);
+    const places = [sharing.settings, sharedIn({ addr: second.address }).settings];
+    for (const settings of places) {
+      await a.reconfigure(configTo({ one: backend.url }, { ...settings }));
+      expect(await statusAt(a, client)).toBe(200);
+      const b = await replicaOf({ settings, files: sharing.files }, { one: backend.url });
+      await until('the session at another', async () => (await statusAt(b, client)) === 200);
+    }
+    await a.reconfigure(configTo({ one: backend.url }));
+    expect(await statusAt(a, client)).toBe(200);
+  });
+
+  it('takes a new sealing secret over, and opens what the former one sealed', async () => {
+    const server = await own();
+    const sharing = sharedIn({ addr: server.address });
+    const { a, b, urls } = await two(sharing);
+    const client = await SessionClient.open(a.url);
+    const both = { ...sharing.settings, sealing_secret_files: ['next', 'sealing'] };
+    for (const replica of [a, b]) {
+      await writeFile(join(replica.folder, 'next'), 'n'.repeat(40));
+      await replica.reconfigure(configTo(urls, both));
+    }
+    for (const replica of [b, a]) expect(await statusAt(replica, client)).toBe(200);
+    const stranger = await replicaOf({ ...sharing, files: { sealing: randomBytes(32).toString('hex') } }, urls);
+    // Another replica's secret may be on its way: nobody can tell yet.
+    expect(await statusAt(stranger, client)).toBe(503);
+  });
+
+  it('is refused without a secret that seals, and a file is no place for sessions', async () => {
+    const { settings } = sharedIn({ addr: '127.0.0.1:1' });
+    await expect(replicaOf({ settings: { ...settings, sealing_secret_files: [] }, files: {} }, {})).rejects.toThrow(
+      /sealing_secret_files: sessions in Redis are sealed/,
+    );
+    const file = { session_storage: { type: 'sqlite' as const, file: 'x' } };
+    await expect(replicaOf({ settings: file, files: { x: '' } }, {})).rejects.toThrow(/use type memory or redis/);
+  });
+
+  it('is reached over TLS, and says so in the status where it is not reached', async () => {
+    const certificates = makeCertificates();
+    closing({ close: () => certificates.remove() });
+    const server = await startRedis({ certificates });
+    closing({ close: () => server.stop() });
+    const files = { ca: certificates.ca };
+    const sharing = sharedIn({ addr: server.address, tls: { ca_cert_file: 'ca' } });
+    const { a, b } = await two({ ...sharing, files: { ...sharing.files, ...files } });
+    const client = await SessionClient.open(a.url);
+    expect(await statusAt(b, client)).toBe(200);
+    expect(a.runtime.gateway.rooms.sessions.warnings).toEqual([]);
+    await server.kill();
+    const status = async () => (await fetch(`http://127.0.0.1:${a.runtime.address.privatePort}/status`)).text();
+    await until('a warning', async () => (await status()).includes('the Redis of sessions cannot be reached'));
+  });
+});
+
+describeWithRedis('the user in Redis', () => {
+  const PREFIX = 'vmcp:team/tools:';
+  const PASSWORD = 'the password';
+  const acl_user_config = { username_file: 'user', password_file: 'password' };
+  const rule = /^user vmcp [^`]*?(?=\n```)/m.exec(page)?.[0].replaceAll(/\s*\\?\n\s*/g, ' ') ?? '';
+  let server: RedisServer | undefined;
+  beforeAll(async () => {
+    const documented = rule.replace('>PASSWORD', `">${PASSWORD}"`);
+    server = await startRedis({ lines: [documented, `${documented.replace('user vmcp', 'user deaf')} -subscribe`] });
+  });
+  afterAll(() => server?.stop());
+
+  function sharedAs(user: string, key_prefix = PREFIX): Shared {
+    const sharing = sharedIn({ addr: server!.address, acl_user_config, key_prefix });
+    return { ...sharing, files: { ...sharing.files, user, password: PASSWORD } };
+  }
+
+  it('that the documentation tells to make is enough, and all keys begin with the prefix, end, and are documented', async () => {
+    const backend = closing(await serveEverything());
+    const sharing = sharedAs('vmcp');
+    const [a, b] = [await replicaOf(sharing, { one: backend.url }), await replicaOf(sharing, { one: backend.url })];
+    const [client, ended] = [await SessionClient.open(a.url), await SessionClient.open(b.url)];
+    await requestAt(b, client, 'resources/subscribe', { uri: WATCHED });
+    await requestAt(b, client, 'resources/unsubscribe', { uri: WATCHED });
+    expect((await deleteAt(a, ended)).status).toBe(204);
+    await until('its end', async () => (await statusAt(b, ended)) === 404);
+    expect(a.runtime.gateway.rooms.sessions.warnings).toEqual([]);
+    const refused = (await server!.command('ACL', 'LOG')) as unknown[];
+    expect(refused).toEqual([]);
+    const keys = (await server!.command('KEYS', '*')) as string[];
+    expect(keys.length).toBeGreaterThan(3);
+    for (const key of keys) {
+      const [, kind = ''] = /^vmcp:team\/tools:([a-z-]+)/.exec(key) ?? [];
+      expect(page).toMatch(new RegExp(`^\\| \`${kind}(:\`|\`)`, 'm'));
+      expect(Number(await server!.command('PTTL', key))).toBeGreaterThan(0);
+    }
+  });
+
+  it('that may not listen has each request ask: what ended at one replica has ended at the other at once', async () => {
+    const { a, b } = await two(sharedAs('deaf', `${PREFIX}deaf:`));
+    const client = await SessionClient.open(a.url);
+    for (const replica of [a, b, a]) expect(await statusAt(replica, client)).toBe(200);
+    expect(a.runtime.gateway.rooms.sessions.warnings.join()).toContain('hears nothing of the others');
+    expect(a.log()).toContain('Redis lets its user not listen');
+    expect((await deleteAt(b, client)).status).toBe(204);
+    expect(await statusAt(a, client)).toBe(404);
+  });
+});
