@@ -14,6 +14,8 @@ const FIRST_PUSH = 700;
 const SLOWEST_PUSH = 300_000;
 /** How long backends that nobody knows of yet keep the looks short. */
 const BACKENDS_COME = 30_000;
+/** How long files may come after the document that names them. */
+const FILES_COME = 10_000;
 const AT_ONCE = 50;
 
 export interface Runtime extends Expected {
@@ -90,7 +92,9 @@ export class RuntimePods {
     const place = placeOf(namespace, child);
     const runtime = this.#runtimes.get(place);
     const pods = [...(this.#pods.get(place)?.values() ?? [])];
-    const merged = mergeStatuses(pods.flatMap(({ said }) => (said ? [said.status] : [])));
+    const merged = mergeStatuses(
+      pods.flatMap((watched) => (watched.said ? [this.#statusOf(watched, watched.said)] : [])),
+    );
     if (!merged) return undefined;
     return { ...merged, current: runtime !== undefined && pods.every(({ said }) => hasTakenOver(said, runtime)) };
   }
@@ -105,6 +109,12 @@ export class RuntimePods {
     this.#closed = true;
     for (const pods of this.#pods.values()) for (const { cancel } of pods.values()) cancel();
     this.#pods.clear();
+  }
+
+  /** A kubelet may bring a document before the files that it names: that is refused at first, and says nothing. */
+  #statusOf({ newSince }: Watched, { status }: PodStatus): RuntimeStatus {
+    const files = this.#options.clock.now() - newSince < FILES_COME;
+    return files ? { ...status, config_refused: null } : status;
   }
 
   #follow(place: string, pod: RuntimePod): void {

@@ -1,0 +1,219 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { setTimeout as pause } from 'node:timers/promises';
+import { SessionClient } from '../gateway/session-client.ts';
+import type { Program } from '../gateway/start-program.ts';
+import { eventually } from '../local/run-vmcp.ts';
+import { backend, condition, fake, group, installDefinitions, type Live, server, Stage } from './stage.ts';
+import { startLoad } from './load.ts';
+import { startOperator } from './start-operator.ts';
+import { describeWithCluster, type Namespace } from './use-cluster.ts';
+
+const CHILDREN = ['ConfigMap', 'Secret', 'Service', 'ServiceAccount', 'Deployment', 'NetworkPolicy', 'ReplicaSet'];
+const OWN = ['VirtualMCPServer', 'MCPServer', 'MCPGroup'];
+
+describeWithCluster('what the operator makes of resources', (cluster) => {
+  let namespace: Namespace;
+  let stage: Stage;
+  let operator: Program;
+  const start = (...flags: string[]) => startOperator(cluster, [namespace.name], flags);
+  const snapshot = async (kinds: string[]) => {
+    const all = (await Promise.all(kinds.map((kind) => stage.list(kind)))).flat();
+    return all.map(({ kind, metadata }) => `${kind}/${metadata.name} ${metadata.uid}`).sort();
+  };
+  const owned = (live: Live | undefined) => live?.metadata.ownerReferences?.map(({ kind, name }) => `${kind}/${name}`);
+
+  beforeAll(async () => {
+    await installDefinitions(cluster);
+    namespace = await cluster.makeNamespace('reconcile');
+    stage = new Stage(cluster, namespace);
+    operator = start();
+    await stage.apply(
+      group('tools'),
+      group('others'),
+      backend('one', fake('tools', 'backend', ['--name', 'one', '--tools', '2'])),
+      server('demo', 'tools'),
+    );
+    await stage.ready('demo').catch((error: unknown) => {
+      throw new Error(operator.output(), { cause: error });
+    });
+  }, 120_000);
+  afterAll(async () => {
+    await operator.stop();
+    await namespace.delete();
+  });
+
+  it('every child belongs to its resource, and goes with it', async () => {
+    await stage.apply(server('short-lived', 'others'));
+    const made = await eventually(
+      async () =>
+        Promise.all(['Deployment', 'Service', 'ServiceAccount'].map((kind) => stage.get(kind, 'vmcp-short-lived'))),
+      (found) => found.every((live) => live !== undefined),
+    );
+    expect(made.map(owned)).toEqual(made.map(() => ['VirtualMCPServer/short-lived']));
+    for (const name of ['credentials', 'sealing']) {
+      expect(owned(await stage.get('Secret', `vmcp-short-lived-${name}`))).toEqual(['VirtualMCPServer/short-lived']);
+    }
+    await stage.remove('VirtualMCPServer', 'short-lived');
+    await eventually(
+      () => snapshot(CHILDREN),
+      (left) => !left.some((text) => text.includes('short-lived')),
+      30_000,
+    );
+  }, 60_000);
+
+  it('clients hear of backends that come, break, heal, move and go, on the stream that they have', async () => {
+    const { url, headers } = await stage.endpoint('demo');
+    const client = await SessionClient.open(url, headers);
+    const stream = await client.stream();
+    const isNews = ({ method }: { method?: string }) => method === 'notifications/tools/list_changed';
+    const news = () => stream.messages().filter(isNews).length;
+    const toolsAfter = async (isSo: (names: string[]) => boolean, act: () => Promise<void>) => {
+      const before = news();
+      await act();
+      await eventually(news, (count) => count > before, 30_000);
+      return eventually(() => client.toolNames(), isSo, 30_000);
+    };
+    const has = (prefix: string) => (names: string[]) => names.some((name) => name.startsWith(`${prefix}_`));
+    const lacks = (prefix: string) => (names: string[]) => !has(prefix)(names);
+
+    await client.toolNames();
+    await toolsAfter(has('two'), () => stage.apply(backend('two', fake('tools', 'backend', ['--name', 'two']))));
+    await toolsAfter(lacks('two'), () =>
+      stage.apply(backend('two', { ...fake('tools', 'backend', ['--name', 'two']), suspend: true })),
+    );
+    await toolsAfter(has('two'), () =>
+      stage.apply(backend('two', { ...fake('tools', 'backend', ['--name', 'two']), suspend: false })),
+    );
+    await toolsAfter(lacks('two'), () => stage.apply(backend('two', fake('others', 'backend', ['--name', 'two']))));
+    await toolsAfter(has('two'), () => stage.apply(backend('two', fake('tools', 'backend', ['--name', 'two']))));
+    await toolsAfter(lacks('two'), () => stage.remove('MCPServer', 'two'));
+    expect(await client.toolNames()).toEqual(expect.arrayContaining(['one_tool_0', 'one_tool_1']));
+    stream.close();
+    await stage.ready('demo');
+  }, 150_000);
+
+  it('a backend that breaks is named in the status, and again when it heals', async () => {
+    await stage.patch('VirtualMCPServer', 'demo', {
+      spec: {
+        config: {
+          operational: {
+            failureHandling: { healthCheckInterval: '1s', unhealthyThreshold: 1, statusReportingInterval: '1s' },
+          },
+        },
+      },
+    });
+    await stage.ready('demo');
+    await stage.apply(
+      backend('one', { ...fake('tools', 'backend', ['--name', 'one', '--tools', '2']), backendReplicas: 0 }),
+    );
+    const broken = await stage.status('VirtualMCPServer', 'demo', ({ phase }) => phase === 'Degraded', 60_000);
+    expect(broken.backends?.find(({ name }) => name === 'one')?.phase).toBe('Unavailable');
+    expect(condition(broken, 'Ready')?.message).toContain('one (Unavailable)');
+    await stage.apply(backend('one', fake('tools', 'backend', ['--name', 'one', '--tools', '2'])));
+    await stage.ready('demo');
+    const events = await stage.list('Event');
+    const reasons = events.map((event) => (event as unknown as { reason: string }).reason);
+    expect(reasons).toEqual(expect.arrayContaining(['AllBackendsReady', 'RuntimeNotReady']));
+  }, 150_000);
+
+  it('what others change or remove of a child is put right', async () => {
+    await stage.remove('Service', 'vmcp-demo');
+    await stage.patch('Deployment', 'vmcp-demo', {
+      spec: { template: { spec: { terminationGracePeriodSeconds: 7 } } },
+    });
+    await stage.patch('ConfigMap', 'vmcp-demo-v0.1.0', { data: { 'run-config.yaml': 'forged: true' } });
+    const isRight = async () => {
+      const text = (await stage.get('ConfigMap', 'vmcp-demo-v0.1.0'))?.data?.['run-config.yaml'] ?? '';
+      const deployment = JSON.stringify((await stage.get('Deployment', 'vmcp-demo'))?.spec);
+      const there = (await stage.get('Service', 'vmcp-demo')) !== undefined;
+      return there && text.startsWith('schema_version') && !deployment.includes('"terminationGracePeriodSeconds":7');
+    };
+    await eventually(isRight, (right) => right, 20_000);
+    await stage.ready('demo');
+  }, 120_000);
+
+  it('an object of that name that somebody else made is never adopted, and the status says so', async () => {
+    await cluster.kubectl(['-n', namespace.name, 'create', 'service', 'clusterip', 'vmcp-guest', '--tcp=80:80']);
+    const foreign = await stage.get('Service', 'vmcp-guest');
+    await stage.apply(server('guest', 'tools'));
+    const status = await stage.status('VirtualMCPServer', 'guest', (seen) => condition(seen, 'Stalled') !== undefined);
+    expect(condition(status, 'Stalled')).toMatchObject({ status: 'True', reason: 'ChildNotOurs' });
+    expect(condition(status, 'Stalled')?.message).toContain('Service "vmcp-guest" is already there');
+    const now = await stage.get('Service', 'vmcp-guest');
+    expect([now?.metadata.uid, now?.metadata.resourceVersion]).toEqual([
+      foreign?.metadata.uid,
+      foreign?.metadata.resourceVersion,
+    ]);
+    await stage.remove('Service', 'vmcp-guest');
+    await stage.patch('VirtualMCPServer', 'guest', { metadata: { annotations: { look: 'again' } } });
+    await stage.ready('guest');
+    await stage.remove('VirtualMCPServer', 'guest');
+  }, 120_000);
+
+  it('what is not wanted any more is removed, and nothing else', async () => {
+    const policies = async () => (await stage.list('NetworkPolicy')).map(({ metadata }) => metadata.name);
+    await eventually(policies, (names) => names.includes('vmcp-demo'));
+    await cluster.kubectl(['-n', namespace.name, 'create', 'configmap', 'bystander', '--from-literal=a=b']);
+    await stage.patch('VirtualMCPServer', 'demo', { spec: { networkPolicy: { enabled: false } } });
+    await eventually(policies, (names) => !names.includes('vmcp-demo'));
+    expect(await stage.get('ConfigMap', 'bystander')).toBeDefined();
+    await stage.ready('demo');
+  }, 60_000);
+
+  it('killed and started again, it finds what it made: nothing is made anew, no pod is replaced, no call fails', async () => {
+    const load = await startLoad(await stage.endpoint('demo'), 'one_tool_0', { sessions: 2 });
+    const before = await snapshot([...CHILDREN, ...OWN, 'Pod']);
+    const pid = operator.pid;
+    process.kill(pid, 'SIGKILL');
+    await operator.ended;
+    // While nobody looks, a child goes and a backend comes.
+    await stage.remove('Service', 'vmcp-demo-metrics');
+    operator = start();
+    await eventually(
+      () => stage.get('Service', 'vmcp-demo-metrics'),
+      (live) => live !== undefined,
+      20_000,
+    );
+    await stage.ready('demo');
+    const after = await snapshot([...CHILDREN, ...OWN, 'Pod']);
+    const known = (lines: string[]) => lines.filter((line) => !/vmcp-demo-metrics|vmcp-guest/.test(line));
+    expect(known(after)).toEqual(known(before));
+    await load.stop();
+    expect(load.failures).toEqual([]);
+  }, 90_000);
+
+  it('while nothing changes it writes nothing, however often it looks', async () => {
+    await operator.stop();
+    operator = start('--resync=1s');
+    const metrics = await metricsOf(operator);
+    await stage.ready('demo');
+    await pause(5000);
+    const before = await metrics();
+    await pause(10_000);
+    const after = await metrics();
+    expect(after.looks).toBeGreaterThan(before.looks + 10);
+    expect(after.writes).toBe(before.writes);
+    await stage.apply(backend('three', { groupRef: 'tools', remoteUrl: 'http://mcp-one:8080/mcp' }));
+    await eventually(metrics, ({ writes }) => writes > after.writes);
+  }, 60_000);
+});
+
+/** How many requests that write the operator has sent, and how many resources it has looked at. */
+async function metricsOf(operator: Program): Promise<() => Promise<{ writes: number; looks: number }>> {
+  const port = await eventually(
+    () => /metricsPort"?[=:](\d+)/.exec(operator.output())?.[1],
+    (found) => found !== undefined,
+  );
+  const sum = (text: string, pattern: RegExp) =>
+    [...text.matchAll(pattern)].reduce((total, [, value]) => total + Number(value), 0);
+  return async () => {
+    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    return {
+      writes: sum(
+        text,
+        /^vmcp_operator_api_requests_total\{[^}]*verb="(?:apply|patch|create|update|delete)"[^}]*\} (\d+)/gm,
+      ),
+      looks: sum(text, /^vmcp_operator_reconciles_total\{[^}]*\} (\d+)/gm),
+    };
+  };
+}

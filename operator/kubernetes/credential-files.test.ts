@@ -1,0 +1,29 @@
+import { describe, expect, it } from '@jest/globals';
+import { collectFiles, keepOlder } from './credential-files.ts';
+
+describe('files of a runtime', () => {
+  it('have the content of where they come from', () => {
+    const sources = { 'a-1': { secret: 'a', key: 'k' }, 'sealing-2': { generated: 'sealing' as const } };
+    expect(collectFiles(sources, (source) => ('secret' in source ? source.secret : source.generated))).toEqual({
+      'a-1': 'a',
+      'sealing-2': 'sealing',
+    });
+  });
+
+  it('of older documents stay while a pod may read them, and go then', () => {
+    const standing = { 'a-1': 'old', 'b-1': 'same' };
+    const files = { 'a-2': 'new', 'b-1': 'same' };
+    expect(keepOlder(files, standing, true)).toEqual({ 'a-1': 'old', 'a-2': 'new', 'b-1': 'same' });
+    expect(keepOlder(files, standing, false)).toEqual(files);
+    expect(keepOlder(files, undefined, true)).toEqual(files);
+  });
+
+  it('that are as named, but were changed by hand, are put right', () => {
+    expect(keepOlder({ 'a-1': 'right' }, { 'a-1': 'forged' }, true)).toEqual({ 'a-1': 'right' });
+  });
+
+  it('of older documents do not stay where no Secret could hold them', () => {
+    const large = 'x'.repeat(600_000);
+    expect(keepOlder({ 'a-2': large }, { 'a-1': large }, true)).toEqual({ 'a-2': large });
+  });
+});

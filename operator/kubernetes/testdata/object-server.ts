@@ -1,0 +1,107 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { KubeConfig } from '@kubernetes/client-node';
+import { KubeApi } from '../api.ts';
+import { connect } from '../connection.ts';
+import type { KubeObject } from '../object.ts';
+import { statusBody } from './watch-server.ts';
+
+interface Call {
+  method: string;
+  path: string;
+  body: unknown;
+}
+
+/**
+ * Keeps objects by their path as an API server does, as far as the platform relies on it: server-side apply makes what is
+ * not there, refuses another version or uid, and does not count up a version where nothing changed.
+ */
+export class ObjectServer {
+  readonly calls: Call[] = [];
+  /** Taken instead of the next answer. */
+  readonly nextAnswers: { status: number; body: object }[] = [];
+  readonly #objects = new Map<string, KubeObject>();
+  #version = 100;
+  #uid = 0;
+  readonly #server = createServer((request, response) => void this.#serve(request, response));
+
+  async start(): Promise<this> {
+    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
+    return this;
+  }
+
+  api(): KubeApi {
+    const server = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    const config = new KubeConfig();
+    config.loadFromClusterAndUser({ name: 'test', server, skipTLSVerify: true }, { name: 'tester' });
+    return new KubeApi(connect(config));
+  }
+
+  /** What stands at `/api/v1/namespaces/ns/secrets/a`. */
+  at(path: string): KubeObject | undefined {
+    return this.#objects.get(path);
+  }
+
+  /** Somebody else writes it. */
+  put(path: string, object: object): KubeObject {
+    return this.#store(path, object as KubeObject);
+  }
+
+  remove(path: string): void {
+    this.#objects.delete(path);
+  }
+
+  writes(): string[] {
+    return this.calls.filter(({ method }) => method !== 'GET').map(({ method, path }) => `${method} ${path}`);
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    let text = '';
+    for await (const chunk of request) text += String(chunk);
+    const path = (request.url ?? '').replace(/\?.*$/, '');
+    const body: unknown = text === '' ? undefined : JSON.parse(text);
+    this.calls.push({ method: request.method ?? '', path, body });
+    const { status, body: answer } = this.nextAnswers.shift() ?? this.#answer(request.method ?? '', path, body);
+    response.writeHead(status, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(answer));
+  }
+
+  #answer(method: string, path: string, body: unknown): { status: number; body: object } {
+    const place = path.replace(/\/status$/, '');
+    const live = this.#objects.get(place);
+    if (method === 'POST') {
+      const made = body as KubeObject;
+      return { status: 201, body: this.#store(`${path}/${made.metadata.name}`, made) };
+    }
+    if (method === 'PATCH') return this.#apply(place, live, body as KubeObject);
+    if (!live) return { status: 404, body: statusBody(404, 'NotFound') };
+    if (method === 'DELETE') this.#objects.delete(path);
+    return { status: 200, body: live };
+  }
+
+  #apply(path: string, live: KubeObject | undefined, object: KubeObject): { status: number; body: object } {
+    const { resourceVersion = live?.metadata.resourceVersion, uid = live?.metadata.uid } = object.metadata;
+    if (live && resourceVersion !== live.metadata.resourceVersion) {
+      return { status: 409, body: statusBody(409, 'Conflict') };
+    }
+    if (live && uid !== live.metadata.uid) return { status: 422, body: statusBody(422, 'Invalid') };
+    return { status: live ? 200 : 201, body: this.#store(path, object) };
+  }
+
+  #store(path: string, object: KubeObject): KubeObject {
+    const live = this.#objects.get(path);
+    const { uid = `uid-${++this.#uid}` } = live?.metadata ?? {};
+    const bare = (one: KubeObject | undefined) =>
+      JSON.stringify({ ...one, metadata: { ...one?.metadata, resourceVersion: undefined, uid: undefined } });
+    const metadata = { ...live?.metadata, ...object.metadata, uid };
+    const stored = { ...live, ...object, metadata };
+    const resourceVersion = bare(stored) === bare(live) ? live?.metadata.resourceVersion : String(++this.#version);
+    this.#objects.set(path, { ...stored, metadata: { ...metadata, resourceVersion: resourceVersion ?? '' } });
+    return this.#objects.get(path) ?? stored;
+  }
+}
