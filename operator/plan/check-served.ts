@@ -38,7 +38,6 @@ export function checkBackendServed(name: string, spec: BackendSpec, world: World
 export function findNotServed(document: RunConfigDocument): string[] {
   return [
     ...(document.rate_limiting ? ['rateLimiting'] : []),
-    ...(document.session_storage?.type === 'redis' ? ['sessionStorage.provider redis'] : []),
     ...(document.telemetry_config?.tracingEnabled ? ['telemetry.tracingEnabled'] : []),
   ];
 }

@@ -21,14 +21,18 @@ const RUN_PROGRAM = `exec "$@" <${INPUT} >${OUTPUT}`;
 
 /**
  * What the bridge starts in place of the program. Both pipes are opened at once, as each waits for the program; what is
- * closed first ends the other.
+ * closed first ends the other. dd passes on what there is; a cat may wait until it has much.
  */
-const JOIN_PIPES = `exec 3<&0; cat <&3 >${INPUT} & writer=$!; exec 3<&-; cat <${OUTPUT}; kill $writer 2>/dev/null`;
+const COPY = 'dd bs=65536 2>/dev/null';
+const JOIN_PIPES = `exec 3<&0; ${COPY} <&3 >${INPUT} & writer=$!; exec 3<&-; ${COPY} <${OUTPUT}; kill $writer 2>/dev/null`;
 
 const BRIDGE_RESOURCES = { requests: { cpu: '20m', memory: '96Mi' }, limits: { cpu: '1', memory: '384Mi' } };
 
 /** All runtimes of the namespace together are one caller of the bridge, and names are theirs to judge. */
 const LIMITS = { sessions_per_principal: 10_000, max_name_length: 128 };
+
+/** It is there when the program is: nobody is told that there is a server without tools. */
+const OPERATIONAL = { failure_handling: { partial_failure_mode: 'fail' as const, health_check_interval: '5s' } };
 
 /** What the bridge serves: one backend whose names stay as they are. `command` and `args` reach the program. */
 function renderDocument(
@@ -45,6 +49,7 @@ function renderDocument(
     incoming: { type: 'anonymous' },
     aggregation: { conflict_resolution: 'priority', priority_order: [name] },
     backends: [{ name, auth: { type: 'unauthenticated' }, transport: 'stdio', command, args }],
+    operational: OPERATIONAL,
     limits: LIMITS,
     session_storage: { type: 'memory' },
   };
