@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { isPortFree } from '#operator/local/check-port';
@@ -78,6 +78,20 @@ describe('vmcp up --detach', () => {
     expect(stderr).toContain('already runs here');
     expect((await place.run(['up', 'manifests'])).code).toBe(4);
     expect((await place.status()).phase).toBe('Ready');
+  });
+
+  it('is told apart from another build, which up and status say, with what to do', async () => {
+    expect((await place.run(['status'])).stderr).toBe('');
+    const lock = join(place.path, '.vmcp', 'lock.json');
+    const text = readFileSync(lock, 'utf8');
+    writeFileSync(lock, JSON.stringify({ ...(JSON.parse(text) as object), build: 'of yesterday' }));
+    const [again, status] = [await place.run(UP), await place.run(['status'])];
+    writeFileSync(lock, text);
+    expect([again.code, again.stderr]).toEqual([4, expect.stringContaining('as another build than this one: stop it')]);
+    const program = `node ${PROGRAM}`;
+    expect(status.stderr).toBe(
+      `what runs here is another build than this one: "${program} down", then "${program} up manifests" runs this one\n`,
+    );
   });
 
   it('starts a crashed runtime again, and nothing else', async () => {

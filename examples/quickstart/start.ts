@@ -3,6 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { z } from 'zod';
+import { fingerprintOf } from '#operator/local/fingerprint';
+import { readLock } from '#operator/local/lock';
 import { locateState, openState } from '#operator/local/state-folder';
 import { PROVIDERS, startIdentityProviders } from './identity-providers.ts';
 
@@ -61,6 +63,11 @@ const state = locateState(join(ROOT, '.vmcp'));
 openState(state);
 await startIdentityProviders(state);
 for (const { name, issuer } of PROVIDERS) console.log(`identity provider ${name}: ${issuer} (users alice and bob)`);
+const running = readLock(state);
+if (running && running.build !== fingerprintOf([join(ROOT, 'dist/vmcp.js'), join(ROOT, 'dist/runtime.js')])) {
+  console.log('what runs is another build than this one: it is started again');
+  vmcp(['down'], 'shown');
+}
 const { status } = vmcp(['up', 'examples/quickstart', '--detach'], 'shown');
 if (status !== 0 && status !== ALREADY_RUNNING) process.exit(status ?? 1);
 const { endpoint } = Status.parse(JSON.parse(vmcp(['status', '-o', 'json'], 'read').stdout));

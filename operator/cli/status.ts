@@ -1,5 +1,7 @@
+import { readLock } from '#operator/local/lock';
 import { type Board, OtherVersion, readBoard } from '#operator/local/status-board';
 import { readIfThere } from '#operator/local/write-file';
+import { buildOf } from './build-of.ts';
 import { shownPath } from './check-folder.ts';
 import type { Context, Format } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
@@ -30,6 +32,16 @@ function startAgain({ state, typed }: Context): string {
   return typed(`up ${last === undefined ? '<folder with manifests>' : quoted(shownPath(last))}`);
 }
 
+/** Whether what runs here is another build than this one. */
+function isOutdated(context: Context): boolean {
+  const lock = readLock(context.state);
+  return lock !== undefined && lock.build !== buildOf(context);
+}
+
+function outdated(context: Context): string {
+  return `what runs here is another build than this one: "${context.typed('down')}", then "${startAgain(context)}" runs this one`;
+}
+
 /** The named endpoint, or the only one, or the first. */
 export function chooseServer(board: Board, name: string | undefined): ServerSummary {
   const servers = serversOf(board);
@@ -49,6 +61,7 @@ export function status(name: string | undefined, format: Format, context: Contex
   const concerned = name === undefined ? servers : [chooseServer(board, name)];
   if (format === 'table') {
     context.out.write(`${printBoard(board, context, concerned).join('\n')}\n`);
+    if (isOutdated(context)) context.err.write(`${outdated(context)}\n`);
   } else {
     const { problems, processes, folder } = board;
     context.out.write(printObject({ ...chooseServer(board, name), folder, servers, problems, processes }, format));

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { AlreadyRunning } from '#operator/local/lock';
 import { runFolder, type RunningFolder } from '#operator/local/run-folder';
 import type { Board } from '#operator/local/status-board';
+import { buildOf } from './build-of.ts';
 import { loadFolder, printProblem } from './check-folder.ts';
 import { printClientLines } from './client-lines.ts';
 import type { Context } from './context.ts';
@@ -52,7 +53,9 @@ export function nextSteps(board: Board, context: Pick<Context, 'typed'>): string
   });
 }
 
-export function alreadyRunning({ message }: AlreadyRunning, { typed }: Context): CliError {
+export function alreadyRunning({ message: running, lock }: AlreadyRunning, context: Context): CliError {
+  const { typed } = context;
+  const message = lock.build === buildOf(context) ? running : `${running}, as another build than this one`;
   const remedy = `stop it with "${typed('down')}", or give this one a state folder of its own with --state`;
   return new CliError(EXIT_CODES.alreadyRunning, `${message}: ${remedy}`);
 }
@@ -61,6 +64,7 @@ async function start(folder: string, context: Context, stop: AbortSignal): Promi
   try {
     return await runFolder({
       ...context,
+      build: buildOf(context),
       folder: resolve(folder),
       stop,
       onProblem: ({ kind, name }, problem) => {

@@ -9,14 +9,18 @@ const Lock = z.object({
   ...ProcessIdentity.shape,
   /** Folder with the manifests. */
   folder: z.string(),
+  /** Fingerprint of the program that runs. */
+  build: z.string().default(''),
 });
 /** Who runs on a state folder. */
 type Lock = z.infer<typeof Lock>;
 
 export class AlreadyRunning extends Error {
   override readonly name = 'AlreadyRunning';
+  readonly lock: Lock;
   constructor(lock: Lock) {
     super(`vmcp already runs here (process ${lock.pid}, folder ${lock.folder})`);
+    this.lock = lock;
   }
 }
 
@@ -46,8 +50,8 @@ function writeNew(path: string, text: string): void {
  * taken), so that nobody takes a half-written lock for a stale one. A stale lock is removed. Throws AlreadyRunning.
  * Returns the function that gives it back.
  */
-export function takeLock(state: StateFolder, folder: string): () => void {
-  const mine = { pid: process.pid, started: startOf(process.pid) ?? '', folder };
+export function takeLock(state: StateFolder, folder: string, build: string): () => void {
+  const mine = { pid: process.pid, started: startOf(process.pid) ?? '', folder, build };
   const draft = `${state.lock}.${process.pid}`;
   rmSync(draft, { force: true });
   writeNew(draft, JSON.stringify(mine));

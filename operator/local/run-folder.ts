@@ -17,6 +17,8 @@ const WORK_ENDS = 500;
 interface RunOptions {
   folder: string;
   state: StateFolder;
+  /** Fingerprint of this program. */
+  build: string;
   runtime: string[];
   environment: NodeJS.ProcessEnv;
   containerEngine: LocalFacts['containerEngine'];
@@ -51,7 +53,7 @@ function aborted(signal: AbortSignal): Promise<void> {
 export async function runFolder(options: RunOptions): Promise<RunningFolder> {
   const { folder, state } = options;
   openState(state);
-  const giveBack = takeLock(state, folder);
+  const giveBack = takeLock(state, folder, options.build);
   writeFileAtomic(state.lastFolder, folder);
   endLeftovers(state);
   boundLog(state.ownLog);

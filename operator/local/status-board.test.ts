@@ -17,7 +17,7 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'vmcp-board-'));
   state = locateState(join(folder, '.vmcp'));
   openState(state);
-  unlock = takeLock(state, folder);
+  unlock = takeLock(state, folder, 'build');
 });
 afterEach(() => {
   unlock();
