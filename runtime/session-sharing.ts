@@ -60,6 +60,7 @@ export class SessionSharing {
     return {
       commit: () => {
         if (isSame) next?.ring.update(secrets);
+        else next?.sharing.sessions.begin(this.#deps.table.all());
         this.#inForce = next;
         this.#deps.table.shared = next?.sharing.sessions;
       },

@@ -75,6 +75,11 @@ export class SharedSessions {
     return [];
   }
 
+  /** With sessions that were known before they were shared here: each is asked for when it is used next. */
+  begin(sessions: Iterable<Session>): void {
+    for (const session of sessions) this.#share(session).heardIn = UNHEARD;
+  }
+
   /** Stores a new session. @throws RequestError 503 */
   async opened(session: Session, identity: Identity): Promise<void> {
     const shared = this.#share(session);
