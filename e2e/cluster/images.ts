@@ -49,9 +49,9 @@ async function stageProgram(program: 'operator' | 'runtime', base: string, folde
 /** A part of the repository, so that commands with relative paths run in it as they do in a checkout. */
 function stageBackends(base: string, folder: string): Image {
   mkdirSync(folder);
-  for (const path of ['package.json', 'e2e/fakes', 'examples/quickstart/files']) {
+  for (const path of ['package.json', 'e2e/fakes', 'examples/quickstart/on-host.ts']) {
     const filter = (source: string) => !source.endsWith('.test.ts');
-    if (existsSync(join(ROOT, path))) cpSync(join(ROOT, path), join(folder, path), { recursive: true, filter });
+    cpSync(join(ROOT, path), join(folder, path), { recursive: true, filter });
   }
   mkdirSync(join(folder, 'examples/quickstart/files'), { recursive: true });
   stagePackages(ROOT, PACKAGES, folder);

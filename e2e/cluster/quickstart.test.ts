@@ -48,15 +48,14 @@ describeWithCluster('the quickstart, applied by kubectl with the identity provid
     expect([written.code, applied.code, applied.stderr]).toEqual([0, 0, '']);
     endpoint = `http://127.0.0.1:${ports[4483]}/mcp`;
     issuers = { company: `http://127.0.0.1:${ports[4480]}`, partner: `http://127.0.0.1:${ports[4482]}` };
-    const ready = await kubectl(
-      'wait',
-      '--for=condition=Ready',
-      '--timeout=60s',
-      'virtualmcpservers.vmcp.dev/quickstart',
-    );
-    if (ready.code !== 0) {
+    for (const wait of [
+      ['wait', '--for=condition=Ready', '--timeout=90s', 'virtualmcpservers.vmcp.dev/quickstart'],
+      ['rollout', 'status', 'deployment/vmcp-quickstart', '--timeout=90s'],
+    ]) {
+      const { code, stderr } = await kubectl(...wait);
+      if (code === 0) continue;
       const state = await kubectl('get', `${KINDS},pods`, '-o', 'wide');
-      throw new Error([ready.stderr, state.stdout, programs[0]?.output()].join('\n'));
+      throw new Error([stderr, state.stdout, programs[0]?.output()].join('\n'));
     }
     programs.push(
       await forwardPorts(cluster, namespace.name, 'deployment/vmcp-quickstart', {
@@ -69,7 +68,7 @@ describeWithCluster('the quickstart, applied by kubectl with the identity provid
     const client = await OAuthClient.register(new URL(endpoint).origin);
     const logIn = async (user: string) => (await client.login({ user })).access_token;
     tokens = { alice: await logIn('alice'), bob: await logIn('bob') };
-  }, 120_000);
+  }, 240_000);
   afterAll(async () => {
     for (const program of programs.reverse()) await program.stop();
     await namespace.delete();
@@ -88,12 +87,12 @@ describeWithCluster('the quickstart, applied by kubectl with the identity provid
     const names = await eventually(
       () => withClient(tokens.alice, async (client) => (await client.listTools()).tools.map(({ name }) => name)),
       (found) => BACKENDS.every((backend) => found.some((name) => name.startsWith(`${backend}_`))),
-      30_000,
+      90_000,
     );
     expect(names).toEqual(
       expect.arrayContaining(['everything_echo', 'memory_read_graph', 'filesystem_write_file', 'whoami_whoami']),
     );
-  });
+  }, 120_000);
 
   it('calls each of them', async () => {
     await withClient(tokens.alice, async (client) => {
@@ -142,9 +141,9 @@ describeWithCluster('the quickstart, applied by kubectl with the identity provid
 
   describe('the status', () => {
     it('says of every resource that it is ready, by the condition that kubectl waits for', async () => {
-      const waits = await kubectl('wait', '--for=condition=Ready', '--timeout=30s', '--all', KINDS);
+      const waits = await kubectl('wait', '--for=condition=Ready', '--timeout=60s', '--all', KINDS);
       expect([waits.code, waits.stderr]).toEqual([0, '']);
-    });
+    }, 90_000);
 
     it('shows in kubectl get how many backends and tools there are', async () => {
       const { stdout } = await kubectl('get', 'virtualmcpservers.vmcp.dev', 'quickstart', '--no-headers');
