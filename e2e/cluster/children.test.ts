@@ -2,8 +2,13 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
+import { PodTemplate as PodTemplateSchema } from '#crds/parts/pod-template';
+import { findRestrictedProblems } from '#operator/plan/check-pod-restricted';
+import { mergePodTemplate } from '#operator/plan/merge-pod-template';
+import { POD_MERGE_KEYS } from '#operator/plan/pod-merge-keys';
 import type { ClusterObject, Outcome } from '#operator/plan/outcome';
 import type { World } from '#operator/world';
+import { readMergeKeys } from '../../scripts/read-merge-keys.ts';
 import { collectionOf, WAYS } from './send-manifests.ts';
 import { describeWithCluster, type Namespace } from './use-cluster.ts';
 
@@ -17,6 +22,78 @@ interface PodTemplate {
   metadata: object;
   spec: { serviceAccountName?: string };
 }
+
+/** Templates over the rendered one, and how the API server's own merge sees them. */
+const WRITTEN: readonly [string, object][] = [
+  ['a variable', { spec: { containers: [{ name: 'vmcp', env: [{ name: 'A', value: 'b' }] }] } }],
+  ['a sidecar', { spec: { containers: [{ name: 'side', image: 'x', ports: [{ containerPort: 1 }] }] } }],
+  ['another probe', { spec: { containers: [{ name: 'vmcp', livenessProbe: { periodSeconds: 99 } }] } }],
+  ['a port more', { spec: { containers: [{ name: 'vmcp', ports: [{ containerPort: 9999, name: 'more' }] }] } }],
+  [
+    'a volume before one of ours',
+    {
+      spec: {
+        volumes: [
+          { name: 'new', emptyDir: {} },
+          { name: 'tmp', emptyDir: {} },
+        ],
+      },
+    },
+  ],
+  ['a volume behind one of ours', { spec: { volumes: [{ name: 'credentials' }, { name: 'new', emptyDir: {} }] } }],
+  ['other arguments', { spec: { containers: [{ name: 'vmcp', args: ['x'] }] } }],
+  ['a removed probe', { spec: { containers: [{ name: 'vmcp', startupProbe: null }] } }],
+  ['a removed volume', { spec: { volumes: [{ name: 'tmp', $patch: 'delete' }] } }],
+  ['other volumes', { spec: { volumes: [{ $patch: 'replace' }, { name: 'v', emptyDir: {} }] } }],
+  [
+    'another kind of volume',
+    { spec: { volumes: [{ name: 'tmp', $retainKeys: ['name', 'configMap'], configMap: { name: 'c' } }] } },
+  ],
+  [
+    'a volume mounted elsewhere',
+    { spec: { containers: [{ name: 'vmcp', volumeMounts: [{ name: 'tmp', mountPath: '/x' }] }] } },
+  ],
+  ['where pods run', { spec: { tolerations: [{ key: 'a', operator: 'Exists' }], nodeSelector: { a: 'b' } } }],
+  ['a hosts entry', { spec: { hostAliases: [{ ip: '192.0.2.1', hostnames: ['a'] }] } }],
+  ['annotations', { metadata: { annotations: { a: 'b' } } }],
+  ['another security context', { spec: { securityContext: { $patch: 'replace', runAsUser: 1 } } }],
+  [
+    'other spread',
+    { spec: { topologySpreadConstraints: [{ topologyKey: 'rack', maxSkew: 2, whenUnsatisfiable: 'DoNotSchedule' }] } },
+  ],
+];
+
+/** What the Restricted standard lets in or not, over the rendered template. */
+const JUDGED: readonly object[] = [
+  { hostNetwork: true },
+  { hostPID: true },
+  { hostIPC: true },
+  { securityContext: { runAsUser: 0 } },
+  { securityContext: { runAsNonRoot: false } },
+  { securityContext: { seccompProfile: { type: 'Unconfined' } } },
+  { securityContext: { sysctls: [{ name: 'kernel.msgmax', value: '1' }] } },
+  { securityContext: { sysctls: [{ name: 'net.ipv4.ip_local_port_range', value: '1024 65535' }] } },
+  { securityContext: { seLinuxOptions: { type: 'spc_t' } } },
+  { securityContext: { seLinuxOptions: { type: 'container_t' } } },
+  { securityContext: { appArmorProfile: { type: 'Unconfined' } } },
+  { volumes: [{ name: 'v', hostPath: { path: '/' } }] },
+  { volumes: [{ name: 'v', nfs: { server: 'x', path: '/' } }] },
+  { volumes: [{ name: 'v', emptyDir: {} }] },
+  { volumes: [{ name: 'v', csi: { driver: 'x.example' } }] },
+  { initContainers: [{ name: 'i', image: 'x' }] },
+  ...[
+    { securityContext: { privileged: true, allowPrivilegeEscalation: true } },
+    { securityContext: { allowPrivilegeEscalation: true } },
+    { securityContext: { capabilities: { add: ['SYS_ADMIN'] } } },
+    { securityContext: { capabilities: { add: ['NET_BIND_SERVICE'] } } },
+    { securityContext: { capabilities: { drop: ['NET_RAW'] } } },
+    { securityContext: { runAsUser: 0 } },
+    { securityContext: { runAsNonRoot: false } },
+    { ports: [{ containerPort: 7, hostPort: 7 }] },
+    { livenessProbe: { httpGet: { host: '192.0.2.1' } } },
+    { env: [{ name: 'A', value: 'b' }] },
+  ].map((fields) => ({ containers: [{ name: 'vmcp', ...fields }] })),
+];
 
 /** Children of a golden pair, and whether the administrator let pods out to their node. */
 interface Pair {
@@ -93,6 +170,45 @@ describeWithCluster('the children of resources on a real API server', (cluster) 
     }
   }, 60_000);
   afterAll(() => namespace.delete());
+
+  const rendered = pairs
+    .find(({ name }) => name === 'cluster-server')
+    ?.children.find(({ kind }) => kind === 'Deployment');
+  const template = (rendered?.spec as { template: PodTemplate } | undefined)?.template ?? { metadata: {}, spec: {} };
+
+  it('merges by the keys that the table has', async () => {
+    const { body } = await cluster.ask('GET', '/openapi/v2');
+    const { definitions } = body as { definitions: Parameters<typeof readMergeKeys>[0] };
+    expect(readMergeKeys(definitions, 'io.k8s.api.core.v1.PodTemplateSpec')).toEqual(POD_MERGE_KEYS);
+  });
+
+  it.each(WRITTEN)('merges %s as the plan does', async (_what, written) => {
+    const name = 'merged';
+    const spec = { replicas: 0, selector: { matchLabels: { a: 'merged' } } };
+    const labels = { metadata: { labels: { a: 'merged' } } };
+    const whole = mergePodTemplate(template, labels) as PodTemplate;
+    const deployment = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name } };
+    const path = `${collectionOf(deployment, namespace.name)}/${name}`;
+    await cluster.apply(path, { ...deployment, spec: { ...spec, template: whole } });
+    const type = { 'content-type': 'application/strategic-merge-patch+json' };
+    const theirs = await cluster.ask('PATCH', `${path}?dryRun=All`, { spec: { template: written } }, type);
+    const merged = { ...deployment, spec: { ...spec, template: mergePodTemplate(whole, written) } };
+    const ours = await cluster.ask('PUT', `${path}?dryRun=All`, merged);
+    const outcome = ({ status, body }: typeof ours): unknown[] => [status, body.spec?.template ?? body.message];
+    expect(outcome(ours)).toEqual(outcome(theirs));
+  });
+
+  it.each(JUDGED)('judges %j as the plan does', async (spec) => {
+    const judged = mergePodTemplate(template, { spec }) as PodTemplate;
+    const pod = { apiVersion: 'v1', kind: 'Pod', ...judged, metadata: { name: 'pod' } };
+    const answer = await cluster.ask('POST', `${collectionOf(pod, namespace.name)}?dryRun=All`, pod);
+    const problems = findRestrictedProblems(PodTemplateSchema.parse(judged));
+    expect([answer.status, problems.length > 0, answer.status === 201 ? '' : answer.body.message]).toEqual([
+      problems.length > 0 ? 403 : 201,
+      problems.length > 0,
+      problems.length > 0 ? expect.stringContaining('violates PodSecurity "restricted') : '',
+    ]);
+  });
 
   it.each(pairs.map(({ name, children }) => [name, children] as const))(
     '%s: the API server takes every object, and knows each of its fields',

@@ -1,24 +1,22 @@
 import { Stalled } from '../errors.ts';
 import { keyText, manifestOf, type ResourceKey, type World } from '../world.ts';
 import { childNames } from './child-names.ts';
-
-/** Resources that have children, of one namespace. */
-function owners(world: World): ResourceKey[] {
-  const { namespace } = world;
-  return [
-    ...Object.keys(world.virtualMcpServers).map((name): ResourceKey => ({ kind: 'VirtualMCPServer', namespace, name })),
-    ...Object.keys(world.mcpServers).map((name): ResourceKey => ({ kind: 'MCPServer', namespace, name })),
-  ];
-}
+import { resourcesWithChild } from './resource-index.ts';
 
 const namesOf = (key: ResourceKey, world: World) => childNames(key, manifestOf(key, world)?.spec);
 
 /** Resources that would render a child of the same name. */
 export function rivals(key: ResourceKey, world: World): ResourceKey[] {
-  const names = new Set(namesOf(key, world));
-  return owners(world).filter(
-    (other) => keyText(other) !== keyText(key) && namesOf(other, world).some((name) => names.has(name)),
-  );
+  const found = new Map<string, ResourceKey>();
+  for (const child of namesOf(key, world)) {
+    for (const resources of [world.virtualMcpServers, world.mcpServers]) {
+      for (const { kind, metadata } of resourcesWithChild(resources, child)) {
+        const other: ResourceKey = { kind, namespace: world.namespace, name: metadata.name };
+        if (keyText(other) !== keyText(key)) found.set(keyText(other), other);
+      }
+    }
+  }
+  return [...found.values()];
 }
 
 /** Order of age; of the same age, or of unknown age, by name. */

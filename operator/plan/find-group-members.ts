@@ -2,20 +2,22 @@ import { MCPServer } from '#crds/kinds/index';
 import { Stalled, Waiting } from '../errors.ts';
 import type { World } from '../world.ts';
 import { readSpec } from './read-resource.ts';
+import { resourcesNaming } from './resource-index.ts';
 
 export type BackendSpec = MCPServer['spec'];
 
 /** An MCPServer of the group; `problem`: its own resource is not valid. */
 export type Member = { name: string; spec: BackendSpec } | { name: string; problem: Stalled };
 
-/** Whether an unchecked spec names the group. */
-function belongs(spec: unknown, group: string): boolean {
-  return typeof spec === 'object' && spec !== null && 'groupRef' in spec && spec.groupRef === group;
+/** The group that an unchecked spec names. */
+export function groupOf(spec: unknown): string | undefined {
+  if (typeof spec !== 'object' || spec === null || !('groupRef' in spec)) return undefined;
+  return typeof spec.groupRef === 'string' ? spec.groupRef : undefined;
 }
 
 /** Names of the MCPServers of a group, sorted. */
 export function memberNames(group: string, world: World): string[] {
-  const members = Object.values(world.mcpServers).filter(({ spec }) => belongs(spec, group));
+  const members = resourcesNaming(world.mcpServers, group).filter(({ spec }) => groupOf(spec) === group);
   return members.map(({ metadata }) => metadata.name).sort();
 }
 

@@ -1,6 +1,7 @@
 import type { Status } from '#crds/kinds/status';
 import type { Manifest, ResourceKey, World } from '../world.ts';
-import { memberNames } from './find-group-members.ts';
+import { groupOf, memberNames } from './find-group-members.ts';
+import { resourcesNaming } from './resource-index.ts';
 
 /** Names kept in a status; the count says how many there are. */
 const LISTED = 100;
@@ -18,7 +19,7 @@ function refers(value: unknown, field: string, name: string): boolean {
 }
 
 function usersIn(resources: Record<string, Manifest>, field: string, name: string): { kind: string; name: string }[] {
-  return Object.values(resources)
+  return resourcesNaming(resources, name)
     .filter(({ spec }) => refers(spec, field, name))
     .map(({ kind, metadata }) => ({ kind, name: metadata.name }))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -30,10 +31,8 @@ function list(users: { kind: string; name: string }[]): References {
 
 /** The servers that offer a backend. */
 function serversOf(backend: string, world: World): { kind: string; name: string }[] {
-  return Object.values(world.mcpGroups)
-    .map(({ metadata }) => metadata.name)
-    .filter((group) => memberNames(group, world).includes(backend))
-    .flatMap((group) => usersIn(world.virtualMcpServers, 'groupRef', group));
+  const group = groupOf(world.mcpServers[backend]?.spec);
+  return group !== undefined && world.mcpGroups[group] ? usersIn(world.virtualMcpServers, 'groupRef', group) : [];
 }
 
 /** Who refers to a resource. */

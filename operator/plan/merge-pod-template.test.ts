@@ -25,8 +25,10 @@ describe('a pod template that is merged over the rendered one', () => {
     expect(containers).toEqual([{ ...rendered.spec.containers[0], env: [{ name: 'A', value: '2' }, { name: 'B' }] }]);
   });
 
-  it('adds what has another name, last', () => {
-    expect(spec({ containers: [{ name: 'side' }] }).containers.map(({ name }) => name)).toEqual(['vmcp', 'side']);
+  it('adds what has another name, in the order of the API server', () => {
+    const names = (containers: object[]) => spec({ containers }).containers.map(({ name }) => name);
+    expect(names([{ name: 'side' }])).toEqual(['side', 'vmcp']);
+    expect(names([{ name: 'vmcp' }, { name: 'side' }])).toEqual(['vmcp', 'side']);
     expect(spec({ tolerations: [{ key: 'a' }] })).toMatchObject({ tolerations: [{ key: 'a' }] });
   });
 

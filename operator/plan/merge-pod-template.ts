@@ -74,21 +74,31 @@ function keyOf(item: unknown, key: string, path: string): [Fields, unknown] {
   return [item, value];
 }
 
-/** Items of the same key are merged, new ones come last. */
+/** Two parts of a list in one order: that of the original where it knows both, else what is written comes first. */
+function inOrder(left: Fields[], written: Fields[], original: unknown[]): Fields[] {
+  const [first, ...rest] = left;
+  const [next, ...later] = written;
+  if (first === undefined || next === undefined) return [...left, ...written];
+  const [here, there] = [original.indexOf(first), original.indexOf(next)];
+  return there >= 0 && here < there
+    ? [first, ...inOrder(rest, written, original)]
+    : [next, ...inOrder(left, later, original)];
+}
+
+/** Items of the same key are merged. */
 function mergeItems(original: Fields[], patch: unknown[], key: string, path: string): Fields[] {
   if (patch.some((item) => isMap(item) && item[PATCH] === 'replace')) {
     const whole = patch.filter((item) => !isMap(item) || item[PATCH] !== 'replace');
     return plain(whole, path) as Fields[];
   }
-  let merged = original;
-  for (const one of patch) {
-    const [item, value] = keyOf(one, key, path);
-    const former = merged.find((there) => there[key] === value);
-    if (directiveOf(item, path) === 'delete') merged = merged.filter((there) => there !== former);
-    else if (former) merged = merged.map((there) => (there === former ? mergeMap(there, item, `${path}[]`) : there));
-    else merged = [...merged, mergeMap({}, item, `${path}[]`)];
-  }
-  return merged;
+  const items = patch.map((one) => keyOf(one, key, path));
+  const kept = items.filter(([item]) => directiveOf(item, path) !== 'delete');
+  const there = new Map(original.map((item) => [item[key], item]));
+  const merged = kept.map(([item, value]) => mergeMap(there.get(value) ?? {}, item, `${path}[]`));
+  const values = new Set(items.map(([, value]) => value));
+  const left = original.filter((item) => !values.has(item[key]));
+  const order = original.map((item) => merged.find((one) => one[key] === item[key]) ?? item);
+  return inOrder(left, merged, order);
 }
 
 function mergeValue(original: unknown, patch: unknown, path: string): unknown {

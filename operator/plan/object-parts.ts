@@ -40,10 +40,13 @@ export function restartedAt(manifest: Manifest): string {
   return entries.find(([name]) => name.endsWith(`/${RESTARTED_AT}`))?.[1] ?? '';
 }
 
-/** The annotation of a pod template that brings a restart about. */
-export function restartAnnotation(manifest: Manifest, { apiGroup }: World): { annotations?: Record<string, string> } {
+/** Annotations of a pod template: which container people mean, and what brings a restart about. */
+export function podAnnotations(container: string, manifest: Manifest, { apiGroup }: World): Record<string, string> {
   const at = restartedAt(manifest);
-  return at === '' ? {} : { annotations: { [`${apiGroup}/${RESTARTED_AT}`]: at } };
+  return {
+    'kubectl.kubernetes.io/default-container': container,
+    ...(at === '' ? {} : { [`${apiGroup}/${RESTARTED_AT}`]: at }),
+  };
 }
 
 /** Pods are spread over zones and nodes where there are several; where not, they run all the same. */

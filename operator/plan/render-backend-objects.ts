@@ -8,7 +8,7 @@ import { secretVariables } from './command-of-backend.ts';
 import { defined } from './defined.ts';
 import { secretDigest } from './file-list.ts';
 import type { BackendSpec } from './find-group-members.ts';
-import { backendSelector, ownedMetadata, restartedAt } from './object-parts.ts';
+import { backendSelector, ownedMetadata, podAnnotations } from './object-parts.ts';
 import type { ClusterObject } from './outcome.ts';
 import type { Program } from './plan-backend.ts';
 import { CONTAINER_PORT } from './reach-backend.ts';
@@ -29,7 +29,7 @@ const BRIDGE = ['pipes', 'bridge'];
 function rollToken(manifest: Manifest, spec: BackendSpec, bridge: Bridge | undefined, world: World): string {
   const place = `MCPServer "${manifest.metadata.name}" secrets`;
   const digests = Object.values(secretVariables(spec)).map((reference) => secretDigest(world, reference, place));
-  return contentHash(JSON.stringify([digests, restartedAt(manifest), ...(bridge ? [bridge.token] : [])]));
+  return contentHash(JSON.stringify([digests, ...(bridge ? [bridge.token] : [])]));
 }
 
 interface Parts {
@@ -47,7 +47,10 @@ function renderDeployment(parts: Parts, world: World): ClusterObject['object'] {
   const template = {
     metadata: {
       labels: selector,
-      annotations: { [`${world.apiGroup}/roll-token`]: rollToken(manifest, spec, bridge, world) },
+      annotations: {
+        ...podAnnotations('mcp', manifest, world),
+        [`${world.apiGroup}/roll-token`]: rollToken(manifest, spec, bridge, world),
+      },
     },
     spec: renderProgramPod(spec, permissions, bridge, cluster, selector),
   };

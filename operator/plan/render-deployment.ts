@@ -2,7 +2,7 @@ import type { ClusterFacts, Manifest, World } from '../world.ts';
 import { applyPodTemplate, checkServiceAccount } from './apply-pod-template.ts';
 import { credentialsOf } from './child-names.ts';
 import { defined } from './defined.ts';
-import { childOf, ownedMetadata, restartAnnotation, runtimeSelector, topologySpread } from './object-parts.ts';
+import { childOf, ownedMetadata, podAnnotations, runtimeSelector, topologySpread } from './object-parts.ts';
 import type { ClusterObject, Rendered } from './outcome.ts';
 import { RESTRICTED, RESTRICTED_POD } from './pod-security.ts';
 import { configMapName } from './render-config-map.ts';
@@ -77,7 +77,7 @@ function renderTemplate(manifest: Manifest, spec: ServerSpec, rendered: Rendered
   const child = childOf(manifest);
   const selector = runtimeSelector(manifest);
   return {
-    metadata: { labels: selector, ...restartAnnotation(manifest, world) },
+    metadata: { labels: selector, annotations: podAnnotations('vmcp', manifest, world) },
     spec: defined({
       serviceAccountName: spec.serviceAccount ?? child,
       automountServiceAccountToken: false,

@@ -1,0 +1,76 @@
+import { gunzipSync } from 'node:zlib';
+import { describe, expect, it } from '@jest/globals';
+import { RUN_CONFIG_VERSION } from '#crds/run-config/run-config';
+import type { Rendered } from '#operator/plan/outcome';
+import { renderConfigMap } from '#operator/plan/render-config-map';
+import { type Manifest, writeText, type World } from '#operator/world';
+
+const manifest: Manifest = {
+  apiVersion: 'vmcp.dev/v1alpha1',
+  kind: 'VirtualMCPServer',
+  metadata: { name: 'demo', namespace: 'team', uid: 'u' },
+};
+const world = { namespace: 'team' } as World;
+
+/** A document whose policies take so many bytes, of a text that does or does not become shorter by compression. */
+function rendered(bytes: number, text: (length: number) => string, plainFiles: Record<string, string> = {}): Rendered {
+  return {
+    document: {
+      schema_version: RUN_CONFIG_VERSION,
+      server: { namespace: 'team', name: 'demo', uid: 'u' },
+      incoming: { type: 'anonymous' },
+      authz: { policies: [text(bytes)] },
+      backends: [
+        { name: 'big', transport: 'streamable-http', url: `https://big.example/${'b'.repeat(900)}` },
+        { name: 'small', transport: 'streamable-http', url: 'https://small.example/mcp' },
+      ],
+    },
+    secretDirectory: '/etc/vmcp/credentials',
+    configDirectory: '/etc/vmcp/config',
+    secretFiles: {},
+    plainFiles,
+  };
+}
+
+const same = (length: number) => 'x'.repeat(length);
+/** Of a fixed generator, so that the test is the same each time. */
+function various(length: number): string {
+  let state = 1;
+  const next = () => {
+    state = (state * 48_271) % 2_147_483_647;
+    return String.fromCharCode(33 + (Math.floor(state / 65_536) % 90));
+  };
+  return Array.from({ length }, next).join('');
+}
+
+interface Data {
+  data: Record<string, string>;
+  binaryData?: Record<string, string>;
+}
+const render = (one: Rendered) => renderConfigMap(manifest, one, world) as unknown as Data;
+
+describe('the ConfigMap of a document', () => {
+  it('holds it as text', () => {
+    const one = rendered(10, same, { 'ca-1': 'PEM' });
+    expect(render(one)).toMatchObject({ data: { 'run-config.yaml': writeText(one.document), 'ca-1': 'PEM' } });
+    expect(render(one).binaryData).toBeUndefined();
+  });
+
+  it('holds it compressed above 700 kB, under the same name, the same bytes each time', () => {
+    const one = rendered(750_000, same, { 'ca-1': 'PEM' });
+    const { data, binaryData = {} } = render(one);
+    expect(data).toEqual({ 'ca-1': 'PEM' });
+    const packed = Buffer.from(binaryData['run-config.yaml'] ?? '', 'base64');
+    expect(gunzipSync(packed).toString()).toBe(writeText(one.document));
+    expect(packed.length).toBeLessThan(10_000);
+    expect(render(one)).toEqual({ ...render(one) });
+  });
+
+  it('that would be too large is refused, with the three largest parts', () => {
+    const one = rendered(1_400_000, various, { 'corporate-ca': 'y'.repeat(200_000), 'other-ca': 'z' });
+    const message =
+      /^the run configuration takes \d+ kB and a ConfigMap holds 1000: shorten or divide the largest parts: authz\.policies \(1\d{3} kB\), corporate-ca \(200 kB\), backend big \(1 kB\)$/;
+    expect(() => render(one)).toThrow(expect.objectContaining({ reason: 'RunConfigurationTooLarge' }));
+    expect(() => render(one)).toThrow(message);
+  });
+});

@@ -1,0 +1,162 @@
+import type { Manifest } from '../world.ts';
+import { childNames } from './child-names.ts';
+
+/** What may name a resource; other texts are not looked up. */
+const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
+
+/** Names by text. */
+class Lookup {
+  readonly #names = new Map<string, Set<string>>();
+
+  add(texts: Iterable<string>, name: string): void {
+    for (const text of texts) {
+      const names = this.#names.get(text);
+      if (names) names.add(name);
+      else this.#names.set(text, new Set([name]));
+    }
+  }
+
+  delete(texts: Iterable<string>, name: string): void {
+    for (const text of texts) {
+      const names = this.#names.get(text);
+      if (names?.delete(name) && names.size === 0) this.#names.delete(text);
+    }
+  }
+
+  get(text: string): string[] {
+    return [...(this.#names.get(text) ?? [])];
+  }
+}
+
+interface Entry {
+  manifest: Manifest;
+  spec: ReadonlySet<string>;
+  status: ReadonlySet<string>;
+  children: readonly string[];
+}
+
+/** Who names what, among the resources of one kind and namespace: kept by a platform that has thousands of them. */
+export class ResourceIndex {
+  readonly #entries = new Map<string, Entry>();
+  readonly #specs = new Lookup();
+  readonly #statuses = new Lookup();
+  readonly #children = new Lookup();
+
+  set(manifest: Manifest): void {
+    const { name } = manifest.metadata;
+    const before = this.#entries.get(name);
+    const entry: Entry = {
+      manifest,
+      // The API server counts the generation up with each change of a spec.
+      ...(before && isSameSpec(before.manifest, manifest)
+        ? { spec: before.spec, children: before.children }
+        : { spec: namesIn(manifest.spec), children: childNamesOf(manifest) }),
+      status: namesIn(manifest.status),
+    };
+    if (before) this.#remove(before, entry);
+    if (entry.spec !== before?.spec) {
+      this.#specs.add(entry.spec, name);
+      this.#children.add(entry.children, name);
+    }
+    this.#statuses.add(entry.status, name);
+    this.#entries.set(name, entry);
+  }
+
+  delete(name: string): void {
+    const before = this.#entries.get(name);
+    if (before) this.#remove(before);
+    this.#entries.delete(name);
+  }
+
+  /** Names of the resources with this text anywhere in their spec. */
+  naming(text: string): string[] {
+    return this.#specs.get(text);
+  }
+
+  /** The same for their status. */
+  namingInStatus(text: string): string[] {
+    return this.#statuses.get(text);
+  }
+
+  /** Names of the resources that may have a child of this name. */
+  havingChild(child: string): string[] {
+    return this.#children.get(child);
+  }
+
+  #remove(before: Entry, after?: Entry): void {
+    const { name } = before.manifest.metadata;
+    if (before.spec !== after?.spec) {
+      this.#specs.delete(before.spec, name);
+      this.#children.delete(before.children, name);
+    }
+    this.#statuses.delete(before.status, name);
+  }
+}
+
+function isSameSpec({ metadata: a }: Manifest, { metadata: b }: Manifest): boolean {
+  return a.generation !== undefined && a.generation === b.generation && a.uid === b.uid;
+}
+
+function childNamesOf({ kind, metadata: { namespace, name }, spec }: Manifest): string[] {
+  return childNames({ kind, namespace, name }, spec);
+}
+
+/** All texts in a value that may be names. */
+function namesIn(value: unknown, found = new Set<string>()): Set<string> {
+  if (typeof value === 'string') {
+    if (NAME.test(value)) found.add(value);
+  } else if (typeof value === 'object' && value !== null) {
+    for (const inside of Object.values(value)) namesIn(inside, found);
+  }
+  return found;
+}
+
+const INDEX = Symbol('index');
+
+/** Resources by name with an index, which whoever changes the record keeps. A copy of the record has none. */
+export function indexedRecord(): { record: Record<string, Manifest>; index: ResourceIndex } {
+  const index = new ResourceIndex();
+  const record = Object.create(null) as Record<string, Manifest>;
+  Object.defineProperty(record, INDEX, { value: index });
+  return { record, index };
+}
+
+function indexOf(resources: Record<string, Manifest>): ResourceIndex | undefined {
+  const index: unknown = Object.getOwnPropertyDescriptor(resources, INDEX)?.value;
+  return index instanceof ResourceIndex ? index : undefined;
+}
+
+type Resources = Record<string, Manifest>;
+
+/** Whether a text stands anywhere in a value. */
+function mentions(value: unknown, text: string): boolean {
+  if (typeof value === 'string') return value === text;
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.values(value).some((inside) => mentions(inside, text));
+}
+
+function select(resources: Resources, names: string[] | undefined, fits: (manifest: Manifest) => boolean): Manifest[] {
+  if (!names) return Object.values(resources).filter(fits);
+  return names.flatMap((name) => resources[name] ?? []);
+}
+
+/** The resources with this name of another one anywhere in their spec. */
+export function resourcesNaming(resources: Resources, text: string): Manifest[] {
+  return select(resources, indexOf(resources)?.naming(text), ({ spec }) => mentions(spec, text));
+}
+
+/** The same for their status, as it was written last. */
+export function resourcesNamingInStatus(resources: Resources, text: string): Manifest[] {
+  return select(resources, indexOf(resources)?.namingInStatus(text), ({ status }) => mentions(status, text));
+}
+
+/** The resources that may have a child of this name. */
+export function resourcesWithChild(resources: Resources, child: string): Manifest[] {
+  const names = indexOf(resources)?.havingChild(child);
+  return select(resources, names, (manifest) => childNamesOf(manifest).includes(child));
+}
+
+/** Whether these resources are looked up without a look at each of them. */
+export function isIndexed(resources: Resources): boolean {
+  return indexOf(resources) !== undefined;
+}
