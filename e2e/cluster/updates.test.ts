@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Program } from '../gateway/start-program.ts';
 import { eventually } from '../local/run-vmcp.ts';
-import { IMAGES } from './images.ts';
 import { type Load, startLoad } from './load.ts';
+import { startRedisPod } from './start-redis-pod.ts';
 import { backend, fake, group, installDefinitions, server, Stage } from './stage.ts';
 import { startOperator } from './start-operator.ts';
 import { describeWithCluster, type Namespace } from './use-cluster.ts';
@@ -10,41 +10,6 @@ import { describeWithCluster, type Namespace } from './use-cluster.ts';
 const RUNTIME = 'app.kubernetes.io/name=vmcp-runtime';
 const REPLICAS = 2;
 const MINUTES = 60_000;
-
-const redis = {
-  apiVersion: 'v1',
-  kind: 'List',
-  items: [
-    {
-      apiVersion: 'apps/v1',
-      kind: 'Deployment',
-      metadata: { name: 'redis' },
-      spec: {
-        selector: { matchLabels: { app: 'redis' } },
-        template: {
-          metadata: { labels: { app: 'redis' } },
-          spec: {
-            containers: [
-              {
-                name: 'redis',
-                image: IMAGES.backends,
-                command: ['redis-server', '--save', '', '--protected-mode', 'no', '--bind', '*'],
-                workingDir: '/tmp',
-                readinessProbe: { tcpSocket: { port: 6379 }, periodSeconds: 1 },
-              },
-            ],
-          },
-        },
-      },
-    },
-    {
-      apiVersion: 'v1',
-      kind: 'Service',
-      metadata: { name: 'redis' },
-      spec: { selector: { app: 'redis' }, ports: [{ port: 6379 }] },
-    },
-  ],
-};
 
 describeWithCluster('two replicas with their sessions in Redis, under load', (cluster) => {
   let namespace: Namespace;
@@ -58,15 +23,13 @@ describeWithCluster('two replicas with their sessions in Redis, under load', (cl
     namespace = await cluster.makeNamespace('updates');
     stage = new Stage(cluster, namespace);
     operator = startOperator(cluster, [namespace.name]);
-    const made = await cluster.kubectl(['-n', namespace.name, 'apply', '-f', '-'], JSON.stringify(redis));
-    expect([made.code, made.stderr]).toEqual([0, '']);
-    await cluster.kubectl(['-n', namespace.name, 'rollout', 'status', 'deployment/redis', '--timeout=50s']);
+    const address = await startRedisPod(cluster, namespace.name);
     await stage.apply(
       group('tools'),
       backend('plain', fake('tools', 'backend', ['--name', 'plain', '--tools', '1'])),
       server('demo', 'tools', {
         replicas: REPLICAS,
-        sessionStorage: { provider: 'redis', address: `redis.${namespace.name}.svc:6379` },
+        sessionStorage: { provider: 'redis', address },
       }),
     );
     await stage.ready('demo', 2 * MINUTES).catch((problem: unknown) => {

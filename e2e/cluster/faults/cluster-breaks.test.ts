@@ -1,0 +1,167 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Program } from '../../gateway/start-program.ts';
+import { eventually } from '../../local/run-vmcp.ts';
+import { breakable } from '../kit/break.ts';
+import { type Load, startLoad } from '../load.ts';
+import { backend, fake, group, installDefinitions, server, Stage } from '../stage.ts';
+import { startOperator } from '../start-operator.ts';
+import { startRedisPod } from '../start-redis-pod.ts';
+import { type Cluster, describeWithCluster, type Namespace } from '../use-cluster.ts';
+
+const RUNTIME = 'app.kubernetes.io/name=vmcp-runtime';
+const REPLICAS = 2;
+const MINUTES = 60_000;
+const AWAY_MS = 3000;
+
+/** Only the cluster of this machine can be broken; another one is somebody else's. */
+function describeWithOwnCluster(name: string, tests: (cluster: Cluster) => void): void {
+  const kubeconfig = process.env.E2E_KUBECONFIG;
+  const other = kubeconfig !== undefined && breakable(kubeconfig) === undefined;
+  if (other)
+    describe.skip(`${name} (skipped: E2E_KUBECONFIG names a cluster that is not of this machine)`, () =>
+      it('breaks', () => undefined));
+  else describeWithCluster(name, tests);
+}
+
+describeWithOwnCluster('a cluster that breaks', (cluster) => {
+  const own = breakable(cluster.kubeconfig);
+  let namespace: Namespace;
+  let stage: Stage;
+  let operator: Program;
+  let load: Load;
+
+  const pods = async () =>
+    (await stage.list('Pod', RUNTIME)) as unknown as {
+      metadata: { name: string; uid: string };
+      spec: { nodeName: string };
+    }[];
+  const children = async () =>
+    (
+      await Promise.all(
+        ['Deployment', 'Service', 'ConfigMap', 'Secret', 'ServiceAccount'].map((kind) => stage.list(kind)),
+      )
+    )
+      .flat()
+      .filter(({ metadata }) => metadata.ownerReferences !== undefined)
+      .map(({ kind, metadata }) => `${kind}/${metadata.name}/${metadata.uid}`)
+      .sort();
+  const kubectl = async (...args: string[]) => {
+    const { code, stderr } = await cluster.kubectl(['-n', namespace.name, ...args]);
+    expect([code, stderr.replaceAll(/^Warning.*\n?/gm, '')]).toEqual([0, '']);
+  };
+
+  beforeAll(async () => {
+    await installDefinitions(cluster);
+    namespace = await cluster.makeNamespace('faults');
+    stage = new Stage(cluster, namespace);
+    operator = startOperator(cluster, [namespace.name]);
+    const address = await startRedisPod(cluster, namespace.name);
+    await stage.apply(
+      group('tools'),
+      backend('plain', { ...fake('tools', 'backend', ['--name', 'plain', '--tools', '1']), backendReplicas: 1 }),
+      server('demo', 'tools', { replicas: REPLICAS, sessionStorage: { provider: 'redis', address } }),
+    );
+    await stage.ready('demo', 2 * MINUTES);
+    await kubectl('rollout', 'status', 'deployment/vmcp-demo', '--timeout=55s');
+  }, 4 * MINUTES);
+  afterAll(async () => {
+    await operator.stop();
+    await namespace.delete();
+  });
+
+  /** Calls go on in sessions that are never opened again, while something is done and for a while after. */
+  async function underLoad(work: () => Promise<void>): Promise<string[]> {
+    load = await startLoad(await stage.endpoint('demo'), 'plain_tool_0');
+    try {
+      await work();
+      const goal = load.answers.length + 40;
+      await eventually(
+        () => load.answers.length,
+        (now) => now >= goal,
+        MINUTES,
+      );
+    } finally {
+      await load.stop();
+    }
+    return load.failures;
+  }
+
+  it.each(['apiserver', 'etcd', 'controller-manager'] as const)(
+    'loses its %s for a while: no call fails, nothing is lost or doubled, and an edit made then takes effect',
+    async (name) => {
+      const [before, made] = [await pods(), await children()];
+      const failures = await underLoad(async () => {
+        await own!.restart(name, AWAY_MS);
+        const tools = ({ toolCount }: { toolCount?: number }, count: number) => toolCount === count;
+        const args = ['--name', 'more', '--tools', '1'];
+        await eventually(
+          () =>
+            stage.apply(backend('more', fake('tools', 'backend', args))).then(
+              () => true,
+              () => false,
+            ),
+          Boolean,
+          MINUTES,
+        );
+        await stage.status('VirtualMCPServer', 'demo', (status) => tools(status, 2), 2 * MINUTES);
+        await stage.remove('MCPServer', 'more');
+        await stage.status('VirtualMCPServer', 'demo', (status) => tools(status, 1), 2 * MINUTES);
+      });
+      expect(failures).toEqual([]);
+      expect((await pods()).map(({ metadata }) => metadata.uid)).toEqual(before.map(({ metadata }) => metadata.uid));
+      await eventually(children, (now) => JSON.stringify(now) === JSON.stringify(made), MINUTES);
+    },
+    5 * MINUTES,
+  );
+
+  it(
+    'a node that is drained: its pod moves within the disruption budget, and no call fails',
+    async () => {
+      const [first] = await pods();
+      const node = first?.spec.nodeName ?? '';
+      const failures = await underLoad(async () => {
+        try {
+          const only = ['--pod-selector', `${RUNTIME},app.kubernetes.io/instance=demo`];
+          await kubectl('drain', node, '--ignore-daemonsets', '--delete-emptydir-data', '--timeout=55s', ...only);
+          await eventually(
+            pods,
+            (now) => now.length === REPLICAS && now.every(({ spec }) => spec.nodeName !== node),
+            MINUTES,
+          );
+          await kubectl('rollout', 'status', 'deployment/vmcp-demo', '--timeout=55s');
+        } finally {
+          await kubectl('uncordon', node);
+        }
+      });
+      expect(failures).toEqual([]);
+    },
+    4 * MINUTES,
+  );
+
+  it(
+    'a node that dies and comes back: its pods serve again',
+    async () => {
+      const [first] = await pods();
+      const node = first?.spec.nodeName ?? '';
+      await own!.killNode(node);
+      own!.startNode(node);
+      const works = async () => {
+        const again = await startLoad(await stage.endpoint('demo'), 'plain_tool_0', { sessions: 2 });
+        await eventually(
+          () => again.answers.length + again.failures.length,
+          (count) => count > 20,
+          MINUTES,
+        );
+        await again.stop();
+        return again.failures;
+      };
+      await eventually(
+        () => works().catch(String),
+        (failures) => failures.length === 0,
+        3 * MINUTES,
+      );
+      await stage.ready('demo', 2 * MINUTES);
+    },
+    6 * MINUTES,
+  );
+});

@@ -1,0 +1,31 @@
+import { awaitApiServer, type ControlPlaneProcess, launchControlPlane } from './control-plane.ts';
+import { nodesOf, type Places, usualPlaces } from './places.ts';
+import { halt } from './processes.ts';
+import { startNode } from './start-node.ts';
+
+/** Ways to break the cluster of this machine, and to mend it. */
+export interface Breakable {
+  /** Kills a process of the control plane, and starts it again after so many milliseconds. Returns when the API server is ready. */
+  restart(name: ControlPlaneProcess, away?: number): Promise<void>;
+  /** Pulls the plug of a node: all its processes die at once. */
+  killNode(name: string): Promise<void>;
+  /** Starts a node that was killed; its pods are gone. */
+  startNode(name: string): void;
+}
+
+/** Undefined where the kubeconfig is that of another cluster. */
+export function breakable(kubeconfig: string, places: Places = usualPlaces()): Breakable | undefined {
+  if (kubeconfig !== places.kubeconfig) return undefined;
+  return {
+    async restart(name, away = 0) {
+      await halt(places, [name], 'SIGKILL');
+      await new Promise((resolve) => setTimeout(resolve, away));
+      launchControlPlane(places, name);
+      await awaitApiServer(places);
+    },
+    killNode: (name) => halt(places, [name], 'SIGKILL'),
+    startNode(name) {
+      for (const node of nodesOf(9)) if (node.name === name) startNode(places, node);
+    },
+  };
+}
