@@ -26,7 +26,7 @@ export function readCount(text: string): number {
 
 export const output = (...choices: Format[]): Option =>
   new Option('-o, --output <format>', 'how to print').choices(choices).default(choices[0]);
-const USUAL_STATE = '.vmcp';
+export const USUAL_STATE = '.vmcp';
 export const stateOption = (): Option =>
   new Option('--state <folder>', 'where vmcp keeps what it makes').default(USUAL_STATE, `./${USUAL_STATE}`);
 /** Lines of a shell, in which the program is called vmcp. */

@@ -11,9 +11,12 @@ import {
   stateOption,
   type Surroundings,
   timeoutOption,
+  USUAL_STATE,
 } from './command-parts.ts';
+import type { ClusterOptions } from './cluster-folder.ts';
 import { completion, type Shell, SHELLS } from './completion.ts';
 import type { Format } from './context.ts';
+import type { DiffOptions } from './diff.ts';
 import { down } from './down.ts';
 import { CliError, EXIT_CODE_HELP, EXIT_CODES } from './exit-codes.ts';
 import { logs } from './logs.ts';
@@ -63,16 +66,66 @@ function addReading({ program, around, finish }: Parts): void {
     .action((folder: string, options: StateOptions & { output: Format }) =>
       finish(validate(folder, options.output, contextOf(around, options))),
     );
-  program
+  addRender({ program, around, finish });
+}
+
+function addClusterOptions(command: Command, around: Surroundings): Command {
+  return command
+    .option('--runtime-image <image>', 'image of the pods of VirtualMCPServers', `vmcp-runtime:${around.version}`)
+    .option('--stdio-attach', 'as the operator has it', false)
+    .option('--allow-host-paths', 'as the operator has it', false)
+    .option('--image-pull-secret <name...>', 'as the operator has it', []);
+}
+
+function addRender({ program, around, finish }: Pick<Parts, 'program' | 'around' | 'finish'>): void {
+  const command = program
     .command('render')
     .description('print what would be run: run configurations and processes, with placeholders for secrets')
     .addArgument(folderArgument())
+    .option('--cluster', 'print all objects that the operator of a cluster would apply', false)
+    .option('-n, --namespace <name>', 'with --cluster: namespace of resources that name none', 'default')
     .addOption(output('yaml', 'json'))
-    .addOption(stateOption())
-    .addHelpText('after', examples(around, 'vmcp render examples/quickstart', 'vmcp render -o json'))
-    .action((folder: string, options: StateOptions & { output: 'yaml' | 'json' }) =>
-      finish(render(folder, options.output, contextOf(around, options))),
+    .addOption(stateOption());
+  addClusterOptions(command, around)
+    .addHelpText(
+      'after',
+      examples(around, 'vmcp render examples/quickstart', 'vmcp render --cluster -n team-a -o json'),
+    )
+    .action(
+      async (
+        folder: string,
+        options: StateOptions & ClusterOptions & { output: 'yaml' | 'json'; cluster: boolean },
+      ) => {
+        const context = contextOf(around, options);
+        const { renderCluster } = await import('./render-cluster.ts');
+        const { cluster, output: format } = options;
+        finish(cluster ? renderCluster(folder, format, options, context) : render(folder, format, context));
+      },
     );
+}
+
+function addDiff({ program, around, finish }: Parts): void {
+  const command = program
+    .command('diff')
+    .description('say what applying a folder of manifests would change in a cluster; reads no Secret, writes nothing')
+    .addArgument(folderArgument())
+    .option('--kubeconfig <file>', 'kubeconfig; default KUBECONFIG, or ~/.kube/config')
+    .option('--context <name>', 'context of the kubeconfig; default its current one')
+    .option('-n, --namespace <name>', 'namespace of resources that name none; default that of the context', '')
+    .addOption(output('table', 'json'));
+  addClusterOptions(command, around)
+    .addHelpText(
+      'after',
+      '\nThe exit code is 1 where something differs. Settings are taken from the operator of the cluster, if it may be read.',
+    )
+    .addHelpText(
+      'after',
+      examples(around, 'vmcp diff deploy/team-a -n team-a', 'vmcp diff --context production -o json'),
+    )
+    .action(async (folder: string, options: DiffOptions) => {
+      const { diff } = await import('./diff.ts');
+      finish(await diff(folder, options, contextOf(around, { state: USUAL_STATE })));
+    });
 }
 
 function addLooking({ program, around, stop, finish }: Parts): void {
@@ -139,7 +192,8 @@ function createProgram(parts: Omit<Parts, 'program'>): Command {
     .showHelpAfterError('(--help shows what there is)')
     .exitOverride()
     .configureOutput({ writeOut: (text) => out.write(text), writeErr: (text) => err.write(text) });
-  for (const add of [addRunning, addReading, addLooking, addClientCommands, addRest]) add({ ...parts, program });
+  for (const add of [addRunning, addReading, addDiff, addLooking, addClientCommands, addRest])
+    add({ ...parts, program });
   return program;
 }
 

@@ -1,13 +1,9 @@
-import type { Outcome, SecretSource } from '#operator/plan/outcome';
+import { placeholder } from '#operator/kubernetes/gitops/render-objects';
+import type { Outcome } from '#operator/plan/outcome';
 import { checkFolder, printProblem } from './check-folder.ts';
 import type { Context } from './context.ts';
 import { EXIT_CODES } from './exit-codes.ts';
 import { printObject } from './print-object.ts';
-
-/** What stands for a secret in what is printed. */
-function placeholder(source: SecretSource): string {
-  return 'generated' in source ? `<generated: ${source.generated}>` : `<secret ${source.secret}/${source.key}>`;
-}
 
 function renderOne({ key, rendered, children }: Outcome): Record<string, unknown>[] {
   if (!rendered && children.length === 0) return [];

@@ -1,23 +1,13 @@
 import { VERSION } from '#crds/kinds/index';
 import { valueAt } from '#crds/parts/rule';
 import type { Kind, Manifest, SecretDigests, World } from '#operator/world';
+import { everyName } from '../every-name.ts';
 
 /** Stands for a digest: nothing is rendered for good. */
 const DIGEST = '0'.repeat(16);
 
 /** Where an issuer is meant and nothing says which. */
 const SOME_ISSUER = 'https://issuer.example';
-
-/** An index that has an entry for every name. */
-function everyName<T>(entryOf: (name: string) => T | undefined): Record<string, T> {
-  return new Proxy<Record<string, T>>(
-    {},
-    {
-      get: (_target, name) => (typeof name === 'string' ? entryOf(name) : undefined),
-      has: (_target, name) => typeof name === 'string' && entryOf(name) !== undefined,
-    },
-  );
-}
 
 function shared(kind: Kind, spec: object, world: World): (name: string) => Manifest {
   const apiVersion = `${world.apiGroup}/${VERSION}`;

@@ -1,0 +1,94 @@
+import { KubeApi } from '#operator/kubernetes/api';
+import { connect, loadKubeConfig } from '#operator/kubernetes/connection';
+import { type Change, compareObjects, type Difference } from '#operator/kubernetes/gitops/compare-rendered';
+import { findOperator, readCluster, readConfigMaps } from '#operator/kubernetes/gitops/read-cluster';
+import { renderObjects, type Written } from '#operator/kubernetes/gitops/render-objects';
+import type { KubeObject } from '#operator/kubernetes/object';
+import { type ClusterFacts, keyText, type Manifest } from '#operator/world';
+import { type ClusterOptions, factsOf, readClusterFolder } from './cluster-folder.ts';
+import type { Context } from './context.ts';
+import { EXIT_CODES } from './exit-codes.ts';
+import { printObject } from './print-object.ts';
+import { troublesOf } from './render-cluster.ts';
+
+export interface DiffOptions extends ClusterOptions {
+  kubeconfig?: string;
+  context?: string;
+  output: 'table' | 'json';
+}
+
+const idOf = ({ kind, metadata: { namespace, name } }: Manifest) => keyText({ kind, namespace, name });
+
+/** A resource as it would stand: what others added to its metadata stays. */
+function merged(written: Manifest, live: Manifest | undefined): Manifest {
+  if (!live) return written;
+  const { labels, annotations } = live.metadata;
+  const metadata = {
+    ...live.metadata,
+    labels: { ...labels, ...written.metadata.labels },
+    annotations: { ...annotations, ...written.metadata.annotations },
+  };
+  return { ...written, metadata };
+}
+
+/** The cluster after the folder was applied to it: what the folder does not have stays as it is. */
+function applied(folder: Written, live: Written): Written {
+  const standing = new Map(live.manifests.map((manifest) => [idOf(manifest), manifest]));
+  for (const manifest of folder.manifests) standing.set(idOf(manifest), merged(manifest, standing.get(idOf(manifest))));
+  return { manifests: [...standing.values()], configMaps: new Map([...live.configMaps, ...folder.configMaps]) };
+}
+
+/** Resources and what the operator makes of them. */
+function rendered(written: Written, apiGroup: string, facts: ClusterFacts): KubeObject[] {
+  const resources = written.manifests.map(({ apiVersion, kind, metadata, spec }) => ({
+    apiVersion,
+    kind,
+    metadata,
+    spec,
+  }));
+  return [...resources, ...renderObjects(written, apiGroup, facts).objects] as KubeObject[];
+}
+
+const LONGEST = 120;
+
+function shown(value: unknown): string {
+  if (value === undefined) return '(none)';
+  const text = JSON.stringify(value);
+  return text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text;
+}
+
+const line = ({ path, before, after }: Difference) => `    ${path}: ${shown(before)} -> ${shown(after)}\n`;
+
+function printChanges(changes: Change[], context: Context): void {
+  if (changes.length === 0) context.out.write('no differences\n');
+  for (const { sign, what, differences } of changes) {
+    context.out.write(`${sign} ${what}\n${differences.map(line).join('')}`);
+  }
+}
+
+/**
+ * Says what would change in a cluster if a folder was applied: in the resources, and in the objects that the operator makes of
+ * them. Reads resources and ConfigMaps, never a Secret, and writes nothing. Returns the exit code: 1 where something differs.
+ */
+export async function diff(folder: string, options: DiffOptions, context: Context): Promise<number> {
+  const api = new KubeApi(connect(loadKubeConfig(options)));
+  try {
+    const namespace = options.namespace === '' ? (api.namespace ?? 'default') : options.namespace;
+    const written = readClusterFolder(folder, namespace, context);
+    const { apiGroup } = written;
+    const facts = (await findOperator(api, apiGroup)) ?? factsOf(options);
+    const namespaces = [...new Set(written.manifests.map(({ metadata }) => metadata.namespace))];
+    const live = await readCluster(api, namespaces, apiGroup);
+    const after = applied(written, live);
+    const missing = await readConfigMaps(api, written.manifests);
+    const whole = { ...after, configMaps: new Map([...missing, ...after.configMaps]) };
+    const { outcomes } = renderObjects(whole, apiGroup, facts);
+    for (const trouble of outcomes.flatMap(troublesOf)) context.err.write(`${trouble}\n`);
+    const changes = compareObjects(rendered(live, apiGroup, facts), rendered(whole, apiGroup, facts));
+    if (options.output === 'json') context.out.write(printObject(changes, 'json'));
+    else printChanges(changes, context);
+    return changes.length > 0 || written.wrong ? EXIT_CODES.input : EXIT_CODES.ok;
+  } finally {
+    await api.close();
+  }
+}

@@ -1,0 +1,10 @@
+/** An index that has an entry for every name. */
+export function everyName<T>(entryOf: (name: string) => T | undefined): Record<string, T> {
+  return new Proxy<Record<string, T>>(
+    {},
+    {
+      get: (_target, name) => (typeof name === 'string' ? entryOf(name) : undefined),
+      has: (_target, name) => typeof name === 'string' && entryOf(name) !== undefined,
+    },
+  );
+}

@@ -1,0 +1,82 @@
+import type { ClusterFacts, Manifest } from '#operator/world';
+import { KINDS } from '#operator/world';
+import { isStatus } from '../api-error.ts';
+import type { KubeApi } from '../api.ts';
+import { findNames } from '../find-names.ts';
+import { readFlags } from '../flags.ts';
+import type { KubeObject } from '../object.ts';
+import { CONFIG_MAPS, DEPLOYMENTS, ownResource } from '../resources.ts';
+import type { Written } from './render-objects.ts';
+
+interface OperatorDeployment extends KubeObject {
+  spec: { template: { spec: { containers: { name: string; args?: string[] }[] } } };
+}
+
+/** How the operator of a cluster is set, as its Deployment says; undefined where there is none, or it may not be read. */
+export async function findOperator(api: KubeApi, apiGroup: string): Promise<ClusterFacts | undefined> {
+  const labelSelector = 'app.kubernetes.io/name=vmcp-operator';
+  const found = await api.list(DEPLOYMENTS, { labelSelector }).catch((problem: unknown) => {
+    if (isStatus(problem, 403)) return { items: [] };
+    throw problem;
+  });
+  for (const deployment of found.items as OperatorDeployment[]) {
+    const { args } = deployment.spec.template.spec.containers.find(({ name }) => name === 'operator') ?? {};
+    const facts = args && factsOf(args, apiGroup, deployment.metadata.namespace);
+    if (facts) return facts;
+  }
+  return undefined;
+}
+
+function factsOf(args: string[], apiGroup: string, operatorNamespace: string | undefined): ClusterFacts | undefined {
+  const quiet = { out: () => undefined, err: () => undefined };
+  const flags = readFlags(args, '', quiet);
+  if (flags.apiGroup !== apiGroup) return undefined;
+  return {
+    mode: 'cluster',
+    runtimeImage: flags.runtimeImage,
+    allowHostPaths: flags.allowHostPaths,
+    stdioAttach: flags.stdioAttach,
+    imagePullSecrets: flags.imagePullSecret,
+    scraperNamespaces: flags.scraperNamespace,
+    ...(operatorNamespace !== undefined && { operatorNamespace }),
+  };
+}
+
+/** All resources of the kinds in some namespaces, with the ConfigMaps that they name. No Secret is read. */
+export async function readCluster(api: KubeApi, namespaces: readonly string[], apiGroup: string): Promise<Written> {
+  const lists = await Promise.all(
+    namespaces.flatMap((namespace) =>
+      KINDS.map(async (kind) => {
+        const { items } = await api.list(ownResource(kind, apiGroup), { namespace });
+        return items.map((item) => ({ ...item, kind }) as unknown as Manifest);
+      }),
+    ),
+  );
+  const manifests = lists.flat();
+  return { manifests, configMaps: await readConfigMaps(api, manifests) };
+}
+
+/** The ConfigMaps that resources name; those that are not there are left out. */
+export async function readConfigMaps(
+  api: KubeApi,
+  manifests: readonly Manifest[],
+): Promise<Map<string, Record<string, string>>> {
+  const places = new Set(
+    manifests.flatMap(({ metadata, spec }) =>
+      [...findNames(spec).configMaps].map((name) => `${metadata.namespace}/${name}`),
+    ),
+  );
+  const read = await Promise.all(
+    [...places].map(async (place) => {
+      const [namespace = '', name = ''] = place.split('/');
+      try {
+        const { data } = await api.get(CONFIG_MAPS, { namespace, name });
+        return [[place, (data ?? {}) as Record<string, string>] as const];
+      } catch (problem) {
+        if (isStatus(problem, 403, 404)) return [];
+        throw problem;
+      }
+    }),
+  );
+  return new Map(read.flat());
+}

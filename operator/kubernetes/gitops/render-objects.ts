@@ -1,0 +1,110 @@
+import { ownedMetadata, runtimeSelector } from '#operator/plan/object-parts';
+import { credentialsOf, runtimeChildOf, sealingOf } from '#operator/plan/child-names';
+import type { Outcome, SecretSource } from '#operator/plan/outcome';
+import { plan } from '#operator/plan/plan';
+import {
+  type ClusterFacts,
+  contentHash,
+  GENERATED_SECRETS,
+  type Kind,
+  type Manifest,
+  type ResourceKey,
+  type World,
+} from '#operator/world';
+import { everyName } from '../every-name.ts';
+import type { KubeObject } from '../object.ts';
+
+/** Stands for a uid that the API server will give. */
+export const NO_UID = '00000000-0000-0000-0000-000000000000';
+
+/** Resources, wherever they are written. */
+export interface Written {
+  manifests: readonly Manifest[];
+  /** `<namespace>/<name>` to key to text. */
+  configMaps: ReadonlyMap<string, Record<string, string>>;
+}
+
+/** What becomes of resources in a cluster. */
+export interface RenderedResources {
+  /** All that the operator would apply, in order. Values of Secrets are placeholders. */
+  objects: KubeObject[];
+  outcomes: Outcome[];
+}
+
+/** Values are not known and not asked for: each Secret that is named counts as there, and goes by its name. */
+const digestsOf = (secret: string) => everyName((key) => contentHash(`${secret}/${key}`));
+
+function worldOf(namespace: string, { manifests, configMaps }: Written, apiGroup: string, facts: ClusterFacts): World {
+  const here = manifests.filter(({ metadata }) => metadata.namespace === namespace);
+  const ofKind = (kind: Kind) =>
+    Object.fromEntries(
+      here
+        .filter((one) => one.kind === kind)
+        .map((one) => [one.metadata.name, { ...one, metadata: { uid: NO_UID, ...one.metadata } }]),
+    );
+  const prefix = `${namespace}/`;
+  const maps = [...configMaps].flatMap(([place, texts]) =>
+    place.startsWith(prefix) ? [[place.slice(prefix.length), texts] as const] : [],
+  );
+  return {
+    namespace,
+    apiGroup,
+    // Which keys a cluster has is nothing that anybody writes.
+    platform: { keySet: { keys: [] }, ...facts },
+    virtualMcpServers: ofKind('VirtualMCPServer'),
+    mcpGroups: ofKind('MCPGroup'),
+    mcpServers: ofKind('MCPServer'),
+    mcpExternalAuthConfigs: ofKind('MCPExternalAuthConfig'),
+    mcpOidcConfigs: ofKind('MCPOIDCConfig'),
+    secrets: everyName(digestsOf),
+    configMaps: Object.fromEntries(maps),
+    generated: everyName((name) =>
+      Object.fromEntries(GENERATED_SECRETS.map((which) => [which, contentHash(`${name} ${which}`)])),
+    ),
+    documents: {},
+    observed: {},
+    deployments: {},
+  };
+}
+
+/** What stands for a secret in what is printed. */
+export function placeholder(source: SecretSource): string {
+  return 'generated' in source ? `<generated: ${source.generated}>` : `<secret ${source.secret}/${source.key}>`;
+}
+
+/** The Secrets that the operator makes for a runtime: what it generates once, and what the document names. */
+function secretsOf(key: ResourceKey, { rendered }: Outcome, world: World): KubeObject[] {
+  const manifest = key.kind === 'MCPServer' ? world.mcpServers[key.name] : world.virtualMcpServers[key.name];
+  if (!rendered || !manifest) return [];
+  const child = runtimeChildOf(key);
+  const secret = (name: string, stringData: Record<string, string>): KubeObject => {
+    const metadata = ownedMetadata(name, runtimeSelector(manifest), manifest, world);
+    return { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque', stringData };
+  };
+  const files = Object.entries(rendered.secretFiles).map(([file, source]) => [file, placeholder(source)] as const);
+  const made = {
+    sealing: placeholder({ generated: 'sealing' }),
+    'status-token': placeholder({ generated: 'statusToken' }),
+  };
+  return [secret(sealingOf(child), made), secret(credentialsOf(child), Object.fromEntries(files))];
+}
+
+/** Plans all resources as the operator would, and lists the objects that it would apply. Pure; the order is that of the resources. */
+export function renderObjects(written: Written, apiGroup: string, facts: ClusterFacts): RenderedResources {
+  const now = new Date(0).toISOString();
+  const worlds = new Map<string, World>();
+  const planned = written.manifests.map(({ kind, metadata: { namespace, name } }) => {
+    const world = worlds.get(namespace) ?? worldOf(namespace, written, apiGroup, facts);
+    worlds.set(namespace, world);
+    const key: ResourceKey = { kind, namespace, name };
+    const outcome = plan(key, world, now);
+    const children = outcome.children.flatMap((child) =>
+      child.platform === 'cluster' ? [child.object as KubeObject] : [],
+    );
+    return { outcome, objects: [...secretsOf(key, outcome, world), ...children] };
+  });
+  return {
+    objects: planned.flatMap(({ objects }) => objects),
+    outcomes: planned.map(({ outcome }) => outcome),
+  };
+}
