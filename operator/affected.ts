@@ -1,18 +1,7 @@
 import { rivals } from '#operator/plan/check-child-names';
+import { groupOf } from '#operator/plan/find-group-members';
+import { isIndexed, resourcesNaming, resourcesNamingInStatus } from '#operator/plan/resource-index';
 import { keyText, type Manifest, type ResourceKey, type World } from '#operator/world';
-
-/** Whether a name stands anywhere in a value. Names too many are harmless: a key that need not be worked on changes nothing. */
-function mentions(value: unknown, name: string): boolean {
-  if (typeof value === 'string') return value === name;
-  if (typeof value !== 'object' || value === null) return false;
-  return Object.values(value).some((inside) => mentions(inside, name));
-}
-
-function namesIn(resources: Record<string, Manifest>, name: string): string[] {
-  return Object.values(resources)
-    .filter((resource) => mentions(resource.spec, name))
-    .map((resource) => resource.metadata.name);
-}
 
 class Keys {
   readonly #found = new Map<string, ResourceKey>();
@@ -34,16 +23,17 @@ class Keys {
 
 /** The servers that serve this backend: of its group now, or with it in the document in force. */
 function addServersOfBackend(backend: string, world: World, keys: Keys): void {
-  const manifest = world.mcpServers[backend];
-  for (const server of Object.values(world.virtualMcpServers)) {
-    const name = server.metadata.name;
-    const serves = world.documents[name]?.backends.some((entry) => entry.name === backend) ?? false;
-    const known = mentions((server.status as { backends?: unknown } | undefined)?.backends, backend);
-    const joins = Object.values(world.mcpGroups).some(
-      ({ metadata }) => mentions(server.spec, metadata.name) && mentions(manifest?.spec, metadata.name),
-    );
-    if (serves || known || joins) keys.add('VirtualMCPServer', name);
-  }
+  const servers = world.virtualMcpServers;
+  // A status names every backend of the document; where all are looked at anyway, so is the document itself.
+  const known = resourcesNamingInStatus(servers, backend);
+  const serving = isIndexed(servers) ? [] : Object.values(servers).filter((server) => serves(server, backend, world));
+  const group = groupOf(world.mcpServers[backend]?.spec);
+  const joined = group !== undefined && world.mcpGroups[group] ? resourcesNaming(servers, group) : [];
+  for (const { metadata } of [...known, ...serving, ...joined]) keys.add('VirtualMCPServer', metadata.name);
+}
+
+function serves({ metadata }: Manifest, backend: string, world: World): boolean {
+  return world.documents[metadata.name]?.backends.some((entry) => entry.name === backend) ?? false;
 }
 
 function addBackend(name: string, world: World, keys: Keys): void {
@@ -53,12 +43,22 @@ function addBackend(name: string, world: World, keys: Keys): void {
 
 /** All that name a Secret, a ConfigMap or a shared configuration, and the servers in front of those. */
 function addUsers(name: string, world: World, keys: Keys): void {
-  for (const server of namesIn(world.virtualMcpServers, name)) keys.add('VirtualMCPServer', server);
-  for (const backend of namesIn(world.mcpServers, name)) addBackend(backend, world, keys);
-  for (const config of namesIn(world.mcpOidcConfigs, name)) {
+  for (const {
+    metadata: { name: server },
+  } of resourcesNaming(world.virtualMcpServers, name))
+    keys.add('VirtualMCPServer', server);
+  for (const {
+    metadata: { name: backend },
+  } of resourcesNaming(world.mcpServers, name))
+    addBackend(backend, world, keys);
+  for (const {
+    metadata: { name: config },
+  } of resourcesNaming(world.mcpOidcConfigs, name)) {
     if (keys.add('MCPOIDCConfig', config)) addUsers(config, world, keys);
   }
-  for (const config of namesIn(world.mcpExternalAuthConfigs, name)) {
+  for (const {
+    metadata: { name: config },
+  } of resourcesNaming(world.mcpExternalAuthConfigs, name)) {
     if (keys.add('MCPExternalAuthConfig', config)) addUsers(config, world, keys);
   }
 }
@@ -70,12 +70,17 @@ function addUsed(name: string, manifest: Manifest | undefined, world: World, key
     ['MCPExternalAuthConfig', world.mcpExternalAuthConfigs],
     ['MCPOIDCConfig', world.mcpOidcConfigs],
   ] as const;
+  const named = textsIn(manifest?.spec);
   for (const [kind, resources] of kinds) {
-    for (const shared of Object.values(resources)) {
-      const used = mentions(manifest?.spec, shared.metadata.name) || mentions(shared.status, name);
-      if (used) keys.add(kind, shared.metadata.name);
-    }
+    for (const text of named) if (Object.hasOwn(resources, text)) keys.add(kind, text);
+    for (const { metadata } of resourcesNamingInStatus(resources, name)) keys.add(kind, metadata.name);
   }
+}
+
+/** All texts in a value. Names too many are harmless: a key that need not be worked on changes nothing. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
 /** The resources whose plan may come out differently because this one appeared, changed or went. */

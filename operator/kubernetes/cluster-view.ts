@@ -13,6 +13,7 @@ import {
 } from '#operator/world';
 import type { KubeApi } from './api.ts';
 import { documentOf } from './document-of.ts';
+import { ManifestSection } from './manifest-section.ts';
 import { NamedValues } from './named-values.ts';
 import type { KubeObject } from './object.ts';
 import { observeDeployment, viewOfChild } from './observe-deployment.ts';
@@ -50,7 +51,7 @@ const HELM_RELEASES = 'type!=helm.sh/release.v1';
 
 /** Everything that is watched, in the form in which the plan reads it. */
 export class ClusterView {
-  readonly manifests: Record<Kind, Section<Manifest>>;
+  readonly manifests: Record<Kind, ManifestSection>;
   readonly children: OwnedChildren;
   readonly documents = new Section<RunConfigDocument>();
   readonly deployments = new Section<ObservedDeployment>();
@@ -69,7 +70,10 @@ export class ClusterView {
     const { api, apiGroup, log, secretValues, stdioAttach } = options;
     this.#options = options;
     this.#listener = listener;
-    this.manifests = Object.fromEntries(KINDS.map((kind) => [kind, new Section()])) as Record<Kind, Section<Manifest>>;
+    this.manifests = Object.fromEntries(KINDS.map((kind) => [kind, new ManifestSection()])) as Record<
+      Kind,
+      ManifestSection
+    >;
     this.children = new OwnedChildren((...change) => this.#childChanged(...change));
     this.secrets = secretValues.named;
     this.configMaps = new NamedValues(api, CONFIG_MAPS, { field: 'configMaps', valueOf: textsOf, log });
@@ -132,6 +136,11 @@ export class ClusterView {
     // One that has gone meanwhile must not come back.
     if (known?.metadata.uid !== manifest.metadata.uid || isOlder(object, known as KubeObject)) return;
     section.set(manifest.metadata.namespace, manifest.metadata.name, manifest);
+  }
+
+  /** A place in `rolling` that was taken is given back where nothing rolls after all. */
+  checkRolling({ metadata: { namespace = '', name } }: KubeObject): void {
+    if (this.deployments.get(namespace, name)?.complete !== false) this.rolling.delete(`${namespace}/${name}`);
   }
 
   #follow(

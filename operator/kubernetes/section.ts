@@ -6,15 +6,24 @@ export function compareVersions(a: string | undefined, b: string | undefined): n
   return BigInt(a) < BigInt(b) ? -1 : 1;
 }
 
+/** A resource may be called `constructor`. */
+function withoutPrototype<T>(): Record<string, T> {
+  return Object.create(null) as Record<string, T>;
+}
+
 /** Values by namespace and name. What `of` returns is the index itself: it changes while it is held. */
 export class Section<T> {
   readonly #namespaces = new Map<string, Record<string, T>>();
+  readonly #makeRecord: (namespace: string) => Record<string, T>;
+
+  constructor(makeRecord: (namespace: string) => Record<string, T> = withoutPrototype) {
+    this.#makeRecord = makeRecord;
+  }
 
   of(namespace: string): Record<string, T> {
     let index = this.#namespaces.get(namespace);
     if (!index) {
-      // A resource may be called `constructor`.
-      index = Object.create(null) as Record<string, T>;
+      index = this.#makeRecord(namespace);
       this.#namespaces.set(namespace, index);
     }
     return index;
