@@ -1,10 +1,15 @@
-import type { Manifest, World } from '../world.ts';
+import { type Manifest, runtimeName, type World } from '../world.ts';
 import { runtimeChildOf } from './child-names.ts';
 import type { ClusterObject } from './outcome.ts';
 
 /** Name of the objects of the runtime that a resource has. */
 export function childOf({ kind, metadata }: Manifest): string {
   return runtimeChildOf({ kind, name: metadata.name });
+}
+
+/** Under which name the world has what is known of that runtime. */
+export function runtimeNameOf({ kind, metadata }: Manifest): string {
+  return runtimeName({ kind, name: metadata.name });
 }
 
 /** Labels of the pods of every runtime, those of MCPServers by themselves included. */

@@ -38,6 +38,6 @@ export function renderChildren(manifest: Manifest, spec: ServerSpec, rendered: R
     const objects = renderRuntimeObjects(manifest, spec, rendered, platform, world);
     return objects.map((object) => ({ platform: 'cluster', object }));
   }
-  const { host, port, private_port: privatePort } = listenOf(manifest.metadata.name, spec, world);
+  const { host, port, private_port: privatePort } = listenOf(manifest, spec, world);
   return [{ platform: 'local', role: 'runtime', name: childOf(manifest), host, port, privatePort }];
 }

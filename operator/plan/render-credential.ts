@@ -12,6 +12,7 @@ type Spec = MCPExternalAuthConfig['spec'];
 interface Source {
   spec: Spec;
   providers: string[];
+  byItself: boolean;
   files: FileList;
   place: string;
 }
@@ -72,6 +73,17 @@ function renderAwsSts(source: Source): AuthDocument {
   });
 }
 
+/** The authorization server of the same document swaps in the token of its one provider. */
+function swapToken(source: Source): AuthDocument {
+  const { upstreamProviders, headerStrategy, customHeaderName } = block(source.spec.embeddedAuthServer, source);
+  return defined({
+    type: 'upstream_inject' as const,
+    provider_name: upstreamProviders[0]?.name ?? '',
+    header_strategy: headerStrategy,
+    custom_header_name: customHeaderName,
+  });
+}
+
 /** From the flat union of the resource to the real union of the run configuration: once, here. */
 const strategies: Record<Spec['type'], (source: Source) => AuthDocument> = {
   unauthenticated: () => ({ type: 'unauthenticated' }),
@@ -92,17 +104,24 @@ const strategies: Record<Spec['type'], (source: Source) => AuthDocument> = {
     return { type: 'upstream_inject', provider_name: provider };
   },
   awsSts: renderAwsSts,
-  embeddedAuthServer({ place }) {
+  embeddedAuthServer(source) {
+    const { place, byItself } = source;
+    if (byItself) return swapToken(source);
     const message = `${place} of type embeddedAuthServer is for an MCPServer by itself: use upstreamInject behind a VirtualMCPServer`;
     throw new Stalled('EmbeddedAuthServerBehindServer', message);
   },
 };
 
 /**
- * How a backend is authenticated at, as the run configuration has it. `providers` are the upstream providers of the same
- * VirtualMCPServer. Throws `Stalled` for what does not fit, `Waiting` for secrets that are not there.
+ * How a backend is authenticated at, as the run configuration has it. `around`: the upstream providers of the same
+ * document, and whether it is that of an MCPServer by itself. Throws `Stalled` for what does not fit, `Waiting` for secrets that are not there.
  */
-export function renderCredential(name: string, spec: Spec, providers: string[], files: FileList): AuthDocument {
+export function renderCredential(
+  name: string,
+  spec: Spec,
+  around: Pick<Source, 'providers' | 'byItself'>,
+  files: FileList,
+): AuthDocument {
   const place = `MCPExternalAuthConfig "${name}"`;
-  return strategies[spec.type]({ spec, providers, files, place });
+  return strategies[spec.type]({ spec, ...around, files, place });
 }

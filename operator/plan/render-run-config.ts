@@ -4,16 +4,20 @@ import { isLoopbackHost } from '#crds/parts/loopback';
 import { RUN_CONFIG_VERSION, type RunConfigDocument } from '#crds/run-config/run-config';
 import { Waiting } from '../errors.ts';
 import type { Manifest, World } from '../world.ts';
-import { runtimeChild } from './child-names.ts';
 import { defined } from './defined.ts';
 import type { FileList } from './file-list.ts';
+import { childOf, runtimeNameOf } from './object-parts.ts';
 import { parseUrl } from './parse-url.ts';
 import { renderAggregation } from './render-aggregation.ts';
 import type { BackendDocument } from './render-backend.ts';
 import { renderLimits, renderOperational, renderRateLimiting } from './render-operational.ts';
 import { renderSessionStorage } from './render-storage.ts';
 
-export type ServerSpec = VirtualMCPServer['spec'];
+/** What a runtime is to serve. A VirtualMCPServer's own spec; `port`: another public port, in a cluster. */
+export type ServerSpec = VirtualMCPServer['spec'] & { port?: number | undefined };
+
+/** Public port in a cluster. */
+const PUBLIC_PORT = 4483;
 
 /** What earlier steps found out. */
 interface ServerParts {
@@ -33,14 +37,16 @@ interface Listen {
 }
 
 /** Prefix of everything that a server stores in a shared store. */
-export function keyPrefixOf(name: string, world: World): string {
-  return `vmcp:${world.namespace}/${name}:`;
+export function keyPrefixOf(manifest: Manifest, world: World): string {
+  return `vmcp:${world.namespace}/${runtimeNameOf(manifest)}:`;
 }
 
 /** Addresses of a runtime. On one machine the port of a loopback resourceUrl is what users type, so it is the port. */
-export function listenOf(name: string, spec: ServerSpec, world: World): Listen {
+export function listenOf({ metadata: { name } }: Manifest, spec: ServerSpec, world: World): Listen {
   const { platform } = world;
-  if (platform.mode === 'cluster') return { host: '::', port: 4483, private_host: '::', private_port: 4484 };
+  if (platform.mode === 'cluster') {
+    return { host: '::', port: spec.port ?? PUBLIC_PORT, private_host: '::', private_port: 4484 };
+  }
   const allocated = platform.ports[name];
   if (!allocated) throw new Waiting('PortNotAllocated', `VirtualMCPServer "${name}" has no port on this machine yet`);
   const typed = resourceUrlOf(spec.incomingAuth);
@@ -50,12 +56,13 @@ export function listenOf(name: string, spec: ServerSpec, world: World): Listen {
 }
 
 /** URL of the endpoint as users type it. */
-export function endpointOf(name: string, spec: ServerSpec, world: World): string {
+export function endpointOf(manifest: Manifest, spec: ServerSpec, world: World): string {
   const typed = resourceUrlOf(spec.incomingAuth);
   if (typed !== undefined) return typed;
   const scheme = spec.tls ? 'https' : 'http';
-  if (world.platform.mode === 'cluster') return `${scheme}://${runtimeChild(name)}.${world.namespace}.svc:4483/mcp`;
-  return `${scheme}://127.0.0.1:${listenOf(name, spec, world).port}/mcp`;
+  const { port } = listenOf(manifest, spec, world);
+  if (world.platform.mode === 'cluster') return `${scheme}://${childOf(manifest)}.${world.namespace}.svc:${port}/mcp`;
+  return `${scheme}://127.0.0.1:${port}/mcp`;
 }
 
 /** Names of a Service as clients inside of the cluster write them. */
@@ -65,8 +72,8 @@ export function serviceHosts(child: string, { namespace }: World): string[] {
 }
 
 /** Host headers that belong to the server besides those of resourceUrl and issuer. */
-function hostsOf(name: string, spec: ServerSpec, world: World): string[] {
-  const service = serviceHosts(runtimeChild(name), world);
+function hostsOf(manifest: Manifest, spec: ServerSpec, world: World): string[] {
+  const service = serviceHosts(childOf(manifest), world);
   const base = spec.authServerConfig?.authorizationEndpointBaseUrl;
   return [
     ...(spec.incomingAuth.allowedHosts ?? []),
@@ -79,7 +86,7 @@ function uidOf(manifest: Manifest, world: World): string {
   const { platform } = world;
   const uid = platform.mode === 'local' ? platform.uids[manifest.metadata.name] : manifest.metadata.uid;
   if (uid !== undefined) return uid;
-  throw new Waiting('UidNotMade', `VirtualMCPServer "${manifest.metadata.name}" has no uid yet`);
+  throw new Waiting('UidNotMade', `${manifest.kind} "${manifest.metadata.name}" has no uid yet`);
 }
 
 function renderTls(spec: ServerSpec, files: FileList) {
@@ -92,7 +99,7 @@ function renderTls(spec: ServerSpec, files: FileList) {
 }
 
 /** Secrets that seal what is stored outside of the process. */
-function renderSealing(name: string, spec: ServerSpec, world: World, files: FileList): string[] | undefined {
+function renderSealing(manifest: Manifest, spec: ServerSpec, world: World, files: FileList): string[] | undefined {
   const storage = spec.sessionStorage ?? spec.config.sessionStorage;
   if (storage?.sealingSecretRefs) {
     return storage.sealingSecretRefs.map((reference, index) =>
@@ -100,11 +107,11 @@ function renderSealing(name: string, spec: ServerSpec, world: World, files: File
     );
   }
   if (storage?.provider !== 'redis') return undefined;
-  const digest = world.generated[name]?.sealing;
+  const digest = world.generated[runtimeNameOf(manifest)]?.sealing;
   if (digest === undefined) {
     throw new Waiting(
       'SealingSecretNotMade',
-      `VirtualMCPServer "${name}" has no sealing secret yet: the operator makes one`,
+      `${manifest.kind} "${manifest.metadata.name}" has no sealing secret yet: the operator makes one`,
     );
   }
   return [files.generated('sealing', digest)];
@@ -115,11 +122,11 @@ export function renderRunConfig(parts: ServerParts, world: World, files: FileLis
   const { manifest, spec, incoming, authz, authServer, backends } = parts;
   const { name } = manifest.metadata;
   const { config } = spec;
-  const statusToken = world.generated[name]?.statusToken;
-  const hosts = hostsOf(name, spec, world);
+  const statusToken = world.generated[runtimeNameOf(manifest)]?.statusToken;
+  const hosts = hostsOf(manifest, spec, world);
   const document = defined({
     server: { namespace: world.namespace, name, uid: uidOf(manifest, world) },
-    listen: defined({ ...listenOf(name, spec, world), tls: renderTls(spec, files) }),
+    listen: defined({ ...listenOf(manifest, spec, world), tls: renderTls(spec, files) }),
     resource_url: resourceUrlOf(spec.incomingAuth),
     allowed_hosts: hosts.length === 0 ? undefined : hosts,
     allowed_origins: spec.incomingAuth.allowedOrigins,
@@ -135,10 +142,10 @@ export function renderRunConfig(parts: ServerParts, world: World, files: FileLis
     rate_limiting: spec.rateLimiting && renderRateLimiting(spec.rateLimiting),
     session_storage: renderSessionStorage(
       spec.sessionStorage ?? config.sessionStorage,
-      keyPrefixOf(name, world),
+      keyPrefixOf(manifest, world),
       files,
     ),
-    sealing_secret_files: renderSealing(name, spec, world, files),
+    sealing_secret_files: renderSealing(manifest, spec, world, files),
     audit_config: spec.audit ?? config.audit,
     telemetry_config: spec.telemetry ?? config.telemetry,
     status_token_file: statusToken === undefined ? undefined : files.generated('statusToken', statusToken),

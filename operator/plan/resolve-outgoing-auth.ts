@@ -24,6 +24,8 @@ export interface OutgoingContext {
   outgoing: OutgoingAuth;
   /** Claim with the groups of a caller, for the policies of MCPServers. */
   groupsClaim: string | undefined;
+  /** The document is that of an MCPServer's own endpoint. */
+  byItself: boolean;
   /** Names of the upstream providers of the authorization server of the same document. */
   providers: string[];
   world: World;
@@ -57,7 +59,7 @@ export function resolveOutgoingAuth(
   name: string,
   spec: BackendSpec,
   reach: Reach,
-  { outgoing, providers, world }: OutgoingContext,
+  { outgoing, providers, byItself, world }: OutgoingContext,
   files: FileList,
 ): ResolvedAuth {
   const choice = choiceFor(name, outgoing);
@@ -71,5 +73,5 @@ export function resolveOutgoingAuth(
   }
   const config = readSpec(MCPExternalAuthConfig, manifest);
   checkAllowed(name, spec, reach, reference, config);
-  return { authType: config.type, auth: renderCredential(reference, config, providers, files) };
+  return { authType: config.type, auth: renderCredential(reference, config, { providers, byItself }, files) };
 }

@@ -1,0 +1,96 @@
+import { resourceUrlOf } from '#crds/kinds/index';
+import { valueAt } from '#crds/parts/rule';
+import type { RunConfigDocument } from '#crds/run-config/run-config';
+import type { Manifest, World } from '../world.ts';
+import { checkDocument } from './check-document.ts';
+import { checkReplicas } from './check-replicas.ts';
+import { FileList } from './file-list.ts';
+import { findWarnings } from './find-warnings.ts';
+import { childOf, runtimeNameOf, runtimeSelector, selectorText } from './object-parts.ts';
+import type { Rendered } from './outcome.ts';
+import { endpointOf, keyPrefixOf, renderRunConfig, type ServerSpec } from './render-run-config.ts';
+import { type AuthServerPlace, resolveAuthServer } from './resolve-auth-server.ts';
+import { resolveIncomingAuth } from './resolve-incoming-auth.ts';
+import type { OutgoingContext } from './resolve-outgoing-auth.ts';
+import type { BackendFinding, ServerFindings, ServerObserved } from './summarise-status.ts';
+
+/** What a runtime serves, and what is known of its backends. */
+export interface ResolvedRuntime {
+  rendered: Rendered;
+  findings: ServerFindings;
+}
+
+/** The backends of a document. */
+export interface ResolvedBackends {
+  entries: RunConfigDocument['backends'];
+  findings: BackendFinding[];
+  /** Names of all that could be backends. */
+  members: string[];
+}
+
+/** Where a runtime finds its files. */
+function directoriesOf(child: string, world: World): { secret: string; config: string } {
+  if (world.platform.mode === 'cluster') return { secret: '/etc/vmcp/credentials', config: '/etc/vmcp/config' };
+  const own = `${world.platform.directory}/${child}`;
+  return { secret: `${own}/secrets`, config: own };
+}
+
+/** On one machine, logins outlive a restart unless another storage is written; its default cannot tell. */
+function authServerPlace(manifest: Manifest, spec: ServerSpec, world: World): AuthServerPlace {
+  const { name } = manifest.metadata;
+  const place = { resourceUrl: resourceUrlOf(spec.incomingAuth), keyPrefix: keyPrefixOf(manifest, world) };
+  const written = valueAt(manifest.spec, ['authServerConfig', 'storage']) !== undefined;
+  if (world.platform.mode !== 'local' || written) return place;
+  const database = `${world.platform.loginDirectory}/${name}/logins.sqlite`;
+  return { ...place, kept: { database, secrets: world.generated[runtimeNameOf(manifest)] ?? {} } };
+}
+
+/**
+ * The ordered list: incoming, authorization server, backends with outgoing, run configuration. `resolve` finds the backends.
+ * Throws `Stalled` and `Waiting`.
+ */
+export function resolveRuntime(
+  manifest: Manifest,
+  spec: ServerSpec,
+  resolve: (context: OutgoingContext, files: FileList) => ResolvedBackends,
+  world: World,
+): ResolvedRuntime {
+  const { incomingAuth, authServerConfig } = spec;
+  const files = new FileList(world, directoriesOf(childOf(manifest), world));
+  checkReplicas(spec);
+  const { incoming, authz, warnings } = resolveIncomingAuth(incomingAuth, authServerConfig !== undefined, world, files);
+  const authServer =
+    authServerConfig && resolveAuthServer(authServerConfig, incoming, authServerPlace(manifest, spec, world), files);
+  const context = {
+    outgoing: spec.outgoingAuth,
+    providers: authServer?.document.upstreams.map((upstream) => upstream.name) ?? [],
+    groupsClaim: incoming.type === 'oidc' ? incoming.groups_claim : undefined,
+    byItself: manifest.kind === 'MCPServer',
+    world,
+  };
+  const { entries: backends, findings, members } = resolve(context, files);
+  const parts = { manifest, spec, incoming, authz, authServer: authServer?.document, backends };
+  const document = renderRunConfig(parts, world, files);
+  checkDocument(document);
+  return {
+    rendered: files.renderedWith(document),
+    findings: {
+      url: endpointOf(manifest, spec, world),
+      redirectUris: authServer?.redirectUris,
+      backends: findings,
+      warnings: [...warnings, ...findWarnings(spec, document, members, world)],
+    },
+  };
+}
+
+/** What the platform sees of the runtime, and whether it serves exactly this document. */
+export function observeRuntime(manifest: Manifest, rendered: Rendered, world: World): ServerObserved {
+  const name = runtimeNameOf(manifest);
+  const runtime = world.observed[name];
+  const same = JSON.stringify(world.documents[name]) === JSON.stringify(rendered.document);
+  const delivered = same && runtime?.current === true;
+  if (world.platform.mode === 'local') return { runtime, delivered };
+  const child = childOf(manifest);
+  const selector = selectorText(runtimeSelector(manifest));
+  return { runtime, delivered, workload: { child, observed: world.deployments?.[child], selector } };
+}
