@@ -3,13 +3,14 @@ import { allot, readAllotments } from '#operator/local/allotments';
 import { codeOf } from '#operator/local/code-of';
 import { applicantsOf, buildWorld } from '#operator/local/build-world';
 import { listManifestFiles, readSnapshot, type Snapshot } from '#operator/local/manifest-folder';
-import type { Problem, Source } from '#operator/local/resource';
+import type { Problem } from '#operator/local/resource';
 import type { Condition } from '#crds/parts/conditions';
 import type { Outcome } from '#operator/plan/outcome';
 import { plan } from '#operator/plan/plan';
 import { contentHash, GENERATED_SECRETS, keyText, type Manifest, type ResourceKey } from '#operator/world';
 import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
+import { findLeftOut, lineIn } from './find-left-out.ts';
 
 /** Stands for an identity that is made at the first start. */
 const NO_UID = '00000000-0000-0000-0000-000000000000';
@@ -64,21 +65,9 @@ function conditionsOf({ status }: Outcome, fits: (condition: Condition) => boole
 }
 
 const isProblem = ({ type, status }: Condition): boolean =>
-  ((type === 'Stalled' || type === 'Waiting') && status === 'True') ||
-  (type === 'BackendsResolved' && status === 'False');
+  (type === 'Stalled' || type === 'Waiting') && status === 'True';
 const isWarning = ({ type, status }: Condition): boolean =>
   status === 'True' && !['Ready', 'Stalled', 'Waiting', 'BackendsResolved'].includes(type);
-
-/** Line of the field with which a message begins, or of the nearest that is written above it; else of the resource. */
-function lineIn({ line, lineOf }: Source, message: string): number {
-  const steps = /^[a-z]\w*(?:\.\w+|\[\d+\])+/.exec(message)?.[0].match(/\w+/g) ?? [];
-  const path = ['spec', ...steps];
-  for (let length = path.length; length > 1; length--) {
-    const found = lineOf(path.slice(0, length));
-    if (found !== undefined) return found;
-  }
-  return line;
-}
 
 /** Reads and plans a folder. */
 export function checkFolder(folder: string, context: Context): CheckedFolder {
@@ -99,7 +88,9 @@ export function checkFolder(folder: string, context: Context): CheckedFolder {
           message: `${reason}: ${message}`,
         }));
     });
-  return { snapshot, outcomes, problems: [...snapshot.problems, ...from(isProblem)], warnings: from(isWarning) };
+  const problems = [...snapshot.problems, ...from(isProblem)];
+  const leftOut = findLeftOut(outcomes, (key) => snapshot.sources.get(key), problems);
+  return { snapshot, outcomes, problems: [...problems, ...leftOut], warnings: from(isWarning) };
 }
 
 /** A path as seen from the working directory, where it is below that. */
