@@ -63,7 +63,7 @@ function contentOf(object: KubeObject): KubeObject {
     metadata: {
       name,
       ...(namespace !== undefined && { namespace }),
-      ...(labels && { labels }),
+      ...(Object.keys(labels ?? {}).length > 0 && { labels }),
       ...(written.length > 0 && { annotations: Object.fromEntries(written) }),
     },
   };

@@ -1,0 +1,156 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { parseAllDocuments } from 'yaml';
+import type { Program } from '../gateway/start-program.ts';
+import { eventually, PROGRAM } from '../local/run-vmcp.ts';
+import { IMAGES } from './images.ts';
+import { runProgram } from './run-program.ts';
+import { startOperator } from './start-operator.ts';
+import { describeWithCluster, type Namespace } from './use-cluster.ts';
+
+const CRDS = join(import.meta.dirname, '../../crds/manifests');
+const CHILDREN = 'deployments,services,configmaps,serviceaccounts,secrets,networkpolicies,poddisruptionbudgets';
+
+interface Made {
+  kind: string;
+  metadata: { name: string };
+  spec?: { template?: { spec: { containers: { image: string }[] } } };
+}
+
+const MANIFESTS = `
+apiVersion: vmcp.dev/v1alpha1
+kind: MCPGroup
+metadata: { name: tools }
+---
+apiVersion: vmcp.dev/v1alpha1
+kind: MCPServer
+metadata: { name: who }
+spec:
+  groupRef: tools
+  image: ${IMAGES.backends}
+  command: [node, /app/e2e/fakes/whoami/main.ts, --port, '8080']
+  transport: streamable-http
+---
+apiVersion: vmcp.dev/v1alpha1
+kind: VirtualMCPServer
+metadata: { name: front }
+spec:
+  config: { groupRef: tools }
+  incomingAuth: { type: anonymous }
+  tls: { secretRef: { name: certificate } }
+`;
+
+describeWithCluster('a repository that a cluster follows', (cluster) => {
+  let namespace: Namespace;
+  let operator: Program;
+  const folder = mkdtempSync(join(tmpdir(), 'vmcp-gitops-'));
+  const write = (text: string) => {
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'resources.yaml'), text);
+  };
+  const vmcp = (...args: string[]) =>
+    runProgram(process.execPath, [PROGRAM, ...args], { deadline: 60_000, env: { KUBECONFIG: cluster.kubeconfig } });
+  const diff = (...args: string[]) =>
+    vmcp('diff', folder, '-n', namespace.name, '--runtime-image', IMAGES.runtime, ...args);
+  const kubectl = (...args: string[]) => cluster.kubectl(['-n', namespace.name, ...args]);
+  const specOf = async () =>
+    (await kubectl('get', 'virtualmcpservers.vmcp.dev/front', '-o', 'jsonpath={.spec}')).stdout;
+
+  beforeAll(async () => {
+    await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', CRDS]);
+    await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=30s', '-f', CRDS]);
+    namespace = await cluster.makeNamespace('gitops');
+    operator = startOperator(cluster, [namespace.name]);
+    write(MANIFESTS);
+  }, 60_000);
+  afterAll(async () => {
+    await operator.stop();
+    await namespace.delete();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('is compared with a cluster that has nothing of it: all would be made, resources and objects', async () => {
+    const { code, stdout } = await diff();
+    expect(code).toBe(1);
+    expect(stdout).toContain(`+ VirtualMCPServer ${namespace.name}/front\n`);
+    expect(stdout).toContain(`+ Deployment ${namespace.name}/vmcp-front\n`);
+    expect(stdout).not.toMatch(/^[-~]/m);
+  });
+
+  it('is rendered to exactly those objects that the operator makes of it', async () => {
+    const rendered = await vmcp('render', folder, '--cluster', '-n', namespace.name, '--runtime-image', IMAGES.runtime);
+    expect([rendered.code, rendered.stderr]).toEqual([0, '']);
+    const objects = parseAllDocuments(rendered.stdout).map((document) => document.toJS() as Made);
+    const secret = [
+      'create',
+      'secret',
+      'generic',
+      'certificate',
+      '--from-literal=tls.crt=a',
+      '--from-literal=tls.key=b',
+    ];
+    expect((await kubectl(...secret)).code).toBe(0);
+    expect((await kubectl('apply', '-f', folder)).code).toBe(0);
+    const idOf = ({ kind, metadata }: Made) => `${kind} ${metadata.name}`;
+    const wanted = objects.map(idOf).sort();
+    const live = await eventually(
+      async () => {
+        const { stdout } = await kubectl(
+          'get',
+          CHILDREN,
+          '-l',
+          'app.kubernetes.io/managed-by=vmcp-operator',
+          '-o',
+          'json',
+        );
+        return (JSON.parse(stdout) as { items: Made[] }).items;
+      },
+      (items) => items.length === wanted.length,
+      30_000,
+    );
+    expect(live.map(idOf).sort()).toEqual(wanted);
+    const images = (made: Made[]) =>
+      made.flatMap(({ spec }) => spec?.template?.spec.containers.map(({ image }) => image) ?? []).sort();
+    expect(images(live)).toEqual(images(objects));
+  }, 60_000);
+
+  it('does not differ once it is applied, and the operator never changes what was written', async () => {
+    const before = await specOf();
+    const { code, stdout } = await diff();
+    expect([code, stdout]).toEqual([0, 'no differences\n']);
+    await kubectl('annotate', 'virtualmcpservers.vmcp.dev/front', 'note=x');
+    await eventually(
+      () =>
+        kubectl(
+          'get',
+          'virtualmcpservers.vmcp.dev/front',
+          '-o',
+          'jsonpath={.status.conditions[?(@.type=="BackendsResolved")].status}',
+        ),
+      ({ stdout: state }) => state === 'True',
+      30_000,
+    );
+    expect(await specOf()).toBe(before);
+    expect(await diff()).toMatchObject({ code: 0 });
+  }, 60_000);
+
+  it('is compared field by field, with what follows from a change, and nothing is written', async () => {
+    const before = await specOf();
+    write(MANIFESTS.replace('incomingAuth:', 'passthroughHeaders: [X-Tenant]\n  incomingAuth:'));
+    const { code, stdout } = await diff();
+    expect(code).toBe(1);
+    expect(stdout).toContain(
+      `~ VirtualMCPServer ${namespace.name}/front\n    spec.passthroughHeaders: (none) -> ["X-Tenant"]\n`,
+    );
+    expect(stdout).toContain('data["run-config.yaml"].passthrough_headers');
+    expect(await specOf()).toBe(before);
+  });
+
+  it('is refused with what is wrong in it, before anybody applies it', async () => {
+    write(MANIFESTS.replace('groupRef: tools }', 'groupRef: tols }'));
+    const { code, stderr } = await diff();
+    expect([code, stderr]).toEqual([1, expect.stringContaining('MCPGroup "tols", which does not exist')]);
+  });
+});
