@@ -165,6 +165,34 @@ describeWithCluster('Secrets of a running server', (cluster) => {
     await stage.ready('demo');
   }, 60_000);
 
+  it('the token for /status is replaced when it is old; the one before is taken until the next', async () => {
+    const pods = await podsOf('demo');
+    const tokens = async () => {
+      const text = (await stage.get('Secret', 'vmcp-demo-sealing'))?.data?.['status-token'] ?? '';
+      return Buffer.from(text, 'base64').toString().split('\n');
+    };
+    const [first = ''] = await tokens();
+    const old = { annotations: { 'vmcp.dev/status-token-made': '2020-01-01T00:00:00.000Z' } };
+    await stage.patch('Secret', 'vmcp-demo-sealing', { metadata: old });
+    const [second = '', before] = await eventually(tokens, ([token]) => token !== first);
+    expect(before).toBe(first);
+    const [pod] = (await stage.list('Pod', 'app.kubernetes.io/instance=demo')) as unknown as {
+      status: { podIP: string };
+    }[];
+    const ask = async (token: string) => {
+      const headers = { authorization: `Bearer ${token}` };
+      return (await send(`http://${pod?.status.podIP}:4484/status`, 'GET', headers)).status;
+    };
+    await eventually(
+      () => ask(second),
+      (status) => status === 200,
+      20_000,
+    );
+    expect(await ask(first)).toBe(200);
+    await stage.ready('demo');
+    expect(await podsOf('demo')).toEqual(pods);
+  }, 60_000);
+
   describe('of an embedded authorization server', () => {
     const KEYS = { name: 'keys', key: 'signing' };
     const endpointUrl = 'http://localhost:4483';

@@ -5,7 +5,7 @@ import { ownedMetadata, runtimeSelector } from '#operator/plan/object-parts';
 import { type Manifest, type ResourceKey, runtimeName } from '#operator/world';
 import { applyChild, type ApplyContext } from './apply-child.ts';
 import type { ClusterView } from './cluster-view.ts';
-import { standsIn } from './compare-objects.ts';
+import { keepsPods } from './compare-objects.ts';
 import { collectFiles, type Files, keepOlder } from './credential-files.ts';
 import { explainRefusal } from './explain-refusal.ts';
 import type { KubeObject } from './object.ts';
@@ -38,7 +38,12 @@ export async function applyOutcome(outcome: Outcome, owner: Manifest, parts: Out
   await applyAll(first, parts);
   // What pods need is there before them.
   const [waiting, now] = divide(last, (object) => mustWait(object, owner, parts));
-  await applyAll(now, parts);
+  try {
+    await applyAll(now, parts);
+  } catch (problem) {
+    for (const object of now) parts.view.checkRolling(object);
+    throw problem;
+  }
   await prune(key, owner, objects, parts);
   if (rendered) parts.runtimes.expect(key);
   return waiting.length > 0;
@@ -54,18 +59,21 @@ async function applyAll(objects: readonly KubeObject[], { context }: OutcomeCont
   for (const result of results) if (result.status === 'rejected') throw result.reason;
 }
 
+const placeOf = ({ metadata: { namespace = '', name } }: KubeObject) => `${namespace}/${name}`;
+
 /**
- * After an upgrade of the operator every server gets pods of a new shape; only so many do at a time. What somebody changed
- * rolls at once.
+ * After an upgrade of the operator every server gets pods of a new shape; only so many do at a time, each with a place that
+ * it takes here. What somebody changed rolls at once.
  */
-function mustWait(desired: KubeObject, owner: Manifest, { view, maxRollouts }: OutcomeContext): boolean {
+function mustWait(desired: KubeObject, owner: Manifest, { view, context, maxRollouts }: OutcomeContext): boolean {
   const live = view.children.at(desired);
   if (!live || owner.kind !== 'VirtualMCPServer') return false;
   const { observedGeneration } = (owner.status ?? {}) as { observedGeneration?: number };
-  const place = `${desired.metadata.namespace ?? ''}/${desired.metadata.name}`;
-  if (observedGeneration !== owner.metadata.generation || view.rolling.has(place)) return false;
-  const template = (object: KubeObject) => (object.spec as { template?: unknown } | undefined)?.template;
-  return view.rolling.size >= maxRollouts && !standsIn(template(desired), template(live));
+  if (observedGeneration !== owner.metadata.generation || view.rolling.has(placeOf(desired))) return false;
+  if (keepsPods(desired, live, context.apiGroup)) return false;
+  if (view.rolling.size >= maxRollouts) return true;
+  view.rolling.add(placeOf(desired));
+  return false;
 }
 
 /** The Secret with all files that the document names, and with older ones while a pod may still read them. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { appliedAnnotation, canonicalText, hashOf, standsIn, withHash } from './compare-objects.ts';
+import { appliedAnnotation, canonicalText, hashOf, keepsPods, standsIn, withHash } from './compare-objects.ts';
 
 describe('whether the desired object stands', () => {
   it('takes what the API server and others added for no difference', () => {
@@ -56,5 +56,18 @@ describe('hash of an object', () => {
     const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', annotations: { own: 'x' } } };
     const { metadata } = withHash(object, 'vmcp.dev');
     expect(metadata.annotations).toEqual({ own: 'x', [appliedAnnotation('vmcp.dev')]: hashOf(object) });
+  });
+
+  it('tells whether pods would be replaced: by any change of their template, and by nothing else', () => {
+    const deployment = (replicas: number, template: object) => ({
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'a' },
+      spec: { replicas, template },
+    });
+    const live = withHash(deployment(1, { image: 'a', pull: 'b' }), 'vmcp.dev');
+    expect(keepsPods(deployment(2, { image: 'a', pull: 'b' }), live, 'vmcp.dev')).toBe(true);
+    expect(keepsPods(deployment(1, { image: 'c', pull: 'b' }), live, 'vmcp.dev')).toBe(false);
+    expect(keepsPods(deployment(1, { image: 'a' }), live, 'vmcp.dev')).toBe(false);
   });
 });

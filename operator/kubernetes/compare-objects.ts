@@ -80,8 +80,26 @@ export function appliedAnnotation(apiGroup: string): string {
   return `${apiGroup}/applied`;
 }
 
-/** The object with the hash of itself. */
+/** Hash of the pods' shape that an object asks for; undefined for what makes no pods. */
+function templateHash({ spec }: KubeObject): string | undefined {
+  if (typeof spec !== 'object' || spec === null || !('template' in spec)) return undefined;
+  return hashOf({ template: spec.template });
+}
+
+const templateAnnotation = (apiGroup: string) => `${apiGroup}/applied-template`;
+
+/** Whether the pods that were asked for last have the shape that is asked for now: if not, they are replaced. */
+export function keepsPods(desired: KubeObject, live: KubeObject, apiGroup: string): boolean {
+  return live.metadata.annotations?.[templateAnnotation(apiGroup)] === templateHash(desired);
+}
+
+/** The object with the hash of itself, and of the pods that it makes. */
 export function withHash(object: KubeObject, apiGroup: string): KubeObject {
-  const annotations = { ...object.metadata.annotations, [appliedAnnotation(apiGroup)]: hashOf(object) };
+  const template = templateHash(object);
+  const annotations = {
+    ...object.metadata.annotations,
+    [appliedAnnotation(apiGroup)]: hashOf(object),
+    ...(template !== undefined && { [templateAnnotation(apiGroup)]: template }),
+  };
   return { ...object, metadata: { ...object.metadata, annotations } };
 }
