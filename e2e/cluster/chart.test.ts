@@ -306,7 +306,7 @@ describeWithCluster('an installation of the chart', (cluster) => {
         (found) => new Set(found).size === 3,
         30_000,
       );
-      expect(new Set(names)).toEqual(new Set(['demo-everything', 'demo-catalogue', 'demo-whoami']));
+      expect(new Set(names)).toEqual(new Set(['demo-everything', 'demo-memory', 'demo-whoami']));
       expect(await callTool(endpoint, 'demo-whoami_whoami', alice)).toMatchObject({
         subject: 'alice',
         issuer: `http://127.0.0.1:${ports[4480]}`,

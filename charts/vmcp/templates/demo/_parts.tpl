@@ -28,7 +28,7 @@ http://127.0.0.1:{{ .Values.demo.identityProviderPort }}
 {{/* Names of what the demo is made of, by plural, in the order in which it goes. */}}
 {{- define "vmcp.demoObjects" -}}
 virtualmcpservers: [demo]
-mcpservers: [demo-everything, demo-catalogue, demo-whoami]
+mcpservers: [demo-everything, demo-memory, demo-whoami]
 mcpexternalauthconfigs: [demo-user-token]
 mcpgroups: [demo]
 {{- end }}
