@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ToolsFilter, ToolsOverride } from '../parts/aggregation.ts';
 import { AuditConfig } from '../parts/audit.ts';
 import { AuthzConfig } from '../parts/authz-config.ts';
+import { mapOf } from '../parts/collections.ts';
 import { backReferences, Phase, statusFields } from '../parts/conditions.ts';
 import { OidcConfig, OidcConfigRef, secureUrl } from '../parts/oidc-config.ts';
 import { PodTemplateSpec, Replicas, Resources } from '../parts/pod.ts';
@@ -169,6 +170,9 @@ export const MCPServerStatus = z.object({
   url: z.string().max(2048).optional().describe('Where it is reached.'),
   transport: z.string().max(32).optional().describe('What it speaks.'),
   toolCount: z.int().min(0).optional().describe('How many tools it has, where known.'),
+  redirectUris: mapOf(z.string().max(63), z.string().max(2048), 1)
+    .optional()
+    .describe('Provider name to the redirect URI that has to be registered there.'),
   replicas: z.int().min(0).optional().describe('Pods that there are.'),
   ...backReferences,
   ...statusFields,

@@ -41,7 +41,7 @@ export function sealingOf(child: string): string {
 }
 
 /** Settings that give an MCPServer a runtime of its own. */
-const OWN_RUNTIME = [
+export const OWN_RUNTIME = [
   'oidcConfig',
   'oidcConfigRef',
   'authzConfig',
@@ -50,7 +50,7 @@ const OWN_RUNTIME = [
   'proxyMode',
   'proxyPort',
   'rateLimiting',
-];
+] as const;
 
 /** Name of the objects of the runtime of a resource: a server's own, or the one that a backend may have. */
 export function runtimeChildOf({ kind, name }: Pick<ResourceKey, 'kind' | 'name'>): string {

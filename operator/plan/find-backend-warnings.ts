@@ -7,10 +7,11 @@ const warning = (type: string, reason: string, message: string): Finding => ({ t
 /** Settings that only an endpoint of its own has. Behind a VirtualMCPServer they have no effect. */
 const OWN_ENDPOINT = ['oidcConfig', 'oidcConfigRef', 'proxyMode', 'proxyPort', 'rateLimiting'] as const;
 
-function ownEndpoint(spec: BackendSpec): Finding[] {
+function ownEndpoint(spec: BackendSpec, world: World): Finding[] {
+  if (world.platform.mode === 'cluster') return [];
   const written = OWN_ENDPOINT.filter((field) => spec[field] !== undefined);
   if (written.length === 0) return [];
-  const message = `An MCPServer has no endpoint of its own in this release, so ${written.join(', ')} have no effect: write them on the VirtualMCPServer in front of it.`;
+  const message = `An MCPServer has no endpoint of its own on one machine, so ${written.join(', ')} have no effect: write them on the VirtualMCPServer in front of it.`;
   return [warning('OwnEndpointNotServed', 'OnlyBehindServer', message)];
 }
 
@@ -24,5 +25,5 @@ function notConfined(spec: BackendSpec, world: World): Finding[] {
 
 /** What of an MCPServer is not as its spec might make people think. */
 export function findBackendWarnings(spec: BackendSpec, world: World): Finding[] {
-  return [...ownEndpoint(spec), ...notConfined(spec, world)];
+  return [...ownEndpoint(spec, world), ...notConfined(spec, world)];
 }

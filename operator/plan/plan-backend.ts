@@ -1,5 +1,5 @@
 import { MCPServer } from '#crds/kinds/index';
-import { contentHash, type LocalFacts, type Manifest, type ResourceKey, type World } from '../world.ts';
+import { contentHash, type LocalFacts, type Manifest, type ResourceKey, runtimeName, type World } from '../world.ts';
 import { checkChildNames } from './check-child-names.ts';
 import { backendChild } from './child-names.ts';
 import { secretVariables } from './command-of-backend.ts';
@@ -8,6 +8,8 @@ import { findBackendWarnings } from './find-backend-warnings.ts';
 import { findReferences } from './find-references.ts';
 import type { BackendSpec } from './find-group-members.ts';
 import { keepOutcome } from './keep-outcome.ts';
+import { checkEmbeddedServer, hasOwnEndpoint } from './own-endpoint.ts';
+import { joinStatus, planOwnEndpoint } from './plan-own-endpoint.ts';
 import { restartedAt } from './object-parts.ts';
 import type { BackendProcess, Child, Outcome } from './outcome.ts';
 import { localCommand, localPort, placeOf, type Reach, reachBackend } from './reach-backend.ts';
@@ -50,18 +52,25 @@ function renderProgram(manifest: Manifest, spec: BackendSpec, reach: Reach, worl
   return { children: [renderProcess(manifest, spec, reach.url, world.platform, world)], warnings: [] };
 }
 
-/** An MCPServer: what runs it by itself. Which servers offer it, they say. */
+/** An MCPServer: what runs it, and its own endpoint where it has one. Which servers offer it, they say. */
 export function planBackend(key: ResourceKey, manifest: Manifest, world: World, now: string): Outcome {
   const references = findReferences(key, world);
   try {
     checkChildNames(key, world);
     const spec = readSpec(MCPServer, manifest);
+    if (world.platform.mode === 'cluster') checkEmbeddedServer(key.name, spec, world);
     const reach = reachBackend(key.name, spec, world, new FileList(world, { secret: '', config: '' }));
     const { children, warnings } = renderProgram(manifest, spec, reach, world);
     const found = { url: placeOf(spec, reach), warnings: [...warnings, ...findBackendWarnings(spec, world)] };
-    const status = { ...summariseProgram(manifest, spec, found, world, now), ...references };
-    return { key, action: 'apply', children, status };
+    const program = summariseProgram(manifest, spec, found, world, now);
+    if (world.platform.mode === 'local' || spec.suspend || !hasOwnEndpoint(spec)) {
+      return { key, action: 'apply', children, status: { ...program, ...references } };
+    }
+    const own = planOwnEndpoint(manifest, spec, world.platform, world, now);
+    const status = { ...joinStatus(program, own.status), ...references };
+    return { key, action: 'apply', rendered: own.rendered, children: [...children, ...own.children], status };
   } catch (problem) {
-    return keepOutcome(key, problem, manifest, { serving: false, status: references }, now);
+    const serving = world.documents[runtimeName(key)] !== undefined;
+    return keepOutcome(key, problem, manifest, { serving, status: references }, now);
   }
 }

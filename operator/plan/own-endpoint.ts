@@ -1,0 +1,78 @@
+import { MCPExternalAuthConfig, VirtualMCPServerSpec } from '#crds/kinds/index';
+import { readValue } from '#crds/parts/read-value';
+import { Stalled } from '../errors.ts';
+import type { Manifest, World } from '../world.ts';
+import { OWN_RUNTIME } from './child-names.ts';
+import { defined } from './defined.ts';
+import type { BackendSpec } from './find-group-members.ts';
+import { readSpec } from './read-resource.ts';
+import type { ServerSpec } from './render-run-config.ts';
+
+// An MCPServer by itself is a server of one backend: the same code serves it.
+
+/** Whether an MCPServer gets a runtime of its own. */
+export function hasOwnEndpoint(spec: BackendSpec): boolean {
+  return OWN_RUNTIME.some((field) => spec[field] !== undefined);
+}
+
+type EmbeddedServer = NonNullable<MCPExternalAuthConfig['spec']['embeddedAuthServer']>;
+
+/** The authorization server that the MCPServer refers to, if it is one. */
+function embeddedServer(spec: BackendSpec, world: World): EmbeddedServer | undefined {
+  const name = spec.externalAuthConfigRef?.name;
+  const manifest = name === undefined ? undefined : world.mcpExternalAuthConfigs[name];
+  if (manifest?.spec === undefined) return undefined;
+  return readSpec(MCPExternalAuthConfig, manifest).embeddedAuthServer;
+}
+
+/** Policies of the MCPServer itself stand at its backend, in whatever document that is. */
+function incomingAuth({ oidcConfig, oidcConfigRef }: BackendSpec): object {
+  return oidcConfig || oidcConfigRef ? defined({ type: 'oidc', oidcConfig, oidcConfigRef }) : { type: 'anonymous' };
+}
+
+/** Fields of the token that is swapped in: they stand at the backend. */
+const SWAP = new Set(['headerStrategy', 'customHeaderName']);
+
+function authServer(embedded: EmbeddedServer | undefined): object | undefined {
+  return embedded && Object.fromEntries(Object.entries(embedded).filter(([field]) => !SWAP.has(field)));
+}
+
+function checkServedAlone(name: string, spec: BackendSpec): void {
+  if (spec.proxyMode !== 'sse') return;
+  const message = `MCPServer "${name}": proxyMode sse is not part of this release: write streamable-http`;
+  throw new Stalled('SseNotServed', message);
+}
+
+/** An authorization server of its own needs boundary 1 to say who its tokens are for. Throws `Stalled`. */
+export function checkEmbeddedServer(name: string, spec: BackendSpec, world: World): void {
+  if (hasOwnEndpoint(spec) && spec.oidcConfig) return;
+  if (!embeddedServer(spec, world)) return;
+  const message = `MCPServer "${name}" refers to an embeddedAuthServer: write oidcConfig with its issuer and with resourceUrl, so that its tokens are let in`;
+  throw new Stalled('OidcConfigNeeded', message);
+}
+
+/** What the runtime of an MCPServer by itself is to serve. Throws `Stalled` for what it cannot. */
+export function ownEndpoint({ metadata: { name } }: Manifest, spec: BackendSpec, world: World): ServerSpec {
+  checkServedAlone(name, spec);
+  const server = readValue(VirtualMCPServerSpec, {
+    ...defined({
+      authServerConfig: authServer(embeddedServer(spec, world)),
+      replicas: spec.replicas,
+      sessionStorage: spec.sessionStorage,
+      sessionAffinity: spec.sessionAffinity,
+      rateLimiting: spec.rateLimiting,
+      trustedProxies: spec.trustProxyHeaders ? spec.trustedProxies : undefined,
+      audit: spec.audit,
+      telemetry: spec.telemetry,
+    }),
+    config: {
+      groupRef: name,
+      // Names stay as they are.
+      aggregation: { conflictResolution: 'priority', conflictResolutionConfig: { priorityOrder: [name] } },
+    },
+    incomingAuth: incomingAuth(spec),
+    outgoingAuth: { source: 'discovered' },
+  });
+  if ('data' in server) return { ...server.data, port: spec.proxyPort };
+  throw new Stalled('InvalidSpec', `MCPServer "${name}" by itself: ${server.problems.join('; ')}`);
+}

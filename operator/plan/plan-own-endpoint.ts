@@ -1,0 +1,112 @@
+import type { Status } from '#crds/kinds/status';
+import type { ClusterFacts, Manifest, World } from '../world.ts';
+import { defined } from './defined.ts';
+import type { BackendSpec } from './find-group-members.ts';
+import type { Child, ClusterObject, Rendered } from './outcome.ts';
+import { ownEndpoint } from './own-endpoint.ts';
+import { renderBackend } from './render-backend.ts';
+import { renderRuntimeObjects } from './render-children.ts';
+import { observeRuntime, resolveRuntime } from './resolve-runtime.ts';
+import { summariseServer } from './summarise-status.ts';
+
+interface OwnEndpoint {
+  rendered: Rendered;
+  children: Child[];
+  /** Status of its runtime, as a server has it. */
+  status: Status;
+}
+
+type Metadata = ClusterObject['object']['metadata'];
+
+/** What is written comes beside what is ours, never in its place. */
+function withTexts(metadata: Metadata, more: { labels?: object | undefined; annotations?: object | undefined } = {}) {
+  const { labels, annotations } = metadata;
+  return {
+    ...metadata,
+    ...(more.labels ? { labels: { ...more.labels, ...(labels as object) } } : {}),
+    ...(more.annotations ? { annotations: { ...more.annotations, ...(annotations as object | undefined) } } : {}),
+  };
+}
+
+interface Template {
+  metadata: Metadata;
+  spec: { containers: { name: string; env?: object[] }[] };
+}
+
+/** resourceOverrides of the Deployment: labels, annotations and variables. */
+function overrideDeployment(object: ClusterObject['object'], overrides: BackendSpec['resourceOverrides']) {
+  const { labels, annotations, podLabels, podAnnotations, env } = overrides?.proxyDeployment ?? {};
+  const spec = object.spec as { template: Template };
+  const { template } = spec;
+  const containers = template.spec.containers.map((container) => (env ? { ...container, env } : container));
+  return {
+    ...object,
+    metadata: withTexts(object.metadata, { labels, annotations }),
+    spec: {
+      ...spec,
+      template: {
+        metadata: withTexts(template.metadata, { labels: podLabels, annotations: podAnnotations }),
+        spec: { ...template.spec, containers },
+      },
+    },
+  };
+}
+
+function override(
+  object: ClusterObject['object'],
+  overrides: BackendSpec['resourceOverrides'],
+): ClusterObject['object'] {
+  if (object.kind === 'Deployment') return overrideDeployment(object, overrides);
+  const isPublic = object.kind === 'Service' && !object.metadata.name.endsWith('-metrics');
+  return isPublic ? { ...object, metadata: withTexts(object.metadata, overrides?.proxyService) } : object;
+}
+
+/** The runtime of an MCPServer by itself. Throws `Stalled` and `Waiting`: without its one backend there is nothing to serve. */
+export function planOwnEndpoint(
+  manifest: Manifest,
+  spec: BackendSpec,
+  cluster: ClusterFacts,
+  world: World,
+  now: string,
+): OwnEndpoint {
+  const { name } = manifest.metadata;
+  const server = ownEndpoint(manifest, spec, world);
+  const { rendered, findings } = resolveRuntime(
+    manifest,
+    server,
+    (context, files) => {
+      const { entry, url, authType } = renderBackend(name, spec, context, files);
+      return { entries: [entry], findings: [{ name, url, authType }], members: [name] };
+    },
+    world,
+  );
+  const objects = renderRuntimeObjects(manifest, server, rendered, cluster, world);
+  const status = summariseServer(findings, manifest, observeRuntime(manifest, rendered, world), now);
+  return {
+    rendered,
+    children: objects.map((object) => ({ platform: 'cluster', object: override(object, spec.resourceOverrides) })),
+    status,
+  };
+}
+
+/** Conditions of a server that say nothing of one with a single backend. */
+const OF_GROUPS = new Set(['BackendsResolved']);
+
+/** One status of program and runtime: it is ready when both are. */
+export function joinStatus(program: Status, runtime: Status): Status {
+  const ready = (status: Status) => status.conditions.find(({ type }) => type === 'Ready')?.status === 'True';
+  const leading = ready(program) ? runtime : program;
+  const types = new Set(leading.conditions.map(({ type }) => type));
+  const others = (leading === program ? runtime : program).conditions.filter(({ type }) => !types.has(type));
+  const { phase, url, toolCount, redirectUris, observedGeneration, replicas } = runtime;
+  return defined({
+    ...program,
+    phase: leading === program ? program.phase : phase,
+    observedGeneration,
+    url,
+    toolCount,
+    redirectUris,
+    replicas: program.replicas ?? replicas,
+    conditions: [...leading.conditions, ...others].filter(({ type }) => !OF_GROUPS.has(type)),
+  });
+}
