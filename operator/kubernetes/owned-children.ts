@@ -40,7 +40,12 @@ export class OwnedChildren {
 
   #take(object: KubeObject, ours: boolean): void {
     const known = this.#objects.get(idOf(object));
-    if (isOlder(object, known) || (known && isSame(object, known))) return;
+    if (isOlder(object, known)) return;
+    if (known && isSame(object, known)) {
+      // The cache of the watch keeps its own: two of each would be twice the memory.
+      this.#objects.set(idOf(object), object);
+      return;
+    }
     this.#put(object);
     this.#changed(known, object, ours);
   }
