@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { send, SessionClient } from '../gateway/session-client.ts';
+import type { Program } from '../gateway/start-program.ts';
+import { backend, fake, installDefinitions, Stage } from './stage.ts';
+import { startOperator } from './start-operator.ts';
+import { describeWithCluster, type Namespace } from './use-cluster.ts';
+
+const HOUR = 3_600;
+
+describeWithCluster('an MCPServer with an endpoint of its own', (cluster) => {
+  let namespace: Namespace;
+  let stage: Stage;
+  let operator: Program;
+
+  beforeAll(async () => {
+    await installDefinitions(cluster);
+    namespace = await cluster.makeNamespace('endpoint');
+    stage = new Stage(cluster, namespace);
+    operator = startOperator(cluster, [namespace.name]);
+    await stage.apply(
+      backend('tools', {
+        ...fake('', 'backend', ['--name', 'tools', '--tools', '2']),
+        oidcConfig: { type: 'kubernetes', kubernetes: { audience: 'tools' } },
+        toolsFilter: ['tool_1'],
+        proxyPort: 9000,
+      }),
+    );
+    await stage
+      .status('MCPServer', 'tools', ({ phase }) => phase === 'Ready', 90_000)
+      .catch((error: unknown) => {
+        throw new Error(operator.output(), { cause: error });
+      });
+  }, 150_000);
+  afterAll(async () => {
+    await operator.stop();
+    await namespace.delete();
+  });
+
+  const place = async () => {
+    const service = await stage.get('Service', 'mcp-tools-proxy');
+    const address = (service?.spec as { clusterIP?: string } | undefined)?.clusterIP ?? '';
+    return {
+      url: `http://${address}:9000/mcp`,
+      headers: { host: `mcp-tools-proxy.${namespace.name}.svc:9000` },
+    };
+  };
+  const tokenFor = async (audience: string) => {
+    const path = `/api/v1/namespaces/${namespace.name}/serviceaccounts/default/token`;
+    const spec = { audiences: [audience], expirationSeconds: HOUR };
+    const { body } = await cluster.ask('POST', path, {
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenRequest',
+      spec,
+    });
+    return `Bearer ${(body as { status: { token: string } }).status.token}`;
+  };
+
+  it('serves its program under its own names to who has a token for it', async () => {
+    const { url, headers } = await place();
+    const client = await SessionClient.open(url, { ...headers, authorization: await tokenFor('tools') });
+    const names = await client.toolNames();
+    expect(names).toHaveLength(1);
+    expect(names[0]).not.toContain('tools_');
+    expect((await client.call(names[0] ?? '', {})).status).toBe(200);
+  });
+
+  it('refuses who has none, or one for another audience', async () => {
+    const { url, headers } = await place();
+    const body = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
+    const authorization = await tokenFor('others');
+    expect((await send(url, 'POST', headers, body)).status).toBe(401);
+    expect((await send(url, 'POST', { ...headers, authorization }, body)).status).toBe(401);
+  });
+
+  it('says in its status where it is reached, and what it offers', async () => {
+    const status = await stage.status('MCPServer', 'tools', ({ toolCount }) => toolCount === 1);
+    expect(status).toMatchObject({ url: `http://mcp-tools-proxy.${namespace.name}.svc:9000/mcp` });
+  });
+});
