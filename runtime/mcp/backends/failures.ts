@@ -8,6 +8,13 @@ export class NotStarted extends Error {
   override readonly name = 'NotStarted';
 }
 
+/** It was started, and nothing has been heard of it yet: npx, for example, may be fetching a program. */
+export class StillStarting extends NotStarted {
+  constructor() {
+    super('is starting');
+  }
+}
+
 type Reason = CallFailure['reason'];
 
 /** What the client reads, after the name of the backend. Fixed words: nothing that a backend said goes through. */
@@ -23,6 +30,8 @@ const texts: Record<Reason, string> = {
   aborted: 'was not waited for any longer',
 };
 
+const STARTING = 'is starting; try again in a moment';
+
 /**
  * A call that its backend did not answer, as clients see it: a JSON-RPC error at HTTP 200, as some clients hang on an HTTP
  * error to a POST. `sent`: the backend may have begun to act on it.
@@ -32,7 +41,7 @@ export function callFailure(backend: string, reason: Reason, sent: boolean, caus
     {
       status: 200,
       code: `backend_${reason}`,
-      text: `backend ${backend} ${texts[reason]}`,
+      text: `backend ${backend} ${cause instanceof StillStarting ? STARTING : texts[reason]}`,
       rpc: { code: INTERNAL_ERROR, data: { backend, reason } },
     },
     { cause },

@@ -39,6 +39,9 @@ export class PerSessionProcesses implements ProcessMode {
     return this.#starts;
   }
 
+  /** Each call is sent to the process of its session at once. */
+  readonly isSilentStart = false;
+
   initialize(exchange: StdioExchange): void {
     const { name } = this.#options.config;
     // A call that began before a reload may come after it: nobody would end what it starts.

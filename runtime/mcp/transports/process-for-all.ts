@@ -67,6 +67,10 @@ export class ProcessForAll implements ProcessMode {
     return this.#process.starts;
   }
 
+  get isSilentStart(): boolean {
+    return this.#process.isSilentStart;
+  }
+
   initialize(exchange: StdioExchange): void {
     this.#whenReady(exchange, (connection) => {
       // The answer is known, but the process must show that it is alive: health checks come this way as well.

@@ -53,6 +53,11 @@ export class SharedProcess {
     return this.#starts;
   }
 
+  /** It was started, and has not said anything yet; its deadline is not over. */
+  get isSilentStart(): boolean {
+    return this.#starting !== undefined && this.#started?.isOver === false && !this.#started.hasSpoken;
+  }
+
   /** JSON text of what it answered to initialize. */
   get initializeResult(): string {
     return this.#initializeResult;

@@ -10,6 +10,7 @@ import { probe } from '#runtime/mcp/backends/probe';
 import { createBreaker } from '#runtime/mcp/backends/breaker';
 import { Deadlines } from '#runtime/mcp/backends/deadlines';
 import type { Log } from '#runtime/telemetry/log';
+import { isAlive, until } from './testdata/wait.ts';
 import { createStdioBackend, inheritedBy, type StdioBackend, type StdioBackendOptions } from './stdio-backend.ts';
 
 const fixture = fileURLToPath(new URL('testdata/stdio-server.ts', import.meta.url));
@@ -98,21 +99,6 @@ function listIn(answer: Answer): unknown[] {
   const list = returned(answer);
   return Array.isArray(list) ? list : [];
 }
-const isAlive = (pid: number) => {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-};
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 400; tries++) {
-    if (await condition()) return;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  throw new Error('never came true');
-}
-
 const open: { close(): Promise<void> }[] = [];
 afterEach(async () => {
   await Promise.all(open.splice(0).map((one) => one.close()));
@@ -178,6 +164,23 @@ describe.each(['shared', 'perSession'] as const)('a backend on standard input an
   });
   afterAll(async () => {
     await Promise.all(kept.map((one) => one.close()));
+  });
+
+  it('is starting as long as nothing is heard of its process, as while a program is being fetched', async () => {
+    const silent = ['-e', 'setInterval(() => 0, 1000)'];
+    const { backend } = start({ stdio_process, args: silent });
+    const body = { id: 1, method: 'initialize', params: initializeParams };
+    const { failure } = await send(backend, body, { deadline: 200 });
+    expect([failure?.reason, failure?.error.message]).toEqual([
+      'timeout',
+      'backend b is starting; try again in a moment',
+    ]);
+    const found = await probe(backend, { identity, deadline: 200, version: '1' });
+    expect(found).toMatchObject({ reachable: false, message: expect.stringMatching(/ is starting/) });
+    const talks = ['-e', 'console.log("fetching"); setInterval(() => 0, 1000)'];
+    const { backend: late } = start({ stdio_process, args: talks });
+    const answered = await send(late, body, { deadline: 2500 });
+    expect(answered.failure?.error.message).toContain('did not answer in time');
   });
 
   it('answers initialize with a session, under the id of the client', async () => {

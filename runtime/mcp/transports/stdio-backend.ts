@@ -44,6 +44,8 @@ export interface ProcessMode {
   readonly noise: Noise;
   /** How often a process was started. */
   readonly starts: number;
+  /** What calls wait for is a process that has been started, and that nothing has been heard of yet. */
+  readonly isSilentStart: boolean;
   initialize(exchange: StdioExchange): void;
   /** A request. `session` is undefined where the message names none. */
   request(exchange: StdioExchange, session: StdioSession | undefined): void;
@@ -111,6 +113,10 @@ export class StdioBackend implements Backend, ExchangeHost {
   }
   get starts(): number {
     return this.#mode.starts;
+  }
+
+  get isSilentStart(): boolean {
+    return this.#mode.isSilentStart;
   }
 
   send(call: BackendCall): RunningCall {

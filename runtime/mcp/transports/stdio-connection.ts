@@ -54,13 +54,20 @@ export class StdioConnection {
   readonly #pending = new Map<number, Pending>();
   #lastId = 0;
   #isOver = false;
+  #hasSpoken = false;
 
   constructor(settings: ConnectionSettings) {
     this.#settings = settings;
     this.#process = runProcess({
       ...settings,
-      onLine: (line) => this.#take(line),
-      onOversized: (head, tail) => this.#refuseOversized(head, tail),
+      onLine: (line) => {
+        this.#hasSpoken = true;
+        this.#take(line);
+      },
+      onOversized: (head, tail) => {
+        this.#hasSpoken = true;
+        this.#refuseOversized(head, tail);
+      },
       onExit: (reason) => this.#end(reason),
     });
   }
@@ -68,6 +75,11 @@ export class StdioConnection {
   /** The process is gone. */
   get isOver(): boolean {
     return this.#isOver;
+  }
+
+  /** Whether it has said anything since it was started. */
+  get hasSpoken(): boolean {
+    return this.#hasSpoken;
   }
 
   /** Sends a request. The number is its name for `cancel` and `forget`; undefined when it could not be sent. */

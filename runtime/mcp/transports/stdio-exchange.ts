@@ -1,6 +1,6 @@
 import type { BackendCall, CallFailure, Flow, RunningCall } from '#runtime/mcp/backends/backend';
 import type { Deadlines, Expiring } from '#runtime/mcp/backends/deadlines';
-import { callFailure } from '#runtime/mcp/backends/failures';
+import { callFailure, StillStarting } from '#runtime/mcp/backends/failures';
 import { decodeBackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
 import type { CallEnd, StdioConnection } from './stdio-connection.ts';
 
@@ -9,6 +9,8 @@ export interface ExchangeHost {
   readonly name: string;
   readonly deadlines: Deadlines;
   readonly now: () => number;
+  /** What calls wait for is a process that has been started, and that nothing has been heard of yet. */
+  readonly isSilentStart: boolean;
   /** The exchange is over; called once. `failure` is undefined when there was an answer. */
   settled(exchange: StdioExchange, failure: CallFailure | undefined): void;
 }
@@ -137,7 +139,13 @@ export class StdioExchange implements RunningCall, Expiring, Flow {
   #giveUp(reason: 'timeout' | 'aborted'): void {
     if (this.#isOver) return;
     if (this.#id !== undefined) this.#connection?.cancel(this.#id);
-    this.fail(callFailure(this.#host.name, reason, this.#id !== undefined));
+    const cause = reason === 'timeout' && this.#isStarting() ? new StillStarting() : undefined;
+    this.fail(callFailure(this.#host.name, reason, this.#id !== undefined, cause));
+  }
+
+  /** Nothing has been heard yet of the process that is to answer. */
+  #isStarting(): boolean {
+    return this.#connection ? !this.#connection.hasSpoken : this.#host.isSilentStart;
   }
 
   abort(): void {
