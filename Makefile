@@ -2,7 +2,7 @@
 # node_modules, whatever the system's is: always through npm.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help up down test verify lint test-unit test-e2e test-cluster test-clients conformance bench images clean
+.PHONY: help up down test verify lint test-unit test-e2e test-cluster test-clients conformance bench bench-operator images clean
 
 # npm writes this file when it is done.
 INSTALLED := node_modules/.package-lock.json
@@ -61,6 +61,9 @@ test-clients: $(INSTALLED) ## log in with mcporter, Codex CLI and fastmcp, which
 
 bench: $(LINK) ## speed and memory beside a direct call and a bare proxy; writes docs/benchmarks.md
 	@$(RUN) bench
+
+bench-operator: $(LINK) ## the operator among thousands of resources, on an API server of its own; writes docs/benchmarks-operator.md
+	@$(RUN) bench-operator
 
 images: ## container images vmcp-operator and vmcp-runtime, with podman, docker or buildah; NODE_IMAGE=... for another base
 	@engine=$$(command -v podman || command -v docker || command -v buildah) || { echo 'install podman or docker'; exit 1; }; \

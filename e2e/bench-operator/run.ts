@@ -1,0 +1,112 @@
+import { writeFileSync } from 'node:fs';
+import { loadavg } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { KubeApi } from '#operator/kubernetes/api';
+import { connect, loadKubeConfig } from '#operator/kubernetes/connection';
+import { cpuMicros } from '../bench/cpu-time.ts';
+import { type ControlPlane, startControlPlane } from './control-plane.ts';
+import { fill, measureEdits, rotateShared, writePlainly } from './measure.ts';
+import { countWrites, MeasuredOperator, PROGRAM } from './measured-operator.ts';
+import { type Findings, renderReport } from './report.ts';
+
+const PAGE = join(import.meta.dirname, '../../docs/benchmarks-operator.md');
+const CRDS = 'crds/manifests';
+/** As in the image: the young generation is bounded. */
+const NODE_FLAGS = ['--max-semi-space-size=16'];
+const IDLE_MS = 20_000;
+
+const PREFACE = `# Benchmarks of the operator
+
+\`make bench-operator\` measures and rewrites this page; \`node e2e/bench-operator/run.ts --groups 10 --print\` takes a minute.
+
+## How it is measured
+
+- etcd and an API server of their own, and nothing else: no controllers, no nodes, no pods. So a Deployment stands when it is written,
+  and no runtime answers. All share the machine with the operator and the script that edits.
+- Half of everything is in one namespace, the rest in ten. A group has 25 MCPServers (\`remoteUrl\`) and 5 VirtualMCPServers, so a run
+  configuration has 25 backends. All servers of the large namespace are given one Secret.
+- Cold start: from the start of the process, among resources that are new to it, to its last write. It writes children, statuses, and an Event for each transition.
+- The plain script writes the same children and statuses by server-side apply into other namespaces, four at once, and knows all
+  of them beforehand; it makes no Events.
+- Edit: a header is added to a VirtualMCPServer; the time ends when a watch shows its new ConfigMap. One after the other.
+- The operator has its default of four workers. CPU is from \`/proc\`.`;
+
+const { values } = parseArgs({
+  options: {
+    groups: { type: 'string', multiple: true, default: ['20', '200'] },
+    edits: { type: 'string', default: '100' },
+    program: { type: 'string', default: PROGRAM },
+    node: { type: 'string', multiple: true, default: [] },
+    print: { type: 'boolean', default: false },
+  },
+});
+const how = { program: values.program, node: [...NODE_FLAGS, ...values.node] };
+const startedAt = Date.now();
+const tell = (line: string, found: unknown = '') => {
+  console.log(`[${((Date.now() - startedAt) / 1000).toFixed(0).padStart(4)}s] ${line}`, JSON.stringify(found));
+};
+
+async function measureCold(plane: ControlPlane): Promise<{ operator: MeasuredOperator; cold: Findings['cold'] }> {
+  const before = cpuMicros(plane.apiServer);
+  const operator = new MeasuredOperator(plane.kubeconfig, how);
+  const settled = (await operator.settled(operator.startedAt)) / 1000;
+  const apiServerCpu = (cpuMicros(plane.apiServer) - before) / 1e6;
+  const found = { seconds: settled, cpu: operator.cpuSeconds(), apiServerCpu, memory: operator.memory() };
+  return { operator, cold: { ...found, requests: await operator.requests() } };
+}
+
+async function measureIdle(operator: MeasuredOperator): Promise<Findings['idle']> {
+  const before = operator.cpuSeconds();
+  await sleep(IDLE_MS);
+  return { cpu: ((operator.cpuSeconds() - before) * 60_000) / IDLE_MS, memory: operator.memory() };
+}
+
+/** A start where everything stands as it should. */
+async function measureWarm(plane: ControlPlane): Promise<{ operator: MeasuredOperator; warm: Findings['warm'] }> {
+  const operator = new MeasuredOperator(plane.kubeconfig, how);
+  const settled = (await operator.settled(operator.startedAt, 0)) / 1000;
+  const writes = countWrites(await operator.requests());
+  return { operator, warm: { seconds: settled, cpu: operator.cpuSeconds(), writes, memory: operator.memory() } };
+}
+
+async function measure(groups: number): Promise<Findings> {
+  const busy = loadavg()[0] ?? 0;
+  const plane = await startControlPlane(tell);
+  try {
+    await plane.kubectl(['apply', '--server-side', '-f', CRDS]);
+    await plane.kubectl(['wait', '--for=condition=Established', '--timeout=30s', '-f', CRDS]);
+    // Until then lists of the new kinds are refused with 429.
+    await sleep(2000);
+    const api = new KubeApi(connect(loadKubeConfig({ kubeconfig: plane.kubeconfig })));
+    const created = await fill(api, groups);
+    tell('created', created);
+    const { operator: first, cold } = await measureCold(plane);
+    tell('cold start', cold);
+    await first.program.stop();
+    const { operator, warm } = await measureWarm(plane);
+    tell('start where all stands', warm);
+    const idle = await measureIdle(operator);
+    tell('idle', idle);
+    const count = Number(values.edits);
+    const edits = { count, ...(await measureEdits(api, operator, groups, count)) };
+    tell('edits', edits);
+    const rotation = { servers: Math.ceil(groups / 2) * 5, ...(await rotateShared(api, operator)) };
+    tell('rotation', rotation);
+    await operator.program.stop();
+    const plain = await writePlainly(api, groups, plane);
+    tell('plain script', plain);
+    await api.close();
+    const sizes = { servers: groups * 5, backends: groups * 25, groups, busy };
+    return { ...sizes, created, cold, warm, idle, edits, rotation, plain };
+  } finally {
+    await plane.close();
+  }
+}
+
+const found: Findings[] = [];
+for (const groups of values.groups) found.push(await measure(Number(groups)));
+const page = renderReport(found, PREFACE);
+if (values.print) console.log(page);
+else writeFileSync(PAGE, page);
