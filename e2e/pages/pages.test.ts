@@ -5,7 +5,12 @@ import type { AddressInfo } from 'node:net';
 import type { AxeResults } from 'axe-core';
 import type { BrowserContext, Page } from 'playwright-core';
 import { htmlAnswer } from '#runtime/authserver/handler';
-import { REDIRECT, startClientSide, userNamed, type ClientSideServer } from '#runtime/authserver/testdata/client-side';
+import {
+  REDIRECT,
+  startLoginEndpoints,
+  userNamed,
+  type LoginEndpointServer,
+} from '#runtime/authserver/testdata/login-endpoints';
 import { NO_CHROMIUM, openChromium } from './chromium.ts';
 import { PAGES, type ShownPage } from './pages.ts';
 
@@ -15,9 +20,9 @@ const ALICE = userNamed('alice');
 const reasonNotTo = NO_CHROMIUM === undefined ? '' : ` (skipped: ${NO_CHROMIUM})`;
 const inChromium = NO_CHROMIUM === undefined ? describe : describe.skip;
 
-let server: ClientSideServer;
+let server: LoginEndpointServer;
 beforeAll(async () => {
-  server = await startClientSide({
+  server = await startLoginEndpoints({
     config: { limits: { registrations_per_minute: 1000 } },
     nextStep: () => Promise.resolve(htmlAnswer('<title>next</title>the next step')),
   });

@@ -1,12 +1,12 @@
 import { hashId, newId } from '#runtime/authserver/ids';
-import { REDIRECT, userNamed, type ClientSideServer } from '#runtime/authserver/testdata/client-side';
+import { REDIRECT, userNamed, type LoginEndpointServer } from '#runtime/authserver/testdata/login-endpoints';
 
 /** A page there is, and how to come to it. */
 export interface ShownPage {
   readonly name: string;
   /** How its heading begins. */
   readonly heading: string;
-  readonly open: (server: ClientSideServer) => Promise<{ readonly url: string; readonly cookie?: string }>;
+  readonly open: (server: LoginEndpointServer) => Promise<{ readonly url: string; readonly cookie?: string }>;
   /** Buttons to press, by their names, until the page is there. */
   readonly press?: readonly string[];
 }
@@ -15,20 +15,20 @@ const ALICE = userNamed('alice');
 const APP = 'cursor://anysphere/callback';
 const WEB = `https://app.example.com/${'a-long-path-without-a-break/'.repeat(4)}callback`;
 
-const signIn = (server: ClientSideServer) => server.logIn(ALICE, { okta: {}, github: { state: 'needs_login' } });
+const signIn = (server: LoginEndpointServer) => server.logIn(ALICE, { okta: {}, github: { state: 'needs_login' } });
 
 const consent =
   (changes: Readonly<Record<string, string>> = {}, name: string | undefined = 'Cursor', isSignedIn = false) =>
-  async (server: ClientSideServer) => {
+  async (server: LoginEndpointServer) => {
     const client = await server.register([REDIRECT, APP, WEB], name === '' ? {} : { client_name: name });
     return { url: server.authorizeUrl(client, changes), ...(isSignedIn && { cookie: await signIn(server) }) };
   };
 
 const connections =
   (query = '') =>
-  async (server: ClientSideServer) => ({ url: server.urls.connections + query, cookie: await signIn(server) });
+  async (server: LoginEndpointServer) => ({ url: server.urls.connections + query, cookie: await signIn(server) });
 
-const link = (isSignedIn: boolean) => async (server: ClientSideServer) => {
+const link = (isSignedIn: boolean) => async (server: LoginEndpointServer) => {
   const ticket = newId();
   await server.storage.put('ticket', hashId(ticket), { sub: ALICE.sub, provider: 'github' }, { lifespan: 600_000 });
   return { url: `${server.urls.link}?ticket=${ticket}`, ...(isSignedIn && { cookie: await signIn(server) }) };

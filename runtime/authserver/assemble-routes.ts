@@ -7,7 +7,7 @@ import { createBrowsers } from './browser/browsers.ts';
 import { createCallback } from './login/handle-callback.ts';
 import type { ChainSettings } from './login/chain-settings.ts';
 import { createNextStep } from './login/next-step.ts';
-import { createClientSide } from './create-client-side.ts';
+import { createLoginEndpoints } from './create-login-endpoints.ts';
 import { newId } from './ids.ts';
 import { createJwksHandler, createMetadataHandler } from './metadata.ts';
 import { createErrorPages } from './pages/error-page.ts';
@@ -18,9 +18,9 @@ import { createClients, type Clients } from './register/find-client.ts';
 import { createRoutes } from './routes.ts';
 import type { AuthServerOptions, LastingParts, Stored } from './server-parts.ts';
 import { authServerUrls } from './urls.ts';
-import { createIntrospectHandler } from './token/create-introspect-handler.ts';
-import { createRevokeHandler } from './token/create-revoke-handler.ts';
-import { createTokenHandler } from './token/create-token-handler.ts';
+import { createIntrospectToken } from './token/introspect-token.ts';
+import { createRevokeToken } from './token/revoke-token.ts';
+import { createIssueTokens } from './token/issue-tokens.ts';
 import { createRevalidate } from './token/revalidate.ts';
 import type { TokenSettings } from './token/token-settings.ts';
 import type { StoredUserTokens } from './upstream-tokens/create-user-tokens.ts';
@@ -62,13 +62,13 @@ export function assembleRoutes(parts: AssemblyParts): Assembly {
   const nextStep = createNextStep(legs);
   const tokens = tokenSettings(parts, clients);
   const handlers = {
-    token: createTokenHandler(tokens),
-    revoke: createRevokeHandler(tokens),
-    introspect: createIntrospectHandler(introspectionClients(parts), tokens),
+    token: createIssueTokens(tokens),
+    revoke: createRevokeToken(tokens),
+    introspect: createIntrospectToken(introspectionClients(parts), tokens),
     metadata: createMetadataHandler(config),
     jwks: createJwksHandler(keys),
     callback: createCallback({ ...legs, nextStep }),
-    ...createClientSide({
+    ...createLoginEndpoints({
       ...{ config, urls, resources, frame, storage, browsers, clients, nextStep, record, changed, now },
     }),
   };

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { REDIRECT, startClientSide, userNamed, type ClientSideServer } from '../testdata/client-side.ts';
+import { REDIRECT, startLoginEndpoints, userNamed, type LoginEndpointServer } from '../testdata/login-endpoints.ts';
 import { StorageUnavailable } from '../storage/storage.ts';
 
 const ALICE = userNamed('alice');
 
-let server: ClientSideServer;
+let server: LoginEndpointServer;
 let client: string;
 beforeEach(async () => {
-  server = await startClientSide();
+  server = await startLoginEndpoints();
   client = await server.register([REDIRECT, 'https://app.example.com/callback'], { client_name: 'App' });
 });
 afterEach(() => server.close());
@@ -122,7 +122,7 @@ describe('an authorization request that fails', () => {
   });
 
   it('is 503 while the storage is down, not an error of the client', async () => {
-    const down = await startClientSide({
+    const down = await startLoginEndpoints({
       wrap: (storage) =>
         Object.assign(Object.create(storage) as typeof storage, {
           get: () => Promise.reject(new StorageUnavailable('down')),
@@ -184,7 +184,7 @@ describe('an authorization request', () => {
   });
 
   it('is limited by address', async () => {
-    const small = await startClientSide({ config: { limits: { pending_logins: 20 } } });
+    const small = await startLoginEndpoints({ config: { limits: { pending_logins: 20 } } });
     const id = await small.register([REDIRECT]);
     const answers = [];
     for (let index = 0; index < 3; index += 1) answers.push((await small.visit(small.authorizeUrl(id))).status);
@@ -196,7 +196,7 @@ describe('an authorization request', () => {
     ['the /48 of an IPv6 address', (index: number) => `2001:db8:1:${index}::1`, '2001:db8:2::1'],
     ['the /24 of an IPv4 address', (index: number) => `203.0.113.${index}`, '203.0.114.1'],
   ])('is limited by network: %s', async (_, addressOf, elsewhere) => {
-    const small = await startClientSide({ config: { limits: { pending_logins: 20 } } });
+    const small = await startLoginEndpoints({ config: { limits: { pending_logins: 20 } } });
     const id = await small.register([REDIRECT]);
     const from = async (address: string) =>
       (await small.visit(small.authorizeUrl(id), { headers: { 'x-forwarded-for': address } })).status;
@@ -208,7 +208,7 @@ describe('an authorization request', () => {
   });
 
   it('of one address that asked too often, does not count for its network', async () => {
-    const small = await startClientSide({ config: { limits: { pending_logins: 20 } } });
+    const small = await startLoginEndpoints({ config: { limits: { pending_logins: 20 } } });
     const id = await small.register([REDIRECT]);
     const from = async (address: string) =>
       (await small.visit(small.authorizeUrl(id), { headers: { 'x-forwarded-for': address } })).status;
@@ -252,7 +252,7 @@ describe('prompt', () => {
   });
 
   it('none: interaction_required where a required provider is not linked', async () => {
-    const chained = await startClientSide({
+    const chained = await startLoginEndpoints({
       config: {
         upstreams: ['okta', 'gitlab'].map((name) => ({
           type: 'oidc',

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import { hashId, newId } from '../ids.ts';
 import { createMemoryStorage } from '../storage/memory.ts';
 import type { AuthStorage } from '../storage/storage.ts';
-import { START, userNamed } from '../testdata/client-side.ts';
+import { START, userNamed } from '../testdata/login-endpoints.ts';
 import { BROWSER_LIFESPAN, browserCookie } from './browser-cookie.ts';
 import { createBrowsers, type Browser, type Browsers } from './browsers.ts';
 

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { hashId } from '../ids.ts';
-import { startClientSide, userNamed, type ClientSideServer } from '../testdata/client-side.ts';
+import { startLoginEndpoints, userNamed, type LoginEndpointServer } from '../testdata/login-endpoints.ts';
 
 const ALICE = userNamed('alice');
 const BOB = userNamed('bob');
 
-let server: ClientSideServer;
+let server: LoginEndpointServer;
 beforeEach(async () => {
-  server = await startClientSide();
+  server = await startLoginEndpoints();
 });
 afterEach(() => server.close());
 
@@ -71,7 +71,7 @@ describe('the connections page', () => {
 
   it('lets no address begin more sign-ins than an application could', async () => {
     await server.close();
-    server = await startClientSide({ config: { limits: { pending_logins: 10 } } });
+    server = await startLoginEndpoints({ config: { limits: { pending_logins: 10 } } });
     const page = await show();
     const signIn = () => {
       const form = { csrf: page.hidden('csrf'), action: 'sign-in' };

@@ -1,13 +1,19 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { REDIRECT, startClientSide, userNamed, type ClientSideServer, type Visit } from '../testdata/client-side.ts';
+import {
+  REDIRECT,
+  startLoginEndpoints,
+  userNamed,
+  type LoginEndpointServer,
+  type Visit,
+} from '../testdata/login-endpoints.ts';
 
 const ALICE = userNamed('alice');
 const WEB = 'https://app.example.com/callback';
 
-let server: ClientSideServer;
+let server: LoginEndpointServer;
 let client: string;
 beforeEach(async () => {
-  server = await startClientSide();
+  server = await startLoginEndpoints();
   client = await server.register([REDIRECT, WEB, 'myapp://callback'], { client_name: 'App' });
 });
 afterEach(() => server.close());
@@ -73,7 +79,7 @@ describe('the consent page', () => {
     const [okta, partner] = ['okta', 'partner'].map((name) => ({
       ...{ type: 'oidc', name, oidc_config: { client_id: 'vmcp', issuer_url: `https://login.${name}.example` } },
     }));
-    server = await startClientSide({ config: { upstreams: [okta, partner] } });
+    server = await startLoginEndpoints({ config: { upstreams: [okta, partner] } });
     client = await server.register([REDIRECT]);
     const nextAt = (text: string) => text.match(/You are asked to sign in there[^<]*/g);
     expect(nextAt((await ask()).text)).toEqual([

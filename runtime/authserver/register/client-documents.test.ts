@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { REDIRECT, START, startClientSide, userNamed } from '../testdata/client-side.ts';
+import { REDIRECT, START, startLoginEndpoints, userNamed } from '../testdata/login-endpoints.ts';
 import { createClientDocuments, DocumentUnusable, type ClientDocuments } from './client-documents.ts';
 
 const TESTDATA = join(import.meta.dirname, '../../incoming/testdata');
@@ -208,7 +208,7 @@ describe('documents that one address has read', () => {
 
 describe('a client that names itself by a document', () => {
   it('is asked about again without its name where its document is gone since; the login goes on', async () => {
-    const side = await startClientSide({ documents: open() });
+    const side = await startLoginEndpoints({ documents: open() });
     const cookie = await side.logIn(userNamed('alice'));
     const page = await side.visit(side.authorizeUrl(`${base}/client.json`), { cookie });
     clock.time += 600_001;
@@ -222,7 +222,7 @@ describe('a client that names itself by a document', () => {
   });
 
   it('gets a consent page that says where it is described', async () => {
-    const side = await startClientSide({ documents: open(), config: { cimd: { enabled: true } } });
+    const side = await startLoginEndpoints({ documents: open(), config: { cimd: { enabled: true } } });
     const { status, text } = await side.visit(side.authorizeUrl(`${base}/client.json`));
     expect(status).toBe(200);
     expect(text).toContain(`described at ${base.slice('https://'.length)}`);
@@ -230,7 +230,7 @@ describe('a client that names itself by a document', () => {
   });
 
   it('is asked about each time where it gets its answer on this machine, as any program can use its name', async () => {
-    const side = await startClientSide({ documents: open() });
+    const side = await startLoginEndpoints({ documents: open() });
     const cookie = await side.logIn(userNamed('alice'));
     const ask = () => side.visit(side.authorizeUrl(`${base}/client.json`), { cookie });
     const form = { ticket: (await ask()).hidden('ticket'), decision: 'allow' };
@@ -240,7 +240,7 @@ describe('a client that names itself by a document', () => {
   });
 
   it('gets a page, not a redirect, when its document cannot be used', async () => {
-    const side = await startClientSide({ documents: open() });
+    const side = await startLoginEndpoints({ documents: open() });
     answer = (_req, res) => void res.writeHead(404).end();
     const { status, text, headers } = await side.visit(side.authorizeUrl(`${base}/client.json`));
     expect([status, headers.location]).toEqual([400, undefined]);
@@ -249,7 +249,7 @@ describe('a client that names itself by a document', () => {
   });
 
   it('is unknown where documents are not enabled', async () => {
-    const side = await startClientSide();
+    const side = await startLoginEndpoints();
     const { status, text } = await side.visit(side.authorizeUrl(`${base}/client.json`));
     expect([status, text]).toEqual([400, expect.stringContaining('not known')]);
     expect(asked).toEqual([]);
@@ -266,7 +266,7 @@ describe('a client that names itself by a document', () => {
     'https://2130706433/client.json',
     'http://app.example/client.json',
   ])('cannot be %s', async (clientId) => {
-    const side = await startClientSide({ documents: open() });
+    const side = await startLoginEndpoints({ documents: open() });
     expect((await side.visit(side.authorizeUrl(clientId))).text).toContain('not known');
     await side.close();
   });

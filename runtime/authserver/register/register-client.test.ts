@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { startClientSide, type ClientSideServer } from '../testdata/client-side.ts';
+import { startLoginEndpoints, type LoginEndpointServer } from '../testdata/login-endpoints.ts';
 import { addressBucket, networkBucket } from '../address-bucket.ts';
 import { CLIENT_LIFESPAN, createClients, NEW_CLIENT_LIFESPAN } from './find-client.ts';
 
 const WEB = 'https://app.example.com/callback';
 
-let server: ClientSideServer;
+let server: LoginEndpointServer;
 beforeEach(async () => {
-  server = await startClientSide({ config: { limits: { registrations_per_minute: 5, clients: 4 } } });
+  server = await startLoginEndpoints({ config: { limits: { registrations_per_minute: 5, clients: 4 } } });
 });
 afterEach(() => server.close());
 
@@ -183,7 +183,7 @@ describe('registration', () => {
   });
 
   it('is not there where the configuration turns it off', async () => {
-    const closed = await startClientSide({ config: { registration: { enabled: false } } });
+    const closed = await startLoginEndpoints({ config: { registration: { enabled: false } } });
     expect((await closed.visit('/oauth/register', { json: { redirect_uris: [WEB] } })).status).toBe(404);
     await closed.close();
   });
@@ -191,7 +191,9 @@ describe('registration', () => {
 
 describe('registration with allowed redirect hosts', () => {
   it('keeps what is at those hosts, on loopback or of an app, and refuses a client that has nothing else', async () => {
-    const narrow = await startClientSide({ config: { registration: { allowed_redirect_hosts: ['*.example.com'] } } });
+    const narrow = await startLoginEndpoints({
+      config: { registration: { allowed_redirect_hosts: ['*.example.com'] } },
+    });
     const send = async (redirect_uris: readonly string[]) =>
       JSON.parse((await narrow.visit('/oauth/register', { json: { redirect_uris } })).text) as Record<string, unknown>;
     expect(await send([WEB, 'https://evil.example/cb', 'http://localhost/cb', 'cursor://a/cb'])).toMatchObject({

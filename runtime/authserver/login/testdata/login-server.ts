@@ -8,7 +8,7 @@ import type { OAuthProvider } from '../../../../e2e/fakes/oauth-provider/serve.t
 import { browserCookie } from '../../browser/browser-cookie.ts';
 import { createBrowsers } from '../../browser/browsers.ts';
 import { createCallback } from '../handle-callback.ts';
-import { createClientSide } from '../../create-client-side.ts';
+import { createLoginEndpoints } from '../../create-login-endpoints.ts';
 import { OAuthError } from '../../errors.ts';
 import { hashId } from '../../ids.ts';
 import { createSecretRing } from '#runtime/keys/create-secret-ring';
@@ -135,8 +135,16 @@ function furnish(origin: string, links: readonly Link[], { config: more, wrap }:
   const nextStep = createNextStep(settings);
   const frame = { server: 'mcp.example.com' };
   const clients = createClients({ storage, documents: undefined, now });
-  const clientSide = createClientSide({ ...settings, config, urls, resources: [RESOURCE], frame, clients, nextStep });
-  const handlers = { ...ABSENT, ...clientSide, callback: createCallback({ ...settings, nextStep }) };
+  const endpoints = createLoginEndpoints({
+    ...settings,
+    config,
+    urls,
+    resources: [RESOURCE],
+    frame,
+    clients,
+    nextStep,
+  });
+  const handlers = { ...ABSENT, ...endpoints, callback: createCallback({ ...settings, nextStep }) };
   const renderErrorPage = createErrorPages(frame);
   const readSource: RouteSettings['readSource'] = (req) => req.socket.remoteAddress;
   const route = createRoutes(handlers, {

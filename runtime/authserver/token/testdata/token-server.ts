@@ -16,9 +16,9 @@ import { createMemoryStorage } from '../../storage/memory.ts';
 import type { AuthorizeRequest, LinkRow, UserProfile } from '../../storage/rows.ts';
 import type { AuthStorage } from '../../storage/storage.ts';
 import { writeCode } from '../../token-formats/authorization-code.ts';
-import { createIntrospectHandler } from '../create-introspect-handler.ts';
-import { createRevokeHandler } from '../create-revoke-handler.ts';
-import { createTokenHandler } from '../create-token-handler.ts';
+import { createIntrospectToken } from '../introspect-token.ts';
+import { createRevokeToken } from '../revoke-token.ts';
+import { createIssueTokens } from '../issue-tokens.ts';
 import type { TokenSettings } from '../token-settings.ts';
 
 export const START = 1_800_000_000_000;
@@ -144,9 +144,9 @@ function routesOf(config: Config, settings: TokenSettings, introspection: boolea
   const urls = [config.issuer, config.authorization_endpoint_base_url ?? config.issuer];
   return createRoutes(
     {
-      token: createTokenHandler(settings),
-      revoke: createRevokeHandler(settings),
-      introspect: createIntrospectHandler(clients, settings),
+      token: createIssueTokens(settings),
+      revoke: createRevokeToken(settings),
+      introspect: createIntrospectToken(clients, settings),
       metadata: createMetadataHandler(config),
       jwks: createJwksHandler(settings.keys),
       ...{ register: undefined, authorize: undefined, consent: undefined, callback: undefined },

@@ -5,7 +5,7 @@ import { AuthServer } from '#crds/run-config/auth-server';
 import type { AuditEvent } from '#runtime/audit/audit';
 import { browserCookie, BROWSER_LIFESPAN } from '../browser/browser-cookie.ts';
 import { createBrowsers, type Browser } from '../browser/browsers.ts';
-import { createClientSide, type ClientSide } from '../create-client-side.ts';
+import { createLoginEndpoints, type LoginEndpoints } from '../create-login-endpoints.ts';
 import { OAuthError } from '../errors.ts';
 import { htmlAnswer, type Answer } from '../handler.ts';
 import { hashId, newId } from '../ids.ts';
@@ -43,7 +43,7 @@ interface VisitOptions {
 }
 
 /** The endpoints of clients and people over HTTP, with legs that are only noted. */
-export interface ClientSideServer {
+export interface LoginEndpointServer {
   readonly origin: string;
   readonly urls: AuthServerUrls;
   readonly resource: string;
@@ -94,20 +94,20 @@ interface ServerOptions {
   readonly nextStep?: (login: LoginRow, browser: Browser) => Promise<Answer>;
 }
 
-export async function startClientSide(options: ServerOptions = {}): Promise<ClientSideServer> {
+export async function startLoginEndpoints(options: ServerOptions = {}): Promise<LoginEndpointServer> {
   const listening = await listen();
   const { origin } = listening;
   const config = AuthServer.parse({ issuer: origin, upstreams: PROVIDERS, ...options.config });
   const urls = authServerUrls(config);
   const clock = { time: START };
   const memory = createMemoryStorage({ now: () => clock.time });
-  const noted = { events: [], steps: [], changed: [] } as Pick<ClientSideServer, 'events' | 'steps' | 'changed'>;
+  const noted = { events: [], steps: [], changed: [] } as Pick<LoginEndpointServer, 'events' | 'steps' | 'changed'>;
   const cookie = browserCookie(config.issuer, urls.authorize);
   const resource = 'https://mcp.example.com/mcp';
   const storage = options.wrap?.(memory) ?? memory;
   const now = () => clock.time;
   listening.route = routesOf(
-    createClientSide({
+    createLoginEndpoints({
       config,
       urls,
       resources: [resource],
@@ -172,12 +172,12 @@ async function listen(): Promise<Listening> {
   return listening;
 }
 
-function routesOf(clientSide: ClientSide): ReturnType<typeof createRoutes> {
+function routesOf(endpoints: LoginEndpoints): ReturnType<typeof createRoutes> {
   const absent = () => Promise.reject(new OAuthError('server_error', 'not here'));
   const others = { token: absent, revoke: absent, introspect: undefined, metadata: absent, jwks: absent };
   const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
   return createRoutes(
-    { ...others, callback: undefined, ...clientSide },
+    { ...others, callback: undefined, ...endpoints },
     {
       basePaths: [''],
       // As behind a proxy that is trusted.

@@ -19,7 +19,7 @@ const GRANTS: ReadonlyMap<string, GrantType> = new Map([
 ]);
 
 /** The token endpoint (RFC 6749 §3.2), for public clients. */
-export function createTokenHandler(settings: TokenSettings): Handler {
+export function createIssueTokens(settings: TokenSettings): Handler {
   return async (facts) => {
     const parameters = readForm(facts);
     const grantType = required(parameters, 'grant_type');

@@ -16,7 +16,7 @@ import type { Handlers } from './routes.ts';
 import type { AuthServerUrls } from './urls.ts';
 import type { AuthStorage } from './storage/storage.ts';
 
-interface ClientSideSettings {
+interface LoginEndpointSettings {
   readonly config: AuthServerConfig;
   readonly urls: AuthServerUrls;
   /** The resources that tokens are issued for, the endpoint's first. */
@@ -31,13 +31,13 @@ interface ClientSideSettings {
   readonly now: () => number;
 }
 
-export type ClientSide = Pick<
+export type LoginEndpoints = Pick<
   Handlers,
   'register' | 'authorize' | 'consent' | 'connections' | 'changeConnections' | 'link' | 'followLink'
 >;
 
 /** The endpoints that clients and people come to before and beside a login's legs. */
-export function createClientSide({ config, ...settings }: ClientSideSettings): ClientSide {
+export function createLoginEndpoints({ config, ...settings }: LoginEndpointSettings): LoginEndpoints {
   const { limits, registration, scopes_supported: scopesSupported } = config;
   const shared = { ...settings, limits, scopesSupported, chain: chainOf(config) };
   return {

@@ -9,7 +9,7 @@ import type { TokenSettings } from './token-settings.ts';
  * Revocation (RFC 7009): a refresh or an access token ends the login behind it. The answer is the same for a token that is unknown, over,
  * or another client's: nobody learns anything.
  */
-export function createRevokeHandler(settings: TokenSettings): Handler {
+export function createRevokeToken(settings: TokenSettings): Handler {
   return async (facts) => {
     const parameters = readForm(facts);
     const clientId = readClientId(facts, parameters);

@@ -13,7 +13,7 @@ interface IntrospectionClient {
 }
 
 /** Introspection (RFC 7662) for those that are configured. Undefined: for nobody, so there is no such endpoint. */
-export function createIntrospectHandler(
+export function createIntrospectToken(
   clients: readonly IntrospectionClient[],
   settings: TokenSettings,
 ): Handler | undefined {
