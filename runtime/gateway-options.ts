@@ -1,3 +1,4 @@
+import type { LookUp } from '#runtime/mcp/backends/backend-pods';
 import type { Observer } from '#runtime/observer';
 import type { ProxySettings } from '#runtime/outgoing/dispatcher';
 import type { SecretFiles } from '#runtime/secret-files';
@@ -10,6 +11,8 @@ export interface GatewayOptions {
   readonly observer: Observer;
   readonly version: string;
   readonly proxy: ProxySettings | undefined;
+  /** Addresses of a name; absent: as this machine knows them. */
+  readonly lookUp?: LookUp | undefined;
   /** The environment of this process, read in main.ts. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Where the public port is bound; the port is the real one. */
@@ -17,7 +20,7 @@ export interface GatewayOptions {
 }
 
 /** What of it each backend gets. */
-export function backendDeps({ files, log, version, observer, proxy, environment }: GatewayOptions) {
+export function backendDeps({ files, log, version, observer, proxy, environment, lookUp }: GatewayOptions) {
   const { exchanged: countExchange, policy: policyMetrics } = observer;
-  return { files, log, version, proxy, environment, wallClock: Date.now, countExchange, policyMetrics };
+  return { files, log, version, proxy, environment, lookUp, wallClock: Date.now, countExchange, policyMetrics };
 }

@@ -9,6 +9,7 @@ import { Gateway } from '#runtime/gateway';
 import { answerRoute, createListener } from '#runtime/http/listener';
 import { listenOn } from '#runtime/http/listen-on';
 import { createPrivatePort, type PrivatePort } from '#runtime/http/private-port';
+import type { LookUp } from '#runtime/mcp/backends/backend-pods';
 import { createObserver, type Observer } from '#runtime/observer';
 import type { ProxySettings } from '#runtime/outgoing/dispatcher';
 import { createRoutes, type Route } from '#runtime/routes';
@@ -21,6 +22,8 @@ interface RuntimeOptions {
   readonly log: ProcessLog;
   readonly version: string;
   readonly proxy: ProxySettings | undefined;
+  /** Addresses of a name; absent: as this machine knows them. */
+  readonly lookUp?: LookUp;
   /** The environment of this process, read in main.ts. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Where audit lines go when no file is configured. */
@@ -77,7 +80,7 @@ type Closing = () => Promise<void>;
 
 /** Opens one after the other; `opened` gets how each is closed. */
 async function open(options: RuntimeOptions, opened: Closing[]): Promise<RunningRuntime> {
-  const { followed, log, version, proxy, environment } = options;
+  const { followed, log, version, proxy, environment, lookUp } = options;
   const { config } = followed.current;
   const { namespace, name } = config.server;
   const metrics = createMetrics({ version, namespace, server: name });
@@ -94,7 +97,7 @@ async function open(options: RuntimeOptions, opened: Closing[]): Promise<Running
   const listening = { host, port: await listenOn(server, host, config.listen.port) };
   opened.push(() => closeAtOnce(server));
   const { files } = followed;
-  const gateway = await Gateway.open(config, { files, log, observer, version, proxy, environment, listening });
+  const gateway = await Gateway.open(config, { files, log, observer, version, proxy, environment, lookUp, listening });
   opened.push(() => gateway.close());
   const state = { draining: false };
   const privatePort = openPrivatePort(options, gateway, metrics, state);

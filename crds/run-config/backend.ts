@@ -45,6 +45,12 @@ const common = {
 const http = {
   ...common,
   url: z.url().max(2048).describe('URL of its MCP endpoint.'),
+  pods_host: z
+    .string()
+    .min(1)
+    .max(253)
+    .optional()
+    .describe('Name with the address of each of its pods: a session stays at the one that opened it.'),
   ca_bundle_file: File.optional().describe('Certificate authorities that are trusted besides the usual ones.'),
   header_forward: z
     .strictObject({

@@ -5,6 +5,7 @@ import { Writable } from 'node:stream';
 import { RunConfig, type RunConfigDocument } from '#crds/run-config/run-config';
 import { followRunConfig } from '#runtime/follow-run-config';
 import { startRuntime, type RunningRuntime } from '#runtime/process';
+import type { LookUp } from '#runtime/mcp/backends/backend-pods';
 import { createLog } from '#runtime/telemetry/create-log';
 import type { GatewayConfig } from './start-gateway.ts';
 
@@ -25,6 +26,8 @@ export interface ServedGateway {
 export interface ServeOptions {
   /** Files of the folder: name to content. */
   readonly files?: Record<string, string>;
+  /** Addresses of names; absent: as this machine knows them. */
+  readonly lookUp?: LookUp;
 }
 
 function documentOf(config: GatewayConfig): RunConfigDocument {
@@ -39,7 +42,10 @@ function documentOf(config: GatewayConfig): RunConfigDocument {
 }
 
 /** Starts the runtime with this configuration on free ports; every backend has been asked once when it returns. */
-export async function serveGateway(config: GatewayConfig, { files = {} }: ServeOptions = {}): Promise<ServedGateway> {
+export async function serveGateway(
+  config: GatewayConfig,
+  { files = {}, lookUp }: ServeOptions = {},
+): Promise<ServedGateway> {
   const folder = await mkdtemp(join(tmpdir(), 'vmcp-e2e-'));
   const file = join(folder, 'run-config.yaml');
   for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content);
@@ -60,6 +66,7 @@ export async function serveGateway(config: GatewayConfig, { files = {} }: ServeO
     proxy: undefined,
     environment: process.env,
     drain: 500,
+    ...(lookUp && { lookUp }),
     auditStream: stream,
   });
   await runtime.gateway.probed;

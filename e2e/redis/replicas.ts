@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { send, type Reply, type SessionClient } from '../gateway/session-client.ts';
-import type { ServedGateway } from '../gateway/serve-gateway.ts';
+import type { ServedGateway, ServeOptions } from '../gateway/serve-gateway.ts';
 import type { GatewayConfig } from '../gateway/start-gateway.ts';
 import type { configTo } from '../relay/gateway-to.ts';
 import { gatewayTo } from '../relay/gateway-to.ts';
@@ -33,8 +33,9 @@ export function replicaOf(
   shared: Shared,
   backends: Parameters<typeof configTo>[0],
   more: Partial<GatewayConfig> = {},
+  options: ServeOptions = {},
 ): Promise<ServedGateway> {
-  return gatewayTo(backends, { ...shared.settings, ...more }, { files: shared.files });
+  return gatewayTo(backends, { ...shared.settings, ...more }, { ...options, files: shared.files });
 }
 
 /** The client's next request, at another replica. */

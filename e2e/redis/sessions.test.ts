@@ -24,13 +24,13 @@ describeWithRedis('a session that one replica opened', () => {
   const shared = () => sharedIn({ addr: redis!.address });
   const plain = async () => closing(await servePlain({ tools: 2 }));
   /** A backend, and its own sessions in which tools were called. */
-  const watched = async (port = 0) => {
+  const watched = async (port = 0, host = '127.0.0.1') => {
     const used: unknown[] = [];
     const intercept: Intercept = ({ headers }, _response, body) => {
       if (body.includes('tools/call')) used.push(headers['mcp-session-id']);
       return false;
     };
-    return { used, backend: closing(await servePlain({ tools: 2, port, intercept })) };
+    return { used, backend: closing(await servePlain({ tools: 2, port, host, intercept })) };
   };
 
   it('is served by any other, on the same sessions at its backends', async () => {
@@ -125,6 +125,41 @@ describeWithRedis('a session that one replica opened', () => {
     const before = used.length;
     for (const replica of [a, b]) await requestAt(replica, client, 'tools/call', call);
     expect(used.slice(before)).toEqual([idOf(a), idOf(a)]);
+  });
+
+  it('stays at the pod of a backend that opened it, whichever replica calls', async () => {
+    const [first, sharing] = [await watched(), shared()];
+    const second = await watched(first.backend.port, '127.0.0.2');
+    const backends = { one: { url: first.backend.url, pods_host: 'pods' } };
+    const lookUp = () => Promise.resolve(['127.0.0.1', '127.0.0.2']);
+    const [a, b] = [
+      await replicaOf(sharing, backends, {}, { lookUp }),
+      await replicaOf(sharing, backends, {}, { lookUp }),
+    ];
+    const clients = [await SessionClient.open(a.url), await SessionClient.open(a.url)];
+    const call = { name: 'one_tool_0', arguments: { text: 'x' } };
+    for (const client of clients) {
+      for (const replica of [b, a, b])
+        expect((await requestAt(replica, client, 'tools/call', call)).answer.result).toBeDefined();
+    }
+    expect([new Set(first.used).size, new Set(second.used).size]).toEqual([1, 1]);
+  });
+
+  it('costs no question to Redis for a call where it is known', async () => {
+    const [backend, sharing] = [await plain(), shared()];
+    const [a, b] = [await replicaOf(sharing, { one: backend.url }), await replicaOf(sharing, { one: backend.url })];
+    const client = await SessionClient.open(a.url);
+    const call = { name: 'one_tool_0', arguments: { text: 'x' } };
+    const callBoth = () =>
+      Promise.all([a, b].map((replica) => requestAt(replica, client, 'tools/call', call).then(({ status }) => status)));
+    await callBoth();
+    const asked = async () => {
+      const stats = String(await redis!.command('INFO', 'commandstats'));
+      return [...stats.matchAll(/cmdstat_(evalsha|eval|publish|hgetall):calls=(\d+)/g)].map(([line]) => line);
+    };
+    const before = await asked();
+    for (let turn = 0; turn < 50; turn += 1) expect(await callBoth()).toEqual([200, 200]);
+    expect(await asked()).toEqual(before);
   });
 
   it('is unknown to another principal at every replica, and its owner keeps it', async () => {

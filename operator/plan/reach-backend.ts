@@ -2,7 +2,7 @@ import { transportOf } from '#crds/kinds/index';
 import { Stalled, Waiting } from '../errors.ts';
 import type { ClusterFacts, LocalFacts, World } from '../world.ts';
 import { checkHostAccess } from './check-host-access.ts';
-import { backendChild } from './child-names.ts';
+import { backendChild, podsOf } from './child-names.ts';
 import { type Command, containerCommand, processCommand, secretVariables } from './command-of-backend.ts';
 import type { FileList } from './file-list.ts';
 import { parseUrl } from './parse-url.ts';
@@ -13,7 +13,7 @@ export const CONTAINER_PORT = 8080;
 
 /** How a runtime gets to a backend. */
 export type Reach =
-  | { transport: 'streamable-http' | 'sse'; url: string }
+  | { transport: 'streamable-http' | 'sse'; url: string; pods_host?: string }
   | (Command & { transport: 'stdio'; env_files: Record<string, string>; stdio_process: 'shared' | 'perSession' });
 
 /** What users see as the place of a backend. */
@@ -77,7 +77,9 @@ function reachInCluster(name: string, spec: BackendSpec, namespace: string, clus
   const transport = written === 'sse' ? 'sse' : 'streamable-http';
   // A bridge stands in front of what speaks on stdio, at a port and path of its own.
   const place = written === 'stdio' ? `${CONTAINER_PORT}/mcp` : `${spec.mcpPort ?? CONTAINER_PORT}${pathOf(spec)}`;
-  return { transport, url: `http://${backendChild(name)}.${namespace}.svc:${place}` };
+  const child = backendChild(name);
+  const pods = (spec.backendReplicas ?? 1) > 1 ? { pods_host: `${podsOf(child)}.${namespace}.svc` } : {};
+  return { transport, url: `http://${child}.${namespace}.svc:${place}`, ...pods };
 }
 
 /** Throws `Stalled` or `Waiting` where the backend cannot be reached as it is written. */

@@ -14,6 +14,8 @@ export interface Question {
   /** Milliseconds. */
   readonly deadline: number;
   readonly isProbe?: boolean;
+  /** The pod that is asked; undefined: whichever there is. */
+  readonly address?: string | undefined;
 }
 
 export interface Answer {
@@ -58,6 +60,7 @@ export function ask(backend: Backend, question: Question): Promise<Answer> {
       deadline,
       idempotent: true,
       isProbe: question.isProbe ?? false,
+      address: question.address,
       sink,
     });
   });

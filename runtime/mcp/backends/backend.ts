@@ -70,6 +70,8 @@ export interface BackendCall {
   readonly body: Buffer | undefined;
   /** Flat list of names and values beyond what every request carries. */
   readonly headers: string[];
+  /** The pod whose session it belongs to; undefined: whichever there is. */
+  readonly address?: string | undefined;
   /** Milliseconds without a sign of life after which the call is given up; 0: never. */
   readonly deadline: number;
   /** Whether it may be sent again when the connection broke after it was sent. */
@@ -97,6 +99,8 @@ export interface Backend {
   /** Calls under way. */
   readonly running: number;
   send(call: BackendCall): RunningCall;
+  /** The pod at which the next session is to begin; absent: there is one only. */
+  pickAddress?(): Promise<string | undefined> | undefined;
   /** It is no longer in force: what only listens ends, calls go on until it is closed. */
   retire?(): Promise<void>;
   close(): Promise<void>;

@@ -16,6 +16,7 @@ import type { SecretFiles } from '#runtime/secret-files';
 import type { Log } from '#runtime/telemetry/log';
 import type { Backend } from './backend.ts';
 import type { BackendParts } from './backend-parts.ts';
+import type { LookUp } from './backend-pods.ts';
 import { createBreaker } from './breaker.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { KeptBytes } from './kept-bytes.ts';
@@ -37,6 +38,8 @@ export interface BackendDeps {
   readonly wallClock: () => number;
   readonly log: Log;
   readonly proxy: ProxySettings | undefined;
+  /** Addresses of a name; absent: as this machine knows them. */
+  readonly lookUp?: LookUp | undefined;
   /** The environment of this process, read in main.ts. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly version: string;
@@ -81,6 +84,7 @@ async function createHttpBackend(settings: HttpBackendConfig, deps: BackendDeps)
     ca: ca === undefined ? undefined : files.read(ca),
     ...(isProxied(proxy) ? { createPool: (_origin, options) => throughProxy(options, proxy) } : {}),
     fixedHeaders: fixedHeaders(forward, files),
+    lookUp: deps.lookUp,
   });
 }
 

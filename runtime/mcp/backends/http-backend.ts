@@ -1,3 +1,4 @@
+import { lookup } from 'node:dns/promises';
 import { Pool, type Dispatcher } from 'undici';
 import type { HttpBackend as HttpBackendConfig } from '#crds/run-config/backend';
 import { RequestError } from '#runtime/errors';
@@ -6,6 +7,7 @@ import type { Credential, CredentialHeaders } from '#runtime/outgoing/credential
 import type { Authorizer } from '#runtime/policy/authorizer';
 import type { Backend, BackendCall, CallFailure, RunningCall } from './backend.ts';
 import type { BackendParts } from './backend-parts.ts';
+import { BackendPods, type LookUp } from './backend-pods.ts';
 import type { Breaker } from './breaker.ts';
 import type { Deadlines } from './deadlines.ts';
 import { callFailure } from './failures.ts';
@@ -24,7 +26,11 @@ interface HttpBackendOptions extends BackendParts {
   /** Headers of `header_forward`, values read from their files: flat list. */
   readonly fixedHeaders: () => readonly string[];
   readonly createPool?: (origin: string, options: Pool.Options) => Dispatcher;
+  /** Addresses of a name; absent: as this machine knows them. */
+  readonly lookUp?: LookUp | undefined;
 }
+
+const lookUpHere: LookUp = async (host) => (await lookup(host, { all: true })).map(({ address }) => address);
 
 /** Streams stay open for as long as their readers: they must not use up what calls may, nor be a breaker's trial. */
 function loadOf({ deadline, isProbe }: BackendCall): Load {
@@ -55,6 +61,9 @@ export class HttpBackend implements Backend, ExchangeHost {
   readonly #fresh = new Set<Dispatcher>();
   readonly #calls: Dispatcher;
   readonly #streams: Dispatcher;
+  /** undefined: it has one. */
+  readonly #pods: BackendPods | undefined;
+  readonly #host: readonly string[];
   readonly #breaker: Breaker;
   readonly #limits: Readonly<Record<Load, number>>;
   readonly #running: Record<Load, number> = { call: 0, stream: 0, probe: 0 };
@@ -81,16 +90,26 @@ export class HttpBackend implements Backend, ExchangeHost {
       probe: Infinity,
     };
     this.#fixedHeaders = options.fixedHeaders;
-    const pool: Pool.Options = {
-      // Deadlines are ours: undici's would end quiet streams and slow tools.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      connect: { timeout: options.connectTimeout, ...(options.ca === undefined ? {} : { ca: options.ca }) },
-    };
+    const connect = { timeout: options.connectTimeout, ...(options.ca === undefined ? {} : { ca: options.ca }) };
+    // Deadlines are ours: undici's would end quiet streams and slow tools.
+    const pool: Pool.Options = { headersTimeout: 0, bodyTimeout: 0, connect };
     const create = options.createPool ?? ((origin, settings) => new Pool(origin, settings));
     this.#createPool = (connections) => create(url.origin, { ...pool, connections });
     this.#calls = this.#createPool(concurrency.perBackend);
     this.#streams = this.#createPool(null);
+    this.#host = ['host', url.host];
+    if (config.pods_host === undefined) return;
+    // Certificates and virtual hosts are those of the name.
+    const ofName = url.protocol === 'https:' ? { ...connect, servername: url.hostname } : connect;
+    this.#pods = new BackendPods({
+      ...{ host: config.pods_host, url, now: options.now, connections: concurrency.perBackend },
+      lookUp: options.lookUp ?? lookUpHere,
+      createPool: (origin, connections) => create(origin, { ...pool, connect: ofName, connections }),
+    });
+  }
+
+  pickAddress(): Promise<string | undefined> | undefined {
+    return this.#pods?.pick();
   }
 
   /** Calls under way. */
@@ -142,7 +161,15 @@ export class HttpBackend implements Backend, ExchangeHost {
     return callFailure(this.name, status >= 500 || status < 400 ? 'unavailable' : 'protocol', true);
   }
 
-  resend(exchange: HttpExchange): boolean {
+  broken({ call }: HttpExchange, sent: boolean, cause: unknown): CallFailure {
+    // The pod is gone, and what it knew of the session with it.
+    const isGone = !sent && call.address !== undefined && this.#pods?.avoid(call.address) === true;
+    return callFailure(this.name, isGone ? 'session_lost' : 'unavailable', sent, cause);
+  }
+
+  resend(exchange: HttpExchange, sent: boolean): boolean {
+    // A pod that takes no connection is gone: another one is asked.
+    if (!sent && exchange.call.address !== undefined) return false;
     // The keep-alive race: the backend closed an idle connection just as the request went out. It may have closed them all.
     if (exchange.attempts > 1 || !exchange.call.idempotent) return false;
     exchange.reset();
@@ -152,13 +179,14 @@ export class HttpBackend implements Backend, ExchangeHost {
     return true;
   }
 
-  retire(): Promise<void> {
-    return this.#streams.destroy();
+  async retire(): Promise<void> {
+    await Promise.all([this.#streams.destroy(), this.#pods?.retire()]);
   }
 
   async close(): Promise<void> {
     this.credential.close();
     await Promise.all([this.#calls, this.#streams, ...this.#fresh].map((pool) => pool.destroy()));
+    await this.#pods?.close();
   }
 
   #unauthorized(exchange: HttpExchange): CallFailure {
@@ -201,21 +229,42 @@ export class HttpBackend implements Backend, ExchangeHost {
   }
 
   #dispatch(exchange: HttpExchange, credential: CredentialHeaders): void {
-    const { verb, body, headers, deadline } = exchange.call;
+    const { headers, address, verb } = exchange.call;
     exchange.credential = credential;
     const sent = (verb === 'GET' ? GET : POST).concat(headers, this.#fixedHeaders(), credential);
-    const pool = exchange.needsFresh ? this.#freshPool() : deadline > 0 ? this.#calls : this.#streams;
+    if (address !== undefined && this.#pods) this.#dispatchToPod(address, this.#pods, exchange, sent);
+    else this.#dispatchTo(exchange, this.#origin, this.#poolFor(exchange), sent);
+  }
+
+  #dispatchTo(exchange: HttpExchange, origin: string, pool: Dispatcher, headers: string[]): void {
+    const { verb, body } = exchange.call;
     // The origin is for a proxy's dispatcher; a pool has its own.
-    const request = { origin: this.#origin, path: this.#path, method: verb, headers: sent, body: body ?? null };
-    pool.dispatch(request, exchange);
+    pool.dispatch({ origin, path: this.#path, method: verb, headers, body: body ?? null }, exchange);
     if (!exchange.needsFresh) return;
     exchange.needsFresh = false;
     void pool.close().finally(() => this.#fresh.delete(pool));
   }
 
-  /** A pool of one connection that nobody has used. */
-  #freshPool(): Dispatcher {
-    const pool = this.#createPool(1);
+  /** A session stays at its pod: another would not know it, and whoever has its address now must not hear of it. */
+  #dispatchToPod(address: string, pods: BackendPods, exchange: HttpExchange, headers: string[]): void {
+    const dispatch = () => {
+      if (!pods.has(address)) exchange.fail(callFailure(this.name, 'session_lost', false));
+      else
+        this.#dispatchTo(exchange, pods.originOf(address), this.#poolFor(exchange, pods), headers.concat(this.#host));
+    };
+    // Another replica may have seen a new pod first.
+    if (pods.has(address)) dispatch();
+    else void pods.look().then(dispatch);
+  }
+
+  #poolFor({ call, needsFresh }: HttpExchange, pods?: BackendPods): Dispatcher {
+    const { deadline, address = '' } = call;
+    if (!needsFresh) {
+      if (pods) return pods.poolOf(address, deadline > 0 ? 'calls' : 'streams');
+      return deadline > 0 ? this.#calls : this.#streams;
+    }
+    // Of one connection that nobody has used.
+    const pool = pods?.freshPool(address) ?? this.#createPool(1);
     this.#fresh.add(pool);
     return pool;
   }

@@ -22,8 +22,10 @@ export interface ExchangeHost {
   renewCredential(exchange: HttpExchange): boolean;
   /** What an HTTP status means that is no answer. */
   refusal(exchange: HttpExchange, status: number): CallFailure;
+  /** What a connection means that could not be made, or broke. `sent`: the backend may have begun to act on the request. */
+  broken(exchange: HttpExchange, sent: boolean, cause: unknown): CallFailure;
   /** The connection broke before any answer: true when the exchange is sent again on a fresh one. */
-  resend(exchange: HttpExchange): boolean;
+  resend(exchange: HttpExchange, sent: boolean): boolean;
 }
 
 /** What an exchange counts as while it is under way. */
@@ -155,8 +157,8 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
       this.#endStream();
       return;
     }
-    if (this.#mode === 'waiting' && this.#host.resend(this)) return;
-    this.fail(callFailure(this.#host.name, 'unavailable', this.#sent, error));
+    if (this.#mode === 'waiting' && this.#host.resend(this, this.#sent)) return;
+    this.fail(this.#host.broken(this, this.#sent, error));
   }
 
   #chooseMode(status: number, contentType: string): Mode {

@@ -1,7 +1,7 @@
 import type { Identity } from '#runtime/incoming/identity';
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
 import { readCapabilities } from '#runtime/mcp/sessions/capabilities';
-import type { ServerCapabilities } from '#runtime/mcp/sessions/session';
+import type { Leg, ServerCapabilities } from '#runtime/mcp/sessions/session';
 import { LATEST_SESSION_REVISION, SESSION_REVISIONS, STATELESS_REVISION, type Era } from '../era.ts';
 import { ask, NoAnswer, type Answer, type Question } from './ask.ts';
 import type { Backend, CallFailure } from './backend.ts';
@@ -167,7 +167,7 @@ async function tryInitialize(backend: Backend, settings: ProbeSettings, last?: S
   if (answer instanceof NoAnswer && saysNothing(answer)) return unreachable(answer.message);
   if (answer instanceof NoAnswer || !answer.result)
     return unreachable('refuses initialize: it speaks no revision that this gateway knows');
-  if (answer.sessionId !== undefined) endSession(backend, identity, answer.sessionId, revisionOf(answer.result));
+  endSession(backend, identity, { sessionId: answer.sessionId, revision: revisionOf(answer.result) });
   return {
     reachable: true,
     eras: new Set<Era>(['session']),
@@ -183,8 +183,13 @@ export function revisionOf(result: JsonObject): string {
   return typeof revision === 'string' && SESSION_REVISIONS.includes(revision) ? revision : LATEST_SESSION_REVISION;
 }
 
-/** Tells a backend that a session is over; what it answers does not matter. */
-export function endSession(backend: Backend, identity: Identity, sessionId: string, revision: string): void {
+/** Tells a backend that a session is over, if it has one; what it answers does not matter. */
+export function endSession(
+  backend: Backend,
+  identity: Identity,
+  { sessionId, revision, address }: Pick<Leg, 'sessionId' | 'revision' | 'address'>,
+): void {
+  if (sessionId === undefined) return;
   const ignore = () => undefined;
   backend.send({
     identity,
@@ -194,6 +199,7 @@ export function endSession(backend: Backend, identity: Identity, sessionId: stri
     verb: 'DELETE',
     body: undefined,
     headers: ['mcp-session-id', sessionId, 'mcp-protocol-version', revision],
+    address,
     deadline: 2_000,
     idempotent: false,
     sink: { json: ignore, accepted: ignore, open: ignore, event: ignore, close: ignore, fail: ignore },

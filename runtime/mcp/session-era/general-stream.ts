@@ -135,6 +135,7 @@ export class GeneralStream {
       verb: 'GET',
       body: undefined,
       headers: legHeaders(upstream.leg).concat(resume),
+      address: upstream.leg.address,
       deadline: 0,
       idempotent: false,
       sink: this.#sink(upstream, backend),

@@ -6,7 +6,7 @@ import { answerConnect } from './answer-login.ts';
 import { prepareCompletion, prepareNamed } from '../route/prepare-call.ts';
 import { invalidParams, methodNotFound, unknownName } from '../route/refusals.ts';
 import { authorizeCall, resolveName, resolveUri, type Target } from '../route/resolve-target.ts';
-import { ensureLeg, legHeaders, notifyRequest } from '../sessions/open-leg.ts';
+import { ensureLeg, notifyRequest } from '../sessions/open-leg.ts';
 import { levelField, subscriptionField } from '../sessions/session-record.ts';
 import { relayCall } from './relay-call.ts';
 import { sessionAsker, sessionCatalogue, type SessionRequest } from './session-request.ts';
@@ -114,12 +114,11 @@ async function setLevel(request: SessionRequest): Promise<void> {
       const backend = rooms.backends.get(name);
       if (!backend?.health.capabilities?.logging) return;
       const leg = await ensureLeg(session, backend, identity, rooms);
-      await notifyRequest(backend, {
+      await notifyRequest(backend, leg, {
         identity,
         method: message.method,
         idText: message.idText,
         body,
-        headers: legHeaders(leg),
         deadline,
       });
     }),

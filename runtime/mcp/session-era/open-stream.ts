@@ -69,6 +69,7 @@ function resumeCall(
       verb: 'GET',
       body: undefined,
       headers: legHeaders(leg).concat(['last-event-id', position.original]),
+      address: leg.address,
       deadline: callDeadline(rooms, backend.name),
       idempotent: true,
       sink: resumedSink(client, { backend, session, rooms, stream: position.stream }, resolve, reject),

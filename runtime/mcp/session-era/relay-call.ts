@@ -143,6 +143,7 @@ class SessionRelay implements AnswerSink {
       verb: 'POST',
       body,
       headers: this.#passthrough.length === 0 ? legHeaders(leg) : legHeaders(leg).concat(this.#passthrough),
+      address: leg.address,
       deadline: callDeadline(rooms, backend.name),
       idempotent,
       sink: this,

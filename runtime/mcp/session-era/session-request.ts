@@ -59,6 +59,7 @@ class SessionAsker implements Asker {
       method: LIST_SPECS[kind].method,
       paramsText: cursor === undefined ? '{}' : JSON.stringify({ cursor }),
       headers: legHeaders(leg),
+      address: leg.address,
       deadline: this.#rooms.config.operational.timeouts.default,
     });
   }

@@ -9,16 +9,15 @@ import type { Leg, Session } from './session.ts';
 export function endLegs(session: Session, identity: Identity, backends: BackendSet): void {
   for (const leg of session.legs) {
     const backend = backends.get(leg.backend);
-    if (backend?.sessions && leg.sessionId !== undefined) endSession(backend, identity, leg.sessionId, leg.revision);
+    if (backend?.sessions) endSession(backend, identity, leg);
   }
   session.legs = [];
 }
 
 /** The same for legs of a session that this replica need not know; without its caller only those that ask for no credential of one. */
 export function endLegsOf(legs: readonly Leg[], identity: Identity): void {
-  for (const { at, sessionId, revision } of legs) {
-    if (sessionId === undefined || (at.credential.perUser && identity === ANONYMOUS)) continue;
-    endSession(at, identity, sessionId, revision);
+  for (const leg of legs) {
+    if (!leg.at.credential.perUser || identity !== ANONYMOUS) endSession(leg.at, identity, leg);
   }
 }
 

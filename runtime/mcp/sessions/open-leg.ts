@@ -7,6 +7,8 @@ import type { Rooms } from '#runtime/rooms';
 import { readCapabilities } from './capabilities.ts';
 import { legOf, type Leg, type Session } from './session.ts';
 
+const PODS_TRIED = 3;
+
 /** Headers that each request on this leg carries. */
 export function legHeaders(leg: Leg): string[] {
   return leg.sessionId === undefined
@@ -35,14 +37,7 @@ export function ensureLeg(session: Session, backend: Backend, identity: Identity
 
 async function openLeg(session: Session, backend: Backend, identity: Identity, rooms: Rooms): Promise<Leg> {
   const deadline = rooms.config.limits.list_deadline;
-  const answer = await ask(backend, {
-    identity,
-    era: 'session',
-    method: 'initialize',
-    paramsText: session.profile.paramsText,
-    headers: [],
-    deadline,
-  });
+  const { answer, address } = await initializeLeg(session, backend, identity, deadline);
   if (!answer.result) throw new NoAnswer(callFailure(backend.name, 'protocol', true));
   const { health } = backend;
   health.capabilities = readCapabilities(answer.result, health.capabilities);
@@ -53,6 +48,8 @@ async function openLeg(session: Session, backend: Backend, identity: Identity, r
     revision: revisionOf(answer.result),
     capabilities: health.capabilities,
     initialized: false,
+    // Only where it says something: ten thousand idle sessions have ten thousand legs.
+    ...(address === undefined ? {} : { address }),
   };
   const kept = await keepLeg(session, leg, identity, rooms);
   if (kept !== leg) return kept;
@@ -62,6 +59,21 @@ async function openLeg(session: Session, backend: Backend, identity: Identity, r
     await tellLevel(session.logLevel, leg, backend, identity, deadline);
   await subscribeAgain(session, leg, backend, identity, deadline);
   return leg;
+}
+
+/** At one of the backend's pods, where it has several; one that takes no connection is passed over. @throws NoAnswer */
+async function initializeLeg(session: Session, backend: Backend, identity: Identity, deadline: number) {
+  const { paramsText } = session.profile;
+  for (let tries = 1; ; tries += 1) {
+    const address = await backend.pickAddress?.();
+    const question = { identity, era: 'session', method: 'initialize', paramsText, deadline } as const;
+    try {
+      return { address, answer: await ask(backend, { ...question, headers: [], address }) };
+    } catch (error) {
+      const isGone = error instanceof NoAnswer && error.failure.reason === 'session_lost' && address !== undefined;
+      if (!isGone || tries === PODS_TRIED) throw error;
+    }
+  }
 }
 
 /**
@@ -85,8 +97,8 @@ function checkAlive(session: Session, leg: Leg, identity: Identity): void {
   throw new NoAnswer(callFailure(leg.backend, 'session_lost', false));
 }
 
-function endLeg({ at, sessionId, revision }: Leg, identity: Identity): void {
-  if (sessionId !== undefined) endSession(at, identity, sessionId, revision);
+function endLeg(leg: Leg, identity: Identity): void {
+  endSession(leg.at, identity, leg);
 }
 
 /** What the client has subscribed to on a leg that was lost. */
@@ -101,7 +113,7 @@ async function subscribeAgain(
   for (const [uri, owner] of session.subscriptions ?? []) {
     if (owner !== backend.name) continue;
     const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 0, method, params: { uri } }));
-    await notifyRequest(backend, { identity, method, idText: '0', body, headers: legHeaders(leg), deadline });
+    await notifyRequest(backend, leg, { identity, method, idText: '0', body, deadline });
   }
 }
 
@@ -114,7 +126,7 @@ async function tellLevel(
 ): Promise<void> {
   const method = 'logging/setLevel';
   const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 0, method, params: { level } }));
-  await notifyRequest(backend, { identity, method, idText: '0', body, headers: legHeaders(leg), deadline });
+  await notifyRequest(backend, leg, { identity, method, idText: '0', body, deadline });
 }
 
 /** Sends notifications/initialized on a leg, once. */
@@ -150,6 +162,7 @@ export function notify(
       verb: 'POST',
       body,
       headers: legHeaders(leg),
+      address: leg.address,
       deadline,
       idempotent: false,
       sink,
@@ -157,16 +170,19 @@ export function notify(
   });
 }
 
-/** Sends a request whose result does not matter; settles when it was answered or failed. */
+/** Sends a request on a leg whose result does not matter; settles when it was answered or failed. */
 export async function notifyRequest(
   backend: Backend,
-  request: { identity: Identity; method: string; idText: string; body: Buffer; headers: string[]; deadline: number },
+  leg: Leg,
+  request: { identity: Identity; method: string; idText: string; body: Buffer; deadline: number },
 ): Promise<void> {
   await new Promise<void>((resolve) => {
     const done = () => resolve();
     const ignore = () => undefined;
     const sink: AnswerSink = { json: done, accepted: done, open: ignore, event: ignore, close: done, fail: done };
-    backend.send({ ...request, era: 'session', verb: 'POST', idempotent: true, sink });
+    const { address } = leg;
+    const headers = legHeaders(leg);
+    backend.send({ ...request, headers, address, era: 'session', verb: 'POST', idempotent: true, sink });
   });
 }
 

@@ -38,9 +38,9 @@ export function loginField(id: string, provider: string | undefined): SessionFie
 }
 
 /** undefined: it is of no use to another process. */
-export function legField({ backend, at, sessionId, revision }: Leg): SessionField | undefined {
+export function legField({ backend, at, sessionId, revision, address }: Leg): SessionField | undefined {
   const name = legName(backend, at);
-  return name === undefined ? undefined : { name, plain: JSON.stringify([sessionId ?? null, revision]) };
+  return name === undefined ? undefined : { name, plain: JSON.stringify([sessionId ?? null, revision, address]) };
 }
 
 /** A session's id at one place is nobody else's business: a leg belongs to a URL, not only to a name. */
@@ -133,9 +133,10 @@ export function readLeg({ name, plain }: SessionField, backends: BackendSet): Le
   if (!isLeg(name) || plain === undefined) return undefined;
   const at = backends.get(name.slice(LEG.length, name.lastIndexOf(':')));
   if (!at || legName(at.name, at) !== name) return undefined;
-  const [sessionId, revision] = JSON.parse(plain) as [string | null, string];
+  const [id, revision, address] = JSON.parse(plain) as [string | null, string, string | null | undefined];
   const capabilities = at.health.capabilities ?? ASSUMED;
-  return { backend: at.name, at, sessionId: sessionId ?? undefined, revision, capabilities, initialized: false };
+  const leg = { backend: at.name, at, sessionId: id ?? undefined, revision, capabilities, initialized: false };
+  return typeof address === 'string' ? { ...leg, address } : leg;
 }
 
 export function isLeg(name: string): boolean {

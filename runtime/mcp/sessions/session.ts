@@ -25,6 +25,8 @@ export interface Leg {
   revision: string;
   capabilities: ServerCapabilities;
   initialized: boolean;
+  /** The pod that knows it, of a backend with several. */
+  readonly address?: string | undefined;
 }
 
 /** What a backend said of itself; shared by all legs to which it said the same. */
