@@ -1,9 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { isInstalled } from '../../redis/is-installed.ts';
 
-/** A program and the package of Debian that has it. */
+/** A program, or a file, and the package of Debian that has it. */
 const PACKAGES: Record<string, string> = {
   openssl: 'openssl',
+  sysctl: 'procps',
   ip: 'iproute2',
   nsenter: 'util-linux',
   containerd: 'containerd',
@@ -13,6 +14,7 @@ const PACKAGES: Record<string, string> = {
   conntrack: 'conntrack',
   socat: 'socat',
   busybox: 'busybox-static',
+  '/etc/ssl/certs/ca-certificates.crt': 'ca-certificates',
   '/usr/lib/cni/bridge': 'containernetworking-plugins',
 };
 
