@@ -15,6 +15,7 @@ const PLURALS: Record<string, string> = {
   Secret: 'secrets',
   ConfigMap: 'configmaps',
   Service: 'services',
+  Ingress: 'ingresses',
   NetworkPolicy: 'networkpolicies',
 };
 
