@@ -34,7 +34,7 @@ export function loadKubeConfig({ kubeconfig, context }: ConnectOptions): KubeCon
     if (kubeconfig === undefined) config.loadFromDefault();
     else config.loadFromFile(kubeconfig);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = String(cause).replace(/^Error: /, '');
     const remedy = 'name a file that can be read, or leave --kubeconfig away inside a cluster';
     throw new Error(`--kubeconfig ${kubeconfig ?? '(default)'}: ${reason}: ${remedy}`, { cause });
   }
