@@ -1,5 +1,6 @@
 import { type MemoryBounds, MEMORY_BOUNDS, SESSIONS_PER_USER } from './bounds.ts';
 import { ExpiringRows } from './expiring-rows.ts';
+import { HeldByUser } from './held-by-user.ts';
 import type { CodeRow, LinkRow, LiveSession, SessionRow } from './rows.ts';
 import { countUp, judgeGeneration, newSession, nextSession, refusalOf, secretOf, sessionEnd } from './session-rules.ts';
 import type {
@@ -38,7 +39,7 @@ class MemoryStorage implements AuthStorage {
   readonly #sessions: ExpiringRows<LiveSession>;
   readonly #links: ExpiringRows<Links>;
   /** Keys of sessions, and codes that wait, by user. */
-  readonly #held = new Map<string, Set<string>>();
+  readonly #held = new HeldByUser(SESSIONS_PER_USER);
   readonly #leases: ExpiringRows<Lease>;
   readonly #counts: ExpiringRows<number>;
 
@@ -51,8 +52,8 @@ class MemoryStorage implements AuthStorage {
       browser: new ExpiringRows(now),
       ticket: new ExpiringRows(now),
     };
-    this.#codes = new ExpiringRows(now, (id, { sub }) => this.#letGo(sub, waiting(id)));
-    this.#sessions = new ExpiringRows(now, (key, { sub }) => this.#letGo(sub, key));
+    this.#codes = new ExpiringRows(now, (id, { sub }) => this.#held.remove(sub, waiting(id)));
+    this.#sessions = new ExpiringRows(now, (key, { sub }) => this.#held.remove(sub, key));
     this.#links = new ExpiringRows(now);
     this.#leases = new ExpiringRows(now);
     this.#counts = new ExpiringRows(now);
@@ -119,7 +120,7 @@ class MemoryStorage implements AuthStorage {
     const now = this.#now();
     this.#codes.replace(id, { ...code, session: key });
     this.#sessions.makeRoom(key, this.#bounds.sessions, (oldest) => this.#end(oldest));
-    this.#letGo(code.sub, waiting(id));
+    this.#held.remove(code.sub, waiting(id));
     this.#keepSession(key, newSession(row, now), sessionEnd(row, lifespan, now));
     return Promise.resolve({ outcome: 'redeemed' });
   }
@@ -156,13 +157,13 @@ class MemoryStorage implements AuthStorage {
   }
 
   endUser(sub: string): Promise<void> {
-    for (const held of [...(this.#held.get(sub) ?? [])]) this.#drop(held);
+    for (const held of this.#held.of(sub)) this.#drop(held);
     this.#links.delete(sub);
     return Promise.resolve();
   }
 
   sessionsOf(sub: string): Promise<readonly string[]> {
-    return Promise.resolve([...(this.#held.get(sub) ?? [])].filter((key) => this.#sessions.get(key) !== undefined));
+    return Promise.resolve(this.#held.of(sub).filter((key) => this.#sessions.get(key) !== undefined));
   }
 
   linksOf(sub: string): Promise<Readonly<Record<string, LinkRow>>> {
@@ -240,25 +241,12 @@ class MemoryStorage implements AuthStorage {
   }
 
   #hold(sub: string, held: string): void {
-    const all = this.#held.get(sub) ?? new Set();
-    // To the end: it is the youngest now.
-    all.delete(held);
-    this.#held.set(sub, all.add(held));
-    for (const oldest of all) {
-      if (all.size <= SESSIONS_PER_USER) return;
-      this.#drop(oldest);
-    }
-  }
-
-  #letGo(sub: string, held: string): void {
-    const all = this.#held.get(sub);
-    all?.delete(held);
-    if (all?.size === 0) this.#held.delete(sub);
+    for (const oldest of this.#held.add(sub, held)) this.#drop(oldest);
   }
 
   #holdsAny(sub: string): boolean {
     // Asking for one that is over takes it out of the set.
-    for (const held of this.#held.get(sub) ?? []) {
+    for (const held of this.#held.of(sub)) {
       if (held.startsWith(waiting('')) ? this.#codes.get(codeOf(held)) : this.#sessions.get(held)) return true;
     }
     return false;
@@ -268,14 +256,14 @@ class MemoryStorage implements AuthStorage {
     const session = this.#sessions.get(key);
     if (!session) return;
     this.#sessions.delete(key);
-    this.#letGo(session.sub, key);
+    this.#held.remove(session.sub, key);
     if (!this.#holdsAny(session.sub)) this.#links.delete(session.sub);
   }
 
   #dropCode(id: string): void {
     const code = this.#codes.get(id);
     this.#codes.delete(id);
-    if (code) this.#letGo(code.sub, waiting(id));
+    if (code) this.#held.remove(code.sub, waiting(id));
   }
 
   #drop(held: string): void {
