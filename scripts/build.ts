@@ -22,7 +22,12 @@ const lean: Plugin = {
 
 const { metafile } = await build({
   absWorkingDir: root,
-  entryPoints: { vmcp: 'operator/cli/main.ts', runtime: 'runtime/main.ts', operator: 'operator/main.ts' },
+  entryPoints: {
+    vmcp: 'operator/cli/main.ts',
+    runtime: 'runtime/main.ts',
+    attach: 'runtime/attach/main.ts',
+    operator: 'operator/main.ts',
+  },
   outdir: 'dist',
   bundle: true,
   splitting: true,

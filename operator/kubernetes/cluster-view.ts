@@ -209,7 +209,8 @@ export class ClusterView {
     const owner = object && this.#ownerOf(object);
     if (!owner) return;
     if (object.kind === 'ConfigMap') this.#documentChanged(owner, object, current);
-    const differs = object.kind === 'Deployment' ? this.#deploymentChanged(owner, object, current) : false;
+    const hasPods = object.kind === 'Deployment' || object.kind === 'StatefulSet';
+    const differs = hasPods ? this.#deploymentChanged(owner, object, current) : false;
     if (ours) return;
     if (differs || JSON.stringify(contentOf(old)) !== JSON.stringify(contentOf(current))) this.#changed(owner);
   }

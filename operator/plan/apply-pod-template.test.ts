@@ -25,7 +25,10 @@ const rendered = {
         volumeMounts: [{ name: 'config', mountPath: '/etc/vmcp/config' }],
       },
     ],
-    volumes: [{ name: 'config', configMap: { name: 'c' } }],
+    volumes: [
+      { name: 'config', configMap: { name: 'c' } },
+      { name: 'credentials', secret: { secretName: 'vmcp-demo-credentials' } },
+    ],
   },
 };
 
@@ -150,6 +153,10 @@ describe('a pod template', () => {
       volume({ secret: { secretName: 'pull' } }),
       'Secret "pull" is not named',
       { spec: { imagePullSecrets: [{ name: 'pull' }] } },
+    ],
+    [
+      side({ volumeMounts: [{ name: 'credentials', mountPath: '/c' }] }),
+      'spec.containers[side].volumeMounts[credentials]: is a volume of ours',
     ],
     [{ metadata: { labels: { app: 'other' } } }, 'metadata.labels[app]: selects the pods'],
     [pod({ serviceAccountName: 'vmcp' }), 'spec.serviceAccountName: no service account', { namespace: 'vmcp-system' }],

@@ -93,6 +93,19 @@ function labelProblems({ metadata }: PodTemplate, { rendered }: Tenancy): PodPro
   return changed.map(([label]) => ({ path: `metadata.labels[${label}]`, message: 'selects the pods: remove it' }));
 }
 
+/** What a rendered volume keeps secret is for the containers that it was rendered for. */
+function mountProblems(container: PodContainer, path: string, { rendered }: Tenancy): PodProblem[] {
+  const own = containersOf(rendered).find((one) => one.path === path)?.container.volumeMounts ?? [];
+  const secret = (rendered.spec.volumes ?? []).filter((volume) => volume.secret ?? volume.projected);
+  const taken = (container.volumeMounts ?? []).filter(
+    ({ name }) => secret.some((volume) => volume.name === name) && !own.some((mount) => mount.name === name),
+  );
+  return taken.map(({ name }) => ({
+    path: `${path}.volumeMounts[${name}]`,
+    message: 'is a volume of ours: remove it',
+  }));
+}
+
 /** What would give a resource more than its own fields say. */
 export function findTenancyProblems(template: PodTemplate, tenancy: Tenancy): PodProblem[] {
   return [
@@ -101,6 +114,9 @@ export function findTenancyProblems(template: PodTemplate, tenancy: Tenancy): Po
     ...lostVolumes(template, tenancy),
     ...(template.spec.volumes ?? []).flatMap((volume) => volumeProblems(volume, tenancy)),
     ...ownProblems(template, tenancy),
-    ...containersOf(template).flatMap(({ container, path }) => variableProblems(container, path, tenancy)),
+    ...containersOf(template).flatMap(({ container, path }) => [
+      ...variableProblems(container, path, tenancy),
+      ...mountProblems(container, path, tenancy),
+    ]),
   ];
 }

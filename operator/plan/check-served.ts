@@ -1,16 +1,26 @@
 import { transportOf } from '#crds/kinds/index';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { Stalled } from '../errors.ts';
-import type { World } from '../world.ts';
+import type { ClusterFacts, World } from '../world.ts';
 import type { BackendSpec } from './find-group-members.ts';
 
 // What resources may say and this release's runtime does not serve. All of it is refused here and nowhere else, after it
 // has been checked in full, so that a refusal goes by removing its lines.
 
-/** In a cluster the bridge starts nothing: the image must say what to join its pipes to. */
-export function checkStdioImage(name: string, { command }: BackendSpec): void {
-  if (command) return;
-  const message = `MCPServer "${name}": what an image on stdio starts is not known here: write command (the image's entry point), with args`;
+/** Settings that stand against attaching to an image, by what has to be written. */
+function attachProblem(spec: BackendSpec, { stdioAttach }: ClusterFacts): string | undefined {
+  if (!stdioAttach) return 'this operator runs without --stdio-attach, so what the image starts is not known here';
+  if (spec.serviceAccount !== undefined) return "serviceAccount would be the bridge's, too, which attaches to it";
+  const profile = spec.permissionProfile;
+  if (!profile || (profile.type === 'builtin' && profile.name === 'network')) return undefined;
+  return 'permissionProfile would hold for its bridge, too, which attaches to it by the API server';
+}
+
+/** In a cluster the bridge starts nothing: it joins pipes to a command, or attaches to an image. Throws `Stalled`. */
+export function checkStdioImage(name: string, spec: BackendSpec, cluster: ClusterFacts): void {
+  const problem = spec.command ? undefined : attachProblem(spec, cluster);
+  if (problem === undefined) return;
+  const message = `MCPServer "${name}": ${problem}: write command (the image's entry point), with args`;
   throw new Stalled('CommandNeeded', message);
 }
 
@@ -30,7 +40,7 @@ export function checkBackendServed(name: string, spec: BackendSpec, world: World
     );
   }
   if (world.platform.mode === 'cluster' && spec.remoteUrl === undefined && transport === 'stdio') {
-    checkStdioImage(name, spec);
+    checkStdioImage(name, spec, world.platform);
   }
 }
 

@@ -13,7 +13,8 @@ import type { ClusterObject } from './outcome.ts';
 import type { Program } from './plan-backend.ts';
 import { CONTAINER_PORT } from './reach-backend.ts';
 import { type Permissions, readPermissionProfile } from './read-permission-profile.ts';
-import { type Bridge, renderPipeBridge } from './render-bridge.ts';
+import { renderAttachAccount } from './render-attach-account.ts';
+import { type Bridge, renderAttachBridge, renderPipeBridge } from './render-bridge.ts';
 import { renderBackendNetworkPolicy } from './render-network-policy.ts';
 import { programPort, renderProgramPod } from './render-program-pod.ts';
 import { renderBackendService, renderPodsService } from './render-service.ts';
@@ -40,7 +41,19 @@ interface Parts {
   cluster: ClusterFacts;
 }
 
-function renderDeployment(parts: Parts, world: World): ClusterObject['object'] {
+/** How pods come about. One to attach to has a name that is known before it is there. */
+function renderController(parts: Parts) {
+  const { manifest, bridge, spec } = parts;
+  const replicas = spec.backendReplicas ?? 1;
+  if (bridge?.account !== undefined) {
+    const child = backendChild(manifest.metadata.name);
+    return { kind: 'StatefulSet', fields: { replicas, serviceName: child, podManagementPolicy: 'Parallel' } };
+  }
+  // A program on stdio is one process for everybody: there are never two of it.
+  return { kind: 'Deployment', fields: defined({ replicas, strategy: bridge && { type: 'Recreate' } }) };
+}
+
+function renderWorkload(parts: Parts, world: World): ClusterObject['object'] {
   const { manifest, spec, permissions, bridge, cluster } = parts;
   checkServiceAccount(manifest, spec.serviceAccount, cluster, world);
   const selector = backendSelector(manifest);
@@ -55,17 +68,16 @@ function renderDeployment(parts: Parts, world: World): ClusterObject['object'] {
     spec: renderProgramPod(spec, permissions, bridge, cluster, selector),
   };
   const written = { manifest, template: spec.podTemplateSpec, ours: bridge ? BRIDGE : [] };
+  const { kind, fields } = renderController(parts);
   return {
     apiVersion: 'apps/v1',
-    kind: 'Deployment',
+    kind,
     metadata: ownedMetadata(backendChild(manifest.metadata.name), selector, manifest, world),
-    spec: defined({
-      replicas: spec.backendReplicas ?? 1,
-      // A program on stdio is one process for everybody: there are never two of it.
-      strategy: bridge && { type: 'Recreate' },
+    spec: {
+      ...fields,
       selector: { matchLabels: selector },
       template: applyPodTemplate(template, written, cluster, world),
-    }),
+    },
   };
 }
 
@@ -84,6 +96,22 @@ function hostAccess({ folders, privileged }: Permissions): HostAccess[] {
   ];
 }
 
+/** What speaks HTTP for a program on stdio. */
+function renderBridge(manifest: Manifest, spec: BackendSpec, cluster: ClusterFacts, world: World): Bridge | undefined {
+  if (transportOf(spec) !== 'stdio') return undefined;
+  checkStdioImage(manifest.metadata.name, spec, cluster);
+  return spec.command ? renderPipeBridge(manifest, cluster, world) : renderAttachBridge(manifest, cluster, world);
+}
+
+/** The container runtime keeps what a container writes, and the bridge reads it from there. */
+const LOGGED: Finding = {
+  type: 'StdoutIsLogged',
+  status: 'True',
+  reason: 'Attached',
+  message:
+    'All that the program answers is in the log of its container, readable to whoever may read logs: write command (the entry point of its image), with args, to keep it out.',
+};
+
 /** The objects of a backend image. Throws `Waiting` for a Secret that is not there, `Stalled` for what is not allowed. */
 export function renderBackendObjects(
   manifest: Manifest,
@@ -94,18 +122,18 @@ export function renderBackendObjects(
   const { name } = manifest.metadata;
   const permissions = readPermissionProfile(name, spec, world);
   checkHostAccess(name, hostAccess(permissions), cluster);
-  if (transportOf(spec) === 'stdio') checkStdioImage(name, spec);
-  const bridge = transportOf(spec) === 'stdio' ? renderPipeBridge(manifest, cluster, world) : undefined;
+  const bridge = renderBridge(manifest, spec, cluster, world);
   const port = programPort(spec) ?? CONTAINER_PORT;
   const objects = [
     ...(bridge ? [bridge.configMap] : []),
-    renderDeployment({ manifest, spec, permissions, bridge, cluster }, world),
+    ...(bridge?.account === undefined ? [] : renderAttachAccount(manifest, world)),
+    renderWorkload({ manifest, spec, permissions, bridge, cluster }, world),
     renderBackendService(manifest, port, world),
     ...((spec.backendReplicas ?? 1) > 1 ? [renderPodsService(manifest, port, world)] : []),
     renderBackendNetworkPolicy(manifest, permissions.egress, world),
   ];
   return {
     children: objects.map((object) => ({ platform: 'cluster', object })),
-    warnings: notEnforced(permissions),
+    warnings: [...notEnforced(permissions), ...(bridge?.account === undefined ? [] : [LOGGED])],
   };
 }

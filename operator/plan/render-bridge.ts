@@ -20,7 +20,7 @@ const CONFIG = '/etc/vmcp/config';
 const RUN_PROGRAM = `exec "$@" <${INPUT} >${OUTPUT}`;
 
 /**
- * What the bridge starts in place of the program. Both pipes are opened at once, as each waits for the program; what is
+ * What joins the pipes to the bridge. Both pipes are opened at once, as each waits for the program; what is
  * closed first ends the other. dd passes on what there is; a cat may wait until it has much.
  */
 const COPY = 'dd bs=65536 2>/dev/null';
@@ -31,15 +31,18 @@ const BRIDGE_RESOURCES = { requests: { cpu: '20m', memory: '96Mi' }, limits: { c
 /** All runtimes of the namespace together are one caller of the bridge, and names are theirs to judge. */
 const LIMITS = { sessions_per_principal: 10_000, max_name_length: 128 };
 
+/** What the bridge starts in place of the program. */
+interface Joined {
+  command: string;
+  args: string[];
+  env?: Record<string, string>;
+}
+
 /** It is there when the program is: nobody is told that there is a server without tools. */
 const OPERATIONAL = { failure_handling: { partial_failure_mode: 'fail' as const, health_check_interval: '5s' } };
 
 /** What the bridge serves: one backend whose names stay as they are. `command` and `args` reach the program. */
-function renderDocument(
-  manifest: Manifest,
-  { command, args }: { command: string; args: string[] },
-  world: World,
-): RunConfigDocument {
+function renderDocument(manifest: Manifest, joined: Joined, world: World): RunConfigDocument {
   const { name, uid = '' } = manifest.metadata;
   return {
     schema_version: RUN_CONFIG_VERSION,
@@ -48,7 +51,7 @@ function renderDocument(
     allowed_hosts: serviceHosts(backendChild(name), world),
     incoming: { type: 'anonymous' },
     aggregation: { conflict_resolution: 'priority', priority_order: [name] },
-    backends: [{ name, auth: { type: 'unauthenticated' }, transport: 'stdio', command, args }],
+    backends: [{ name, auth: { type: 'unauthenticated' }, transport: 'stdio', ...joined }],
     operational: OPERATIONAL,
     limits: LIMITS,
     session_storage: { type: 'memory' },
@@ -63,6 +66,8 @@ export interface Bridge {
   initContainers: object[];
   container: object;
   volumes: object[];
+  /** Service account of the pod, where the bridge needs one. */
+  account?: string;
 }
 
 function configMapOf(manifest: Manifest, text: string, world: World): ClusterObject['object'] {
@@ -119,22 +124,67 @@ function pipesContainer(image: string) {
   };
 }
 
-/** The bridge of a program whose command is known: both are joined by pipes; no API server has part in it. */
-export function renderPipeBridge(manifest: Manifest, cluster: ClusterFacts, world: World): Bridge {
-  const document = renderDocument(manifest, { command: '/bin/sh', args: ['-c', JOIN_PIPES] }, world);
+function renderBridge(
+  manifest: Manifest,
+  joined: Joined,
+  { mount, volume }: { mount: object; volume: object },
+  cluster: ClusterFacts,
+  world: World,
+): Omit<Bridge, 'initContainers'> {
+  const document = renderDocument(manifest, joined, world);
   checkDocument(document);
   const text = writeText(document);
   return {
     configMap: configMapOf(manifest, text, world),
     token: contentHash(text),
-    initContainers: [pipesContainer(cluster.runtimeImage)],
-    container: renderContainer(cluster.runtimeImage, [MOUNT_PIPES]),
+    container: renderContainer(cluster.runtimeImage, [mount]),
     volumes: [
-      { name: 'pipes', emptyDir: { sizeLimit: '1Mi' } },
+      volume,
       { name: 'bridge-config', configMap: { name: bridgeOf(backendChild(manifest.metadata.name)) } },
       { name: 'bridge-tmp', emptyDir: { sizeLimit: '16Mi' } },
     ],
   };
+}
+
+/** The bridge of a program whose command is known: both are joined by pipes; no API server has part in it. */
+export function renderPipeBridge(manifest: Manifest, cluster: ClusterFacts, world: World): Bridge {
+  const joined = { command: '/bin/sh', args: ['-c', JOIN_PIPES] };
+  const place = { mount: MOUNT_PIPES, volume: { name: 'pipes', emptyDir: { sizeLimit: '1Mi' } } };
+  const bridge = renderBridge(manifest, joined, place, cluster, world);
+  return { ...bridge, initContainers: [pipesContainer(cluster.runtimeImage)] };
+}
+
+const ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
+
+/** The token of the one container that may attach, and the certificate authorities of the API server. */
+const ACCOUNT_VOLUME = {
+  name: 'bridge-token',
+  projected: {
+    defaultMode: 0o444,
+    sources: [
+      { serviceAccountToken: { path: 'token', expirationSeconds: 3600 } },
+      { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
+    ],
+  },
+};
+
+/** Pod of a StatefulSet of one: its name is known before it is there. */
+export function podOf(child: string): string {
+  return `${child}-0`;
+}
+
+/** The bridge of a program that the image alone knows: it attaches to it through the API server. */
+export function renderAttachBridge(manifest: Manifest, cluster: ClusterFacts, world: World): Bridge {
+  const pod = podOf(backendChild(manifest.metadata.name));
+  const target = ['--namespace', world.namespace, '--pod', pod, '--container', 'mcp'];
+  const joined = {
+    command: 'node',
+    args: ['/app/attach.js', ...target, '--token-file', `${ACCOUNT}/token`],
+    env: { NODE_EXTRA_CA_CERTS: `${ACCOUNT}/ca.crt` },
+  };
+  const place = { mount: { name: 'bridge-token', mountPath: ACCOUNT, readOnly: true }, volume: ACCOUNT_VOLUME };
+  const account = backendChild(manifest.metadata.name);
+  return { ...renderBridge(manifest, joined, place, cluster, world), initContainers: [], account };
 }
 
 /** The command of a program, so that its input and output are the pipes. Its image must have /bin/sh. */

@@ -42,7 +42,8 @@ function renderFolders(spec: BackendSpec, { folders }: Permissions) {
 /** How a program is started, and who asks whether it is ready. */
 function renderStart(spec: BackendSpec) {
   const port = programPort(spec);
-  if (port === undefined) return pipedCommand(spec.command ?? [], spec.args);
+  if (port === undefined)
+    return spec.command ? pipedCommand(spec.command, spec.args) : { args: spec.args, stdin: true };
   return {
     command: spec.command,
     args: spec.args,
@@ -54,7 +55,7 @@ function renderStart(spec: BackendSpec) {
 
 function renderContainer(spec: BackendSpec, permissions: Permissions) {
   const folders = renderFolders(spec, permissions).map(({ mount }) => mount);
-  const pipes = programPort(spec) === undefined ? [PIPES_MOUNT] : [];
+  const pipes = programPort(spec) === undefined && spec.command ? [PIPES_MOUNT] : [];
   return defined({
     name: 'mcp',
     image: spec.image,
@@ -76,13 +77,13 @@ export function renderProgramPod(
 ) {
   return defined({
     imagePullSecrets: imagePullSecrets.length === 0 ? undefined : imagePullSecrets.map((name) => ({ name })),
-    serviceAccountName: spec.serviceAccount,
+    serviceAccountName: spec.serviceAccount ?? bridge?.account,
     // Who names an account means its rights.
     automountServiceAccountToken: spec.serviceAccount !== undefined,
     enableServiceLinks: false,
     securityContext: permissions.privileged ? undefined : RESTRICTED_POD,
     topologySpreadConstraints: topologySpread(selector),
-    initContainers: bridge?.initContainers,
+    initContainers: bridge && bridge.initContainers.length > 0 ? bridge.initContainers : undefined,
     containers: [renderContainer(spec, permissions), ...(bridge ? [bridge.container] : [])],
     volumes: [
       { name: 'tmp', emptyDir: { sizeLimit: '256Mi' } },

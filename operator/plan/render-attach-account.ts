@@ -1,0 +1,25 @@
+import type { Manifest, World } from '../world.ts';
+import { backendChild } from './child-names.ts';
+import { backendSelector, ownedMetadata } from './object-parts.ts';
+import type { ClusterObject } from './outcome.ts';
+import { podOf } from './render-bridge.ts';
+
+const RBAC = 'rbac.authorization.k8s.io';
+
+/** An account that may attach to one pod, its own, and do nothing else. */
+export function renderAttachAccount(manifest: Manifest, world: World): ClusterObject['object'][] {
+  const child = backendChild(manifest.metadata.name);
+  const metadata = ownedMetadata(child, backendSelector(manifest), manifest, world);
+  const rule = { apiGroups: [''], resources: ['pods/attach'], resourceNames: [podOf(child)], verbs: ['get', 'create'] };
+  return [
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata, automountServiceAccountToken: false },
+    { apiVersion: `${RBAC}/v1`, kind: 'Role', metadata, rules: [rule] },
+    {
+      apiVersion: `${RBAC}/v1`,
+      kind: 'RoleBinding',
+      metadata,
+      roleRef: { apiGroup: RBAC, kind: 'Role', name: child },
+      subjects: [{ kind: 'ServiceAccount', name: child, namespace: world.namespace }],
+    },
+  ];
+}
