@@ -136,13 +136,18 @@ describeWithRedis('a session that one replica opened', () => {
       await replicaOf(sharing, backends, {}, { lookUp }),
       await replicaOf(sharing, backends, {}, { lookUp }),
     ];
-    const clients = [await SessionClient.open(a.url), await SessionClient.open(a.url)];
+    const clients: SessionClient[] = [];
+    for (let nr = 0; nr < 4; nr += 1) clients.push(await SessionClient.open(a.url));
     const call = { name: 'one_tool_0', arguments: { text: 'x' } };
     for (const client of clients) {
       for (const replica of [b, a, b])
         expect((await requestAt(replica, client, 'tools/call', call)).answer.result).toBeDefined();
     }
-    expect([new Set(first.used).size, new Set(second.used).size]).toEqual([1, 1]);
+    const [here, there] = [new Set(first.used), new Set(second.used)];
+    expect(Math.min(here.size, there.size)).toBeGreaterThan(0);
+    // One that came to the wrong pod would have been opened anew.
+    expect(here.size + there.size).toBe(clients.length);
+    expect(first.used.length + second.used.length).toBe(3 * clients.length);
   });
 
   it('costs no question to Redis for a call where it is known', async () => {
