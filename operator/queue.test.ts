@@ -130,4 +130,30 @@ describe('the work queue', () => {
     clock.pass(10);
     expect(started).toEqual(['a']);
   });
+
+  it('says how many keys wait, and how long each has waited', async () => {
+    const clock = new ManualClock();
+    const waits: [string, number][] = [];
+    const ends: (() => void)[] = [];
+    const work = (key: string, waited: number) => {
+      waits.push([key, waited]);
+      return new Promise<void>((resolve) => ends.push(resolve));
+    };
+    const queue = new WorkQueue({ work, clock, concurrency: 1 });
+    for (const key of ['a', 'b', 'a']) queue.add(key);
+    queue.addAfter('c', 60_000);
+    expect(queue.depth).toBe(2);
+    clock.pass(300);
+    for (let i = 0; i < 3; i += 1) {
+      ends.shift()?.();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(waits).toEqual([
+      ['a', 0],
+      ['b', 300],
+      ['a', 300],
+    ]);
+    expect(queue.depth).toBe(0);
+    await queue.close();
+  });
 });

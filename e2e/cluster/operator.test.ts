@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Program } from '../gateway/start-program.ts';
+import { KIND_NAMES } from '#crds/kinds/index';
 import { eventually } from '../local/run-vmcp.ts';
 import { countWrites, isLeader, readMetric, sumOf, untilReady } from './operator-metrics.ts';
 import { startOperator } from './start-operator.ts';
@@ -157,7 +158,9 @@ describeWithCluster('the operator', (cluster) => {
 
   /** Versions of the resources and of what the operator made of them, in this namespace. */
   async function versionsOfAll(): Promise<Record<string, string>> {
-    const kinds = 'vmcp,mcps,mcpg,extauth,mcpoidcconfigs,configmaps,secrets,services,serviceaccounts,networkpolicies';
+    const own = Object.values(KIND_NAMES).map(({ plural }) => `${plural}.vmcp.dev`);
+    const children = ['configmaps', 'secrets', 'services', 'serviceaccounts', 'networkpolicies'];
+    const kinds = [...own, ...children].join(',');
     const format = '{range .items[*]}{.kind}/{.metadata.name} {.metadata.resourceVersion}{"\\n"}{end}';
     const { code, stdout } = await cluster.kubectl(['-n', namespace.name, 'get', kinds, '-o', `jsonpath=${format}`]);
     expect(code).toBe(0);
