@@ -231,7 +231,11 @@ async function stop(
   const keepsIdle = Math.min(IDLE_WITHIN, drain / 4);
   // An answer is written before it has arrived: what is open is not idle until then.
   while (connections.open && performance.now() < began + drain) {
-    if (performance.now() >= began + keepsIdle) server.closeIdleConnections();
+    if (performance.now() >= began + keepsIdle) {
+      // Those too that came over a connection that was open still.
+      gateway.endStreams();
+      server.closeIdleConnections();
+    }
     await pause(20);
   }
   if (gateway.rooms.running.size > 0) log.warn('calls were cut off at the end', { calls: gateway.rooms.running.size });
