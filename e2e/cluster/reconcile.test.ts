@@ -160,6 +160,47 @@ describeWithCluster('what the operator makes of resources', (cluster) => {
     await stage.ready('demo');
   }, 60_000);
 
+  it('a document of an older schema stays while a pod mounts it, and goes then', async () => {
+    const owner = await stage.get('VirtualMCPServer', 'demo');
+    const older = {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: {
+        name: 'vmcp-demo-v0.0.9',
+        labels: { 'app.kubernetes.io/managed-by': 'vmcp-operator' },
+        ownerReferences: [
+          {
+            apiVersion: 'vmcp.dev/v1alpha1',
+            kind: 'VirtualMCPServer',
+            name: 'demo',
+            uid: owner?.metadata.uid,
+            controller: true,
+          },
+        ],
+      },
+      data: { 'run-config.yaml': 'schema_version: v0.0.9' },
+    };
+    await stage.apply(older);
+    await eventually(
+      () => stage.get('ConfigMap', 'vmcp-demo-v0.0.9'),
+      (live) => live === undefined,
+    );
+    const volumes = [{ name: 'older', configMap: { name: 'vmcp-demo-v0.0.9', optional: true } }];
+    await stage.patch('VirtualMCPServer', 'demo', { spec: { podTemplateSpec: { spec: { volumes } } } });
+    await stage.ready('demo');
+    await stage.apply(older);
+    await stage.patch('VirtualMCPServer', 'demo', { metadata: { annotations: { look: 'again' } } });
+    await pause(2000);
+    expect(await stage.get('ConfigMap', 'vmcp-demo-v0.0.9')).toBeDefined();
+    await stage.patch('VirtualMCPServer', 'demo', { spec: { podTemplateSpec: null } });
+    await eventually(
+      () => stage.get('ConfigMap', 'vmcp-demo-v0.0.9'),
+      (live) => live === undefined,
+      60_000,
+    );
+    await stage.ready('demo');
+  }, 150_000);
+
   it('killed and started again, it finds what it made: nothing is made anew, no pod is replaced, no call fails', async () => {
     const load = await startLoad(await stage.endpoint('demo'), 'one_tool_0', { sessions: 2 });
     const before = await snapshot([...CHILDREN, ...OWN, 'Pod']);

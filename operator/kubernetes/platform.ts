@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import type { Status } from '#crds/kinds/status';
 import { Stalled } from '#operator/errors';
 import type { Log } from '#operator/log';
 import type { Outcome } from '#operator/plan/outcome';
 import type { Platform } from '#operator/platform';
 import type { Clock } from '#operator/queue';
-import { type ClusterFacts, type Manifest, type ResourceKey, type World } from '#operator/world';
+import { type ClusterFacts, type Manifest, type ResourceKey, runtimeName, type World } from '#operator/world';
 import type { KubeApi } from './api.ts';
 import { type ApplyContext, FIELD_MANAGER } from './apply-child.ts';
 import { applyOutcome } from './apply-outcome.ts';
@@ -167,7 +168,8 @@ export class KubernetesPlatform implements Platform {
   async report({ key, status }: Outcome): Promise<void> {
     const manifest = this.#view.manifest(key);
     if (!manifest || !status || isEnding(manifest)) return;
-    await this.#writer.write(manifest, status);
+    const current = this.#runtimes.observed.get(key.namespace, runtimeName(key))?.current;
+    await this.#writer.write(manifest, current === false ? withoutProgress(status, manifest) : status);
   }
 
   async close(): Promise<void> {
@@ -249,6 +251,13 @@ export class KubernetesPlatform implements Platform {
       log.debug('a pod could not be told of a change; its kubelet notices by itself', { namespace, name, problem });
     }
   }
+}
+
+/** The plan was made before its objects were applied: what replaces pods is not served yet. */
+function withoutProgress({ observedGeneration, ...status }: Status, manifest: Manifest): Status {
+  const former = (manifest.status as Partial<Status> | undefined)?.observedGeneration;
+  if (observedGeneration === undefined || former === observedGeneration) return { observedGeneration, ...status };
+  return former === undefined ? status : { ...status, observedGeneration: former };
 }
 
 function factsOf(options: KubernetesOptions): ClusterFacts {

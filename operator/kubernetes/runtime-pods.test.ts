@@ -12,6 +12,7 @@ const hash = createHmac('sha256', 'new').update('value').digest('hex');
 const runtime = (digest: string): Runtime => ({
   namespace: 'ns',
   child: 'vmcp-demo',
+  configMap: 'vmcp-demo-v0.1.0',
   digest,
   files: FILES,
   tokens: ['new', 'old'],
@@ -166,6 +167,27 @@ describe('pods of a runtime', () => {
     expect(pods.observed('ns', 'vmcp-demo')?.config_refused).toBeNull();
     await passSlowly(10_000);
     expect(pods.observed('ns', 'vmcp-demo')?.config_refused?.message).toBe('there is no such file');
+  });
+
+  it('of an older schema are not pushed: they mount another document', async () => {
+    answers['10.0.0.1'] = says('older');
+    pods.expect({ ...runtime('new'), configMap: 'vmcp-demo-v0.2.0' });
+    pods.told(undefined, pod('a'));
+    await passSlowly(5000);
+    expect(pushed).toEqual([]);
+    expect(pods.observed('ns', 'vmcp-demo')?.current).toBe(false);
+  });
+
+  it('that get another address, as after a restart of their node, are asked there', async () => {
+    pods.expect(runtime('one'));
+    answers['10.0.0.1'] = says('one');
+    pods.told(undefined, pod('a'));
+    await pass(0);
+    answers = { '10.0.0.9': says('one') };
+    pods.told(pod('a'), pod('a', { ip: '10.0.0.9' }));
+    expect(pods.observed('ns', 'vmcp-demo')).toBeUndefined();
+    await pass(0);
+    expect(pods.observed('ns', 'vmcp-demo')?.current).toBe(true);
   });
 
   it('say which ConfigMaps they mount', () => {

@@ -22,6 +22,8 @@ export interface Runtime extends Expected {
   namespace: string;
   /** Name of its Deployment. */
   child: string;
+  /** Name of the ConfigMap with its document: a pod of an older schema mounts another one. */
+  configMap: string;
   /** Tokens for /status, the newest first. */
   tokens: readonly string[];
   /** Milliseconds between two looks while nothing is to be taken over. */
@@ -175,7 +177,7 @@ export class RuntimePods {
     if (cancelled()) return;
     const differs = JSON.stringify(said) !== JSON.stringify(watched.said);
     watched.said = said;
-    if (said && !hasTakenOver(said, runtime)) this.#push(watched, runtime.digest);
+    if (said && !hasTakenOver(said, runtime)) this.#push(watched, runtime);
     this.#lookAfter(place, watched, this.#nextLook(watched, runtime));
     if (differs) this.#options.changed(place);
   }
@@ -188,9 +190,9 @@ export class RuntimePods {
     return delay;
   }
 
-  #push(watched: Watched, digest: string | undefined): void {
+  #push(watched: Watched, { digest, configMap }: Runtime): void {
     const now = this.#options.clock.now();
-    if (digest === undefined || now < watched.pushAt) return;
+    if (digest === undefined || now < watched.pushAt || !watched.pod.configMaps.includes(configMap)) return;
     watched.pushAt = now + watched.pushDelay;
     watched.pushDelay = Math.min(watched.pushDelay * 2, SLOWEST_PUSH);
     void this.#options.push(watched.pod, digest);

@@ -15,12 +15,15 @@ import type { ApplyContext } from './apply-child.ts';
 import type { ClusterView } from './cluster-view.ts';
 import { digestOfDocument } from './document-of.ts';
 import { makeSecrets, type RuntimeSecrets } from './generated-secrets.ts';
+import { limitTo } from './limit.ts';
 import type { OwnSecrets } from './own-secrets.ts';
 import type { RuntimePods } from './runtime-pods.ts';
 import { Section } from './section.ts';
 
 /** Reading of a status where the resource says nothing. Milliseconds. */
 const INTERVAL = 30_000;
+/** Runtimes whose secrets are made at once. */
+const AT_ONCE = 16;
 
 interface RuntimesOptions {
   view: ClusterView;
@@ -46,6 +49,7 @@ export class Runtimes {
   readonly #files = new Map<string, Files>();
   /** Problems of making the secrets of a runtime, by the text of its key. */
   readonly #problems = new Map<string, unknown>();
+  readonly #limited = limitTo(AT_ONCE);
   readonly #toMake = new Map<string, Set<string>>();
 
   constructor(options: RuntimesOptions) {
@@ -97,7 +101,7 @@ export class Runtimes {
     if (!texts || texts.size === 0) return;
     this.#toMake.delete(namespace);
     const keys = [...this.#keys.values()].filter((key) => key.namespace === namespace && texts.has(keyText(key)));
-    await Promise.all(keys.map((key) => this.#makeOne(key)));
+    await Promise.all(keys.map((key) => this.#limited(() => this.#makeOne(key))));
   }
 
   /** What was made for a runtime. Throws why it was not. */
@@ -120,11 +124,11 @@ export class Runtimes {
     const child = runtimeChildOf(key);
     const tokens = this.#secrets.get(keyText(key))?.tokens;
     if (!tokens || !this.#keys.has(`${namespace}/${child}`)) return;
-    const metadata = { namespace, name: configMapName(child) };
-    const configMap = view.children.at({ apiVersion: 'v1', kind: 'ConfigMap', metadata });
+    const name = configMapName(child);
+    const configMap = view.children.at({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace, name } });
     const interval = intervalOf(view.manifest(key));
     const digest = configMap && digestOfDocument(configMap);
-    pods.expect({ namespace, child, tokens, interval, digest, files: this.#expectedFiles(key) });
+    pods.expect({ namespace, child, configMap: name, tokens, interval, digest, files: this.#expectedFiles(key) });
   }
 
   #expectedFiles(key: ResourceKey): Record<string, string> {
