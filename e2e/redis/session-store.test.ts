@@ -91,6 +91,18 @@ describeWithRedis('the Redis of sessions', () => {
     server.thaw();
   });
 
+  it('that could not be heard for a moment is asked: what ended meanwhile has ended', async () => {
+    const server = await own();
+    const { a, b } = await two(sharedIn({ addr: server.address }));
+    const clients = await Promise.all(Array.from({ length: 5 }, () => SessionClient.open(a.url)));
+    for (const client of clients) {
+      expect([await statusAt(a, client), await statusAt(b, client)]).toEqual([200, 200]);
+      await server.command('CLIENT', 'KILL', 'TYPE', 'pubsub');
+      expect((await deleteAt(b, client)).status).toBe(204);
+      expect(await statusAt(a, client)).toBe(404);
+    }
+  });
+
   it('is told what changed while it was away', async () => {
     const server = await own();
     const backend = closing(await serveEverything());
