@@ -13,7 +13,11 @@ it('the number of tools in the status is of those that everybody gets, whoever l
   const [mine, all] = [closing(await servePlain({ tools: 2 })), closing(await servePlain({ tools: 3 }))];
   const { url: token_url } = closing(await serveTokens());
   const auth = {
-    ...{ type: 'token_exchange' as const, token_url, client_id: 'vmcp', client_secret_file: 'secret', audience: 'a' },
+    type: 'token_exchange' as const,
+    token_url,
+    client_id: 'vmcp',
+    client_secret_file: 'secret',
+    audience: 'a',
   };
   const at = await protectedGateway({
     files: { secret: 'cl1ent-s3cret' },

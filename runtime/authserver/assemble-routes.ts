@@ -44,7 +44,7 @@ export interface Assembly {
 
 /** @throws ConfigError */
 export function assembleRoutes(parts: AssemblyParts): Assembly {
-  const { config, keys, storage, secrets, place, providers, now, readSource, record, answered, log, changed } = parts;
+  const { config, keys, storage, now, readSource, answered, log } = parts;
   const resources = resourcesOf(parts);
   const urls = authServerUrls(config);
   const documents = config.cimd.enabled ? openDocuments(parts) : undefined;
@@ -54,11 +54,8 @@ export function assembleRoutes(parts: AssemblyParts): Assembly {
   const chain = chainOf(config);
   const loginLifespan = config.limits.pending_login_lifespan;
   const browsers = createBrowsers({ storage, cookie, primary: chain.primary.name, loginLifespan, now });
-  const legs: ChainSettings = {
-    ...{ storage, secrets, place, urls, chain, providers, browsers, record, log, changed, now },
-    limits: config.limits,
-    codeLifespan: config.token_lifespans.auth_code_lifespan,
-  };
+  const { limits, token_lifespans: lifespans } = config;
+  const legs: ChainSettings = { ...parts, urls, chain, browsers, limits, codeLifespan: lifespans.auth_code_lifespan };
   const nextStep = createNextStep(legs);
   const tokens = tokenSettings(parts, clients);
   const handlers = {
@@ -68,9 +65,7 @@ export function assembleRoutes(parts: AssemblyParts): Assembly {
     metadata: createMetadataHandler(config),
     jwks: createJwksHandler(keys),
     callback: createCallback({ ...legs, nextStep }),
-    ...createLoginEndpoints({
-      ...{ config, urls, resources, frame, storage, browsers, clients, nextStep, record, changed, now },
-    }),
+    ...createLoginEndpoints({ ...parts, urls, resources, frame, browsers, clients, nextStep }),
   };
   const browserUrl = config.authorization_endpoint_base_url ?? config.issuer;
   const basePaths = [config.issuer, browserUrl].map((url) => new URL(url).pathname.replace(/\/$/, ''));
@@ -114,14 +109,29 @@ function tokenSettings(parts: AssemblyParts, clients: Clients): TokenSettings {
   };
   const chain = chainOf(config);
   return {
-    ...{ storage, secrets, keys, clients, known, ended, record, now, newId, newJti: randomUUID },
+    storage,
+    secrets,
+    keys,
+    clients,
+    known,
+    ended,
+    record,
+    now,
+    newId,
+    newJti: randomUUID,
     issuer: config.issuer,
     lifespans: { access, refresh },
     resources: resourcesOf(parts),
     scopesSupported: config.scopes_supported,
     requiredProviders: chain.providers.filter(({ required }) => required).map(({ name }) => name),
     revalidate: createRevalidate({
-      ...{ storage, known, providers, ended, record, log, now },
+      storage,
+      known,
+      providers,
+      ended,
+      record,
+      log,
+      now,
       revalidateAfter: config.revalidate_after,
       primary: chain.primary.name,
       readLink: (sub, provider) => readLink(parts, sub, provider),

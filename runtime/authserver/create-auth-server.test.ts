@@ -28,7 +28,12 @@ const MINUTE = 60_000;
 const pem = (): string =>
   generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
 const LINK: LinkRow = {
-  ...{ account: alice, sealed: 'k.iv.text', expires_at: undefined, linked_at: 1, state: 'linked', version: 0 },
+  account: alice,
+  sealed: 'k.iv.text',
+  expires_at: undefined,
+  linked_at: 1,
+  state: 'linked',
+  version: 0,
 };
 const OKTA = { type: 'oidc', name: 'okta', oidc_config: { client_id: 'v', issuer_url: 'https://okta.example' } };
 const GITHUB = {
@@ -142,7 +147,9 @@ describe('the authorization server of a configuration', () => {
       resource: RESOURCE,
     };
     await storage.finishLogin({
-      ...{ sub: alice.sub, links: { okta: LINK }, lifespan: 3_600_000 },
+      sub: alice.sub,
+      links: { okta: LINK },
+      lifespan: 3_600_000,
       code: { id: hashId(id), row: { request: asked, user: alice }, lifespan: 600_000 },
     });
     await storage.close();

@@ -179,7 +179,13 @@ class ReloadableAuthServer implements AuthServer {
     const providers = () =>
       new Map([...(this.#inForce?.providers ?? [])].map(([name, { provider }]) => [name, provider]));
     const tokens = createUserTokens({
-      ...{ storage, secrets: this.#lasting.secrets, place, providers, record, log, now },
+      storage,
+      secrets: this.#lasting.secrets,
+      place,
+      providers,
+      record,
+      log,
+      now,
       issuer: config.issuer,
       connectionsUrl: authServerUrls(config).connections,
     });

@@ -12,9 +12,19 @@ import { StorageUnavailable } from './storage/storage.ts';
 
 const absent = () => Promise.reject(new OAuthError('server_error', 'not here'));
 const none: Handlers = {
-  ...{ token: absent, revoke: absent, introspect: undefined, metadata: absent, jwks: absent, register: undefined },
-  ...{ authorize: undefined, consent: undefined, callback: undefined, connections: undefined },
-  ...{ changeConnections: undefined, link: undefined, followLink: undefined },
+  token: absent,
+  revoke: absent,
+  introspect: undefined,
+  metadata: absent,
+  jwks: absent,
+  register: undefined,
+  authorize: undefined,
+  consent: undefined,
+  callback: undefined,
+  connections: undefined,
+  changeConnections: undefined,
+  link: undefined,
+  followLink: undefined,
 };
 
 describe('endpoints of the authorization server', () => {

@@ -12,8 +12,14 @@ const ISSUER = 'https://mcp.example.com';
 const HOUR = 3_600_000;
 
 const session: SessionRow = {
-  ...{ client_id: 'app', sub: 'alice', scope: ['mcp'], resource: RESOURCE, kid: 'k' },
-  ...{ ends_at: START + 720 * HOUR, asked_at: START, answered_at: START },
+  client_id: 'app',
+  sub: 'alice',
+  scope: ['mcp'],
+  resource: RESOURCE,
+  kid: 'k',
+  ends_at: START + 720 * HOUR,
+  asked_at: START,
+  answered_at: START,
   user: {
     ...{
       issuer: 'https://idp.example',
@@ -27,8 +33,16 @@ const session: SessionRow = {
   },
 };
 const claims = (more: JWTPayload = {}): JWTPayload => ({
-  ...{ iss: ISSUER, aud: RESOURCE, sub: 'alice', client_id: 'app', tsid: 'session-1', name: 'Alice' },
-  ...{ iat: START / 1000, exp: (START + HOUR) / 1000, scope: 'mcp', ...more },
+  iss: ISSUER,
+  aud: RESOURCE,
+  sub: 'alice',
+  client_id: 'app',
+  tsid: 'session-1',
+  name: 'Alice',
+  iat: START / 1000,
+  exp: (START + HOUR) / 1000,
+  scope: 'mcp',
+  ...more,
 });
 
 describe('tokens of the authorization server in this process', () => {
@@ -46,7 +60,9 @@ describe('tokens of the authorization server in this process', () => {
     const clock = { time: START };
     storage = createMemoryStorage({ now: () => clock.time });
     await storage.finishLogin({
-      ...{ sub: 'alice', links: {}, lifespan: 720 * HOUR },
+      sub: 'alice',
+      links: {},
+      lifespan: 720 * HOUR,
       code: { id: 'code', row: { request: {} as never, user: session.user }, lifespan: HOUR },
     });
     await storage.redeemCode('code', { key: 'session-1', row: session, lifespan: 168 * HOUR });
@@ -164,7 +180,8 @@ describe('tokens of the authorization server in this process', () => {
     expect(endpoint.authenticator.authenticate(headers)).toBe(first);
     endpoint.clock.time += 5_000;
     expect(await endpoint.authenticator.authenticate(headers)).toBe(first);
-    await storage.amendSession('session-1', { user: { ...session.user, claims: { groups: ['none'] } } });
+    const user = { ...session.user, claims: { groups: ['none'] } };
+    await storage.amendSession('session-1', { user, answered_at: START });
     endpoint.clock.time += 5_000;
     const changed = await endpoint.authenticator.authenticate(headers);
     expect(changed.groups).toEqual(['none']);

@@ -77,7 +77,9 @@ describe('the consent page', () => {
   it('says which sign-ins come next, as far as it knows what is linked', async () => {
     await server.close();
     const [okta, partner] = ['okta', 'partner'].map((name) => ({
-      ...{ type: 'oidc', name, oidc_config: { client_id: 'vmcp', issuer_url: `https://login.${name}.example` } },
+      type: 'oidc',
+      name,
+      oidc_config: { client_id: 'vmcp', issuer_url: `https://login.${name}.example` },
     }));
     server = await startLoginEndpoints({ config: { upstreams: [okta, partner] } });
     client = await server.register([REDIRECT]);

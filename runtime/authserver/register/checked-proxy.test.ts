@@ -78,7 +78,10 @@ describe('a document behind a proxy', () => {
     'is asked for at the address that was checked, by the name of its host: IPv%s',
     async (family, address, target) => {
       const client = createJsonClient({
-        ...{ allowPrivateAddress: true, allowHttp: false, readCaBundle: undefined, deadline: 5000 },
+        allowPrivateAddress: true,
+        allowHttp: false,
+        readCaBundle: undefined,
+        deadline: 5000,
         dispatcherFor: () =>
           createCheckedProxyDispatcher(
             { ca: cert, checkServerIdentity: () => undefined, lookup: publicName(address, Number(family)) },

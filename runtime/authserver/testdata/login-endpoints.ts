@@ -1,23 +1,16 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { request } from 'undici';
-import { AuthServer } from '#crds/run-config/auth-server';
 import type { AuditEvent } from '#runtime/audit/audit';
-import { browserCookie, BROWSER_LIFESPAN } from '../browser/browser-cookie.ts';
-import { createBrowsers, type Browser } from '../browser/browsers.ts';
-import { createLoginEndpoints, type LoginEndpoints } from '../create-login-endpoints.ts';
-import { OAuthError } from '../errors.ts';
+import { BROWSER_LIFESPAN } from '../browser/browser-cookie.ts';
+import { type Browser } from '../browser/browsers.ts';
+import { createLoginEndpoints } from '../create-login-endpoints.ts';
 import { htmlAnswer, type Answer } from '../handler.ts';
 import { hashId, newId } from '../ids.ts';
-import { createErrorPages } from '../pages/error-page.ts';
-import { chainOf } from '../chain.ts';
 import type { ClientDocuments } from '../register/client-documents.ts';
-import { createClients } from '../register/find-client.ts';
-import { createRoutes } from '../routes.ts';
-import { authServerUrls, type AuthServerUrls } from '../urls.ts';
-import { createMemoryStorage } from '../storage/memory.ts';
+import { type AuthServerUrls } from '../urls.ts';
 import type { LinkRow, LoginRow, UserProfile } from '../storage/rows.ts';
 import type { AuthStorage } from '../storage/storage.ts';
+import { loginParts } from './login-parts.ts';
+import { RESOURCE, serveRoutes } from './serve-routes.ts';
 
 export const START = 1_800_000_000_000;
 export const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM';
@@ -95,98 +88,45 @@ interface ServerOptions {
 }
 
 export async function startLoginEndpoints(options: ServerOptions = {}): Promise<LoginEndpointServer> {
-  const listening = await listen();
-  const { origin } = listening;
-  const config = AuthServer.parse({ issuer: origin, upstreams: PROVIDERS, ...options.config });
-  const urls = authServerUrls(config);
-  const clock = { time: START };
-  const memory = createMemoryStorage({ now: () => clock.time });
+  const server = await serveRoutes();
+  const { documents, wrap } = options;
+  const parts = loginParts(server.origin, {
+    config: { upstreams: PROVIDERS, ...options.config },
+    time: START,
+    documents,
+    wrap,
+  });
+  const { urls, memory, clock, cookie } = parts;
   const noted = { events: [], steps: [], changed: [] } as Pick<LoginEndpointServer, 'events' | 'steps' | 'changed'>;
-  const cookie = browserCookie(config.issuer, urls.authorize);
-  const resource = 'https://mcp.example.com/mcp';
-  const storage = options.wrap?.(memory) ?? memory;
-  const now = () => clock.time;
-  listening.route = routesOf(
-    createLoginEndpoints({
-      config,
-      urls,
-      resources: [resource],
-      frame: FRAME,
-      storage,
-      browsers: createBrowsers({
-        storage,
-        cookie,
-        primary: chainOf(config).primary.name,
-        loginLifespan: config.limits.pending_login_lifespan,
-        now,
-      }),
-      clients: createClients({ storage, documents: options.documents, now }),
-      nextStep: (login, browser) => {
-        noted.steps.push({ login, browser });
-        return options.nextStep?.(login, browser) ?? Promise.resolve(htmlAnswer('the next step'));
-      },
-      record: (event) => noted.events.push(event),
-      changed: (sub) => noted.changed.push(sub),
-      now,
-    }),
-  );
-  const visit = (url: string, how: VisitOptions = {}) => send(new URL(url, origin), how);
+  const endpoints = createLoginEndpoints({
+    ...parts,
+    nextStep: (login, browser) => {
+      noted.steps.push({ login, browser });
+      return options.nextStep?.(login, browser) ?? Promise.resolve(htmlAnswer('the next step'));
+    },
+    record: (event) => noted.events.push(event),
+    changed: (sub) => noted.changed.push(sub),
+  });
+  server.mount(endpoints);
+  const visit = (url: string, how: VisitOptions = {}) => send(new URL(url, server.origin), how);
   return {
-    ...{ origin, urls, resource, storage: memory, clock, ...noted, visit },
+    origin: server.origin,
+    urls,
+    resource: RESOURCE,
+    storage: memory,
+    clock,
+    ...noted,
+    visit,
     async register(redirect_uris, more = {}) {
       const { status, text } = await visit('/oauth/register', { json: { redirect_uris, ...more } });
       if (status !== 201) throw new Error(`registration answered ${status}: ${text}`);
       return (JSON.parse(text) as { client_id: string }).client_id;
     },
     authorizeUrl: (clientId, changes = {}) =>
-      authorizeUrl(urls.authorize, { client_id: clientId, resource, ...changes }),
+      authorizeUrl(urls.authorize, { client_id: clientId, resource: RESOURCE, ...changes }),
     logIn: (user, linked = { okta: {} }) => logIn({ storage: memory, name: cookie.name, at: clock.time }, user, linked),
-    close: listening.close,
+    close: server.close,
   };
-}
-
-const FRAME = { server: 'mcp.example.com' };
-
-interface Listening {
-  readonly origin: string;
-  route: ReturnType<typeof createRoutes>;
-  readonly close: () => Promise<void>;
-}
-
-/** A server whose address is known before what it serves. */
-async function listen(): Promise<Listening> {
-  const server = createServer((req, res) => {
-    const handler = listening.route((req.url ?? '/').split('?', 1)[0] ?? '/');
-    if (handler) void handler(req, res);
-    else res.writeHead(404).end();
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const listening: Listening = {
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    route: () => undefined,
-    close: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
-  return listening;
-}
-
-function routesOf(endpoints: LoginEndpoints): ReturnType<typeof createRoutes> {
-  const absent = () => Promise.reject(new OAuthError('server_error', 'not here'));
-  const others = { token: absent, revoke: absent, introspect: undefined, metadata: absent, jwks: absent };
-  const log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
-  return createRoutes(
-    { ...others, callback: undefined, ...endpoints },
-    {
-      basePaths: [''],
-      // As behind a proxy that is trusted.
-      readSource: (req) => [req.headers['x-forwarded-for']].flat()[0] ?? req.socket.remoteAddress,
-      renderErrorPage: createErrorPages(FRAME),
-      answered: () => undefined,
-      log,
-    },
-  );
 }
 
 function authorizeUrl(url: string, changes: Readonly<Record<string, string>>): string {

@@ -18,11 +18,23 @@ const HOUR = 3_600_000;
 const KEY = 'session-1';
 
 const row: SessionRow = {
-  ...{ client_id: 'app', sub: alice.sub, scope: ['mcp'], resource: RESOURCE, user: alice, kid: 'k' },
-  ...{ ends_at: START + 720 * HOUR, asked_at: START, answered_at: START },
+  client_id: 'app',
+  sub: alice.sub,
+  scope: ['mcp'],
+  resource: RESOURCE,
+  user: alice,
+  kid: 'k',
+  ends_at: START + 720 * HOUR,
+  asked_at: START,
+  answered_at: START,
 };
 const link: LinkRow = {
-  ...{ account: alice, sealed: 'k.iv.text', expires_at: undefined, linked_at: START, state: 'linked', version: 0 },
+  account: alice,
+  sealed: 'k.iv.text',
+  expires_at: undefined,
+  linked_at: START,
+  state: 'linked',
+  version: 0,
 };
 const renamed: UpstreamIdentity = { ...alice, name: 'Alice B.', claims: { groups: ['ops'] } };
 
@@ -52,7 +64,11 @@ describe('a refresh long after the primary provider was last asked', () => {
       ...tokens,
     });
     const run = createRevalidate({
-      ...{ storage, known: new Map(), now: () => time, revalidateAfter: HOUR, primary: 'okta' },
+      storage,
+      known: new Map(),
+      now: () => time,
+      revalidateAfter: HOUR,
+      primary: 'okta',
       ended: (key) => ended.push(key),
       providers: () => new Map([['okta', provider]]),
       readLink: async (sub) => {
@@ -169,7 +185,9 @@ describe('a refresh long after the primary provider was last asked', () => {
     tokens = { refresh_token: undefined };
     identify = () => Promise.reject(new UpstreamRefused('401'));
     await storage.finishLogin({
-      ...{ sub: alice.sub, links: {}, lifespan: HOUR },
+      sub: alice.sub,
+      links: {},
+      lifespan: HOUR,
       code: { id: 'second', row: { request: {} as never, user: alice }, lifespan: HOUR },
     });
     await storage.redeemCode('second', { key: 'session-2', row, lifespan: 720 * HOUR });

@@ -104,7 +104,10 @@ describe('introspection', () => {
   it('tells about a refresh token as long as it has no successor', async () => {
     const { clientId, tokens } = await server.login();
     expect((await introspect(tokens.refresh_token)).body).toMatchObject({
-      ...{ active: true, sub: alice.sub, client_id: clientId, scope: 'mcp offline_access' },
+      active: true,
+      sub: alice.sub,
+      client_id: clientId,
+      scope: 'mcp offline_access',
       exp: START / 1000 + 7 * 86_400,
     });
     await server.refresh(tokens.refresh_token, clientId);

@@ -52,7 +52,8 @@ export async function startChain(
     return (url: URL) => url.pathname === pathname;
   };
   return {
-    ...{ server, fakes },
+    server,
+    fakes,
     walk: (robot, person, { url = server.authorizeUrl(), stop = {} } = {}) =>
       robot.walk(url, person, { before: atClient, ...stop }),
     until: (robot, person, provider) => robot.walk(server.authorizeUrl(), person, { before: until(provider) }),

@@ -1,24 +1,15 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { AuthServer } from '#crds/run-config/auth-server';
+import type { AuthServer } from '#crds/run-config/auth-server';
 import type { AuditEvent } from '#runtime/audit/audit';
 import { CLIENT_ID, CLIENT_SECRET } from '../../../../e2e/fakes/oauth-provider/options.ts';
 import type { OAuthProvider } from '../../../../e2e/fakes/oauth-provider/serve.ts';
-import { browserCookie } from '../../browser/browser-cookie.ts';
-import { createBrowsers } from '../../browser/browsers.ts';
 import { createCallback } from '../handle-callback.ts';
 import { createLoginEndpoints } from '../../create-login-endpoints.ts';
-import { OAuthError } from '../../errors.ts';
 import { hashId } from '../../ids.ts';
 import { createSecretRing } from '#runtime/keys/create-secret-ring';
-import { createErrorPages } from '../../pages/error-page.ts';
 import { chainOf } from '../../chain.ts';
-import { createClients } from '../../register/find-client.ts';
-import { createRoutes, type RouteSettings } from '../../routes.ts';
 import { linkAad } from '../../keys/aad.ts';
-import { authServerUrls, type AuthServerUrls } from '../../urls.ts';
-import { createMemoryStorage } from '../../storage/memory.ts';
+import { type AuthServerUrls } from '../../urls.ts';
 import type { CodeRow } from '../../storage/rows.ts';
 import type { AuthStorage } from '../../storage/storage.ts';
 import { readCode } from '../../token-formats/authorization-code.ts';
@@ -27,10 +18,11 @@ import type { UpstreamTokens } from '../../upstream/provider.ts';
 import { openTokens } from '../../upstream-tokens/stored-tokens.ts';
 import type { ChainSettings } from '../chain-settings.ts';
 import { createNextStep } from '../next-step.ts';
+import { loginParts } from '../../testdata/login-parts.ts';
+import { serveRoutes, type RouteServer } from '../../testdata/serve-routes.ts';
 
 const CLIENT_REDIRECT = 'http://127.0.0.1:33418/callback';
 export const VERIFIER = 'v'.repeat(43);
-const RESOURCE = 'https://mcp.example.com/mcp';
 const PLACE = { namespace: 'default', name: 'vmcp', uid: 'u-1' };
 
 /** One provider of the chain, in the words of the configuration. */
@@ -70,14 +62,9 @@ interface Options {
 }
 
 export async function startLoginServer(links: readonly Link[], options: Options = {}): Promise<LoginServer> {
-  const http = createServer((req, res) => {
-    const handler = world.route((req.url ?? '/').split('?', 1)[0] ?? '/');
-    if (handler) void handler(req, res);
-    else res.writeHead(404).end();
-  });
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
-  const origin = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
-  const world = furnish(origin, links, options);
+  const server = await serveRoutes();
+  const { origin } = server;
+  const world = furnish(server, links, options);
   const { storage, settings, urls, ...noted } = world;
   const client_id = await register(origin);
   return {
@@ -97,64 +84,36 @@ export async function startLoginServer(links: readonly Link[], options: Options 
     },
     pending: async () => (await storage.sizes()).logins,
     async close() {
-      http.closeAllConnections();
-      await new Promise((resolve) => http.close(resolve));
+      await server.close();
       await Promise.all([...settings.providers().values()].map((provider) => provider.close()));
     },
   };
 }
 
-function furnish(origin: string, links: readonly Link[], { config: more, wrap }: Options) {
-  const config = AuthServer.parse({ issuer: origin, upstreams: links.map(upstreamOf), ...more });
-  const urls = authServerUrls(config);
-  const clock = { time: Date.now() };
-  const now = () => clock.time;
-  const memory = createMemoryStorage({ now });
-  const storage = wrap?.(memory) ?? memory;
-  const chain = chainOf(config);
+function furnish(server: RouteServer, links: readonly Link[], { config, wrap }: Options) {
+  const all = { upstreams: links.map(upstreamOf), ...config };
+  const parts = loginParts(server.origin, { config: all, time: Date.now(), wrap });
+  const { urls, now, storage, clock } = parts;
   const [events, logged, changed]: [AuditEvent[], string[], string[]] = [[], [], []];
   const write = (message: string, fields?: unknown) => void logged.push(`${message} ${JSON.stringify(fields)}`);
   const log = { debug: write, info: write, warn: write, error: write };
-  const record = (event: AuditEvent) => void events.push(event);
-  const providers = providersOf(config, urls, now);
-  const browsers = createBrowsers({
-    storage,
-    cookie: browserCookie(origin, urls.authorize),
-    primary: chain.primary.name,
-    loginLifespan: config.limits.pending_login_lifespan,
-    now,
-  });
+  const providers = providersOf(parts.config, urls, now);
   const settings: ChainSettings = {
-    ...{ storage, urls, chain, browsers, record, log, now, place: PLACE },
-    limits: config.limits,
+    ...parts,
+    log,
+    record: (event) => void events.push(event),
+    place: PLACE,
+    limits: parts.config.limits,
     providers: () => providers,
     secrets: createSecretRing([], { now, random: randomBytes }),
-    codeLifespan: config.token_lifespans.auth_code_lifespan,
+    codeLifespan: parts.config.token_lifespans.auth_code_lifespan,
     changed: (sub) => changed.push(sub),
   };
   const nextStep = createNextStep(settings);
-  const frame = { server: 'mcp.example.com' };
-  const clients = createClients({ storage, documents: undefined, now });
-  const endpoints = createLoginEndpoints({
-    ...settings,
-    config,
-    urls,
-    resources: [RESOURCE],
-    frame,
-    clients,
-    nextStep,
-  });
-  const handlers = { ...ABSENT, ...endpoints, callback: createCallback({ ...settings, nextStep }) };
-  const renderErrorPage = createErrorPages(frame);
-  const readSource: RouteSettings['readSource'] = (req) => req.socket.remoteAddress;
-  const route = createRoutes(handlers, {
-    ...{ basePaths: [''], readSource, renderErrorPage, answered: () => undefined, log },
-  });
-  return { route, storage, settings, urls, clock, events, logged, changed };
+  const endpoints = createLoginEndpoints({ ...parts, ...settings, config: parts.config, urls, nextStep });
+  server.mount({ ...endpoints, callback: createCallback({ ...settings, nextStep }) }, { log });
+  return { storage, settings, urls, clock, events, logged, changed };
 }
-
-const absent = () => Promise.reject(new OAuthError('server_error', 'not here'));
-const ABSENT = { token: absent, revoke: absent, introspect: undefined, metadata: absent, jwks: absent };
 
 function providersOf(config: AuthServer, urls: AuthServerUrls, now: () => number) {
   const primary = chainOf(config).primary.name;

@@ -60,7 +60,10 @@ export function loginsContract(storage: () => Opened): void {
       const { one, two } = storage();
       const rests = (linked_at: number, id: string) =>
         two.finishLogin({
-          ...{ sub: 'ann', links: { chat: linkOf('ann') }, code: code(id), lifespan: LONG },
+          sub: 'ann',
+          links: { chat: linkOf('ann') },
+          code: code(id),
+          lifespan: LONG,
           expects: { git: linked_at },
         });
       await link(one, 'ann', { git: linkOf('ann1', { linked_at: 1_800_000_000_123 }) });

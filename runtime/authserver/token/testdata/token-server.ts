@@ -1,6 +1,4 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { request } from 'undici';
 import type { AuditEvent } from '#runtime/audit/audit';
 import { AuthServer } from '#crds/run-config/auth-server';
@@ -10,8 +8,6 @@ import { createSigningKeys, type LiveSigningKeys } from '../../keys/create-signi
 import type { KeyFile } from '#runtime/keys/key-file';
 import { createJwksHandler, createMetadataHandler } from '../../metadata.ts';
 import { createClients } from '../../register/find-client.ts';
-import { createErrorPages } from '../../pages/error-page.ts';
-import { createRoutes } from '../../routes.ts';
 import { createMemoryStorage } from '../../storage/memory.ts';
 import type { AuthorizeRequest, LinkRow, UserProfile } from '../../storage/rows.ts';
 import type { AuthStorage } from '../../storage/storage.ts';
@@ -20,9 +16,10 @@ import { createIntrospectToken } from '../introspect-token.ts';
 import { createRevokeToken } from '../revoke-token.ts';
 import { createIssueTokens } from '../issue-tokens.ts';
 import type { TokenSettings } from '../token-settings.ts';
+import { RESOURCE, serveRoutes, type RouteServer } from '../../testdata/serve-routes.ts';
 
 export const START = 1_800_000_000_000;
-export const RESOURCE = 'https://mcp.example.com/mcp';
+export { RESOURCE };
 export const REDIRECT = 'http://127.0.0.1:33418/callback';
 export const VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk';
 export const CHALLENGE = createHash('sha256').update(VERIFIER).digest('base64url');
@@ -102,8 +99,8 @@ export async function startTokenServer(options: TokenServerOptions = {}): Promis
   const storage = watched(options.storage ?? createMemoryStorage({ now }), looks);
   const secrets = createSecretRing(options.secretFiles ?? SECRETS, { now, random: randomBytes });
   const keys = await createSigningKeys(options.keyFiles ?? [], { now });
-  const http = await serveHttp();
-  const { origin } = http;
+  const server = await serveRoutes();
+  const { origin } = server;
   const config = AuthServer.parse({
     issuer: origin,
     upstreams: [{ type: 'oidc', name: 'okta', oidc_config: { client_id: 'v', issuer_url: alice.issuer } }],
@@ -111,9 +108,9 @@ export async function startTokenServer(options: TokenServerOptions = {}): Promis
   });
   const noted = { events: [] as AuditEvent[], ended: [] as string[] };
   const settings = { ...settingsOf(config, { storage, secrets, keys, now, ...noted }), ...options.settings };
-  http.route = routesOf(config, settings, options.introspection === true);
+  mountOn(server, config, settings, options.introspection === true);
   const parts = { origin, settings, storage, secrets, keys, clock, looks, ...noted };
-  return { ...parts, ...requestsTo(origin), ...actionsOn(parts, options), close: http.close };
+  return { ...parts, ...requestsTo(origin), ...actionsOn(parts, options), close: server.close };
 }
 
 type Config = ReturnType<(typeof AuthServer)['parse']>;
@@ -125,7 +122,12 @@ function settingsOf(
   const { storage, now, events, ended } = parts;
   const known = new Map();
   return {
-    ...{ ...parts, known, issuer, scopesSupported, newId, newJti: randomUUID },
+    ...parts,
+    known,
+    issuer,
+    scopesSupported,
+    newId,
+    newJti: randomUUID,
     lifespans: { access: lifespans.access_token_lifespan, refresh: lifespans.refresh_token_lifespan },
     clients: createClients({ storage, documents: undefined, now }),
     resources: [RESOURCE],
@@ -139,46 +141,19 @@ function settingsOf(
   };
 }
 
-function routesOf(config: Config, settings: TokenSettings, introspection: boolean): ReturnType<typeof createRoutes> {
+function mountOn(server: RouteServer, config: Config, settings: TokenSettings, introspection: boolean): void {
   const clients = introspection ? [{ clientId: 'gate', readSecret: () => 's3cret&+ü' }] : [];
   const urls = [config.issuer, config.authorization_endpoint_base_url ?? config.issuer];
-  return createRoutes(
+  server.mount(
     {
       token: createIssueTokens(settings),
       revoke: createRevokeToken(settings),
       introspect: createIntrospectToken(clients, settings),
       metadata: createMetadataHandler(config),
       jwks: createJwksHandler(settings.keys),
-      ...{ register: undefined, authorize: undefined, consent: undefined, callback: undefined },
-      ...{ connections: undefined, changeConnections: undefined, link: undefined, followLink: undefined },
     },
-    {
-      basePaths: [...new Set(urls.map((url) => new URL(url).pathname.replace(/\/$/, '')))],
-      readSource: (req) => req.socket.remoteAddress,
-      renderErrorPage: createErrorPages({ server: 'mcp.example.com' }),
-      answered: () => undefined,
-      log: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },
-    },
+    { basePaths: [...new Set(urls.map((url) => new URL(url).pathname.replace(/\/$/, '')))] },
   );
-}
-
-/** A server whose address is known before what it serves. */
-async function serveHttp() {
-  const server = createServer((req, res) => {
-    const handler = http.route((req.url ?? '/').split('?', 1)[0] ?? '/');
-    if (handler) void handler(req, res);
-    else res.writeHead(404).end();
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const http = {
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    route: (() => undefined) as ReturnType<typeof createRoutes>,
-    close: async (): Promise<void> => {
-      server.closeAllConnections();
-      await new Promise<void>((resolve) => server.close(() => resolve()));
-    },
-  };
-  return http;
 }
 
 function requestsTo(origin: string): Pick<TokenServer, 'send' | 'post' | 'redeem' | 'refresh'> {
@@ -189,7 +164,8 @@ function requestsTo(origin: string): Pick<TokenServer, 'send' | 'post' | 'redeem
     return call(origin + path, { method: 'POST', headers: { 'content-type': FORM, ...headers }, body });
   };
   return {
-    ...{ send, post },
+    send,
+    post,
     redeem: (code, client_id, changes = {}) => {
       const form = { grant_type: 'authorization_code', code, client_id, redirect_uri: REDIRECT };
       return post('/oauth/token', { ...form, code_verifier: VERIFIER, resource: RESOURCE, ...changes });
@@ -212,8 +188,13 @@ function actionsOn(
   };
   const code: TokenServer['code'] = async (client_id, changes = {}, user = alice) => {
     const request = {
-      ...{ client_id, redirect_uri: REDIRECT, state: undefined, code_challenge: CHALLENGE },
-      ...{ scope: ['mcp', 'offline_access'], resource: RESOURCE, ...changes },
+      client_id,
+      redirect_uri: REDIRECT,
+      state: undefined,
+      code_challenge: CHALLENGE,
+      scope: ['mcp', 'offline_access'],
+      resource: RESOURCE,
+      ...changes,
     };
     const id = newId();
     const links = Object.entries(options.links ?? { okta: {} }).map(([name, more]) => [name, linkOf(user, more)]);
@@ -226,7 +207,8 @@ function actionsOn(
     return writeCode(secrets, id);
   };
   return {
-    ...{ client, code },
+    client,
+    code,
     async login() {
       const clientId = await client();
       const { body } = await requestsTo(origin).redeem(await code(clientId), clientId);

@@ -75,7 +75,10 @@ function join(fake: OAuthProvider, upstream: Written, { deps = {} }: SidesOption
   });
   const request = () => ({ verifier: newId(), nonce: newId(), state: newId() });
   return {
-    ...{ fake, provider, clock, files },
+    fake,
+    provider,
+    clock,
+    files,
     async login(person = { user: 'alice' }, change = () => undefined) {
       const leg = request();
       const url = await provider.authorizationUrl({ ...leg, forceLogin: false });

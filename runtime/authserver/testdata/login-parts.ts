@@ -1,0 +1,42 @@
+import { AuthServer } from '#crds/run-config/auth-server';
+import { browserCookie } from '../browser/browser-cookie.ts';
+import { createBrowsers } from '../browser/browsers.ts';
+import { chainOf } from '../chain.ts';
+import type { ClientDocuments } from '../register/client-documents.ts';
+import { createClients } from '../register/find-client.ts';
+import { createMemoryStorage } from '../storage/memory.ts';
+import type { AuthStorage } from '../storage/storage.ts';
+import { authServerUrls } from '../urls.ts';
+import { FRAME, RESOURCE } from './serve-routes.ts';
+
+interface PartsOptions {
+  /** Members of the configuration, with its upstream providers. */
+  readonly config: Readonly<Record<string, unknown>>;
+  /** Milliseconds since the epoch. */
+  readonly time: number;
+  readonly documents?: ClientDocuments | undefined;
+  /** Stands before the storage. */
+  readonly wrap?: ((storage: AuthStorage) => AuthStorage) | undefined;
+}
+
+/** What the endpoints of logins are made of, at one address. */
+export function loginParts(origin: string, { config: more, time, documents, wrap }: PartsOptions) {
+  const config = AuthServer.parse({ issuer: origin, ...more });
+  const urls = authServerUrls(config);
+  const clock = { time };
+  const now = () => clock.time;
+  const memory = createMemoryStorage({ now });
+  const storage = wrap?.(memory) ?? memory;
+  const cookie = browserCookie(config.issuer, urls.authorize);
+  const chain = chainOf(config);
+  const browsers = createBrowsers({
+    storage,
+    cookie,
+    primary: chain.primary.name,
+    loginLifespan: config.limits.pending_login_lifespan,
+    now,
+  });
+  const clients = createClients({ storage, documents, now });
+  const resources = [RESOURCE] as const;
+  return { config, urls, clock, now, memory, storage, cookie, chain, browsers, clients, frame: FRAME, resources };
+}
