@@ -7,6 +7,7 @@ import {
   resourcesNaming,
   resourcesNamingInStatus,
   resourcesWithChild,
+  withResource,
 } from './resource-index.ts';
 
 const NAMES = ['a', 'b', 'c', 'constructor', 'a-proxy'];
@@ -60,6 +61,51 @@ describe('the index of resources', () => {
             expect(sorted(resourcesWithChild(record, child))).toEqual(sorted(resourcesWithChild(copy, child)));
           }
         }
+      }),
+    );
+  });
+});
+
+describe('a record with one resource more or another', () => {
+  const manifestOf = ({
+    name: called,
+    kind,
+    generation,
+    spec,
+    status,
+  }: typeof resource extends fc.Arbitrary<infer T> ? T : never): Manifest => ({
+    apiVersion: 'vmcp.dev/v1alpha1',
+    kind,
+    metadata: {
+      name: called,
+      namespace: 'default',
+      uid: JSON.stringify([kind, spec]),
+      ...(generation !== undefined && { generation }),
+    },
+    spec,
+    ...(status && { status }),
+  });
+
+  it('is looked up as a copy would be, and leaves the record as it was', () => {
+    fc.assert(
+      fc.property(fc.array(resource, { maxLength: 8 }), resource, (standing, proposed) => {
+        const { record, index } = indexedRecord();
+        for (const manifest of standing.map(manifestOf)) {
+          record[manifest.metadata.name] = manifest;
+          index.set(manifest);
+        }
+        const before = { ...record };
+        const changed = withResource(record, manifestOf(proposed));
+        const copy = { ...record, [proposed.name]: manifestOf(proposed) };
+        expect(isIndexed(changed)).toBe(true);
+        expect({ ...changed }).toEqual(copy);
+        const sorted = (found: Manifest[]) => found.map(({ metadata }) => metadata.name).sort();
+        for (const text of [...NAMES, ...NAMES.map((each) => `mcp-${each}`), ...NAMES.map((each) => `vmcp-${each}`)]) {
+          expect(sorted(resourcesNaming(changed, text))).toEqual(sorted(resourcesNaming(copy, text)));
+          expect(sorted(resourcesNamingInStatus(changed, text))).toEqual(sorted(resourcesNamingInStatus(copy, text)));
+          expect(sorted(resourcesWithChild(changed, text))).toEqual(sorted(resourcesWithChild(copy, text)));
+        }
+        expect({ ...record }).toEqual(before);
       }),
     );
   });

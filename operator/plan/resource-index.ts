@@ -126,6 +126,61 @@ function indexOf(resources: Record<string, Manifest>): ResourceIndex | undefined
   return index instanceof ResourceIndex ? index : undefined;
 }
 
+/** An index in which one resource is another one. */
+class ChangedIndex extends ResourceIndex {
+  readonly #base: ResourceIndex;
+  readonly #own = new ResourceIndex();
+  readonly #name: string;
+
+  constructor(base: ResourceIndex, manifest: Manifest) {
+    super();
+    this.#base = base;
+    this.#name = manifest.metadata.name;
+    this.#own.set(manifest);
+  }
+
+  override naming(text: string): string[] {
+    return [...this.#others(this.#base.naming(text)), ...this.#own.naming(text)];
+  }
+
+  override namingInStatus(text: string): string[] {
+    return [...this.#others(this.#base.namingInStatus(text)), ...this.#own.namingInStatus(text)];
+  }
+
+  override havingChild(child: string): string[] {
+    return [...this.#others(this.#base.havingChild(child)), ...this.#own.havingChild(child)];
+  }
+
+  #others(names: string[]): string[] {
+    return names.filter((name) => name !== this.#name);
+  }
+}
+
+/**
+ * The record with one resource more, or with another one in its place. The record itself stays as it is, and is not copied
+ * where it is indexed: it may have thousands of entries.
+ */
+export function withResource(resources: Record<string, Manifest>, manifest: Manifest): Record<string, Manifest> {
+  const { name } = manifest.metadata;
+  const base = indexOf(resources);
+  if (!base) return { ...resources, [name]: manifest };
+  const index = new ChangedIndex(base, manifest);
+  const valueAt = (key: string | symbol): unknown => {
+    if (key === INDEX) return index;
+    return key === name ? manifest : resources[String(key)];
+  };
+  return new Proxy(Object.create(null) as Record<string, Manifest>, {
+    get: (_target, key) => valueAt(key),
+    has: (_target, key) => key === name || key in resources,
+    ownKeys: () => [...new Set([...Object.keys(resources), name])],
+    getOwnPropertyDescriptor(_target, key) {
+      const value = valueAt(key);
+      if (value === undefined) return undefined;
+      return { value, enumerable: key !== INDEX, configurable: true, writable: true };
+    },
+  });
+}
+
 type Resources = Record<string, Manifest>;
 
 /** Whether a text stands anywhere in a value. */

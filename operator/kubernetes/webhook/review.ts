@@ -1,5 +1,6 @@
 import { affected } from '#operator/affected';
 import { plan } from '#operator/plan/plan';
+import { withResource } from '#operator/plan/resource-index';
 import { keyText, type Kind, type Manifest, type ResourceKey, type World } from '#operator/world';
 import { obligingWorld, withoutOperation, withServerInFront } from './obliging-world.ts';
 
@@ -25,7 +26,7 @@ const LONGEST_WARNING = 250;
 const MOST_WARNINGS = 10;
 
 /** Servers that are looked at for what they will lack; those left out say it in their status. */
-const MOST_SERVERS = 20;
+const MOST_SERVERS = 10;
 
 /** Conditions that say how a resource is, not what to know about it; and those about what runs. */
 const STATES = new Set(['Ready', 'Reconciling', 'Progressing', 'Available', 'BackendsResolved', 'Stalled', 'Waiting']);
@@ -80,7 +81,7 @@ function findFaults(manifest: Manifest, world: World): string[] {
 
 function withManifest(manifest: Manifest, world: World): World {
   const index = INDEX[manifest.kind];
-  return { ...world, [index]: { ...world[index], [manifest.metadata.name]: manifest } };
+  return { ...world, [index]: withResource(world[index], manifest) };
 }
 
 function troubles(key: ResourceKey, world: World): string[] {
@@ -94,9 +95,9 @@ function findHarm(key: ResourceKey, before: World, after: World): string[] {
     (other) => other.kind === 'VirtualMCPServer' && keyText(other) !== keyText(key),
   );
   return servers.slice(0, MOST_SERVERS).flatMap((server) => {
-    const known = new Set(troubles(server, before));
-    const found = troubles(server, after).filter((text) => !known.has(text));
-    return found.map((text) => `VirtualMCPServer "${server.name}": ${text}`);
+    const found = troubles(server, after);
+    const known = new Set(found.length > 0 ? troubles(server, before) : []);
+    return found.filter((text) => !known.has(text)).map((text) => `VirtualMCPServer "${server.name}": ${text}`);
   });
 }
 
