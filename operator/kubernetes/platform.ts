@@ -24,6 +24,8 @@ import { StatusWriter } from './write-status.ts';
 
 /** Milliseconds between two readings of the API server's issuer and key set. */
 const ISSUER_EVERY = 60_000;
+/** How long the pods of a namespace have to answer for the first time. Milliseconds. */
+const PODS_ANSWER = 3000;
 /** Milliseconds until a rollout that has to wait is tried again. */
 const ROLLOUT_AGAIN = 3000;
 /** Milliseconds until it is looked whether what stood in the way has gone; nobody tells of foreign objects. */
@@ -67,6 +69,8 @@ export class KubernetesPlatform implements Platform {
   #changed: (key: ResourceKey) => void = () => undefined;
   #stopTimer: () => void = () => undefined;
   #leads = false;
+  /** By namespace: its pods have been asked once since this replica works. */
+  readonly #asked = new Map<string, Promise<void>>();
   #closed = false;
 
   constructor(options: KubernetesOptions) {
@@ -123,7 +127,7 @@ export class KubernetesPlatform implements Platform {
   /** Also for who does not work: the webhook of every replica. */
   async observe(namespace: string): Promise<World> {
     const view = this.#view;
-    if (this.#leads) await this.#runtimes.make(namespace);
+    if (this.#leads) await this.#prepare(namespace);
     const [secrets, configMaps] = await Promise.all([view.secrets.load(namespace), view.configMaps.load(namespace)]);
     return {
       namespace,
@@ -141,6 +145,14 @@ export class KubernetesPlatform implements Platform {
       observed: this.#runtimes.observed.of(namespace),
       deployments: view.deployments.of(namespace),
     };
+  }
+
+  /** Makes secrets of runtimes, and at first waits for what the pods say. */
+  async #prepare(namespace: string): Promise<void> {
+    await this.#runtimes.make(namespace);
+    const asked = this.#asked.get(namespace) ?? this.#pods.asked(namespace, PODS_ANSWER);
+    this.#asked.set(namespace, asked);
+    await asked;
   }
 
   async apply(outcome: Outcome): Promise<void> {

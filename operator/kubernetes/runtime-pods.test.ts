@@ -77,6 +77,43 @@ async function passSlowly(milliseconds: number): Promise<void> {
 }
 
 describe('pods of a runtime', () => {
+  it('are waited for until each was asked once, so that who begins to act does not report that nobody answers', async () => {
+    const done: string[] = [];
+    const wait = (name: string) => void pods.asked('ns', 3000).then(() => done.push(name));
+    pods.told(undefined, pod('a'));
+    pods.told(undefined, pod('b', { ip: '10.0.0.2' }));
+    pods.expect(runtime('one'));
+    wait('both');
+    await pass(0);
+    expect(done).toEqual(['both']);
+    expect(asked).toHaveLength(2);
+
+    pods.told(undefined, pod('c', { ip: '10.0.0.3' }));
+    wait('one that goes');
+    pods.told(pod('c', { ip: '10.0.0.3' }), undefined);
+    await pass(0);
+    expect(done).toContain('one that goes');
+  });
+
+  it('are not waited for longer than they have time', async () => {
+    let done = false;
+    const silent = new RuntimePods({
+      clock,
+      random: () => 0.5,
+      fetchStatus: () => new Promise(() => undefined),
+      push: () => Promise.resolve(),
+      changed: () => undefined,
+    });
+    silent.told(undefined, pod('a'));
+    silent.expect(runtime('one'));
+    void silent.asked('ns', 3000).then(() => (done = true));
+    await pass(2999);
+    expect(done).toBe(false);
+    await pass(1);
+    expect(done).toBe(true);
+    silent.close();
+  });
+
   it('are asked with the tokens until they serve the document, and pushed with growing pauses', async () => {
     pods.expect(runtime('two'));
     pods.told(undefined, pod('a'));

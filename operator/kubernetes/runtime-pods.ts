@@ -39,6 +39,8 @@ interface Watched {
   pushAt: number;
   newSince: number;
   cancel: () => void;
+  /** It has been asked once, or is gone. */
+  asked: PromiseWithResolvers<undefined>;
 }
 
 export interface RuntimePodsOptions {
@@ -101,6 +103,23 @@ export class RuntimePods {
     return { ...merged, current: runtime !== undefined && pods.every(({ said }) => hasTakenOver(said, runtime)) };
   }
 
+  /**
+   * Resolves when each pod of a namespace that can be asked has been asked once, or after so many milliseconds: who begins to
+   * act would else report that nobody answers.
+   */
+  async asked(namespace: string, within: number): Promise<void> {
+    const places = [...this.#runtimes.keys()].filter((place) => place.startsWith(`${namespace}/`));
+    const pods = places.flatMap((place) => [...(this.#pods.get(place)?.values() ?? [])]);
+    const all = Promise.all(pods.filter(({ pod }) => pod.ip !== undefined).map(({ asked }) => asked.promise));
+    await new Promise<void>((resolve) => {
+      const cancel = this.#options.clock.after(within, resolve);
+      void all.then(() => {
+        cancel();
+        resolve();
+      });
+    });
+  }
+
   /** ConfigMaps that some pod of a runtime mounts. */
   mounted(namespace: string, child: string): Set<string> {
     const pods = [...(this.#pods.get(placeOf(namespace, child))?.values() ?? [])];
@@ -129,7 +148,8 @@ export class RuntimePods {
       return;
     }
     known?.cancel();
-    const watched: Watched = { pod, said: undefined, ...this.#fresh(), cancel: () => undefined };
+    const asked = known?.asked ?? Promise.withResolvers<undefined>();
+    const watched: Watched = { pod, said: undefined, ...this.#fresh(), cancel: () => undefined, asked };
     pods.set(uid, watched);
     this.#options.changed(place);
     if (pod.ip !== undefined) this.#lookSoon(place, watched);
@@ -140,6 +160,7 @@ export class RuntimePods {
     const watched = pods?.get(metadata.uid ?? '');
     if (!watched) return;
     watched.cancel();
+    watched.asked.resolve(undefined);
     pods?.delete(metadata.uid ?? '');
     if (pods?.size === 0) this.#pods.delete(place);
     this.#options.changed(place);
@@ -177,6 +198,7 @@ export class RuntimePods {
     if (cancelled()) return;
     const differs = JSON.stringify(said) !== JSON.stringify(watched.said);
     watched.said = said;
+    if (runtime) watched.asked.resolve(undefined);
     if (said && !hasTakenOver(said, runtime)) this.#push(watched, runtime);
     this.#lookAfter(place, watched, this.#nextLook(watched, runtime));
     if (differs) this.#options.changed(place);
