@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { request } from 'node:https';
+import { Agent, request, type RequestOptions } from 'node:https';
 import { KubeConfig } from '@kubernetes/client-node';
 import { describe } from '@jest/globals';
 import { type Finished, runProgram } from './run-program.ts';
@@ -42,7 +42,8 @@ export function useCluster(): Cluster | undefined {
   if (kubeconfig === undefined || kubeconfig === '') return undefined;
   const config = new KubeConfig();
   config.loadFromFile(kubeconfig);
-  const ask: Cluster['ask'] = (method, path, body, headers = {}) => askServer(config, { method, path, body, headers });
+  const askServer = createAsking(config);
+  const ask: Cluster['ask'] = (method, path, body, headers = {}) => askServer({ method, path, body, headers });
   return {
     kubeconfig,
     config,
@@ -113,16 +114,29 @@ interface Question {
   headers: Record<string, string>;
 }
 
-async function askServer(config: KubeConfig, { method, path, body, headers }: Question): Promise<Answer> {
+/** Asks on connections that are kept: a new one costs more than most answers. */
+function createAsking(config: KubeConfig): (question: Question) => Promise<Answer> {
+  let agent: Agent | undefined;
   const server = config.getCurrentCluster()?.server;
   if (server === undefined) throw new Error('the kubeconfig names no cluster');
-  const usual = { accept: 'application/json', 'content-type': 'application/json' };
-  const options = { method, headers: { ...usual, ...headers } };
-  await config.applyToHTTPSOptions(options);
-  const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
+  return async ({ method, path, body, headers }) => {
+    const usual = { accept: 'application/json', 'content-type': 'application/json' };
+    const options: RequestOptions = { method, headers: { ...usual, ...headers } };
+    await config.applyToHTTPSOptions(options);
+    const { ca, cert, key, rejectUnauthorized, servername } = options;
+    agent ??= new Agent(defined({ ca, cert, key, rejectUnauthorized, servername, keepAlive: true, maxSockets: 24 }));
+    const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
+    return send(new URL(path, server), { ...options, agent }, text);
+  };
+}
+
+const defined = (options: Record<string, unknown>) =>
+  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+
+function send(url: URL, options: RequestOptions, text: string | undefined): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const signal = AbortSignal.timeout(REQUEST_DEADLINE_MS);
-    const outgoing = request(new URL(path, server), { ...options, signal }, (incoming) => {
+    const outgoing = request(url, { ...options, signal }, (incoming) => {
       const parts: Buffer[] = [];
       incoming.on('data', (part: Buffer) => parts.push(part));
       incoming.once('error', reject);
