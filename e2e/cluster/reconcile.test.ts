@@ -160,6 +160,22 @@ describeWithCluster('what the operator makes of resources', (cluster) => {
     await stage.ready('demo');
   }, 60_000);
 
+  it('kubectl scale stops a server, and starts it again', async () => {
+    const scale = (replicas: number) =>
+      cluster.kubectl(['-n', namespace.name, 'scale', 'virtualmcpservers.vmcp.dev/demo', `--replicas=${replicas}`]);
+    expect((await scale(0)).stderr).toBe('');
+    const stopped = await stage.status(
+      'VirtualMCPServer',
+      'demo',
+      (seen) => condition(seen, 'Ready')?.reason === 'ScaledToZero',
+    );
+    expect(condition(stopped, 'Ready')?.message).toBe('It is stopped: write replicas 1 or more to serve it.');
+    const isSettled = (live: Live | undefined) => live?.status?.observedGeneration === live?.metadata.generation;
+    await eventually(() => stage.get('VirtualMCPServer', 'demo'), isSettled);
+    expect((await scale(1)).code).toBe(0);
+    await stage.ready('demo');
+  }, 90_000);
+
   it('a document of an older schema stays while a pod mounts it, and goes then', async () => {
     const owner = await stage.get('VirtualMCPServer', 'demo');
     const older = {

@@ -88,9 +88,12 @@ export function observeRuntime(manifest: Manifest, rendered: Rendered, world: Wo
   const name = runtimeNameOf(manifest);
   const runtime = world.observed[name];
   const same = JSON.stringify(world.documents[name]) === JSON.stringify(rendered.document);
-  const delivered = same && runtime?.current === true;
-  if (world.platform.mode === 'local') return { runtime, delivered };
   const child = childOf(manifest);
+  const observed = world.deployments?.[child];
+  // Where no pod is wanted, none has to take it over.
+  const nobody = observed?.wanted === 0 && observed.complete;
+  const delivered = same && (runtime?.current === true || nobody);
+  if (world.platform.mode === 'local') return { runtime, delivered };
   const selector = selectorText(runtimeSelector(manifest));
-  return { runtime, delivered, workload: { child, observed: world.deployments?.[child], selector } };
+  return { runtime, delivered, workload: { child, observed, selector } };
 }

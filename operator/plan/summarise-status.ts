@@ -105,6 +105,10 @@ function readyFinding(
   if (!observed && workload?.observed?.problem !== undefined) {
     return { type, status: 'False', reason: 'PodsFail', message: remedyFor(workload) };
   }
+  if (!observed && workload?.observed?.wanted === 0) {
+    const message = 'It is stopped: write replicas 1 or more to serve it.';
+    return { type, status: 'False', reason: 'ScaledToZero', message };
+  }
   if (!observed) {
     const message = 'The runtime does not answer yet: wait, or see its log.';
     return { type, status: 'False', reason: 'RuntimeNotReady', message };
