@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
 import { sendStateless, SessionClient, type Rpc } from '../gateway/session-client.ts';
 import { closeAll, closing } from '../relay/gateway-to.ts';
@@ -7,6 +7,7 @@ import { arrange, type ArrangementOptions } from './arrangement.ts';
 import { callWhoami, toolNames, whoIs } from './call-tool.ts';
 import type { OAuthClient } from './oauth-client.ts';
 import { accountAt, type ProviderSpec } from './providers.ts';
+import { setWallClock } from './wall-clock.ts';
 
 const OKTA: ProviderSpec = { name: 'okta', kind: 'odd', options: { oidc: true, refresh: 'rotates', expiresIn: 3_600 } };
 const GITHUB: ProviderSpec = { name: 'github', kind: 'odd', required: false };
@@ -14,7 +15,10 @@ const GITHUB: ProviderSpec = { name: 'github', kind: 'odd', required: false };
 const LINK = /^http:\/\/127\.0\.0\.1:\d+\/connections\/link\?ticket=[\w-]{43}$/;
 const OPENS_URLS = { elicitation: { url: {} } };
 
-afterEach(closeAll);
+afterEach(async () => {
+  await closeAll();
+  jest.restoreAllMocks();
+});
 
 /** Alice is logged in, without the provider that she may leave out. */
 async function start(options: ArrangementOptions = {}) {
@@ -101,12 +105,13 @@ describe('a call that needs a login, of a client with sessions', () => {
     const github: ProviderSpec = { ...GITHUB, required: true, options: { refresh: 'rotates', expiresIn: 2 } };
     const backends = [(await serveLocked()).backendFor('github')];
     const config = { aggregation: { conflict_resolution: 'priority' } } as const;
+    const clock = setWallClock();
     const world = closing(await arrange({ providers: [OKTA, github], backends, config }));
     const { access_token: token } = await (await world.client()).login({ user: 'alice' });
     const session = await SessionClient.open(world.resource, { authorization: `Bearer ${token}` });
     expect((await session.toolNames()).sort()).toEqual(['tool_0', 'whoami']);
     world.providers.github?.odd?.revoke('alice');
-    await sleep(2_000);
+    clock.forward(2_000);
     expect(linkIn(textOf((await session.call('tool_0')).answer))).toMatch(LINK);
     expect((await session.toolNames()).sort()).toEqual(['connect_github', 'whoami']);
     expect(linkIn(textOf((await session.call('tool_0')).answer))).toMatch(LINK);
@@ -117,13 +122,14 @@ describe('a call that needs a login, of a client with sessions', () => {
   it('also holds for the backend’s own stream, which joins again when the login is done', async () => {
     const github: ProviderSpec = { ...GITHUB, required: true, options: { refresh: 'rotates', expiresIn: 2 } };
     const { streams, backendFor } = await serveLocked();
+    const clock = setWallClock();
     const world = closing(await arrange({ providers: [OKTA, github], backends: [backendFor('github')] }));
     const client = await world.client();
     const { access_token: token } = await client.login({ user: 'alice' });
     const session = await SessionClient.open(world.resource, { authorization: `Bearer ${token}` });
     await session.toolNames();
     world.providers.github?.odd?.endGrants('alice');
-    await sleep(2_000);
+    clock.forward(2_000);
     const stream = await session.stream();
     await stream.waitFor(({ method }) => method === 'notifications/tools/list_changed');
     expect(streams).toEqual([]);

@@ -64,8 +64,12 @@ describeWithRedis('two processes on one Redis', () => {
     for (const url of endpoints) expect((await callWhoami(url, tokens.access_token, 'okta')).status).toBe(200);
     expect((await inTurn(clients, 0).revoke(tokens.refresh_token)).status).toBe(200);
     expect((await callWhoami(inTurn(endpoints, 0), tokens.access_token, 'okta')).status).toBe(401);
-    await sleep(5_000);
-    expect((await callWhoami(inTurn(endpoints, 1), tokens.access_token, 'okta')).status).toBe(401);
+    const revokedAt = performance.now();
+    const refused = async () => (await callWhoami(inTurn(endpoints, 1), tokens.access_token, 'okta')).status === 401;
+    while (!(await refused())) {
+      expect(performance.now() - revokedAt).toBeLessThan(5_500);
+      await sleep(100);
+    }
   });
 
   it('lose no login when one of them is killed', async () => {

@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { UnsecuredJWT } from 'jose';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
 import { sendStateless } from '../gateway/session-client.ts';
@@ -10,12 +10,16 @@ import { arrange } from './arrangement.ts';
 import { toolNames, whoIs } from './call-tool.ts';
 import { claimsOf } from './oauth-client.ts';
 import { accountAt, type ProviderSpec } from './providers.ts';
+import { setWallClock, type WallClock } from './wall-clock.ts';
 
 const OKTA: ProviderSpec = { name: 'okta', kind: 'odd', options: { oidc: true, refresh: 'rotates', expiresIn: 3_600 } };
 const ACCESS_TOKEN = 'urn:ietf:params:oauth:token-type:access_token';
 const ID_TOKEN = 'urn:ietf:params:oauth:token-type:id_token';
 
-afterEach(closeAll);
+afterEach(async () => {
+  await closeAll();
+  jest.restoreAllMocks();
+});
 
 type Answer = (response: ServerResponse) => void;
 const json =
@@ -94,7 +98,8 @@ describe('an exchange of a stored upstream token', () => {
   });
 
   it('that fails, in whatever way, is a clear error of that call alone, bounded in time, and is not remembered', async () => {
-    await Promise.all(Object.entries(FAULTS).map(([name, answer]) => checkFault(name, answer)));
+    const clock = setWallClock();
+    await Promise.all(Object.entries(FAULTS).map(([name, answer]) => checkFault(name, answer, clock)));
   });
 });
 
@@ -107,12 +112,12 @@ const FAULTS: Readonly<Record<string, Answer>> = {
   'never answers': () => undefined,
 };
 
-async function checkFault(name: string, answer: Answer): Promise<void> {
+async function checkFault(name: string, answer: Answer, clock: WallClock): Promise<void> {
   const at = await start();
   at.state.answer = json(200, exchanged({ expires_in: 1 }));
   expect(await toolNames(at.world.resource, at.token)).toContain('files_tool_0');
   at.state.answer = answer;
-  await sleep(1_000);
+  clock.forward(1_000);
   const started = performance.now();
   const { status, text, answer: reply } = await at.call();
   expect(performance.now() - started).toBeLessThan(5_000);
@@ -126,8 +131,9 @@ async function checkFault(name: string, answer: Answer): Promise<void> {
   at.state.answer = json(200, exchanged());
   // What is under way, or failed a moment ago, is not asked twice.
   let result: unknown;
-  for (let tries = 0; tries < 5 && result === undefined; tries += 1) {
-    await sleep(1_100);
+  for (let tries = 0; tries < 60 && result === undefined; tries += 1) {
+    await sleep(100);
+    clock.forward(1_000);
     ({ result } = (await at.call()).answer);
   }
   expect({ name, result }).toEqual({ name, result: expect.objectContaining({ content: expect.anything() }) });
