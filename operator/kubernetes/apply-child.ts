@@ -36,7 +36,7 @@ export function checkOwner(live: KubeObject, desired: KubeObject): void {
 }
 
 /** Whether the object stands as desired. `settled` holds differences that an apply did not remove. */
-export function isCurrent(live: KubeObject, desired: KubeObject, apiGroup: string): boolean {
+function isCurrent(live: KubeObject, desired: KubeObject, apiGroup: string): boolean {
   if (live.metadata.deletionTimestamp !== undefined) return false;
   if (live.metadata.annotations?.[appliedAnnotation(apiGroup)] !== hashOf(desired)) return false;
   return standsIn(desired, live);

@@ -16,7 +16,7 @@ import { childResource } from './resources.ts';
 import type { Runtimes } from './runtimes.ts';
 import type { SecretValues } from './secret-values.ts';
 
-export interface OutcomeContext {
+interface OutcomeContext {
   view: ClusterView;
   pods: RuntimePods;
   runtimes: Runtimes;

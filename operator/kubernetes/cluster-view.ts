@@ -24,7 +24,7 @@ import { CONFIG_MAPS, MANAGED_BY, ownResource, PODS, RUNTIME_PODS, SECRETS, watc
 import { isOlder, Section } from './section.ts';
 import type { SecretValues } from './secret-values.ts';
 
-export interface ViewOptions {
+interface ViewOptions {
   api: KubeApi;
   apiGroup: string;
   /** Undefined for all. */
@@ -37,7 +37,7 @@ export interface ViewOptions {
 }
 
 /** What happens besides changes of resources. */
-export interface ViewListener {
+interface ViewListener {
   /** A resource, or a Secret or ConfigMap that one names, or a child of it, is another now. */
   changed: (key: ResourceKey) => void;
   /** A resource of ours appeared, changed, or went. */

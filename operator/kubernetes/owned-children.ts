@@ -11,7 +11,7 @@ function idOf({ apiVersion, kind, metadata }: KubeObject): string {
 }
 
 /** `ours`: it is the answer to a call of our own. */
-export type OnChildChange = (old: KubeObject | undefined, current: KubeObject | undefined, ours: boolean) => void;
+type OnChildChange = (old: KubeObject | undefined, current: KubeObject | undefined, ours: boolean) => void;
 
 const isSame = (a: KubeObject, b: KubeObject) =>
   a.metadata.uid === b.metadata.uid && a.metadata.resourceVersion === b.metadata.resourceVersion;

@@ -43,7 +43,7 @@ interface Watched {
   asked: PromiseWithResolvers<undefined>;
 }
 
-export interface RuntimePodsOptions {
+interface RuntimePodsOptions {
   clock: Clock;
   /** Between 0 and 1. */
   random: () => number;
@@ -54,7 +54,7 @@ export interface RuntimePodsOptions {
   changed: (place: string) => void;
 }
 
-export type ObservedPods = RuntimeStatus & { current: boolean };
+type ObservedPods = RuntimeStatus & { current: boolean };
 
 /** What the pods of each runtime say at /status, asked again and again, and pushed until they serve what they should. */
 export class RuntimePods {

@@ -191,7 +191,7 @@ export function isEnding({ metadata }: Manifest): boolean {
 }
 
 /** A VirtualMCPServer always has one, an MCPServer where its settings ask for one. */
-export function hasRuntime(key: ResourceKey, { spec }: Manifest): boolean {
+function hasRuntime(key: ResourceKey, { spec }: Manifest): boolean {
   if (key.kind === 'VirtualMCPServer') return true;
   return key.kind === 'MCPServer' && childNames(key, spec).includes(sealingOf(runtimeChildOf(key)));
 }
