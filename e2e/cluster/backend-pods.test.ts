@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { SessionClient } from '../gateway/session-client.ts';
+import type { Program } from '../gateway/start-program.ts';
+import { eventually } from '../local/run-vmcp.ts';
+import { backend, fake, group, installDefinitions, server, Stage } from './stage.ts';
+import { startOperator } from './start-operator.ts';
+import { describeWithCluster, type Namespace } from './use-cluster.ts';
+
+const SESSIONS = 6;
+const MINUTES = 60_000;
+/** Its answers are as long as its name says: so a caller sees which pod it was. */
+const PROGRAM = `
+  import { hostname } from 'node:os';
+  const length = [...hostname()].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 9_973, 7);
+  process.argv.push('--port', '8080', '--name', 'plain', '--tools', '1', '--payload', String(100 + length));
+  await import('/app/e2e/fakes/backend/main.ts');
+`;
+
+describeWithCluster('a backend with two pods', (cluster) => {
+  let namespace: Namespace;
+  let stage: Stage;
+  let operator: Program;
+  let clients: SessionClient[] = [];
+  const podNames = async () => {
+    const pods = await stage.list('Pod', 'app.kubernetes.io/name=mcp-backend');
+    return pods.map(({ metadata }) => metadata.name).sort();
+  };
+
+  beforeAll(async () => {
+    await installDefinitions(cluster);
+    namespace = await cluster.makeNamespace('backend-pods');
+    stage = new Stage(cluster, namespace);
+    operator = startOperator(cluster, [namespace.name]);
+    await stage.apply(
+      group('tools'),
+      backend('plain', {
+        ...fake('tools', 'backend'),
+        command: ['node', '--input-type=module', '-e', PROGRAM],
+        backendReplicas: 2,
+      }),
+      server('demo', 'tools'),
+    );
+    await stage.ready('demo', 2 * MINUTES).catch((problem: unknown) => {
+      throw new Error(operator.output(), { cause: problem });
+    });
+    const args = ['-n', namespace.name, 'rollout', 'status', 'deployment/mcp-plain', '--timeout=50s'];
+    expect((await cluster.kubectl(args)).code).toBe(0);
+    const { url, headers } = await stage.endpoint('demo');
+    // Each name is known some seconds after its pod is ready.
+    await new Promise((resolve) => setTimeout(resolve, 10_000));
+    clients = await Promise.all(Array.from({ length: SESSIONS }, () => SessionClient.open(url, headers)));
+  }, 4 * MINUTES);
+  afterAll(async () => {
+    await operator.stop();
+    await namespace.delete();
+  });
+
+  /** Which pod answered. */
+  async function podOf(client: SessionClient): Promise<number> {
+    const { answer, text } = await client.call('plain_tool_0', { text: 'x' });
+    const [content] = (answer.result?.content ?? []) as { text: string }[];
+    if (content === undefined) throw new Error(text);
+    return content.text.length;
+  }
+
+  it(
+    'has each session at one of them for as long as it lasts, and sessions at both',
+    async () => {
+      const all = new Set<number>();
+      for (const client of clients) {
+        const own = new Set<number>();
+        for (let turn = 0; turn < 6; turn += 1) own.add(await podOf(client));
+        expect(own.size).toBe(1);
+        for (const pod of own) all.add(pod);
+      }
+      expect(all.size).toBe(2);
+    },
+    MINUTES,
+  );
+
+  it(
+    'goes on in all sessions when one of its pods is gone',
+    async () => {
+      const [victim = ''] = await podNames();
+      await stage.remove('Pod', victim);
+      await eventually(podNames, (names) => names.length === 2 && !names.includes(victim), MINUTES);
+      for (const client of clients) expect(await podOf(client)).toBeGreaterThan(0);
+    },
+    2 * MINUTES,
+  );
+});
