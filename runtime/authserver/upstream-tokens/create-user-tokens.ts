@@ -1,10 +1,10 @@
 import { RequestError } from '#runtime/errors';
 import type { Identity } from '#runtime/incoming/identity';
-import { StorageUnavailable } from '../storage/storage.ts';
-import { UpstreamUnavailable, type UpstreamTokens } from '../upstream/provider.ts';
+import type { UpstreamTokens } from '../upstream/provider.ts';
 import { LoginNeeded, type UserToken, type UserTokens } from '../user-tokens.ts';
 import { AwaitedLinks } from './awaited-links.ts';
-import { issueLinkUrl } from './issue-link-url.ts';
+import { LinkUrls } from './link-urls.ts';
+import { publicError } from './public-error.ts';
 import { readLink } from './read-link.ts';
 import { createRenewals, type IsFresh, type RenewalDeps, type Renewals } from './renew-link.ts';
 import { timesOf, type OpenLink } from './stored-tokens.ts';
@@ -39,8 +39,6 @@ const FAILED_FOR = 2_000;
 /** How soon a renewal is tried again while the present token still serves. */
 const RENEW_AGAIN = 5_000;
 const REPLACEMENT_JUDGED_FOR = 60_000;
-/** Calls that fail together get one link URL. */
-const LINK_URL_FOR = 5_000;
 
 /** The users' tokens at their providers; what is read is remembered for 5 s. To be closed. */
 export function createUserTokens(options: UserTokensOptions): StoredUserTokens {
@@ -54,6 +52,7 @@ class LinkedTokens implements StoredUserTokens {
   readonly #renewals: Renewals;
   readonly #slots: TokenSlots;
   readonly #awaited: AwaitedLinks;
+  readonly #linkUrls: LinkUrls;
   readonly #listeners = new Set<(sub: string) => void>();
 
   constructor(options: UserTokensOptions) {
@@ -63,6 +62,7 @@ class LinkedTokens implements StoredUserTokens {
     this.#renewals = createRenewals({ ...options, pause: options.pause ?? pause });
     this.#slots = new TokenSlots(options.now);
     this.#awaited = new AwaitedLinks(options, (sub) => this.changed(sub));
+    this.#linkUrls = new LinkUrls({ ...options, issued: (sub, provider) => this.#awaited.add(sub, provider) });
   }
 
   get(identity: Identity, provider: string): UserToken | Promise<UserToken> {
@@ -99,19 +99,11 @@ class LinkedTokens implements StoredUserTokens {
 
   async linkUrl(identity: Identity, provider: string): Promise<string> {
     const sub = this.#subjectOf(identity);
-    const slot = this.#slots.open(provider, sub);
-    const known = slot.linkUrl;
-    if (known) return known;
-    const { storage, connectionsUrl } = this.#options;
-    const issued = issueLinkUrl(storage, connectionsUrl, { sub, provider }).catch((error: unknown) => {
-      slot.linkUrl = undefined;
-      throw this.#publicError(error, provider);
-    });
-    slot.linkUrl = issued;
-    const url = await issued;
-    setTimeout(() => (slot.linkUrl = undefined), LINK_URL_FOR).unref();
-    this.#awaited.add(sub, provider);
-    return url;
+    try {
+      return await this.#linkUrls.of(sub, provider);
+    } catch (error) {
+      throw publicError(error, provider, this.#options.log);
+    }
   }
 
   onChange(listener: (sub: string) => void): void {
@@ -120,10 +112,10 @@ class LinkedTokens implements StoredUserTokens {
 
   changed(sub: string): void {
     this.#awaited.forget(sub);
+    this.#linkUrls.forget(sub);
     for (const slot of this.#slots.of(sub)) {
       slot.token = undefined;
       slot.knownUntil = slot.lacksUntil = slot.failedUntil = 0;
-      slot.linkUrl = undefined;
       slot.isLinked = undefined;
     }
     this.#tell(sub);
@@ -185,7 +177,7 @@ class LinkedTokens implements StoredUserTokens {
         this.#lacks(slot, sub);
         throw error;
       }
-      slot.failure = this.#publicError(error, provider);
+      slot.failure = publicError(error, provider, this.#options.log);
       slot.failedUntil = this.#now() + FAILED_FOR;
       throw slot.failure;
     }
@@ -261,22 +253,7 @@ class LinkedTokens implements StoredUserTokens {
   #tell(sub: string): void {
     for (const listener of this.#listeners) listener(sub);
   }
-
-  #publicError(error: unknown, provider: string): RequestError {
-    if (error instanceof RequestError) return error;
-    const isStorage = error instanceof StorageUnavailable;
-    if (!isStorage && !(error instanceof UpstreamUnavailable))
-      this.#options.log.error('stored tokens could not be had', { provider, error });
-    return new RequestError(
-      isStorage
-        ? { status: 503, code: 'storage_unavailable', text: 'Not available at the moment: try again', rpc }
-        : { status: 200, code: 'upstream_unavailable', text: `${provider} cannot be reached: try again later`, rpc },
-      { cause: error },
-    );
-  }
 }
-
-const rpc = { code: -32603 };
 
 function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));

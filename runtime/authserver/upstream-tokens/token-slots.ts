@@ -26,7 +26,6 @@ export interface TokenSlot {
   renewing: Promise<UserToken> | undefined;
   /** Whether there was a link at the last look; undefined before the first. */
   isLinked: boolean | undefined;
-  linkUrl: Promise<string> | undefined;
 }
 
 const MAX_SLOTS = 10_000;
@@ -105,6 +104,5 @@ function emptySlot(): TokenSlot {
     reading: undefined,
     renewing: undefined,
     isLinked: undefined,
-    linkUrl: undefined,
   };
 }

@@ -177,9 +177,9 @@ describe.each(['shared', 'perSession'] as const)('a backend on standard input an
     ]);
     const found = await probe(backend, { identity, deadline: 200, version: '1' });
     expect(found).toMatchObject({ reachable: false, message: expect.stringMatching(/ is starting/) });
-    const talks = ['-e', 'console.log("fetching"); setInterval(() => 0, 1000)'];
-    const { backend: late } = start({ stdio_process, args: talks });
-    const answered = await send(late, body, { deadline: 2500 });
+    const talks = { command: '/bin/sh', args: ['-c', 'echo fetching; exec sleep 60'] };
+    const { backend: late } = start({ stdio_process, ...talks });
+    const answered = await send(late, body, { deadline: 700 });
     expect(answered.failure?.error.message).toContain('did not answer in time');
   });
 
