@@ -61,6 +61,24 @@ describeWithCluster('what the operator makes of resources', (cluster) => {
     );
   }, 60_000);
 
+  it('one that is removed and written again at once gets everything anew, and nothing of the former one', async () => {
+    await stage.apply(server('again', 'tools'));
+    await stage.ready('again');
+    const former = await stage.get('Secret', 'vmcp-again-sealing');
+    await stage.remove('VirtualMCPServer', 'again');
+    await stage.apply(server('again', 'tools'));
+    await stage.ready('again');
+    const { uid } = (await stage.get('VirtualMCPServer', 'again'))?.metadata ?? {};
+    const kinds = ['ConfigMap', 'Secret', 'Service', 'ServiceAccount', 'Deployment'];
+    const children = (await Promise.all(kinds.map((kind) => stage.list(kind)))).flat();
+    const ofBoth = children.filter(({ metadata }) => metadata.name.startsWith('vmcp-again'));
+    expect(ofBoth.length).toBeGreaterThanOrEqual(7);
+    expect(new Set(ofBoth.map(({ metadata }) => metadata.ownerReferences?.[0]?.uid))).toEqual(new Set([uid]));
+    const sealing = await stage.get('Secret', 'vmcp-again-sealing');
+    expect(sealing?.data?.sealing).not.toBe(former?.data?.sealing);
+    await stage.remove('VirtualMCPServer', 'again');
+  }, 120_000);
+
   it('clients hear of backends that come, break, heal, move and go, on the stream that they have', async () => {
     const { url, headers } = await stage.endpoint('demo');
     const client = await SessionClient.open(url, headers);
