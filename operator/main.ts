@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { setFlagsFromString } from 'node:v8';
 import { CommanderError } from 'commander';
 import { z } from 'zod';
 import { createLog } from '#operator/kubernetes/create-log';
@@ -10,6 +11,9 @@ import { runOperator } from '#operator/kubernetes/run-operator';
 
 const manifest = fileURLToPath(new URL('../package.json', import.meta.url));
 const { version } = z.object({ version: z.string() }).parse(JSON.parse(readFileSync(manifest, 'utf8')));
+
+// What is read of thousands of resources stays: by its own rule V8 would let as much garbage stand beside it.
+setFlagsFromString('--heap-growing-percent=40');
 
 /** Exit codes: 0 stopped, 1 failed or the Lease is lost, 2 the command line is wrong. */
 const USAGE = 2;
