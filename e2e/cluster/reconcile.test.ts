@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { SessionClient } from '../gateway/session-client.ts';
 import type { Program } from '../gateway/start-program.ts';
 import { eventually } from '../local/run-vmcp.ts';
-import { backend, condition, fake, group, installDefinitions, type Live, server, Stage } from './stage.ts';
+import { backend, condition, fake, group, installDefinitions, type Live, type Seen, server, Stage } from './stage.ts';
 import { startLoad } from './load.ts';
 import { startOperator } from './start-operator.ts';
 import { describeWithCluster, type Namespace } from './use-cluster.ts';
@@ -133,6 +133,31 @@ describeWithCluster('what the operator makes of resources', (cluster) => {
     const reasons = events.map((event) => (event as unknown as { reason: string }).reason);
     expect(reasons).toEqual(expect.arrayContaining(['AllBackendsReady', 'RuntimeNotReady']));
   }, 150_000);
+
+  it('an edit that cannot be brought about leaves what is served, says so, and starts nothing; also for a new operator', async () => {
+    const load = await startLoad(await stage.endpoint('demo'), 'one_tool_0', { sessions: 2 });
+    const incomingAuth = { type: 'oidc', oidcConfigRef: { name: 'missing', audience: 'a' } };
+    await stage.patch('VirtualMCPServer', 'demo', { spec: { incomingAuth } });
+    await stage.apply(server('never-served', 'tools', { incomingAuth }));
+    const isKept = (seen: Seen) => condition(seen, 'Ready')?.reason === 'OidcConfigNotFound';
+    const kept = await stage.status('VirtualMCPServer', 'demo', isKept);
+    expect([kept.phase, condition(kept, 'Ready')?.message]).toEqual([
+      'Degraded',
+      'incomingAuth.oidcConfigRef names MCPOIDCConfig "missing", which does not exist: create it',
+    ]);
+    await operator.stop();
+    operator = start();
+    await pause(3000);
+    expect((await stage.status('VirtualMCPServer', 'demo', isKept)).phase).toBe('Degraded');
+    expect(await stage.get('Deployment', 'vmcp-never-served')).toBeUndefined();
+    await stage.remove('VirtualMCPServer', 'never-served');
+    await stage.patch('VirtualMCPServer', 'demo', {
+      spec: { incomingAuth: { type: 'anonymous', oidcConfigRef: null } },
+    });
+    await stage.ready('demo');
+    await load.stop();
+    expect(load.failures).toEqual([]);
+  }, 90_000);
 
   it('what others change or remove of a child is put right', async () => {
     await stage.remove('Service', 'vmcp-demo');
