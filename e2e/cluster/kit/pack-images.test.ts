@@ -68,6 +68,13 @@ describe('images that are packed without a builder', () => {
 });
 
 describe('the Dockerfiles', () => {
+  it('are given every script that the build reads', () => {
+    const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
+    const needed = ['scripts/build.ts', ...(read('scripts/build.ts').match(/scripts\/[\w-]+\.ts/g) ?? [])];
+    for (const script of needed) expect(read('.dockerignore')).toContain(`!${script}\n`);
+    expect(needed).toContain('scripts/undici-parts.ts');
+  });
+
   it.each([
     ['operator', '/app/dist'],
     ['runtime', '/app/runtime.js'],
