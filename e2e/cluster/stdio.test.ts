@@ -3,7 +3,7 @@ import { SessionClient } from '../gateway/session-client.ts';
 import type { Program } from '../gateway/start-program.ts';
 import { eventually } from '../local/run-vmcp.ts';
 import { IMAGES } from './images.ts';
-import { backend, group, installDefinitions, server, Stage } from './stage.ts';
+import { backend, condition, group, installDefinitions, server, Stage } from './stage.ts';
 import { startOperator } from './start-operator.ts';
 import { describeWithCluster, type Namespace } from './use-cluster.ts';
 
@@ -53,7 +53,10 @@ describeWithCluster('an image on standard input and output', (cluster) => {
 
   it('is served by the bridge in its pod, under its own names', async () => {
     const client = await connect();
-    expect(await client.toolNames()).toContain('memory_create_entities');
+    await eventually(
+      () => client.toolNames(),
+      (names) => names.includes('memory_create_entities'),
+    );
     await client.call('memory_create_entities', { entities: [ENTITY] });
     expect((await client.call('memory_read_graph', {})).text).toContain('größe');
   });
@@ -93,4 +96,101 @@ describeWithCluster('an image on standard input and output', (cluster) => {
     );
     expect(text).toContain('größe');
   }, 130_000);
+});
+
+describeWithCluster('an image on standard input and output whose program nobody names', (cluster) => {
+  let namespace: Namespace;
+  let stage: Stage;
+  let operator: Program;
+
+  beforeAll(async () => {
+    await installDefinitions(cluster);
+    namespace = await cluster.makeNamespace('attach');
+    stage = new Stage(cluster, namespace);
+    operator = startOperator(cluster, [namespace.name], ['--stdio-attach']);
+    await stage.apply(
+      group('tools'),
+      // The image of the tests has no entry point: so its arguments are one.
+      backend('memory', {
+        groupRef: 'tools',
+        image: IMAGES.backends,
+        transport: 'stdio',
+        args: ['node', MEMORY],
+        env: [{ name: 'MEMORY_FILE_PATH', value: '/tmp/memory.json' }],
+      }),
+      server('demo', 'tools'),
+    );
+    await stage.ready('demo', 90_000).catch((error: unknown) => {
+      throw new Error(operator.output(), { cause: error });
+    });
+  }, 150_000);
+  afterAll(async () => {
+    await operator.stop();
+    await namespace.delete();
+  });
+
+  const connect = async () => {
+    const { url, headers } = await stage.endpoint('demo');
+    return SessionClient.open(url, headers);
+  };
+
+  it('is served by a bridge that attaches to it', async () => {
+    const client = await connect();
+    await eventually(
+      () => client.toolNames(),
+      (names) => names.includes('memory_create_entities'),
+    );
+    const many = Array.from({ length: 200 }, (_, index) => ({ ...ENTITY, name: `entity-${index}` }));
+    await client.call('memory_create_entities', { entities: many });
+    const { text } = await client.call('memory_read_graph', {});
+    expect(text).toContain('entity-199');
+  });
+
+  it('may attach to its own pod, and do nothing else', async () => {
+    const account = { user: `system:serviceaccount:${namespace.name}:mcp-memory` };
+    const may = async (verb: string, resource: string, subresource = '', name = '') => {
+      const resourceAttributes = { namespace: namespace.name, verb, resource, subresource, name };
+      const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview' };
+      const path = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
+      const { body } = await cluster.ask('POST', path, { ...review, spec: { ...account, resourceAttributes } });
+      return (body as { status: { allowed: boolean } }).status.allowed;
+    };
+    expect(await may('get', 'pods', 'attach', 'mcp-memory-0')).toBe(true);
+    expect(await may('create', 'pods', 'attach', 'mcp-memory-0')).toBe(true);
+    const other = (await stage.list('Pod', 'app.kubernetes.io/name=vmcp-runtime'))[0]?.metadata.name ?? '';
+    expect(await may('create', 'pods', 'attach', other)).toBe(false);
+    expect(await may('create', 'pods', 'exec', 'mcp-memory-0')).toBe(false);
+    expect(await may('get', 'pods', '', 'mcp-memory-0')).toBe(false);
+    expect(await may('get', 'secrets', '', 'vmcp-demo-credentials')).toBe(false);
+  });
+
+  it('has the token in the container of the bridge alone, and says that answers are in the log', async () => {
+    const pod = (await stage.get('Pod', 'mcp-memory-0')) as unknown as {
+      spec: { containers: { name: string; volumeMounts: { name: string }[] }[] };
+    };
+    const holders = pod.spec.containers.filter(({ volumeMounts }) =>
+      volumeMounts.some(({ name }) => name === 'bridge-token'),
+    );
+    expect(holders.map(({ name }) => name)).toEqual(['bridge']);
+    const status = await stage.status('MCPServer', 'memory', ({ phase }) => phase === 'Ready');
+    expect(condition(status, 'StdoutIsLogged')).toMatchObject({ status: 'True', reason: 'Attached' });
+    const { stdout } = await cluster.kubectl(['-n', namespace.name, 'logs', 'mcp-memory-0', '-c', 'mcp']);
+    expect(stdout).toContain('"jsonrpc"');
+  });
+
+  it('comes back with its pod', async () => {
+    const client = await connect();
+    const before = (await stage.get('Pod', 'mcp-memory-0'))?.metadata.uid;
+    await stage.remove('Pod', 'mcp-memory-0');
+    await eventually(
+      async () => (await stage.get('Pod', 'mcp-memory-0'))?.metadata.uid ?? before,
+      (uid) => uid !== before,
+      60_000,
+    );
+    await eventually(
+      async () => (await client.call('memory_read_graph', {})).text,
+      (text) => text.includes('\\"entities\\": []'),
+      90_000,
+    );
+  }, 120_000);
 });

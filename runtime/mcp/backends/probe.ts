@@ -79,7 +79,8 @@ export async function probe(backend: Backend, settings: ProbeSettings, last?: Se
 
 async function askBoth(backend: Backend, settings: ProbeSettings, last?: ServerCapabilities): Promise<Finding> {
   const modern = backend.sessions ? await discover(backend, settings, last) : undefined;
-  if (modern && !(modern instanceof NoAnswer) && modern.eras?.has('session')) return modern;
+  const isWhole = modern && !(modern instanceof NoAnswer) && modern.capabilities !== undefined;
+  if (isWhole && modern.eras?.has('session')) return modern;
   const older = await tryInitialize(backend, settings, last);
   // What is known of the newer era stays: not to answer is no answer.
   if (modern instanceof NoAnswer) return backend.health.eras?.has('stateless') ? { ...older, eras: undefined } : older;
@@ -122,7 +123,8 @@ async function discover(
     reachable: true,
     eras,
     revisions: versions.includes(STATELESS_REVISION) ? [STATELESS_REVISION, ...older] : older,
-    capabilities: readCapabilities(answer.result, last),
+    // Who refuses this revision names those it speaks, and says nothing of what it has.
+    capabilities: answer.result && readCapabilities(answer.result, last),
     message: '',
   };
 }

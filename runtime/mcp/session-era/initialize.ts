@@ -6,7 +6,7 @@ import type { Trail } from '#runtime/trail';
 import { NoAnswer } from '../backends/ask.ts';
 import type { Backend } from '../backends/backend.ts';
 import { callFailure } from '../backends/failures.ts';
-import { isAway, serves } from '../backends/health.ts';
+import { type BackendHealth, isAway, serves } from '../backends/health.ts';
 import { neededLogin } from '../backends/login-needed.ts';
 import { isJsonObject, type DecodedRequest } from '../envelope/decode-request.ts';
 import { splice } from '../envelope/splice.ts';
@@ -95,7 +95,9 @@ function paramsFor(revision: string, body: Buffer, { spans }: DecodedRequest): B
 
 async function openLegs(session: Session, identity: Identity, rooms: Rooms): Promise<void> {
   const isWhole = rooms.config.operational.failure_handling.partial_failure_mode === 'fail';
-  const away = isWhole ? rooms.backends.all.find(({ health }) => isAway(health, 'session')) : undefined;
+  // Of one that was not asked yet nobody knows what it has, and a client is not told again.
+  const isMissing = (health: BackendHealth) => health.phase === 'unknown' || isAway(health, 'session');
+  const away = isWhole ? rooms.backends.all.find(({ health }) => isMissing(health)) : undefined;
   if (away) throw callFailure(away.name, 'unavailable', false).error;
   const asked = rooms.backends.all.filter(({ health }) => serves(health, 'session'));
   const opened = await Promise.all(asked.map((backend) => openLeg(session, backend, identity, rooms)));
