@@ -255,17 +255,19 @@ describe('the consent page', () => {
 });
 
 describe('the cookie', () => {
-  it('is one, HttpOnly and Lax, and new with each login', async () => {
+  it('holds the login alone, HttpOnly and Lax, and is new with each login; what a first tab has besides names no login', async () => {
     const [robot, user] = [new Robot(), someone()];
     const { headers } = await robot.open(client.begin().url);
-    const [cookie] = [headers['set-cookie'] ?? []].flat();
-    expect(cookie).toMatch(/; Path=\/; .*HttpOnly; SameSite=Lax/);
-    const before = robot.cookies.at(world.origin);
+    const set = [headers['set-cookie'] ?? []].flat();
+    for (const cookie of set) expect(cookie).toMatch(/; Path=\/; .*HttpOnly; SameSite=Lax/);
+    const ours = () => Object.entries(robot.cookies.at(world.origin)).filter(([name]) => name.includes('vmcp'));
+    const [before, first] = ours();
     await client.login({ user }, { robot });
-    const after = robot.cookies.at(world.origin);
-    const ours = (cookies: Readonly<Record<string, string>>) =>
-      Object.entries(cookies).filter(([name]) => name.includes('vmcp'));
-    expect(ours(after)).toHaveLength(1);
-    expect(ours(after)).not.toEqual(ours(before));
+    const [after, ...others] = ours();
+    expect(after?.[0]).toBe(before?.[0]);
+    expect(after?.[1]).toMatch(/^[\w-]{43}\.[\w-]{43}$/);
+    expect(others).toEqual([first]);
+    expect(first).toEqual([expect.stringContaining(`${String(before?.[0])}-`), before?.[1]]);
+    expect(set[1]).toContain('Max-Age=600');
   });
 });
