@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { behave } from '../fakes/backend/behaviours.ts';
 import { serveMisbehaving } from '../fakes/backend/serve-misbehaving.ts';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
-import { send } from '../gateway/session-client.ts';
+import { send, SessionClient } from '../gateway/session-client.ts';
 import type { ServedGateway } from '../gateway/serve-gateway.ts';
 import { closeAll, closing, gatewayTo } from './gateway-to.ts';
 
@@ -53,6 +53,28 @@ describe('a health check', () => {
     phase = () => gateway.runtime.gateway.rooms.backends.get('a')?.health.phase;
     for (let i = 0; i < 500 && phases.length < 8; i++) await new Promise((resolve) => setTimeout(resolve, 20));
     expect(phases.slice(0, 8)).toEqual([...Array<string>(6).fill('ready'), 'unavailable', 'ready']);
+  });
+});
+
+describe('a backend that refuses the newer revision', () => {
+  it('by naming older ones is asked what it has, and that is listed', async () => {
+    const backend = closing(
+      await servePlain({
+        intercept: (_request, response, body) => {
+          if (!body.includes('"server/discover"')) return false;
+          const { id } = JSON.parse(body) as { id: unknown };
+          const data = { requested: '2026-07-28', supported: ['2025-11-25', '2025-06-18'] };
+          const error = { code: -32022, message: 'Unsupported protocol version', data };
+          response.writeHead(400, { 'content-type': 'application/json' });
+          response.end(JSON.stringify({ jsonrpc: '2.0', id, error }));
+          return true;
+        },
+      }),
+    );
+    const gateway = await gatewayTo({ a: backend.url });
+    const client = await SessionClient.open(gateway.url);
+    expect((await client.toolNames()).length).toBeGreaterThan(0);
+    expect(gateway.runtime.gateway.rooms.backends.get('a')?.health.capabilities).toMatchObject({ tools: true });
   });
 });
 
