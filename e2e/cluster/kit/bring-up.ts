@@ -49,7 +49,7 @@ export function isUp(places: Places): boolean {
 /** Installs and builds what is missing; with nothing to do it takes no time. */
 export async function prepare(places: Places, tell: Tell): Promise<void> {
   mkdirSync(places.images, { recursive: true });
-  await installPackages(tell);
+  await installPackages(places, tell);
   await buildPrograms(places, tell);
   packPause(places);
 }
@@ -117,17 +117,9 @@ export async function importImages(places: Places, archive: string): Promise<voi
 
 /** Ends all that `bringUp` started, and takes away what it made; programs and images stay. */
 export async function takeDown(places: Places): Promise<void> {
-  await halt(
-    places,
-    readdirIfThere(places.processes).filter((name) => /^n\d+$/.test(name)),
-    'SIGKILL',
-  );
-  await halt(
-    places,
-    CONTROL_PLANE.filter((name) => name !== 'etcd'),
-    'SIGTERM',
-  );
-  await halt(places, ['etcd'], 'SIGTERM');
+  const nodes = readdirIfThere(places.processes).filter((name) => /^n\d+$/.test(name));
+  // Nothing of it is kept, so nothing has to end well.
+  await halt(places, [...nodes, ...CONTROL_PLANE], 'SIGKILL');
   for (const label of nodeNamespaces()) await untilControlGroupsGo(label);
   await removeNetwork();
   const sysctls = join(places.run, 'sysctl.conf');

@@ -27,9 +27,9 @@ const TELL_EVERY_MS = 15_000;
 
 export type Tell = (line: string) => void;
 
-/** Installs what is missing of Debian's packages. Services that they bring stay off. */
-export async function installPackages(tell: Tell): Promise<void> {
-  const packages = [...missingPackages(), ...(isInstalled('go') ? [] : ['golang-go'])];
+/** Installs what is missing of Debian's packages, and Go where something is to be built. Services that they bring stay off. */
+export async function installPackages(places: Places, tell: Tell): Promise<void> {
+  const packages = [...missingPackages(), ...(isInstalled('go') || isBuilt(places) ? [] : ['golang-go'])];
   if (packages.length === 0) return;
   tell(`installing ${packages.join(' ')}`);
   const policy = '/usr/sbin/policy-rc.d';
@@ -102,13 +102,22 @@ async function goBuild(go: string, args: readonly string[], tell: Tell): Promise
   if (code !== 0) throw new Error(`go build ended with ${code}:\n${last.join('\n')}`);
 }
 
-/** Builds Kubernetes, etcd, CoreDNS, kubectl, helm and the pause program, unless they are there. */
-export async function buildPrograms(places: Places, tell: Tell): Promise<void> {
+const stampOf = ({ bin }: Places) => join(bin, 'stamp');
+
+function hashOfSources(): string {
   const hash = createHash('sha256');
   for (const file of SOURCES) hash.update(readFileSync(join(SOURCE, file)));
-  const stamp = hash.digest('hex');
-  const stampFile = join(places.bin, 'stamp');
-  if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) return;
+  return hash.digest('hex');
+}
+
+/** Whether the programs are there, as go.mod and the sources say them now. */
+function isBuilt(places: Places): boolean {
+  return existsSync(stampOf(places)) && readFileSync(stampOf(places), 'utf8') === hashOfSources();
+}
+
+/** Builds Kubernetes, etcd, CoreDNS, kubectl, helm and the pause program, unless they are there. */
+export async function buildPrograms(places: Places, tell: Tell): Promise<void> {
+  if (isBuilt(places)) return;
   mkdirSync(places.bin, { recursive: true });
   const go = await findGo();
   tell(`building Kubernetes ${versionOf('k8s.io/kubernetes')}: with empty caches that takes ten minutes`);
@@ -116,5 +125,5 @@ export async function buildPrograms(places: Places, tell: Tell): Promise<void> {
   await goBuild(go, ['build', ...flags, '-o', `${places.bin}/`, '.', './pause', 'tool'], tell);
   rmSync(join(places.bin, 'kubectl'), { force: true });
   symlinkSync('kube', join(places.bin, 'kubectl'));
-  writeFileSync(stampFile, stamp);
+  writeFileSync(stampOf(places), hashOfSources());
 }

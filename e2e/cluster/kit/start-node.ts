@@ -110,7 +110,7 @@ function writeSettings(places: Places, node: ClusterNode): void {
 function controlGroups(label: string): string[] {
   if (existsSync(join(CGROUPS, 'cgroup.controllers'))) return [join(CGROUPS, label)];
   return readdirSync(CGROUPS)
-    .filter((controller) => controller !== 'unified' && existsSync(join(CGROUPS, controller, 'cgroup.procs')))
+    .filter((controller) => existsSync(join(CGROUPS, controller, 'cgroup.procs')))
     .map((controller) => join(CGROUPS, controller, label));
 }
 
