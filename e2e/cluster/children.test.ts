@@ -143,8 +143,11 @@ describe('the golden pairs', () => {
         'HorizontalPodAutoscaler',
         'NetworkPolicy',
         'PodDisruptionBudget',
+        'Role',
+        'RoleBinding',
         'Service',
         'ServiceAccount',
+        'StatefulSet',
       ]),
     );
   });

@@ -1,0 +1,42 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
+import type { Outcome } from '#operator/plan/outcome';
+
+const root = join(import.meta.dirname, '../..');
+const page = readFileSync(join(root, 'docs/conditions.md'), 'utf8');
+const folder = join(import.meta.dirname, 'testdata');
+
+const conditions = readdirSync(folder)
+  .filter((file) => file.endsWith('.out.yaml'))
+  .flatMap((file) => (parse(readFileSync(join(folder, file), 'utf8')) as Outcome).status?.conditions ?? []);
+
+/** Conditions that are as they should be when they are True. */
+const WELL = new Set(['Ready', 'BackendsResolved']);
+
+/** Reasons that the plan's sources name. */
+const thrown = readdirSync(import.meta.dirname)
+  .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+  .flatMap((file) => [
+    ...readFileSync(join(import.meta.dirname, file), 'utf8').matchAll(/new (?:Stalled|Waiting)\(\s*'([A-Za-z]+)'/g),
+  ])
+  .map(([, reason]) => reason);
+
+describe('the page about conditions', () => {
+  it('has every condition and every reason of the golden pairs', () => {
+    const said = new Set(conditions.flatMap(({ type, reason }) => [type, reason]));
+    expect([...said].filter((word) => !page.includes(`\`${word}\``))).toEqual([]);
+  });
+
+  it('has every reason for which a plan does not come out', () => {
+    expect(thrown.length).toBeGreaterThan(20);
+    expect([...new Set(thrown)].filter((reason) => !page.includes(`\`${reason}\``))).toEqual([]);
+  });
+
+  it('is true in that what is not as it should be says what to do', () => {
+    const bad = conditions.filter(({ type, status }) => WELL.has(type) === (status === 'False'));
+    const silent = bad.filter(({ message }) => !/: |wait|write|see /i.test(message));
+    expect(silent.map(({ type, message }) => [type, message])).toEqual([]);
+  });
+});
