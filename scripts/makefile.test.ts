@@ -19,6 +19,7 @@ const TARGETS = [
   'test-clients',
   'conformance',
   'bench',
+  'bench-operator',
   'images',
   'clean',
 ];
