@@ -105,6 +105,9 @@ async function measure(groups: number): Promise<Findings> {
   }
 }
 
+// What was started goes with this process.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
+
 const found: Findings[] = [];
 for (const groups of values.groups) found.push(await measure(Number(groups)));
 const page = renderReport(found, PREFACE);
