@@ -5,9 +5,9 @@ import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { CommanderError } from 'commander';
 import { z } from 'zod';
-import { createLog } from '#operator/kubernetes/create-log';
-import { type Flags, readFlags } from '#operator/kubernetes/flags';
-import { runOperator } from '#operator/kubernetes/run-operator';
+import { createLog } from '#operator/kubernetes/program/create-log';
+import { type Flags, readFlags } from '#operator/kubernetes/program/flags';
+import { runOperator } from '#operator/kubernetes/program/run-operator';
 
 const manifest = fileURLToPath(new URL('../package.json', import.meta.url));
 const { version } = z.object({ version: z.string() }).parse(JSON.parse(readFileSync(manifest, 'utf8')));

@@ -21,7 +21,11 @@ const SecurityContext = z.looseObject({
 export type SecurityContext = z.infer<typeof SecurityContext>;
 
 const Host = z.looseObject({ host: z.string().optional() });
-const Handler = z.looseObject({ httpGet: Host.optional(), tcpSocket: Host.optional() });
+const Handler = z.looseObject({
+  exec: z.looseObject({}).optional(),
+  httpGet: Host.optional(),
+  tcpSocket: Host.optional(),
+});
 
 const Container = z.looseObject({
   name: z.string(),
@@ -32,11 +36,12 @@ const Container = z.looseObject({
     .array(
       z.looseObject({
         name: z.string(),
+        value: z.string().optional(),
         valueFrom: z.looseObject({ secretKeyRef: Named.optional() }).optional(),
       }),
     )
     .optional(),
-  envFrom: z.array(z.looseObject({ secretRef: Named.optional() })).optional(),
+  envFrom: z.array(z.looseObject({ secretRef: Named.optional(), configMapRef: Named.optional() })).optional(),
   livenessProbe: Handler.optional(),
   readinessProbe: Handler.optional(),
   startupProbe: Handler.optional(),
@@ -77,6 +82,7 @@ export const PodTemplate = z.looseObject({
     hostNetwork: z.boolean().optional(),
     hostPID: z.boolean().optional(),
     hostIPC: z.boolean().optional(),
+    shareProcessNamespace: z.boolean().optional(),
     securityContext: SecurityContext.extend({
       sysctls: z.array(z.looseObject({ name: z.string() })).optional(),
     }).optional(),

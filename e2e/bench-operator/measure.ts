@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { KubeApi } from '#operator/kubernetes/api';
-import type { KubeObject, Resource } from '#operator/kubernetes/object';
+import type { KubeApi } from '#operator/kubernetes/api/api';
+import type { KubeObject, Resource } from '#operator/kubernetes/api/object';
 import { cpuMicros } from '../bench/cpu-time.ts';
 import type { ControlPlane } from './control-plane.ts';
 import { inParallel, quantile } from './in-parallel.ts';

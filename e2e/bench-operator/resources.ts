@@ -1,4 +1,4 @@
-import type { KubeObject, Resource } from '#operator/kubernetes/object';
+import type { KubeObject, Resource } from '#operator/kubernetes/api/object';
 
 const GROUP = 'vmcp.dev';
 const VERSION = 'v1alpha1';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parseAllDocuments } from 'yaml';
-import { OPERATOR_PERMISSIONS, OWN_GROUP, OWN_NAME, type Permission } from '#operator/kubernetes/rbac';
+import { OPERATOR_PERMISSIONS, OWN_GROUP, OWN_NAME, type Permission } from '#operator/kubernetes/rbac/rbac';
 import { ownGroup, renderChart } from './chart.ts';
 import { eventually } from '../local/run-vmcp.ts';
 import { backend, group, installDefinitions, server, Stage } from './stage.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { KubeApi } from '#operator/kubernetes/api';
-import { connect } from '#operator/kubernetes/connection';
+import { KubeApi } from '#operator/kubernetes/api/api';
+import { connect } from '#operator/kubernetes/api/connection';
 import { bringCertificates, type CertificatesPlace } from '#operator/kubernetes/webhook/keep-certificates';
 import { describeWithCluster, type Namespace } from './use-cluster.ts';
 

@@ -1,9 +1,9 @@
-import { KubeApi } from '#operator/kubernetes/api';
-import { connect, loadKubeConfig } from '#operator/kubernetes/connection';
+import { KubeApi } from '#operator/kubernetes/api/api';
+import { connect, loadKubeConfig } from '#operator/kubernetes/api/connection';
 import { type Change, compareObjects, type Difference } from '#operator/kubernetes/gitops/compare-rendered';
 import { findOperator, readCluster, readConfigMaps } from '#operator/kubernetes/gitops/read-cluster';
 import { renderObjects, type Written } from '#operator/kubernetes/gitops/render-objects';
-import type { KubeObject } from '#operator/kubernetes/object';
+import type { KubeObject } from '#operator/kubernetes/api/object';
 import { type ClusterFacts, keyText, type Manifest } from '#operator/world';
 import { type ClusterOptions, factsOf, readClusterFolder } from './cluster-folder.ts';
 import type { Context } from './context.ts';

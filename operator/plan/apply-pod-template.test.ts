@@ -53,6 +53,7 @@ function apply(template: object, { namespace = 'team', facts, spec = {} }: Setti
 const pod = (spec: object) => ({ spec });
 const own = (fields: object) => pod({ containers: [{ name: 'vmcp', ...fields }] });
 const context = (fields: object) => own({ securityContext: fields });
+const EXEC = { postStart: { exec: { command: ['sh'] } } };
 const volume = (fields: object) => pod({ volumes: [{ name: 'v', ...fields }] });
 const side = (fields: object = {}) =>
   pod({ containers: [{ name: 'side', image: 'x', securityContext: RESTRICTED, ...fields }] });
@@ -61,6 +62,9 @@ describe('a pod template', () => {
   it.each<[string, object, Setting?]>([
     ['where pods run', pod({ nodeSelector: { a: 'b' }, tolerations: [{ operator: 'Exists' }] })],
     ['a variable of the container', own({ env: [{ name: 'TZ', value: 'UTC' }] })],
+    ['how much memory Node may take', own({ env: [{ name: 'NODE_OPTIONS', value: '--max-old-space-size=900' }] })],
+    ['after how long a pod is asked', own({ livenessProbe: { periodSeconds: 20 } })],
+    ['what a sidecar runs', side({ env: [{ name: 'NODE_OPTIONS', value: '--inspect' }], lifecycle: EXEC })],
     ['the account, in another namespace', pod({ serviceAccountName: 'mine' })],
     ['a sidecar', side()],
     [
@@ -132,6 +136,19 @@ describe('a pod template', () => {
     [own({ command: ['sh'] }), 'containers[vmcp].command: is not to be changed'],
     [own({ args: ['--other'] }), 'containers[vmcp].args: is not to be changed'],
     [own({ volumeMounts: [{ name: 'config', mountPath: '/x' }] }), 'containers[vmcp].volumeMounts'],
+    [own({ lifecycle: EXEC }), 'containers[vmcp].postStart.exec: runs in a container of ours: remove it'],
+    [own({ startupProbe: { exec: { command: ['sh'] } } }), 'containers[vmcp].startupProbe.exec'],
+    [own({ env: [{ name: 'NODE_OPTIONS', value: '--inspect=0.0.0.0' }] }), 'containers[vmcp].env[NODE_OPTIONS]: may'],
+    [
+      own({
+        env: [{ name: 'NODE_OPTIONS', valueFrom: { configMapKeyRef: { name: 'c', key: 'k' } } }],
+      }),
+      'containers[vmcp].env[NODE_OPTIONS]',
+    ],
+    [own({ env: [{ name: 'NODE_TLS_REJECT_UNAUTHORIZED', value: '0' }] }), 'env[NODE_TLS_REJECT_UNAUTHORIZED]'],
+    [own({ env: [{ name: 'LD_PRELOAD', value: '/x.so' }] }), 'env[LD_PRELOAD]'],
+    [own({ envFrom: [{ configMapRef: { name: 'c' } }] }), 'containers[vmcp].envFrom[0].configMapRef: may'],
+    [pod({ shareProcessNamespace: true }), 'spec.shareProcessNamespace: lets containers read each other'],
     [own({ $patch: 'delete' }), 'spec.containers[vmcp]: is a container of ours: keep it'],
     [pod({ volumes: [{ name: 'config', configMap: { name: 'other' } }] }), 'spec.volumes[config]: is a volume of ours'],
     [pod({ volumes: [{ name: 'config', $patch: 'delete' }] }), 'spec.volumes[config]: is a volume of ours: keep it'],
@@ -142,6 +159,21 @@ describe('a pod template', () => {
       'spec.volumes[v].projected.serviceAccountToken: no token is mounted',
     ],
     [volume({ secret: { secretName: 'others' } }), 'Secret "others" is not named by the fields of spec'],
+    [
+      volume({ secret: { secretName: 'others' } }),
+      'Secret "others" is not named',
+      { spec: { outgoingAuth: { backends: { secretRef: { externalAuthConfigRef: { name: 'others' } } } } } },
+    ],
+    [
+      volume({ secret: { secretName: 'others' } }),
+      'Secret "others" is not named',
+      { spec: { config: { aggregation: { tools: [{ overrides: { get_secret: { name: 'others' } } }] } } } },
+    ],
+    [
+      volume({ secret: { secretName: 'others' } }),
+      'Secret "others" is not named',
+      { spec: { toolsOverride: { secretRef: { name: 'others' } } } },
+    ],
     [volume({ projected: { sources: [{ secret: { name: 'others' } }] } }), 'Secret "others" is not named'],
     [volume({ csi: { driver: 'd', nodePublishSecretRef: { name: 'others' } } }), 'Secret "others" is not named'],
     [own({ envFrom: [{ secretRef: { name: 'others' } }] }), 'containers[vmcp].envFrom[0]: Secret "others"'],

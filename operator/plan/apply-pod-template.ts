@@ -9,11 +9,14 @@ import { mergePodTemplate } from './merge-pod-template.ts';
 /** Problems that a message names. */
 const NAMED = 10;
 
-/** Fields whose names are not those of Secrets that a pod may read. */
-const FOREIGN = new Set(['podTemplateSpec', 'imagePullSecrets']);
+/**
+ * Fields whose names are not those of Secrets that a pod may read. The keys of some of them are the writer's own: a tool called
+ * `get_secret` refers to no Secret, and nobody was asked for the right to one.
+ */
+const FOREIGN = new Set(['podTemplateSpec', 'imagePullSecrets', 'backends', 'overrides', 'toolsOverride']);
 
 /** Names of all Secrets that the fields of a spec refer to; what stands in the template itself does not count. */
-function namedSecrets(value: unknown, inSecret = false): string[] {
+export function namedSecrets(value: unknown, inSecret = false): string[] {
   if (typeof value !== 'object' || value === null) return [];
   const own = inSecret && 'name' in value && typeof value.name === 'string' ? [value.name] : [];
   const fields = Object.entries(value).filter(([field]) => !FOREIGN.has(field));

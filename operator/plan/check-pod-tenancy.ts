@@ -1,4 +1,5 @@
 import type { PodContainer, PodTemplate, PodVolume } from '#crds/parts/pod-template';
+import { bringsCode } from './brings-code.ts';
 import { containersOf, type PodProblem } from './check-pod-restricted.ts';
 
 /** What a template may say beside the standard. */
@@ -72,18 +73,44 @@ function variableProblems(container: PodContainer, path: string, tenancy: Tenanc
   ];
 }
 
-/** What decides what runs in a container, and which files it sees. */
+/** What decides what runs in a container, and which files it sees. Whatever runs there reads what it knows of all callers. */
 const FIXED = ['image', 'command', 'args', 'volumeMounts', 'volumeDevices'] as const;
 
+/** Commands that the kubelet runs in a container. */
+function commandProblems({ livenessProbe, readinessProbe, startupProbe, lifecycle }: PodContainer, path: string) {
+  const handlers = { livenessProbe, readinessProbe, startupProbe, ...lifecycle };
+  const commands = Object.entries(handlers).filter(([, handler]) => handler?.exec);
+  return commands.map(([name]) => ({
+    path: `${path}.${name}.exec`,
+    message: 'runs in a container of ours: remove it',
+  }));
+}
+
+function ownVariableProblems({ env = [], envFrom = [] }: PodContainer, path: string): PodProblem[] {
+  const message = 'may bring code into a container of ours: remove it';
+  return [
+    ...env.filter(bringsCode).map(({ name }) => ({ path: `${path}.env[${name}]`, message })),
+    ...envFrom.flatMap(({ configMapRef }, index) =>
+      configMapRef ? [{ path: `${path}.envFrom[${index}].configMapRef`, message }] : [],
+    ),
+  ];
+}
+
 function ownProblems(template: PodTemplate, { rendered, ours }: Tenancy): PodProblem[] {
-  return containersOf(rendered)
+  const shared = { path: 'spec.shareProcessNamespace', message: 'lets containers read each other: remove it' };
+  const problems = containersOf(rendered)
     .filter(({ container }) => ours.includes(container.name))
     .flatMap(({ container, path }) => {
       const there = containersOf(template).find((one) => one.path === path)?.container;
       if (!there) return [{ path, message: 'is a container of ours: keep it' }];
       const changed = FIXED.filter((field) => JSON.stringify(there[field]) !== JSON.stringify(container[field]));
-      return changed.map((field) => ({ path: `${path}.${field}`, message: 'is not to be changed: remove it' }));
+      return [
+        ...changed.map((field) => ({ path: `${path}.${field}`, message: 'is not to be changed: remove it' })),
+        ...commandProblems(there, path),
+        ...ownVariableProblems(there, path),
+      ];
     });
+  return ours.length > 0 && template.spec.shareProcessNamespace ? [...problems, shared] : problems;
 }
 
 function labelProblems({ metadata }: PodTemplate, { rendered }: Tenancy): PodProblem[] {

@@ -1,5 +1,7 @@
 import type { Status } from '#crds/kinds/status';
+import { Stalled } from '../errors.ts';
 import type { ClusterFacts, Manifest, World } from '../world.ts';
+import { bringsCode } from './brings-code.ts';
 import { defined } from './defined.ts';
 import type { BackendSpec } from './find-group-members.ts';
 import type { Child, ClusterObject, Rendered } from './outcome.ts';
@@ -61,6 +63,14 @@ function override(
   return isPublic ? { ...object, metadata: withTexts(object.metadata, overrides?.proxyService) } : object;
 }
 
+/** Its process knows the credentials of others: who writes its variables gets no more by them. Throws `Stalled`. */
+function checkVariables(name: string, overrides: BackendSpec['resourceOverrides']): void {
+  const bad = overrides?.proxyDeployment?.env?.find(bringsCode);
+  if (!bad) return;
+  const where = `MCPServer "${name}" resourceOverrides.proxyDeployment.env[${bad.name}]`;
+  throw new Stalled('PodTemplateNotAllowed', `${where}: may bring code into a container of ours: remove it`);
+}
+
 /** The runtime of an MCPServer by itself. Throws `Stalled` and `Waiting`: without its one backend there is nothing to serve. */
 export function planOwnEndpoint(
   manifest: Manifest,
@@ -70,6 +80,7 @@ export function planOwnEndpoint(
   now: string,
 ): OwnEndpoint {
   const { name } = manifest.metadata;
+  checkVariables(name, spec.resourceOverrides);
   const server = ownEndpoint(manifest, spec, world);
   const { rendered, findings } = resolveRuntime(
     manifest,

@@ -1,61 +1,32 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { request } from 'undici';
 import { RequestError } from '#runtime/errors';
 import { OAuthError } from './errors.ts';
 import { htmlAnswer, jsonAnswer, redirectAnswer, type Handler, type RequestFacts } from './handler.ts';
 import { PageError } from './page-error.ts';
-import { createErrorPages } from './pages/error-page.ts';
-import { createRoutes, type Handlers } from './routes.ts';
+import type { Handlers } from './routes.ts';
 import { StorageUnavailable } from './storage/storage.ts';
-
-const absent = () => Promise.reject(new OAuthError('server_error', 'not here'));
-const none: Handlers = {
-  token: absent,
-  revoke: absent,
-  introspect: undefined,
-  metadata: absent,
-  jwks: absent,
-  register: undefined,
-  authorize: undefined,
-  consent: undefined,
-  callback: undefined,
-  connections: undefined,
-  changeConnections: undefined,
-  link: undefined,
-  followLink: undefined,
-};
+import { serveRoutes, type RouteServer } from './testdata/serve-routes.ts';
 
 describe('endpoints of the authorization server', () => {
   const logged: string[] = [];
   const counted: (readonly [string, number])[] = [];
-  let close: () => void = () => undefined;
-  afterEach(() => close());
+  let server: RouteServer;
+  beforeAll(async () => {
+    server = await serveRoutes();
+  });
+  afterAll(() => server.close());
 
-  async function serve(handlers: Partial<Handlers>, basePaths: string[] = ['']): Promise<string> {
+  /** @returns the origin of these endpoints; the others are not there */
+  function mount(handlers: Partial<Handlers>, basePaths: string[] = ['']): string {
     const note = (message: string, fields?: unknown) => void logged.push(`${message} ${JSON.stringify(fields)}`);
-    const route = createRoutes(
-      { ...none, ...handlers },
-      {
-        basePaths,
-        readSource: () => '192.0.2.1',
-        renderErrorPage: createErrorPages({ server: 'mcp.example.com' }),
-        answered: (endpoint, status) => void counted.push([endpoint, status]),
-        log: { debug: note, info: note, warn: note, error: note },
-      },
-    );
-    const server = createServer((req, res) => {
-      const handler = route((req.url ?? '/').split('?', 1)[0] ?? '/');
-      if (handler) void handler(req, res);
-      else res.writeHead(404).end('not ours');
+    server.mount(handlers, {
+      basePaths,
+      readSource: () => '192.0.2.1',
+      answered: (endpoint, status) => void counted.push([endpoint, status]),
+      log: { debug: note, info: note, warn: note, error: note },
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    close = () => {
-      server.closeAllConnections();
-      server.close();
-    };
-    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    return server.origin;
   }
   const get = async (url: string, headers = {}, method: 'GET' | 'HEAD' | 'PUT' = 'GET') => {
     const answer = await request(url, { headers, method });
@@ -68,7 +39,7 @@ describe('endpoints of the authorization server', () => {
       facts = given;
       return Promise.resolve(htmlAnswer('done'));
     };
-    const origin = await serve({ callback });
+    const origin = mount({ callback });
     const cookie = 'a=1; b="2"; a=3; odd; c==x';
     const answer = await get(`${origin}/oauth/callback/git%20hub?state=s&state=t&code=c%2B`, { cookie });
     expect(answer).toMatchObject({ status: 200, text: 'done' });
@@ -83,7 +54,7 @@ describe('endpoints of the authorization server', () => {
 
   it('answer with several cookies, and redirect so that a posted form is not posted on', async () => {
     const headers = { 'Set-Cookie': ['a=1', 'b=2'] };
-    const origin = await serve({
+    const origin = mount({
       authorize: () => Promise.resolve(redirectAnswer('https://idp.example/?a=b', headers)),
     });
     const answer = await get(`${origin}/oauth/authorize`);
@@ -104,7 +75,7 @@ describe('endpoints of the authorization server', () => {
     ['a storage that is down', new StorageUnavailable('10.0.0.1'), 503, 'temporarily_unavailable'],
     ['what nobody foresaw', new TypeError('secret detail'), 500, 'server_error'],
   ])('tell clients of %s in the words of OAuth', async (_name, error, status, code) => {
-    const origin = await serve({ jwks: () => Promise.reject(error) });
+    const origin = mount({ jwks: () => Promise.reject(error) });
     const answer = await get(`${origin}/.well-known/jwks.json`);
     expect(answer.status).toBe(status);
     expect(JSON.parse(answer.text)).toEqual({ error: code, error_description: expect.any(String) });
@@ -116,7 +87,7 @@ describe('endpoints of the authorization server', () => {
     ['a storage that is down', new StorageUnavailable('10.0.0.1'), 503, 'try again'],
     ['what nobody foresaw', new TypeError('secret detail'), 500, 'failed'],
   ])('show people %s as a page', async (_name, error, status, text) => {
-    const origin = await serve({ connections: () => Promise.reject(error) });
+    const origin = mount({ connections: () => Promise.reject(error) });
     const answer = await get(`${origin}/connections`);
     expect(answer.status).toBe(status);
     expect(answer.headers['content-type']).toContain('text/html');
@@ -125,7 +96,7 @@ describe('endpoints of the authorization server', () => {
   });
 
   it('answer other methods, unknown paths and broken escapes without the endpoint', async () => {
-    const origin = await serve({ callback: () => Promise.resolve(htmlAnswer('reached')) });
+    const origin = mount({ callback: () => Promise.resolve(htmlAnswer('reached')) });
     expect(await get(`${origin}/oauth/callback/x`, {}, 'PUT')).toMatchObject({
       status: 405,
       headers: { allow: 'GET' },
@@ -138,7 +109,7 @@ describe('endpoints of the authorization server', () => {
   });
 
   it('count each answer once, under the path of the table and not what a client sent', async () => {
-    const origin = await serve(
+    const origin = mount(
       {
         callback: () => Promise.resolve(htmlAnswer('done')),
         jwks: () => Promise.reject(new StorageUnavailable('10.0.0.1')),
@@ -156,13 +127,13 @@ describe('endpoints of the authorization server', () => {
   });
 
   it('answer HEAD as GET without the body', async () => {
-    const origin = await serve({ jwks: () => Promise.resolve(jsonAnswer({ keys: [] })) });
+    const origin = mount({ jwks: () => Promise.resolve(jsonAnswer({ keys: [] })) });
     const answer = await get(`${origin}/.well-known/jwks.json`, {}, 'HEAD');
     expect(answer).toMatchObject({ status: 200, text: '', headers: { 'content-length': '11' } });
   });
 
   it('are below the paths of issuer and browser base as well', async () => {
-    const origin = await serve({ authorize: () => Promise.resolve(htmlAnswer('reached')) }, ['/t/1', '/login']);
+    const origin = mount({ authorize: () => Promise.resolve(htmlAnswer('reached')) }, ['/t/1', '/login']);
     for (const base of ['', '/t/1', '/login'])
       expect((await get(`${origin}${base}/oauth/authorize`)).text).toBe('reached');
     expect((await get(`${origin}/t/2/oauth/authorize`)).text).toBe('not ours');
@@ -174,7 +145,7 @@ describe('endpoints of the authorization server', () => {
       seen = json;
       return Promise.resolve(jsonAnswer({}, 201));
     };
-    const origin = await serve({ register });
+    const origin = mount({ register });
     const post = async (body: string, type = 'application/json') =>
       (await request(`${origin}/oauth/register`, { method: 'POST', headers: { 'content-type': type }, body }))
         .statusCode;

@@ -1,7 +1,7 @@
 import { OBJECTS } from '#crds/kinds/index';
 import { pathText } from '#crds/parts/explain';
 import { KINDS, readText } from '#operator/world';
-import type { KubeObject } from '../object.ts';
+import type { KubeObject } from '../api/object.ts';
 
 /** A field that comes out differently. Undefined: it is not there. */
 export interface Difference {

@@ -1,11 +1,11 @@
 import type { ClusterFacts, Manifest } from '#operator/world';
 import { KINDS } from '#operator/world';
-import { isStatus } from '../api-error.ts';
-import type { KubeApi } from '../api.ts';
-import { findNames } from '../find-names.ts';
-import { readFlags } from '../flags.ts';
-import type { KubeObject } from '../object.ts';
-import { CONFIG_MAPS, DEPLOYMENTS, ownResource } from '../resources.ts';
+import { isStatus } from '../api/api-error.ts';
+import type { KubeApi } from '../api/api.ts';
+import { findNames } from '../watch/find-names.ts';
+import { readFlags } from '../program/flags.ts';
+import type { KubeObject } from '../api/object.ts';
+import { CONFIG_MAPS, DEPLOYMENTS, ownResource } from '../api/resources.ts';
 import type { Written } from './render-objects.ts';
 
 interface OperatorDeployment extends KubeObject {

@@ -11,8 +11,8 @@ import {
   type ResourceKey,
   type World,
 } from '#operator/world';
-import { everyName } from '../every-name.ts';
-import type { KubeObject } from '../object.ts';
+import { everyName } from '../observe/every-name.ts';
+import type { KubeObject } from '../api/object.ts';
 
 /** Stands for a uid that the API server will give. */
 export const NO_UID = '00000000-0000-0000-0000-000000000000';

@@ -1,9 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { KubeConfig } from '@kubernetes/client-node';
-import { KubeApi } from '../api.ts';
-import { connect } from '../connection.ts';
-import type { KubeObject } from '../object.ts';
+import { KubeApi } from '../api/api.ts';
+import { connect } from '../api/connection.ts';
+import type { KubeObject } from '../api/object.ts';
 import { statusBody } from './watch-server.ts';
 
 interface Call {

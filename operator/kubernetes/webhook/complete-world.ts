@@ -1,9 +1,9 @@
 import type { Manifest, World } from '#operator/world';
-import type { KubeApi } from '../api.ts';
-import { isStatus } from '../api-error.ts';
-import { findNames } from '../find-names.ts';
-import type { KubeObject, Resource } from '../object.ts';
-import { CONFIG_MAPS, SECRETS } from '../resources.ts';
+import type { KubeApi } from '../api/api.ts';
+import { isStatus } from '../api/api-error.ts';
+import { findNames } from '../watch/find-names.ts';
+import type { KubeObject, Resource } from '../api/object.ts';
+import { CONFIG_MAPS, SECRETS } from '../api/resources.ts';
 
 /** More names than that are taken for missing. */
 const MOST_NAMES = 64;

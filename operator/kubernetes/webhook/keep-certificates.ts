@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isStatus } from '../api-error.ts';
-import type { KubeApi } from '../api.ts';
-import type { KubeObject, Resource } from '../object.ts';
-import { SECRETS } from '../resources.ts';
+import { isStatus } from '../api/api-error.ts';
+import type { KubeApi } from '../api/api.ts';
+import type { KubeObject, Resource } from '../api/object.ts';
+import { SECRETS } from '../api/resources.ts';
 import { type Certificates, renewCertificates } from './certificates.ts';
 
 /** What the API server and all operators agree on. */

@@ -1,7 +1,7 @@
 import { VERSION } from '#crds/kinds/index';
 import { valueAt } from '#crds/parts/rule';
 import type { Kind, Manifest, SecretDigests, World } from '#operator/world';
-import { everyName } from '../every-name.ts';
+import { everyName } from '../observe/every-name.ts';
 
 /** Stands for a digest: nothing is rendered for good. */
 const DIGEST = '0'.repeat(16);

@@ -1,5 +1,5 @@
 import type { Manifest, World } from '#operator/world';
-import type { KubeApi } from '../api.ts';
+import type { KubeApi } from '../api/api.ts';
 import { completeWorld } from './complete-world.ts';
 import { keepCertificates } from './keep-certificates.ts';
 import { serveWebhook, type WebhookServer } from './serve-webhook.ts';

@@ -47,7 +47,7 @@ export async function serveRoutes(): Promise<RouteServer> {
   const server = createServer((req, res) => {
     const handler = route((req.url ?? '/').split('?', 1)[0] ?? '/');
     if (handler) void handler(req, res);
-    else res.writeHead(404).end();
+    else res.writeHead(404).end('not ours');
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {

@@ -1,0 +1,130 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ApiError } from './api-error.ts';
+import type { KubeApi } from './api.ts';
+import { statusBody, WatchServer } from '../testdata/watch-server.ts';
+
+const THINGS = { group: 'vmcp.dev', version: 'v1alpha1', plural: 'things', namespaced: true };
+const DEPLOYMENTS = { group: 'apps', version: 'v1', plural: 'deployments', namespaced: true };
+const SECRETS = { group: '', version: 'v1', plural: 'secrets', namespaced: true };
+const NODES = { group: '', version: 'v1', plural: 'nodes', namespaced: false };
+const object = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'a', namespace: 'ns' } };
+
+async function errorOf(call: Promise<unknown>): Promise<ApiError> {
+  const problem: unknown = await call.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (problem instanceof ApiError) return problem;
+  throw new Error(`no ApiError: ${String(problem)}`);
+}
+
+describe('calls of the API server', () => {
+  let server: WatchServer;
+  let api: KubeApi;
+  let counted: string[];
+  beforeEach(async () => {
+    server = await new WatchServer().start();
+    counted = [];
+    api = server.api((verb, resource, code) => counted.push(`${verb} ${resource} ${code}`));
+  });
+  afterEach(async () => {
+    await api.close();
+    await server.close();
+  });
+  const last = () => server.requests.at(-1)!;
+
+  it('sends the token of the kubeconfig', async () => {
+    await api.getPath('/openid/v1/jwks');
+    expect(last().headers.authorization).toBe('Bearer a-token');
+  });
+
+  it('applies with field manager and force, as an apply patch', async () => {
+    await api.apply(DEPLOYMENTS, object, { fieldManager: 'vmcp', force: true });
+    const { method, path, query, headers, body } = last();
+    expect([method, path]).toEqual(['PATCH', '/apis/apps/v1/namespaces/ns/deployments/a']);
+    expect(query.toString()).toBe('fieldManager=vmcp&force=true');
+    expect(headers['content-type']).toBe('application/apply-patch+yaml');
+    expect(JSON.parse(body)).toEqual(object);
+  });
+
+  it('patches a status below its own path, and creates, replaces and deletes', async () => {
+    await api.patchStatus(THINGS, { namespace: 'ns', name: 'a' }, { phase: 'Ready' }, { fieldManager: 'vmcp' });
+    expect([last().path, last().body]).toEqual([
+      '/apis/vmcp.dev/v1alpha1/namespaces/ns/things/a/status',
+      '{"status":{"phase":"Ready"}}',
+    ]);
+    expect(last().headers['content-type']).toBe('application/merge-patch+json');
+    await api.create(DEPLOYMENTS, object, { dryRun: true });
+    expect([last().method, last().path, last().query.get('dryRun')]).toEqual([
+      'POST',
+      '/apis/apps/v1/namespaces/ns/deployments',
+      'All',
+    ]);
+    await api.replace(DEPLOYMENTS, object);
+    expect([last().method, last().path]).toEqual(['PUT', '/apis/apps/v1/namespaces/ns/deployments/a']);
+    expect(await api.delete(NODES, { name: 'n' }, { uid: 'u' })).toBe(true);
+    expect([last().path, JSON.parse(last().body)]).toMatchObject(['/api/v1/nodes/n', { preconditions: { uid: 'u' } }]);
+  });
+
+  it('takes it for done when what is to be deleted is not there', async () => {
+    server.nextAnswers.push({ status: 404, body: statusBody(404, 'NotFound') });
+    expect(await api.delete(THINGS, { namespace: 'ns', name: 'a' })).toBe(false);
+  });
+
+  it('says what the server says against a request: status, reason, causes, how long to wait', async () => {
+    const details = { causes: [{ field: 'spec.replicas', reason: 'FieldValueInvalid', message: 'must be positive' }] };
+    server.nextAnswers.push({ status: 422, body: statusBody(422, 'Invalid', 'it is invalid', details) });
+    const refused = await errorOf(api.create(THINGS, object));
+    expect(refused).toMatchObject({ status: 422, reason: 'Invalid', causes: details.causes, retryHelps: false });
+    expect(refused.message).toBe('create /apis/vmcp.dev/v1alpha1/namespaces/ns/things: 422 Invalid: it is invalid');
+    server.nextAnswers.push({ status: 429, headers: { 'retry-after': '3' }, body: 'slow down' });
+    expect(await errorOf(api.create(THINGS, object))).toMatchObject({
+      status: 429,
+      retryAfter: 3000,
+      retryHelps: true,
+    });
+    expect(counted).toEqual(['create things 422', 'create things 429']);
+  });
+
+  it.each([
+    [409, true],
+    [500, true],
+    [503, true],
+    [401, true],
+    [400, false],
+    [403, false],
+    [404, false],
+    [410, false],
+  ])('knows whether it helps to try again after %d', async (status, helps) => {
+    server.nextAnswers.push({ status, body: statusBody(status, 'Reason') });
+    expect((await errorOf(api.create(THINGS, object))).retryHelps).toBe(helps);
+  });
+
+  it('says nothing of what the server says of a Secret, which may quote its values', async () => {
+    const details = { causes: [{ field: 'data', message: 'hunter2' }] };
+    server.nextAnswers.push({ status: 422, body: statusBody(422, 'Invalid', 'invalid value "hunter2"', details) });
+    const problem = await errorOf(api.create(SECRETS, object));
+    expect(problem.message).toBe('create /api/v1/namespaces/ns/secrets: 422 Invalid');
+    expect(JSON.stringify([problem, problem.causes])).not.toContain('hunter2');
+  });
+
+  it('gives a call up at its deadline', async () => {
+    const silent = server.api();
+    server.nextAnswers.push({ status: 200, body: '{"half":' });
+    expect(await errorOf(api.getPath('/x'))).toMatchObject({ status: 0, reason: 'InvalidAnswer' });
+    server.hold = true;
+    const startedAt = Date.now();
+    expect(await errorOf(silent.getPath('/x', { deadline: 100 }))).toMatchObject({ status: 0, reason: 'Timeout' });
+    expect(Date.now() - startedAt).toBeLessThan(1500);
+    await silent.close();
+  });
+
+  it('says so when there is no API server', async () => {
+    await server.close();
+    const problem = await errorOf(api.getPath('/x'));
+    expect(problem).toMatchObject({ status: 0, reason: 'Unreachable', retryHelps: true });
+    expect(problem.message).toContain('ECONNREFUSED');
+    expect(counted).toEqual(['get /x 0']);
+    server = await new WatchServer().start();
+  });
+});

@@ -1,0 +1,98 @@
+import { Stalled, Waiting } from '#operator/errors';
+import { isStatus } from '../api/api-error.ts';
+import type { KubeApi } from '../api/api.ts';
+import { appliedAnnotation, hashOf, standsIn, withHash } from './compare-objects.ts';
+import { explainRefusal } from './explain-refusal.ts';
+import type { KubeObject } from '../api/object.ts';
+import { controllerOf, type OwnedChildren } from '../watch/owned-children.ts';
+import { childResource } from '../api/resources.ts';
+import { viewOfChild } from '../observe/observe-deployment.ts';
+
+export const FIELD_MANAGER = 'vmcp-operator';
+
+/** No object has it: an apply that carries it makes a new object or fails with 409. */
+const NO_VERSION = '1';
+
+/** How long a former owner's objects may need to go. Milliseconds. */
+const GARBAGE_COLLECTED = 2000;
+
+const titleOf = ({ kind, metadata }: KubeObject) => `${kind} "${metadata.name}"`;
+
+/**
+ * An object of that name that somebody else made stays as it is. Throws `Stalled`, or `Waiting` where it belongs to a former
+ * resource of the same name, which is being removed.
+ */
+export function checkOwner(live: KubeObject, desired: KubeObject): void {
+  const owner = controllerOf(desired);
+  const other = controllerOf(live);
+  if (other?.uid === owner?.uid) return;
+  if (other && other.kind === owner?.kind && other.name === owner.name) {
+    const message = `${titleOf(live)} belongs to a former ${other.kind} of this name and is being removed`;
+    throw new Waiting('FormerChildThere', message, { retryIn: GARBAGE_COLLECTED });
+  }
+  const whose = other ? `belongs to ${other.kind} "${other.name}"` : 'was not made by the operator';
+  const message = `${titleOf(live)} is already there and ${whose}: it is left as it is; remove or rename it`;
+  throw new Stalled('ChildNotOurs', message);
+}
+
+/** Whether the object stands as desired. `settled` holds differences that an apply did not remove. */
+function isCurrent(live: KubeObject, desired: KubeObject, apiGroup: string): boolean {
+  if (live.metadata.deletionTimestamp !== undefined) return false;
+  if (live.metadata.annotations?.[appliedAnnotation(apiGroup)] !== hashOf(desired)) return false;
+  return standsIn(desired, live);
+}
+
+export interface ApplyContext {
+  api: KubeApi;
+  children: OwnedChildren;
+  apiGroup: string;
+  /** By uid: what was applied, and what stood then, where the API server keeps something else than what is desired. */
+  settled: Map<string, string>;
+}
+
+/** What counts for a difference: not the version, which changes with every status. */
+function stateOf({ metadata, ...rest }: KubeObject): string {
+  const { labels, annotations, ownerReferences, uid } = metadata;
+  return hashOf({ ...rest, status: undefined, metadata: { labels, annotations, ownerReferences, uid } });
+}
+
+/** Makes one object as desired. Returns whether it was written. Throws `Stalled`, `Waiting` and ApiErrors. */
+export async function applyChild(desired: KubeObject, context: ApplyContext): Promise<boolean> {
+  const { children, apiGroup, settled } = context;
+  const live = children.at(desired);
+  if (live) {
+    checkOwner(live, desired);
+    if (isCurrent(live, desired, apiGroup)) return false;
+    const uid = live.metadata.uid ?? '';
+    if (settled.get(uid) === `${hashOf(desired)} ${stateOf(live)}`) return false;
+  }
+  const written = await write(withHash(desired, apiGroup), live, context);
+  children.wrote(written);
+  const uid = written.metadata.uid ?? '';
+  if (isCurrent(written, desired, apiGroup)) settled.delete(uid);
+  else settled.set(uid, `${hashOf(desired)} ${stateOf(written)}`);
+  return true;
+}
+
+async function write(object: KubeObject, live: KubeObject | undefined, context: ApplyContext): Promise<KubeObject> {
+  const { api } = context;
+  const resource = childResource(object);
+  // Only that very object; or only a new one: what appeared meanwhile is somebody else's.
+  const guard = live ? { uid: live.metadata.uid } : { resourceVersion: NO_VERSION };
+  const guarded = { ...object, metadata: { ...object.metadata, ...guard } } as KubeObject;
+  try {
+    return viewOfChild(await api.apply(resource, guarded, { fieldManager: FIELD_MANAGER, force: true }));
+  } catch (problem) {
+    if (!isStatus(problem, 409) || live) throw explainRefusal(problem, titleOf(object));
+  }
+  return takeUp(object, context);
+}
+
+/** There is one that the cache does not have: made a moment ago, or without our label. */
+async function takeUp(object: KubeObject, context: ApplyContext): Promise<KubeObject> {
+  const { namespace, name } = object.metadata;
+  const place = { name, ...(namespace !== undefined && { namespace }) };
+  const found = viewOfChild(await context.api.get(childResource(object), place));
+  checkOwner(found, object);
+  return write(object, found, context);
+}

@@ -1,0 +1,175 @@
+import { Waiting } from '#operator/errors';
+import { credentialsOf, runtimeChildOf, sealingOf } from '#operator/plan/child-names';
+import type { Outcome, Rendered, SecretSource } from '#operator/plan/outcome';
+import { ownedMetadata, runtimeSelector } from '#operator/plan/object-parts';
+import { type Manifest, type ResourceKey, runtimeName } from '#operator/world';
+import { applyChild, type ApplyContext } from './apply-child.ts';
+import type { ClusterView } from '../observe/cluster-view.ts';
+import { keepsPods } from './compare-objects.ts';
+import { collectFiles, type Files, keepOlder } from '../secrets/credential-files.ts';
+import { explainRefusal } from './explain-refusal.ts';
+import type { KubeObject } from '../api/object.ts';
+import type { OwnSecrets } from '../secrets/own-secrets.ts';
+import { controllerOf } from '../watch/owned-children.ts';
+import type { RuntimePods } from '../runtimes/runtime-pods.ts';
+import { childResource } from '../api/resources.ts';
+import type { Runtimes } from '../runtimes/runtimes.ts';
+import type { SecretValues } from '../secrets/secret-values.ts';
+
+interface OutcomeContext {
+  view: ClusterView;
+  pods: RuntimePods;
+  runtimes: Runtimes;
+  secrets: OwnSecrets;
+  values: SecretValues;
+  context: ApplyContext;
+  /** How many servers may roll at a time without anybody having changed them. */
+  maxRollouts: number;
+}
+
+/** Makes the objects of one resource as its plan says. Returns whether a Deployment has to wait for its turn. */
+export async function applyOutcome(outcome: Outcome, owner: Manifest, parts: OutcomeContext): Promise<boolean> {
+  const { key, rendered } = outcome;
+  const objects = outcome.children.flatMap((child) =>
+    child.platform === 'cluster' ? [child.object as KubeObject] : [],
+  );
+  if (rendered) await applyCredentials(key, rendered, owner, parts);
+  const [last, first] = divide(objects, ({ kind }) => kind === 'Deployment' || kind === 'StatefulSet');
+  await applyAll(first, parts);
+  // What pods need is there before them.
+  const [waiting, now] = divide(last, (object) => mustWait(object, owner, parts));
+  try {
+    await applyAll(now, parts);
+  } catch (problem) {
+    for (const object of now) parts.view.checkRolling(object);
+    throw problem;
+  }
+  await prune(key, owner, objects, parts);
+  if (rendered) parts.runtimes.expect(key);
+  return waiting.length > 0;
+}
+
+function divide<T>(items: readonly T[], test: (item: T) => boolean): [yes: T[], no: T[]] {
+  return [items.filter(test), items.filter((item) => !test(item))];
+}
+
+/** All of them are tried; the first problem is thrown. */
+async function applyAll(objects: readonly KubeObject[], { context }: OutcomeContext): Promise<void> {
+  const results = await Promise.allSettled(objects.map((object) => applyChild(object, context)));
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
+}
+
+const placeOf = ({ metadata: { namespace = '', name } }: KubeObject) => `${namespace}/${name}`;
+
+/**
+ * After an upgrade of the operator every server gets pods of a new shape; only so many do at a time, each with a place that
+ * it takes here. What somebody changed rolls at once.
+ */
+function mustWait(desired: KubeObject, owner: Manifest, { view, context, maxRollouts }: OutcomeContext): boolean {
+  const live = view.children.at(desired);
+  if (!live || owner.kind !== 'VirtualMCPServer') return false;
+  const { observedGeneration } = (owner.status ?? {}) as { observedGeneration?: number };
+  if (observedGeneration !== owner.metadata.generation || view.rolling.has(placeOf(desired))) return false;
+  if (keepsPods(desired, live, context.apiGroup)) return false;
+  if (view.rolling.size >= maxRollouts) return true;
+  view.rolling.add(placeOf(desired));
+  return false;
+}
+
+/** The Secret with all files that the document names, and with older ones while a pod may still read them. */
+async function applyCredentials(
+  key: ResourceKey,
+  rendered: Rendered,
+  owner: Manifest,
+  { secrets, runtimes, values, view, context }: OutcomeContext,
+): Promise<void> {
+  const made = runtimes.secretsOf(key);
+  const { namespace } = key;
+  const name = credentialsOf(runtimeChildOf(key));
+  const files = collectFiles(rendered.secretFiles, (source) => valueOf(source, namespace, made, values));
+  const standing = await secrets.read(namespace, name);
+  const observed = runtimes.observed.get(namespace, runtimeName(key));
+  const document = view.documents.get(namespace, runtimeName(key));
+  const delivered = observed?.current === true && JSON.stringify(document) === JSON.stringify(rendered.document);
+  const secret: KubeObject = {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: ownedMetadata(name, runtimeSelector(owner), owner, { namespace }),
+    type: 'Opaque',
+    data: keepOlder(files, standing?.data as Files | undefined, !delivered),
+  };
+  await applyChild(secret, context);
+  runtimes.setFiles(key, rendered);
+}
+
+function valueOf(
+  source: SecretSource,
+  namespace: string,
+  made: { sealing: string; tokens: string[] },
+  values: SecretValues,
+): string {
+  if (!('generated' in source)) {
+    const value = values.value(namespace, source.secret, source.key);
+    if (value !== undefined) return value;
+    throw new Waiting('SecretNotFound', `Secret "${source.secret}" with key "${source.key}" has gone: create it`);
+  }
+  const texts: Record<string, string> = { sealing: made.sealing, statusToken: made.tokens.join('\n') };
+  const text = texts[source.generated];
+  if (text === undefined) throw new Error(`${source.generated} is not made in a cluster`);
+  return Buffer.from(text).toString('base64');
+}
+
+/** Removes what the resource owns and its plan does not list any more. */
+async function prune(
+  key: ResourceKey,
+  owner: Manifest,
+  listed: readonly KubeObject[],
+  parts: OutcomeContext,
+): Promise<void> {
+  const { view, context } = parts;
+  const uid = owner.metadata.uid ?? '';
+  const id = ({ kind, metadata }: KubeObject) => `${kind}/${metadata.name}`;
+  const wanted = new Set([...listed.map(id), ...keptSecrets(key, owner, parts)]);
+  const left = view.children.ofOwner(uid).filter((object) => !wanted.has(id(object)) && !isMounted(key, object, parts));
+  for (const object of [...left, ...leftSecrets(key, uid, wanted, view)]) {
+    const { name, namespace = '', uid: objectUid, deletionTimestamp } = object.metadata;
+    if (deletionTimestamp !== undefined) continue;
+    try {
+      await context.api.delete(
+        childResource(object),
+        { namespace, name },
+        objectUid === undefined ? {} : { uid: objectUid },
+      );
+    } catch (problem) {
+      throw explainRefusal(problem, `the removal of ${object.kind} "${name}"`);
+    }
+  }
+}
+
+/** Secrets that the plan does not list, as it knows no values. */
+function keptSecrets(key: ResourceKey, owner: Manifest, { runtimes }: OutcomeContext): string[] {
+  const child = runtimeChildOf(key);
+  if (runtimes.keyOf(`${owner.metadata.namespace}/${child}`) === undefined) return [];
+  return [`Secret/${credentialsOf(child)}`, `Secret/${sealingOf(child)}`];
+}
+
+/** Secrets of a runtime that the resource does not have any more, which nobody may have read since the start. */
+function leftSecrets(key: ResourceKey, uid: string, wanted: Set<string>, view: ClusterView): KubeObject[] {
+  const child = runtimeChildOf(key);
+  return [credentialsOf(child), sealingOf(child)].flatMap((name) => {
+    const metadata = view.secretMetadata(key.namespace, name);
+    if (!metadata || wanted.has(`Secret/${name}`)) return [];
+    const secret: KubeObject = { apiVersion: 'v1', kind: 'Secret', metadata };
+    const known = view.children.at(secret);
+    return controllerOf(secret)?.uid === uid && !known ? [secret] : [];
+  });
+}
+
+/** A document of an older schema stays while a pod mounts it. */
+function isMounted(
+  { namespace, ...key }: ResourceKey,
+  { kind, metadata }: KubeObject,
+  { pods }: OutcomeContext,
+): boolean {
+  return kind === 'ConfigMap' && pods.mounted(namespace, runtimeChildOf(key)).has(metadata.name);
+}

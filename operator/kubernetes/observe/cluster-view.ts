@@ -1,0 +1,260 @@
+import type { Log } from '#operator/log';
+import { configMapName } from '#operator/plan/render-config-map';
+import { runtimeChildOf } from '#operator/plan/child-names';
+import type { RunConfigDocument } from '#crds/run-config/run-config';
+import type { Clock } from '#operator/queue';
+import {
+  type Kind,
+  KINDS,
+  type Manifest,
+  type ObservedDeployment,
+  type ResourceKey,
+  runtimeName,
+} from '#operator/world';
+import type { KubeApi } from '../api/api.ts';
+import { documentOf } from './document-of.ts';
+import { ManifestSection } from './manifest-section.ts';
+import { NamedValues } from '../watch/named-values.ts';
+import type { KubeObject } from '../api/object.ts';
+import { observeDeployment, viewOfChild } from './observe-deployment.ts';
+import { controllerOf, OwnedChildren } from '../watch/owned-children.ts';
+import { type RuntimePod, viewOfPod } from './view-of-pod.ts';
+import { createReflector, type Reflector, type ReflectorOptions } from '../watch/reflector.ts';
+import {
+  CONFIG_MAPS,
+  MANAGED_BY,
+  ownResource,
+  PODS,
+  RUNTIME_PODS,
+  SECRETS,
+  watchedChildren,
+} from '../api/resources.ts';
+import { isOlder, Section } from '../watch/section.ts';
+import type { SecretValues } from '../secrets/secret-values.ts';
+
+interface ViewOptions {
+  api: KubeApi;
+  apiGroup: string;
+  /** Undefined for all. */
+  namespaces?: readonly string[] | undefined;
+  stdioAttach: boolean;
+  clock: Clock;
+  log: Log;
+  onRestart?: ReflectorOptions['onRestart'];
+  secretValues: SecretValues;
+}
+
+/** What happens besides changes of resources. */
+interface ViewListener {
+  /** A resource, or a Secret or ConfigMap that one names, or a child of it, is another now. */
+  changed: (key: ResourceKey) => void;
+  /** A resource of ours appeared, changed, or went. */
+  resource: (key: ResourceKey, manifest: Manifest | undefined) => void;
+  /** A ConfigMap with a document, or a Secret of a resource, is another now. */
+  runtime: (key: ResourceKey) => void;
+  pod: (old: RuntimePod | undefined, current: RuntimePod | undefined) => void;
+}
+
+const HELM_RELEASES = 'type!=helm.sh/release.v1';
+
+/** Everything that is watched, in the form in which the plan reads it. */
+export class ClusterView {
+  readonly manifests: Record<Kind, ManifestSection>;
+  readonly children: OwnedChildren;
+  readonly documents = new Section<RunConfigDocument>();
+  readonly deployments = new Section<ObservedDeployment>();
+  readonly secrets: SecretValues['named'];
+  readonly configMaps: NamedValues<Record<string, string>>;
+  /** Deployments of servers that are not complete yet, by `namespace/name`. */
+  readonly rolling = new Set<string>();
+  readonly #options: ViewOptions;
+  readonly #listener: ViewListener;
+  readonly #reflectors: Reflector[] = [];
+  readonly #secretMetadata: Reflector;
+  /** The first state is told resource by resource, afterwards each change. */
+  #started = false;
+
+  constructor(options: ViewOptions, listener: ViewListener) {
+    const { api, apiGroup, log, secretValues, stdioAttach } = options;
+    this.#options = options;
+    this.#listener = listener;
+    this.manifests = Object.fromEntries(KINDS.map((kind) => [kind, new ManifestSection()])) as Record<
+      Kind,
+      ManifestSection
+    >;
+    this.children = new OwnedChildren((...change) => this.#childChanged(...change));
+    this.secrets = secretValues.named;
+    this.configMaps = new NamedValues(api, CONFIG_MAPS, { field: 'configMaps', valueOf: textsOf, log });
+    for (const kind of KINDS) {
+      this.#follow({ resource: ownResource(kind, apiGroup) }, (old, current) => this.#resourceTold(kind, old, current));
+    }
+    for (const resource of watchedChildren(stdioAttach)) {
+      this.#follow({ resource, labelSelector: MANAGED_BY, transform: viewOfChild }, (old, current) => {
+        this.children.told(old, current);
+      });
+    }
+    const metadataOnly = true;
+    this.#secretMetadata = this.#follow(
+      { resource: SECRETS, fieldSelector: HELM_RELEASES, metadataOnly },
+      (old, current) => this.#secretTold(old, current),
+    );
+    this.#follow({ resource: CONFIG_MAPS, metadataOnly }, (old, current) => this.#configMapTold(old, current));
+    this.#follow({ resource: PODS, labelSelector: RUNTIME_PODS, transform: viewOfPod }, (old, current) =>
+      this.#listener.pod(old as RuntimePod | undefined, current as RuntimePod | undefined),
+    );
+  }
+
+  /** Begins to read. */
+  start(): void {
+    for (const reflector of this.#reflectors) reflector.start();
+  }
+
+  /** Resolves when the first state is known. */
+  async synced(): Promise<void> {
+    await Promise.all(this.#reflectors.map((reflector) => reflector.synced()));
+  }
+
+  get hasSynced(): boolean {
+    return this.#reflectors.every((reflector) => reflector.hasSynced);
+  }
+
+  /** Tells every resource that there is; from now on changes are told. */
+  tellAll(): void {
+    this.#started = true;
+    for (const kind of KINDS) for (const key of this.manifests[kind].keys()) this.#listener.changed({ kind, ...key });
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#reflectors.map((reflector) => reflector.close()));
+  }
+
+  secretMetadata(namespace: string, name: string): KubeObject['metadata'] | undefined {
+    return this.#secretMetadata.inNamespace(namespace)[name]?.metadata;
+  }
+
+  manifest({ kind, namespace, name }: ResourceKey): Manifest | undefined {
+    return kind === 'Secret' || kind === 'ConfigMap' ? undefined : this.manifests[kind].get(namespace, name);
+  }
+
+  /** A resource as the API server answered a write of its status. */
+  wroteStatus(object: KubeObject): void {
+    const manifest = object as Manifest & KubeObject;
+    const section = this.manifests[manifest.kind];
+    const known = section.get(manifest.metadata.namespace, manifest.metadata.name);
+    // One that has gone meanwhile must not come back.
+    if (known?.metadata.uid !== manifest.metadata.uid || isOlder(object, known as KubeObject)) return;
+    section.set(manifest.metadata.namespace, manifest.metadata.name, manifest);
+  }
+
+  /** A place in `rolling` that was taken is given back where nothing rolls after all. */
+  checkRolling({ metadata: { namespace = '', name } }: KubeObject): void {
+    if (this.deployments.get(namespace, name)?.complete !== false) this.rolling.delete(`${namespace}/${name}`);
+  }
+
+  #follow(
+    options: Omit<ReflectorOptions, 'api' | 'clock' | 'log'>,
+    told: (old: KubeObject | undefined, current: KubeObject | undefined) => void,
+  ): Reflector {
+    const { api, clock, log, namespaces, onRestart } = this.#options;
+    const reflector = createReflector({ api, clock, log, namespaces, ...(onRestart && { onRestart }), ...options });
+    reflector.onChange(told);
+    this.#reflectors.push(reflector);
+    return reflector;
+  }
+
+  #changed(key: ResourceKey): void {
+    if (this.#started) this.#listener.changed(key);
+  }
+
+  #resourceTold(kind: Kind, old: KubeObject | undefined, current: KubeObject | undefined): void {
+    const manifest = (current ?? old) as Manifest | undefined;
+    if (!manifest) return;
+    const { namespace, name } = manifest.metadata;
+    const section = this.manifests[kind];
+    const known = section.get(namespace, name) as (Manifest & KubeObject) | undefined;
+    if (current && isOlder(current, known)) return;
+    section.set(namespace, name, current as Manifest | undefined);
+    // Our own write of its status.
+    if (current && known?.metadata.resourceVersion === current.metadata.resourceVersion) return;
+    const key: ResourceKey = { kind, namespace, name };
+    this.secrets.refer(namespace, `${kind}/${name}`, current?.spec);
+    this.configMaps.refer(namespace, `${kind}/${name}`, current?.spec);
+    this.#listener.resource(key, current as Manifest | undefined);
+    this.#changed(key);
+  }
+
+  #secretTold(old: KubeObject | undefined, current: KubeObject | undefined): void {
+    const object = current ?? old;
+    if (!object) return;
+    const { namespace = '', name } = object.metadata;
+    if (this.secrets.told(object.metadata, current !== undefined)) this.#changed({ kind: 'Secret', namespace, name });
+    const secret = { ...object, apiVersion: 'v1', kind: 'Secret' };
+    const ours = this.children.at(secret)?.metadata.resourceVersion === current?.metadata.resourceVersion;
+    if (!current) this.children.told(secret, undefined);
+    const owner = this.#ownerOf(object);
+    if (!owner || ours) return;
+    this.#listener.runtime(owner);
+    this.#changed(owner);
+  }
+
+  #configMapTold(old: KubeObject | undefined, current: KubeObject | undefined): void {
+    const object = current ?? old;
+    if (!object) return;
+    const { namespace = '', name } = object.metadata;
+    const named = this.configMaps.told(object.metadata, current !== undefined);
+    if (named) this.#changed({ kind: 'ConfigMap', namespace, name });
+  }
+
+  #ownerOf(object: KubeObject): ResourceKey | undefined {
+    const owner = controllerOf(object);
+    const kind = KINDS.find((known) => known === owner?.kind);
+    if (!owner || kind === undefined || !owner.apiVersion.startsWith(`${this.#options.apiGroup}/`)) return undefined;
+    return { kind, namespace: object.metadata.namespace ?? '', name: owner.name };
+  }
+
+  #childChanged(old: KubeObject | undefined, current: KubeObject | undefined, ours: boolean): void {
+    const object = current ?? old;
+    const owner = object && this.#ownerOf(object);
+    if (!owner) return;
+    if (object.kind === 'ConfigMap') this.#documentChanged(owner, object, current);
+    const hasPods = object.kind === 'Deployment' || object.kind === 'StatefulSet';
+    const differs = hasPods ? this.#deploymentChanged(owner, object, current) : false;
+    if (ours) return;
+    if (differs || JSON.stringify(contentOf(old)) !== JSON.stringify(contentOf(current))) this.#changed(owner);
+  }
+
+  #documentChanged(owner: ResourceKey, object: KubeObject, current: KubeObject | undefined): void {
+    if (object.metadata.name !== configMapName(runtimeChildOf(owner))) return;
+    const { namespace } = owner;
+    this.documents.setLazily(namespace, runtimeName(owner), current && (() => documentOf(current)));
+    this.#listener.runtime(owner);
+  }
+
+  /** Returns whether it is any further than before. */
+  #deploymentChanged(owner: ResourceKey, { metadata }: KubeObject, current: KubeObject | undefined): boolean {
+    const { namespace = '', name } = metadata;
+    const former = this.deployments.get(namespace, name);
+    const observed = current && observeDeployment(current);
+    this.deployments.set(namespace, name, observed);
+    const isRolling = observed && !observed.complete && observed.problem === undefined;
+    if (isRolling && owner.kind === 'VirtualMCPServer') this.rolling.add(`${namespace}/${name}`);
+    else this.rolling.delete(`${namespace}/${name}`);
+    return JSON.stringify(former) !== JSON.stringify(observed);
+  }
+}
+
+function textsOf(configMap: KubeObject): Record<string, string> {
+  return (configMap.data ?? {}) as Record<string, string>;
+}
+
+/** What a child is, without what its controller says and without its version. */
+function contentOf(object: KubeObject | undefined): unknown {
+  if (!object) return undefined;
+  const { metadata, ...rest } = object;
+  const { name, uid, labels, annotations, ownerReferences, deletionTimestamp } = metadata;
+  return {
+    ...rest,
+    status: undefined,
+    metadata: { name, uid, labels, annotations, ownerReferences, deletionTimestamp },
+  };
+}

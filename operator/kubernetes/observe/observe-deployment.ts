@@ -1,0 +1,71 @@
+import type { ObservedDeployment } from '#operator/world';
+import { FIELD_MANAGER } from '../apply/apply-child.ts';
+import type { KubeObject } from '../api/object.ts';
+import { stripWeight } from '../watch/strip-weight.ts';
+
+interface Condition {
+  type: string;
+  status: string;
+  reason?: string;
+  message?: string;
+}
+
+interface DeploymentFields {
+  spec?: { replicas?: number };
+  status?: {
+    observedGeneration?: number;
+    replicas?: number;
+    updatedReplicas?: number;
+    readyReplicas?: number;
+    availableReplicas?: number;
+    conditions?: Condition[];
+  };
+  /** Added here, as the fields that say it are not kept. */
+  scaledByOther?: boolean;
+}
+
+interface ManagedFields {
+  manager?: string;
+  fieldsV1?: { 'f:spec'?: { 'f:replicas'?: object } };
+}
+
+function isScaledByOther({ metadata }: KubeObject): boolean {
+  const fields = (metadata.managedFields ?? []) as ManagedFields[];
+  return fields.some(({ manager, fieldsV1 }) => manager !== FIELD_MANAGER && fieldsV1?.['f:spec']?.['f:replicas']);
+}
+
+/** What is kept of a child: not its managed fields, and of a Deployment who else scales it. Changes its argument. */
+export function viewOfChild(object: KubeObject): KubeObject {
+  if (object.kind !== 'Deployment') return stripWeight(object);
+  const scaledByOther = isScaledByOther(object);
+  return Object.assign(stripWeight(object), { scaledByOther });
+}
+
+/** Why no pod can be made, or that it takes too long. */
+function problemOf(conditions: readonly Condition[]): string | undefined {
+  const failing = conditions.find(({ type, status }) => type === 'ReplicaFailure' && status === 'True');
+  const late = conditions.find(({ type, status }) => type === 'Progressing' && status === 'False');
+  return (failing ?? late)?.message;
+}
+
+/** Whether the controller has seen the latest shape, and every pod has it and is available. */
+function isComplete({ metadata, spec, status = {} }: KubeObject & DeploymentFields): boolean {
+  const seen = (status.observedGeneration ?? 0) >= (metadata.generation ?? 0);
+  const wanted = spec?.replicas ?? 1;
+  return seen && [status.replicas, status.updatedReplicas, status.availableReplicas].every((n = 0) => n === wanted);
+}
+
+/** How far a Deployment is, as `viewOfChild` kept it. */
+export function observeDeployment(object: KubeObject): ObservedDeployment {
+  const deployment = object as KubeObject & DeploymentFields;
+  const { replicas = 0, readyReplicas = 0, conditions = [] } = deployment.status ?? {};
+  const problem = problemOf(conditions);
+  return {
+    replicas,
+    readyReplicas,
+    complete: isComplete(deployment),
+    wanted: deployment.spec?.replicas ?? 1,
+    scaledByOther: deployment.scaledByOther ?? false,
+    ...(problem !== undefined && { problem }),
+  };
+}

@@ -1,0 +1,177 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { holdLease, type Lease, microTime } from './lease.ts';
+import { eventually } from '../testdata/eventually.ts';
+import { LeaseServer } from '../testdata/lease-server.ts';
+import { ManualClock } from '../testdata/manual-clock.ts';
+
+const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+const TIME_OF_DAY = Date.parse('2030-01-02T03:04:05.678Z');
+
+interface Candidate {
+  lease: Lease;
+  clock: ManualClock;
+  lost: boolean;
+  /** Lets time pass for this one, and waits until it has done what there was to do. */
+  pass(milliseconds: number): Promise<void>;
+}
+
+describe('a Lease', () => {
+  let server: LeaseServer;
+  let candidates: Candidate[];
+
+  beforeEach(async () => {
+    server = await new LeaseServer().start();
+    candidates = [];
+  });
+  afterEach(async () => {
+    await Promise.all(candidates.map(({ lease }) => lease.handOver()));
+    await server.close();
+  });
+
+  async function join(identity: string, startsAt = TIME_OF_DAY): Promise<Candidate> {
+    const clock = new ManualClock();
+    const timeOfDay = () => startsAt + clock.now();
+    const place = { namespace: 'system', name: 'operator' };
+    const pace = { renewEvery: 1000, lookEvery: 1000, random: () => 0.5 };
+    const lease = holdLease({ api: server.api(), place, identity, clock, timeOfDay, log: silent, ...pace });
+    const settled = () => eventually(() => clock.timers === 1 || candidate.lost, `${identity} waits`);
+    const candidate: Candidate = {
+      ...{ lease, clock, lost: false },
+      async pass(milliseconds) {
+        for (let passed = 0; passed < milliseconds; passed += 1000) {
+          clock.pass(Math.min(1000, milliseconds - passed));
+          await settled();
+        }
+      },
+    };
+    void lease.lost.then(() => (candidate.lost = true));
+    candidates.push(candidate);
+    await settled();
+    return candidate;
+  }
+
+  it('is made and held by the first one, with times of six digits', async () => {
+    const first = await join('first');
+    await first.lease.acquired;
+    expect(first.lease.isHeld()).toBe(true);
+    expect(server.lease?.spec).toEqual({
+      holderIdentity: 'first',
+      leaseDurationSeconds: 15,
+      acquireTime: '2030-01-02T03:04:05.678000Z',
+      renewTime: '2030-01-02T03:04:05.678000Z',
+      leaseTransitions: 0,
+    });
+    expect(microTime(0)).toBe('1970-01-01T00:00:00.000000Z');
+  });
+
+  it('is renewed by its holder with one request each time, and left alone by the others', async () => {
+    const first = await join('first');
+    const second = await join('second');
+    for (let i = 0; i < 30; i += 1) {
+      const before = server.requests;
+      await first.pass(1000);
+      expect(server.requests).toBe(before + 1);
+      await second.pass(1000);
+    }
+    expect([first.lease.isHeld(), second.lease.isHeld()]).toEqual([true, false]);
+    expect(server.lease?.spec.holderIdentity).toBe('first');
+  });
+
+  it('is taken when it has not been renewed for its duration, as seen from here', async () => {
+    await join('first');
+    const second = await join('second');
+    await second.pass(14_000);
+    expect(second.lease.isHeld()).toBe(false);
+    await second.pass(2000);
+    expect(second.lease.isHeld()).toBe(true);
+    expect(server.lease?.spec).toMatchObject({ holderIdentity: 'second', leaseTransitions: 1 });
+  });
+
+  it('is not taken from a holder whose clock is wrong by years', async () => {
+    const first = await join('first', 0);
+    const second = await join('second');
+    for (let i = 0; i < 20; i += 1) {
+      await first.pass(1000);
+      await second.pass(1000);
+    }
+    expect(second.lease.isHeld()).toBe(false);
+  });
+
+  it('is lost by a holder that cannot renew it, before anybody else may take it', async () => {
+    const first = await join('first');
+    const second = await join('second');
+    server.down = true;
+    for (let second10 = 0; second10 < 9; second10 += 1) await first.pass(1000);
+    expect([first.lease.isHeld(), first.lost]).toEqual([true, false]);
+    await first.pass(1000);
+    await eventually(() => first.lost, 'the first one knows');
+    expect(first.lease.isHeld()).toBe(false);
+    await second.pass(10_000);
+    expect(second.lease.isHeld()).toBe(false);
+    server.down = false;
+    await second.pass(6000);
+    expect(second.lease.isHeld()).toBe(true);
+  });
+
+  it('may not be acted upon after a standstill, even before the loss is noticed', async () => {
+    const first = await join('first');
+    server.down = true;
+    first.clock.pass(10_000);
+    expect(first.lease.isHeld()).toBe(false);
+    await eventually(() => first.lost, 'it notices');
+  });
+
+  it('survives an API server that is away for a moment', async () => {
+    const first = await join('first');
+    server.down = true;
+    await first.pass(8000);
+    server.down = false;
+    await first.pass(5000);
+    expect([first.lease.isHeld(), first.lost]).toEqual([true, false]);
+  });
+
+  it('is lost at once when another one holds it', async () => {
+    const first = await join('first');
+    server.write({ holderIdentity: 'usurper' });
+    await first.pass(1000);
+    await eventually(() => first.lost, 'it knows');
+    expect(first.lease.isHeld()).toBe(false);
+    expect(server.lease?.spec.holderIdentity).toBe('usurper');
+  });
+
+  it('is kept when somebody wrote it but left its holder, or took it away', async () => {
+    const first = await join('first');
+    server.write({});
+    await first.pass(2000);
+    expect(first.lease.isHeld()).toBe(true);
+    server.lease = undefined;
+    await first.pass(2000);
+    expect(first.lease.isHeld()).toBe(true);
+    expect(server.lease).toMatchObject({ spec: { holderIdentity: 'first' } });
+  });
+
+  it('is handed over: the next attempt of another one takes it', async () => {
+    const first = await join('first');
+    const second = await join('second');
+    await first.lease.handOver();
+    expect(first.lease.isHeld()).toBe(false);
+    expect(server.lease?.spec).toMatchObject({ holderIdentity: '', leaseDurationSeconds: 1 });
+    expect(first.lost).toBe(false);
+    await second.pass(1000);
+    expect(second.lease.isHeld()).toBe(true);
+  });
+
+  it('is not given up by one that does not hold it', async () => {
+    await join('first');
+    const second = await join('second');
+    await second.lease.handOver();
+    expect(server.lease?.spec.holderIdentity).toBe('first');
+  });
+
+  it('goes to one of several that want it at the same moment', async () => {
+    const joined = await Promise.all(['a', 'b', 'c', 'd'].map((identity) => join(identity)));
+    expect(joined.filter(({ lease }) => lease.isHeld())).toHaveLength(1);
+    for (let i = 0; i < 5; i += 1) await Promise.all(joined.map((candidate) => candidate.pass(1000)));
+    expect(joined.filter(({ lease }) => lease.isHeld())).toHaveLength(1);
+  });
+});

@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto';
+import type { Log } from '#operator/log';
+import { type Clock, systemClock } from '#operator/queue';
+import { KubeApi } from '../api/api.ts';
+import { connect, loadKubeConfig } from '../api/connection.ts';
+import type { Flags } from './flags.ts';
+import { lead } from './lead.ts';
+import { holdLease, type Lease } from './lease.ts';
+import { createOperatorMetrics, type OperatorMetrics } from './metrics.ts';
+import { KubernetesPlatform } from '../platform.ts';
+import { serveHealth, serveMetrics } from './serve-health.ts';
+import { startWebhook } from '../webhook/start-webhook.ts';
+
+interface Surroundings {
+  version: string;
+  log: Log;
+  /** Name of this pod or machine. */
+  host: string;
+  /** Namespace of this pod, where it is one. */
+  podNamespace?: string | undefined;
+  /** Ends the operator, which hands its Lease over. */
+  stop: AbortSignal;
+}
+
+/** Never jumps, unlike the time of day. */
+const steadyClock: Clock = { ...systemClock, now: () => performance.now() };
+
+/**
+ * Runs the operator until it is stopped: caches and webhook in every replica, work in the one that holds the Lease. Returns
+ * the exit code: 0 when it was stopped, 1 when the Lease is lost. Rejects with what to do when it cannot start.
+ */
+export async function runOperator(flags: Flags, around: Surroundings): Promise<number> {
+  const { version, log, stop } = around;
+  const metrics = createOperatorMetrics(version);
+  const api = new KubeApi(connect(loadKubeConfig(flags)), metrics.requested);
+  const open: { close(): Promise<unknown> }[] = [api];
+  try {
+    const platform = openPlatform(api, metrics, flags, around);
+    open.push(platform);
+    const health = await serveHealth(flags, () => (platform.hasSynced ? undefined : 'not all resources are read yet'));
+    open.push(health);
+    const exposed = await serveMetrics(flags, metrics);
+    open.push(exposed);
+    log.info('the operator starts', { version, healthPort: health.port, metricsPort: exposed.port });
+    platform.start();
+    if (flags.webhookPort !== undefined) open.push(openWebhook(api, platform, flags.webhookPort, flags, around));
+    await Promise.race([platform.synced(), untilAborted(stop)]);
+    log.info('all resources are read');
+    const lease = flags.leaderElection ? openLease(api, flags, around) : undefined;
+    const stopped = await lead(platform, { ...flags, lease, metrics, log, stop });
+    return stopped ? 0 : 1;
+  } finally {
+    for (const each of open.reverse()) await each.close();
+  }
+}
+
+function openPlatform(api: KubeApi, metrics: OperatorMetrics, flags: Flags, around: Surroundings): KubernetesPlatform {
+  return new KubernetesPlatform({
+    api,
+    log: around.log,
+    clock: systemClock,
+    apiGroup: flags.apiGroup,
+    namespaces: flags.watchNamespace.length > 0 ? flags.watchNamespace : undefined,
+    operatorNamespace: around.podNamespace,
+    instance: around.host,
+    runtimeImage: flags.runtimeImage,
+    allowHostPaths: flags.allowHostPaths,
+    stdioAttach: flags.stdioAttach,
+    imagePullSecrets: flags.imagePullSecret,
+    scraperNamespaces: flags.scraperNamespace,
+    maxConcurrentRollouts: flags.maxConcurrentRollouts,
+    onRestart: (resource, why) => metrics.watchRestarted(resource, why),
+  });
+}
+
+function openWebhook(
+  api: KubeApi,
+  platform: KubernetesPlatform,
+  port: number,
+  { apiGroup, name }: Flags,
+  around: Surroundings,
+): { close(): Promise<void> } {
+  return startWebhook({
+    api,
+    apiGroup,
+    name,
+    port,
+    namespace: ownNamespace(api, around),
+    observe: (namespace) => platform.observe(namespace),
+    onProblem: (problem) => around.log.warn('the webhook has a problem', { problem }),
+  });
+}
+
+function openLease(api: KubeApi, flags: Flags, around: Surroundings): Lease {
+  const { leaderElectionNamespace, leaderElectionId = flags.name } = flags;
+  const namespace = leaderElectionNamespace ?? ownNamespace(api, around);
+  return holdLease({
+    api,
+    place: { namespace, name: leaderElectionId },
+    identity: `${around.host}_${randomUUID()}`,
+    clock: steadyClock,
+    timeOfDay: () => Date.now(),
+    log: around.log,
+  });
+}
+
+/** Namespace in which the operator keeps what it has to remember. */
+function ownNamespace(api: KubeApi, { podNamespace }: Surroundings): string {
+  return podNamespace ?? api.namespace ?? 'default';
+}
+
+async function untilAborted(signal: AbortSignal): Promise<void> {
+  await new Promise((resolve) => {
+    signal.addEventListener('abort', resolve, { once: true });
+  });
+}

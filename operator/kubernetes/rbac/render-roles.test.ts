@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { OPERATOR_PERMISSIONS, USER_ROLES } from '#operator/kubernetes/rbac/rbac';
+import { renderRoles } from '#operator/kubernetes/rbac/render-roles';
+
+const root = join(import.meta.dirname, '../../..');
+const files = renderRoles();
+
+describe('roles', () => {
+  it.each([...files.keys()])('are committed as the table says: %s', (path) => {
+    expect(readFileSync(join(root, path), 'utf8')).toBe(files.get(path));
+  });
+
+  it('of the operator have no wildcard, and nothing that widens itself', () => {
+    for (const { resources = [], verbs, group } of OPERATOR_PERMISSIONS) {
+      expect([group, ...resources, ...verbs]).not.toContain('*');
+      for (const verb of ['escalate', 'bind', 'impersonate', 'deletecollection']) expect(verbs).not.toContain(verb);
+    }
+  });
+
+  it('of the operator do not let it run anything inside of pods', () => {
+    const resources = OPERATOR_PERMISSIONS.flatMap((permission) => permission.resources ?? []);
+    for (const resource of ['pods/exec', 'pods/portforward', 'pods/ephemeralcontainers', 'serviceaccounts/token']) {
+      expect(resources).not.toContain(resource);
+    }
+    const attach = OPERATOR_PERMISSIONS.filter((permission) => permission.resources?.includes('pods/attach'));
+    expect(attach.map(({ when }) => when)).toEqual(['stdio.attach']);
+  });
+
+  it('of the operator never write what people write', () => {
+    const kinds = OPERATOR_PERMISSIONS.filter(({ resources }) => resources?.includes('mcpservers'));
+    expect(kinds.map(({ verbs }) => verbs)).toEqual([['get', 'list', 'watch']]);
+  });
+
+  it('of people: view reads, edit writes and uses', () => {
+    const verbs = Object.fromEntries(
+      USER_ROLES.map(({ name, rules }) => [name, [...new Set(rules.flatMap((rule) => rule.verbs))]]),
+    );
+    expect(verbs).toEqual({
+      view: ['get', 'list', 'watch'],
+      edit: ['create', 'update', 'patch', 'delete', 'deletecollection', 'use'],
+    });
+  });
+});

@@ -1,0 +1,262 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createHmac } from 'node:crypto';
+import { RuntimeStatus } from '#crds/run-config/runtime-status';
+import type { PodStatus } from './fetch-pod-status.ts';
+import { type RuntimePod, viewOfPod } from '../observe/view-of-pod.ts';
+import { type Runtime, RuntimePods } from './runtime-pods.ts';
+import { ManualClock } from '../testdata/manual-clock.ts';
+
+const FILES = { '/etc/vmcp/credentials/a': Buffer.from('value').toString('base64') };
+const hash = createHmac('sha256', 'new').update('value').digest('hex');
+
+const runtime = (digest: string): Runtime => ({
+  namespace: 'ns',
+  child: 'vmcp-demo',
+  configMap: 'vmcp-demo-v0.1.0',
+  digest,
+  files: FILES,
+  tokens: ['new', 'old'],
+  interval: 30_000,
+});
+
+function pod(uid: string, fields: { ip?: string; ending?: boolean; owner?: string } = {}): RuntimePod {
+  const { ip = '10.0.0.1', ending = false, owner = 'vmcp-demo-5d9' } = fields;
+  return viewOfPod({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name: `pod-${uid}`,
+      namespace: 'ns',
+      uid,
+      labels: { 'pod-template-hash': '5d9' },
+      ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: owner, uid: 'rs', controller: true }],
+      ...(ending && { deletionTimestamp: '2026-01-01T00:00:00Z' }),
+    },
+    spec: { volumes: [{ configMap: { name: 'vmcp-demo-v0.1.0' } }, { secret: {} }] },
+    status: { phase: 'Running', podIP: ip },
+  });
+}
+
+const says = (digest: string, fields: object = {}, secretFiles = { '/etc/vmcp/credentials/a': hash }): PodStatus => ({
+  status: RuntimeStatus.parse({ config_digest: digest, ...fields }),
+  secretFiles,
+});
+
+let clock: ManualClock;
+let pods: RuntimePods;
+let answers: Record<string, PodStatus | undefined>;
+let asked: string[];
+let pushed: string[];
+let changes: number;
+beforeEach(() => {
+  clock = new ManualClock();
+  [answers, asked, pushed, changes] = [{}, [], [], 0];
+  pods = new RuntimePods({
+    clock,
+    random: () => 0.5,
+    fetchStatus: (ip, tokens) => {
+      asked.push(`${ip} ${tokens.join()}`);
+      return Promise.resolve(answers[ip]);
+    },
+    push: ({ metadata }, digest) => {
+      pushed.push(`${metadata.uid} ${digest}`);
+      return Promise.resolve();
+    },
+    changed: () => changes++,
+  });
+});
+afterEach(() => pods.close());
+
+async function pass(milliseconds: number): Promise<void> {
+  clock.pass(milliseconds);
+  await new Promise((resolve) => setImmediate(resolve));
+}
+/** In steps, as each look sets the next one. */
+async function passSlowly(milliseconds: number): Promise<void> {
+  for (let passed = 0; passed < milliseconds; passed += 100) await pass(100);
+}
+
+describe('pods of a runtime', () => {
+  it('are waited for until each was asked once, so that who begins to act does not report that nobody answers', async () => {
+    const done: string[] = [];
+    const wait = (name: string) => void pods.asked('ns', 3000).then(() => done.push(name));
+    pods.told(undefined, pod('a'));
+    pods.told(undefined, pod('b', { ip: '10.0.0.2' }));
+    pods.expect(runtime('one'));
+    wait('both');
+    await pass(0);
+    expect(done).toEqual(['both']);
+    expect(asked).toHaveLength(2);
+
+    pods.told(undefined, pod('c', { ip: '10.0.0.3' }));
+    wait('one that goes');
+    pods.told(pod('c', { ip: '10.0.0.3' }), undefined);
+    await pass(0);
+    expect(done).toContain('one that goes');
+  });
+
+  it('are not waited for longer than they have time', async () => {
+    let done = false;
+    const silent = new RuntimePods({
+      clock,
+      random: () => 0.5,
+      fetchStatus: () => new Promise(() => undefined),
+      push: () => Promise.resolve(),
+      changed: () => undefined,
+    });
+    silent.told(undefined, pod('a'));
+    silent.expect(runtime('one'));
+    void silent.asked('ns', 3000).then(() => (done = true));
+    await pass(2999);
+    expect(done).toBe(false);
+    await pass(1);
+    expect(done).toBe(true);
+    silent.close();
+  });
+
+  it('are asked with the tokens until they serve the document, and pushed with growing pauses', async () => {
+    pods.expect(runtime('two'));
+    pods.told(undefined, pod('a'));
+    answers['10.0.0.1'] = says('one');
+    await passSlowly(10_000);
+    expect(asked[0]).toBe('10.0.0.1 new,old');
+    expect(pushed.length).toBeGreaterThan(2);
+    expect(pushed.length).toBeLessThan(6);
+    expect(new Set(pushed)).toEqual(new Set(['a two']));
+    expect(pods.observed('ns', 'vmcp-demo')?.current).toBe(false);
+    answers['10.0.0.1'] = says('two');
+    await passSlowly(5000);
+    expect(pods.observed('ns', 'vmcp-demo')?.current).toBe(true);
+  });
+
+  it('that serve it are asked once an interval and pushed no more', async () => {
+    answers['10.0.0.1'] = says('one');
+    pods.expect(runtime('one'));
+    pods.told(undefined, pod('a'));
+    await pass(0);
+    asked.length = 0;
+    await passSlowly(61_000);
+    expect(asked).toHaveLength(2);
+    expect(pushed).toEqual([]);
+  });
+
+  it('are asked at once when the document is another', async () => {
+    answers['10.0.0.1'] = says('one');
+    pods.expect(runtime('one'));
+    pods.told(undefined, pod('a'));
+    await pass(0);
+    pods.expect(runtime('two'));
+    await pass(0);
+    expect(pushed).toEqual(['a two']);
+  });
+
+  it('have taken nothing over while a file has another content', async () => {
+    answers['10.0.0.1'] = says('one', {}, { '/etc/vmcp/credentials/a': 'another' });
+    pods.expect(runtime('one'));
+    pods.told(undefined, pod('a'));
+    await pass(0);
+    expect(pods.observed('ns', 'vmcp-demo')?.current).toBe(false);
+    expect(pushed).toEqual(['a one']);
+  });
+
+  it('must all have taken it over, but for those that end', async () => {
+    answers['10.0.0.1'] = says('one');
+    answers['10.0.0.2'] = says('older');
+    pods.expect(runtime('one'));
+    pods.told(undefined, pod('a'));
+    pods.told(undefined, pod('b', { ip: '10.0.0.2' }));
+    await pass(0);
+    expect(pods.observed('ns', 'vmcp-demo')?.current).toBe(false);
+    pods.told(pod('b', { ip: '10.0.0.2' }), pod('b', { ip: '10.0.0.2', ending: true }));
+    expect(pods.observed('ns', 'vmcp-demo')?.current).toBe(true);
+    pods.told(pod('a'), undefined);
+    expect(pods.observed('ns', 'vmcp-demo')).toBeUndefined();
+  });
+
+  it('are told of as changed only when what they say differs', async () => {
+    answers['10.0.0.1'] = says('one');
+    pods.expect(runtime('one'));
+    pods.told(undefined, pod('a'));
+    await pass(0);
+    const before = changes;
+    await passSlowly(61_000);
+    expect(changes).toBe(before);
+    answers['10.0.0.1'] = says('one', { tools: 3 });
+    await passSlowly(31_000);
+    expect(changes).toBe(before + 1);
+  });
+
+  it('no pod is one by its labels alone: it would be sent the token', async () => {
+    pods.expect(runtime('one'));
+    const forged = pod('f');
+    forged.metadata.ownerReferences = [];
+    pods.told(undefined, forged);
+    pods.told(undefined, pod('g', { owner: 'vmcp-other-5d9' }));
+    await passSlowly(1000);
+    expect(asked).toEqual([]);
+  });
+
+  it('refuse nothing while files may still come, and then it is said', async () => {
+    answers['10.0.0.1'] = says('one', { config_refused: { message: 'there is no such file' } });
+    pods.expect(runtime('two'));
+    pods.told(undefined, pod('a'));
+    await passSlowly(1000);
+    expect(pods.observed('ns', 'vmcp-demo')?.config_refused).toBeNull();
+    await passSlowly(10_000);
+    expect(pods.observed('ns', 'vmcp-demo')?.config_refused?.message).toBe('there is no such file');
+  });
+
+  it('of an older schema are not pushed: they mount another document', async () => {
+    answers['10.0.0.1'] = says('older');
+    pods.expect({ ...runtime('new'), configMap: 'vmcp-demo-v0.2.0' });
+    pods.told(undefined, pod('a'));
+    await passSlowly(5000);
+    expect(pushed).toEqual([]);
+    expect(pods.observed('ns', 'vmcp-demo')?.current).toBe(false);
+  });
+
+  it('that get another address, as after a restart of their node, are asked there', async () => {
+    pods.expect(runtime('one'));
+    answers['10.0.0.1'] = says('one');
+    pods.told(undefined, pod('a'));
+    await pass(0);
+    answers = { '10.0.0.9': says('one') };
+    pods.told(pod('a'), pod('a', { ip: '10.0.0.9' }));
+    expect(pods.observed('ns', 'vmcp-demo')).toBeUndefined();
+    await pass(0);
+    expect(pods.observed('ns', 'vmcp-demo')?.current).toBe(true);
+  });
+
+  it('say which ConfigMaps they mount', () => {
+    pods.told(undefined, pod('a'));
+    expect([...pods.mounted('ns', 'vmcp-demo')]).toEqual(['vmcp-demo-v0.1.0']);
+  });
+
+  it('at most fifty are asked at a time', async () => {
+    let open = 0;
+    let most = 0;
+    const release: (() => void)[] = [];
+    const many = new RuntimePods({
+      clock,
+      random: () => 0.5,
+      fetchStatus: async () => {
+        most = Math.max(most, ++open);
+        await new Promise<void>((resolve) => release.push(resolve));
+        open--;
+        return says('one');
+      },
+      push: () => Promise.resolve(),
+      changed: () => undefined,
+    });
+    many.expect(runtime('one'));
+    for (let n = 0; n < 120; n++) many.told(undefined, pod(`p${n}`, { ip: `10.0.1.${n}` }));
+    await pass(0);
+    expect(most).toBe(50);
+    while (release.length > 0) {
+      for (const one of release.splice(0)) one();
+      await pass(0);
+    }
+    expect(most).toBe(50);
+    many.close();
+  });
+});

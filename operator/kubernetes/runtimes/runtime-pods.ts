@@ -1,0 +1,231 @@
+import type { RuntimeStatus } from '#crds/run-config/runtime-status';
+import type { Clock } from '#operator/queue';
+import type { PodStatus } from './fetch-pod-status.ts';
+import { limitTo } from './limit.ts';
+import { mergeStatuses } from './merge-statuses.ts';
+import { deploymentOfPod, type RuntimePod } from '../observe/view-of-pod.ts';
+import { type Expected, hasTakenOver } from './taken-over.ts';
+
+/** Milliseconds between two looks at a pod that does not serve yet what it should; it doubles. */
+const FIRST_LOOK = 200;
+const SLOWEST_LOOK = 5000;
+/** Milliseconds between two pushes of the same document to a pod; it doubles. */
+const FIRST_PUSH = 700;
+const SLOWEST_PUSH = 300_000;
+/** How long backends that nobody knows of yet keep the looks short. */
+const BACKENDS_COME = 30_000;
+/** How long files may come after the document that names them. */
+const FILES_COME = 10_000;
+const AT_ONCE = 50;
+
+export interface Runtime extends Expected {
+  namespace: string;
+  /** Name of its Deployment. */
+  child: string;
+  /** Name of the ConfigMap with its document: a pod of an older schema mounts another one. */
+  configMap: string;
+  /** Tokens for /status, the newest first. */
+  tokens: readonly string[];
+  /** Milliseconds between two looks while nothing is to be taken over. */
+  interval: number;
+}
+
+interface Watched {
+  pod: RuntimePod;
+  said: PodStatus | undefined;
+  /** Milliseconds. */
+  lookDelay: number;
+  pushDelay: number;
+  pushAt: number;
+  newSince: number;
+  cancel: () => void;
+  /** It has been asked once, or is gone. */
+  asked: PromiseWithResolvers<undefined>;
+}
+
+interface RuntimePodsOptions {
+  clock: Clock;
+  /** Between 0 and 1. */
+  random: () => number;
+  fetchStatus: (ip: string, tokens: readonly string[]) => Promise<PodStatus | undefined>;
+  /** Makes the kubelet refresh the files of a pod now. Must not reject. */
+  push: (pod: RuntimePod, digest: string) => Promise<void>;
+  /** What a runtime says, or how many pods it has, differs from before. */
+  changed: (place: string) => void;
+}
+
+type ObservedPods = RuntimeStatus & { current: boolean };
+
+/** What the pods of each runtime say at /status, asked again and again, and pushed until they serve what they should. */
+export class RuntimePods {
+  readonly #options: RuntimePodsOptions;
+  readonly #runtimes = new Map<string, Runtime>();
+  readonly #pods = new Map<string, Map<string, Watched>>();
+  readonly #limited = limitTo(AT_ONCE);
+  #closed = false;
+
+  constructor(options: RuntimePodsOptions) {
+    this.#options = options;
+  }
+
+  /** What the pods of a runtime have to serve from now on. */
+  expect(runtime: Runtime): void {
+    const place = placeOf(runtime.namespace, runtime.child);
+    const former = this.#runtimes.get(place);
+    this.#runtimes.set(place, runtime);
+    if (former && former.digest === runtime.digest && former.tokens.join() === runtime.tokens.join()) return;
+    for (const watched of this.#pods.get(place)?.values() ?? []) this.#lookSoon(place, watched);
+  }
+
+  forget(namespace: string, child: string): void {
+    this.#runtimes.delete(placeOf(namespace, child));
+  }
+
+  /** What the watch of pods tells. */
+  told(old: RuntimePod | undefined, current: RuntimePod | undefined): void {
+    const pod = current ?? old;
+    const child = pod && deploymentOfPod(pod);
+    if (!pod || child === undefined || this.#closed) return;
+    const place = placeOf(pod.metadata.namespace ?? '', child);
+    if (current && !current.gone) this.#follow(place, current);
+    else this.#leave(place, pod);
+  }
+
+  /** All pods of a runtime together; undefined while none answers. */
+  observed(namespace: string, child: string): ObservedPods | undefined {
+    const place = placeOf(namespace, child);
+    const runtime = this.#runtimes.get(place);
+    const pods = [...(this.#pods.get(place)?.values() ?? [])];
+    const merged = mergeStatuses(
+      pods.flatMap((watched) => (watched.said ? [this.#statusOf(watched, watched.said)] : [])),
+    );
+    if (!merged) return undefined;
+    return { ...merged, current: runtime !== undefined && pods.every(({ said }) => hasTakenOver(said, runtime)) };
+  }
+
+  /**
+   * Resolves when each pod of a namespace that can be asked has been asked once, or after so many milliseconds: who begins to
+   * act would else report that nobody answers.
+   */
+  async asked(namespace: string, within: number): Promise<void> {
+    const places = [...this.#runtimes.keys()].filter((place) => place.startsWith(`${namespace}/`));
+    const pods = places.flatMap((place) => [...(this.#pods.get(place)?.values() ?? [])]);
+    const all = Promise.all(pods.filter(({ pod }) => pod.ip !== undefined).map(({ asked }) => asked.promise));
+    await new Promise<void>((resolve) => {
+      const cancel = this.#options.clock.after(within, resolve);
+      void all.then(() => {
+        cancel();
+        resolve();
+      });
+    });
+  }
+
+  /** ConfigMaps that some pod of a runtime mounts. */
+  mounted(namespace: string, child: string): Set<string> {
+    const pods = [...(this.#pods.get(placeOf(namespace, child))?.values() ?? [])];
+    return new Set(pods.flatMap(({ pod }) => pod.configMaps));
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const pods of this.#pods.values()) for (const { cancel } of pods.values()) cancel();
+    this.#pods.clear();
+  }
+
+  /** A kubelet may bring a document before the files that it names: that is refused at first, and says nothing. */
+  #statusOf({ newSince }: Watched, { status }: PodStatus): RuntimeStatus {
+    const files = this.#options.clock.now() - newSince < FILES_COME;
+    return files ? { ...status, config_refused: null } : status;
+  }
+
+  #follow(place: string, pod: RuntimePod): void {
+    const pods = this.#pods.get(place) ?? new Map<string, Watched>();
+    this.#pods.set(place, pods);
+    const uid = pod.metadata.uid ?? '';
+    const known = pods.get(uid);
+    if (known?.pod.ip === pod.ip && known) {
+      known.pod = pod;
+      return;
+    }
+    known?.cancel();
+    const asked = known?.asked ?? Promise.withResolvers<undefined>();
+    const watched: Watched = { pod, said: undefined, ...this.#fresh(), cancel: () => undefined, asked };
+    pods.set(uid, watched);
+    this.#options.changed(place);
+    if (pod.ip !== undefined) this.#lookSoon(place, watched);
+  }
+
+  #leave(place: string, { metadata }: RuntimePod): void {
+    const pods = this.#pods.get(place);
+    const watched = pods?.get(metadata.uid ?? '');
+    if (!watched) return;
+    watched.cancel();
+    watched.asked.resolve(undefined);
+    pods?.delete(metadata.uid ?? '');
+    if (pods?.size === 0) this.#pods.delete(place);
+    this.#options.changed(place);
+  }
+
+  #fresh(): Pick<Watched, 'lookDelay' | 'pushDelay' | 'pushAt' | 'newSince'> {
+    const now = this.#options.clock.now();
+    return { lookDelay: FIRST_LOOK, pushDelay: FIRST_PUSH, pushAt: now, newSince: now };
+  }
+
+  /** Begins with short delays anew. */
+  #lookSoon(place: string, watched: Watched): void {
+    watched.cancel();
+    Object.assign(watched, this.#fresh());
+    this.#lookAfter(place, watched, 0);
+  }
+
+  #lookAfter(place: string, watched: Watched, milliseconds: number): void {
+    if (this.#closed) return;
+    let cancelled = false;
+    const cancelTimer = this.#options.clock.after(milliseconds, () => {
+      void this.#limited(() => this.#look(place, watched, () => cancelled));
+    });
+    watched.cancel = () => {
+      cancelled = true;
+      cancelTimer();
+    };
+  }
+
+  async #look(place: string, watched: Watched, cancelled: () => boolean): Promise<void> {
+    const runtime = this.#runtimes.get(place);
+    const { ip } = watched.pod;
+    if (cancelled() || ip === undefined) return;
+    const said = runtime && (await this.#options.fetchStatus(ip, runtime.tokens));
+    if (cancelled()) return;
+    const differs = JSON.stringify(said) !== JSON.stringify(watched.said);
+    watched.said = said;
+    if (runtime) watched.asked.resolve(undefined);
+    if (said && !hasTakenOver(said, runtime)) this.#push(watched, runtime);
+    this.#lookAfter(place, watched, this.#nextLook(watched, runtime));
+    if (differs) this.#options.changed(place);
+  }
+
+  #nextLook(watched: Watched, runtime: Runtime | undefined): number {
+    const { clock, random } = this.#options;
+    if (runtime && isSettled(watched, runtime, clock.now())) return runtime.interval * (0.8 + 0.4 * random());
+    const delay = watched.lookDelay;
+    watched.lookDelay = Math.min(delay * 2, SLOWEST_LOOK);
+    return delay;
+  }
+
+  #push(watched: Watched, { digest, configMap }: Runtime): void {
+    const now = this.#options.clock.now();
+    if (digest === undefined || now < watched.pushAt || !watched.pod.configMaps.includes(configMap)) return;
+    watched.pushAt = now + watched.pushDelay;
+    watched.pushDelay = Math.min(watched.pushDelay * 2, SLOWEST_PUSH);
+    void this.#options.push(watched.pod, digest);
+  }
+}
+
+function placeOf(namespace: string, child: string): string {
+  return `${namespace}/${child}`;
+}
+
+function isSettled({ said, newSince }: Watched, runtime: Runtime, now: number): boolean {
+  if (!said?.status.ready || !hasTakenOver(said, runtime)) return false;
+  return now - newSince > BACKENDS_COME || said.status.backends.every(({ phase }) => phase === 'ready');
+}

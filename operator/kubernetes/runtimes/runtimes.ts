@@ -1,0 +1,209 @@
+import type { Rendered } from '#operator/plan/outcome';
+import { childNames, credentialsOf, runtimeChildOf, sealingOf } from '#operator/plan/child-names';
+import { configMapName } from '#operator/plan/render-config-map';
+import { ownedMetadata, runtimeSelector } from '#operator/plan/object-parts';
+import { millisecondsOf } from '#crds/parts/primitives';
+import {
+  type GeneratedSecret,
+  keyText,
+  type Manifest,
+  type ObservedRuntime,
+  type ResourceKey,
+  runtimeName,
+} from '#operator/world';
+import type { ApplyContext } from '../apply/apply-child.ts';
+import type { ClusterView } from '../observe/cluster-view.ts';
+import { digestOfDocument } from '../observe/document-of.ts';
+import { makeSecrets, type RuntimeSecrets } from '../secrets/generated-secrets.ts';
+import { limitTo } from './limit.ts';
+import type { OwnSecrets } from '../secrets/own-secrets.ts';
+import type { RuntimePods } from './runtime-pods.ts';
+import { Section } from '../watch/section.ts';
+
+/** Reading of a status where the resource says nothing. Milliseconds. */
+const INTERVAL = 30_000;
+/** Runtimes whose secrets are made at once. */
+const AT_ONCE = 16;
+
+interface RuntimesOptions {
+  view: ClusterView;
+  pods: RuntimePods;
+  secrets: OwnSecrets;
+  context: ApplyContext;
+  digest: (value: string) => string;
+  /** Milliseconds since the epoch. */
+  now: () => number;
+  random: () => string;
+}
+
+/** Files of a runtime that its document names, by name, and where it finds them. */
+type Files = Pick<Rendered, 'secretFiles' | 'secretDirectory'>;
+
+/** Every runtime of the cluster: what the platform makes for it, what it has to serve, what it says. */
+export class Runtimes {
+  readonly generated = new Section<Partial<Record<GeneratedSecret, string>>>();
+  readonly observed = new Section<ObservedRuntime>();
+  readonly #options: RuntimesOptions;
+  readonly #keys = new Map<string, ResourceKey>();
+  readonly #secrets = new Map<string, RuntimeSecrets>();
+  readonly #files = new Map<string, Files>();
+  /** Problems of making the secrets of a runtime, by the text of its key. */
+  readonly #problems = new Map<string, unknown>();
+  readonly #limited = limitTo(AT_ONCE);
+  readonly #toMake = new Map<string, Set<string>>();
+
+  constructor(options: RuntimesOptions) {
+    this.#options = options;
+  }
+
+  /** A resource appeared, changed or went. */
+  told(key: ResourceKey, manifest: Manifest | undefined): void {
+    const child = runtimeChildOf(key);
+    const place = `${key.namespace}/${child}`;
+    if (!manifest || !hasRuntime(key, manifest)) {
+      if (this.#keys.has(place)) this.#forget(key, place);
+      return;
+    }
+    if (!this.#keys.has(place)) {
+      this.#keys.set(place, key);
+      this.observed.setLazily(key.namespace, runtimeName(key), undefined);
+      this.#observeLive(key, child);
+    }
+    this.remake(key);
+    this.expect(key);
+  }
+
+  /** Which resource has this runtime. */
+  keyOf(place: string): ResourceKey | undefined {
+    return this.#keys.get(place);
+  }
+
+  /** Runtimes whose tokens are old, or all: to be planned once more. */
+  rotate(all: boolean): ResourceKey[] {
+    const now = this.#options.now();
+    const old = [...this.#keys.values()].filter(
+      (key) => all || (this.#secrets.get(keyText(key))?.rotateAt ?? Infinity) <= now,
+    );
+    for (const key of old) this.remake(key);
+    return old;
+  }
+
+  /** Its secrets are looked at once more before the next plan. */
+  remake(key: ResourceKey): void {
+    if (!this.#keys.has(`${key.namespace}/${runtimeChildOf(key)}`)) return;
+    const texts = this.#toMake.get(key.namespace) ?? new Set();
+    this.#toMake.set(key.namespace, texts.add(keyText(key)));
+  }
+
+  /** Makes the secrets of runtimes that have none. What fails is thrown by `secretsOf`. */
+  async make(namespace: string): Promise<void> {
+    const texts = this.#toMake.get(namespace);
+    if (!texts || texts.size === 0) return;
+    this.#toMake.delete(namespace);
+    const keys = [...this.#keys.values()].filter((key) => key.namespace === namespace && texts.has(keyText(key)));
+    await Promise.all(keys.map((key) => this.#limited(() => this.#makeOne(key))));
+  }
+
+  /** What was made for a runtime. Throws why it was not. */
+  secretsOf(key: ResourceKey): RuntimeSecrets {
+    const made = this.#secrets.get(keyText(key));
+    if (made) return made;
+    const problem = this.#problems.get(keyText(key));
+    throw problem instanceof Error ? problem : new Error(`the secrets of ${keyText(key)} are not made yet`);
+  }
+
+  /** Files that pods have to read. */
+  setFiles(key: ResourceKey, files: Files): void {
+    this.#files.set(keyText(key), files);
+  }
+
+  /** Says what the pods of a runtime have to serve, as it stands now. */
+  expect(key: ResourceKey): void {
+    const { view, pods } = this.#options;
+    const { namespace } = key;
+    const child = runtimeChildOf(key);
+    const tokens = this.#secrets.get(keyText(key))?.tokens;
+    if (!tokens || !this.#keys.has(`${namespace}/${child}`)) return;
+    const name = configMapName(child);
+    const configMap = view.children.at({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace, name } });
+    const interval = intervalOf(view.manifest(key));
+    const digest = configMap && digestOfDocument(configMap);
+    pods.expect({ namespace, child, configMap: name, tokens, interval, digest, files: this.#expectedFiles(key) });
+  }
+
+  #expectedFiles(key: ResourceKey): Record<string, string> {
+    const { secretFiles = {}, secretDirectory = '' } = this.#files.get(keyText(key)) ?? {};
+    const metadata = { namespace: key.namespace, name: credentialsOf(runtimeChildOf(key)) };
+    const secret = this.#options.view.children.at({ apiVersion: 'v1', kind: 'Secret', metadata });
+    const data = (secret?.data ?? {}) as Record<string, string>;
+    return Object.fromEntries(Object.keys(secretFiles).map((file) => [`${secretDirectory}/${file}`, data[file] ?? '']));
+  }
+
+  /** What its pods say, at the time of the look. */
+  #observeLive({ kind, namespace, name }: ResourceKey, child: string): void {
+    const { pods, view } = this.#options;
+    const get = (): ObservedRuntime | undefined => {
+      const observed = pods.observed(namespace, child);
+      const complete = view.deployments.get(namespace, child)?.complete === true;
+      return observed && { ...observed, current: observed.current && complete };
+    };
+    const of = this.observed.of(namespace);
+    Object.defineProperty(of, runtimeName({ kind, name }), { get, enumerable: true, configurable: true });
+  }
+
+  async #makeOne(key: ResourceKey): Promise<void> {
+    const { view, secrets, context, digest, now, random } = this.#options;
+    const manifest = view.manifest(key);
+    if (!manifest || isEnding(manifest)) return;
+    const text = keyText(key);
+    const child = runtimeChildOf(key);
+    const metadata = ownedMetadata(sealingOf(child), runtimeSelector(manifest), manifest, key);
+    try {
+      const made = await makeSecrets(child, metadata, { secrets, context, now: now(), random });
+      this.#secrets.set(text, made);
+      this.#problems.delete(text);
+      this.generated.set(key.namespace, runtimeName(key), {
+        sealing: digest(made.sealing),
+        statusToken: digest(made.tokens.join('\n')),
+      });
+      this.expect(key);
+    } catch (problem) {
+      this.#problems.set(text, problem);
+      this.remake(key);
+    }
+  }
+
+  #forget(key: ResourceKey, place: string): void {
+    const text = keyText(key);
+    this.#keys.delete(place);
+    this.#secrets.delete(text);
+    this.#files.delete(text);
+    this.#problems.delete(text);
+    this.generated.set(key.namespace, runtimeName(key), undefined);
+    this.observed.set(key.namespace, runtimeName(key), undefined);
+    this.#options.pods.forget(key.namespace, runtimeChildOf(key));
+  }
+}
+
+/** Whether it is being removed. */
+export function isEnding({ metadata }: Manifest): boolean {
+  return 'deletionTimestamp' in metadata && metadata.deletionTimestamp !== undefined;
+}
+
+/** A VirtualMCPServer always has one, an MCPServer where its settings ask for one. */
+function hasRuntime(key: ResourceKey, { spec }: Manifest): boolean {
+  if (key.kind === 'VirtualMCPServer') return true;
+  return key.kind === 'MCPServer' && childNames(key, spec).includes(sealingOf(runtimeChildOf(key)));
+}
+
+interface Intervals {
+  config?: { operational?: { failureHandling?: { statusReportingInterval?: unknown } } };
+}
+
+function intervalOf(manifest: Manifest | undefined): number {
+  const spec = manifest?.spec as Intervals | undefined;
+  const written = spec?.config?.operational?.failureHandling?.statusReportingInterval;
+  if (typeof written !== 'string') return INTERVAL;
+  const milliseconds = millisecondsOf(written);
+  return milliseconds >= 1000 ? milliseconds : INTERVAL;
+}

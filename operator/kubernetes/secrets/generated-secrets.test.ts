@@ -1,0 +1,71 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { ApplyContext } from '../apply/apply-child.ts';
+import { makeSecrets } from './generated-secrets.ts';
+import { OwnSecrets } from './own-secrets.ts';
+import { OwnedChildren } from '../watch/owned-children.ts';
+import { ObjectServer } from '../testdata/object-server.ts';
+
+const PATH = '/api/v1/namespaces/ns/secrets/vmcp-demo-sealing';
+const DAY = 24 * 3600 * 1000;
+const METADATA = {
+  name: '',
+  namespace: 'ns',
+  ownerReferences: [
+    { apiVersion: 'vmcp.dev/v1alpha1', kind: 'VirtualMCPServer', name: 'demo', uid: 'u', controller: true },
+  ],
+};
+
+let server: ObjectServer;
+let context: ApplyContext;
+let secrets: OwnSecrets;
+let made: number;
+beforeEach(async () => {
+  server = await new ObjectServer().start();
+  made = 0;
+  forget();
+});
+afterEach(async () => {
+  await context.api.close();
+  await server.close();
+});
+
+/** As an operator that was started anew: it knows nothing but what is there. */
+function forget(): void {
+  context = { api: server.api(), children: new OwnedChildren(), apiGroup: 'vmcp.dev', settled: new Map() };
+  secrets = new OwnSecrets(context.api, context.children, () => server.at(PATH)?.metadata);
+}
+
+const make = (now: number) =>
+  makeSecrets('vmcp-demo', METADATA, { secrets, context, now, random: () => `random-${++made}` });
+
+describe('secrets that are made for a runtime', () => {
+  it('are made once, and found again by an operator that was started anew', async () => {
+    const first = await make(DAY);
+    expect(first).toMatchObject({ sealing: 'random-1', tokens: ['random-2'] });
+    expect(await make(DAY)).toEqual(first);
+    forget();
+    expect(await make(2 * DAY)).toEqual(first);
+    expect(server.writes()).toEqual([`PATCH ${PATH}`]);
+  });
+
+  it('a token is replaced after a week; the one before goes on until the next, and what seals stays', async () => {
+    await make(DAY);
+    const second = await make(8 * DAY);
+    expect(second).toMatchObject({ sealing: 'random-1', tokens: ['random-3', 'random-2'] });
+    const third = await make(15 * DAY);
+    expect(third.tokens).toEqual(['random-4', 'random-3']);
+    expect(third.rotateAt).toBe(22 * DAY);
+  });
+
+  it('a foreign Secret of that name is neither read from nor written to', async () => {
+    const data = { sealing: 'Zm9yZ2Vk', 'status-token': 'Zm9yZ2Vk' };
+    server.put(PATH, {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'vmcp-demo-sealing', namespace: 'ns' },
+      data,
+    });
+    await expect(make(DAY)).rejects.toMatchObject({ reason: 'ChildNotOurs' });
+    expect(server.writes()).toEqual([]);
+  });
+});

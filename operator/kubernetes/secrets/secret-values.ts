@@ -1,0 +1,43 @@
+import { createHmac } from 'node:crypto';
+import type { Log } from '#operator/log';
+import type { SecretDigests } from '#operator/world';
+import type { KubeApi } from '../api/api.ts';
+import { NamedValues } from '../watch/named-values.ts';
+import type { KubeObject } from '../api/object.ts';
+import { SECRETS } from '../api/resources.ts';
+
+/** Values of the Secrets that resources name, and for the plan their keyed hashes. */
+export class SecretValues {
+  readonly named: NamedValues<SecretDigests>;
+  readonly #data = new WeakMap<SecretDigests, Record<string, string>>();
+  #key: string | undefined;
+
+  constructor(api: KubeApi, log: Log) {
+    const valueOf = (secret: KubeObject) => this.#digestsOf((secret.data ?? {}) as Record<string, string>);
+    this.named = new NamedValues(api, SECRETS, { field: 'secrets', valueOf, log });
+  }
+
+  /** Under which all is hashed. Before anything is. */
+  useKey(key: string): void {
+    this.#key = key;
+  }
+
+  /** Keyed hash (hex) of bytes, so that a file's name lets nobody guess its content. */
+  digest(value: Buffer | string): string {
+    if (this.#key === undefined) throw new Error('there is no key to hash under yet');
+    return createHmac('sha256', this.#key).update(value).digest('hex');
+  }
+
+  /** Base64 of the value under a key of a Secret that was read; undefined where it is not there. */
+  value(namespace: string, name: string, key: string): string | undefined {
+    const digests = this.named.get(namespace, name);
+    return digests && this.#data.get(digests)?.[key];
+  }
+
+  #digestsOf(data: Record<string, string>): SecretDigests {
+    const entries = Object.entries(data).map(([key, text]) => [key, this.digest(Buffer.from(text, 'base64'))] as const);
+    const digests = Object.fromEntries(entries);
+    this.#data.set(digests, data);
+    return digests;
+  }
+}

@@ -1,0 +1,89 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { KubeApi } from '../api/api.ts';
+import { NamedValues } from './named-values.ts';
+import { SECRETS } from '../api/resources.ts';
+import { ObjectServer } from '../testdata/object-server.ts';
+import { statusBody } from '../testdata/watch-server.ts';
+
+const path = (name: string) => `/api/v1/namespaces/ns/secrets/${name}`;
+const spec = (...names: string[]) => ({ hmacSecretRefs: names.map((name) => ({ name, key: 'k' })) });
+const ignore = () => undefined;
+const log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+
+let server: ObjectServer;
+let api: KubeApi;
+let values: NamedValues<unknown>;
+beforeEach(async () => {
+  server = await new ObjectServer().start();
+  api = server.api();
+  values = new NamedValues(api, SECRETS, { field: 'secrets', valueOf: ({ data }) => data, log });
+});
+afterEach(async () => {
+  await api.close();
+  await server.close();
+});
+
+/** Written by a person, and told by the watch. */
+function write(name: string, data: object): boolean {
+  const { metadata } = server.put(path(name), {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name, namespace: 'ns' },
+    data,
+  });
+  return values.told(metadata, true);
+}
+const reads = () => server.calls.filter(({ method }) => method === 'GET').length;
+
+describe('values that resources name', () => {
+  it('are read once for each version, and only where a resource names them', async () => {
+    expect(write('named', { k: '1' })).toBe(false);
+    write('other', { k: '9' });
+    values.refer('ns', 'VirtualMCPServer/demo', spec('named'));
+    expect({ ...(await values.load('ns')) }).toEqual({ named: { k: '1' } });
+    await values.load('ns');
+    expect(reads()).toBe(1);
+    expect(write('named', { k: '2' })).toBe(true);
+    expect({ ...(await values.load('ns')) }).toEqual({ named: { k: '2' } });
+    expect(reads()).toBe(2);
+  });
+
+  it('one that five hundred resources name is read once', async () => {
+    write('shared', { k: '1' });
+    for (let n = 0; n < 500; n++) values.refer('ns', `MCPServer/${n}`, spec('shared'));
+    await values.load('ns');
+    expect(reads()).toBe(1);
+  });
+
+  it('are forgotten with the last resource that names them, and when they go', async () => {
+    write('a', { k: '1' });
+    values.refer('ns', 'VirtualMCPServer/one', spec('a'));
+    values.refer('ns', 'VirtualMCPServer/two', spec('a'));
+    await values.load('ns');
+    values.refer('ns', 'VirtualMCPServer/one', undefined);
+    expect(values.get('ns', 'a')).toEqual({ k: '1' });
+    values.refer('ns', 'VirtualMCPServer/two', spec());
+    expect(values.get('ns', 'a')).toBeUndefined();
+    values.refer('ns', 'VirtualMCPServer/two', spec('a'));
+    await values.load('ns');
+    expect(values.get('ns', 'a')).toEqual({ k: '1' });
+    values.told({ name: 'a', namespace: 'ns' }, false);
+    expect({ ...(await values.load('ns')) }).toEqual({});
+  });
+
+  it('one that may not be read counts as missing and stops nobody else', async () => {
+    write('secret', { k: '1' });
+    write('open', { k: '2' });
+    values.refer('ns', 'VirtualMCPServer/demo', spec('secret', 'open'));
+    server.nextAnswers.push({ status: 403, body: statusBody(403, 'Forbidden') });
+    expect(Object.keys(await values.load('ns'))).toHaveLength(1);
+  });
+
+  it('a failed reading is tried again', async () => {
+    write('a', { k: '1' });
+    values.refer('ns', 'VirtualMCPServer/demo', spec('a'));
+    server.nextAnswers.push({ status: 500, body: statusBody(500, 'InternalError') });
+    await expect(values.load('ns')).rejects.toMatchObject({ status: 500 });
+    expect({ ...(await values.load('ns')) }).toEqual({ a: { k: '1' } });
+  });
+});

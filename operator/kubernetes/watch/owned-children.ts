@@ -1,0 +1,90 @@
+import type { KubeObject, OwnerReference } from '../api/object.ts';
+import { isOlder } from './section.ts';
+
+/** The resource that controls an object. */
+export function controllerOf({ metadata }: KubeObject): OwnerReference | undefined {
+  return metadata.ownerReferences?.find(({ controller }) => controller === true);
+}
+
+function idOf({ apiVersion, kind, metadata }: KubeObject): string {
+  return `${apiVersion} ${kind} ${metadata.namespace ?? ''}/${metadata.name}`;
+}
+
+/** `ours`: it is the answer to a call of our own. */
+type OnChildChange = (old: KubeObject | undefined, current: KubeObject | undefined, ours: boolean) => void;
+
+const isSame = (a: KubeObject, b: KubeObject) =>
+  a.metadata.uid === b.metadata.uid && a.metadata.resourceVersion === b.metadata.resourceVersion;
+
+/** Objects that carry the operator's label, as they stand: what the watch told, and what our own writes were answered. */
+export class OwnedChildren {
+  readonly #objects = new Map<string, KubeObject>();
+  readonly #byOwner = new Map<string, Set<string>>();
+  readonly #changed: OnChildChange;
+
+  /** `changed` is called after each change, whoever made it known. */
+  constructor(changed: OnChildChange = () => undefined) {
+    this.#changed = changed;
+  }
+
+  /** What a watch tells. */
+  told(old: KubeObject | undefined, current: KubeObject | undefined): void {
+    if (current) this.#take(current, false);
+    else if (old) this.#gone(old);
+  }
+
+  /** What the API server answered to a call of our own. */
+  wrote(object: KubeObject): void {
+    this.#take(object, true);
+  }
+
+  #take(object: KubeObject, ours: boolean): void {
+    const known = this.#objects.get(idOf(object));
+    if (isOlder(object, known)) return;
+    if (known && isSame(object, known)) {
+      // The cache of the watch keeps its own: two of each would be twice the memory.
+      this.#objects.set(idOf(object), object);
+      return;
+    }
+    this.#put(object);
+    this.#changed(known, object, ours);
+  }
+
+  #gone(object: KubeObject): void {
+    const known = this.#objects.get(idOf(object));
+    // One of the same name may have been made anew.
+    if (!known || known.metadata.uid !== object.metadata.uid) return;
+    this.#drop(idOf(object));
+    this.#changed(known, undefined, false);
+  }
+
+  /** The object that stands where this one would. */
+  at(object: KubeObject): KubeObject | undefined {
+    return this.#objects.get(idOf(object));
+  }
+
+  /** All that one resource controls. */
+  ofOwner(uid: string): KubeObject[] {
+    return [...(this.#byOwner.get(uid) ?? [])].flatMap((id) => this.#objects.get(id) ?? []);
+  }
+
+  #put(object: KubeObject): void {
+    const id = idOf(object);
+    this.#drop(id);
+    this.#objects.set(id, object);
+    const owner = controllerOf(object)?.uid;
+    if (owner === undefined) return;
+    const ids = this.#byOwner.get(owner) ?? new Set();
+    this.#byOwner.set(owner, ids.add(id));
+  }
+
+  #drop(id: string): void {
+    const object = this.#objects.get(id);
+    if (!object) return;
+    this.#objects.delete(id);
+    const owner = controllerOf(object)?.uid ?? '';
+    const ids = this.#byOwner.get(owner);
+    ids?.delete(id);
+    if (ids?.size === 0) this.#byOwner.delete(owner);
+  }
+}

@@ -1,0 +1,319 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Clock } from '#operator/queue';
+import type { KubeObject } from '../api/object.ts';
+import { createReflector, type Reflector, type ReflectorOptions, type RestartReason } from './reflector.ts';
+import { eventually } from '../testdata/eventually.ts';
+import { statusBody, WatchServer } from '../testdata/watch-server.ts';
+
+const THINGS = { group: 'vmcp.dev', version: 'v1alpha1', plural: 'things', namespaced: true };
+
+/** Delays end at once and are noted. */
+function noteDelays(): Clock & { delays: number[] } {
+  const delays: number[] = [];
+  return {
+    delays,
+    now: () => Date.now(),
+    after(milliseconds, then) {
+      delays.push(milliseconds);
+      const timer = setImmediate(then);
+      return () => {
+        clearImmediate(timer);
+      };
+    },
+  };
+}
+
+describe('a reflector', () => {
+  let server: WatchServer;
+  let clock: ReturnType<typeof noteDelays>;
+  let reflector: Reflector | undefined;
+  let restarts: RestartReason[];
+  let logged: { message: string; fields: Record<string, unknown> | undefined }[];
+  /** Changes as `+name`, `~name`, `-name`. */
+  let changes: string[];
+
+  beforeEach(async () => {
+    server = await new WatchServer().start();
+    clock = noteDelays();
+    [restarts, logged, changes] = [[], [], []];
+  });
+  afterEach(async () => {
+    await reflector?.close();
+    await server.close();
+  });
+
+  function started(options: Partial<ReflectorOptions> = {}): Reflector {
+    const note = (message: string, fields?: Record<string, unknown>) => logged.push({ message, fields });
+    reflector = createReflector({
+      api: server.api(),
+      resource: THINGS,
+      clock,
+      random: () => 0.5,
+      log: { debug: note, info: note, warn: note, error: note },
+      onRestart: (_resource, why) => restarts.push(why),
+      ...options,
+    });
+    reflector.onChange((old, current) => {
+      const sign = old && current ? '~' : current ? '+' : '-';
+      changes.push(sign + (current ?? old)!.metadata.name);
+    });
+    reflector.start();
+    return reflector;
+  }
+
+  async function watching(options: Partial<ReflectorOptions> = {}): Promise<Reflector> {
+    const begun = started(options);
+    await begun.synced();
+    const { length } = options.namespaces ?? [''];
+    await eventually(() => server.openWatches === length, 'the watch is open');
+    return begun;
+  }
+
+  it('holds what is there when it is synced, and then follows changes', async () => {
+    server.put('a');
+    server.put('b');
+    const { store } = await watching();
+    expect(changes).toEqual(['+a', '+b']);
+    server.put('c');
+    server.put('a', { spec: 2 });
+    server.remove('b');
+    await eventually(() => changes.length === 5, 'three changes');
+    expect(changes.slice(2)).toEqual(['+c', '~a', '-b']);
+    expect([...store.keys()]).toEqual(['ns/a', 'ns/c']);
+    expect(store.get('ns/a')?.spec).toBe(2);
+  });
+
+  it('knows the objects of each namespace by name, also one named like a property of every object', async () => {
+    server.put('constructor', {}, 'one');
+    server.put('a', {}, 'two');
+    const begun = await watching();
+    const inNamespace = (name: string) => begun.inNamespace(name);
+    expect(Object.keys(inNamespace('one'))).toEqual(['constructor']);
+    expect('constructor' in inNamespace('two')).toBe(false);
+    server.remove('a', 'two');
+    await eventually(() => changes.includes('-a'), 'it has gone');
+    expect(Object.keys(inNamespace('two'))).toEqual([]);
+    expect(Object.keys(inNamespace('three'))).toEqual([]);
+  });
+
+  it('reads in pages', async () => {
+    for (let i = 0; i < 1203; i += 1) server.put(`thing-${i}`);
+    const { store } = await watching();
+    expect(store.size).toBe(1203);
+    expect(server.count('list')).toBe(3);
+  });
+
+  it('reads all at once when the API server has forgotten the first page', async () => {
+    for (let i = 0; i < 600; i += 1) server.put(`thing-${i}`);
+    const expired = { status: 410, body: statusBody(410, 'Expired', 'continue token too old') };
+    const api = server.api();
+    const list = api.list.bind(api);
+    // The second page, not the first, is the one that has expired.
+    api.list = (resource, selection, paging) => {
+      if (paging?.next !== undefined) server.nextLists.push(expired);
+      return list(resource, selection, paging);
+    };
+    const { store } = await watching({ api });
+    expect(store.size).toBe(600);
+    expect(server.requests.filter(({ query }) => !query.has('watch') && !query.has('limit'))).toHaveLength(1);
+  });
+
+  it('goes on from the last version when a watch ends, without reading all again', async () => {
+    server.put('a');
+    await watching();
+    server.put('b');
+    await eventually(() => changes.length === 2, 'b has come');
+    server.endWatches();
+    server.put('c');
+    await eventually(() => changes.length === 3, 'c has come');
+    expect(server.count('list')).toBe(1);
+    expect(restarts).toEqual(['end']);
+    expect(clock.delays).toEqual([]);
+  });
+
+  it('goes on from the version of a bookmark', async () => {
+    await watching();
+    server.sendBookmark();
+    server.sendBookmark();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    server.endWatches();
+    await eventually(() => server.count('watch') === 2, 'the second watch');
+    const [first, second] = server.requests.filter(({ query }) => query.has('watch'));
+    expect(Number(second?.query.get('resourceVersion'))).toBe(Number(first?.query.get('resourceVersion')) + 2);
+    expect(first?.query.get('allowWatchBookmarks')).toBe('true');
+    expect(changes).toEqual([]);
+  });
+
+  it('goes on from the last version after a connection was cut, after a delay', async () => {
+    await watching();
+    server.put('a');
+    await eventually(() => changes.length === 1, 'a has come');
+    server.cutWatches();
+    server.put('b');
+    await eventually(() => changes.length === 2, 'b has come');
+    expect(server.count('list')).toBe(1);
+    expect(restarts).toEqual(['error']);
+    expect(clock.delays).toEqual([800]);
+  });
+
+  it('begins a watch anew that has been silent for too long, as one that has ended', async () => {
+    await watching({ silence: 1000 });
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    await eventually(() => server.count('watch') === 2, 'the second watch');
+    expect([server.count('list'), restarts, clock.delays]).toEqual([1, ['end'], []]);
+  });
+
+  it('lists again when its version has expired, and tells what came, changed and went meanwhile', async () => {
+    for (const name of ['stays', 'changes', 'goes']) server.put(name);
+    await watching();
+    server.cutWatches();
+    server.nextWatches.push({ status: 410, body: statusBody(410, 'Expired', 'too old') });
+    server.put('changes', { spec: 1 });
+    server.remove('goes');
+    server.put('comes');
+    await eventually(() => server.count('list') === 2 && server.openWatches === 1, 'it watches again');
+    expect(changes.slice(3).sort()).toEqual(['+comes', '-goes', '~changes']);
+    expect(restarts).toEqual(['error', 'expired']);
+  });
+
+  it('lists again at once when a watch that is open says that its version has expired', async () => {
+    await watching();
+    server.put('a');
+    await eventually(() => changes.length === 1, 'a has come');
+    server.endWatches();
+    server.forgetHistory();
+    await eventually(() => server.count('list') === 2 && server.openWatches === 1, 'it watches again');
+    expect(restarts).toContain('expired');
+    expect(changes).toEqual(['+a']);
+    expect(clock.delays).toEqual([0]);
+  });
+
+  it('does not list all the time when every version expires at once', async () => {
+    const expired = { status: 410, body: statusBody(410, 'Expired', 'too old') };
+    server.nextWatches.push(expired, expired, expired, expired);
+    await watching();
+    expect(clock.delays).toEqual([0, 800, 1600, 3200]);
+  });
+
+  it('waits as long as a busy API server asks before it lists', async () => {
+    const message = 'storage is (re)initializing';
+    const busy = statusBody(429, 'TooManyRequests', message, { retryAfterSeconds: 7 });
+    server.nextLists.push({ status: 429, headers: { 'retry-after': '7' }, body: busy });
+    server.put('a');
+    await watching();
+    expect(changes).toEqual(['+a']);
+    expect(clock.delays).toEqual([7000]);
+  });
+
+  it('doubles the delay from attempt to attempt, jittered and bounded', async () => {
+    const down = { status: 503, body: statusBody(503, 'ServiceUnavailable') };
+    for (let i = 0; i < 8; i += 1) server.nextLists.push(down);
+    await watching({ random: () => 0 });
+    expect(clock.delays).toEqual([400, 800, 1600, 3200, 6400, 12_800, 15_000, 15_000]);
+  });
+
+  it('starts with the shortest delay again after a watch that lasted', async () => {
+    let time = 0;
+    const down = { status: 503, body: statusBody(503, 'ServiceUnavailable') };
+    server.nextLists.push(down, down, down);
+    await watching({ clock: { ...clock, now: () => time } });
+    time = 60_000;
+    server.cutWatches();
+    await eventually(() => server.count('watch') === 2, 'the second watch');
+    expect(clock.delays).toEqual([800, 1600, 3200, 800]);
+  });
+
+  it('lists again after a line that is no event, as a change may be lost', async () => {
+    await watching();
+    server.sendLine('{"type":"ADDED","object":{"metadata":{"na');
+    await eventually(() => server.count('list') === 2 && server.openWatches === 1, 'it watches again');
+    for (const line of ['[]', '{"type":"NEW","object":{"metadata":{"resourceVersion":"1"}}}', '{"type":"ADDED"}']) {
+      const lists = server.count('list');
+      server.sendLine(line);
+      await eventually(() => server.count('list') === lists + 1 && server.openWatches === 1, `after ${line}`);
+    }
+    expect(restarts).toEqual(['error', 'error', 'error', 'error']);
+  });
+
+  it('says what to do when it may not read', async () => {
+    server.nextLists.push({ status: 403, body: statusBody(403, 'Forbidden', 'things is forbidden') });
+    await watching();
+    expect(logged.map(({ message }) => message)).toEqual([
+      'the operator may not read it: install the roles of the chart, or limit it by --watch-namespace',
+    ]);
+  });
+
+  it('lets an API server be that ends each watch at once', async () => {
+    const ended = { status: 200, body: '' };
+    server.nextWatches.push(ended, ended, ended);
+    await watching();
+    await eventually(() => server.count('watch') === 4, 'the fourth watch');
+    expect(clock.delays).toEqual([800, 1600, 3200]);
+    expect(server.count('list')).toBe(1);
+  });
+
+  it('watches a list of namespaces one by one, and is synced when all are', async () => {
+    server.put('a', {}, 'one');
+    server.put('b', {}, 'two');
+    server.put('c', {}, 'three');
+    const { store } = await watching({ namespaces: ['one', 'two'] });
+    expect([...store.keys()].sort()).toEqual(['one/a', 'two/b']);
+    server.put('d', {}, 'two');
+    await eventually(() => changes.includes('+d'), 'd has come');
+    expect(server.requests.map(({ path }) => path)).not.toContain('/apis/vmcp.dev/v1alpha1/things');
+  });
+
+  it('asks for metadata only where that is all it may keep, and passes selectors on', async () => {
+    await watching({ metadataOnly: true, labelSelector: 'a=b', fieldSelector: 'type!=helm.sh/release.v1' });
+    const [list, watch] = server.requests;
+    expect(list?.headers.accept).toBe('application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1');
+    expect(watch?.headers.accept).toBe('application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1');
+    for (const request of [list, watch]) {
+      expect(request?.query.get('labelSelector')).toBe('a=b');
+      expect(request?.query.get('fieldSelector')).toBe('type!=helm.sh/release.v1');
+    }
+  });
+
+  it('keeps neither managed fields nor the copy that kubectl leaves, unless told what to keep', async () => {
+    const metadata = {
+      ...{ name: 'a', namespace: 'ns', uid: 'u', resourceVersion: '7', managedFields: [{ manager: 'kubectl' }] },
+      annotations: { 'kubectl.kubernetes.io/last-applied-configuration': '{}', mine: 'yes' },
+    };
+    const object: KubeObject = { apiVersion: 'v1', kind: 'Thing', metadata, spec: 1 };
+    server.nextLists.push({
+      status: 200,
+      body: { kind: 'ThingList', apiVersion: 'vmcp.dev/v1alpha1', metadata: { resourceVersion: '7' }, items: [object] },
+    });
+    const { store } = await watching();
+    const kept = store.get('ns/a');
+    expect(kept?.metadata.managedFields).toBeUndefined();
+    expect(kept?.metadata.annotations).toEqual({ mine: 'yes' });
+    expect(kept?.spec).toBe(1);
+  });
+
+  it('goes on although a listener throws', async () => {
+    const begun = await watching();
+    begun.onChange(() => {
+      throw new Error('broken');
+    });
+    server.put('a');
+    server.put('b');
+    await eventually(() => changes.length === 2, 'both have come');
+    expect(logged.filter(({ message }) => message === 'a listener failed')).toHaveLength(2);
+  });
+
+  it('ends at once when closed, also while it waits for its next attempt', async () => {
+    server.nextLists.push({
+      status: 503,
+      headers: { 'retry-after': '20' },
+      body: statusBody(503, 'ServiceUnavailable'),
+    });
+    const begun = started({ clock: { now: () => 0, after: () => () => undefined } });
+    const waiting = expect(begun.synced()).rejects.toThrow('given up');
+    await eventually(() => server.count('list') === 1 && logged.length === 1, 'it waits');
+    await begun.close();
+    await waiting;
+    expect(begun.hasSynced).toBe(false);
+    expect(server.count('list')).toBe(1);
+  });
+});

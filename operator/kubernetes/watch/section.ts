@@ -1,0 +1,65 @@
+import type { KubeObject } from '../api/object.ts';
+
+/** Order of two resource versions: the API server counts them up. Equal, or not comparable: 0. */
+export function compareVersions(a: string | undefined, b: string | undefined): number {
+  if (a === undefined || b === undefined || a === b || !/^\d+$/.test(a) || !/^\d+$/.test(b)) return 0;
+  return BigInt(a) < BigInt(b) ? -1 : 1;
+}
+
+/** A resource may be called `constructor`. */
+function withoutPrototype<T>(): Record<string, T> {
+  return Object.create(null) as Record<string, T>;
+}
+
+/** Values by namespace and name. What `of` returns is the index itself: it changes while it is held. */
+export class Section<T> {
+  readonly #namespaces = new Map<string, Record<string, T>>();
+  readonly #makeRecord: (namespace: string) => Record<string, T>;
+
+  constructor(makeRecord: (namespace: string) => Record<string, T> = withoutPrototype) {
+    this.#makeRecord = makeRecord;
+  }
+
+  of(namespace: string): Record<string, T> {
+    let index = this.#namespaces.get(namespace);
+    if (!index) {
+      index = this.#makeRecord(namespace);
+      this.#namespaces.set(namespace, index);
+    }
+    return index;
+  }
+
+  get(namespace: string, name: string): T | undefined {
+    return this.#namespaces.get(namespace)?.[name];
+  }
+
+  set(namespace: string, name: string, value: T | undefined): void {
+    if (value !== undefined) this.of(namespace)[name] = value;
+    else if (this.#namespaces.has(namespace)) Reflect.deleteProperty(this.of(namespace), name);
+  }
+
+  /** The same for a value that is made at the first look. */
+  setLazily(namespace: string, name: string, make: (() => T | undefined) | undefined): void {
+    this.set(namespace, name, undefined);
+    if (!make) return;
+    let made: { value: T | undefined } | undefined;
+    const get = () => (made ??= { value: make() }).value;
+    Object.defineProperty(this.of(namespace), name, { get, enumerable: true, configurable: true });
+  }
+
+  keys(): { namespace: string; name: string }[] {
+    const places = [...this.#namespaces].map(([namespace, index]) =>
+      Object.keys(index).map((name) => ({ namespace, name })),
+    );
+    return places.flat();
+  }
+}
+
+/** Whether the watch tells of something older than what is known already, as after a write of our own. */
+export function isOlder(told: KubeObject, known: KubeObject | undefined): boolean {
+  return (
+    known !== undefined &&
+    told.metadata.uid === known.metadata.uid &&
+    compareVersions(told.metadata.resourceVersion, known.metadata.resourceVersion) < 0
+  );
+}
