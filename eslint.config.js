@@ -63,6 +63,7 @@ export default tseslint.config(
     ignores: tests,
     rules: walls(express, cedar, runtime),
   },
+  { files: ['operator/management/routes.ts'], rules: walls(cedar, runtime) },
   { files: ['runtime/**/*.ts'], ignores: tests, rules: walls(kubernetesClient, express, cedar, ioredis, operator) },
   { files: ['runtime/policy/**/*.ts'], ignores: tests, rules: walls(kubernetesClient, express, ioredis, operator) },
   {

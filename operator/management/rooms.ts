@@ -1,0 +1,5 @@
+/** What operations work with, of one namespace. Each part is a room of its own beside this file. */
+export interface Rooms {
+  /** Version of this program. */
+  version: string;
+}
