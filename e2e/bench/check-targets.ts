@@ -51,8 +51,8 @@ function callFigures(servers: Comparison[]): Figure[] {
 }
 
 /** A short run shows a heap that is still finding its size: no verdict. */
-function growth({ seconds, bytesPerMinute }: Slope): Figure {
-  const what = `growth of resident memory over ${seconds} s of load`;
+function growth({ warmUp, seconds, bytesPerMinute }: Slope): Figure {
+  const what = `growth of resident memory over ${seconds} s of load, after ${warmUp} s of it`;
   const figure = atMost(what, bytesPerMinute / MIB, NO_SLOPE / MIB, 'MiB a minute');
   return seconds < SLOPE_SECONDS ? { ...figure, target: '' } : figure;
 }

@@ -85,21 +85,30 @@ export async function measureStarts(
   return { readyMs, resident };
 }
 
-export interface Slope {
+/** Seconds under load before the first sample, in which V8's heap gets its size, and seconds that are sampled. */
+export interface SlopePace {
+  warmUp: number;
   seconds: number;
-  /** Bytes a minute, by least squares over the second half. */
+}
+
+export interface Slope extends SlopePace {
+  /** Bytes a minute, by least squares. */
   bytesPerMinute: number;
   startBytes: number;
   endBytes: number;
 }
 
 /** How resident memory grows under load at 32 connections. */
-export async function measureSlope(load: LoadGenerator, backend: string, seconds: number): Promise<Slope> {
+export async function measureSlope(
+  load: LoadGenerator,
+  backend: string,
+  { warmUp, seconds }: SlopePace,
+): Promise<Slope> {
   const gateway = await startAnonymousGateway([backend]);
   try {
     const clients = await prepareClients(gateway.url, { era: '2025-11-25', count: 32, payload: 100 });
     const port = Number(new URL(gateway.url).port);
-    const job = { port, path: '/mcp', clients, warmUpMs: 0, measureMs: seconds * 1_000, pids: {} };
+    const job = { port, path: '/mcp', clients, warmUpMs: warmUp * 1_000, measureMs: seconds * 1_000, pids: {} };
     const samples: [second: number, bytes: number][] = [];
     const begun = performance.now();
     const timer = setInterval(() => {
@@ -108,12 +117,13 @@ export async function measureSlope(load: LoadGenerator, backend: string, seconds
     const result = await load.run(job);
     clearInterval(timer);
     if (result.errors > 0) throw new Error(`errors under load: ${result.error ?? ''}`);
-    const half = samples.slice(Math.floor(samples.length / 2));
+    const measured = samples.filter(([second]) => second >= warmUp);
     return {
+      warmUp,
       seconds,
-      bytesPerMinute: slopeOf(half) * 60,
-      startBytes: samples[0]?.[1] ?? 0,
-      endBytes: samples.at(-1)?.[1] ?? 0,
+      bytesPerMinute: slopeOf(measured) * 60,
+      startBytes: measured[0]?.[1] ?? 0,
+      endBytes: measured.at(-1)?.[1] ?? 0,
     };
   } finally {
     await gateway.stop();

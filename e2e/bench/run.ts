@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { serveIdentityProvider } from '../fakes/identity-provider/serve.ts';
 import { compareTokens, type TokenPace } from './compare-tokens.ts';
 import { startLoadGenerator, type LoadGenerator } from './load.ts';
-import { measureSessions, measureSlope, measureStarts } from './measure-memory.ts';
+import { measureSessions, measureSlope, measureStarts, type SlopePace } from './measure-memory.ts';
 import { GRID, renderReport, type Findings } from './report.ts';
 import { BARE, compare, type Comparison, type Pace, type Shape } from './side-by-side.ts';
 import {
@@ -30,18 +30,19 @@ interface Plan {
   tokens: TokenPace;
   cells: [backends: number, tools: number][];
   sessions: number;
-  slopeSeconds: number;
+  slope: SlopePace;
   starts: number;
 }
 
 const FULL: Plan = {
-  pace: { rounds: 7, warmUpMs: 500, measureMs: 1_500, primeMs: 2_000 },
-  openLoop: { rounds: 3, warmUpMs: 500, measureMs: 3_000, primeMs: 1_000 },
-  grid: { rounds: 5, warmUpMs: 500, measureMs: 1_500, primeMs: 4_000 },
-  tokens: { rounds: 5, warmUpMs: 300, measureMs: 1_500, filled: 10_000 },
+  // Many short rounds: neighbours on the same hardware come and go within seconds.
+  pace: { rounds: 31, warmUpMs: 100, measureMs: 350, primeMs: 2_000 },
+  openLoop: { rounds: 7, warmUpMs: 200, measureMs: 1_500, primeMs: 1_000 },
+  grid: { rounds: 21, warmUpMs: 100, measureMs: 350, primeMs: 4_000 },
+  tokens: { rounds: 15, warmUpMs: 100, measureMs: 500, filled: 10_000 },
   cells: [1, 5, 20].flatMap((backends) => [10, 200, 2_000].map((tools): [number, number] => [backends, tools])),
   sessions: 5_000,
-  slopeSeconds: 180,
+  slope: { warmUp: 180, seconds: 180 },
   starts: 5,
 };
 
@@ -55,7 +56,7 @@ const QUICK: Plan = {
     [20, 2_000],
   ],
   sessions: 1_000,
-  slopeSeconds: 10,
+  slope: { warmUp: 2, seconds: 10 },
   starts: 3,
 };
 
@@ -162,7 +163,7 @@ async function measureGateway(load: LoadGenerator, plan: Plan): Promise<Findings
     console.log('\nstarts', starts);
     const sessions = await measureSessions(url, plan.sessions);
     console.log('sessions', sessions);
-    const slope = await measureSlope(load, url, plan.slopeSeconds);
+    const slope = await measureSlope(load, url, plan.slope);
     console.log('slope', slope);
     return { grid, starts, sessions, slope };
   });
@@ -183,7 +184,7 @@ async function bench(): Promise<boolean> {
     },
   });
   const plan = values.quick ? QUICK : FULL;
-  if (values['slope-seconds'] !== undefined) plan.slopeSeconds = Number(values['slope-seconds']);
+  if (values['slope-seconds'] !== undefined) plan.slope.seconds = Number(values['slope-seconds']);
   const [busy = 0] = loadavg();
   if (busy > BUSY)
     console.log(`The machine is busy (load average ${busy.toFixed(1)}): expect figures that mean little.`);
