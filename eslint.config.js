@@ -14,6 +14,10 @@ const operator = {
   regex: '^(#operator/|(\\.\\./)+operator/)',
   message: 'The runtime never imports the operator.',
 };
+const connectionsOnly = {
+  regex: '^(?!undici$|node:(dns|net)$|\\.|#crds/)',
+  message: 'crds/connections imports undici, node:dns and node:net only.',
+};
 const zodOnly = { regex: '^(?!zod$|\\.|#crds/)', message: 'crds imports zod only.' };
 const planOnly = {
   regex: '^(?!#crds/|#operator/(world|errors)$|\\./|\\.\\./(world|errors)\\.ts$)',
@@ -48,7 +52,7 @@ export default tseslint.config(
   },
   {
     files: ['crds/**/*.ts'],
-    ignores: ['crds/policy/**', 'crds/generate.ts', 'crds/generate/**', ...tests],
+    ignores: ['crds/policy/**', 'crds/connections/**', 'crds/generate.ts', 'crds/generate/**', ...tests],
     rules: walls(zodOnly),
   },
   {
@@ -56,6 +60,7 @@ export default tseslint.config(
     ignores: tests,
     rules: walls(kubernetesClient, express, ioredis, runtime, operator),
   },
+  { files: ['crds/connections/**/*.ts'], ignores: tests, rules: walls(connectionsOnly) },
   { files: ['operator/**/*.ts'], ignores: tests, rules: walls(kubernetesClient, express, cedar, ioredis, runtime) },
   { files: ['operator/plan/**/*.ts'], ignores: tests, rules: walls(planOnly) },
   {

@@ -1,10 +1,10 @@
+import { createProxyDispatcher, isProxied } from '#crds/connections/proxy';
 import type { RunConfig } from '#crds/run-config/run-config';
 import type { AuthServer } from '#runtime/authserver/auth-server';
 import type { GatewayOptions } from '#runtime/gateway-options';
 import { localUrl, metadataUrl } from '#runtime/http/resource-metadata';
 import { createAuthenticator } from '#runtime/incoming/create-authenticator';
 import type { Authenticator } from '#runtime/incoming/identity';
-import { createProxyDispatcher, isProxied } from '#runtime/outgoing/dispatcher';
 
 /**
  * Boundary 1 of a run configuration. Undefined `authServer`: there is none in this process.

@@ -1,6 +1,6 @@
+import type { ProxySettings } from '#crds/connections/proxy';
 import type { LookUp } from '#runtime/mcp/backends/backend-pods';
 import type { Observer } from '#runtime/observer';
-import type { ProxySettings } from '#runtime/outgoing/dispatcher';
 import type { SecretFiles } from '#runtime/secret-files';
 import type { Log } from '#runtime/telemetry/log';
 

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { createCheckedProxyDispatcher } from '#crds/connections/checked-proxy';
+import { isProxied } from '#crds/connections/proxy';
 import type { AuthServer as AuthServerConfig } from '#crds/run-config/auth-server';
 import type { RouteHandler } from '#runtime/http/listener';
-import { isProxied } from '#runtime/outgoing/dispatcher';
 import { browserCookie } from './browser/browser-cookie.ts';
 import { createBrowsers } from './browser/browsers.ts';
 import { createCallback } from './login/handle-callback.ts';
@@ -12,7 +13,6 @@ import { newId } from './ids.ts';
 import { createJwksHandler, createMetadataHandler } from './metadata.ts';
 import { createErrorPages } from './pages/error-page.ts';
 import { chainOf } from './chain.ts';
-import { createCheckedProxyDispatcher } from './register/checked-proxy.ts';
 import { createClientDocuments, type ClientDocuments } from './register/client-documents.ts';
 import { createClients, type Clients } from './register/find-client.ts';
 import { createRoutes } from './routes.ts';

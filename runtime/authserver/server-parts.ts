@@ -1,8 +1,8 @@
+import type { ProxySettings } from '#crds/connections/proxy';
 import type { AuthServer as AuthServerConfig } from '#crds/run-config/auth-server';
 import type { AuditEvent } from '#runtime/audit/audit';
 import { BoundedMap } from '#runtime/bounded-map';
 import type { ReadSource } from '#runtime/http/read-source';
-import type { ProxySettings } from '#runtime/outgoing/dispatcher';
 import type { Log } from '#runtime/telemetry/log';
 import type { LiveSecretRing } from '#runtime/keys/create-secret-ring';
 import type { LiveSigningKeys } from './keys/create-signing-keys.ts';

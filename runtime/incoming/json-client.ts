@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 import { Agent, request, type buildConnector, type Dispatcher } from 'undici';
+import { AddressRefused, isPrivateAddress, publicLookup } from '#crds/connections/private-address';
 import { isLoopbackHost } from '#crds/parts/loopback';
 import { AnswerTooLarge, faultOf, readAnswer } from '#runtime/http/read-answer';
-import { AddressRefused, isPrivateAddress, publicLookup } from './private-address.ts';
 
 /** What the connections to an identity provider use; the caller may put a proxy in between. */
 export type ConnectOptions = buildConnector.BuildOptions;

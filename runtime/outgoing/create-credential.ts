@@ -1,9 +1,9 @@
+import type { ProxySettings } from '#crds/connections/proxy';
 import type { BackendAuth } from '#crds/run-config/outgoing';
 import type { UserTokens } from '#runtime/authserver/user-tokens';
 import type { Log } from '#runtime/telemetry/log';
 import { awsSts } from './aws-sts.ts';
 import type { Credential } from './credential.ts';
-import type { ProxySettings } from './dispatcher.ts';
 import type { ExchangedTokens } from './exchanged-tokens.ts';
 import { headerValue, unauthenticated } from './static-header.ts';
 import { tokenExchange } from './token-exchange.ts';

@@ -5,8 +5,8 @@ import { type AddressInfo, connect as connectTo, type LookupFunction, type Socke
 import { join } from 'node:path';
 import { TLSSocket } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createCheckedProxyDispatcher } from '#crds/connections/checked-proxy';
 import { createJsonClient } from '#runtime/incoming/json-client';
-import { createCheckedProxyDispatcher } from './checked-proxy.ts';
 import { createClientDocuments, type ClientDocuments } from './client-documents.ts';
 
 const TESTDATA = join(import.meta.dirname, '../../incoming/testdata');

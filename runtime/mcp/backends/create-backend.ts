@@ -1,4 +1,5 @@
 import type { Dispatcher, Pool } from 'undici';
+import { createProxyDispatcher, isProxied, type ProxySettings } from '#crds/connections/proxy';
 import type {
   Backend as BackendConfig,
   HttpBackend as HttpBackendConfig,
@@ -8,7 +9,6 @@ import type { RunConfig } from '#crds/run-config/run-config';
 import type { UserTokens } from '#runtime/authserver/user-tokens';
 import { ConfigError } from '#runtime/errors';
 import { createCredential, type ExchangeOutcome } from '#runtime/outgoing/create-credential';
-import { createProxyDispatcher, isProxied, type ProxySettings } from '#runtime/outgoing/dispatcher';
 import type { ExchangedTokens } from '#runtime/outgoing/exchanged-tokens';
 import { loadAuthorizer } from '#runtime/policy/load-authorizer';
 import type { PolicyMetrics } from '#runtime/policy/policy-metrics';

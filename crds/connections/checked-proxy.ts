@@ -1,15 +1,14 @@
 import type { LookupFunction } from 'node:net';
-import { Pool, type Dispatcher } from 'undici';
-import type { ConnectOptions } from '#runtime/incoming/json-client';
-import { AddressRefused } from '#runtime/incoming/private-address';
-import { createProxyDispatcher, type ProxySettings } from '#runtime/outgoing/dispatcher';
+import { Pool, type buildConnector, type Dispatcher } from 'undici';
+import { AddressRefused } from './private-address.ts';
+import { createProxyDispatcher, type ProxySettings } from './proxy.ts';
 
 /**
  * Connections through the environment's proxies, which resolve names by themselves and reach what is private: so they are asked
  * for an address that the look-up in `connect` let pass, never for a name. TLS still looks for the name.
  * @throws AddressRefused: a proxy that cannot be asked so
  */
-export function createCheckedProxyDispatcher(connect: ConnectOptions, proxy: ProxySettings): Dispatcher {
+export function createCheckedProxyDispatcher(connect: buildConnector.BuildOptions, proxy: ProxySettings): Dispatcher {
   for (const url of [proxy.httpProxy, proxy.httpsProxy]) {
     if (url !== undefined && !/^(https?:|$)/i.test(url))
       throw new AddressRefused('the proxy speaks no HTTP: addresses behind it cannot be checked');

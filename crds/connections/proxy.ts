@@ -1,0 +1,23 @@
+import { EnvHttpProxyAgent, type buildConnector, type Dispatcher } from 'undici';
+
+/** The proxy variables of the environment, read in main.ts. */
+export interface ProxySettings {
+  readonly httpProxy?: string | undefined;
+  readonly httpsProxy?: string | undefined;
+  readonly noProxy?: string | undefined;
+}
+
+/** Whether the environment names a proxy at all. */
+export function isProxied(proxy: ProxySettings | undefined): proxy is ProxySettings {
+  return proxy?.httpProxy !== undefined || proxy?.httpsProxy !== undefined;
+}
+
+/** Connections through the environment's proxies; `connect` holds for those to the server itself. */
+export function createProxyDispatcher(
+  connect: buildConnector.BuildOptions,
+  { httpProxy = '', httpsProxy = '', noProxy = '' }: ProxySettings,
+  options: Omit<EnvHttpProxyAgent.Options, 'connect'> = {},
+): Dispatcher {
+  // Every member is passed, as an absent one would be taken from the environment.
+  return new EnvHttpProxyAgent({ ...options, connect, requestTls: connect, httpProxy, httpsProxy, noProxy });
+}
