@@ -43,9 +43,8 @@ export interface Rotation {
   readonly known?: LiveSession | undefined;
 }
 
-/** The primary provider was asked about a user; `user` is what it answered. */
-export type Amendment =
-  Pick<SessionRow, 'asked_at'> | (Pick<SessionRow, 'user' | 'answered_at'> & Partial<Pick<SessionRow, 'asked_at'>>);
+/** The primary provider was asked about a user; `user` is what it answered, where it said anything new. */
+export type Amendment = Partial<Pick<SessionRow, 'user' | 'asked_at' | 'answered_at'>>;
 
 /** The end of a login's chain: its links become the user's, and there is a code, in one step. */
 export interface FinishedLogin {

@@ -49,7 +49,7 @@ describe('a refresh long after the primary provider was last asked', () => {
   let tokens: { refresh_token: string | undefined; expires_at?: number };
 
   const session = async (): Promise<LiveSession> => (await storage.getSession(KEY))!;
-  const revalidate = async (more: Partial<RevalidateSettings> = {}) => {
+  const revalidate = async (more: Partial<RevalidateSettings> = {}, remembered?: LiveSession) => {
     const provider = {
       identify: () => {
         asked.push('identify');
@@ -85,7 +85,7 @@ describe('a refresh long after the primary provider was last asked', () => {
       log: { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },
       ...more,
     });
-    await run(KEY, await session());
+    await run(KEY, remembered ?? (await session()));
   };
   const refusal = async (more?: Partial<RevalidateSettings>) => {
     const error: unknown = await revalidate(more).then(
@@ -142,6 +142,47 @@ describe('a refresh long after the primary provider was last asked', () => {
       await revalidate();
       expect(await session()).toMatchObject({ user: alice, asked_at: time, answered_at: time });
     }
+  });
+
+  describe('where another replica was told more since this one looked', () => {
+    const news = { ...alice, claims: { groups: ['left'] } };
+    let remembered: LiveSession;
+
+    beforeEach(async () => {
+      remembered = await session();
+      time += 30 * HOUR;
+      await storage.amendSession(KEY, { user: news, asked_at: time, answered_at: time });
+    });
+
+    it('asks nobody again', async () => {
+      await revalidate({}, remembered);
+      expect(asked).toEqual([]);
+      expect(await session()).toMatchObject({ user: news, answered_at: time });
+    });
+
+    it('counts the silence of the provider from the answer that the other got', async () => {
+      renewed = () => Promise.reject(new UpstreamUnavailable('down'));
+      time += 2 * HOUR;
+      await revalidate({}, remembered);
+      expect(await session()).toMatchObject({ asked_at: time, answered_at: time - 2 * HOUR });
+    });
+
+    it('never brings former claims back where the provider says nothing new', async () => {
+      identify = () => Promise.resolve(undefined);
+      time += 2 * HOUR;
+      await revalidate({}, remembered);
+      expect(await session()).toMatchObject({ user: news, answered_at: time });
+    });
+
+    it('nor where the other is told while the provider is being asked', async () => {
+      identify = async () => {
+        await storage.amendSession(KEY, { user: { ...alice, claims: { groups: ['moved'] } }, answered_at: time });
+        return undefined;
+      };
+      time += 2 * HOUR;
+      await revalidate();
+      expect((await session()).user.claims).toEqual({ groups: ['moved'] });
+    });
   });
 
   it('asks for the user alone where there is no refresh token', async () => {

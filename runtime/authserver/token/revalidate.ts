@@ -45,15 +45,19 @@ const LONGEST_SILENCE = 24 * 3_600_000;
  */
 export function createRevalidate(settings: RevalidateSettings): TokenSettings['revalidate'] {
   const { revalidateAfter, now, storage, known } = settings;
-  return async (key, session) => {
-    if (now() - session.asked_at <= revalidateAfter) return;
+  const isDue = ({ asked_at }: LiveSession) => now() - asked_at > revalidateAfter;
+  return async (key, remembered) => {
+    if (!isDue(remembered)) return;
+    known.delete(key);
+    // Another replica may have asked since then, and heard other claims.
+    const session = await storage.getSession(key);
+    if (session === undefined || !isDue(session)) return;
     // Without its link the rotation is refused, and nothing is ended.
     if ((await storage.getLink(session.sub, settings.primary))?.state !== 'linked') return;
-    known.delete(key);
-    let user = session.user;
+    let renewed: Renewed | undefined;
     try {
       // What comes later is stored all the same, and found at the next refresh.
-      user = { ...user, ...(await answerWithin(ask(session, settings), settings.deadline ?? DEADLINE)) };
+      renewed = await answerWithin(ask(session, settings), settings.deadline ?? DEADLINE);
     } catch (error) {
       if (isRefusal(error)) throw await endRefused(key, session, error, settings);
       if (!(error instanceof UpstreamUnavailable)) throw error;
@@ -61,7 +65,8 @@ export function createRevalidate(settings: RevalidateSettings): TokenSettings['r
       await storage.amendSession(key, { asked_at: now() });
       return;
     }
-    await storage.amendSession(key, { user, asked_at: now(), answered_at: now() });
+    const user = renewed && { user: { ...session.user, ...renewed } };
+    await storage.amendSession(key, { ...user, asked_at: now(), answered_at: now() });
   };
 }
 
