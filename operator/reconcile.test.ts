@@ -249,6 +249,21 @@ describe('the control loop', () => {
     await loop.stop();
   });
 
+  it('does not let an outage of the other side make the pauses longer than it says', async () => {
+    const platform = new MemoryPlatform();
+    let left = 16;
+    platform.failApply = () =>
+      left-- > 0 ? Object.assign(new Error('nobody answers'), { retryWithin: 5000 }) : undefined;
+    const { clock, problems, loop } = await started(platform);
+    while (left > 0) {
+      clock.step();
+      await loop.idle();
+    }
+    const pauses = problems.map(([, retryIn]) => retryIn);
+    expect([...new Set(pauses)]).toEqual([200, 400, 800, 1600, 3200, 5000]);
+    await loop.stop();
+  });
+
   it('looks at each resource again from time to time, each at a moment of its own, until it is gone', async () => {
     const platform = new MemoryPlatform();
     let turn = 0;

@@ -29,12 +29,18 @@ interface Reconciling {
   stop(): Promise<void>;
 }
 
-/** Only a change helps a stalled key; a waiting one is looked at again; anything else backs off, as long as the other side asks. */
+/** What an error may say of the next attempt in milliseconds: when at the earliest, and when at the latest. */
+function hintOf(problem: unknown, hint: 'retryAfter' | 'retryWithin', otherwise: number): number {
+  const said: unknown = problem instanceof Error ? Reflect.get(problem, hint) : undefined;
+  return typeof said === 'number' ? said : otherwise;
+}
+
+/** Only a change helps a stalled key; a waiting one is looked at again; anything else backs off as the other side asks. */
 function delayAfter(problem: unknown, queue: WorkQueue, text: string): number | undefined {
   if (problem instanceof Stalled) return undefined;
   if (problem instanceof Waiting) return problem.retryIn;
-  const asked = problem instanceof Error && 'retryAfter' in problem ? Number(problem.retryAfter ?? 0) : 0;
-  return Math.max(queue.failed(text), asked);
+  const backOff = Math.min(queue.failed(text), hintOf(problem, 'retryWithin', Infinity));
+  return Math.max(backOff, hintOf(problem, 'retryAfter', 0));
 }
 
 /** One step for one key, and when there is to be another one. */

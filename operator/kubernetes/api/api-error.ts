@@ -19,6 +19,12 @@ interface ApiErrorFacts extends ErrorOptions {
 /** Statuses after which the same request may well succeed. */
 const PASSING = new Set([0, 401, 408, 409, 425, 429]);
 
+/** Statuses of who is not there yet, or has too much to do. */
+const AWAY = new Set([429, 502, 503, 504]);
+
+/** While the API server is away, what waits for it is not given more time than this. Milliseconds. */
+const RETRY_WITHIN = 10_000;
+
 /** The API server did not do what it was asked. The message never holds a value of a Secret. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
@@ -39,6 +45,16 @@ export class ApiError extends Error {
   /** Whether the same request may succeed later without anybody mending anything. */
   get retryHelps(): boolean {
     return PASSING.has(this.status) || this.status >= 500;
+  }
+
+  /** Whether nobody answers, or not yet: nothing is wrong with what was asked. */
+  get isAway(): boolean {
+    return this.reason === 'Unreachable' || this.reason === 'Timeout' || AWAY.has(this.status);
+  }
+
+  /** Milliseconds within which another attempt is right, however many have failed; undefined where they are to be rarer. */
+  get retryWithin(): number | undefined {
+    return this.isAway ? RETRY_WITHIN : undefined;
   }
 }
 

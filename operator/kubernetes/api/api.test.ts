@@ -100,6 +100,19 @@ describe('calls of the API server', () => {
     expect((await errorOf(api.create(THINGS, object))).retryHelps).toBe(helps);
   });
 
+  it.each([
+    [429, 10_000],
+    [502, 10_000],
+    [503, 10_000],
+    [504, 10_000],
+    [500, undefined],
+    [409, undefined],
+    [403, undefined],
+  ])('knows by %d whether the server is only away, so that an attempt soon is right', async (status, retryWithin) => {
+    server.nextAnswers.push({ status, body: statusBody(status, 'Reason') });
+    expect((await errorOf(api.create(THINGS, object))).retryWithin).toBe(retryWithin);
+  });
+
   it('says nothing of what the server says of a Secret, which may quote its values', async () => {
     const details = { causes: [{ field: 'data', message: 'hunter2' }] };
     server.nextAnswers.push({ status: 422, body: statusBody(422, 'Invalid', 'invalid value "hunter2"', details) });
@@ -122,7 +135,7 @@ describe('calls of the API server', () => {
   it('says so when there is no API server', async () => {
     await server.close();
     const problem = await errorOf(api.getPath('/x'));
-    expect(problem).toMatchObject({ status: 0, reason: 'Unreachable', retryHelps: true });
+    expect(problem).toMatchObject({ status: 0, reason: 'Unreachable', retryHelps: true, isAway: true });
     expect(problem.message).toContain('ECONNREFUSED');
     expect(counted).toEqual(['get /x 0']);
     server = await new WatchServer().start();

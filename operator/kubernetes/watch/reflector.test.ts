@@ -209,7 +209,17 @@ describe('a reflector', () => {
     const down = { status: 503, body: statusBody(503, 'ServiceUnavailable') };
     for (let i = 0; i < 8; i += 1) server.nextLists.push(down);
     await watching({ random: () => 0 });
-    expect(clock.delays).toEqual([400, 800, 1600, 3200, 6400, 12_800, 15_000, 15_000]);
+    expect(clock.delays).toEqual([400, 800, 1600, 2000, 2000, 2000, 2000, 2000]);
+  });
+
+  it('doubles it further where it is refused, and counts anew where an API server that was away refuses at first', async () => {
+    const down = { status: 503, body: statusBody(503, 'ServiceUnavailable') };
+    const refused = { status: 403, body: statusBody(403, 'Forbidden') };
+    const refusals = Array.from({ length: 8 }, () => refused);
+    server.nextLists.push(down, down, down, down, ...refusals, down);
+    await watching({ random: () => 0 });
+    const longer = [400, 800, 1600, 3200, 6400, 12_800, 15_000, 15_000];
+    expect(clock.delays).toEqual([400, 800, 1600, 2000, ...longer, 400]);
   });
 
   it('starts with the shortest delay again after a watch that lasted', async () => {

@@ -4,6 +4,7 @@ import { ApiError, isStatus } from '../api/api-error.ts';
 import type { KubeApi, Selection } from '../api/api.ts';
 import { type KubeObject, placeText, type Resource } from '../api/object.ts';
 import { ObjectIndex } from './object-index.ts';
+import { countFailure, type Failures, retryDelay } from './retry-delay.ts';
 import { stripWeight } from './strip-weight.ts';
 
 export interface ReflectorOptions<T extends KubeObject = KubeObject> {
@@ -54,8 +55,6 @@ const PAGE = 500;
 const SILENCE = 75_000;
 /** Seconds after which the API server ends a watch; up to twice as many. */
 const SHORTEST_WATCH = 300;
-const FIRST_DELAY = 800;
-const LONGEST_DELAY = 30_000;
 /** A watch that ends sooner, without an event, did not work. */
 const SHORT_WATCH = 1000;
 /** After so many failures in a row what is known is too old to go on from. */
@@ -121,7 +120,7 @@ class ListAndWatch<T extends KubeObject> implements Reflector<T> {
   }
 
   async #follow(namespace: string | undefined): Promise<void> {
-    const progress: Progress = { namespace, version: undefined, failures: 0 };
+    const progress: Progress = { namespace, version: undefined, failures: NO_FAILURE };
     while (!this.#isClosed()) {
       try {
         progress.version ??= await this.#list(namespace);
@@ -175,7 +174,7 @@ class ListAndWatch<T extends KubeObject> implements Reflector<T> {
         progress.version = object.metadata.resourceVersion;
       }
     } finally {
-      if (events > 0 || clock.now() - startedAt >= SHORT_WATCH) progress.failures = 0;
+      if (events > 0 || clock.now() - startedAt >= SHORT_WATCH) progress.failures = NO_FAILURE;
     }
     if (events === 0 && clock.now() - startedAt < SHORT_WATCH) {
       throw new ApiError(`watch ${resource.plural}: it ended at once`, { status: 0, reason: 'Ended' });
@@ -188,10 +187,9 @@ class ListAndWatch<T extends KubeObject> implements Reflector<T> {
     const { resource, log, onRestart, random = Math.random } = this.#options;
     const expired = isStatus(problem, 410);
     onRestart?.(resource.plural, expired ? 'expired' : 'error');
-    progress.failures += 1;
-    if (losesChanges(problem) || progress.failures > FAILURES_BEFORE_LIST) progress.version = undefined;
-    // What has expired is listed at once, unless that happens again and again.
-    const retryIn = retryDelay(problem, progress.failures - (expired ? 1 : 0), random());
+    progress.failures = countFailure(progress.failures, problem);
+    if (losesChanges(problem) || progress.failures.count > FAILURES_BEFORE_LIST) progress.version = undefined;
+    const retryIn = retryDelay(problem, progress.failures, random());
     const remedy = problem instanceof ApiError ? REMEDIES[problem.status] : undefined;
     const fields = { resource: resource.plural, namespace: progress.namespace, problem: textOf(problem), retryIn };
     if (expired) log.debug('what is known is too old to go on from: listing again', fields);
@@ -258,15 +256,10 @@ class ListAndWatch<T extends KubeObject> implements Reflector<T> {
 interface Progress {
   namespace: string | undefined;
   version: string | undefined;
-  failures: number;
+  failures: Failures;
 }
 
-/** Milliseconds until the next attempt; none after no failure. What the server asks for counts where it is longer. */
-function retryDelay(problem: unknown, failures: number, random: number): number {
-  const exponential = failures < 1 ? 0 : Math.min(FIRST_DELAY * 2 ** (failures - 1), LONGEST_DELAY) * (0.5 + random);
-  const asked = problem instanceof ApiError ? (problem.retryAfter ?? 0) : 0;
-  return Math.round(Math.max(exponential, Math.min(asked, LONGEST_DELAY)));
-}
+const NO_FAILURE: Failures = { count: 0, away: false };
 
 /** Whether changes after the last version can no longer be had one by one. */
 function losesChanges(problem: unknown): boolean {
