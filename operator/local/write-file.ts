@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { codeOf } from './code-of.ts';
 
 /** The text of a file; undefined when there is none. */
@@ -22,4 +23,40 @@ export function writeFileAtomic(path: string, text: string): boolean {
   writeFileSync(temporary, text, { mode: 0o600 });
   renameSync(temporary, path);
   return true;
+}
+
+/** Name of the file that a write goes to first. One that stays behind is of a process that was killed. */
+export const isUnfinished = (name: string): boolean => /\.[0-9a-f]{12}\.tmp$/.test(name);
+
+/**
+ * Replaces a file of ours whose content nobody else has: it is on the disk before the former one is gone, so that neither a
+ * killed process nor a machine that stops loses both. Mode 0600.
+ */
+export function replaceFile(path: string, content: string | Uint8Array): void {
+  const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`;
+  try {
+    const file = openSync(temporary, 'wx', 0o600);
+    try {
+      writeFileSync(file, content);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(temporary, path);
+  } catch (problem) {
+    rmSync(temporary, { force: true });
+    throw problem;
+  }
+  flushFolder(dirname(path));
+}
+
+/** A rename is on the disk when its folder is; systems whose folders cannot be opened do so by themselves. */
+export function flushFolder(path: string): void {
+  if (process.platform === 'win32') return;
+  const folder = openSync(path, 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
 }

@@ -22,6 +22,7 @@ export interface CallOptions {
 
 export interface DeleteOptions extends CallOptions {
   uid?: string;
+  resourceVersion?: string;
   propagation?: 'Background' | 'Foreground' | 'Orphan';
 }
 
@@ -230,13 +231,13 @@ export class KubeApi {
     return this.#write({ verb: 'update', method: 'PUT', path, query, body: object }, resource, options);
   }
 
-  /** Removes an object; false where there is none. With `uid` only that very object, 409 `Conflict` for another. */
+  /** Removes an object; false where there is none. 409 `Conflict` where `uid` or `resourceVersion` is given and another. */
   async delete(
     resource: Resource,
     place: Place,
-    { uid, propagation = 'Background', ...options }: DeleteOptions = {},
+    { uid, resourceVersion, propagation = 'Background', ...options }: DeleteOptions = {},
   ): Promise<boolean> {
-    const preconditions = uid === undefined ? {} : { preconditions: { uid } };
+    const preconditions = (uid ?? resourceVersion) === undefined ? {} : { preconditions: { uid, resourceVersion } };
     const body = { apiVersion: 'v1', kind: 'DeleteOptions', propagationPolicy: propagation, ...preconditions };
     try {
       await this.#write({ verb: 'delete', method: 'DELETE', path: pathOf(resource, place), body }, resource, options);

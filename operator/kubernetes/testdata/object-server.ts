@@ -63,24 +63,57 @@ export class ObjectServer {
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     let text = '';
     for await (const chunk of request) text += String(chunk);
-    const path = (request.url ?? '').replace(/\?.*$/, '');
+    const { pathname: path, searchParams: query } = new URL(request.url ?? '', 'http://server');
     const body: unknown = text === '' ? undefined : JSON.parse(text);
     this.calls.push({ method: request.method ?? '', path, body });
-    const { status, body: answer } = this.nextAnswers.shift() ?? this.#answer(request.method ?? '', path, body);
+    const { status, body: answer } = this.nextAnswers.shift() ?? this.#answer(request.method ?? '', path, body, query);
     response.writeHead(status, { 'content-type': 'application/json' });
     response.end(JSON.stringify(answer));
   }
 
-  #answer(method: string, path: string, body: unknown): { status: number; body: object } {
+  #answer(method: string, path: string, body: unknown, query: URLSearchParams): { status: number; body: object } {
     const place = path.replace(/\/status$/, '');
     const live = this.#objects.get(place);
-    if (method === 'POST') {
-      const made = body as KubeObject;
-      return { status: 201, body: this.#store(`${path}/${made.metadata.name}`, made) };
-    }
+    if (method === 'POST') return this.#create(path, body as KubeObject);
     if (method === 'PATCH') return this.#apply(place, live, body as KubeObject);
+    if (method === 'GET' && /\/[a-z]+s$/.test(path) && !live) return this.#list(path, query.get('labelSelector') ?? '');
     if (!live) return { status: 404, body: statusBody(404, 'NotFound') };
-    if (method === 'DELETE') this.#objects.delete(path);
+    if (method === 'PUT') return this.#replace(path, live, body as KubeObject);
+    if (method === 'DELETE') return this.#delete(path, live, body);
+    return { status: 200, body: live };
+  }
+
+  #create(path: string, made: KubeObject): { status: number; body: object } {
+    const place = `${path}/${made.metadata.name}`;
+    if (this.#objects.has(place)) return { status: 409, body: statusBody(409, 'AlreadyExists') };
+    return { status: 201, body: this.#store(place, made) };
+  }
+
+  /** The objects below a path that have a label, as `name=value` says it. */
+  #list(path: string, selector: string): { status: number; body: object } {
+    const [label = '', value] = selector.split('=');
+    const items = [...this.#objects]
+      .filter(([place]) => place.startsWith(`${path}/`))
+      .map(([, object]) => object)
+      .filter(({ metadata }) => label === '' || metadata.labels?.[label] === value);
+    return { status: 200, body: { apiVersion: 'v1', kind: 'List', metadata: { resourceVersion: '1' }, items } };
+  }
+
+  #replace(path: string, live: KubeObject, object: KubeObject): { status: number; body: object } {
+    const { resourceVersion = live.metadata.resourceVersion } = object.metadata;
+    if (resourceVersion !== live.metadata.resourceVersion) return { status: 409, body: statusBody(409, 'Conflict') };
+    return { status: 200, body: this.#store(path, object) };
+  }
+
+  #delete(path: string, live: KubeObject, options: unknown): { status: number; body: object } {
+    const { resourceVersion, uid } = (options as { preconditions?: Record<string, string> }).preconditions ?? {};
+    const { metadata } = live;
+    if (
+      (resourceVersion ?? metadata.resourceVersion) !== metadata.resourceVersion ||
+      (uid ?? metadata.uid) !== metadata.uid
+    )
+      return { status: 409, body: statusBody(409, 'Conflict') };
+    this.#objects.delete(path);
     return { status: 200, body: live };
   }
 

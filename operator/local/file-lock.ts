@@ -1,0 +1,96 @@
+import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Milliseconds after which who waits for the lock gives up. */
+const DEADLINE = 10_000;
+/** Milliseconds between two attempts. */
+const PAUSE = 10;
+/** How many may wait in one process. */
+const LONGEST_QUEUE = 1000;
+
+/** The lock was not to be had in time. */
+export class LockBusy extends Error {
+  override readonly name = 'LockBusy';
+  constructor(path: string) {
+    super(`${path} is locked: another vmcp is writing there; try again`);
+  }
+}
+
+/**
+ * One at a time, over all processes. The lock is the system's own on a file, taken by SQLite because Node cannot: whoever is
+ * killed gives it back, which no file with a process id in it does safely. One instance for a file and process.
+ */
+export class FileLock {
+  readonly #path: string;
+  readonly #deadline: number;
+  #last: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
+
+  constructor(path: string, { deadline = DEADLINE }: { deadline?: number } = {}) {
+    this.#path = path;
+    this.#deadline = deadline;
+  }
+
+  /** Does it alone. `work` must have a deadline of its own. @throws LockBusy */
+  async run<T>(work: () => T | Promise<T>): Promise<T> {
+    if (this.#waiting >= LONGEST_QUEUE) throw new LockBusy(this.#path);
+    this.#waiting += 1;
+    const turn = this.#last.then(() => this.#holding(work));
+    this.#last = turn.catch(() => undefined);
+    try {
+      return await turn;
+    } finally {
+      this.#waiting -= 1;
+    }
+  }
+
+  async #holding<T>(work: () => T | Promise<T>): Promise<T> {
+    const database = await this.#take();
+    try {
+      return await work();
+    } finally {
+      database.close();
+    }
+  }
+
+  async #take(): Promise<DatabaseSync> {
+    makeFile(this.#path);
+    const database = new DatabaseSync(this.#path, { timeout: 0 });
+    const end = performance.now() + this.#deadline;
+    try {
+      while (!tryToBegin(database)) {
+        if (performance.now() > end) throw new LockBusy(this.#path);
+        await sleep(PAUSE);
+      }
+      return database;
+    } catch (problem) {
+      database.close();
+      throw problem;
+    }
+  }
+}
+
+/** Nothing is opened that is there: to close it would drop the locks of this process on it. */
+function makeFile(path: string): void {
+  if (existsSync(path)) return;
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  closeSync(openSync(path, 'a', 0o600));
+}
+
+const SQLITE_BUSY = 5;
+
+function tryToBegin(database: DatabaseSync): boolean {
+  try {
+    database.exec('BEGIN IMMEDIATE');
+    return true;
+  } catch (problem) {
+    if (errorCodeOf(problem) === SQLITE_BUSY) return false;
+    throw problem;
+  }
+}
+
+function errorCodeOf(problem: unknown): unknown {
+  return typeof problem === 'object' && problem !== null && 'errcode' in problem ? problem.errcode : undefined;
+}

@@ -1,0 +1,159 @@
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import { isStatus } from '#operator/kubernetes/api/api-error';
+import type { KubeApi } from '#operator/kubernetes/api/api';
+import type { KubeObject } from '#operator/kubernetes/api/object';
+import { CONFIG_MAPS } from '#operator/kubernetes/api/resources';
+import { Problem } from '../problem.ts';
+import { problemOfApi } from './problem-of-api.ts';
+import {
+  alreadyExists,
+  keyOf,
+  MOST_RECORDS,
+  type RecordKind,
+  type Records,
+  type RecordStore,
+  stale,
+  type StoredRecord,
+  textOf,
+  tooMany,
+} from './record-store.ts';
+
+/** Objects asked for at once. */
+const PAGE = 500;
+
+/** Key of `data` with the document. */
+const DOCUMENT = 'record.json';
+
+/** Where the ConfigMaps are, and the API group whose labels they have. */
+interface RecordsInCluster {
+  api: KubeApi;
+  namespace: string;
+  apiGroup: string;
+}
+
+/** A ConfigMap for each record, found by its label; its resourceVersion is the record's version. */
+class ConfigMapRecords implements RecordStore {
+  readonly #in: RecordsInCluster;
+  readonly #kind: RecordKind;
+
+  constructor(where: RecordsInCluster, kind: RecordKind) {
+    this.#in = where;
+    this.#kind = kind;
+  }
+
+  async list(): Promise<StoredRecord[]> {
+    const { namespace, api } = this.#in;
+    const records: StoredRecord[] = [];
+    let next: string | undefined;
+    do {
+      const selection = { namespace, labelSelector: `${this.#label}=${this.#kind}` };
+      const page = await attempt(api.list(CONFIG_MAPS, selection, { limit: PAGE, next }));
+      records.push(...page.items.map((item) => this.#read(item)));
+      next = page.next;
+    } while (next !== undefined && records.length < MOST_RECORDS);
+    return records.sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  async get(name: string): Promise<StoredRecord | undefined> {
+    const object = await this.#live(name);
+    return object && this.#read(object);
+  }
+
+  async create(name: string, value: unknown): Promise<string> {
+    const object = this.#objectOf(name, value);
+    if ((await this.list()).length >= MOST_RECORDS) throw tooMany();
+    try {
+      return versionOf(await this.#in.api.create(CONFIG_MAPS, object, MANAGER));
+    } catch (problem) {
+      throw isStatus(problem, 409) ? alreadyExists(name) : problemOfApi(problem);
+    }
+  }
+
+  async replace(name: string, value: unknown, version: string): Promise<string> {
+    const object = this.#objectOf(name, value, version);
+    try {
+      return versionOf(await this.#in.api.replace(CONFIG_MAPS, object, MANAGER));
+    } catch (problem) {
+      throw isStatus(problem, 404, 409) ? stale(name) : problemOfApi(problem);
+    }
+  }
+
+  async delete(name: string, version?: string): Promise<boolean> {
+    const place = { namespace: this.#in.namespace, name: this.#objectName(name) };
+    const options = version === undefined ? {} : { resourceVersion: version };
+    try {
+      const gone = await this.#in.api.delete(CONFIG_MAPS, place, options);
+      if (!gone && version !== undefined) throw stale(name);
+      return gone;
+    } catch (problem) {
+      throw isStatus(problem, 409) ? stale(name) : problemOfApi(problem);
+    }
+  }
+
+  get #label(): string {
+    return `${this.#in.apiGroup}/record`;
+  }
+
+  get #annotation(): string {
+    return `${this.#in.apiGroup}/record-name`;
+  }
+
+  #objectName(name: string): string {
+    return `vmcp-${this.#kind}-${keyOf(name)}`;
+  }
+
+  async #live(name: string): Promise<KubeObject | undefined> {
+    try {
+      return await this.#in.api.get(CONFIG_MAPS, { namespace: this.#in.namespace, name: this.#objectName(name) });
+    } catch (problem) {
+      if (isStatus(problem, 404)) return undefined;
+      throw problemOfApi(problem);
+    }
+  }
+
+  #objectOf(name: string, value: unknown, resourceVersion?: string): KubeObject {
+    const metadata = {
+      name: this.#objectName(name),
+      namespace: this.#in.namespace,
+      labels: { 'app.kubernetes.io/managed-by': MANAGER.fieldManager, [this.#label]: this.#kind },
+      // A value that is written again is a write all the same: the API server counts up for what differs only.
+      annotations: { [this.#annotation]: name, [`${this.#in.apiGroup}/write`]: randomBytes(9).toString('base64url') },
+      ...(resourceVersion !== undefined && { resourceVersion }),
+    };
+    return { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { [DOCUMENT]: textOf(name, value) } };
+  }
+
+  #read(object: KubeObject): StoredRecord {
+    const { data, metadata } = object;
+    const name = metadata.annotations?.[this.#annotation];
+    const text = z.object({ [DOCUMENT]: z.string() }).safeParse(data).data?.[DOCUMENT];
+    try {
+      if (name === undefined || text === undefined || metadata.labels?.[this.#label] !== this.#kind)
+        throw new Error('label, annotation or document are missing');
+      return { name, value: JSON.parse(text), version: versionOf(object) };
+    } catch (cause) {
+      const what = `ConfigMap ${metadata.name} is no record as vmcp writes it`;
+      throw new Problem('store_damaged', `${what}: restore it from a backup, or delete it`, { cause });
+    }
+  }
+}
+
+const MANAGER = { fieldManager: 'vmcp-management' };
+
+function versionOf({ metadata }: KubeObject): string {
+  return metadata.resourceVersion ?? '';
+}
+
+async function attempt<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (problem) {
+    throw problemOfApi(problem);
+  }
+}
+
+/** Stores in ConfigMaps of one namespace. */
+export function configMapRecords(where: RecordsInCluster): Records {
+  return (kind) => new ConfigMapRecords(where, kind);
+}

@@ -1,0 +1,126 @@
+import { spawn } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { recordStoreContract } from './contract/record-store.contract.ts';
+import { fileRecords } from './file-records.ts';
+
+recordStoreContract('files', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'vmcp-records-'));
+  return {
+    one: fileRecords(folder, 'default'),
+    two: fileRecords(folder, 'default'),
+    elsewhere: fileRecords(folder, 'other'),
+    damage: (name) => writeFileSync(join(folder, 'default', 'clients', `${name}.json`), '{"name":'),
+    close: () => rmSync(folder, { recursive: true, force: true }),
+  };
+});
+
+function runNode(program: string) {
+  const args = ['--input-type=module', '--disable-warning=ExperimentalWarning', '-e', program];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], cwd: import.meta.dirname });
+  const ended = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
+  return { child, ended };
+}
+
+/** A program that has the store of clients. */
+const program = (folder: string, then: string) => `
+  import { fileRecords } from ${JSON.stringify(join(import.meta.dirname, 'file-records.ts'))};
+  const store = fileRecords(${JSON.stringify(folder)}, 'default')('clients');
+  ${then}`;
+
+describe('the files of records', () => {
+  let folder: string;
+  let clients: string;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'vmcp-records-'));
+    clients = join(folder, 'default', 'clients');
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('are their owner’s alone, and lie in the folder whatever the names are', async () => {
+    await fileRecords(folder, '../../x')('clients').create('../../../y', 1);
+    expect(readdirSync(folder)).toEqual([expect.stringMatching(/^x-[0-9a-f]{40}$/)]);
+    await fileRecords(folder, 'default')('clients').create('a', 1);
+    expect(statSync(clients).mode & 0o777).toBe(0o700);
+    expect(readdirSync(clients).map((file) => [file, statSync(join(clients, file)).mode & 0o777])).toEqual([
+      ['.lock', 0o600],
+      ['a.json', 0o600],
+    ]);
+  });
+
+  it('lose no change of several processes', async () => {
+    await fileRecords(folder, 'default')('clients').create('count', 0);
+    const count = `
+      for (let done = 0; done < 25; ) {
+        const { value, version } = await store.get('count');
+        try { await store.replace('count', value + 1, version); done += 1; }
+        catch (problem) { if (problem.code !== 'stale') throw problem; }
+      }`;
+    const codes = await Promise.all([1, 2, 3].map(() => runNode(program(folder, count)).ended));
+    expect(codes).toEqual([0, 0, 0]);
+    expect((await fileRecords(folder, 'default')('clients').get('count'))?.value).toBe(75);
+  });
+
+  it('are whole after a process was killed while it wrote, and its lock is free', async () => {
+    const write = `
+      const long = (n) => ({ n, text: 'x'.repeat(400_000) });
+      let version = await store.create('a', long(0));
+      console.log('begun');
+      for (let n = 1; ; n += 1) version = await store.replace('a', long(n), version);`;
+    const store = fileRecords(folder, 'default')('clients');
+    for (let kill = 0; kill < 5; kill += 1) {
+      const { child, ended } = runNode(program(folder, write));
+      await new Promise((resolve) => child.stdout.once('data', resolve));
+      await new Promise((resolve) => setTimeout(resolve, 5 + 13 * kill));
+      child.kill('SIGKILL');
+      await ended;
+      const { value, version } = (await store.get('a'))!;
+      expect((value as { text: string }).text).toHaveLength(400_000);
+      await store.replace('a', 1, version);
+      expect(await store.delete('a')).toBe(true);
+    }
+  });
+
+  it('that a killed process did not finish are taken away by the next write', async () => {
+    mkdirSync(clients, { recursive: true });
+    writeFileSync(join(clients, 'a.json.0123456789ab.tmp'), '{"na');
+    const store = fileRecords(folder, 'default')('clients');
+    expect(await store.list()).toEqual([]);
+    await store.create('b', 1);
+    expect(readdirSync(clients)).toEqual(['.lock', 'b.json']);
+  });
+
+  it('are told by name where one is damaged, and it stays as it is', async () => {
+    const store = fileRecords(folder, 'default')('clients');
+    const version = await store.create('a', 1);
+    writeFileSync(join(clients, 'a.json'), 'half');
+    await expect(store.replace('a', 2, version)).rejects.toMatchObject({
+      code: 'store_damaged',
+      message: expect.stringContaining(`${join(clients, 'a.json')} is no record`),
+    });
+    await expect(store.delete('a')).rejects.toMatchObject({ code: 'store_damaged' });
+    expect(readFileSync(join(clients, 'a.json'), 'utf8')).toBe('half');
+  });
+
+  it('in a place that cannot be written are told with the remedy', async () => {
+    writeFileSync(join(folder, 'file'), '');
+    await expect(fileRecords(join(folder, 'file'), 'default')('clients').create('a', 1)).rejects.toMatchObject({
+      code: 'internal',
+      message: expect.stringContaining('a folder on its path is a file'),
+    });
+  });
+
+  // root may write everywhere
+  (process.getuid?.() === 0 ? it.skip : it)(
+    'in a folder that may not be written are told with the remedy',
+    async () => {
+      chmodSync(folder, 0o500);
+      await expect(fileRecords(folder, 'default')('clients').create('a', 1)).rejects.toMatchObject({
+        code: 'internal',
+        message: expect.stringContaining('change its owner or mode'),
+      });
+    },
+  );
+});
