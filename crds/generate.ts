@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { generatedFiles, GENERATED_FOLDERS } from './generate/generated-files.ts';
+import { generatedFiles, GENERATED_FOLDERS, WRITTEN_ELSEWHERE } from './generate/generated-files.ts';
 import { DEFAULT_API_GROUP } from './kinds/kind-names.ts';
 
 // Writes everything that follows from the schemas: the CRDs, the chart's copy of them, the schema of the run configuration
@@ -10,11 +10,12 @@ import { DEFAULT_API_GROUP } from './kinds/kind-names.ts';
 const { values } = parseArgs({ options: { 'api-group': { type: 'string', default: DEFAULT_API_GROUP } } });
 const root = join(import.meta.dirname, '..');
 const files = generatedFiles(values['api-group']);
+const kept = new Set([...files.keys(), ...WRITTEN_ELSEWHERE]);
 
 for (const folder of GENERATED_FOLDERS) {
   mkdirSync(join(root, folder), { recursive: true });
   for (const name of readdirSync(join(root, folder))) {
-    if (!files.has(`${folder}/${name}`)) rmSync(join(root, folder, name), { recursive: true });
+    if (!kept.has(`${folder}/${name}`)) rmSync(join(root, folder, name), { recursive: true });
   }
 }
 for (const [path, text] of files) {

@@ -7,6 +7,7 @@ import { loadFolder, printProblem } from './check-folder.ts';
 import { printClientLines } from './client-lines.ts';
 import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
+import { openManagement } from './open-management.ts';
 import { liveTable, plainLines, type ShowBoard } from './show-board.ts';
 import { leftOut, progressOf, serversOf } from './summarise-board.ts';
 
@@ -67,6 +68,7 @@ async function start(folder: string, context: Context, stop: AbortSignal): Promi
       build: buildOf(context),
       folder: resolve(folder),
       stop,
+      beside: () => openManagement(context),
       onProblem: ({ kind, name }, problem) => {
         const text = problem instanceof Error ? problem.message : String(problem);
         context.err.write(`${kind}/${name}: ${text}\n`);

@@ -26,6 +26,12 @@ interface RunOptions {
   stop: AbortSignal;
   /** Told of what could not be brought about, for the log. */
   onProblem: (key: ResourceKey, problem: unknown) => void;
+  /** Opens what serves beside it: when the state folder is this one's, before anything is told to be ready. */
+  beside?: (board: StatusBoard) => Promise<Closable | undefined>;
+}
+
+interface Closable {
+  close(): Promise<void>;
 }
 
 export interface RunningFolder {
@@ -60,6 +66,7 @@ export async function runFolder(options: RunOptions): Promise<RunningFolder> {
   dropRun(state);
   dropOldLogins(state, systemClock.now());
   const board = new StatusBoard(state, folder);
+  const beside = await options.beside?.(board);
   const platform = new LocalPlatform({ ...options, board, clock: systemClock });
   const reconciling = await reconcile(platform, systemClock, options.onProblem);
   await Promise.race([reconciling.idle(), aborted(options.stop)]);
@@ -67,6 +74,7 @@ export async function runFolder(options: RunOptions): Promise<RunningFolder> {
   return {
     board,
     async stop() {
+      await beside?.close();
       const worked = reconciling.stop();
       await Promise.race([worked, new Promise((resolve) => setTimeout(resolve, WORK_ENDS))]);
       await platform.stopChildren();

@@ -30,6 +30,12 @@ export interface StateFolder {
   developmentLogins: string;
   /** As what `vmcp try` registered, by endpoint. */
   clients: string;
+  /** URL of the management API while it serves. */
+  managementAddress: string;
+  /** Token that it asks for, made at each start. */
+  managementToken: string;
+  /** Its audit log. */
+  managementAudit: string;
 }
 
 /** Where everything is, whether it is there or not. */
@@ -51,6 +57,9 @@ export function locateState(path = '.vmcp'): StateFolder {
     logins: inside('logins'),
     developmentLogins: inside('development-logins'),
     clients: inside('clients'),
+    managementAddress: inside('management-address'),
+    managementToken: inside('management-token'),
+    managementAudit: inside('logs/management-audit.log'),
   };
 }
 

@@ -5,9 +5,11 @@ import type { Rooms } from './rooms.ts';
 
 /** What a caller must be allowed to do, in the words of Kubernetes RBAC. */
 export interface Touch {
-  verb: 'get' | 'list' | 'create' | 'update' | 'delete';
+  verb: 'get' | 'list' | 'create' | 'update' | 'delete' | 'use';
   /** Plural name within our API group: `mcpservers`, `clients`, `skills`. */
   resource: string;
+  /** Another API group; the empty text is that of Secrets and ConfigMaps. */
+  group?: string;
   name?: string;
 }
 
@@ -23,10 +25,10 @@ export interface RawRequest {
   params: unknown;
   query: unknown;
   body: unknown;
-  /** The entity tag that the caller read (`If-Match`, RFC 9110 §13.1.1). */
+  /** Version that the caller read, without quotes (`If-Match`, RFC 9110 §13.1.1); absent where any will do. */
   ifMatch?: string | undefined;
   caller: Caller;
-  /** Aborted when nobody waits any more, or the deadline is over. */
+  /** Aborted when nobody waits any more, or the answer has not begun before the deadline. */
   signal: AbortSignal;
 }
 
@@ -41,11 +43,14 @@ export interface Input<P, Q, B> {
 
 export interface Answer<R> {
   body: R;
-  /** Entity tag of what was read or written. */
+  /** Version of what was read or written, without quotes: becomes the entity tag. */
   etag?: string;
-  /** In place of a body: lines as they come. */
+  /** In place of a body: lines as they come, each with its line break. */
   lines?: AsyncIterable<string>;
 }
+
+/** Code to when this operation answers it. */
+export type ProblemsOf = Readonly<Partial<Record<ProblemCode, string>>>;
 
 interface Definition<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, R extends z.ZodType> {
   /** Number in the specification's table; absent for those besides. */
@@ -56,29 +61,31 @@ interface Definition<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodTy
   /** Below the base, with parameters in braces: `/workloads/{name}`. */
   path: string;
   summary: string;
+  /** False for what is the same in every namespace: `?namespace=` may be left out. */
+  namespaced?: false;
   params: P;
   query: Q;
-  /** z.undefined() where there is none. */
+  /** NoBody where there is none. */
   body: B;
   success: 200 | 201 | 202 | 204;
-  /** z.undefined() for an answer without a body; what is sent is checked against it in tests. */
+  /** Nothing for an answer without a body; what is sent is checked against it in tests. */
   result: R;
   /** Media type of the answer when it is not JSON: `text/plain` for lines. */
   media?: string;
-  /** Codes of its own, beside those that every operation may answer. */
-  problems: readonly ProblemCode[];
+  /** The answer has an entity tag. */
+  givesTag?: true;
+  /** `If-Match` is honoured: 412 when it has changed since. */
+  takesTag?: true;
+  /** Those of its own, beside those that every operation may answer. */
+  problems: ProblemsOf;
   touches: (input: Input<z.output<P>, z.output<Q>, z.output<B>>) => Touch[];
-  /** Type of the audit event of an operation that changes something, e.g. `workload_deleted`. */
-  audit?: string;
+  /** Type of the audit event of an operation that changes something, e.g. `management_workload_deleted`. */
+  audit?: `management_${string}`;
   run: (input: Input<z.output<P>, z.output<Q>, z.output<B>>, rooms: Rooms) => Promise<Answer<z.input<R>>>;
 }
 
 /** One operation of the API: a row of the table from which routes, checks, OpenAPI and the reference docs are made. */
-export interface Operation extends Omit<
-  Definition<z.ZodType, z.ZodType, z.ZodType, z.ZodType>,
-  'run' | 'touches' | 'problems'
-> {
-  problems: readonly ProblemCode[];
+export interface Operation extends Omit<Definition<z.ZodType, z.ZodType, z.ZodType, z.ZodType>, 'run' | 'touches'> {
   /** Checks the request, asks whether the caller may, and does it. @throws Problem */
   call(request: RawRequest, rooms: Rooms): Promise<Answer<unknown>>;
 }
@@ -113,19 +120,18 @@ function read<S extends z.ZodType>(schema: S, value: unknown, where: string): z.
 
 export const NoParams = z.strictObject({});
 export const NoQuery = z.strictObject({});
-export const NoBody = z.undefined();
+export const NoBody = z.undefined({ error: 'this operation takes no body; send none' });
 export const Nothing = z.undefined();
 
-/** Problems that any operation may answer. */
-export const EVERYWHERE = [
-  'bad_request',
-  'unauthenticated',
-  'forbidden',
-  'foreign_host',
-  'method_not_allowed',
-  'too_large',
-  'unsupported_media_type',
-  'too_many_requests',
-  'internal',
-  'unavailable',
-] as const satisfies readonly ProblemCode[];
+/** Problems that any operation may answer, and when. */
+export const EVERYWHERE = {
+  bad_request: 'path, query or body is not what the operation takes',
+  unauthenticated: 'no token, or one that is not valid here',
+  forbidden: 'the caller may not do this',
+  foreign_host: 'the Host or Origin header is not one of this server',
+  too_large: 'the body is longer than 4 MiB',
+  unsupported_media_type: 'the body is not application/json in UTF-8, or is compressed',
+  too_many_requests: 'the caller makes more requests than it may',
+  internal: 'something failed inside',
+  unavailable: 'something that is needed does not answer, or it took too long',
+} as const satisfies ProblemsOf;

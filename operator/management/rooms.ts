@@ -1,5 +1,9 @@
+import type { OpenApiDocument } from './document/render-openapi.ts';
+
 /** What operations work with, of one namespace. Each part is a room of its own beside this file. */
 export interface Rooms {
   /** Version of this program. */
   version: string;
+  /** What `/openapi.json` answers. */
+  openApi: OpenApiDocument;
 }

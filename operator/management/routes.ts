@@ -1,83 +1,79 @@
 import express, { type ErrorRequestHandler, type Express, type Request, type Response } from 'express';
-import type { Operation, RawRequest } from './operation.ts';
+import type { Operation } from './operation.ts';
+import { BASE } from './base.ts';
 import { Problem, problemOf } from './problem.ts';
-import type { ServedRequest, Served } from './served-request.ts';
+import { readBody } from './read-body.ts';
+import type { Serving } from './serving.ts';
 
-export const BASE = '/api/v1beta';
-
-/** Largest body: two resources of the API server's greatest size. */
-const LONGEST_BODY = 4 * 1024 * 1024;
-
-/** Routes of every operation. `serve` knows who asks and what stands behind the operation. */
-export function createRoutes(operations: readonly Operation[], serve: ServedRequest): Express {
+/** Routes of every operation. `serving` knows who asks and what stands behind the operation. */
+export function createRoutes(operations: readonly Operation[], serving: Serving): Express {
   const app = express();
-  app.disable('x-powered-by');
-  app.disable('etag');
+  app.disable('x-powered-by').disable('etag').enable('case sensitive routing').enable('strict routing');
   app.set('query parser', 'simple');
-  app.use((request, _response, next) => {
-    serve.admit(request);
+  app.use((request, response, next) => {
+    response.set({ 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' });
+    serving.admit(request);
     next();
   });
-  app.use(express.json({ limit: LONGEST_BODY, strict: false, type: 'application/json' }));
-  for (const [path, methods] of byPath(operations)) {
-    const route = app.route(BASE + path.replaceAll(/\{(\w+)\}/g, ':$1'));
-    for (const operation of methods) {
-      const name = operation.method.toLowerCase() as 'get' | 'post' | 'put' | 'delete';
-      route[name](async (request, response) => {
-        await answer(operation, request, response, serve);
-      });
-    }
-    const allow = methods.map(({ method }) => method).join(', ');
-    route.all(() => {
-      throw new Problem('method_not_allowed', `this path takes ${allow}`, { headers: { Allow: allow } });
+  for (const operation of inOrder(operations)) {
+    const name = operation.method.toLowerCase() as 'get' | 'post' | 'put' | 'delete';
+    app[name](BASE + operation.path.replaceAll(/\{(\w+)\}/g, ':$1'), async (request, response) => {
+      await answer(operation, request, response, serving);
     });
   }
-  app.use(() => {
-    throw new Problem('not_found', `there is nothing at this path; operations are below ${BASE}`);
+  app.use(async (request) => {
+    await serving.identify(request);
+    throw refusal(operations, request);
   });
-  app.use(answerProblem(serve));
+  app.use(answerProblem(serving));
   return app;
 }
 
-function byPath(operations: readonly Operation[]): Map<string, Operation[]> {
-  return Map.groupBy(operations, ({ path }) => path);
+/** Words before parameters: `/workloads/delete` before `/workloads/{name}`. */
+function inOrder(operations: readonly Operation[]): Operation[] {
+  const parameters = ({ path }: Operation) => path.split('{').length;
+  return [...operations].sort((one, other) => parameters(one) - parameters(other));
 }
 
-async function answer(operation: Operation, request: Request, response: Response, serve: ServedRequest): Promise<void> {
-  const { method, params, query } = request;
-  if (method !== 'GET' && !request.is('application/json') && hasBody(request))
-    throw new Problem('unsupported_media_type', 'send the body as application/json');
-  const raw: Omit<RawRequest, 'caller' | 'signal'> = {
-    params: { ...params },
-    query: { ...query },
-    body: hasBody(request) ? (request.body as unknown) : undefined,
-    ifMatch: request.get('if-match'),
-  };
+/** Why no operation took a request: its method, or its path. */
+function refusal(operations: readonly Operation[], { path, method }: Request): Problem {
+  const fits = (operation: Operation) =>
+    new RegExp(`^${BASE}${operation.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path);
+  const allow = [...new Set(operations.filter(fits).map((operation) => operation.method))].join(', ');
+  if (allow === '') return new Problem('not_found', `there is nothing at this path; operations are below ${BASE}`);
+  return new Problem('method_not_allowed', `this path takes ${allow}, not ${method}`, { headers: { Allow: allow } });
+}
+
+async function answer(operation: Operation, request: Request, response: Response, serving: Serving): Promise<void> {
   const gone = new AbortController();
   response.once('close', () => gone.abort());
-  const served: Served = await serve.run(operation, raw, request, gone.signal);
-  if (served.etag !== undefined) response.setHeader('ETag', served.etag);
-  response.setHeader('Cache-Control', 'no-store');
-  if (served.lines) {
-    await writeLines(response, operation, served.lines);
-    return;
-  }
+  const asked = {
+    params: { ...request.params },
+    query: { ...request.query },
+    ifMatch: readTag(request.get('if-match')),
+    readBody: () => readBody(request),
+    gone: gone.signal,
+  };
+  const { body, etag, lines } = await serving.run(operation, asked, request);
   response.status(operation.success);
-  if (served.body === undefined) response.end();
-  else response.json(served.body);
+  if (etag !== undefined) response.setHeader('ETag', `"${etag}"`);
+  if (lines) await writeLines(response, operation, lines);
+  else if (body === undefined) response.end();
+  else response.json(body);
 }
 
-function hasBody(request: Request): boolean {
-  return request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length'] ?? 0) > 0;
+/** The version of an `If-Match`; undefined where there is none, or any would do. */
+function readTag(header: string | undefined): string | undefined {
+  if (header === undefined || header === '*') return undefined;
+  const version = /^"([\x21\x23-\x7e]+)"$/.exec(header)?.[1];
+  if (version === undefined) throw new Problem('bad_request', 'If-Match: write one entity tag, as ETag gave it');
+  return version;
 }
 
 /** A reader that is slow holds the source back, and nothing else. */
-async function writeLines(
-  response: Response,
-  { success, media }: Operation,
-  lines: AsyncIterable<string>,
-): Promise<void> {
-  response.status(success).setHeader('Content-Type', media ?? 'text/plain; charset=utf-8');
+async function writeLines(response: Response, { media }: Operation, lines: AsyncIterable<string>): Promise<void> {
+  response.setHeader('Content-Type', media ?? 'text/plain; charset=utf-8');
+  response.flushHeaders();
   for await (const line of lines) {
     if (response.destroyed) return;
     if (!response.write(line))
@@ -87,25 +83,27 @@ async function writeLines(
 }
 
 /** The one place that turns errors into answers. */
-function answerProblem(serve: ServedRequest): ErrorRequestHandler {
+function answerProblem(serving: Serving): ErrorRequestHandler {
   return (error: unknown, request, response, next) => {
+    const problem = problemOf(routerProblem(error));
+    serving.failed(request, problem);
     if (response.headersSent) {
       next(error);
       return;
     }
-    const problem = problemOf(ofExpress(error));
-    serve.failed(request, problem);
-    response.set(problem.headers).set('Cache-Control', 'no-store');
-    response.status(problem.status).type('application/problem+json').send(JSON.stringify(problem.body));
+    // What is still to come of a refused body is not read.
+    if (!request.complete) response.set('Connection', 'close');
+    response.set(problem.headers).status(problem.status).type('application/problem+json');
+    response.send(JSON.stringify(problem.body));
   };
 }
 
-/** What express' body reader and router throw. */
-function ofExpress(error: unknown): unknown {
-  if (!(error instanceof Error) || !('status' in error)) return error;
-  if (error.status === 413) return new Problem('too_large', `the body is longer than ${LONGEST_BODY} bytes`);
-  if (error.status === 415) return new Problem('unsupported_media_type', 'send the body as application/json in UTF-8');
-  if (typeof error.status === 'number' && error.status >= 400 && error.status < 500)
-    return new Problem('bad_request', 'the request cannot be read: write valid JSON, and valid escapes in the path');
-  return error;
+/** What express' router throws of a path that cannot be decoded. */
+function routerProblem(error: unknown): unknown {
+  if (statusOf(error) !== 400 || error instanceof Problem) return error;
+  return new Problem('bad_request', 'path: not valid percent-encoding; encode each part of the path in UTF-8');
+}
+
+function statusOf(error: unknown): unknown {
+  return error instanceof Error && 'status' in error ? error.status : undefined;
 }

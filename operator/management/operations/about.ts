@@ -1,17 +1,30 @@
 import { z } from 'zod';
 import { NoBody, NoParams, NoQuery, operation } from '../operation.ts';
 
-export const getVersion = operation({
+const about = { method: 'GET', namespaced: false, params: NoParams, query: NoQuery, body: NoBody } as const;
+
+const getVersion = operation({
+  ...about,
   id: 'getVersion',
-  method: 'GET',
   path: '/version',
   summary: 'Version of vmcp',
-  params: NoParams,
-  query: NoQuery,
-  body: NoBody,
   success: 200,
-  result: z.object({ version: z.string() }),
-  problems: [],
+  result: z.strictObject({ version: z.string().describe('Version of this program.') }),
+  problems: {},
   touches: () => [],
   run: (_, { version }) => Promise.resolve({ body: { version } }),
 });
+
+const getOpenApi = operation({
+  ...about,
+  id: 'getOpenApi',
+  path: '/openapi.json',
+  summary: 'This API as an OpenAPI 3.1 document',
+  success: 200,
+  result: z.looseObject({ openapi: z.literal('3.1.1') }),
+  problems: {},
+  touches: () => [],
+  run: (_, { openApi }) => Promise.resolve({ body: openApi }),
+});
+
+export const aboutOperations = [getVersion, getOpenApi];

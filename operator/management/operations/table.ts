@@ -1,5 +1,5 @@
 import type { Operation } from '../operation.ts';
-import { getVersion } from './about.ts';
+import { aboutOperations } from './about.ts';
 
 /** Every operation of the management API, in the order of the reference. */
-export const OPERATIONS: readonly Operation[] = [getVersion];
+export const OPERATIONS: readonly Operation[] = [...aboutOperations];

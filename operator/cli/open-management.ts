@@ -1,0 +1,13 @@
+import { type OpenManagement, openLocalManagement } from '#operator/management/local/open-local';
+import type { Context } from './context.ts';
+
+/** The management API of what runs here. What is served without it is worth more than nothing: why it is not there is printed. */
+export async function openManagement({ state, version, err }: Context): Promise<OpenManagement | undefined> {
+  const onFailure = (text: string): void => void err.write(`management API: ${text}\n`);
+  try {
+    return await openLocalManagement({ state, version, onFailure });
+  } catch (problem) {
+    onFailure(problem instanceof Error ? problem.message : String(problem));
+    return undefined;
+  }
+}

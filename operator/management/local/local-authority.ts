@@ -1,0 +1,47 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { DnsLabel } from '#crds/parts/primitives';
+import { Problem } from '../problem.ts';
+import type { Authority, Visitor } from '../serving.ts';
+
+const HOSTS = ['127.0.0.1', 'localhost', '[::1]'];
+const OWN_SITE = new Set(['none', 'same-origin']);
+
+/** Who has the token of this machine may do everything. */
+const OWNER: Visitor = {
+  name: 'local',
+  in: () => ({ name: 'local', check: () => Promise.resolve() }),
+};
+
+/**
+ * Lets in who can read the token file. Another page in a browser of this machine, by its own name or by one that it had pointed here,
+ * is refused before its token is looked at. `port` is known when the server listens.
+ */
+export function localAuthority(token: string, port: () => number): Authority {
+  const expected = Buffer.from(`Bearer ${token}`);
+  return {
+    admit({ headers }) {
+      const hosts = HOSTS.map((host) => `${host}:${port()}`);
+      if (headers.host === undefined || !hosts.includes(headers.host.toLowerCase()))
+        throw new Problem('foreign_host', `Host: call this server as ${hosts.join(' or ')}`);
+      const { origin, 'sec-fetch-site': site } = headers;
+      const own = origin === undefined || hosts.some((host) => origin === `http://${host}`);
+      if (!own || (site !== undefined && !OWN_SITE.has(site)))
+        throw new Problem('foreign_host', 'Origin: pages of another site may not use this server');
+    },
+    authenticate({ headers: { authorization = '' } }: IncomingMessage) {
+      const given = Buffer.from(authorization);
+      if (given.length === expected.length && timingSafeEqual(given, expected)) return Promise.resolve(OWNER);
+      return Promise.reject(
+        new Problem('unauthenticated', 'send the token of the file management-token as Authorization: Bearer', {
+          headers: { 'WWW-Authenticate': 'Bearer realm="vmcp-management"' },
+        }),
+      );
+    },
+    namespaceOf(asked = 'default') {
+      const { data } = DnsLabel.safeParse(asked);
+      if (data === undefined) throw new Problem('bad_request', 'namespace: write the name of one namespace');
+      return data;
+    },
+  };
+}

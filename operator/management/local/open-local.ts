@@ -1,0 +1,83 @@
+import { randomBytes } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { codeOf } from '#operator/local/code-of';
+import { openLogFile } from '#operator/local/log-file';
+import type { StateFolder } from '#operator/local/state-folder';
+import { writeFileAtomic } from '#operator/local/write-file';
+import { renderOpenApi } from '../document/render-openapi.ts';
+import { limitRate } from '../limit-rate.ts';
+import { listen, type Listening } from '../listen.ts';
+import { OPERATIONS } from '../operations/table.ts';
+import type { Problem } from '../problem.ts';
+import { renderAuditLine } from '../render-audit-line.ts';
+import { createRoutes } from '../routes.ts';
+import { Serving } from '../serving.ts';
+import { localAuthority } from './local-authority.ts';
+
+const FIRST_PORT = 4485;
+const STEP = 10;
+const PLACES = 500;
+
+interface LocalManagement {
+  state: StateFolder;
+  version: string;
+  /** Told of what failed inside; holds no secret. */
+  onFailure: (text: string) => void;
+}
+
+export interface OpenManagement {
+  /** Where it is, without the base path. */
+  url: string;
+  close(): Promise<void>;
+}
+
+/**
+ * Serves the management API of what runs on a state folder, on the loopback interface: on 4485, or the next of 4495, 4505, … that is
+ * free. Address and token stand in files of the state folder, which only its owner may read, as long as it serves.
+ */
+export async function openLocalManagement({ state, version, onFailure }: LocalManagement): Promise<OpenManagement> {
+  const token = randomBytes(32).toString('base64url');
+  const audit = openLogFile(state.managementAudit);
+  audit.on('error', (error) => onFailure(`the audit log cannot be written: ${error.message}`));
+  const limits = { now: () => performance.now() };
+  let port = 0;
+  const openApi = renderOpenApi(OPERATIONS, version);
+  const serving = new Serving({
+    authority: localAuthority(token, () => port),
+    roomsOf: () => ({ version, openApi }),
+    addresses: limitRate({ burst: 400, perSecond: 100, ...limits }),
+    callers: limitRate({ burst: 400, perSecond: 100, ...limits }),
+    onChange: (change) => void audit.write(renderAuditLine(change, new Date())),
+    onFailure: (request, problem) => onFailure(failureText(request, problem)),
+  });
+  const listening = await listenOnNext(createRoutes(OPERATIONS, serving));
+  port = listening.port;
+  const url = `http://127.0.0.1:${port}`;
+  writeFileAtomic(state.managementToken, token);
+  writeFileAtomic(state.managementAddress, url);
+  return {
+    url,
+    async close() {
+      for (const path of [state.managementAddress, state.managementToken]) rmSync(path, { force: true });
+      await listening.close();
+      await new Promise<void>((resolve) => void audit.end(resolve));
+    },
+  };
+}
+
+async function listenOnNext(answer: Parameters<typeof listen>[0]): Promise<Listening> {
+  for (let place = 0; place < PLACES; place += 1) {
+    try {
+      return await listen(answer, { host: '127.0.0.1', port: FIRST_PORT + STEP * place });
+    } catch (error) {
+      if (codeOf(error) !== 'EADDRINUSE') throw error;
+    }
+  }
+  throw new Error(`no port for the management API is free: stop what uses ${FIRST_PORT}, ${FIRST_PORT + STEP}, …`);
+}
+
+function failureText({ method, url }: IncomingMessage, { code, message, cause }: Problem): string {
+  const why = cause instanceof Error ? ` (${cause.message})` : '';
+  return `${method ?? ''} ${url?.split('?')[0] ?? ''}: ${code}: ${message}${why}`;
+}

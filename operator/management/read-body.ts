@@ -1,0 +1,53 @@
+import type { IncomingMessage } from 'node:http';
+import { Problem } from './problem.ts';
+
+/** Largest body: two resources of the API server's greatest size. */
+const LONGEST_BODY = 4 * 1024 * 1024;
+
+const NOT_JSON = 'send the body as application/json in UTF-8, not compressed';
+
+/**
+ * What a request says in JSON; undefined where it has no body.
+ * @throws Problem `unsupported_media_type`, `too_large`, `bad_request`
+ */
+export async function readBody(request: IncomingMessage): Promise<unknown> {
+  const { 'transfer-encoding': chunked, 'content-length': length = '0' } = request.headers;
+  if (chunked === undefined && length === '0') return undefined;
+  if (!isPlainJson(request)) throw new Problem('unsupported_media_type', NOT_JSON);
+  if (Number(length) > LONGEST_BODY) throw tooLarge();
+  return parse(await readBytes(request));
+}
+
+function isPlainJson({ headers }: IncomingMessage): boolean {
+  const type = /^application\/json *(;.*)?$/i.exec(headers['content-type'] ?? '');
+  const charset = /charset="?([\w-]+)/i.exec(type?.[1] ?? '')?.[1] ?? 'utf-8';
+  const coding = headers['content-encoding'] ?? 'identity';
+  return type !== null && charset.toLowerCase() === 'utf-8' && coding === 'identity';
+}
+
+async function readBytes(request: IncomingMessage): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  try {
+    for await (const part of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      length += part.length;
+      if (length > LONGEST_BODY) break;
+      parts.push(part);
+    }
+  } catch (cause) {
+    throw new Problem('bad_request', 'body: it ended before its length', { cause });
+  }
+  if (length > LONGEST_BODY) throw tooLarge();
+  return Buffer.concat(parts);
+}
+
+function parse(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch {
+    // The parser's own words repeat the text, which may hold a secret.
+    throw new Problem('bad_request', 'body: not valid JSON in UTF-8');
+  }
+}
+
+const tooLarge = (): Problem => new Problem('too_large', `the body is longer than ${LONGEST_BODY} bytes`);

@@ -1,0 +1,354 @@
+import { request } from 'node:http';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { renderOpenApi } from './document/render-openapi.ts';
+import { NoBody, NoParams, NoQuery, Nothing, operation } from './operation.ts';
+import { aboutOperations } from './operations/about.ts';
+import { Problem } from './problem.ts';
+import { serveOperations, type ServedOperations, TOKEN } from './testdata/serve-operations.ts';
+
+const base = { params: NoParams, query: NoQuery, body: NoBody, problems: {}, touches: () => [], summary: '' };
+const Thing = z.strictObject({ name: z.string(), size: z.int().optional() });
+const Name = z.strictObject({ name: z.string().max(20) });
+let ended = false;
+
+async function* lines(signal: AbortSignal) {
+  try {
+    for (let at = 0; !signal.aborted; at += 1) {
+      yield `line ${at}\n`;
+      await sleep(5, undefined, { signal });
+    }
+  } finally {
+    ended = true;
+  }
+}
+
+const operations = [
+  ...aboutOperations,
+  operation({
+    ...base,
+    id: 'getThing',
+    method: 'GET',
+    path: '/things/{name}',
+    params: Name,
+    givesTag: true,
+    success: 200,
+    result: Thing,
+    run: ({ params }) => {
+      if (params.name === 'broken') throw new Error('the password is hunter2');
+      if (params.name === 'slow') return new Promise(() => undefined);
+      return Promise.resolve({ body: params, etag: 'v1' });
+    },
+  }),
+  operation({
+    ...base,
+    id: 'editThing',
+    method: 'POST',
+    path: '/things/{name}',
+    params: Name,
+    body: Thing,
+    takesTag: true,
+    audit: 'management_thing_edited',
+    success: 200,
+    result: Thing,
+    run: ({ body, ifMatch }) => {
+      if (ifMatch !== undefined && ifMatch !== 'v1') throw new Problem('stale', 'it is another by now');
+      return Promise.resolve({ body });
+    },
+  }),
+  operation({
+    ...base,
+    id: 'deleteThings',
+    method: 'POST',
+    path: '/things/delete',
+    body: z.strictObject({ names: z.array(z.string()) }),
+    success: 202,
+    result: z.strictObject({ accepted: z.array(z.string()) }),
+    run: ({ body }) => Promise.resolve({ body: { accepted: body.names } }),
+  }),
+  operation({
+    ...base,
+    id: 'followThing',
+    method: 'GET',
+    path: '/things/{name}/logs',
+    params: Name,
+    media: 'text/plain; charset=utf-8',
+    success: 200,
+    result: Nothing,
+    run: ({ signal }) => Promise.resolve({ body: undefined, lines: lines(signal) }),
+  }),
+];
+
+let served: ServedOperations;
+beforeAll(async () => {
+  served = await serveOperations(operations, {
+    rooms: { version: '1.2.3', openApi: renderOpenApi(operations, '1.2.3') },
+    deadline: 300,
+    burst: 200,
+  });
+});
+afterAll(() => served.close());
+beforeEach(() => {
+  served.clock.now += 1_000_000;
+  served.changes.length = 0;
+  served.failures.length = 0;
+});
+
+type Init = Omit<RequestInit, 'headers'> & { headers?: Record<string, string> };
+const call = (path: string, { headers, ...init }: Init = {}) =>
+  fetch(served.url + path, { ...init, headers: { authorization: `Bearer ${TOKEN}`, ...headers } });
+const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
+  call(path, {
+    method: 'POST',
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+    headers: { 'content-type': 'application/json', ...headers },
+  });
+
+async function problemOf(answer: Response): Promise<{ status: number; code: string; detail: string }> {
+  expect(answer.headers.get('content-type')).toMatch(/^application\/problem\+json/);
+  const body = z
+    .strictObject({ type: z.string(), title: z.string(), status: z.int(), detail: z.string(), code: z.string() })
+    .parse(await answer.json());
+  expect(body.status).toBe(answer.status);
+  expect(body.type).toBe(`urn:vmcp:problem:${body.code}`);
+  return { status: body.status, code: body.code, detail: body.detail };
+}
+
+/** fetch sets Host and some others by itself. */
+function raw(path: string, headers: Record<string, string>): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const asked = request(
+      served.url + path,
+      { headers: { authorization: `Bearer ${TOKEN}`, ...headers } },
+      (answer) => {
+        answer.resume();
+        resolve(answer.statusCode ?? 0);
+      },
+    );
+    asked.on('error', reject).end();
+  });
+}
+
+describe('a request', () => {
+  it('is answered in JSON, with the version of what was read, and is not kept by anybody', async () => {
+    const answer = await call('/things/cup');
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toEqual({ name: 'cup' });
+    expect(answer.headers.get('etag')).toBe('"v1"');
+    expect(answer.headers.get('cache-control')).toBe('no-store');
+  });
+
+  it('without a token, or with another one, is refused, at paths that are not there too', async () => {
+    for (const authorization of ['', 'Bearer x', `bearer ${TOKEN}`, `Basic ${TOKEN}`, `Bearer ${TOKEN} `.repeat(2)])
+      for (const path of ['/version', '/openapi.json', '/things/cup', '/nowhere']) {
+        const answer = await call(path, { headers: { authorization } });
+        expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="vmcp-management"');
+        expect(await problemOf(answer)).toMatchObject({ status: 401, code: 'unauthenticated' });
+      }
+  });
+
+  it('by another name of this server, as a page gets by rebinding DNS, is refused', async () => {
+    expect(await raw('/version', { host: `127.0.0.1:${served.port}` })).toBe(200);
+    expect(await raw('/version', { host: `LOCALHOST:${served.port}` })).toBe(200);
+    for (const host of ['evil.example', `evil.example:${served.port}`, '127.0.0.1', `127.0.0.1.:${served.port}`])
+      expect(await raw('/version', { host })).toBe(403);
+    const socket = connect(served.port, '127.0.0.1').end('GET /api/v1beta/version HTTP/1.0\r\n\r\n');
+    expect((await text(socket)).split('\r\n')[0]).toBe('HTTP/1.1 403 Forbidden');
+  });
+
+  it('from a page of another site is refused', async () => {
+    expect(await raw('/version', { origin: `http://127.0.0.1:${served.port}` })).toBe(200);
+    for (const origin of ['null', 'https://evil.example', 'http://127.0.0.1:1', `https://127.0.0.1:${served.port}`])
+      expect(await raw('/version', { origin })).toBe(403);
+    for (const site of ['cross-site', 'same-site']) expect(await raw('/version', { 'sec-fetch-site': site })).toBe(403);
+  });
+
+  it('for a path that is not there is not found, however it is written', async () => {
+    for (const path of ['/nowhere', '/things/cup/', '/Things/cup', '//version', '/things/a/b/c'])
+      expect(await problemOf(await call(path))).toMatchObject({ status: 404, code: 'not_found' });
+    const beside = await fetch(served.url.replace('v1beta', 'v1'), { headers: { authorization: `Bearer ${TOKEN}` } });
+    expect(beside.status).toBe(404);
+  });
+
+  it('with another method is told which ones there are', async () => {
+    for (const method of ['DELETE', 'PUT', 'PATCH', 'OPTIONS']) {
+      const answer = await call('/things/cup', { method });
+      expect(answer.headers.get('allow')).toBe('GET, POST');
+      expect(await problemOf(answer)).toMatchObject({ status: 405, code: 'method_not_allowed' });
+    }
+  });
+
+  it('reaches the operation of a word before that of any name', async () => {
+    expect((await post('/things/delete', { names: ['a'] })).status).toBe(202);
+    expect(await (await call('/things/delete')).json()).toEqual({ name: 'delete' });
+  });
+
+  it('is read with escapes, which are no way out of the path', async () => {
+    expect(await (await call('/things/a%2Fb%3F')).json()).toEqual({ name: 'a/b?' });
+    expect(await problemOf(await call('/things/%ff'))).toMatchObject({ status: 400, code: 'bad_request' });
+  });
+
+  it('with a query, a body or a header that is not known is refused by name', async () => {
+    expect(await problemOf(await call('/things/cup?colour=red'))).toMatchObject({
+      status: 400,
+      detail: 'query colour: unknown field `colour`; remove it',
+    });
+    expect(await problemOf(await call(`/things/${'x'.repeat(21)}`))).toMatchObject({
+      status: 400,
+      code: 'bad_request',
+    });
+    expect(await problemOf(await post('/things/cup', { name: 'cup', sise: 1 }))).toMatchObject({
+      detail: 'body sise: unknown field `sise`; did you mean `size`?',
+    });
+    expect(await problemOf(await post('/things/cup', undefined as unknown as string))).toMatchObject({ status: 400 });
+    expect(await problemOf(await call('/things/cup?namespace=../x'))).toMatchObject({ status: 400 });
+    expect((await call('/things/cup?namespace=team-a')).status).toBe(200);
+    for (const tag of ['v1', 'W/"v1"', '"v1", "v2"'])
+      expect(await problemOf(await post('/things/cup', { name: 'cup' }, { 'if-match': tag }))).toMatchObject({
+        status: 400,
+      });
+  });
+
+  it('is done only on what was read', async () => {
+    for (const tag of ['"v1"', '*'])
+      expect((await post('/things/cup', { name: 'cup' }, { 'if-match': tag })).status).toBe(200);
+    expect(await problemOf(await post('/things/cup', { name: 'cup' }, { 'if-match': '"v0"' }))).toMatchObject({
+      status: 412,
+      code: 'stale',
+    });
+  });
+});
+
+describe('a body', () => {
+  it('that is not JSON by its type is refused, and one that is not by its text', async () => {
+    for (const type of [
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data; boundary=x',
+      'application/json+x',
+      '',
+    ])
+      expect(await problemOf(await post('/things/cup', '{"name":"cup"}', { 'content-type': type }))).toMatchObject({
+        status: 415,
+        code: 'unsupported_media_type',
+      });
+    const type = { 'content-type': 'application/json; charset=utf-8' };
+    expect((await post('/things/cup', '{"name":"cup"}', type)).status).toBe(200);
+    for (const sent of ['{', '{"name":"cup"}}', 'undefined'])
+      expect(await problemOf(await post('/things/cup', sent))).toMatchObject({ status: 400, code: 'bad_request' });
+  });
+
+  it('longer than 4 MiB is refused, however its length is told', async () => {
+    const long = JSON.stringify({ name: 'x'.repeat(4 * 1024 * 1024) });
+    expect(await problemOf(await post('/things/cup', long))).toMatchObject({ status: 413, code: 'too_large' });
+    const chunked = await call('/things/cup', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: new Blob([long]).stream(),
+      duplex: 'half',
+    });
+    expect(await problemOf(chunked)).toMatchObject({ status: 413 });
+  });
+
+  it('that is compressed is refused', async () => {
+    const answer = await call('/things/cup', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+      body: gzipSync('{"name":"cup"}'),
+    });
+    expect(await problemOf(answer)).toMatchObject({ status: 415 });
+  });
+
+  it('nested without end costs nothing', async () => {
+    const deep = `{"name":${'['.repeat(1_000_000)}${']'.repeat(1_000_000)}}`;
+    expect(await problemOf(await post('/things/cup', deep))).toMatchObject({ status: 400, code: 'bad_request' });
+  });
+
+  it('is not read of a caller without a token', async () => {
+    const answer = await post('/things/cup', 'x'.repeat(5 * 1024 * 1024), { authorization: 'Bearer other' });
+    expect(answer.status).toBe(401);
+  });
+
+  it('where none is taken is refused', async () => {
+    const answer = await new Promise<number>((resolve, reject) => {
+      const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json', 'content-length': '2' };
+      const asked = request(`${served.url}/things/cup`, { headers }, (got) => {
+        got.resume();
+        resolve(got.statusCode ?? 0);
+      });
+      asked.on('error', reject).end('{}');
+    });
+    expect(answer).toBe(400);
+  });
+});
+
+describe('an operation', () => {
+  it('that fails inside tells the log why and the caller nothing', async () => {
+    const answer = await call('/things/broken');
+    const said = await answer.clone().text();
+    expect(await problemOf(answer)).toMatchObject({ status: 500, code: 'internal' });
+    expect(said).not.toContain('hunter2');
+    expect(served.failures.map(({ cause }) => (cause as Error).message)).toEqual(['the password is hunter2']);
+  });
+
+  it('that takes too long is answered all the same', async () => {
+    expect(await problemOf(await call('/things/slow'))).toMatchObject({ status: 503, code: 'unavailable' });
+  });
+
+  it('that changes something is told, with who, what and how it ended, and never the body', async () => {
+    await post('/things/cup', { name: 'hunter2' });
+    await post('/things/cup', { name: 'hunter2' }, { 'if-match': '"v0"' });
+    await post('/things/cup', { name: 'hunter2' }, { authorization: 'Bearer x' });
+    await call('/things/cup');
+    expect(
+      served.changes.map(({ type, outcome, user, code, params }) => ({ type, outcome, user, code, params })),
+    ).toEqual([
+      { type: 'management_thing_edited', outcome: 'success', user: 'local', code: undefined, params: { name: 'cup' } },
+      { type: 'management_thing_edited', outcome: 'failure', user: 'local', code: 'stale', params: { name: 'cup' } },
+      {
+        type: 'management_thing_edited',
+        outcome: 'denied',
+        user: undefined,
+        code: 'unauthenticated',
+        params: { name: 'cup' },
+      },
+    ]);
+    expect(JSON.stringify(served.changes)).not.toContain('hunter2');
+  });
+
+  it('gives lines as they come, longer than an answer may take to begin, and ends when nobody reads them', async () => {
+    const leave = new AbortController();
+    const answer = await call('/things/cup/logs', { signal: leave.signal });
+    expect(answer.headers.get('content-type')).toBe('text/plain; charset=utf-8');
+    let read = '';
+    const since = performance.now();
+    await expect(
+      (async () => {
+        for await (const part of answer.body ?? []) {
+          read += Buffer.from(part as Uint8Array).toString();
+          if (performance.now() - since > 400) leave.abort();
+        }
+      })(),
+    ).rejects.toThrow('aborted');
+    expect(read).toMatch(/^line 0\nline 1\nline 2\n/);
+    for (let tries = 0; !ended && tries < 200; tries += 1) await sleep(5);
+    expect(ended).toBe(true);
+  });
+});
+
+describe('a caller', () => {
+  it('that asks too often is told when to come again, and may then', async () => {
+    const statuses = await Promise.all(Array.from({ length: 220 }, async () => (await call('/version')).status));
+    expect(statuses.filter((status) => status === 200)).toHaveLength(200);
+    const answer = await call('/version');
+    expect(answer.headers.get('retry-after')).toBe('1');
+    expect(await problemOf(answer)).toMatchObject({ status: 429, code: 'too_many_requests' });
+    served.clock.now += 1000;
+    expect((await call('/version')).status).toBe(200);
+    expect((await call('/version')).status).toBe(429);
+  });
+});

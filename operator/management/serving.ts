@@ -1,0 +1,169 @@
+import type { IncomingMessage } from 'node:http';
+import type { RateLimit } from './limit-rate.ts';
+import type { Answer, Caller, Operation, RawRequest } from './operation.ts';
+import { Problem, problemOf } from './problem.ts';
+import type { Rooms } from './rooms.ts';
+
+/** Somebody who showed who it is. */
+export interface Visitor {
+  name: string;
+  /** What it may do in a namespace is asked there. */
+  in(namespace: string): Caller;
+}
+
+/** Who may come in, and who it is. Two of them: one machine, and a cluster. */
+export interface Authority {
+  /** Refuses a request by what stands in its head. @throws Problem */
+  admit(request: IncomingMessage): void;
+  /** @throws Problem `unauthenticated` */
+  authenticate(request: IncomingMessage): Promise<Visitor>;
+  /** Namespace that `?namespace=` means. @throws Problem `namespace_missing`, `bad_request` */
+  namespaceOf(asked: unknown): string;
+}
+
+interface ServingOptions {
+  authority: Authority;
+  /** Of a namespace; the empty text for what is the same in every one. */
+  roomsOf: (namespace: string) => Rooms;
+  /** Requests of one address, whoever it is. */
+  addresses: RateLimit;
+  /** Requests of one caller. */
+  callers: RateLimit;
+  /** Told of each operation that would change something, when it ended. */
+  onChange: (change: ChangeEvent) => void;
+  /** Told of what failed inside. */
+  onFailure: (request: IncomingMessage, problem: Problem) => void;
+  /** Milliseconds until the answer of an operation must have begun. */
+  deadline?: number;
+}
+
+/** What the audit log says of an operation that changes something. */
+export interface ChangeEvent {
+  type: string;
+  /** `success`, `denied` (who it was may not), `failure` (the request), `error` (we). */
+  outcome: 'success' | 'denied' | 'failure' | 'error';
+  /** Absent where nobody knows. */
+  user?: string;
+  source: string;
+  method: string;
+  path: string;
+  namespace?: string;
+  /** What stands in the path: names, never secrets. */
+  params: Record<string, unknown>;
+  durationMs: number;
+  code?: string;
+}
+
+/** An operation that is asked for. */
+export interface Asked extends Pick<RawRequest, 'params' | 'ifMatch'> {
+  query: Record<string, unknown>;
+  readBody: () => Promise<unknown>;
+  /** Aborted when nobody waits for the answer any more. */
+  gone: AbortSignal;
+}
+
+/** As far as a request came. */
+interface Progress {
+  startedAt: number;
+  user?: string;
+  namespace?: string;
+}
+
+const DEADLINE = 60_000;
+
+/** The way of a request to an operation: who, where, how often, what. */
+export class Serving {
+  readonly #options: ServingOptions;
+
+  constructor(options: ServingOptions) {
+    this.#options = options;
+  }
+
+  /** @throws Problem `foreign_host`, `too_many_requests` */
+  admit(request: IncomingMessage): void {
+    this.#options.authority.admit(request);
+    this.#options.addresses.take(request.socket.remoteAddress ?? '');
+  }
+
+  /** @throws Problem `unauthenticated`, `too_many_requests` */
+  async identify(request: IncomingMessage): Promise<Visitor> {
+    const visitor = await this.#options.authority.authenticate(request);
+    this.#options.callers.take(visitor.name);
+    return visitor;
+  }
+
+  failed(request: IncomingMessage, problem: Problem): void {
+    if (problem.status >= 500) this.#options.onFailure(request, problem);
+  }
+
+  /** @throws Problem */
+  async run(operation: Operation, asked: Asked, request: IncomingMessage): Promise<Answer<unknown>> {
+    const progress: Progress = { startedAt: performance.now() };
+    try {
+      const answer = await this.#run(operation, asked, request, progress);
+      this.#tell(operation, asked, request, progress);
+      return answer;
+    } catch (error) {
+      this.#tell(operation, asked, request, progress, problemOf(error));
+      throw error;
+    }
+  }
+
+  async #run(operation: Operation, asked: Asked, request: IncomingMessage, progress: Progress) {
+    const visitor = await this.identify(request);
+    progress.user = visitor.name;
+    const { namespace: wanted, ...query } = asked.query;
+    const namespace = operation.namespaced === false ? '' : this.#options.authority.namespaceOf(wanted);
+    progress.namespace = namespace;
+    const body = await asked.readBody();
+    const { params, ifMatch, gone } = asked;
+    return this.#inTime(gone, (signal) => {
+      const raw = { params, query, body, ifMatch, caller: visitor.in(namespace), signal };
+      return operation.call(raw, this.#options.roomsOf(namespace));
+    });
+  }
+
+  /** What goes on after the deadline is told by its signal that nobody waits. */
+  async #inTime<T>(gone: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const late = new AbortController();
+    const { promise, reject } = Promise.withResolvers<never>();
+    const timer = setTimeout(() => {
+      late.abort();
+      reject(new Problem('unavailable', 'it took too long; look whether it was done before you try again'));
+    }, this.#options.deadline ?? DEADLINE);
+    try {
+      return await Promise.race([work(AbortSignal.any([late.signal, gone])), promise]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #tell(
+    { audit, method, path }: Operation,
+    asked: Asked,
+    request: IncomingMessage,
+    { startedAt, ...known }: Progress,
+    problem?: Problem,
+  ): void {
+    if (audit === undefined) return;
+    this.#options.onChange({
+      type: audit,
+      outcome: outcomeOf(problem),
+      ...known,
+      source: request.socket.remoteAddress ?? '',
+      method,
+      path,
+      params: { ...(asked.params as Record<string, unknown>) },
+      durationMs: performance.now() - startedAt,
+      ...(problem && { code: problem.code }),
+    });
+  }
+}
+
+const DENIED = new Set(['forbidden', 'unauthenticated', 'foreign_host']);
+
+function outcomeOf(problem: Problem | undefined): ChangeEvent['outcome'] {
+  if (!problem) return 'success';
+  if (DENIED.has(problem.code)) return 'denied';
+  return problem.status >= 500 ? 'error' : 'failure';
+}

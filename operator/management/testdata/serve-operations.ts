@@ -1,0 +1,51 @@
+import { localAuthority } from '../local/local-authority.ts';
+import { limitRate } from '../limit-rate.ts';
+import { listen } from '../listen.ts';
+import type { Operation } from '../operation.ts';
+import type { Problem } from '../problem.ts';
+import type { Rooms } from '../rooms.ts';
+import { createRoutes } from '../routes.ts';
+import { type ChangeEvent, Serving } from '../serving.ts';
+
+export const TOKEN = 'the-token-of-the-tests';
+
+export interface ServedOperations {
+  /** With the base path. */
+  url: string;
+  port: number;
+  changes: ChangeEvent[];
+  failures: Problem[];
+  /** Milliseconds of the limits' clock. */
+  clock: { now: number };
+  close(): Promise<void>;
+}
+
+interface ServeOptions {
+  rooms: Rooms;
+  deadline?: number;
+  burst?: number;
+}
+
+/** Serves operations as on one machine, over real HTTP. */
+export async function serveOperations(
+  operations: readonly Operation[],
+  { rooms, deadline = 5000, burst = 1000 }: ServeOptions,
+): Promise<ServedOperations> {
+  const changes: ChangeEvent[] = [];
+  const failures: Problem[] = [];
+  const clock = { now: 0 };
+  let port = 0;
+  const serving = new Serving({
+    authority: localAuthority(TOKEN, () => port),
+    roomsOf: () => rooms,
+    addresses: limitRate({ burst: 10 * burst, perSecond: 1, now: () => clock.now }),
+    callers: limitRate({ burst, perSecond: 1, now: () => clock.now }),
+    onChange: (change) => void changes.push(change),
+    onFailure: (_, problem) => void failures.push(problem),
+    deadline,
+  });
+  const listening = await listen(createRoutes(operations, serving), { host: '127.0.0.1', port: 0 });
+  port = listening.port;
+  const url = `http://127.0.0.1:${port}/api/v1beta`;
+  return { url, port, changes, failures, clock, close: () => listening.close() };
+}
