@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import type { AxeResults } from 'axe-core';
 import type { BrowserContext, Page } from 'playwright-core';
 import { htmlAnswer } from '#runtime/authserver/handler';
+import type { AuthStorage } from '#runtime/authserver/storage/storage';
 import {
   REDIRECT,
   startLoginEndpoints,
@@ -57,6 +58,24 @@ async function breaches(tab: Page): Promise<string[]> {
   await tab.addScriptTag({ path: AXE });
   const { violations } = await tab.evaluate<AxeResults>('axe.run()');
   return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
+}
+
+/** The storage, which does something before each call of one operation. */
+function interceptCalls(
+  storage: AuthStorage,
+  name: keyof AuthStorage,
+  before: (...args: unknown[]) => Promise<void>,
+): AuthStorage {
+  return new Proxy(storage, {
+    get(target, key) {
+      const member: unknown = Reflect.get(target, key, target);
+      if (typeof member !== 'function') return member;
+      return async (...args: unknown[]) => {
+        if (key === name) await before(...args);
+        return (member as (...all: unknown[]) => unknown).apply(target, args);
+      };
+    },
+  });
 }
 
 /** Another site on this machine, whose one page a test writes. */
@@ -188,6 +207,34 @@ inChromium(`the pages in Chromium${reasonNotTo}`, () => {
       ]);
       expect(referer).toBeUndefined();
       await tab.close();
+    });
+
+    it('who open two tabs before there is a cookie, both go on', async () => {
+      const gate = Promise.withResolvers<undefined>();
+      let asked = 0;
+      // Both are asked for before either is answered.
+      const wrap = (storage: AuthStorage) =>
+        interceptCalls(storage, 'put', async (kind) => {
+          if (kind !== 'login') return;
+          if ((asked += 1) === 2) gate.resolve(undefined);
+          await gate.promise;
+        });
+      const steps = () => Promise.resolve(htmlAnswer('the next step'));
+      const slow = await startLoginEndpoints({ nextStep: steps, wrap });
+      const app = await slow.register([REDIRECT], { client_name: 'Cursor' });
+      await chromium.context.clearCookies();
+      const tabs = await Promise.all([chromium.context.newPage(), chromium.context.newPage()]);
+      await Promise.all(tabs.map((tab, index) => tab.goto(slow.authorizeUrl(app, { state: `st-${index}` }))));
+      expect(await chromium.context.cookies(slow.origin)).toHaveLength(1);
+      for (const tab of tabs) {
+        await tab.getByRole('button', { name: 'Allow' }).click();
+        await tab.getByText('the next step').waitFor();
+        await tab.close();
+      }
+      const [one, two] = slow.steps;
+      expect(one?.login.id).not.toBe(two?.login.id);
+      for (const { login, browser } of slow.steps) expect(login.browser).toBe(browser.id);
+      await slow.close();
     });
 
     it('who press the back button, nothing is done twice', async () => {

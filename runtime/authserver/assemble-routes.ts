@@ -52,8 +52,7 @@ export function assembleRoutes(parts: AssemblyParts): Assembly {
   const frame = { server: new URL(resources[0]).host };
   const cookie = browserCookie(config.issuer, urls.authorize);
   const chain = chainOf(config);
-  const loginLifespan = config.limits.pending_login_lifespan;
-  const browsers = createBrowsers({ storage, cookie, primary: chain.primary.name, loginLifespan, now });
+  const browsers = createBrowsers({ storage, cookie, primary: chain.primary.name, now });
   const { limits, token_lifespans: lifespans } = config;
   const legs: ChainSettings = { ...parts, urls, chain, browsers, limits, codeLifespan: lifespans.auth_code_lifespan };
   const nextStep = createNextStep(legs);

@@ -1,24 +1,21 @@
 import { hashId, newId } from '../ids.ts';
-import type { Answer } from '../handler.ts';
 import type { BrowserRow, UserProfile } from '../storage/rows.ts';
 import type { AuthStorage } from '../storage/storage.ts';
 import { BROWSER_LIFESPAN, type BrowserCookie, type CookieValue } from './browser-cookie.ts';
 
 /** The browser behind a request. */
 export interface Browser {
-  /** Hash that login rows get (`browser`): a ticket or state of another browser counts for nothing here. */
+  /** Hash that login rows hold (`browser`): a ticket or state of another browser counts for nothing here. */
   readonly id: string;
-  /** Hashes of login rows that began in this browser: `id`, and those of tabs that were its first ones at the same time. */
-  readonly ids: ReadonlySet<string>;
+  /** It came without the cookie: nothing can have begun in it that it still knows of. */
+  readonly isNew: boolean;
   readonly cookie: CookieValue;
   /** Undefined: nobody is logged in with this browser. */
   readonly login: BrowserLogin | undefined;
   /** For hidden fields: only a page that was made for this browser can know it. */
   readonly csrf: string;
-  /** What forms of this browser may hold: `csrf`; and, while nobody is logged in, that of its other first tabs. */
-  readonly csrfs: ReadonlySet<string>;
-  /** To be sent with the answer: the cookies of a browser that had none. */
-  readonly headers: Answer['headers'];
+  /** To be sent with the answer: the cookie of a browser that had none. */
+  readonly headers: CookieHeaders;
 }
 
 export interface BrowserLogin {
@@ -52,8 +49,6 @@ interface BrowserSettings {
   readonly cookie: BrowserCookie;
   /** Name of the provider that says who the user is. */
   readonly primary: string;
-  /** Milliseconds that a login may take. */
-  readonly loginLifespan: number;
   readonly now: () => number;
 }
 
@@ -62,7 +57,7 @@ const MAX_CONSENTS = 100;
 const MAX_BROWSERS = 100_000;
 
 /** Browser logins lie in the storage; they hold for 12 h, in one browser. */
-export function createBrowsers({ storage, cookie, primary, loginLifespan, now }: BrowserSettings): Browsers {
+export function createBrowsers({ storage, cookie, primary, now }: BrowserSettings): Browsers {
   const write = (login: string, row: BrowserRow) =>
     storage.put('browser', hashId(login), row, { lifespan: row.ends_at - now(), capacity: MAX_BROWSERS });
 
@@ -82,18 +77,13 @@ export function createBrowsers({ storage, cookie, primary, loginLifespan, now }:
     async open(cookies) {
       const sent = cookie.read(cookies);
       const value = sent ?? { browser: newId(), login: undefined };
-      const firsts = cookie.readFirst(cookies);
-      const csrf = csrfOf(value);
-      const others = value.login === undefined ? firsts.map((browser) => csrfOf({ browser, login: undefined })) : [];
-      const set = () => [cookie.write(value), cookie.writeFirst(value.browser, loginLifespan)];
       return {
         id: hashId(value.browser),
-        ids: new Set([value.browser, ...firsts].map(hashId)),
+        isNew: sent === undefined,
         cookie: value,
         login: value.login === undefined ? undefined : await readLogin(value.login),
-        csrf,
-        csrfs: new Set([csrf, ...others]),
-        headers: sent ? {} : { 'Set-Cookie': set() },
+        csrf: hashId(`csrf|${value.browser}|${value.login ?? ''}`),
+        headers: sent ? {} : { 'Set-Cookie': cookie.write(value) },
       };
     },
 
@@ -117,10 +107,6 @@ export function createBrowsers({ storage, cookie, primary, loginLifespan, now }:
       return { 'Set-Cookie': cookie.write({ browser: browser.cookie.browser, login: undefined }) };
     },
   };
-}
-
-function csrfOf({ browser, login }: CookieValue): string {
-  return hashId(`csrf|${browser}|${login ?? ''}`);
 }
 
 function withConsent(consents: readonly string[], consent: string | undefined): readonly string[] {

@@ -1,5 +1,6 @@
 import type { Audit } from '#runtime/audit/audit';
 import type { Browser, Browsers } from '../browser/browsers.ts';
+import { isFromOwnPage } from '../browser/own-page.ts';
 import type { LoginRowSettings } from '../login/login-rows.ts';
 import type { RequestFacts } from '../handler.ts';
 import type { NextStep } from '../login/next-step.ts';
@@ -26,12 +27,14 @@ export function connectionsFrame({ urls, frame }: ConnectionsSettings, browser: 
 }
 
 /**
- * The browser that posts a form of these pages.
+ * The browser that posts a form of these pages. While nobody is logged in, it may be of another tab that got a cookie of its own at the
+ * same time.
  * @throws PageError: the form was not made for it as it is now
  */
-export async function openForm({ browsers }: ConnectionsSettings, { cookies, form }: RequestFacts): Promise<Browser> {
-  const browser = await browsers.open(cookies);
-  if (browser.csrfs.has(form.get('csrf') ?? '')) return browser;
+export async function openForm({ browsers }: ConnectionsSettings, facts: RequestFacts): Promise<Browser> {
+  const browser = await browsers.open(facts.cookies);
+  const isOtherTab = browser.login === undefined && !browser.isNew && isFromOwnPage(facts);
+  if (facts.form.get('csrf') === browser.csrf || isOtherTab) return browser;
   throw new PageError({
     status: 400,
     title: 'This page is out of date',

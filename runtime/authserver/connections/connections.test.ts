@@ -69,6 +69,22 @@ describe('the connections page', () => {
     ]);
   });
 
+  it('leads there from each of two tabs that got a cookie of their own at the same time', async () => {
+    const [page, other] = [await show(), await show()];
+    const form = { csrf: page.hidden('csrf'), action: 'sign-in' };
+    const post = (cookie: string | undefined, site: string) =>
+      server.visit(server.urls.connections, { form, cookie, headers: { 'sec-fetch-site': site } });
+    for (const site of ['same-site', 'cross-site', 'none'])
+      expect((await post(other.cookie, site)).text).toContain('out of date');
+    expect((await post('none=1', 'same-origin')).text).toContain('out of date');
+    expect(server.steps).toEqual([]);
+    await post(other.cookie, 'same-origin');
+    expect(server.steps).toMatchObject([{ login: { remaining: ['okta'] } }]);
+    // Once somebody is signed in there, what such a page shows is not theirs.
+    const late = await post(await server.logIn(ALICE), 'same-origin');
+    expect([late.status, server.steps.length]).toEqual([400, 1]);
+  });
+
   it('lets no address begin more sign-ins than an application could', async () => {
     await server.close();
     server = await startLoginEndpoints({ config: { limits: { pending_logins: 10 } } });

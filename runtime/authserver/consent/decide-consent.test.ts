@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { hashId } from '../ids.ts';
 import {
   REDIRECT,
   startLoginEndpoints,
@@ -21,12 +22,19 @@ afterEach(() => server.close());
 const ask = (changes: Readonly<Record<string, string>> = {}, cookie?: string) =>
   server.visit(server.authorizeUrl(client, changes), { cookie });
 
-function decide(page: Visit, decision: string, { cookie = page.cookie, link = [] as readonly string[] } = {}) {
+interface How {
+  readonly cookie?: string | undefined;
+  readonly link?: readonly string[];
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+function decide(page: Visit, decision: string, { cookie = page.cookie, link = [], headers = {} }: How = {}) {
   const form: [string, string][] = [
     ['ticket', page.hidden('ticket')],
     ['decision', decision],
   ];
-  return server.visit(server.urls.consent, { form: [...form, ...link.map((name) => ['link', name] as const)], cookie });
+  const chosen = link.map((name) => ['link', name] as const);
+  return server.visit(server.urls.consent, { form: [...form, ...chosen], cookie, headers });
 }
 
 describe('the consent page', () => {
@@ -154,6 +162,32 @@ describe('a consent', () => {
     expect([status, text]).toEqual([400, expect.stringContaining('another browser')]);
     expect(server.steps).toEqual([]);
     expect((await decide(page, 'allow')).text).toBe('the next step');
+  });
+
+  const SITE = 'sec-fetch-site';
+
+  it('counts in the browser whose page sends it, also where another tab got another cookie at the same time', async () => {
+    const [page, other] = [await ask(), await ask()];
+    const headers = { [SITE]: 'same-origin' };
+    expect((await decide(page, 'allow', { cookie: other.cookie, headers })).text).toBe('the next step');
+    const kept = other.cookie?.split('=')[1] ?? '';
+    expect(server.steps).toMatchObject([{ login: { browser: hashId(kept) }, browser: { id: hashId(kept) } }]);
+    const again = await decide(page, 'allow', { cookie: other.cookie, headers });
+    expect([again.status, server.steps.length]).toEqual([400, 1]);
+  });
+
+  it.each([
+    ['another page of this machine', async () => ({ cookie: (await ask()).cookie, headers: { [SITE]: 'same-site' } })],
+    ['another site', async () => ({ cookie: (await ask()).cookie, headers: { [SITE]: 'cross-site' } })],
+    ['nowhere', async () => ({ cookie: (await ask()).cookie, headers: { [SITE]: 'none' } })],
+    [
+      'a page of ours in a browser without the cookie',
+      () => Promise.resolve({ cookie: 'none=1', headers: { [SITE]: 'same-origin' } }),
+    ],
+  ])('that %s sends in another browser is refused', async (_, how) => {
+    const page = await ask();
+    expect((await decide(page, 'allow', await how())).text).toContain('another browser');
+    expect(server.steps).toEqual([]);
   });
 
   it.each([

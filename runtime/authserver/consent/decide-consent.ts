@@ -2,6 +2,7 @@ import type { Audit, AuditOutcome } from '#runtime/audit/audit';
 import { auditSubjects } from '../audit-subjects.ts';
 import { answerClient } from '../authorize/answer-client.ts';
 import type { Browser, Browsers } from '../browser/browsers.ts';
+import { isFromOwnPage } from '../browser/own-page.ts';
 import { takeLogin } from '../login/login-rows.ts';
 import type { Answer, Handler, RequestFacts } from '../handler.ts';
 import type { NextStep } from '../login/next-step.ts';
@@ -28,7 +29,8 @@ export function createDecideConsent(settings: DecisionSettings): Handler {
     if (decision === undefined) throw noDecision();
     const browser = await settings.browsers.open(facts.cookies);
     const ticket = facts.form.get('ticket') ?? '';
-    const { request, ...row } = await takeLogin(settings, { ticket, step: 'consent', browser });
+    const awaited = { ticket, step: 'consent', browser, isFromOwnPage: isFromOwnPage(facts) } as const;
+    const { request, ...row } = await takeLogin(settings, awaited);
     if (request === undefined) throw new TypeError('a consent page without a request');
     const login = { ...row, request };
     // Somebody else logged in with this browser, or logged out, since the page was made: it named the wrong accounts.

@@ -46,23 +46,26 @@ interface AwaitedStep {
   /** Where the leg leads to: a ticket of one provider counts for nothing at another's callback (RFC 9700 §4.4). */
   readonly provider?: string;
   readonly browser: Browser;
+  /** A page of ours sent the ticket, as the browser itself says (`isFromOwnPage`). */
+  readonly isFromOwnPage?: boolean;
 }
 
 /**
- * Takes the login that waits for this step in this browser: once.
+ * Takes the login that waits for this step in this browser: once. One whose page stands in this browser is this browser's from now on:
+ * of tabs that it opens at one time, before it has the cookie, each is given one, and the last is kept.
  * @throws PageError: another browser's, which leaves the row as it is; or it is over, or was taken before
  */
 export async function takeLogin(
   { storage, now }: LoginRowSettings,
-  { ticket, step, provider, browser }: AwaitedStep,
+  { ticket, step, provider, browser, isFromOwnPage = false }: AwaitedStep,
 ): Promise<LoginRow> {
   const id = hashId(ticket);
   const seen = await storage.get('login', id);
   if (seen?.step !== step || seen.leg?.provider !== provider || seen.ends_at <= now()) throw stepIsOver();
-  if (!browser.ids.has(seen.browser)) throw otherBrowser();
+  if (seen.browser !== browser.id && (browser.isNew || !isFromOwnPage)) throw otherBrowser();
   const row = await storage.take('login', id);
   if (row === undefined) throw stepIsOver();
-  return row;
+  return { ...row, browser: browser.id };
 }
 
 function stepIsOver(): PageError {

@@ -29,13 +29,7 @@ export function loginParts(origin: string, { config: more, time, documents, wrap
   const storage = wrap?.(memory) ?? memory;
   const cookie = browserCookie(config.issuer, urls.authorize);
   const chain = chainOf(config);
-  const browsers = createBrowsers({
-    storage,
-    cookie,
-    primary: chain.primary.name,
-    loginLifespan: config.limits.pending_login_lifespan,
-    now,
-  });
+  const browsers = createBrowsers({ storage, cookie, primary: chain.primary.name, now });
   const clients = createClients({ storage, documents, now });
   const resources = [RESOURCE] as const;
   return { config, urls, clock, now, memory, storage, cookie, chain, browsers, clients, frame: FRAME, resources };
