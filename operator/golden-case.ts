@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { parse, stringify } from 'yaml';
+import { emptyWorld } from '#operator/empty-world';
 import { plan } from '#operator/plan/plan';
 import { type Manifest, parseKey, type World } from '#operator/world';
 
@@ -47,10 +48,8 @@ function worldOf(input: GoldenInput): World {
     );
   const digests = (values: Record<string, string>) =>
     Object.fromEntries(Object.entries(values).map(([key, value]) => [key, digest(value)]));
-  return {
-    namespace: 'default',
-    apiGroup: 'vmcp.dev',
-    platform: LOCAL,
+  return emptyWorld({
+    platform: input.platform ?? LOCAL,
     virtualMcpServers: named<Manifest>('VirtualMCPServer'),
     mcpGroups: named<Manifest>('MCPGroup'),
     mcpServers: named<Manifest>('MCPServer'),
@@ -61,9 +60,8 @@ function worldOf(input: GoldenInput): World {
     generated: input.generated ?? {},
     documents: input.documents ?? {},
     observed: input.observed ?? {},
-    ...(input.deployments ? { deployments: input.deployments } : {}),
-    ...(input.platform ? { platform: input.platform } : {}),
-  };
+    ...(input.deployments && { deployments: input.deployments }),
+  });
 }
 
 /** The plan's outcome for one golden input, both as YAML text. */

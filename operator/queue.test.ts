@@ -1,27 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { type Clock, WorkQueue } from '#operator/queue';
-
-/** A clock that stands still until it is moved. */
-class ManualClock implements Clock {
-  #time = 0;
-  #timers: { due: number; then: () => void }[] = [];
-  now(): number {
-    return this.#time;
-  }
-  after(milliseconds: number, then: () => void): () => void {
-    const timer = { due: this.#time + milliseconds, then };
-    this.#timers.push(timer);
-    return () => {
-      this.#timers = this.#timers.filter((other) => other !== timer);
-    };
-  }
-  pass(milliseconds: number): void {
-    this.#time += milliseconds;
-    const due = this.#timers.filter((timer) => timer.due <= this.#time);
-    this.#timers = this.#timers.filter((timer) => timer.due > this.#time);
-    for (const timer of due) timer.then();
-  }
-}
+import { ManualClock } from '#operator/kubernetes/testdata/manual-clock';
+import { WorkQueue } from '#operator/queue';
 
 /** Work that ends when told to. */
 function heldWork() {

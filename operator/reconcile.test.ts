@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { emptyWorld } from '#operator/empty-world';
 import { Stalled, Waiting } from '#operator/errors';
 import type { Outcome } from '#operator/plan/outcome';
 import type { Platform } from '#operator/platform';
@@ -18,11 +19,9 @@ const group: Manifest = {
   metadata: { name: 'tools', namespace: 'default' },
 };
 
-function emptyWorld(): World {
+function worldOfBoth(): World {
   const ports = { demo: { port: 4483, privatePort: 4484 } };
-  return {
-    namespace: 'default',
-    apiGroup: 'vmcp.dev',
+  return emptyWorld({
     platform: {
       mode: 'local',
       directory: '/x',
@@ -33,20 +32,12 @@ function emptyWorld(): World {
     },
     virtualMcpServers: { demo: server },
     mcpGroups: { tools: group },
-    mcpServers: {},
-    mcpExternalAuthConfigs: {},
-    mcpOidcConfigs: {},
-    secrets: {},
-    configMaps: {},
-    generated: {},
-    documents: {},
-    observed: {},
-  };
+  });
 }
 
 /** A platform in memory that notes what it is told and fails where it is told to. */
 class MemoryPlatform implements Platform {
-  world = emptyWorld();
+  world = worldOfBoth();
   readonly applied: string[] = [];
   readonly reported: Outcome[] = [];
   failApply: (() => Error | undefined) | undefined;

@@ -5,11 +5,11 @@ import fc from 'fast-check';
 import { parse, stringify } from 'yaml';
 import { Status } from '#crds/kinds/status';
 import { RunConfig } from '#crds/run-config/run-config';
+import { emptyWorld } from '#operator/empty-world';
 import { goldenOutput } from '#operator/golden-case';
 import { FileList } from '#operator/plan/file-list';
 import type { Outcome } from '#operator/plan/outcome';
 import { plan } from '#operator/plan/plan';
-import type { World } from '#operator/world';
 
 const folder = join(import.meta.dirname, 'testdata');
 const input = (name: string) => readFileSync(join(folder, `${name}.in.yaml`), 'utf8');
@@ -23,9 +23,7 @@ function freeze<T>(value: T): T {
   return value;
 }
 
-const world: World = {
-  namespace: 'default',
-  apiGroup: 'vmcp.dev',
+const world = emptyWorld({
   platform: {
     mode: 'local',
     directory: '/x',
@@ -45,15 +43,7 @@ const world: World = {
   mcpGroups: {
     tools: { apiVersion: 'other.group/v1alpha1', kind: 'MCPGroup', metadata: { name: 'tools', namespace: 'default' } },
   },
-  mcpServers: {},
-  mcpExternalAuthConfigs: {},
-  mcpOidcConfigs: {},
-  secrets: {},
-  configMaps: {},
-  generated: {},
-  documents: {},
-  observed: {},
-};
+});
 
 describe('plan', () => {
   it('changes nothing of what it is given, and says the same twice', () => {

@@ -1,28 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
+import { emptyWorld } from '#operator/empty-world';
 import type { Manifest, World } from '#operator/world';
 import { review } from './review.ts';
 
-const EMPTY: World = {
+const EMPTY = emptyWorld({
   namespace: 'team',
-  apiGroup: 'vmcp.dev',
   platform: {
     mode: 'cluster',
     runtimeImage: 'vmcp-runtime:1',
     allowHostPaths: false,
     operatorNamespace: 'vmcp-system',
   },
-  virtualMcpServers: {},
-  mcpGroups: {},
-  mcpServers: {},
-  mcpExternalAuthConfigs: {},
-  mcpOidcConfigs: {},
-  secrets: {},
-  configMaps: {},
-  generated: {},
-  documents: {},
-  observed: {},
-};
+});
 
 let made = 0;
 

@@ -2,27 +2,17 @@ import { request } from 'node:https';
 import { TLSSocket } from 'node:tls';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { emptyWorld } from '#operator/empty-world';
 import type { World } from '#operator/world';
 import { type Certificates, renewCertificates } from './certificates.ts';
 import { serveWebhook, type WebhookServer } from './serve-webhook.ts';
 
 const NAME = 'vmcp-webhook.vmcp-system.svc';
 const PATH = '/review/secret';
-const WORLD: World = {
+const WORLD = emptyWorld({
   namespace: 'team',
-  apiGroup: 'vmcp.dev',
   platform: { mode: 'cluster', runtimeImage: 'vmcp-runtime:1', allowHostPaths: false },
-  virtualMcpServers: {},
-  mcpGroups: {},
-  mcpServers: {},
-  mcpExternalAuthConfigs: {},
-  mcpOidcConfigs: {},
-  secrets: {},
-  configMaps: {},
-  generated: {},
-  documents: {},
-  observed: {},
-};
+});
 
 interface Answer {
   status: number;
