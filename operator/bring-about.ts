@@ -3,7 +3,7 @@ import type { Outcome } from '#operator/plan/outcome';
 import { plan } from '#operator/plan/plan';
 import { summariseProblem, withProblem } from '#operator/plan/summarise-status';
 import type { Platform } from '#operator/platform';
-import { type Manifest, manifestOf, type ResourceKey, type World } from '#operator/world';
+import { type Manifest, manifestOf, type ResourceKey, runtimeName, type World } from '#operator/world';
 
 /** How the work on one resource went. */
 export type WorkResult = 'success' | 'stalled' | 'waiting' | 'error';
@@ -56,7 +56,7 @@ interface Circumstances {
 
 /** The outcome of a plan that failed: what runs is left as it is. */
 function unplanned(key: ResourceKey, problem: unknown, { manifest, world, now }: Circumstances): Outcome {
-  const serving = key.kind === 'VirtualMCPServer' && Object.hasOwn(world.documents, key.name);
+  const serving = Object.hasOwn(world.documents, runtimeName(key));
   const status = manifest ? { status: summariseProblem(problem, manifest, serving, now) } : {};
   return { key, action: 'keep', children: [], ...status };
 }

@@ -40,7 +40,7 @@ export interface Manifest {
 export type SecretDigests = Record<string, string>;
 
 /**
- * Secrets that a platform makes for a VirtualMCPServer, once: what seals its records, the token for its /status, and on one
+ * Secrets that a platform makes for a runtime, once: what seals its records, the token for its /status, and on one
  * machine the keys of its authorization server, a private key in PEM (PKCS#8, P-256) and 32 random bytes in base64url.
  */
 export const GENERATED_SECRETS = ['sealing', 'statusToken', 'signingKey', 'hmacSecret'] as const;
@@ -51,13 +51,13 @@ export interface LocalFacts {
   mode: 'local';
   /** Absolute path below which each child has its folder. */
   directory: string;
-  /** Ports of each VirtualMCPServer by name; a loopback `resourceUrl` with a port wins over `port`. */
+  /** Ports of each runtime (see `runtimeName`); a loopback `resourceUrl` with a port wins over `port`. */
   ports: Record<string, { port: number; privatePort: number }>;
   /** Port of each MCPServer that is started here and speaks HTTP, by name; `mcpPort` wins. */
   backendPorts: Record<string, number>;
-  /** Identity of each VirtualMCPServer by name, made once and kept. */
+  /** Identity of what each runtime serves (see `runtimeName`), made once and kept. */
   uids: Record<string, string>;
-  /** Absolute path below which the authorization server of each VirtualMCPServer has the folder that outlives a restart. */
+  /** Absolute path below which each runtime has the folder that outlives a restart, by `runtimeFolder`. */
   loginDirectory: string;
   /** The engine that runs images, if there is one. */
   containerEngine?: 'podman' | 'docker' | 'nerdctl';
@@ -145,6 +145,11 @@ export function parseKey(text: string): ResourceKey {
  */
 export function runtimeName({ kind, name }: Pick<ResourceKey, 'kind' | 'name'>): string {
   return kind === 'VirtualMCPServer' ? name : `${kind}/${name}`;
+}
+
+/** The name of the folder that is of that runtime alone: no resource's name has a dot. */
+export function runtimeFolder({ kind, name }: Pick<ResourceKey, 'kind' | 'name'>): string {
+  return kind === 'VirtualMCPServer' ? name : `${kind}.${name}`;
 }
 
 /** The manifest that a key names; undefined for one that is gone, and for Secrets and ConfigMaps. */

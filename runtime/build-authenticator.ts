@@ -2,7 +2,7 @@ import { createProxyDispatcher, isProxied } from '#crds/connections/proxy';
 import type { RunConfig } from '#crds/run-config/run-config';
 import type { AuthServer } from '#runtime/authserver/auth-server';
 import type { GatewayOptions } from '#runtime/gateway-options';
-import { localUrl, metadataUrl } from '#runtime/http/resource-metadata';
+import { endpointUrl, metadataUrl } from '#runtime/http/resource-metadata';
 import { createAuthenticator } from '#runtime/incoming/create-authenticator';
 import type { Authenticator } from '#runtime/incoming/identity';
 
@@ -11,13 +11,14 @@ import type { Authenticator } from '#runtime/incoming/identity';
  * @throws ConfigError
  */
 export function buildAuthenticator(
-  { incoming, resource_url, listen, limits, authz }: RunConfig,
+  config: RunConfig,
   { files, log, observer, proxy, listening }: GatewayOptions,
   authServer: AuthServer | undefined,
 ): Authenticator {
+  const { incoming, resource_url, limits, authz } = config;
   return createAuthenticator(incoming, {
     resourceUrl: resource_url,
-    metadataUrl: metadataUrl(resource_url ?? localUrl(listening, listen.tls !== undefined)),
+    metadataUrl: metadataUrl(endpointUrl(config, listening)),
     limits: {
       jwksMaxAge: limits.jwks_max_age,
       jwksCooldown: limits.jwks_cooldown,

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { RunConfig } from '#crds/run-config/run-config';
 import type { AuthServer } from '#runtime/authserver/auth-server';
 import type { GatewayOptions } from '#runtime/gateway-options';
-import { localUrl } from '#runtime/http/resource-metadata';
+import { endpointUrl } from '#runtime/http/resource-metadata';
 import { identityKey } from '#runtime/incoming/build-identity';
 
 /** The authorization server that another configuration needs, before that is in force. */
@@ -84,15 +84,12 @@ export class EmbeddedAuthServer {
   }
 
   /** What it needs is loaded with it. */
-  async #open(
-    { server, resource_url: resourceUrl, listen }: RunConfig,
-    config: NonNullable<RunConfig['embedded_auth_server_config']>,
-  ): Promise<AuthServer> {
+  async #open(wanted: RunConfig, config: NonNullable<RunConfig['embedded_auth_server_config']>): Promise<AuthServer> {
     const { files, observer, log, proxy, listening } = this.#options;
     const { createAuthServer } = await import('#runtime/authserver/create-auth-server');
     const created = await createAuthServer(config, {
-      place: server,
-      resourceUrl: resourceUrl ?? localUrl(listening, listen.tls !== undefined),
+      place: wanted.server,
+      resourceUrl: endpointUrl(wanted, listening),
       readFile: files.read,
       readBytes: files.readBytes,
       readSource: observer.readSource,

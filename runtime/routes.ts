@@ -2,18 +2,18 @@ import { randomUUID } from 'node:crypto';
 import type { Gateway } from '#runtime/gateway';
 import { answerError } from '#runtime/http/answer-error';
 import { metadataRoutes, type RouteHandler } from '#runtime/http/listener';
-import { localUrl } from '#runtime/http/resource-metadata';
+import { endpointUrl } from '#runtime/http/resource-metadata';
 import { serve } from '#runtime/serve';
 
 export type Route = (path: string) => RouteHandler | undefined;
 
 /**
- * The paths of the public port: the MCP endpoint, also at the path of `resource_url`, its metadata (RFC 9728), and those of the
+ * The paths of the public port: the MCP endpoint, also below its prefix and at the path of `resource_url`, its metadata (RFC 9728), and those of the
  * authorization server where there is one.
  */
 export function createRoutes(gateway: Gateway, address: { readonly host: string; readonly port: number }): Route {
   const { config } = gateway.rooms;
-  const resourceUrl = config.resource_url ?? localUrl(address, config.listen.tls !== undefined);
+  const resourceUrl = endpointUrl(config, address);
   const serveMcp: RouteHandler = (req, res) => {
     if (req.method !== 'OPTIONS' || req.headers['access-control-request-method'] === undefined)
       return serve(req, res, gateway.rooms);
@@ -22,6 +22,7 @@ export function createRoutes(gateway: Gateway, address: { readonly host: string;
   };
   const routes = metadataRoutes({ resourceUrl, incoming: config.incoming });
   routes.set('/mcp', serveMcp);
+  routes.set(`${config.endpoint_prefix ?? ''}/mcp`, serveMcp);
   routes.set(new URL(resourceUrl).pathname, serveMcp);
   return (path) => routes.get(path) ?? authServerRoute(path, gateway);
 }

@@ -23,6 +23,7 @@ import {
   Webhooks,
 } from '../parts/workload.ts';
 import { resource } from './resource.ts';
+import { BackendStatus } from './virtual-mcp-server.ts';
 
 const what = {
   image: text(1024).optional().describe('Container image. In local mode it is not used beside command.'),
@@ -72,7 +73,7 @@ const offer = {
 const byItself = {
   oidcConfig: OidcConfig.optional().describe('The issuer whose tokens are let in, when it is used by itself.'),
   oidcConfigRef: OidcConfigRef.optional().describe('The same, shared by a MCPOIDCConfig.'),
-  proxyPort: Port.optional().describe('Port of its own endpoint; default 4483.'),
+  proxyPort: Port.optional().describe('Port of its own endpoint; default 4483, on one machine a free one from there.'),
   proxyMode: z
     .enum(['streamable-http', 'sse'])
     .optional()
@@ -170,6 +171,11 @@ export const MCPServerStatus = z.object({
   url: z.string().max(2048).optional().describe('Where it is reached.'),
   transport: z.string().max(32).optional().describe('What it speaks.'),
   toolCount: z.int().min(0).optional().describe('How many tools it has, where known.'),
+  backends: z
+    .array(BackendStatus)
+    .max(1)
+    .optional()
+    .describe('State of what it runs or reaches, as its own endpoint sees it.'),
   redirectUris: mapOf(z.string().max(63), z.string().max(2048), 1)
     .optional()
     .describe('Provider name to the redirect URI that has to be registered there.'),

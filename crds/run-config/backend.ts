@@ -86,6 +86,7 @@ const StdioBackend = z.strictObject({
     .enum(['shared', 'perSession'])
     .default('shared')
     .describe('One process for all sessions or one for each.'),
+  restarted_at: z.string().max(256).optional().describe('When a restart was asked for; another one: another process.'),
 });
 
 /** One MCP server behind the endpoint. */

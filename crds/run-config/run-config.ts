@@ -51,6 +51,12 @@ export const RunConfig = z.strictObject({
     .max(2048)
     .optional()
     .describe('What the user types: the externally reachable URL of the endpoint.'),
+  endpoint_prefix: z
+    .string()
+    .max(1024)
+    .regex(/^\/[^\s?#]*[^\s?#/]$/)
+    .optional()
+    .describe('Path before /mcp at which it answers besides, for a proxy in front that does not take it away.'),
   allowed_hosts: z
     .array(z.string().max(260))
     .max(100)

@@ -59,7 +59,7 @@ describe('vmcp up --detach', () => {
       backends: [{ name: 'whoami', phase: 'Ready', tools: 1 }],
     });
     expect((await place.run(['status'])).stdout).toContain('Ready');
-    const stderr = 'vmcp: there is no VirtualMCPServer deno here (there is: demo)\n';
+    const stderr = 'vmcp: there is no endpoint deno here (there is: demo)\n';
     expect(await place.run(['status', 'deno'])).toEqual({ code: 1, stdout: '', stderr });
   });
 

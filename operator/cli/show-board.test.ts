@@ -43,7 +43,7 @@ function board(of: Status, more: Partial<Board> = {}): Board {
     settled: true,
     problems: [],
     processes: [],
-    resources: [{ key, status: of }],
+    resources: [{ key, status: of, isEndpoint: true }],
     ...more,
   };
 }

@@ -1,7 +1,7 @@
 import type { Board } from '#operator/local/status-board';
 import type { Context, Output } from './context.ts';
 import { printProblem } from './check-folder.ts';
-import { printBoard, remarksOf, serversOf } from './summarise-board.ts';
+import { printBoard, remarksOf, serversOf, shownName } from './summarise-board.ts';
 
 /** Shows each new state of a board; `above` stands before it and stays. */
 export type ShowBoard = (board: Board, above?: string[]) => void;
@@ -26,13 +26,14 @@ function factsOf(board: Board): Map<string, string> {
   const facts = new Map<string, string>();
   for (const problem of board.problems) facts.set(printProblem(problem), printProblem(problem));
   for (const server of serversOf(board)) {
-    facts.set(server.name, `${server.name}: ${server.phase} ${server.endpoint ?? ''}`.trimEnd());
+    const shown = shownName(server);
+    facts.set(shown, `${shown}: ${server.phase} ${server.endpoint ?? ''}`.trimEnd());
     for (const { name, phase, tools, message } of server.backends) {
       const count = tools === null ? '' : ` (${tools} tools)`;
-      facts.set(`${server.name}/${name}`, `${server.name}/${name}: ${phase}${count} ${message}`.trimEnd());
+      facts.set(`${shown}/${name}`, `${shown}/${name}: ${phase}${count} ${message}`.trimEnd());
     }
     for (const { type, reason, message } of remarksOf(server)) {
-      facts.set(`${server.name} ${type}`, `${server.name}: ${reason}: ${message}`);
+      facts.set(`${shown} ${type}`, `${shown}: ${reason}: ${message}`);
     }
   }
   for (const { name, state, lastEnd } of board.processes) {

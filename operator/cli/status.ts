@@ -7,7 +7,7 @@ import type { Context, Format } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
 import { quoted } from './name-program.ts';
 import { printObject } from './print-object.ts';
-import { printBoard, type ServerSummary, serversOf } from './summarise-board.ts';
+import { printBoard, type ServerSummary, serversOf, shownName } from './summarise-board.ts';
 
 /** What the running `vmcp up` reports. Throws CliError when none runs here. */
 export function runningBoard(context: Context): Board {
@@ -45,10 +45,11 @@ function outdated(context: Context): string {
 /** The named endpoint, or the only one, or the first. */
 export function chooseServer(board: Board, name: string | undefined): ServerSummary {
   const servers = serversOf(board);
-  const chosen = name === undefined ? servers[0] : servers.find((server) => server.name === name);
+  const isMeant = (server: ServerSummary) => server.name === name || shownName(server) === name;
+  const chosen = name === undefined ? servers[0] : servers.find(isMeant);
   if (chosen) return chosen;
-  const known = servers.map((server) => server.name).join(', ') || 'none';
-  throw new CliError(EXIT_CODES.input, `there is no VirtualMCPServer ${name ?? ''} here (there is: ${known})`);
+  const known = servers.map(shownName).join(', ') || 'none';
+  throw new CliError(EXIT_CODES.input, `there is no endpoint ${name ?? ''} here (there is: ${known})`);
 }
 
 /**
@@ -66,6 +67,6 @@ export function status(name: string | undefined, format: Format, context: Contex
     const { problems, processes, folder } = board;
     context.out.write(printObject({ ...chooseServer(board, name), folder, servers, problems, processes }, format));
   }
-  const serving = concerned.every(({ phase }) => phase === 'Ready' || phase === 'Degraded');
+  const serving = concerned.every(({ phase, suspended }) => suspended || phase === 'Ready' || phase === 'Degraded');
   return serving ? EXIT_CODES.ok : EXIT_CODES.notRunning;
 }

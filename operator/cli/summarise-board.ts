@@ -6,10 +6,13 @@ import { printTable } from './print-table.ts';
 
 /** One endpoint as `vmcp status -o json` shows it. */
 export interface ServerSummary {
+  kind: 'VirtualMCPServer' | 'MCPServer';
   name: string;
   namespace: string;
   phase: Phase;
-  /** Absent until it is known. */
+  /** A person has stopped it. */
+  suspended: boolean;
+  /** Absent until it is known, and while it is stopped. */
   endpoint: string | null;
   tools: number | null;
   backends: { name: string; phase: string; tools: number | null; auth: string; url: string; message: string }[];
@@ -18,15 +21,31 @@ export interface ServerSummary {
   conditions: Condition[];
 }
 
-/** The endpoints of a board, by namespace and name. */
+/** How people name it: an MCPServer by itself may have the name of a VirtualMCPServer. */
+export function shownName({ kind, name }: Pick<ServerSummary, 'kind' | 'name'>): string {
+  return kind === 'VirtualMCPServer' ? name : `${kind}/${name}`;
+}
+
+/** VirtualMCPServers first, then by namespace and name. */
+function orderOf({ kind, namespace, name }: ServerSummary): string {
+  return `${kind === 'VirtualMCPServer' ? 0 : 1} ${namespace}/${name}`;
+}
+
+function isSuspended(conditions: Condition[]): boolean {
+  return conditions.some(({ type, reason }) => type === 'Ready' && reason === 'Suspended');
+}
+
+/** The endpoints of a board. */
 export function serversOf(board: Board): ServerSummary[] {
   return board.resources
-    .filter(({ key }) => key.kind === 'VirtualMCPServer')
-    .map(({ key: { name, namespace }, status }) => ({
+    .filter(({ isEndpoint }) => isEndpoint)
+    .map(({ key: { kind, name, namespace }, status }) => ({
+      suspended: isSuspended(status.conditions),
+      kind: kind === 'MCPServer' ? kind : ('VirtualMCPServer' as const),
       name,
       namespace,
       phase: status.phase,
-      endpoint: status.url ?? null,
+      endpoint: isSuspended(status.conditions) ? null : (status.url ?? null),
       tools: status.toolCount ?? null,
       backends: (status.backends ?? []).map((backend) => ({
         name: backend.name,
@@ -39,7 +58,7 @@ export function serversOf(board: Board): ServerSummary[] {
       redirectUris: status.redirectUris ?? {},
       conditions: status.conditions,
     }))
-    .sort((a, b) => `${a.namespace}/${a.name}`.localeCompare(`${b.namespace}/${b.name}`));
+    .sort((a, b) => orderOf(a).localeCompare(orderOf(b)));
 }
 
 /** Conditions that a person should read: what keeps it from serving, and warnings. */
@@ -67,7 +86,8 @@ export function leftOut({ backends }: ServerSummary): string[] {
  * backends that no waiting brings, or serves.
  */
 export function progressOf(server: ServerSummary): Progress {
-  const { phase, conditions, backends } = server;
+  const { phase, suspended, conditions, backends } = server;
+  if (suspended) return 'serving';
   const is = (type: string): boolean =>
     conditions.some((condition) => condition.type === type && condition.status === 'True');
   if (phase === 'Failed' || (phase === 'Pending' && (is('Stalled') || is('Waiting')))) return 'stuck';
@@ -110,7 +130,7 @@ function printServer(server: ServerSummary): string[] {
   const tools = server.tools === null ? '' : `  ${describeTools(server.tools, server)}`;
   const remarks = remarksOf(server).map(({ reason, message }) => `  ! ${reason}: ${message}`);
   return [
-    `${server.name}  ${server.phase}  ${server.endpoint ?? ''}${tools}`.trimEnd(),
+    `${shownName(server)}  ${server.phase}  ${server.endpoint ?? ''}${tools}`.trimEnd(),
     ...backendRows(server),
     ...providerRows(server),
     ...remarks,

@@ -113,7 +113,10 @@ export async function fetchDevelopmentToken(
 /** Prints an access token of a development user, and nothing else. */
 export async function token(user: string, server: string | undefined, context: Context): Promise<number> {
   const board = runningBoard(context);
-  const { name, namespace, endpoint } = chooseServer(board, server);
+  const { kind: chosen, name, namespace, endpoint } = chooseServer(board, server);
+  if (chosen === 'MCPServer') {
+    fail(`MCPServer "${name}" is served by itself, and vmcp token works with VirtualMCPServers: log in by vmcp try`);
+  }
   if (endpoint === null) throw new CliError(EXIT_CODES.notRunning, `VirtualMCPServer "${name}" has no endpoint yet`);
   const snapshot = readSnapshot(listManifestFiles(board.folder));
   const manifest =

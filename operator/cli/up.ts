@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { AlreadyRunning } from '#operator/local/lock';
+import { mayHaveRuntime, runtimeChildOf } from '#operator/plan/child-names';
 import { runFolder, type RunningFolder } from '#operator/local/run-folder';
 import type { Board } from '#operator/local/status-board';
 import { buildOf } from './build-of.ts';
@@ -9,7 +10,7 @@ import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
 import { openManagement } from './open-management.ts';
 import { liveTable, plainLines, type ShowBoard } from './show-board.ts';
-import { leftOut, progressOf, serversOf } from './summarise-board.ts';
+import { leftOut, progressOf, serversOf, shownName } from './summarise-board.ts';
 
 /** How long a backend that does not answer keeps `up` from saying that the rest is ready. */
 const BACKENDS_COME = 10_000;
@@ -19,9 +20,12 @@ const TOOLS_COME = 8000;
 /** Refuses a folder in which there is nothing to serve. */
 export function checkThereIsAServer(folder: string): void {
   const snapshot = loadFolder(folder);
-  if (snapshot.manifests.some(({ kind }) => kind === 'VirtualMCPServer')) return;
+  if (snapshot.manifests.some(mayHaveRuntime)) return;
   const problems = snapshot.problems.map((problem) => `\n${printProblem(problem)}`).join('');
-  throw new CliError(EXIT_CODES.input, `${folder} holds no VirtualMCPServer that could be served${problems}`);
+  throw new CliError(
+    EXIT_CODES.input,
+    `${folder} holds no VirtualMCPServer, and no MCPServer by itself, that could be served${problems}`,
+  );
 }
 
 /** Starts after the first, from which on a runtime that ends again is taken to be broken. */
@@ -29,10 +33,12 @@ const RESTARTS = 2;
 
 /** Whether everything serves, some of it still may, a runtime ends again and again, or nothing will unless the user acts. */
 export function readiness(board: Board, waited: number): 'ready' | 'starting' | 'crashing' | 'stuck' {
-  const progress = serversOf(board).map(progressOf);
+  const servers = serversOf(board);
+  const progress = servers.map(progressOf);
+  const runtimes = new Set(servers.map(runtimeChildOf));
   if (
     board.processes.some(
-      ({ name, state, restarts }) => name.startsWith('vmcp-') && state === 'waiting' && restarts >= RESTARTS,
+      ({ name, state, restarts }) => runtimes.has(name) && state === 'waiting' && restarts >= RESTARTS,
     )
   ) {
     return 'crashing';
@@ -49,7 +55,8 @@ export function nextSteps(board: Board, context: Pick<Context, 'typed'>): string
   return served.flatMap((server) => {
     const { name, endpoint } = server;
     const without = leftOut(server);
-    const what = without.length > 0 ? `${name}, which serves without ${without.join(', ')}` : name;
+    const shown = shownName(server);
+    const what = without.length > 0 ? `${shown}, which serves without ${without.join(', ')}` : shown;
     return [`Connect a client to ${what}:`, ...printClientLines(name, endpoint ?? '', context), ''];
   });
 }

@@ -14,7 +14,7 @@ const REMEMBERED = 1000;
 const FIRST_BACKEND_PORT = 14_483;
 
 const Allotments = z.object({
-  /** `<namespace>/<name>` of a server to its place in the order of ports. */
+  /** `<namespace>/<name of its runtime>` of what has an endpoint to its place in the order of ports. */
   slots: z.record(z.string(), z.int().min(0)).default({}),
   /** The same for private ports: the same place unless that port is busy. */
   privateSlots: z.record(z.string(), z.int().min(0)).default({}),

@@ -1,6 +1,8 @@
 import { MCPServerSpec, resourceUrlOf, VirtualMCPServerSpec } from '#crds/kinds/index';
 import type { Status } from '#crds/kinds/status';
 import { isLoopbackHost } from '#crds/parts/loopback';
+import { mayHaveRuntime } from '#operator/plan/child-names';
+import { runtimeNameOf } from '#operator/plan/object-parts';
 import type { Kind, LocalFacts, Manifest, ResourceKey, SecretDigests, World } from '#operator/world';
 import { type Allotments, type Applicant, portOfPlace, portOfSlot, privatePortOfSlot } from './allotments.ts';
 import type { Snapshot } from './manifest-folder.ts';
@@ -18,7 +20,7 @@ export interface Known {
   containerEngine: LocalFacts['containerEngine'];
   /** Keyed hash of a secret value; `place` is `<namespace>/<secret>/<key>`. */
   digest: (value: string, place: string) => string;
-  generated: (server: Manifest) => NonNullable<World['generated'][string]>;
+  generated: (served: Manifest) => NonNullable<World['generated'][string]>;
   /** The status written last. */
   status: (key: ResourceKey) => Status | undefined;
   documents: World['documents'];
@@ -31,25 +33,31 @@ function loopbackPort(url: string | undefined): number | undefined {
   return isLoopbackHost(hostname) && port !== '' ? Number(port) : undefined;
 }
 
-function applicant(manifest: Manifest, claims: number | undefined): Applicant {
-  const name = `${manifest.metadata.namespace}/${manifest.metadata.name}`;
-  return claims === undefined ? { name } : { name, claims };
+function applicant({ metadata: { namespace } }: Manifest, name: string, claims: number | undefined): Applicant {
+  const place = `${namespace}/${name}`;
+  return claims === undefined ? { name: place } : { name: place, claims };
 }
 
-/** Who needs ports, and who asks for which by itself. */
-export function applicantsOf(snapshot: Snapshot): { servers: Applicant[]; backends: Applicant[] } {
-  const servers = snapshot.manifests
-    .filter(({ kind }) => kind === 'VirtualMCPServer')
-    .map((manifest) => {
-      const { data } = VirtualMCPServerSpec.safeParse(manifest.spec);
-      return applicant(manifest, loopbackPort(data && resourceUrlOf(data.incomingAuth)));
-    });
-  const backends = snapshot.manifests
-    .filter(({ kind }) => kind === 'MCPServer')
-    .map((manifest) => {
-      const { data } = MCPServerSpec.safeParse(manifest.spec);
-      return applicant(manifest, data?.command ? data.mcpPort : undefined);
-    });
+/** The public port that the resource asks for by itself. */
+function claimedPort({ kind, spec }: Manifest): number | undefined {
+  if (kind === 'VirtualMCPServer') {
+    const { data } = VirtualMCPServerSpec.safeParse(spec);
+    return loopbackPort(data && resourceUrlOf(data.incomingAuth));
+  }
+  const { data } = MCPServerSpec.safeParse(spec);
+  return data?.proxyPort ?? loopbackPort(data && (data.oidcConfig ?? data.oidcConfigRef)?.resourceUrl);
+}
+
+/** Who needs ports, and who asks for which by itself. Runtimes of VirtualMCPServers come before those of MCPServers. */
+export function applicantsOf({ manifests }: Snapshot): { servers: Applicant[]; backends: Applicant[] } {
+  const ofKind = (wanted: Kind) => manifests.filter(({ kind }) => kind === wanted);
+  const servers = [...ofKind('VirtualMCPServer'), ...ofKind('MCPServer')]
+    .filter(mayHaveRuntime)
+    .map((manifest) => applicant(manifest, runtimeNameOf(manifest), claimedPort(manifest)));
+  const backends = ofKind('MCPServer').map((manifest) => {
+    const { data } = MCPServerSpec.safeParse(manifest.spec);
+    return applicant(manifest, manifest.metadata.name, data?.command ? data.mcpPort : undefined);
+  });
   return { servers, backends };
 }
 
@@ -89,7 +97,6 @@ export function buildWorld(snapshot: Snapshot, namespace: string, known: Known):
         .filter((one) => one.kind === kind)
         .map((one) => [one.metadata.name, { ...one, status: known.status({ kind, ...one.metadata }) }]),
     );
-  const virtualMcpServers = ofKind('VirtualMCPServer');
   const secrets = inside(snapshot.secrets, namespace).map(([name, values]): [string, SecretDigests] => {
     const digests = Object.entries(values).map(
       ([key, value]) => [key, known.digest(value, `${namespace}/${name}/${key}`)] as const,
@@ -100,7 +107,7 @@ export function buildWorld(snapshot: Snapshot, namespace: string, known: Known):
     namespace,
     apiGroup: manifests[0]?.apiVersion.split('/')[0] ?? API_GROUP,
     platform: factsOf(namespace, known),
-    virtualMcpServers,
+    virtualMcpServers: ofKind('VirtualMCPServer'),
     mcpGroups: ofKind('MCPGroup'),
     mcpServers: ofKind('MCPServer'),
     mcpExternalAuthConfigs: ofKind('MCPExternalAuthConfig'),
@@ -108,7 +115,7 @@ export function buildWorld(snapshot: Snapshot, namespace: string, known: Known):
     secrets: Object.fromEntries(secrets),
     configMaps: Object.fromEntries(inside(snapshot.configMaps, namespace)),
     generated: Object.fromEntries(
-      Object.entries(virtualMcpServers).map(([name, server]) => [name, known.generated(server)]),
+      manifests.filter(mayHaveRuntime).map((served) => [runtimeNameOf(served), known.generated(served)]),
     ),
     documents: known.documents,
     observed: known.observed,

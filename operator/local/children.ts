@@ -25,7 +25,8 @@ interface Child {
 }
 
 function tokenOf(child: LocalChild): string {
-  return child.role === 'runtime' ? `${child.host} ${child.port} ${child.privatePort}` : child.restartToken;
+  if (child.role === 'backend') return child.restartToken;
+  return `${child.host} ${child.port} ${child.privatePort} ${child.restartedAt ?? ''}`;
 }
 
 function portsOf(child: LocalChild): { host: string; port: number }[] {
@@ -37,7 +38,8 @@ function portsOf(child: LocalChild): { host: string; port: number }[] {
 }
 
 const REMEDY = {
-  runtime: 'stop what uses it, or set another port in incomingAuth.resourceUrl (http://127.0.0.1:<port>/mcp)',
+  runtime:
+    'stop what uses it, or set another port in incomingAuth.resourceUrl (http://127.0.0.1:<port>/mcp), of an MCPServer in spec.proxyPort',
   backend: 'stop what uses it, or set another spec.mcpPort',
 };
 

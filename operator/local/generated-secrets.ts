@@ -34,7 +34,7 @@ const KEPT: Record<GeneratedSecret, { below: 'generated' | 'logins'; file: strin
   hmacSecret: { below: 'logins', file: 'hmac-secret', make: randomSecret },
 };
 
-/** A secret that is made here for one server, once. */
+/** A secret that is made here for one server, once. `server`: the name of its folder (see `runtimeFolder`). */
 export function generatedSecret(state: StateFolder, namespace: string, server: string, which: GeneratedSecret): string {
   const { below, file, make } = KEPT[which];
   const folder = join(state[below], namespace, server);

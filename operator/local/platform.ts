@@ -1,16 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { Waiting } from '#operator/errors';
+import { mayHaveRuntime } from '#operator/plan/child-names';
 import type { Outcome, Rendered, SecretSource } from '#operator/plan/outcome';
 import type { Platform } from '#operator/platform';
 import type { Clock } from '#operator/queue';
 import {
-  GENERATED_SECRETS,
   type GeneratedSecret,
   keyText,
   type LocalFacts,
   type Manifest,
+  parseKey,
   type ResourceKey,
+  runtimeFolder,
+  runtimeName,
   type World,
 } from '#operator/world';
 import { allot, type Allotments, candidatePorts, readAllotments, writeAllotments } from './allotments.ts';
@@ -19,6 +22,7 @@ import { findBusyPorts } from './check-port.ts';
 import { Children, type LocalChild } from './children.ts';
 import { CurrentSnapshot } from './current-snapshot.ts';
 import { dropGeneratedSecrets, generatedSecret, secretDigester } from './generated-secrets.ts';
+import { neededSecrets } from './needed-secrets.ts';
 import { ObservedRuntimes } from './observed-runtimes.ts';
 import { specOfChild } from './spec-of-child.ts';
 import type { StateFolder } from './state-folder.ts';
@@ -38,8 +42,6 @@ interface LocalOptions {
   containerEngine: LocalFacts['containerEngine'];
 }
 
-const serverKey = (namespace: string, name: string): ResourceKey => ({ kind: 'VirtualMCPServer', namespace, name });
-
 /** A folder of manifests on one machine, with child processes. The state folder must be open and locked. */
 export class LocalPlatform implements Platform {
   readonly #options: LocalOptions;
@@ -47,7 +49,7 @@ export class LocalPlatform implements Platform {
   readonly #children: Children;
   readonly #runtimes: ObservedRuntimes;
   readonly #digest: (value: string) => string;
-  /** What each server serves or is to serve, by the text of its key. */
+  /** What each runtime serves or is to serve, by the text of its resource's key. */
   readonly #rendered = new Map<string, Rendered>();
   /** Ports that other programs had at the start. */
   #busy = new Set<number>();
@@ -60,7 +62,7 @@ export class LocalPlatform implements Platform {
     this.#options = options;
     this.#snapshot = new CurrentSnapshot(folder);
     this.#children = new Children(state, clock, board);
-    this.#runtimes = new ObservedRuntimes(clock, (name) => this.#changed(serverKey(...splitPlace(name))));
+    this.#runtimes = new ObservedRuntimes(clock, (name) => this.#changed(parseKey(name)));
     this.#digest = secretDigester(state);
     this.#allotments = readAllotments(state);
   }
@@ -86,7 +88,7 @@ export class LocalPlatform implements Platform {
       loginDirectory: state.logins,
       containerEngine,
       digest: this.#digest,
-      generated: (server) => this.#generated(server),
+      generated: (served) => this.#generated(served),
       status: (key) => this.#options.board.statusOf(key),
       ...this.#inForce(namespace),
     });
@@ -98,7 +100,8 @@ export class LocalPlatform implements Platform {
   }
 
   report({ key, status }: Outcome): Promise<void> {
-    this.#options.board.setStatus(key, status);
+    const manifest = this.#manifestOf(key);
+    this.#options.board.setStatus(key, status, manifest !== undefined && mayHaveRuntime(manifest));
     return Promise.resolve();
   }
 
@@ -127,12 +130,20 @@ export class LocalPlatform implements Platform {
     for (const key of changes) this.#changed(key);
   }
 
-  /** Digests of the secrets made here; those of an authorization server only where there is one. */
-  #generated({ metadata: { namespace, name }, spec }: Manifest): NonNullable<World['generated'][string]> {
-    const wanted = GENERATED_SECRETS.filter((which) => !OF_AUTH_SERVER.has(which) || hasAuthServer(spec));
-    const secret = (which: GeneratedSecret) =>
-      this.#digest(generatedSecret(this.#options.state, namespace, name, which));
-    return Object.fromEntries(wanted.map((which) => [which, secret(which)]));
+  #manifestOf(key: ResourceKey): Manifest | undefined {
+    return this.#snapshot.value.manifests.find(({ kind, metadata }) => keyText({ kind, ...metadata }) === keyText(key));
+  }
+
+  /** A secret that is made here for the runtime of a resource. */
+  #made(key: ResourceKey, which: GeneratedSecret): string {
+    return generatedSecret(this.#options.state, key.namespace, runtimeFolder(key), which);
+  }
+
+  /** Digests of the secrets made here. */
+  #generated(served: Manifest): NonNullable<World['generated'][string]> {
+    const key = { kind: served.kind, ...served.metadata };
+    const wanted = neededSecrets(served, this.#snapshot.value.manifests);
+    return Object.fromEntries(wanted.map((which) => [which, this.#digest(this.#made(key, which))]));
   }
 
   /** Documents and answers of the runtimes of one namespace. */
@@ -140,12 +151,13 @@ export class LocalPlatform implements Platform {
     const documents: World['documents'] = {};
     const observed: World['observed'] = {};
     for (const { kind, metadata } of this.#snapshot.value.manifests) {
-      if (kind !== 'VirtualMCPServer' || metadata.namespace !== namespace) continue;
-      const rendered = this.#rendered.get(keyText(serverKey(namespace, metadata.name)));
-      if (!rendered) continue;
-      documents[metadata.name] = rendered.document;
-      const status = this.#runtimes.status(`${namespace}/${metadata.name}`);
-      if (status) observed[metadata.name] = { ...status, current: isInForce(rendered, status.config_digest) };
+      const owner = keyText({ kind, ...metadata });
+      const rendered = this.#rendered.get(owner);
+      if (!rendered || metadata.namespace !== namespace) continue;
+      const name = runtimeName({ kind, ...metadata });
+      documents[name] = rendered.document;
+      const status = this.#runtimes.status(owner);
+      if (status) observed[name] = { ...status, current: isInForce(rendered, status.config_digest) };
     }
     return { documents, observed };
   }
@@ -159,13 +171,14 @@ export class LocalPlatform implements Platform {
       owner,
       current.map((child) => child.name),
     );
-    if (outcome.action === 'remove') this.#forget(key);
+    if (!rendered) this.#forgetRuntime(owner);
+    if (outcome.action === 'remove') dropGeneratedSecrets(this.#options.state, key.namespace, runtimeFolder(key));
     if (rendered) {
       writeRendered(rendered, (source) => this.#valueOf(key, source));
       this.#rendered.set(owner, rendered);
     }
     for (const child of children) if (!current.includes(child)) await this.#start(key, child, rendered);
-    const digest = this.#runtimes.status(placeOf(key))?.config_digest;
+    const digest = this.#runtimes.status(owner)?.config_digest;
     if (rendered && isInForce(rendered, digest)) pruneRendered(rendered);
   }
 
@@ -174,10 +187,11 @@ export class LocalPlatform implements Platform {
       ...this.#options,
       valueOf: (source) => this.#valueOf(key, source),
     });
-    await this.#children.start(keyText(key), child, spec, rendered ? this.#portsStartedHere(rendered) : []);
-    if (child.role !== 'runtime') return;
-    const token = generatedSecret(this.#options.state, key.namespace, key.name, 'statusToken');
-    this.#runtimes.watch(placeOf(key), child.privatePort, token);
+    const awaited = rendered && child.role === 'runtime' ? this.#portsStartedHere(rendered) : [];
+    await this.#children.start(keyText(key), child, spec, awaited);
+    if (child.role === 'runtime') {
+      this.#runtimes.watch(keyText(key), child.privatePort, this.#made(key, 'statusToken'));
+    }
   }
 
   /** Ports of the backends of a document that are processes of this folder. */
@@ -192,39 +206,22 @@ export class LocalPlatform implements Platform {
     );
   }
 
-  #forget(key: ResourceKey): void {
-    const rendered = this.#rendered.get(keyText(key));
-    this.#rendered.delete(keyText(key));
-    if (key.kind === 'VirtualMCPServer') {
-      this.#runtimes.forget(placeOf(key));
-      dropGeneratedSecrets(this.#options.state, key.namespace, key.name);
-    }
+  /** A resource has no runtime any more. */
+  #forgetRuntime(owner: string): void {
+    const rendered = this.#rendered.get(owner);
+    this.#rendered.delete(owner);
+    this.#runtimes.forget(owner);
     if (!rendered) return;
     for (const path of [rendered.secretDirectory, rendered.configDirectory])
       rmSync(path, { recursive: true, force: true });
   }
 
-  #valueOf({ namespace, name }: ResourceKey, source: SecretSource): string {
-    if ('generated' in source) return generatedSecret(this.#options.state, namespace, name, source.generated);
-    const value = this.#snapshot.value.secrets.get(`${namespace}/${source.secret}`)?.[source.key];
+  #valueOf(key: ResourceKey, source: SecretSource): string {
+    if ('generated' in source) return this.#made(key, source.generated);
+    const value = this.#snapshot.value.secrets.get(`${key.namespace}/${source.secret}`)?.[source.key];
     if (value !== undefined) return value;
     throw new Waiting('SecretNotFound', `Secret "${source.secret}" with key "${source.key}" has gone: create it`);
   }
-}
-
-const OF_AUTH_SERVER = new Set<GeneratedSecret>(['signingKey', 'hmacSecret']);
-
-function hasAuthServer(spec: unknown): boolean {
-  return typeof spec === 'object' && spec !== null && 'authServerConfig' in spec;
-}
-
-function placeOf({ namespace, name }: ResourceKey): string {
-  return `${namespace}/${name}`;
-}
-
-function splitPlace(place: string): [namespace: string, name: string] {
-  const [namespace = '', name = ''] = place.split('/');
-  return [namespace, name];
 }
 
 function isInForce({ configDirectory }: Rendered, reported: string | undefined): boolean {

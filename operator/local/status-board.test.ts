@@ -38,7 +38,7 @@ describe('the board of what runs', () => {
     const board = new StatusBoard(state, folder);
     const condition = { type: 'Ready', status: 'True', reason: 'R', message: '', lastTransitionTime: 'now' } as const;
     const key = { kind: 'MCPGroup', namespace: 'default', name: 'tools' } as const;
-    board.setStatus(key, { phase: 'Ready', conditions: [condition], servers: ['one'], serverCount: 1 });
+    board.setStatus(key, { phase: 'Ready', conditions: [condition], servers: ['one'], serverCount: 1 }, false);
     board.setProcess(running('one'));
     board.settle();
     expect(readBoard(state)).toEqual(board.board);

@@ -9,7 +9,12 @@ import type { StateFolder } from './state-folder.ts';
 import { readIfThere, writeFileAtomic } from './write-file.ts';
 
 /** One resource with its status, as it is written for `vmcp status`. */
-const ResourceStatus = z.object({ key: ResourceKey, status: Status });
+const ResourceStatus = z.object({
+  key: ResourceKey,
+  status: Status,
+  /** Whether clients connect to it: a VirtualMCPServer always, an MCPServer when it is served by itself. */
+  isEndpoint: z.boolean(),
+});
 type ResourceStatus = z.infer<typeof ResourceStatus>;
 
 /** Everything that one `vmcp up` reports. */
@@ -81,8 +86,8 @@ export class StatusBoard {
     return this.#resources.get(keyText(key))?.status;
   }
 
-  setStatus(key: ResourceKey, status: Status | undefined): void {
-    if (status) this.#resources.set(keyText(key), { key, status });
+  setStatus(key: ResourceKey, status: Status | undefined, isEndpoint: boolean): void {
+    if (status) this.#resources.set(keyText(key), { key, status, isEndpoint });
     else this.#resources.delete(keyText(key));
     this.#publish();
   }

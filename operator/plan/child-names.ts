@@ -52,6 +52,12 @@ export const OWN_RUNTIME = [
   'rateLimiting',
 ] as const;
 
+/** Whether a resource has a runtime, by what its unchecked spec says. */
+export function mayHaveRuntime({ kind, spec }: { kind: string; spec?: unknown }): boolean {
+  if (kind !== 'MCPServer') return kind === 'VirtualMCPServer';
+  return typeof spec === 'object' && spec !== null && OWN_RUNTIME.some((field) => field in spec);
+}
+
 /** Name of the objects of the runtime of a resource: a server's own, or the one that a backend may have. */
 export function runtimeChildOf({ kind, name }: Pick<ResourceKey, 'kind' | 'name'>): string {
   return kind === 'VirtualMCPServer' ? runtimeChild(name) : proxyChild(name);

@@ -15,13 +15,14 @@ const conditions = readdirSync(folder)
 /** Conditions that are as they should be when they are True. */
 const WELL = new Set(['Ready', 'BackendsResolved']);
 
-/** Reasons that the plan's sources name. */
-const thrown = readdirSync(import.meta.dirname)
+/** Reasons that the sources of the plan and of its platforms name. */
+const thrown = ['plan', 'kubernetes', 'local']
+  .flatMap((room) => readdirSync(join(root, 'operator', room), { recursive: true, encoding: 'utf8' }).map((file) => join(room, file)))
   .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
   .flatMap((file) => [
-    ...readFileSync(join(import.meta.dirname, file), 'utf8').matchAll(/new (?:Stalled|Waiting)\(\s*'([A-Za-z]+)'/g),
+    ...readFileSync(join(root, 'operator', file), 'utf8').matchAll(/new (?:Stalled|Waiting)\(\s*(?:\w+ \? '(\w+)' : )?'(\w+)'/g),
   ])
-  .map(([, reason]) => reason);
+  .flatMap(([, first, second]) => [first ?? [], second ?? []].flat());
 
 describe('the page about conditions', () => {
   it('has every condition and every reason of the golden pairs', () => {

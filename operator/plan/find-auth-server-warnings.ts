@@ -19,7 +19,7 @@ function hasSharedCredential(backend: BackendDocument): boolean {
 
 /** With an authorization server of its own and no policy, whoever has an account at the provider is let in. */
 function openToEveryAccount({ authz, backends }: RunConfigDocument): Finding[] {
-  if (authz) return [];
+  if (authz || (backends.length > 0 && backends.every((backend) => backend.authz))) return [];
   const shared = backends.filter(hasSharedCredential).map(({ name }) => name);
   const everybody = 'Every account of the upstream provider gets in: write incomingAuth.authzConfig with policies.';
   const message =

@@ -1,18 +1,26 @@
 import type { World } from '../world.ts';
 import type { BackendSpec } from './find-group-members.ts';
+import { hasOwnEndpoint } from './own-endpoint.ts';
 import type { Finding } from './summarise-status.ts';
 
 const warning = (type: string, reason: string, message: string): Finding => ({ type, status: 'True', reason, message });
 
-/** Settings that only an endpoint of its own has. Behind a VirtualMCPServer they have no effect. */
-const OWN_ENDPOINT = ['oidcConfig', 'oidcConfigRef', 'proxyMode', 'proxyPort', 'rateLimiting'] as const;
+/** Settings that only an endpoint of its own has, and that do not ask for one. */
+const OF_OWN_ENDPOINT = [
+  'endpointPrefix',
+  'trustedProxies',
+  'sessionStorage',
+  'audit',
+  'telemetry',
+  'replicas',
+  'resourceOverrides',
+] as const;
 
-function ownEndpoint(spec: BackendSpec, world: World): Finding[] {
-  if (world.platform.mode === 'cluster') return [];
-  const written = OWN_ENDPOINT.filter((field) => spec[field] !== undefined);
-  if (written.length === 0) return [];
-  const message = `An MCPServer has no endpoint of its own on one machine, so ${written.join(', ')} have no effect: write them on the VirtualMCPServer in front of it.`;
-  return [warning('OwnEndpointNotServed', 'OnlyBehindServer', message)];
+function withoutEndpoint(spec: BackendSpec): Finding[] {
+  const written = OF_OWN_ENDPOINT.filter((field) => spec[field] !== undefined);
+  if (written.length === 0 || hasOwnEndpoint(spec)) return [];
+  const message = `It has no endpoint of its own, so ${written.join(', ')} have no effect: write proxyPort to give it one, or write them on the VirtualMCPServer in front of it.`;
+  return [warning('NoOwnEndpoint', 'OnlyBehindServer', message)];
 }
 
 function notConfined(spec: BackendSpec, world: World): Finding[] {
@@ -25,5 +33,5 @@ function notConfined(spec: BackendSpec, world: World): Finding[] {
 
 /** What of an MCPServer is not as its spec might make people think. */
 export function findBackendWarnings(spec: BackendSpec, world: World): Finding[] {
-  return [...ownEndpoint(spec, world), ...notConfined(spec, world)];
+  return [...withoutEndpoint(spec), ...notConfined(spec, world)];
 }

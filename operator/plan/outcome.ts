@@ -33,11 +33,13 @@ export interface ClusterObject {
 export interface RuntimeProcess {
   platform: 'local';
   role: 'runtime';
-  /** Child name, `vmcp-<name>`. */
+  /** Child name, `vmcp-<name>`, of an MCPServer by itself `mcp-<name>-proxy`. */
   name: string;
   host: string;
   port: number;
   privatePort: number;
+  /** When a person asked for a restart; another one means a restart. */
+  restartedAt?: string;
 }
 
 /** A backend on this machine that speaks HTTP or SSE on `port`. (stdio backends are children of the runtime.) */

@@ -1,5 +1,6 @@
 import { MCPExternalAuthConfig, VirtualMCPServerSpec } from '#crds/kinds/index';
 import { readValue } from '#crds/parts/read-value';
+import { valueAt } from '#crds/parts/rule';
 import { Stalled } from '../errors.ts';
 import type { Manifest, World } from '../world.ts';
 import { OWN_RUNTIME } from './child-names.ts';
@@ -46,7 +47,9 @@ function checkServedAlone(name: string, spec: BackendSpec): void {
 /** An authorization server of its own needs boundary 1 to say who its tokens are for. Throws `Stalled`. */
 export function checkEmbeddedServer(name: string, spec: BackendSpec, world: World): void {
   if (hasOwnEndpoint(spec) && spec.oidcConfig) return;
-  if (!embeddedServer(spec, world)) return;
+  const reference = spec.externalAuthConfigRef?.name ?? '';
+  // What else may be wrong with it is told where it is used.
+  if (valueAt(world.mcpExternalAuthConfigs[reference]?.spec, ['type']) !== 'embeddedAuthServer') return;
   const message = `MCPServer "${name}" refers to an embeddedAuthServer: write oidcConfig with its issuer and with resourceUrl, so that its tokens are let in`;
   throw new Stalled('OidcConfigNeeded', message);
 }
@@ -73,6 +76,8 @@ export function ownEndpoint({ metadata: { name } }: Manifest, spec: BackendSpec,
     incomingAuth: incomingAuth(spec),
     outgoingAuth: { source: 'discovered' },
   });
-  if ('data' in server) return { ...server.data, port: spec.proxyPort };
+  const prefix = spec.endpointPrefix?.replace(/\/+$/, '');
+  if ('data' in server)
+    return { ...server.data, port: spec.proxyPort, endpointPrefix: prefix === '' ? undefined : prefix };
   throw new Stalled('InvalidSpec', `MCPServer "${name}" by itself: ${server.problems.join('; ')}`);
 }

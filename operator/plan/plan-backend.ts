@@ -58,15 +58,15 @@ export function planBackend(key: ResourceKey, manifest: Manifest, world: World, 
   try {
     checkChildNames(key, world);
     const spec = readSpec(MCPServer, manifest);
-    if (world.platform.mode === 'cluster') checkEmbeddedServer(key.name, spec, world);
+    checkEmbeddedServer(key.name, spec, world);
     const reach = reachBackend(key.name, spec, world, new FileList(world, { secret: '', config: '' }));
     const { children, warnings } = renderProgram(manifest, spec, reach, world);
     const found = { url: placeOf(spec, reach), warnings: [...warnings, ...findBackendWarnings(spec, world)] };
     const program = summariseProgram(manifest, spec, found, world, now);
-    if (world.platform.mode === 'local' || spec.suspend || !hasOwnEndpoint(spec)) {
+    if (spec.suspend || !hasOwnEndpoint(spec)) {
       return { key, action: 'apply', children, status: { ...program, ...references } };
     }
-    const own = planOwnEndpoint(manifest, spec, world.platform, world, now);
+    const own = planOwnEndpoint(manifest, spec, world, now);
     const status = { ...joinStatus(program, own.status), ...references };
     return { key, action: 'apply', rendered: own.rendered, children: [...children, ...own.children], status };
   } catch (problem) {

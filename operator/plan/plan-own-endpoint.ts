@@ -1,14 +1,16 @@
 import type { Status } from '#crds/kinds/status';
 import { Stalled } from '../errors.ts';
-import type { ClusterFacts, Manifest, World } from '../world.ts';
+import type { Manifest, World } from '../world.ts';
 import { bringsCode } from './brings-code.ts';
 import { defined } from './defined.ts';
 import type { BackendSpec } from './find-group-members.ts';
 import type { Child, ClusterObject, Rendered } from './outcome.ts';
+import { nameOwnFields, problemInOwnFields } from './name-own-fields.ts';
 import { ownEndpoint } from './own-endpoint.ts';
 import { renderBackend } from './render-backend.ts';
-import { renderRuntimeObjects } from './render-children.ts';
-import { observeRuntime, resolveRuntime } from './resolve-runtime.ts';
+import { renderChildren } from './render-children.ts';
+import { observeRuntime, type ResolvedRuntime, resolveRuntime } from './resolve-runtime.ts';
+import type { ServerSpec } from './render-run-config.ts';
 import { summariseServer } from './summarise-status.ts';
 
 interface OwnEndpoint {
@@ -63,6 +65,11 @@ function override(
   return isPublic ? { ...object, metadata: withTexts(object.metadata, overrides?.proxyService) } : object;
 }
 
+/** Processes of one machine have nothing that could be overridden. */
+function overrideChild(child: Child, overrides: BackendSpec['resourceOverrides']): Child {
+  return child.platform === 'cluster' ? { ...child, object: override(child.object, overrides) } : child;
+}
+
 /** Its process knows the credentials of others: who writes its variables gets no more by them. Throws `Stalled`. */
 function checkVariables(name: string, overrides: BackendSpec['resourceOverrides']): void {
   const bad = overrides?.proxyDeployment?.env?.find(bringsCode);
@@ -71,31 +78,36 @@ function checkVariables(name: string, overrides: BackendSpec['resourceOverrides'
   throw new Stalled('PodTemplateNotAllowed', `${where}: may bring code into a container of ours: remove it`);
 }
 
+/** What its runtime serves, in the words of an MCPServer. Throws `Stalled` and `Waiting`. */
+function resolveOwn(manifest: Manifest, spec: BackendSpec, server: ServerSpec, world: World): ResolvedRuntime {
+  const { name } = manifest.metadata;
+  try {
+    const { rendered, findings } = resolveRuntime(
+      manifest,
+      server,
+      (context, files) => {
+        const { entry, url, authType } = renderBackend(name, spec, context, files);
+        return { entries: [entry], findings: [{ name, url, authType }], members: [name] };
+      },
+      world,
+    );
+    return { rendered, findings: { ...findings, warnings: findings.warnings.map(nameOwnFields) } };
+  } catch (problem) {
+    throw problemInOwnFields(problem);
+  }
+}
+
 /** The runtime of an MCPServer by itself. Throws `Stalled` and `Waiting`: without its one backend there is nothing to serve. */
-export function planOwnEndpoint(
-  manifest: Manifest,
-  spec: BackendSpec,
-  cluster: ClusterFacts,
-  world: World,
-  now: string,
-): OwnEndpoint {
+export function planOwnEndpoint(manifest: Manifest, spec: BackendSpec, world: World, now: string): OwnEndpoint {
   const { name } = manifest.metadata;
   checkVariables(name, spec.resourceOverrides);
   const server = ownEndpoint(manifest, spec, world);
-  const { rendered, findings } = resolveRuntime(
-    manifest,
-    server,
-    (context, files) => {
-      const { entry, url, authType } = renderBackend(name, spec, context, files);
-      return { entries: [entry], findings: [{ name, url, authType }], members: [name] };
-    },
-    world,
-  );
-  const objects = renderRuntimeObjects(manifest, server, rendered, cluster, world);
+  const { rendered, findings } = resolveOwn(manifest, spec, server, world);
+  const children = renderChildren(manifest, server, rendered, world);
   const status = summariseServer(findings, manifest, observeRuntime(manifest, rendered, world), now);
   return {
     rendered,
-    children: objects.map((object) => ({ platform: 'cluster', object: override(object, spec.resourceOverrides) })),
+    children: children.map((child) => overrideChild(child, spec.resourceOverrides)),
     status,
   };
 }
@@ -109,13 +121,14 @@ export function joinStatus(program: Status, runtime: Status): Status {
   const leading = ready(program) ? runtime : program;
   const types = new Set(leading.conditions.map(({ type }) => type));
   const others = (leading === program ? runtime : program).conditions.filter(({ type }) => !types.has(type));
-  const { phase, url, toolCount, redirectUris, observedGeneration, replicas } = runtime;
+  const { phase, url, toolCount, redirectUris, observedGeneration, replicas, backends } = runtime;
   return defined({
     ...program,
     phase: leading === program ? program.phase : phase,
     observedGeneration,
     url,
     toolCount,
+    backends,
     redirectUris,
     replicas: program.replicas ?? replicas,
     conditions: [...leading.conditions, ...others].filter(({ type }) => !OF_GROUPS.has(type)),

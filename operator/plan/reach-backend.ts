@@ -5,6 +5,7 @@ import { checkHostAccess } from './check-host-access.ts';
 import { backendChild, podsOf } from './child-names.ts';
 import { type Command, containerCommand, processCommand, secretVariables } from './command-of-backend.ts';
 import type { FileList } from './file-list.ts';
+import { restartedAt } from './object-parts.ts';
 import { parseUrl } from './parse-url.ts';
 import type { BackendSpec } from './find-group-members.ts';
 
@@ -14,7 +15,12 @@ export const CONTAINER_PORT = 8080;
 /** How a runtime gets to a backend. */
 export type Reach =
   | { transport: 'streamable-http' | 'sse'; url: string; pods_host?: string }
-  | (Command & { transport: 'stdio'; env_files: Record<string, string>; stdio_process: 'shared' | 'perSession' });
+  | (Command & {
+      transport: 'stdio';
+      env_files: Record<string, string>;
+      stdio_process: 'shared' | 'perSession';
+      restarted_at?: string;
+    });
 
 /** What users see as the place of a backend. */
 export function placeOf(spec: BackendSpec, reach: Reach): string {
@@ -47,7 +53,7 @@ export function localPort(name: string, spec: BackendSpec, local: LocalFacts): n
   throw new Waiting('PortNotAllocated', `MCPServer "${name}" has no port on this machine yet`);
 }
 
-function reachLocal(name: string, spec: BackendSpec, local: LocalFacts, files: FileList): Reach {
+function reachLocal(name: string, spec: BackendSpec, local: LocalFacts, world: World, files: FileList): Reach {
   const transport = transportOf(spec);
   if (transport !== 'stdio') {
     return { transport, url: `http://127.0.0.1:${localPort(name, spec, local)}${pathOf(spec)}` };
@@ -55,11 +61,14 @@ function reachLocal(name: string, spec: BackendSpec, local: LocalFacts, files: F
   const secrets = Object.entries(secretVariables(spec)).map(
     ([variable, reference]) => [variable, files.secret(reference, `MCPServer "${name}" secrets`)] as const,
   );
+  const manifest = world.mcpServers[name];
+  const at = manifest === undefined ? '' : restartedAt(manifest);
   return {
     transport,
     ...localCommand(name, spec, undefined, local),
     env_files: Object.fromEntries(secrets),
     stdio_process: spec.stdioProcess,
+    ...(at === '' ? {} : { restarted_at: at }),
   };
 }
 
@@ -88,6 +97,6 @@ export function reachBackend(name: string, spec: BackendSpec, world: World, file
     parseUrl(spec.remoteUrl, `MCPServer "${name}" remoteUrl`);
     return { transport: transportOf(spec) === 'sse' ? 'sse' : 'streamable-http', url: spec.remoteUrl };
   }
-  if (world.platform.mode === 'local') return reachLocal(name, spec, world.platform, files);
+  if (world.platform.mode === 'local') return reachLocal(name, spec, world.platform, world, files);
   return reachInCluster(name, spec, world.namespace, world.platform);
 }

@@ -1,5 +1,5 @@
 import type { ClusterFacts, Manifest, World } from '../world.ts';
-import { childOf } from './object-parts.ts';
+import { childOf, restartedAt } from './object-parts.ts';
 import type { Child, ClusterObject, Rendered } from './outcome.ts';
 import { renderConfigMap } from './render-config-map.ts';
 import { renderRuntimeDeployment } from './render-deployment.ts';
@@ -31,7 +31,7 @@ export function renderRuntimeObjects(
   ];
 }
 
-/** What runs a VirtualMCPServer: one process on a machine, or the objects of one runtime in a cluster. */
+/** What runs a VirtualMCPServer, or an MCPServer by itself: one process on a machine, or the objects of one runtime in a cluster. */
 export function renderChildren(manifest: Manifest, spec: ServerSpec, rendered: Rendered, world: World): Child[] {
   const { platform } = world;
   if (platform.mode === 'cluster') {
@@ -39,5 +39,7 @@ export function renderChildren(manifest: Manifest, spec: ServerSpec, rendered: R
     return objects.map((object) => ({ platform: 'cluster', object }));
   }
   const { host, port, private_port: privatePort } = listenOf(manifest, spec, world);
-  return [{ platform: 'local', role: 'runtime', name: childOf(manifest), host, port, privatePort }];
+  const at = restartedAt(manifest);
+  const restart = at === '' ? {} : { restartedAt: at };
+  return [{ platform: 'local', role: 'runtime', name: childOf(manifest), host, port, privatePort, ...restart }];
 }

@@ -13,8 +13,13 @@ import type { BackendDocument } from './render-backend.ts';
 import { renderLimits, renderOperational, renderRateLimiting } from './render-operational.ts';
 import { renderSessionStorage } from './render-storage.ts';
 
-/** What a runtime is to serve. A VirtualMCPServer's own spec; `port`: another public port, in a cluster. */
-export type ServerSpec = VirtualMCPServer['spec'] & { port?: number | undefined };
+/** What a runtime is to serve: a VirtualMCPServer's own spec, and what only an MCPServer by itself has. */
+export type ServerSpec = VirtualMCPServer['spec'] & {
+  /** Another public port. */
+  port?: number | undefined;
+  /** Path before /mcp, without a slash at its end. */
+  endpointPrefix?: string | undefined;
+};
 
 /** Public port in a cluster. */
 const PUBLIC_PORT = 4483;
@@ -42,16 +47,20 @@ export function keyPrefixOf(manifest: Manifest, world: World): string {
 }
 
 /** Addresses of a runtime. On one machine the port of a loopback resourceUrl is what users type, so it is the port. */
-export function listenOf({ metadata: { name } }: Manifest, spec: ServerSpec, world: World): Listen {
+export function listenOf(manifest: Manifest, spec: ServerSpec, world: World): Listen {
   const { platform } = world;
   if (platform.mode === 'cluster') {
     return { host: '::', port: spec.port ?? PUBLIC_PORT, private_host: '::', private_port: 4484 };
   }
-  const allocated = platform.ports[name];
-  if (!allocated) throw new Waiting('PortNotAllocated', `VirtualMCPServer "${name}" has no port on this machine yet`);
+  const allocated = platform.ports[runtimeNameOf(manifest)];
+  if (!allocated) {
+    const message = `${manifest.kind} "${manifest.metadata.name}" has no port on this machine yet: it is given one at the next look`;
+    throw new Waiting('PortNotAllocated', message);
+  }
   const typed = resourceUrlOf(spec.incomingAuth);
   const url = typed === undefined ? undefined : parseUrl(typed, 'incomingAuth.resourceUrl');
-  const port = url && isLoopbackHost(url.hostname) && url.port !== '' ? Number(url.port) : allocated.port;
+  const typedPort = url && isLoopbackHost(url.hostname) && url.port !== '' ? Number(url.port) : undefined;
+  const port = spec.port ?? typedPort ?? allocated.port;
   return { host: '127.0.0.1', port, private_host: '127.0.0.1', private_port: allocated.privatePort };
 }
 
@@ -61,8 +70,10 @@ export function endpointOf(manifest: Manifest, spec: ServerSpec, world: World): 
   if (typed !== undefined) return typed;
   const scheme = spec.tls ? 'https' : 'http';
   const { port } = listenOf(manifest, spec, world);
-  if (world.platform.mode === 'cluster') return `${scheme}://${childOf(manifest)}.${world.namespace}.svc:${port}/mcp`;
-  return `${scheme}://127.0.0.1:${port}/mcp`;
+  const path = `${spec.endpointPrefix ?? ''}/mcp`;
+  if (world.platform.mode === 'cluster')
+    return `${scheme}://${childOf(manifest)}.${world.namespace}.svc:${port}${path}`;
+  return `${scheme}://127.0.0.1:${port}${path}`;
 }
 
 /** Names of a Service as clients inside of the cluster write them. */
@@ -84,9 +95,12 @@ function hostsOf(manifest: Manifest, spec: ServerSpec, world: World): string[] {
 
 function uidOf(manifest: Manifest, world: World): string {
   const { platform } = world;
-  const uid = platform.mode === 'local' ? platform.uids[manifest.metadata.name] : manifest.metadata.uid;
+  const uid = platform.mode === 'local' ? platform.uids[runtimeNameOf(manifest)] : manifest.metadata.uid;
   if (uid !== undefined) return uid;
-  throw new Waiting('UidNotMade', `${manifest.kind} "${manifest.metadata.name}" has no uid yet`);
+  throw new Waiting(
+    'UidNotMade',
+    `${manifest.kind} "${manifest.metadata.name}" has no uid yet: it is made at the next look`,
+  );
 }
 
 function renderTls(spec: ServerSpec, files: FileList) {
@@ -128,6 +142,7 @@ export function renderRunConfig(parts: ServerParts, world: World, files: FileLis
     server: { namespace: world.namespace, name, uid: uidOf(manifest, world) },
     listen: defined({ ...listenOf(manifest, spec, world), tls: renderTls(spec, files) }),
     resource_url: resourceUrlOf(spec.incomingAuth),
+    endpoint_prefix: spec.endpointPrefix,
     allowed_hosts: hosts.length === 0 ? undefined : hosts,
     allowed_origins: spec.incomingAuth.allowedOrigins,
     trusted_proxies: spec.trustedProxies,

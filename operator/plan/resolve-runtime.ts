@@ -1,7 +1,7 @@
 import { resourceUrlOf } from '#crds/kinds/index';
 import { valueAt } from '#crds/parts/rule';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
-import type { Manifest, World } from '../world.ts';
+import { type Manifest, runtimeFolder, type World } from '../world.ts';
 import { checkDocument } from './check-document.ts';
 import { checkReplicas } from './check-replicas.ts';
 import { FileList } from './file-list.ts';
@@ -35,13 +35,20 @@ function directoriesOf(child: string, world: World): { secret: string; config: s
   return { secret: `${own}/secrets`, config: own };
 }
 
+/** An MCPServer has its authorization server in an MCPExternalAuthConfig. */
+function hasWrittenStorage({ kind, spec }: Manifest, world: World): boolean {
+  if (kind === 'VirtualMCPServer') return valueAt(spec, ['authServerConfig', 'storage']) !== undefined;
+  const name = valueAt(spec, ['externalAuthConfigRef', 'name']);
+  const config = typeof name === 'string' ? world.mcpExternalAuthConfigs[name] : undefined;
+  return valueAt(config?.spec, ['embeddedAuthServer', 'storage']) !== undefined;
+}
+
 /** On one machine, logins outlive a restart unless another storage is written; its default cannot tell. */
 function authServerPlace(manifest: Manifest, spec: ServerSpec, world: World): AuthServerPlace {
-  const { name } = manifest.metadata;
+  const { kind, metadata } = manifest;
   const place = { resourceUrl: resourceUrlOf(spec.incomingAuth), keyPrefix: keyPrefixOf(manifest, world) };
-  const written = valueAt(manifest.spec, ['authServerConfig', 'storage']) !== undefined;
-  if (world.platform.mode !== 'local' || written) return place;
-  const database = `${world.platform.loginDirectory}/${name}/logins.sqlite`;
+  if (world.platform.mode !== 'local' || hasWrittenStorage(manifest, world)) return place;
+  const database = `${world.platform.loginDirectory}/${runtimeFolder({ kind, ...metadata })}/logins.sqlite`;
   return { ...place, kept: { database, secrets: world.generated[runtimeNameOf(manifest)] ?? {} } };
 }
 

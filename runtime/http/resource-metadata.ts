@@ -1,4 +1,5 @@
 import type { Incoming } from '#crds/run-config/incoming';
+import type { RunConfig } from '#crds/run-config/run-config';
 
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';
 
@@ -35,10 +36,19 @@ export function metadataUrl(resourceUrl: string): string {
   return new URL(resourceUrl).origin + WELL_KNOWN + pathOf(resourceUrl);
 }
 
-/** Where the endpoint is when the configuration does not say it: a bind address for all interfaces is no name. */
-export function localUrl({ host, port }: { readonly host: string; readonly port: number }, tls: boolean): string {
+/**
+ * The URL of the endpoint: that of the configuration, else where it listens; a bind address for all interfaces is no name.
+ */
+export function endpointUrl(
+  {
+    resource_url,
+    listen,
+    endpoint_prefix: prefix = '',
+  }: Pick<RunConfig, 'resource_url' | 'listen' | 'endpoint_prefix'>,
+  { host, port }: { readonly host: string; readonly port: number },
+): string {
   const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host;
-  return `${tls ? 'https' : 'http'}://${name}:${port}/mcp`;
+  return resource_url ?? `${listen.tls ? 'https' : 'http'}://${name}:${port}${prefix}/mcp`;
 }
 
 function pathOf(resourceUrl: string): string {

@@ -1,0 +1,178 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { isPortFree } from '#operator/local/check-port';
+import { fetchToken } from '../fakes/identity-provider/fetch-token.ts';
+import { serveIdentityProvider, type IdentityProvider } from '../fakes/identity-provider/serve.ts';
+import { findFreePort } from '../gateway/start-gateway.ts';
+import { callTool, connect } from './call-tool.ts';
+import { eventually, makeWorkplace, ROOT, WHOAMI, type Workplace } from './run-vmcp.ts';
+
+const API = 'apiVersion: vmcp.dev/v1alpha1';
+const CLOCK = join(ROOT, 'e2e', 'local', 'testdata', 'clock.ts');
+
+let place: Workplace;
+let issuer: IdentityProvider;
+let port: number;
+let program: number;
+let origin: string;
+const endpoint = () => `${origin}/team-a/mcp`;
+
+/** An MCPServer by itself: its own boundary 1 and policies, in front of a program that speaks HTTP. */
+const inside = (more = '') => `${API}
+kind: MCPServer
+metadata: {name: inside}
+spec:
+  command: [node, ${WHOAMI}, --port, '${program}']
+  transport: streamable-http
+  mcpPort: ${program}
+  proxyPort: ${port}
+  endpointPrefix: /team-a
+  toolsOverride: {whoami: {name: who}}
+  oidcConfig: {type: inline, inline: {issuer: '${issuer.issuer}', audience: inside, jwksAllowPrivateIP: true}}
+  authzConfig: {type: inline, inline: {policies: ['permit(principal == Client::"alice", action, resource);']}}
+  audit: {enabled: true, logFile: ${place.path}/audit.jsonl}
+${more}`;
+
+beforeAll(async () => {
+  place = makeWorkplace();
+  issuer = await serveIdentityProvider();
+  [port, program] = [await findFreePort(), await findFreePort()];
+  origin = `http://127.0.0.1:${port}`;
+  place.manifest('inside.yaml', inside());
+  const { code, stdout, stderr } = await place.run(['up', 'manifests', '--detach']);
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout).toContain(`MCPServer/inside  Ready  ${endpoint()}  1 tools`);
+}, 60_000);
+afterAll(async () => {
+  await place.close();
+  await issuer.close();
+});
+
+const tokenOf = (user: string) => fetchToken(issuer.issuer, user, 'inside');
+
+describe('an MCPServer by itself on one machine', () => {
+  it('serves its program under its own names to whom its policies let in', async () => {
+    const client = await connect(endpoint(), await tokenOf('alice'));
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['who']);
+    await client.close();
+    expect(await callTool(endpoint(), 'who', await tokenOf('alice'))).toMatchObject({ tokenHash: null });
+  });
+
+  it('shows others nothing, and asks for a token at the path of its prefix', async () => {
+    const client = await connect(endpoint(), await tokenOf('bob'));
+    expect((await client.listTools()).tools).toEqual([]);
+    await client.close();
+    const { status, headers } = await fetch(endpoint(), { method: 'POST' });
+    const metadata = `${origin}/.well-known/oauth-protected-resource/team-a/mcp`;
+    expect([status, headers.get('www-authenticate')]).toEqual([401, expect.stringContaining(metadata)]);
+    expect(await (await fetch(metadata)).json()).toMatchObject({ authorization_servers: [issuer.issuer] });
+  });
+
+  it('writes its own audit, and is told of by its own name', async () => {
+    await eventually(
+      () => (existsSync(join(place.path, 'audit.jsonl')) ? place.read('audit.jsonl') : ''),
+      (lines) => lines.includes('mcp_tool_call'),
+    );
+    const status = JSON.parse((await place.run(['status', 'MCPServer/inside', '-o', 'json'])).stdout) as object;
+    expect(status).toMatchObject({
+      kind: 'MCPServer',
+      name: 'inside',
+      endpoint: endpoint(),
+      phase: 'Ready',
+      backends: [{ name: 'inside', phase: 'Ready', tools: 1 }],
+    });
+  });
+
+  it('changes without a restart', async () => {
+    const before = (await place.status()).processes;
+    place.manifest('inside.yaml', inside('  toolsFilter: [nothing]\n'));
+    const names = async () => {
+      const client = await connect(endpoint(), await tokenOf('alice'));
+      const { tools } = await client.listTools();
+      await client.close();
+      return tools.length;
+    };
+    await eventually(names, (count) => count === 0);
+    const pids = (processes: typeof before) => processes.map(({ name, identity }) => `${name} ${identity?.pid ?? ''}`);
+    expect(pids((await place.status()).processes).sort()).toEqual(pids(before).sort());
+  });
+
+  it('says when its program is away', async () => {
+    place.manifest('inside.yaml', inside().replace(`'${program}'`, "'1'"));
+    const { backends } = await eventually(
+      () => place.status(),
+      ({ phase }) => phase === 'Degraded',
+    );
+    expect(backends).toMatchObject([{ name: 'inside', phase: 'Unavailable' }]);
+    place.manifest('inside.yaml', inside());
+    await eventually(
+      () => place.status(),
+      ({ phase }) => phase === 'Ready',
+    );
+  });
+
+  it('ends when it is stopped, and is there again when it is not', async () => {
+    place.manifest('inside.yaml', inside('  suspend: true\n'));
+    for (const each of [port, program]) {
+      await eventually(
+        () => isPortFree('127.0.0.1', each),
+        (free) => free,
+      );
+    }
+    const { code } = await eventually(
+      () => place.run(['status']),
+      ({ stdout }) => stdout.includes('Suspended'),
+    );
+    expect(code).toBe(0);
+    place.manifest('inside.yaml', inside());
+    await eventually(
+      () => place.status(),
+      ({ phase }) => phase === 'Ready',
+    );
+  });
+
+  it('that says what cannot be served goes on as it was, and names its own fields', async () => {
+    place.manifest('inside.yaml', inside().replace('oidcConfig: {type: inline', 'oidcConfig: {type: configMap'));
+    const { conditions } = await eventually(
+      () => place.status(),
+      ({ phase }) => phase === 'Degraded',
+    );
+    expect(conditions.find(({ type }) => type === 'Stalled')?.message).toContain('oidcConfig');
+    expect(await callTool(endpoint(), 'who', await tokenOf('alice'))).toMatchObject({ tokenHash: null });
+    place.manifest('inside.yaml', inside());
+    await eventually(
+      () => place.status(),
+      ({ phase }) => phase === 'Ready',
+    );
+  });
+
+  it('is started again when somebody asks for it, with its program', async () => {
+    const started = async () => {
+      try {
+        return (await callTool(endpoint(), 'started', await tokenOf('alice'))).at;
+      } catch {
+        // It is between two processes.
+        return undefined;
+      }
+    };
+    const clock = (at: string) =>
+      inside()
+        .replace('metadata: {name: inside}', `metadata: {name: inside, annotations: {vmcp.dev/restarted-at: '${at}'}}`)
+        .replace(/command: .*\n.*\n.*\n/, `command: [node, ${CLOCK}]\n`);
+    place.manifest('inside.yaml', clock('2026-01-01T00:00:00Z'));
+    const first = await eventually(started, (at) => at !== undefined);
+    place.manifest('inside.yaml', clock('2026-01-01T00:00:01Z'));
+    expect(await eventually(started, (at) => at !== undefined && at !== first)).toEqual(expect.any(Number));
+  });
+
+  it('leaves nothing when it goes', async () => {
+    place.manifest('inside.yaml', undefined);
+    await eventually(
+      () => isPortFree('127.0.0.1', port),
+      (free) => free,
+    );
+    const left = () => readdirSync(join(place.path, '.vmcp'), { recursive: true }).map(String);
+    await eventually(left, (files) => !files.some((file) => /inside.*(run-config|sealing|status-token)/.test(file)));
+  });
+});

@@ -1,0 +1,23 @@
+import { valueAt } from '#crds/parts/rule';
+import { GENERATED_SECRETS, type GeneratedSecret, type Manifest } from '#operator/world';
+
+const OF_AUTH_SERVER = new Set<GeneratedSecret>(['signingKey', 'hmacSecret']);
+
+/** Whether unchecked specs say that there is an authorization server. An MCPServer has one by the configuration it refers to. */
+function hasAuthServer({ kind, metadata, spec }: Manifest, manifests: readonly Manifest[]): boolean {
+  if (kind === 'VirtualMCPServer') return valueAt(spec, ['authServerConfig']) !== undefined;
+  const name = valueAt(spec, ['externalAuthConfigRef', 'name']);
+  return manifests.some(
+    (one) =>
+      one.kind === 'MCPExternalAuthConfig' &&
+      one.metadata.name === name &&
+      one.metadata.namespace === metadata.namespace &&
+      valueAt(one.spec, ['embeddedAuthServer']) !== undefined,
+  );
+}
+
+/** The secrets that are made for the runtime of a resource; those of an authorization server only where there is one. */
+export function neededSecrets(served: Manifest, manifests: readonly Manifest[]): GeneratedSecret[] {
+  const withAuthServer = hasAuthServer(served, manifests);
+  return GENERATED_SECRETS.filter((which) => withAuthServer || !OF_AUTH_SERVER.has(which));
+}
