@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { RuntimeStatus } from '#crds/run-config/runtime-status';
 import { runCommand } from '#operator/cli/program';
@@ -23,6 +24,7 @@ async function attempt(more: readonly string[] = []) {
   let [out, err] = ['', ''];
   const opened: Promise<unknown>[] = [];
   const surroundings = {
+    input: Readable.from([]),
     out: { write: (text: string) => (out += text) },
     err: {
       write(text: string) {

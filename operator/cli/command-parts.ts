@@ -1,7 +1,7 @@
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import { millisecondsOf } from '#crds/parts/primitives';
 import { locateState } from '#operator/local/state-folder';
-import type { Context, Format } from './context.ts';
+import type { Context, RecordFormat } from './context.ts';
 import { quoted } from './name-program.ts';
 
 /** All of the context but what an option decides. */
@@ -24,7 +24,7 @@ export function readCount(text: string): number {
   return Number(text);
 }
 
-export const output = (...choices: Format[]): Option =>
+export const output = (...choices: RecordFormat[]): Option =>
   new Option('-o, --output <format>', 'how to print').choices(choices).default(choices[0]);
 export const USUAL_STATE = '.vmcp';
 export const stateOption = (): Option =>

@@ -8,8 +8,14 @@ export interface Output {
   columns?: number;
 }
 
+/** What a person types, or a pipe. */
+export interface Input extends NodeJS.ReadableStream {
+  isTTY?: boolean;
+}
+
 /** What a command has of the world around it. */
 export interface Context {
+  input: Input;
   out: Output;
   /** For people: progress, warnings, errors. */
   err: Output;
@@ -28,3 +34,5 @@ export interface Context {
 }
 
 export type Format = 'json' | 'yaml' | 'table';
+/** The same, or only names, one a line: for other commands. */
+export type RecordFormat = Format | 'name';

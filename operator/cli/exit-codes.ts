@@ -11,15 +11,24 @@ export const EXIT_CODES = {
   alreadyRunning: 4,
   /** Anything else: a file that cannot be written, an identity provider that refuses. */
   failed: 5,
+  /** What was named is not there. */
+  notFound: 6,
+  /** It is there already, has changed meanwhile, or is somebody else's. */
+  conflict: 7,
+  /** Who asks may not do this. */
+  forbidden: 8,
 } as const;
 
 export const EXIT_CODE_HELP = `Exit codes:
   0  done
-  1  something is wrong in the manifests (printed with file and line), or a check of doctor failed
+  1  something is wrong with what was given: a manifest (printed with file and line), a value, an endpoint that doctor checked
   2  the command was written wrongly
   3  nothing runs here, or it does not serve (yet)
   4  vmcp already runs here
-  5  anything else that failed`;
+  5  anything else that failed
+  6  what was named is not there
+  7  it is there already, has changed meanwhile, or belongs to somebody else
+  8  not allowed`;
 
 /** Ends the command with a message for people and a code for scripts. */
 export class CliError extends Error {

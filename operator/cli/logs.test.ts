@@ -1,6 +1,7 @@
 import { appendFileSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { locateState } from '#operator/local/state-folder';
 import { logs } from './logs.ts';
@@ -19,6 +20,7 @@ function startFollowing(name?: string) {
   const stop = new AbortController();
   const context = {
     state: { ...locateState(folder), logs: folder },
+    input: Readable.from([]),
     out: { write: (text: string) => (printed += text) },
     err: { write: () => undefined },
     environment: {},

@@ -32,6 +32,7 @@ process.stdout.on('error', () => process.exit(0));
 process.exitCode = await runCommand(
   process.argv.slice(2),
   {
+    input: process.stdin,
     out: process.stdout,
     err: process.stderr,
     environment: process.env,

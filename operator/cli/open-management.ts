@@ -1,3 +1,4 @@
+import { readLock } from '#operator/local/lock';
 import { type OpenManagement, openLocalManagement } from '#operator/management/local/open-local';
 import type { Context } from './context.ts';
 
@@ -5,7 +6,9 @@ import type { Context } from './context.ts';
 export async function openManagement({ state, version, err }: Context): Promise<OpenManagement | undefined> {
   const onFailure = (text: string): void => void err.write(`management API: ${text}\n`);
   try {
-    return await openLocalManagement({ state, version, onFailure });
+    const { folder } = readLock(state) ?? {};
+    if (folder === undefined) throw new Error(`${state.path} is not held by this process`);
+    return await openLocalManagement({ state, folder, version, onFailure });
   } catch (problem) {
     onFailure(problem instanceof Error ? problem.message : String(problem));
     return undefined;

@@ -90,9 +90,17 @@ export interface Operation extends Omit<Definition<z.ZodType, z.ZodType, z.ZodTy
   call(request: RawRequest, rooms: Rooms): Promise<Answer<unknown>>;
 }
 
+/** A row whose shapes are known to who calls it from this program. */
+export type TypedOperation<
+  P extends z.ZodType,
+  Q extends z.ZodType,
+  B extends z.ZodType,
+  R extends z.ZodType,
+> = Operation & Pick<Definition<P, Q, B, R>, 'params' | 'query' | 'body' | 'result'>;
+
 export function operation<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, R extends z.ZodType>(
   definition: Definition<P, Q, B, R>,
-): Operation {
+): TypedOperation<P, Q, B, R> {
   const { touches, run, ...described } = definition;
   return {
     ...described,

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { runCommand } from '#operator/cli/program';
 import { CLIENTS } from './clients.ts';
@@ -17,6 +18,7 @@ async function vmcp(...args: string[]): Promise<{ code: number; out: string; err
   const said = { out: '', err: '' };
   const stream = (which: 'out' | 'err') => ({ write: (text: string) => (said[which] += text) });
   const around = {
+    input: Readable.from([]),
     out: stream('out'),
     err: stream('err'),
     environment: { HOME: home },

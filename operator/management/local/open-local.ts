@@ -3,9 +3,7 @@ import { rmSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { codeOf } from '#operator/local/code-of';
 import { openLogFile } from '#operator/local/log-file';
-import type { StateFolder } from '#operator/local/state-folder';
 import { writeFileAtomic } from '#operator/local/write-file';
-import { renderOpenApi } from '../document/render-openapi.ts';
 import { limitRate } from '../limit-rate.ts';
 import { listen, type Listening } from '../listen.ts';
 import { OPERATIONS } from '../operations/table.ts';
@@ -14,14 +12,13 @@ import { renderAuditLine } from '../render-audit-line.ts';
 import { createRoutes } from '../routes.ts';
 import { Serving } from '../serving.ts';
 import { localAuthority } from './local-authority.ts';
+import { type LocalPlace, localRooms } from './local-rooms.ts';
 
 const FIRST_PORT = 4485;
 const STEP = 10;
 const PLACES = 500;
 
-interface LocalManagement {
-  state: StateFolder;
-  version: string;
+interface LocalManagement extends LocalPlace {
   /** Told of what failed inside; holds no secret. */
   onFailure: (text: string) => void;
 }
@@ -36,16 +33,16 @@ export interface OpenManagement {
  * Serves the management API of what runs on a state folder, on the loopback interface: on 4485, or the next of 4495, 4505, … that is
  * free. Address and token stand in files of the state folder, which only its owner may read, as long as it serves.
  */
-export async function openLocalManagement({ state, version, onFailure }: LocalManagement): Promise<OpenManagement> {
+export async function openLocalManagement({ onFailure, ...place }: LocalManagement): Promise<OpenManagement> {
+  const { state } = place;
   const token = randomBytes(32).toString('base64url');
   const audit = openLogFile(state.managementAudit);
   audit.on('error', (error) => onFailure(`the audit log cannot be written: ${error.message}`));
   const limits = { now: () => performance.now() };
   let port = 0;
-  const openApi = renderOpenApi(OPERATIONS, version);
   const serving = new Serving({
     authority: localAuthority(token, () => port),
-    roomsOf: () => ({ version, openApi }),
+    roomsOf: localRooms(place),
     addresses: limitRate({ burst: 400, perSecond: 100, ...limits }),
     callers: limitRate({ burst: 400, perSecond: 100, ...limits }),
     onChange: (change) => void audit.write(renderAuditLine(change, new Date())),

@@ -1,0 +1,45 @@
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
+import type { Context, Output } from './context.ts';
+import { CliError, EXIT_CODES } from './exit-codes.ts';
+
+type Terminal = Pick<Context, 'input' | 'err'>;
+
+/** Whether somebody is there who could answer. */
+export const isAnswered = ({ input, err }: Terminal): boolean => input.isTTY === true && err.isTTY === true;
+
+const nowhere = (): Writable => new Writable({ write: (_part, _encoding, done) => done() });
+
+const shownOn = (err: Output): Writable =>
+  new Writable({
+    write(part, _encoding, done) {
+      err.write(String(part));
+      done();
+    },
+  });
+
+/**
+ * A line that somebody types on the terminal; `hidden`: it is not shown. Without a terminal nobody is asked: see `isAnswered`.
+ * @throws CliError where it is broken off
+ */
+export function askPerson(question: string, { input, err }: Terminal, hidden = false): Promise<string> {
+  return new Promise((resolve, reject) => {
+    // What is shown would be everything typed: where it is hidden the question alone is.
+    const output = hidden ? nowhere() : shownOn(err);
+    const lines = createInterface({ input, output, terminal: true, historySize: 0 });
+    if (hidden) err.write(question);
+    else lines.setPrompt(question);
+    let answer: string | undefined;
+    lines.once('line', (line) => {
+      answer = line;
+      lines.close();
+    });
+    lines.once('SIGINT', () => lines.close());
+    lines.once('close', () => {
+      if (hidden) err.write('\n');
+      if (answer === undefined) reject(new CliError(EXIT_CODES.failed, 'broken off: nothing was changed'));
+      else resolve(answer);
+    });
+    if (!hidden) lines.prompt();
+  });
+}

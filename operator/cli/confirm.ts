@@ -1,0 +1,18 @@
+import { Option } from 'commander';
+import { askPerson, isAnswered } from './ask-person.ts';
+import type { Context } from './context.ts';
+import { CliError, EXIT_CODES } from './exit-codes.ts';
+
+export const yesOption = (): Option => new Option('-y, --yes', 'do it without asking').default(false);
+
+/**
+ * Asks before something is done that cannot be undone. @throws CliError where the answer is not yes, or nobody is there to answer and
+ * `--yes` was not given
+ */
+export async function confirm(what: string, { yes }: { yes: boolean }, context: Context): Promise<void> {
+  if (yes) return;
+  if (!isAnswered(context))
+    throw new CliError(EXIT_CODES.usage, `${what}: this cannot be undone, and nobody is here to ask: write --yes`);
+  const answer = await askPerson(`${what}? [y/N] `, context);
+  if (!/^y(es)?$/i.test(answer.trim())) throw new CliError(EXIT_CODES.failed, 'nothing was changed');
+}

@@ -1,0 +1,56 @@
+import type { Caller } from '#operator/management/operation';
+import { problemOf } from '#operator/management/problem';
+import type { Rooms } from '#operator/management/rooms';
+import type { ManagementApi } from './management-api.ts';
+import { readResult } from './read-result.ts';
+import { Refusal } from './refusal.ts';
+
+interface InProcessOptions {
+  rooms: Rooms;
+  place: string;
+  running: boolean;
+  /** Told of what failed inside, as nobody keeps a log of it. */
+  onFailure: (problem: Error) => void;
+  close: () => Promise<void>;
+  stop: AbortSignal;
+}
+
+/** Whoever runs the command may do what its own files and credentials let it do: nothing here gives it more. */
+const MYSELF: Caller = { name: 'local', check: () => Promise.resolve() };
+
+/** The operations themselves, where nothing runs that could be asked. */
+export function inProcessApi({ rooms, place, running, onFailure, close, stop }: InProcessOptions): ManagementApi {
+  const refused = (error: unknown): Refusal => {
+    const problem = problemOf(error);
+    if (problem.status >= 500 && problem.cause instanceof Error) onFailure(problem.cause);
+    return new Refusal(problem.body, { cause: error });
+  };
+  const run = async (
+    operation: Parameters<ManagementApi['read']>[0],
+    ask: Parameters<ManagementApi['read']>[1] = {},
+  ) => {
+    const { params = {}, query = {}, body, ifMatch } = ask;
+    try {
+      return await operation.call({ params, query, body, ifMatch, caller: MYSELF, signal: stop }, rooms);
+    } catch (error) {
+      throw refused(error);
+    }
+  };
+  return {
+    place,
+    running,
+    async call(operation, ask) {
+      const { body, etag } = await run(operation, ask);
+      return { body: readResult(operation.result, body), etag };
+    },
+    async *read(operation, ask) {
+      const { lines } = await run(operation, ask);
+      try {
+        yield* lines ?? [];
+      } catch (error) {
+        throw refused(error);
+      }
+    },
+    close,
+  };
+}

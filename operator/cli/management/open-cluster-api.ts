@@ -1,0 +1,26 @@
+import { KubeApi } from '#operator/kubernetes/api/api';
+import { connect, loadKubeConfig } from '#operator/kubernetes/api/connection';
+import { clusterRooms } from '#operator/management/cluster/cluster-rooms';
+import type { Context } from '../context.ts';
+import { inProcessApi } from './in-process-api.ts';
+import type { ManagementApi } from './management-api.ts';
+import type { TargetOptions } from './target.ts';
+
+/** The operations on a namespace of a cluster, with the rights of the kubeconfig and no others. */
+export function openClusterApi(
+  options: TargetOptions,
+  { version, err }: Context,
+  stop: AbortSignal,
+): Promise<ManagementApi> {
+  const kube = new KubeApi(connect(loadKubeConfig(options)));
+  const namespace = options.namespace ?? kube.namespace ?? 'default';
+  const api = inProcessApi({
+    rooms: clusterRooms({ api: kube, version })(namespace),
+    place: `namespace ${namespace}`,
+    running: true,
+    onFailure: ({ message }) => void err.write(`${message}\n`),
+    close: () => kube.close(),
+    stop,
+  });
+  return Promise.resolve(api);
+}

@@ -1,0 +1,29 @@
+import { statSync } from 'node:fs';
+import { localRooms } from '#operator/management/local/local-rooms';
+import { shownPath } from '../check-folder.ts';
+import type { Context } from '../context.ts';
+import { CliError, EXIT_CODES } from '../exit-codes.ts';
+import { inProcessApi } from './in-process-api.ts';
+import type { ManagementApi } from './management-api.ts';
+import type { TargetOptions } from './target.ts';
+
+/** The operations on a folder of manifests and a state folder on which nothing runs. @throws CliError where there is no folder */
+export function openFolderApi(
+  folder: string,
+  { namespace = 'default' }: TargetOptions,
+  { state, version, err }: Context,
+  stop: AbortSignal,
+): Promise<ManagementApi> {
+  const place = shownPath(folder);
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
+    throw new CliError(EXIT_CODES.notRunning, `nothing runs here, and there is no folder ${place}`);
+  const api = inProcessApi({
+    rooms: localRooms({ state, folder, version })(namespace),
+    place,
+    running: false,
+    onFailure: ({ message }) => void err.write(`${message}\n`),
+    close: () => Promise.resolve(),
+    stop,
+  });
+  return Promise.resolve(api);
+}

@@ -1,0 +1,23 @@
+import { PROBLEMS, type ProblemBody, type ProblemCode } from '#operator/management/problem';
+import { CliError, EXIT_CODES } from '../exit-codes.ts';
+
+const BY_STATUS: Readonly<Record<number, number>> = {
+  400: EXIT_CODES.input,
+  401: EXIT_CODES.forbidden,
+  403: EXIT_CODES.forbidden,
+  404: EXIT_CODES.notFound,
+  405: EXIT_CODES.input,
+  409: EXIT_CODES.conflict,
+  412: EXIT_CODES.conflict,
+  413: EXIT_CODES.input,
+  415: EXIT_CODES.input,
+};
+
+/** An operation that was refused, in the words of the API. */
+export class Refusal extends CliError {
+  readonly code: ProblemCode;
+  constructor({ code, detail }: Pick<ProblemBody, 'code' | 'detail'>, options?: ErrorOptions) {
+    super(BY_STATUS[PROBLEMS[code][0]] ?? EXIT_CODES.failed, detail, options);
+    this.code = code;
+  }
+}

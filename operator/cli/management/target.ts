@@ -1,0 +1,35 @@
+import { type Command, Option } from 'commander';
+import { stateOption } from '../command-parts.ts';
+
+/** Where a command about workloads, secrets and the like does its work. */
+export interface TargetOptions {
+  state: string;
+  /** Folder with manifests, where nothing runs. */
+  folder?: string;
+  kubeconfig?: string;
+  context?: string;
+  namespace?: string;
+}
+
+/** What runs here, a folder, or a cluster: options of every command that goes through the management API. */
+export function addTarget(command: Command): Command {
+  return command
+    .addOption(stateOption())
+    .addOption(
+      new Option('--folder <folder>', 'folder with manifests, where nothing runs; default the one that ran here last'),
+    )
+    .addOption(new Option('--context <name>', 'a cluster: context of the kubeconfig').conflicts(['folder']))
+    .addOption(
+      new Option(
+        '--kubeconfig <file>',
+        'a cluster: kubeconfig; with --context default KUBECONFIG, or ~/.kube/config',
+      ).conflicts(['folder']),
+    )
+    .addOption(
+      new Option('-n, --namespace <name>', 'namespace; default that of the context, on one machine "default"'),
+    );
+}
+
+/** Whether a cluster is meant. */
+export const isCluster = ({ context, kubeconfig }: TargetOptions): boolean =>
+  context !== undefined || kubeconfig !== undefined;

@@ -1,0 +1,36 @@
+import type { Context } from './context.ts';
+
+const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+const FRAME = 100;
+
+/** Says what is being waited for; the text may change. */
+export type Say = (text: string) => void;
+
+/**
+ * Shows on a terminal what takes long, with the seconds that it has taken, and takes it away again. Elsewhere nothing is printed: logs
+ * of scripts hold results.
+ */
+export async function showProgress<T>(
+  text: string,
+  { err }: Pick<Context, 'err'>,
+  work: (say: Say) => Promise<T>,
+): Promise<T> {
+  if (err.isTTY !== true) return work(() => undefined);
+  const since = performance.now();
+  let said = text;
+  let frame = 0;
+  const draw = (): void => {
+    const seconds = Math.floor((performance.now() - since) / 1000);
+    const line = `${FRAMES[frame++ % FRAMES.length] ?? ''} ${said}${seconds > 0 ? ` (${seconds} s)` : ''}`;
+    const width = err.columns === undefined || err.columns === 0 ? 80 : err.columns;
+    err.write(`\r\u001B[K${line.slice(0, width - 1)}`);
+  };
+  draw();
+  const timer = setInterval(draw, FRAME);
+  try {
+    return await work((next) => void (said = next));
+  } finally {
+    clearInterval(timer);
+    err.write('\r\u001B[K');
+  }
+}

@@ -1,0 +1,82 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Context, Output, RecordFormat } from './context.ts';
+import { type Listing, tableOf } from './print-records.ts';
+import { printTable } from './print-table.ts';
+import { writeText } from '#operator/world';
+
+interface Watch<T> {
+  list: () => Promise<readonly T[]>;
+  listing: Listing<T>;
+  format: RecordFormat;
+  /** Milliseconds between two looks. */
+  every?: number;
+}
+
+const LOOK = 1000;
+
+/**
+ * Shows a list until it is stopped: on a terminal as a table that is redrawn; else each record when it comes or has changed, and its
+ * end: as a row, a name, or an object `{event: changed|gone, item}`, one a line in JSON and one a document in YAML.
+ */
+export async function watchRecords<T>(
+  { list, listing, format, every = LOOK }: Watch<T>,
+  { out }: Pick<Context, 'out'>,
+  stop: AbortSignal,
+): Promise<void> {
+  const show = format === 'table' && out.isTTY === true ? redraw(out, listing) : printChanges(out, listing, format);
+  while (!stop.aborted) {
+    const records = await list().catch((problem: unknown) => {
+      if (stop.aborted) return undefined;
+      throw problem;
+    });
+    if (records) show(records);
+    await sleep(every, undefined, { signal: stop }).catch(() => undefined);
+  }
+}
+
+type Show<T> = (records: readonly T[]) => void;
+
+function redraw<T>(out: Output, listing: Listing<T>): Show<T> {
+  let height = 0;
+  return (records) => {
+    const width = out.columns === undefined || out.columns === 0 ? 80 : out.columns;
+    const lines = records.length === 0 ? [listing.none] : tableOf(records, listing);
+    const cut = lines.map((line) => (line.length > width ? `${line.slice(0, width - 1)}…` : line));
+    out.write(`${height === 0 ? '' : `\u001B[${height}A`}\u001B[J${cut.join('\n')}\n`);
+    height = cut.length;
+  };
+}
+
+function printChanges<T>(out: Output, listing: Listing<T>, format: RecordFormat): Show<T> {
+  const print = printers<T>(listing)[format];
+  const known = new Map<string, { text: string; record: T }>();
+  if (format === 'table') out.write(`${printTable([[...listing.columns]]).join('')}\n`);
+  return (records) => {
+    const names = new Set(records.map(listing.name));
+    for (const record of records) {
+      const text = JSON.stringify(record);
+      const name = listing.name(record);
+      if (known.get(name)?.text === text) continue;
+      known.set(name, { text, record });
+      out.write(print('changed', record));
+    }
+    for (const [name, { record }] of known) {
+      if (names.has(name)) continue;
+      known.delete(name);
+      out.write(print('gone', record));
+    }
+  };
+}
+
+type Event = 'changed' | 'gone';
+
+function printers<T>({ row, name }: Listing<T>): Record<RecordFormat, (event: Event, item: T) => string> {
+  const note = (event: Event): string => (event === 'gone' ? '  gone' : '');
+  return {
+    table: (event, item) =>
+      `${printTable([row(item).map((cell) => (cell === '' ? '-' : cell))]).join('')}${note(event)}\n`,
+    name: (event, item) => `${name(item)}${note(event)}\n`,
+    json: (event, item) => `${JSON.stringify({ event, item })}\n`,
+    yaml: (event, item) => `---\n${writeText({ event, item })}`,
+  };
+}
