@@ -74,6 +74,8 @@ function readEvents(text: string): Event[] {
 /** A stream that stays open: what came so far, and a way to wait for more. */
 export interface OpenStream {
   readonly status: number;
+  /** Neither side has ended it. */
+  isOpen(): boolean;
   messages(): Rpc[];
   events(): Event[];
   /** The first message for which this holds, as soon as it is there. */
@@ -86,7 +88,8 @@ export function openStream(url: string, headers: Headers, body?: string): Promis
   return new Promise((resolve, reject) => {
     const method = body === undefined ? 'GET' : 'POST';
     const request = httpRequest(url, { method, headers: { ...JSON_HEADERS, ...headers } }, (response) => {
-      let text = '';
+      let [text, isOpen] = ['', true];
+      response.once('close', () => (isOpen = false));
       const waiting = new Set<() => void>();
       response.on('data', (chunk: Buffer) => {
         text += chunk.toString('utf8');
@@ -97,6 +100,7 @@ export function openStream(url: string, headers: Headers, body?: string): Promis
       const messages = () => readMessages(complete(), 'text/event-stream');
       resolve({
         status: response.statusCode ?? 0,
+        isOpen: () => isOpen,
         messages,
         events: () => readEvents(complete()),
         waitFor: (matches) =>

@@ -8,12 +8,13 @@ import type { UserTokens } from './user-tokens.ts';
 /** What boundary 1 asks at each request: is the login behind this token still there? */
 export interface SessionCheck {
   /**
-   * The claims of the login behind `tsid`, which must belong to the same user and client; remembered for at most 5 s.
-   * Undefined: there is no such login any more.
+   * The claims of the login behind `tsid`, which must belong to the same user and client; remembered for at most 5 s, or `oldest`
+   * milliseconds. Undefined: there is no such login any more.
    * @throws RequestError 503
    */
   claimsOf(
     token: Pick<Identity, 'subject' | 'clientId'> & { readonly tsid: string },
+    oldest?: number,
   ): Readonly<Record<string, KeptClaim>> | undefined | Promise<Readonly<Record<string, KeptClaim>> | undefined>;
 }
 

@@ -64,7 +64,7 @@ class ReloadableAuthServer implements AuthServer {
   readonly jwks = () => this.#lasting.keys.jwks;
 
   /** The same object whatever changes: boundary 1 keeps it. */
-  readonly sessions: SessionCheck = { claimsOf: (token) => this.#current.sessions.claimsOf(token) };
+  readonly sessions: SessionCheck = { claimsOf: (token, oldest) => this.#current.sessions.claimsOf(token, oldest) };
 
   /** The same object whatever changes: boundary 2 keeps it. */
   readonly userTokens: UserTokens = {

@@ -17,8 +17,8 @@ type Claims = Readonly<Record<string, KeptClaim>>;
 interface Remembered {
   /** Undefined: there is no such session. */
   readonly session: { readonly sub: string; readonly clientId: string; readonly claims: Claims } | undefined;
-  /** Milliseconds since the epoch. */
-  readonly until: number;
+  /** When it was asked for, in milliseconds since the epoch. */
+  readonly at: number;
 }
 
 /** How long the end of a session at another replica may stay unknown here. */
@@ -32,11 +32,11 @@ export function createSessionCheck(storage: AuthStorage, now: () => number): Liv
 
   async function look(tsid: string): Promise<Remembered> {
     // What was asked before an end must not be remembered after it.
-    const until = now() + REMEMBERED_FOR;
+    const at = now();
     const found = await getSession(storage, tsid);
     const before = remembered.get(tsid)?.session;
     const claims = found && keepSame(before?.claims, found.user.claims);
-    return { session: found && claims && { sub: found.sub, clientId: found.client_id, claims }, until };
+    return { session: found && claims && { sub: found.sub, clientId: found.client_id, claims }, at };
   }
 
   function lookOnce(tsid: string): Promise<Remembered> {
@@ -55,9 +55,9 @@ export function createSessionCheck(storage: AuthStorage, now: () => number): Liv
   }
 
   return {
-    claimsOf(token) {
+    claimsOf(token, oldest = REMEMBERED_FOR) {
       const known = remembered.get(token.tsid);
-      if (known !== undefined && now() < known.until) return claimsFor(token, known);
+      if (known !== undefined && now() - known.at < oldest) return claimsFor(token, known);
       return lookOnce(token.tsid).then((fresh) => claimsFor(token, fresh));
     },
     forget(key) {

@@ -80,7 +80,7 @@ describe('tokens of the authorization server in this process', () => {
       { issuer: ISSUER, embedded: true, ...more },
       {
         embeddedKeys: () => ({ keys: [key.jwk] }),
-        embeddedSessions: { claimsOf: (token) => check.claimsOf(token) },
+        embeddedSessions: { claimsOf: (token, oldest) => check.claimsOf(token, oldest) },
         embeddedKeysMayCome: () => lag,
       },
     );
@@ -198,6 +198,21 @@ describe('tokens of the authorization server in this process', () => {
     down = true;
     check.forget('session-1');
     await expect(endpoint.authenticator.isAlive?.(identity)).rejects.toThrow(RequestError);
+  });
+
+  it('tell streams of an end at another replica sooner than requests, which may not look again for 5 s', async () => {
+    await open();
+    const headers = ['authorization', `Bearer ${await token()}`];
+    const identity = await endpoint.authenticator.authenticate(headers);
+    await storage.endSession('session-1');
+    endpoint.clock.time += 999;
+    expect(await endpoint.authenticator.isAlive?.(identity)).toBe(true);
+    expect(looks).toBe(1);
+    endpoint.clock.time += 1;
+    expect(endpoint.authenticator.authenticate(headers)).toBe(identity);
+    const look = async () => endpoint.authenticator.isAlive?.(identity);
+    expect(await Promise.all([look(), look()])).toEqual([false, false]);
+    expect(looks).toBe(2);
   });
 
   it('under a key that may come yet are answered with 503, and with 401 afterwards', async () => {

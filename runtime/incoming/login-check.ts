@@ -15,9 +15,12 @@ export interface LoginCheck {
    * @throws RequestError 401 where the login has ended, 503 where nobody can tell
    */
   admit(identity: Identity): Identity | Promise<Identity>;
-  /** Whether the login is there still. It rejects where nobody can tell. */
+  /** Whether the login is there still, or was a second ago. It rejects where nobody can tell. */
   isAlive(identity: Identity): Promise<boolean>;
 }
+
+/** Whoever looks from time to time alone sees an end in that time and this one. Many that look together cost one look. */
+const LATELY = 1_000;
 
 /** `groupsClaim` names the claim that holds the groups. */
 export function createLoginCheck(
@@ -43,7 +46,7 @@ export function createLoginCheck(
       if (!(claims instanceof Promise)) return admitWith(identity, claims);
       return claims.then((found) => admitWith(identity, found));
     },
-    isAlive: async (identity) => isLoggedIn(identity) && (await sessions.claimsOf(identity)) !== undefined,
+    isAlive: async (identity) => isLoggedIn(identity) && (await sessions.claimsOf(identity, LATELY)) !== undefined,
   };
 }
 

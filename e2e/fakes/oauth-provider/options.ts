@@ -52,6 +52,8 @@ export type IdTokenFault =
 
 /** One request that came. */
 export interface Asked {
+  /** When it came, in milliseconds since the epoch. */
+  readonly at: number;
   readonly method: string;
   readonly path: string;
   readonly query: URLSearchParams;

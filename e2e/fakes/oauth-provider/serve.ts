@@ -114,6 +114,7 @@ async function readRequest(request: IncomingMessage): Promise<Asked> {
   for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
   const url = new URL(request.url ?? '/', 'http://localhost');
   return {
+    at: Date.now(),
     method: request.method ?? 'GET',
     path: url.pathname,
     query: url.searchParams,

@@ -1,0 +1,26 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const DEADLINE_MS = 15_000;
+const LOOK_EVERY_MS = 20;
+
+/**
+ * Asks again until it holds. Errors count as no. `hopeless`: it never will.
+ * @throws where it does not within 15 s
+ */
+export async function until(
+  what: string,
+  holds: () => boolean | Promise<boolean>,
+  hopeless: () => boolean = () => false,
+): Promise<void> {
+  const deadline = performance.now() + DEADLINE_MS;
+  let problem: unknown;
+  while (performance.now() < deadline && !hopeless()) {
+    try {
+      if (await holds()) return;
+    } catch (error) {
+      problem = error;
+    }
+    await sleep(LOOK_EVERY_MS);
+  }
+  throw new Error(`waited in vain for ${what}`, { cause: problem });
+}
