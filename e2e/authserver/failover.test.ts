@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, it } from '@jest/globals';
+import { until } from '../gateway/until.ts';
 import { describeWithRedis } from '../redis/redis-programs.ts';
 import { startRedisGroup } from '../redis/start-redis-group.ts';
 import { closeAll, closing } from '../relay/gateway-to.ts';
@@ -19,17 +20,21 @@ interface Refreshing {
   readonly tokens: () => Tokens;
   readonly refusals: string[];
   readonly unavailable: () => number;
+  /** How often it got new tokens. */
+  readonly refreshed: () => number;
   stop(): Promise<void>;
 }
 
 function keepRefreshing(client: OAuthClient, first: Tokens): Refreshing {
-  const state = { going: true, tokens: first, unavailable: 0 };
+  const state = { going: true, tokens: first, unavailable: 0, refreshed: 0 };
   const refusals: string[] = [];
   async function loop(): Promise<void> {
     while (state.going) {
       const came = await client.refresh(state.tokens.refresh_token);
-      if (came.status === 200) state.tokens = tokensOf(came);
-      else if (came.status === 503 && came.body.error === 'temporarily_unavailable') state.unavailable += 1;
+      if (came.status === 200) {
+        state.tokens = tokensOf(came);
+        state.refreshed += 1;
+      } else if (came.status === 503 && came.body.error === 'temporarily_unavailable') state.unavailable += 1;
       else refusals.push(`${came.status} ${came.text}`);
       await sleep(PAUSE);
     }
@@ -39,11 +44,18 @@ function keepRefreshing(client: OAuthClient, first: Tokens): Refreshing {
     tokens: () => state.tokens,
     refusals,
     unavailable: () => state.unavailable,
+    refreshed: () => state.refreshed,
     stop() {
       state.going = false;
       return done;
     },
   };
+}
+
+/** Each of them has got new tokens since now. */
+async function untilAllRefreshed(loops: readonly Refreshing[]): Promise<void> {
+  const before = loops.map((loop) => loop.refreshed());
+  await until('a refresh of every session', () => loops.every((loop, nr) => loop.refreshed() > before[nr]!));
 }
 
 async function logInMany(client: OAuthClient): Promise<Tokens[]> {
@@ -66,15 +78,15 @@ describeWithRedis('the master of a Redis with three Sentinels that dies while fo
       const world = closing(await arrange({ storage: { type: 'redis', redis } }));
       const client = await world.client();
       const loops = (await logInMany(client)).map((tokens) => keepRefreshing(client, tokens));
-      await sleep(500);
+      await untilAllRefreshed(loops);
       if (cut > 0) {
         await group.replicated();
         await group.cutReplication();
-        await sleep(cut);
+        await Promise.all([sleep(cut), untilAllRefreshed(loops)]);
       }
       await group.killMaster();
       await group.failedOver();
-      await sleep(1_500);
+      await untilAllRefreshed(loops);
       await Promise.all(loops.map((loop) => loop.stop()));
       expect(loops.flatMap(({ refusals }) => refusals)).toEqual([]);
       expect(loops.some(({ unavailable }) => unavailable() > 0)).toBe(true);

@@ -1,11 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import type { Page } from '../robot/page.ts';
 import { Robot } from '../robot/robot.ts';
 import { arrange, type Arrangement } from './arrangement.ts';
 import { callWhoami } from './call-tool.ts';
 import { tokensOf, type OAuthClient } from './oauth-client.ts';
 import { describeOnEachStorage } from './storages.ts';
+import { setWallClock, type WallClock } from './wall-clock.ts';
 
 const TIMES = 5;
 const CHAIN = [
@@ -27,14 +27,19 @@ async function together<A, B>(times: number, one: () => Promise<A>, other: () =>
 describeOnEachStorage('at the same moment', (place) => {
   let world: Arrangement;
   let client: OAuthClient;
+  let clock: WallClock;
   let people = 0;
   const someone = () => ({ user: `racer-${++people}` });
 
   beforeAll(async () => {
+    clock = setWallClock();
     world = await arrange({ providers: CHAIN, storage: place().fresh() });
     client = await world.client();
   });
-  afterAll(() => world.close());
+  afterAll(async () => {
+    jest.restoreAllMocks();
+    await world.close();
+  });
 
   const isOver = async (accessToken: string, refreshTokens: readonly string[]) => {
     for (const token of refreshTokens) expect((await client.refresh(token)).body.error).toBe('invalid_grant');
@@ -117,7 +122,7 @@ describeOnEachStorage('at the same moment', (place) => {
       const tokens = await client.login(someone(), { robot });
       prepared.push({ robot, tokens, unlink: await press(robot, 'unlink', 'github') });
     }
-    await sleep(1_000);
+    clock.forward(1_000);
     const renewals = () => world.providers.github?.odd?.of('/token').filter(isRenewal).length ?? 0;
     const before = renewals();
     for (const [times, { robot, tokens, unlink }] of prepared.entries()) {

@@ -1,6 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { auth as authAi, createMCPClient } from '@ai-sdk/mcp';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import {
   Client as Client2,
   StreamableHTTPClientTransport as Transport2,
@@ -11,6 +10,7 @@ import { StreamableHTTPClientTransport as Transport1 } from '@modelcontextprotoc
 import { arrange, type Arrangement } from '../authserver/arrangement.ts';
 import { postForm } from '../authserver/oauth-client.ts';
 import { accountAt, type ProviderSpec } from '../authserver/providers.ts';
+import { setWallClock } from '../authserver/wall-clock.ts';
 import type { Caller } from '../fakes/whoami/describe-caller.ts';
 import { closeAll, closing } from '../relay/gateway-to.ts';
 import { PersonAuth } from './person-auth.ts';
@@ -19,7 +19,10 @@ const OKTA: ProviderSpec = { name: 'okta', kind: 'odd', options: { oidc: true, r
 /** Seconds that an access token lives. */
 const LIFESPAN = 2;
 
-afterEach(closeAll);
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await closeAll();
+});
 
 /** Connects, calls `okta_whoami` and leaves. Rejects where somebody has to log in, who then is back with an answer. */
 type Call = (url: URL, person: PersonAuth) => Promise<unknown>;
@@ -99,13 +102,14 @@ describe.each(Object.keys(libraries))('%s', (name) => {
   const library = libraries[name]!;
 
   it('logs in once: restarts of the server and ends of access tokens ask nobody; after a revocation it logs in again', async () => {
+    const clock = setWallClock();
     const [world, person] = [await start('sqlite'), new PersonAuth('alice')];
     expect(await callAs(library, world, person)).toBe('alice');
     expect(person).toMatchObject({ logins: 1, registrations: 1 });
     await world.restart();
     expect(await callAs(library, world, person)).toBe('alice');
     const before = person.saved;
-    await sleep(LIFESPAN * 1_000 + 100);
+    clock.forward(LIFESPAN * 1_000);
     expect(await callAs(library, world, person)).toBe('alice');
     expect(person.saved?.access_token).not.toBe(before?.access_token);
     expect(person).toMatchObject({ logins: 1, registrations: 1 });

@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { arrange, type Arrangement } from '../authserver/arrangement.ts';
 import { accountAt, type ProviderSpec } from '../authserver/providers.ts';
 import { signOutEverywhere } from '../authserver/sign-out-everywhere.ts';
+import { setWallClock, type WallClock } from '../authserver/wall-clock.ts';
 import type { Caller } from '../fakes/whoami/describe-caller.ts';
 import { findFreePort } from '../gateway/start-gateway.ts';
 import { closeAll, closing } from '../relay/gateway-to.ts';
@@ -12,12 +12,16 @@ const OKTA: ProviderSpec = { name: 'okta', kind: 'odd', options: { oidc: true, r
 /** Seconds that an access token lives. */
 const LIFESPAN = 2;
 
-afterEach(closeAll);
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await closeAll();
+});
 
-async function start(): Promise<{ world: Arrangement; desk: Desk }> {
+async function start(): Promise<{ world: Arrangement; desk: Desk; clock: WallClock }> {
+  const clock = setWallClock();
   const authServer = { token_lifespans: { access_token_lifespan: `${LIFESPAN}s` } };
   const world = closing(await arrange({ providers: [OKTA], storage: 'sqlite', authServer }));
-  return { world, desk: closing(await openDesk('alice')) };
+  return { world, desk: closing(await openDesk('alice')), clock };
 }
 
 /** Who the caller was at the backend, in the result of `okta_whoami`. */
@@ -26,7 +30,7 @@ const accountIn = ({ providers }: Arrangement, result: unknown) =>
 
 describe('the MCP Inspector on a command line', () => {
   it('logs in once by a browser, goes on after a restart and with refreshed tokens, and again after sign-out', async () => {
-    const { world, desk } = await start();
+    const { world, desk, clock } = await start();
     const callback = `http://127.0.0.1:${await findFreePort()}/oauth/callback`;
     const call = async () => {
       const target = ['--cli', world.resource, '--transport', 'http', '--callback-url', callback, '--format', 'json'];
@@ -47,7 +51,7 @@ describe('the MCP Inspector on a command line', () => {
     expect(await desk.opened()).toBe(1);
     await world.restart();
     expect(await call()).toBe('alice');
-    await sleep(LIFESPAN * 1_000 + 100);
+    clock.forward(LIFESPAN * 1_000);
     expect(await call()).toBe('alice');
     expect(await desk.opened()).toBe(1);
     await signOutEverywhere(world.origin, { user: 'alice' });
@@ -71,12 +75,12 @@ describe('mcp-remote', () => {
   }
 
   it('logs in once by a browser, goes on after a restart and with refreshed tokens, and again after sign-out', async () => {
-    const { world, desk } = await start();
+    const { world, desk, clock } = await start();
     const call = async (client: LineClient) =>
       accountIn(world, (await client.request('tools/call', { name: 'okta_whoami', arguments: {} })).result);
     const first = await connect(desk, world);
     expect(await call(first)).toBe('alice');
-    await sleep(LIFESPAN * 1_000 + 100);
+    clock.forward(LIFESPAN * 1_000);
     expect(await call(first)).toBe('alice');
     await first.stop();
     await world.restart();

@@ -5,7 +5,7 @@ import { codeOf, linkOf, sessionOf } from '../../runtime/authserver/storage/cont
 import { openRedis } from '../redis/open-redis.ts';
 import { describeWithRedis } from '../redis/redis-programs.ts';
 import { type RedisGroup, startRedisGroup } from '../redis/start-redis-group.ts';
-import { until } from '../redis/start-redis.ts';
+import { until } from '../gateway/until.ts';
 
 const SESSIONS = 40;
 const lifespan = 600_000;

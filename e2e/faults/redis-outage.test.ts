@@ -4,7 +4,8 @@ import { afterEach, expect, it } from '@jest/globals';
 import { type AuthStorage, StorageUnavailable } from '#runtime/authserver/storage/storage';
 import { openRedis } from '../redis/open-redis.ts';
 import { describeWithRedis } from '../redis/redis-programs.ts';
-import { type RedisServer, type RedisServerOptions, startRedis, until } from '../redis/start-redis.ts';
+import { until } from '../gateway/until.ts';
+import { type RedisServer, type RedisServerOptions, startRedis } from '../redis/start-redis.ts';
 
 const READ_TIMEOUT_MS = 300;
 const timeouts = { dial_timeout: '500ms', read_timeout: `${READ_TIMEOUT_MS}ms`, write_timeout: '300ms' };

@@ -4,7 +4,8 @@ import { type AuthStorage, StorageUnavailable } from '#runtime/authserver/storag
 import { codeOf, linkOf, sessionOf } from '../../runtime/authserver/storage/contract/opened.contract.ts';
 import { openRedis } from '../redis/open-redis.ts';
 import { describeWithRedis } from '../redis/redis-programs.ts';
-import { type RedisServer, startRedis, until } from '../redis/start-redis.ts';
+import { until } from '../gateway/until.ts';
+import { type RedisServer, startRedis } from '../redis/start-redis.ts';
 
 const lifespan = 60_000;
 /** WAIT takes no longer. */

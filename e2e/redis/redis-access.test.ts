@@ -3,7 +3,8 @@ import { type AuthStorage, StorageUnavailable } from '#runtime/authserver/storag
 import { type Certificates, makeCertificates } from './make-certificates.ts';
 import { openRedis } from './open-redis.ts';
 import { describeWithRedis } from './redis-programs.ts';
-import { type RedisServer, startRedis, until } from './start-redis.ts';
+import { until } from '../gateway/until.ts';
+import { type RedisServer, startRedis } from './start-redis.ts';
 
 const MASTER_NAME = 'tools';
 const times = { dial_timeout: '1s', read_timeout: '1s' };

@@ -13,7 +13,8 @@ import { closeAll, closing, configTo } from '../relay/gateway-to.ts';
 import { makeCertificates } from './make-certificates.ts';
 import { describeWithRedis } from './redis-programs.ts';
 import { deleteAt, replicaOf, requestAt, sharedIn, type Shared } from './replicas.ts';
-import { startRedis, until, type RedisServer } from './start-redis.ts';
+import { until } from '../gateway/until.ts';
+import { startRedis, type RedisServer } from './start-redis.ts';
 
 afterEach(closeAll);
 

@@ -9,7 +9,8 @@ import type { GatewayConfig } from '../gateway/start-gateway.ts';
 import { closeAll, closing } from '../relay/gateway-to.ts';
 import { describeWithRedis } from './redis-programs.ts';
 import { deleteAt, notifyAt, replicaOf, requestAt, sharedIn } from './replicas.ts';
-import { startRedis, until, type RedisServer } from './start-redis.ts';
+import { until } from '../gateway/until.ts';
+import { startRedis, type RedisServer } from './start-redis.ts';
 
 afterEach(closeAll);
 

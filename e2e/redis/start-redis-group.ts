@@ -1,4 +1,5 @@
-import { type RedisServer, startRedis, until } from './start-redis.ts';
+import { until } from '../gateway/until.ts';
+import { type RedisServer, startRedis } from './start-redis.ts';
 
 const MASTER_NAME = 'vmcp-test';
 const SENTINELS = 3;

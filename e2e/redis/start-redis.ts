@@ -2,13 +2,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '../gateway/until.ts';
 import { Redis } from 'ioredis';
 import { type Program, startProgram } from '../gateway/start-program.ts';
 import type { Certificates } from './make-certificates.ts';
 import { isInstalled } from './is-installed.ts';
 
-const START_DEADLINE_MS = 10_000;
 const ATTEMPTS = 3;
 
 export interface RedisServerOptions {
@@ -150,23 +149,4 @@ async function freePort(): Promise<number> {
   await new Promise((resolve) => server.close(resolve));
   if (typeof address !== 'object' || address === null) throw new Error('no port is free');
   return address.port;
-}
-
-/** Asks again until it holds. Errors count as no. */
-export async function until(
-  what: string,
-  holds: () => Promise<boolean>,
-  hopeless: () => boolean = () => false,
-): Promise<void> {
-  const deadline = performance.now() + START_DEADLINE_MS;
-  let problem: unknown;
-  while (performance.now() < deadline && !hopeless()) {
-    try {
-      if (await holds()) return;
-    } catch (error) {
-      problem = error;
-    }
-    await sleep(25);
-  }
-  throw new Error(`waited in vain for ${what}`, { cause: problem });
 }
