@@ -1,14 +1,18 @@
 import { readLock } from '#operator/local/lock';
 import { type OpenManagement, openLocalManagement } from '#operator/management/local/open-local';
+import type { LocalSecrets } from '#operator/management/secrets/local-secrets';
 import type { Context } from './context.ts';
 
 /** The management API of what runs here. What is served without it is worth more than nothing: why it is not there is printed. */
-export async function openManagement({ state, version, err }: Context): Promise<OpenManagement | undefined> {
+export async function openManagement(
+  { state, version, err }: Context,
+  secrets: LocalSecrets,
+): Promise<OpenManagement | undefined> {
   const onFailure = (text: string): void => void err.write(`management API: ${text}\n`);
   try {
     const { folder } = readLock(state) ?? {};
     if (folder === undefined) throw new Error(`${state.path} is not held by this process`);
-    return await openLocalManagement({ state, folder, version, onFailure });
+    return await openLocalManagement({ state, folder, secrets, version, onFailure });
   } catch (problem) {
     onFailure(problem instanceof Error ? problem.message : String(problem));
     return undefined;

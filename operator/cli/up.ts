@@ -3,6 +3,7 @@ import { AlreadyRunning } from '#operator/local/lock';
 import { mayHaveRuntime, runtimeChildOf } from '#operator/plan/child-names';
 import { runFolder, type RunningFolder } from '#operator/local/run-folder';
 import type { Board } from '#operator/local/status-board';
+import { LocalSecrets } from '#operator/management/secrets/local-secrets';
 import { buildOf } from './build-of.ts';
 import { loadFolder, printProblem } from './check-folder.ts';
 import { printClientLines } from './client-lines.ts';
@@ -69,13 +70,14 @@ export function alreadyRunning({ message: running, lock }: AlreadyRunning, conte
 }
 
 async function start(folder: string, context: Context, stop: AbortSignal): Promise<RunningFolder> {
+  const secrets = new LocalSecrets(context);
   try {
     return await runFolder({
       ...context,
       build: buildOf(context),
       folder: resolve(folder),
       stop,
-      beside: () => openManagement(context),
+      beside: () => openManagement(context, secrets),
       onProblem: ({ kind, name }, problem) => {
         const text = problem instanceof Error ? problem.message : String(problem);
         context.err.write(`${kind}/${name}: ${text}\n`);

@@ -24,6 +24,7 @@ export const PROBLEMS = {
   too_many_requests: [429, 'More requests than a caller may make; see `Retry-After`.'],
   internal: [500, 'Something failed that the caller cannot mend; the log has the request id.'],
   store_damaged: [500, 'What is stored cannot be read; nothing was changed. `detail` names the file and the remedy.'],
+  secrets_locked: [500, 'The encrypted secrets cannot be opened: no password is known here, or it is another one.'],
   upstream_failed: [502, 'A registry, an identity provider or a source answered with something else than expected.'],
   unavailable: [503, 'Something that is needed does not answer now; try again.'],
   upstream_timeout: [504, 'A registry, an identity provider or a source did not answer in time.'],

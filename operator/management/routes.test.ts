@@ -9,6 +9,7 @@ import { renderOpenApi } from './document/render-openapi.ts';
 import { NoBody, NoParams, NoQuery, Nothing, operation } from './operation.ts';
 import { aboutOperations } from './operations/about.ts';
 import { Problem } from './problem.ts';
+import { roomsWith } from './testdata/rooms-with.ts';
 import { serveOperations, type ServedOperations, TOKEN } from './testdata/serve-operations.ts';
 
 const base = { params: NoParams, query: NoQuery, body: NoBody, problems: {}, touches: () => [], summary: '' };
@@ -86,7 +87,7 @@ const operations = [
 let served: ServedOperations;
 beforeAll(async () => {
   served = await serveOperations(operations, {
-    rooms: { version: '1.2.3', openApi: renderOpenApi(operations, '1.2.3') },
+    rooms: roomsWith({ version: '1.2.3', openApi: renderOpenApi(operations, '1.2.3') }),
     deadline: 300,
     burst: 200,
   });

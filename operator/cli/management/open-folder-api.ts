@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { localRooms } from '#operator/management/local/local-rooms';
+import { LocalSecrets } from '#operator/management/secrets/local-secrets';
 import { shownPath } from '../check-folder.ts';
 import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
@@ -11,14 +12,14 @@ import type { TargetOptions } from './target.ts';
 export function openFolderApi(
   folder: string,
   { namespace = 'default' }: TargetOptions,
-  { state, version, err }: Context,
+  { state, version, environment, err }: Context,
   stop: AbortSignal,
 ): Promise<ManagementApi> {
   const place = shownPath(folder);
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
     throw new CliError(EXIT_CODES.notRunning, `nothing runs here, and there is no folder ${place}`);
   const api = inProcessApi({
-    rooms: localRooms({ state, folder, version })(namespace),
+    rooms: localRooms({ state, folder, secrets: new LocalSecrets({ state, environment }), version })(namespace),
     place,
     running: false,
     onFailure: ({ message }) => void err.write(`${message}\n`),

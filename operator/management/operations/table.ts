@@ -1,5 +1,6 @@
 import type { Operation } from '../operation.ts';
 import { aboutOperations } from './about.ts';
+import { secretOperations } from './secrets.ts';
 
 /** Every operation of the management API, in the order of the reference. */
-export const OPERATIONS: readonly Operation[] = [...aboutOperations];
+export const OPERATIONS: readonly Operation[] = [...secretOperations, ...aboutOperations];

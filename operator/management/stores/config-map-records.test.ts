@@ -8,13 +8,13 @@ const PATH = '/api/v1/namespaces/team/configmaps';
 recordStoreContract('ConfigMaps of a server of objects', async () => {
   const server = await new ObjectServer().start();
   const [one, two] = [server.api(), server.api()];
-  const where = { namespace: 'team', apiGroup: 'vmcp.dev' };
+  const where = { namespace: 'team' };
   return {
     one: configMapRecords({ ...where, api: one }),
     two: configMapRecords({ ...where, api: two }),
     elsewhere: configMapRecords({ ...where, namespace: 'other', api: two }),
     damage: (name) => {
-      server.put(`${PATH}/vmcp-clients-${name}`, { data: { 'record.json': '{"half' } });
+      server.put(`${PATH}/vmcp.clients.${name}`, { data: { 'record.json': '{"half' } });
     },
     close: async () => {
       await one.close();
@@ -32,7 +32,7 @@ it.each([
 ])('what the API server says against a ConfigMap (%i) is a problem of its own', async (status, reason, code) => {
   const server = await new ObjectServer().start();
   const api = server.api();
-  const store = configMapRecords({ api, namespace: 'team', apiGroup: 'vmcp.dev' })('clients');
+  const store = configMapRecords({ api, namespace: 'team' })('clients');
   const body = { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason, message: 'no', code: status };
   for (const call of [() => store.list(), () => store.get('a'), () => store.replace('a', 1, '1')]) {
     server.nextAnswers.push({ status, body });

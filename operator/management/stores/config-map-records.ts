@@ -25,11 +25,17 @@ const PAGE = 500;
 /** Key of `data` with the document. */
 const DOCUMENT = 'record.json';
 
-/** Where the ConfigMaps are, and the API group whose labels they have. */
+/** Label with the kind of a record. */
+const LABEL = 'vmcp.dev/record';
+/** Annotation with its name. */
+const NAME = 'vmcp.dev/record-name';
+/** Annotation that no two writes have in common: the API server counts up for what differs only. */
+const WRITE = 'vmcp.dev/write';
+
+/** Where the ConfigMaps are. */
 interface RecordsInCluster {
   api: KubeApi;
   namespace: string;
-  apiGroup: string;
 }
 
 /** A ConfigMap for each record, found by its label; its resourceVersion is the record's version. */
@@ -47,7 +53,7 @@ class ConfigMapRecords implements RecordStore {
     const records: StoredRecord[] = [];
     let next: string | undefined;
     do {
-      const selection = { namespace, labelSelector: `${this.#label}=${this.#kind}` };
+      const selection = { namespace, labelSelector: `${LABEL}=${this.#kind}` };
       const page = await attempt(api.list(CONFIG_MAPS, selection, { limit: PAGE, next }));
       records.push(...page.items.map((item) => this.#read(item)));
       next = page.next;
@@ -91,16 +97,9 @@ class ConfigMapRecords implements RecordStore {
     }
   }
 
-  get #label(): string {
-    return `${this.#in.apiGroup}/record`;
-  }
-
-  get #annotation(): string {
-    return `${this.#in.apiGroup}/record-name`;
-  }
-
+  /** No child of a resource has such a name: theirs have no dots. */
   #objectName(name: string): string {
-    return `vmcp-${this.#kind}-${keyOf(name)}`;
+    return `vmcp.${this.#kind}.${keyOf(name)}`;
   }
 
   async #live(name: string): Promise<KubeObject | undefined> {
@@ -116,9 +115,8 @@ class ConfigMapRecords implements RecordStore {
     const metadata = {
       name: this.#objectName(name),
       namespace: this.#in.namespace,
-      labels: { 'app.kubernetes.io/managed-by': MANAGER.fieldManager, [this.#label]: this.#kind },
-      // A value that is written again is a write all the same: the API server counts up for what differs only.
-      annotations: { [this.#annotation]: name, [`${this.#in.apiGroup}/write`]: randomBytes(9).toString('base64url') },
+      labels: { 'app.kubernetes.io/managed-by': MANAGER.fieldManager, [LABEL]: this.#kind },
+      annotations: { [NAME]: name, [WRITE]: randomBytes(9).toString('base64url') },
       ...(resourceVersion !== undefined && { resourceVersion }),
     };
     return { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { [DOCUMENT]: textOf(name, value) } };
@@ -126,10 +124,10 @@ class ConfigMapRecords implements RecordStore {
 
   #read(object: KubeObject): StoredRecord {
     const { data, metadata } = object;
-    const name = metadata.annotations?.[this.#annotation];
+    const name = metadata.annotations?.[NAME];
     const text = z.object({ [DOCUMENT]: z.string() }).safeParse(data).data?.[DOCUMENT];
     try {
-      if (name === undefined || text === undefined || metadata.labels?.[this.#label] !== this.#kind)
+      if (name === undefined || text === undefined || metadata.labels?.[LABEL] !== this.#kind)
         throw new Error('label, annotation or document are missing');
       return { name, value: JSON.parse(text), version: versionOf(object) };
     } catch (cause) {

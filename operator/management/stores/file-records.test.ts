@@ -67,13 +67,19 @@ describe('the files of records', () => {
     const write = `
       const long = (n) => ({ n, text: 'x'.repeat(400_000) });
       let version = await store.create('a', long(0));
-      console.log('begun');
-      for (let n = 1; ; n += 1) version = await store.replace('a', long(n), version);`;
+      for (let n = 1; ; n += 1) {
+        version = await store.replace('a', long(n), version);
+        console.log(n);
+      }`;
     const store = fileRecords(folder, 'default')('clients');
     for (let kill = 0; kill < 5; kill += 1) {
       const { child, ended } = runNode(program(folder, write));
-      await new Promise((resolve) => child.stdout.once('data', resolve));
-      await new Promise((resolve) => setTimeout(resolve, 5 + 13 * kill));
+      let told = 0;
+      await new Promise<void>((resolve) => {
+        child.stdout.on('data', () => {
+          if ((told += 1) > 3 * kill) resolve();
+        });
+      });
       child.kill('SIGKILL');
       await ended;
       const { value, version } = (await store.get('a'))!;

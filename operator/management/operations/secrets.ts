@@ -1,0 +1,153 @@
+import { STORED_SECRET } from '#crds/parts/stored-secret';
+import { NoBody, NoParams, NoQuery, Nothing, operation, type Touch } from '../operation.ts';
+import { pageOf } from '../paging.ts';
+import {
+  ChangedSecret,
+  NewSecret,
+  SecretDone,
+  SecretInPath,
+  SecretKeys,
+  SecretPage,
+  SecretsSetup,
+  SecretsSetUp,
+} from '../records/secret.ts';
+
+const KEYS = '/secrets/default/keys';
+
+const provider = (verb: Touch['verb']): Touch => ({ verb, resource: 'secretproviders', name: 'default' });
+/** Who writes a secret needs to be allowed to write that Secret, too: the API is no way around the rights of a cluster. */
+const write = (verb: 'create' | 'update' | 'delete'): Touch[] => [
+  provider('update'),
+  { verb: verb === 'delete' ? 'update' : verb, group: '', resource: 'secrets', name: STORED_SECRET },
+];
+
+const BROKEN = {
+  store_damaged: 'the file of the secrets is damaged',
+  secrets_locked: 'the password of the encrypted secrets is not known here, or it is another one',
+} as const;
+const READ_ONLY = { provider_read_only: 'the provider is neither encrypted nor kubernetes' } as const;
+const CONFLICT = `a Secret "${STORED_SECRET}" is there that is not of this API`;
+
+const done = (key: string, what: string) => ({
+  body: { key, message: `secret "${key}" is ${what}; resources name it ${STORED_SECRET}/${key}` },
+});
+
+export const setUpSecrets = operation({
+  number: 9,
+  id: 'setUpSecrets',
+  method: 'POST',
+  path: '/secrets',
+  summary: 'Set up or reconfigure the secrets provider',
+  params: NoParams,
+  query: NoQuery,
+  body: SecretsSetup,
+  success: 201,
+  result: SecretsSetUp,
+  problems: {
+    unsupported_provider: 'this provider is not available here',
+    store_damaged: BROKEN.store_damaged,
+    secrets_locked: 'the file with the password cannot be read',
+  },
+  touches: () => [provider('update')],
+  audit: 'management_secrets_provider_set_up',
+  async run({ body: { provider_type, password } }, { secrets }) {
+    const { type, message } = await secrets.setUp(provider_type, password);
+    return { body: { provider_type: type, message } };
+  },
+});
+
+export const listSecrets = operation({
+  id: 'listSecrets',
+  method: 'GET',
+  path: KEYS,
+  summary: 'List the keys of the secrets',
+  params: NoParams,
+  query: SecretPage,
+  body: NoBody,
+  success: 200,
+  result: SecretKeys,
+  problems: { not_found: 'no secrets provider is set up', ...BROKEN, conflict: CONFLICT },
+  touches: () => [provider('get')],
+  async run({ query }, { secrets }) {
+    const { type, keys } = await secrets.list();
+    const { items, next } = pageOf(keys, (key) => key, query);
+    return { body: { provider_type: type, keys: items.map((key) => ({ key })), next_cursor: next } };
+  },
+});
+
+export const createSecret = operation({
+  number: 8,
+  id: 'createSecret',
+  method: 'POST',
+  path: KEYS,
+  summary: 'Create a secret',
+  params: NoParams,
+  query: NoQuery,
+  body: NewSecret,
+  success: 201,
+  result: SecretDone,
+  problems: {
+    not_found: 'no secrets provider is set up',
+    ...READ_ONLY,
+    already_exists: 'there is a secret of this key',
+    conflict: CONFLICT,
+    ...BROKEN,
+  },
+  touches: () => write('create'),
+  audit: 'management_secret_created',
+  async run({ body: { key, value } }, { secrets }) {
+    await secrets.create(key, value);
+    return done(key, 'stored');
+  },
+});
+
+export const updateSecret = operation({
+  number: 10,
+  id: 'updateSecret',
+  method: 'PUT',
+  path: `${KEYS}/{key}`,
+  summary: 'Update a secret',
+  params: SecretInPath,
+  query: NoQuery,
+  body: ChangedSecret,
+  success: 200,
+  result: SecretDone,
+  problems: {
+    not_found: 'there is no secret of this key, or no secrets provider',
+    ...READ_ONLY,
+    conflict: CONFLICT,
+    ...BROKEN,
+  },
+  touches: () => write('update'),
+  audit: 'management_secret_updated',
+  async run({ params: { key }, body: { value } }, { secrets }) {
+    await secrets.replace(key, value);
+    return done(key, 'changed');
+  },
+});
+
+export const deleteSecret = operation({
+  id: 'deleteSecret',
+  method: 'DELETE',
+  path: `${KEYS}/{key}`,
+  summary: 'Delete a secret',
+  params: SecretInPath,
+  query: NoQuery,
+  body: NoBody,
+  success: 204,
+  result: Nothing,
+  problems: {
+    not_found: 'there is no secret of this key, or no secrets provider',
+    ...READ_ONLY,
+    conflict: CONFLICT,
+    ...BROKEN,
+  },
+  touches: () => write('delete'),
+  audit: 'management_secret_deleted',
+  async run({ params: { key } }, { secrets }) {
+    await secrets.delete(key);
+    return { body: undefined };
+  },
+});
+
+export const secretOperations = [setUpSecrets, listSecrets, createSecret, updateSecret, deleteSecret];

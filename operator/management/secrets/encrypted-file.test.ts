@@ -1,0 +1,183 @@
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { LocalSecrets } from './local-secrets.ts';
+import { usualPasswordFile } from './read-password.ts';
+import { refusal, secretsPlace, type SecretsPlace } from './testdata/secrets-place.ts';
+
+const VALUE = 'hunter2-the-value';
+let home: string;
+let file: string;
+let open: SecretsPlace['open'];
+let withPassword: SecretsPlace['withPassword'];
+let place: SecretsPlace;
+beforeEach(() => {
+  place = secretsPlace();
+  ({ home, file, open, withPassword } = place);
+});
+afterEach(() => place.remove());
+
+describe('the password of the encrypted secrets', () => {
+  it('comes with the setup, or from the environment, a file that it names, or the usual file', async () => {
+    expect(await refusal(open().in('a').setUp('encrypted', undefined))).toEqual([
+      'bad_request',
+      expect.stringContaining('password: required'),
+    ]);
+    const local = open();
+    await local.in('default').setUp('encrypted', 'from the setup');
+    await local.in('default').create('A', VALUE);
+    writeFileSync(join(home, 'password'), 'from the setup\nsecond line\n');
+    const named = open({ VMCP_SECRETS_PASSWORD_FILE: join(home, 'password') });
+    expect(await named.read('default', ['A'])).toEqual(new Map([['A', VALUE]]));
+    expect((await refusal(open().read('default', ['A'])))[1]).toContain('no password is known here');
+    const usual = usualPasswordFile({ HOME: home });
+    expect(usual).toBe(join(home, '.config/vmcp/secrets-password'));
+    mkdirSync(join(usual, '..'), { recursive: true });
+    writeFileSync(usual, 'from the setup');
+    expect(await open().read('default', ['A'])).toEqual(new Map([['A', VALUE]]));
+  });
+
+  it('that is wrong opens nothing, changes nothing, and is told from damage', async () => {
+    await withPassword().in('default').setUp('encrypted', undefined);
+    await withPassword().in('default').create('A', VALUE);
+    const before = readFileSync(file);
+    const wrong = withPassword('wrong password');
+    for (const call of [
+      wrong.in('default').list(),
+      wrong.in('default').create('B', 'x'),
+      wrong.read('default', ['A']),
+    ]) {
+      const [code, message] = await refusal(call);
+      expect([code, message]).toEqual(['secrets_locked', expect.stringContaining('another one')]);
+      expect(message).not.toContain('wrong password');
+    }
+    expect(await refusal(wrong.in('default').setUp('encrypted', 'wrong password'))).toEqual([
+      'bad_request',
+      expect.stringContaining(`does not open ${file}`),
+    ]);
+    expect(readFileSync(file)).toEqual(before);
+  });
+
+  it.each(['short', 'x'.repeat(1025)])('must be of a length that makes sense: %s', async (password) => {
+    expect(await refusal(open().in('default').setUp('encrypted', password))).toEqual([
+      'bad_request',
+      'password: write 8 to 1024 characters',
+    ]);
+    expect(existsSync(file)).toBe(false);
+  });
+
+  it('can be changed by whoever opens the file: it is sealed anew, and nothing is lost', async () => {
+    const local = withPassword();
+    await local.in('default').setUp('encrypted', undefined);
+    await local.in('default').create('A', VALUE);
+    const { message } = await local.in('default').setUp('encrypted', 'another one');
+    expect(message).toContain('sealed anew');
+    await local.in('default').create('B', 'x');
+    expect(await withPassword('another one').read('default', ['A', 'B'])).toEqual(
+      new Map([
+        ['A', VALUE],
+        ['B', 'x'],
+      ]),
+    );
+    expect((await refusal(withPassword().read('default', ['A'])))[0]).toBe('secrets_locked');
+    expect((await local.in('default').setUp('encrypted', 'another one')).message).toContain('opened');
+  });
+
+  it('that another process changed locks this one, until it is told the new one', async () => {
+    const here = withPassword();
+    await here.in('default').setUp('encrypted', undefined);
+    await here.in('default').create('A', VALUE);
+    await withPassword().in('default').setUp('encrypted', 'another one');
+    expect((await refusal(here.in('default').create('B', 'x')))[0]).toBe('secrets_locked');
+    await here.in('default').setUp('encrypted', 'another one');
+    await here.in('default').create('B', 'x');
+    expect((await withPassword('another one').in('default').list()).keys).toEqual(['A', 'B']);
+  });
+
+  it('in a file that is not there or empty is missed by name', async () => {
+    await withPassword().in('default').setUp('encrypted', undefined);
+    const named = open({ VMCP_SECRETS_PASSWORD_FILE: join(home, 'nowhere') });
+    expect(await refusal(named.read('default', ['A']))).toEqual([
+      'secrets_locked',
+      expect.stringContaining(join(home, 'nowhere')),
+    ]);
+    const folder = open({ VMCP_SECRETS_PASSWORD_FILE: home });
+    expect(await refusal(folder.read('default', ['A']))).toEqual(['secrets_locked', expect.stringContaining('EISDIR')]);
+  });
+});
+
+describe('the encrypted file', () => {
+  it('that is damaged is named and left alone', async () => {
+    const local = withPassword();
+    await local.in('default').setUp('encrypted', undefined);
+    await local.in('default').create('A', VALUE);
+    truncateSync(file, 200);
+    const before = readFileSync(file);
+    for (const call of [
+      local.in('default').list(),
+      local.in('default').create('B', 'x'),
+      local.in('default').setUp('encrypted', undefined),
+    ])
+      expect(await refusal(call)).toEqual([
+        'store_damaged',
+        expect.stringContaining(`${file} is damaged, nothing was changed`),
+      ]);
+    expect(readFileSync(file)).toEqual(before);
+  });
+
+  it('that is gone is missed by name', async () => {
+    const local = withPassword();
+    await local.in('default').setUp('encrypted', undefined);
+    rmSync(file);
+    expect(await refusal(local.in('default').create('A', VALUE))).toEqual(['not_found', expect.stringContaining(file)]);
+    await local.in('default').setUp('encrypted', undefined);
+    await local.in('default').create('A', VALUE);
+  });
+
+  it('loses no secret of several processes, and is free after one was killed while it wrote', async () => {
+    const { state } = place;
+    const secrets = () =>
+      new LocalSecrets({ state, environment: { VMCP_SECRETS_PASSWORD: 'correct horse' } }).in('default');
+    await secrets().setUp('encrypted', undefined);
+    const killed = writeSecrets('K', 100_000, state.path);
+    const others = [writeSecrets('A', 10, state.path), writeSecrets('B', 10, state.path)];
+    await killed.written(5);
+    killed.child.kill('SIGKILL');
+    expect(await Promise.all(others.map(({ ended }) => ended))).toEqual([0, 0]);
+    const { keys } = await secrets().list();
+    expect(keys.filter((key) => key.startsWith('A'))).toHaveLength(10);
+    expect(keys.filter((key) => key.startsWith('B'))).toHaveLength(10);
+    for (const n of killed.told) expect(keys).toContain(`K${n}`);
+    await secrets().create('LAST', VALUE);
+    expect(readdirSync(join(file, '..')).sort()).toEqual(['.lock', 'provider.json', 'secrets.encrypted']);
+  }, 60_000);
+});
+
+/** A process that stores secrets, and tells which are stored. */
+function writeSecrets(name: string, count: number, state: string) {
+  const program = `
+    import { locateState } from ${JSON.stringify(join(import.meta.dirname, '../../local/state-folder.ts'))};
+    import { LocalSecrets } from ${JSON.stringify(join(import.meta.dirname, 'local-secrets.ts'))};
+    const environment = { VMCP_SECRETS_PASSWORD: 'correct horse' };
+    const secrets = new LocalSecrets({ state: locateState(${JSON.stringify(state)}), environment }).in('default');
+    for (let n = 0; n < ${count}; n += 1) {
+      await secrets.create(${JSON.stringify(name)} + n, 'x'.repeat(20_000));
+      console.log(n);
+    }`;
+  const args = ['--input-type=module', '--disable-warning=ExperimentalWarning', '-e', program];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], cwd: import.meta.dirname });
+  const told: number[] = [];
+  return {
+    child,
+    told,
+    written: (many: number) =>
+      new Promise<void>((resolve) => {
+        child.stdout.on('data', (data: Buffer) => {
+          told.push(...data.toString().trim().split('\n').map(Number));
+          if (told.length >= many) resolve();
+        });
+      }),
+    ended: new Promise((resolve) => child.once('exit', resolve)),
+  };
+}
