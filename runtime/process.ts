@@ -7,12 +7,13 @@ import type { RunConfig } from '#crds/run-config/run-config';
 import { ConfigError } from '#runtime/errors';
 import type { FollowedRunConfig } from '#runtime/follow-run-config';
 import { Gateway } from '#runtime/gateway';
-import { answerRoute, createListener } from '#runtime/http/listener';
+import { createListener, type Route } from '#runtime/http/listener';
 import { listenOn } from '#runtime/http/listen-on';
+import { createOpeningGate } from '#runtime/http/opening-gate';
 import { createPrivatePort, type PrivatePort } from '#runtime/http/private-port';
 import type { LookUp } from '#runtime/mcp/backends/backend-pods';
 import { createObserver, type Observer } from '#runtime/observer';
-import { createRoutes, type Route } from '#runtime/routes';
+import { createRoutes } from '#runtime/routes';
 import { authServerSnapshot, createStatus, openStreams } from '#runtime/take-status';
 import type { ProcessLog } from '#runtime/telemetry/create-log';
 import { createMetrics, type Metrics } from '#runtime/telemetry/metrics';
@@ -86,12 +87,8 @@ async function open(options: RuntimeOptions, opened: Closing[]): Promise<Running
   const metrics = createMetrics({ version, namespace, server: name });
   const observer = createObserver(config, { metrics, log, auditStream: options.auditStream });
   opened.push(() => observer.close());
-  const opening = Promise.withResolvers<undefined>();
-  // Whoever comes before everything is open waits: a port that answers otherwise would seem to be another server's.
-  let route: Route = (path) => async (req, res) => {
-    await opening.promise;
-    await answerRoute(route(path), req, res);
-  };
+  const gate = createOpeningGate();
+  let route: Route = gate.route;
   const server = publicServer(options, (path) => route(path));
   const { host } = config.listen;
   const listening = { host, port: await listenOn(server, host, config.listen.port) };
@@ -106,7 +103,7 @@ async function open(options: RuntimeOptions, opened: Closing[]): Promise<Running
   const { authenticator, authServer } = gateway.rooms;
   for (const warning of [...authenticator.warnings, ...(authServer?.warnings ?? [])]) log.warn(warning);
   route = createRoutes(gateway, listening);
-  opening.resolve(undefined);
+  gate.open(route);
   await followed.follow({
     apply: async (next) => {
       await takeOver(next.config, options, { gateway, observer });

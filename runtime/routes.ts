@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Gateway } from '#runtime/gateway';
 import { answerError } from '#runtime/http/answer-error';
-import { metadataRoutes, type RouteHandler } from '#runtime/http/listener';
+import { metadataRoutes, type Route, type RouteHandler } from '#runtime/http/listener';
 import { endpointUrl } from '#runtime/http/resource-metadata';
 import { serve } from '#runtime/serve';
-
-export type Route = (path: string) => RouteHandler | undefined;
 
 /**
  * The paths of the public port: the MCP endpoint, also below its prefix and at the path of `resource_url`, its metadata (RFC 9728), and those of the

@@ -7,12 +7,13 @@ interface ListenerOptions {
   /** Certificate and key as PEM; undefined: plain HTTP. */
   readonly tls: { readonly cert: string; readonly key: string } | undefined;
   /** Decides by path; undefined: there is nothing. */
-  readonly route: (path: string) => RouteHandler | undefined;
+  readonly route: Route;
   /** Told of what a handler threw after all. */
   readonly failed: (error: unknown) => void;
 }
 
 export type RouteHandler = (req: IncomingMessage, res: ServerResponse) => Promise<void> | void;
+export type Route = (path: string) => RouteHandler | undefined;
 
 const HEADERS_TIMEOUT = 10_000;
 /** The whole of a request, its body included. Answers may take longer. */

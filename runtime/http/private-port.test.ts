@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createServer } from 'node:net';
+import { request } from 'undici';
 import { RuntimeStatus } from '#crds/run-config/runtime-status';
 import { ConfigError } from '#runtime/errors';
 import { createMetrics } from '#runtime/telemetry/metrics';
@@ -42,15 +43,19 @@ beforeEach(() => {
 });
 afterEach(() => Promise.all(opened.map((port) => port.close(100))));
 
-async function open(deps: Partial<PrivatePortDeps> = {}) {
+function deps(more: Partial<PrivatePortDeps> = {}): PrivatePortDeps {
   const write = (text: string, fields?: unknown) => logged.push(`${text} ${JSON.stringify(fields)}`);
-  const port = createPrivatePort({
+  return {
     snapshot: () => snapshot,
     renderMetrics: () => createMetrics({ version: '1', namespace: 'n', server: 's' }).render(),
     readStatusTokens: () => undefined,
     log: { debug: write, info: write, warn: write, error: write },
-    ...deps,
-  });
+    ...more,
+  };
+}
+
+async function open(more: Partial<PrivatePortDeps> = {}) {
+  const port = createPrivatePort(deps(more));
   opened.push(port);
   const bound = await port.listen('127.0.0.1', 0);
   return (path: string, init?: RequestInit) => fetch(`http://127.0.0.1:${bound}${path}`, init);
@@ -69,6 +74,28 @@ describe('private port', () => {
   ])('answers readiness for %j by %d', async (state, status, text) => {
     const answer = await (await open({ snapshot: () => ({ ...snapshot, ...state }) }))('/readyz?verbose');
     expect([answer.status, await answer.text()]).toEqual([status, text]);
+  });
+
+  it('is not for pages whose name leads to this machine all of a sudden', async () => {
+    const port = createPrivatePort(deps());
+    opened.push(port);
+    const bound = await port.listen('127.0.0.1', 0);
+    const ask = async (host: string) => {
+      const answer = await request(`http://127.0.0.1:${bound}/status`, { headers: { host } });
+      return [answer.statusCode, (await answer.body.text()).includes('tools')];
+    };
+    for (const host of [`rebound.example:${bound}`, 'rebound.example', `127.0.0.1.rebound.example:${bound}`])
+      expect(await ask(host)).toEqual([403, false]);
+    for (const host of ['localhost', `LOCALHOST:${bound}`, `127.0.0.1:${bound}`, '[::1]:4484'])
+      expect(await ask(host)).toEqual([200, true]);
+  });
+
+  it('that others reach has whatever name they gave it', async () => {
+    const port = createPrivatePort(deps());
+    opened.push(port);
+    const bound = await port.listen('0.0.0.0', 0);
+    const answer = await request(`http://127.0.0.1:${bound}/healthz`, { headers: { host: 'demo.team.svc:4484' } });
+    expect([answer.statusCode, await answer.body.text()]).toEqual([200, 'ok\n']);
   });
 
   it('tells the status, in the form that the operator reads', async () => {

@@ -1,5 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { isLoopbackHost } from '#crds/parts/loopback';
 import type { Log } from '#runtime/telemetry/log';
 import { listenOn } from './listen-on.ts';
 import type { RuntimeStatus } from '#crds/run-config/runtime-status';
@@ -31,6 +32,7 @@ interface Answer {
 }
 type Endpoint = (req: IncomingMessage, deps: PrivatePortDeps) => Answer | Promise<Answer>;
 
+const FOREIGN_HOST: Answer = { status: 403, body: 'the Host header names another machine\n' };
 const NOT_FOUND: Answer = { status: 404, body: 'not found\n' };
 const endpoints = new Map<string, Endpoint>([
   ['/healthz', () => ({ status: 200, body: 'ok\n' })],
@@ -39,10 +41,15 @@ const endpoints = new Map<string, Endpoint>([
   ['/metrics', (_req, deps) => metrics(deps)],
 ]);
 
-/** Health, readiness, status and metrics, on a port that is never exposed. GET and HEAD only. */
+/**
+ * Health, readiness, status and metrics, on a port that is never exposed. GET and HEAD only. Where only this machine reaches it, names of
+ * others are refused: a page in a browser here may have had its own name changed to this address (DNS rebinding).
+ */
 export function createPrivatePort(deps: PrivatePortDeps): PrivatePort {
+  let isLocal = false;
   const server = createServer((req, res) => {
-    respond(req, deps).then(
+    const answering = isLocal && !namesThisMachine(req) ? Promise.resolve(FOREIGN_HOST) : respond(req, deps);
+    answering.then(
       (answer) => write(res, answer),
       (error: unknown) => {
         deps.log.error('private port failed', { error });
@@ -54,9 +61,16 @@ export function createPrivatePort(deps: PrivatePortDeps): PrivatePort {
   server.requestTimeout = 10_000;
   server.maxConnections = 256;
   return {
-    listen: (host, port) => listenOn(server, host, port),
+    listen(host, port) {
+      isLocal = isLoopbackHost(host === '::1' ? '[::1]' : host);
+      return listenOn(server, host, port);
+    },
     close: (deadline) => closeServer(server, deadline),
   };
+}
+
+function namesThisMachine({ headers: { host } }: IncomingMessage): boolean {
+  return host === undefined || isLoopbackHost(host.toLowerCase().replace(/:\d{1,5}$/, ''));
 }
 
 async function respond(req: IncomingMessage, deps: PrivatePortDeps): Promise<Answer> {
