@@ -21,6 +21,7 @@ export interface GatewayOptions {
 
 /** What of it each backend gets. */
 export function backendDeps({ files, log, version, observer, proxy, environment, lookUp }: GatewayOptions) {
-  const { exchanged: countExchange, policy: policyMetrics } = observer;
-  return { files, log, version, proxy, environment, lookUp, wallClock: Date.now, countExchange, policyMetrics };
+  const { exchanged: countExchange, webhookAsked: countWebhook, policy: policyMetrics } = observer;
+  const counts = { countExchange, countWebhook, policyMetrics };
+  return { files, log, version, proxy, environment, lookUp, wallClock: Date.now, ...counts };
 }

@@ -18,6 +18,7 @@ export function noteMessage(trail: Trail, message: DecodedMessage, era: Era): vo
 
 const DENIED: ReadonlySet<string> = new Set([
   'denied_by_policy',
+  'denied_by_webhook',
   'unknown_name',
   'insufficient_scope',
   'invalid_token',
@@ -43,8 +44,8 @@ export function noteRpcError(trail: Trail): void {
   trail.code = 'rpc_error';
 }
 
-/** What others failed at: backends, and those who give out what backends are called with. */
-const FAILED = /^(backend|token_exchange|upstream|aws)_/;
+/** What others failed at: backends, those who give out what backends are called with, and who is asked about calls. */
+const FAILED = /^(backend|token_exchange|upstream|aws|webhook)_/;
 
 function outcomeOf({ code, status }: PublicAnswer, error: unknown): Outcome {
   if (!(error instanceof RequestError)) return 'error';

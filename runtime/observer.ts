@@ -9,6 +9,7 @@ import type { PolicyMetrics } from '#runtime/policy/policy-metrics';
 import type { Log } from '#runtime/telemetry/log';
 import type { Metrics } from '#runtime/telemetry/metrics';
 import type { Trail } from '#runtime/trail';
+import type { WebhookOutcome } from '#runtime/webhooks/create-webhook-gate';
 
 /** What the rooms tell of, for audit and metrics. */
 export interface Observer {
@@ -19,6 +20,7 @@ export interface Observer {
   /** The client's address, by the proxies that are trusted now. */
   readonly readSource: ReadSource;
   readonly exchanged: (backend: string, outcome: ExchangeOutcome) => void;
+  readonly webhookAsked: (webhook: string, outcome: WebhookOutcome) => void;
   /** An endpoint of the authorization server has answered. */
   readonly authServerAnswered: (endpoint: string, status: number) => void;
   policyReloaded(): void;
@@ -72,6 +74,7 @@ export function createObserver(config: RunConfig, { metrics, log, auditStream }:
     record: (event) => audit.record(event),
     readSource: (req) => readSource(req),
     exchanged: metrics.exchanged,
+    webhookAsked: metrics.webhookAsked,
     authServerAnswered(endpoint, status) {
       if (inForce.telemetry_config.metricsEnabled) metrics.authRequestDone(endpoint, status);
     },

@@ -28,6 +28,8 @@ export class Trail implements Entry {
   clientName: string | undefined;
   clientVersion: string | undefined;
   decision: Decision | undefined;
+  /** The webhook that did not let the call through. */
+  webhook: string | undefined;
   outcome: Outcome = 'success';
   /** Code of the error, where there was one. */
   code: string | undefined;

@@ -33,12 +33,6 @@ export function checkBackendServed(name: string, spec: BackendSpec, world: World
   if (transport === 'sse') {
     refuse('SseNotServed', 'transport sse is not part of this release: use its streamable-http endpoint');
   }
-  if (spec.webhooks?.validating && spec.webhooks.validating.length > 0) {
-    refuse(
-      'WebhooksNotServed',
-      'webhooks are not part of this release, and it is not called without them: use authzConfig',
-    );
-  }
   if (world.platform.mode === 'cluster' && spec.remoteUrl === undefined && transport === 'stdio') {
     checkStdioImage(name, spec, world.platform);
   }

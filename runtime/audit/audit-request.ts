@@ -69,10 +69,11 @@ export function auditRequest(
   audit.record(event);
 }
 
-function detailsOf({ decision, code }: Trail): Record<string, unknown> {
+function detailsOf({ decision, code, webhook }: Trail): Record<string, unknown> {
   return {
     ...(code === undefined ? {} : { code }),
     ...(decision === undefined ? {} : { policies: decision.policies }),
+    ...(webhook === undefined ? {} : { webhook }),
     ...(decision?.wouldDeny ? { would_deny: true } : {}),
   };
 }

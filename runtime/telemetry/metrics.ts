@@ -2,6 +2,7 @@ import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { AuditCounts } from '#runtime/audit/batch-writer';
 import type { ExchangeOutcome } from '#runtime/outgoing/create-credential';
 import type { PolicyMetrics } from '#runtime/policy/policy-metrics';
+import type { WebhookOutcome } from '#runtime/webhooks/create-webhook-gate';
 import { LabelledCounts } from './labelled-counts.ts';
 import { type MetricSources, registerCounters, registerGauges } from './register-metrics.ts';
 import { classOf, type Outcome, RequestSeries } from './request-series.ts';
@@ -17,6 +18,7 @@ export interface Metrics {
   /** An endpoint of the authorization server has answered; `endpoint` is a path of its table, never what a client sent. */
   authRequestDone(endpoint: string, status: number): void;
   readonly exchanged: (backend: string, outcome: ExchangeOutcome) => void;
+  readonly webhookAsked: (webhook: string, outcome: WebhookOutcome) => void;
   lookedUp(cache: CacheName, hit: boolean): void;
   reloaded(what: 'config' | 'policy', outcome: 'success' | 'failure'): void;
   readonly policy: PolicyMetrics;
@@ -62,6 +64,7 @@ export function createMetrics(labels: { version: string; namespace: string; serv
       counts.add('token_exchanges', backend, outcome);
       counts.add('cache', 'exchanged_tokens', outcome === 'hit' ? 'hit' : 'miss');
     },
+    webhookAsked: (webhook, outcome) => counts.add('webhooks', webhook, outcome),
     lookedUp: (cache, hit) => counts.add('cache', cache, hit ? 'hit' : 'miss'),
     reloaded: (what, outcome) => counts.add('reloads', what, outcome),
     policy: {

@@ -61,6 +61,9 @@ export function registerCounters(registry: Registry, { byMethod, byBackend, coun
   counter('vmcp_token_exchanges_total', 'Token exchanges, and how often none was needed.', ['backend', 'outcome'], () =>
     labelled('token_exchanges', 'backend', 'outcome'),
   );
+  counter('vmcp_webhook_requests_total', 'Questions to webhooks, by how they ended.', ['webhook', 'outcome'], () =>
+    labelled('webhooks', 'webhook', 'outcome'),
+  );
   counter('vmcp_cache_lookups_total', 'Lookups in caches.', ['cache', 'result'], () =>
     labelled('cache', 'cache', 'result'),
   );

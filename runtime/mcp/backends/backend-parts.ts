@@ -1,5 +1,6 @@
 import type { Credential } from '#runtime/outgoing/credential';
 import type { Authorizer } from '#runtime/policy/authorizer';
+import type { WebhookGate } from '#runtime/webhooks/webhook-call';
 import type { Breaker } from './breaker.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { BackendHealth } from './health.ts';
@@ -8,6 +9,7 @@ import type { BackendHealth } from './health.ts';
 export interface BackendParts {
   readonly credential: Credential;
   readonly authorizer: Authorizer | undefined;
+  readonly webhooks: WebhookGate | undefined;
   readonly health: BackendHealth;
   readonly breaker: Breaker;
   readonly deadlines: Deadlines;

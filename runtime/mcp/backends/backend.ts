@@ -4,6 +4,7 @@ import type { BackendMessage } from '#runtime/mcp/envelope/decode-backend-messag
 import type { Credential } from '#runtime/outgoing/credential';
 import type { Authorizer } from '#runtime/policy/authorizer';
 import type { RequestError } from '#runtime/errors';
+import type { WebhookGate } from '#runtime/webhooks/webhook-call';
 import type { Era } from '../era.ts';
 import type { BackendHealth } from './health.ts';
 
@@ -93,6 +94,8 @@ export interface Backend {
   readonly credential: Credential;
   /** The policies of this backend by itself; those of the server are decided beside it. */
   readonly authorizer: Authorizer | undefined;
+  /** Asked before each call of a tool; undefined: nobody is. */
+  readonly webhooks: WebhookGate | undefined;
   readonly health: BackendHealth;
   /** Whether each client session has a session of its own here (false: one process for all). */
   readonly sessions: boolean;

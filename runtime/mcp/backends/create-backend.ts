@@ -14,6 +14,8 @@ import { loadAuthorizer } from '#runtime/policy/load-authorizer';
 import type { PolicyMetrics } from '#runtime/policy/policy-metrics';
 import type { SecretFiles } from '#runtime/secret-files';
 import type { Log } from '#runtime/telemetry/log';
+import type { WebhookOutcome } from '#runtime/webhooks/create-webhook-gate';
+import type { WebhookGate } from '#runtime/webhooks/webhook-call';
 import type { Backend } from './backend.ts';
 import type { BackendParts } from './backend-parts.ts';
 import type { LookUp } from './backend-pods.ts';
@@ -46,6 +48,7 @@ export interface BackendDeps {
   /** A backend says by itself that its lists have changed. */
   readonly listChanged: (backend: string, method: string) => void;
   readonly countExchange: (backend: string, outcome: ExchangeOutcome) => void;
+  readonly countWebhook: (webhook: string, outcome: WebhookOutcome) => void;
   readonly policyMetrics: Partial<PolicyMetrics>;
   /** Stored tokens of the callers; undefined: there is no embedded authorization server. */
   readonly userTokens?: UserTokens | undefined;
@@ -132,6 +135,7 @@ async function makeParts(settings: BackendConfig, deps: BackendDeps): Promise<Ba
       stsEndpoint: deps.environment.AWS_ENDPOINT_URL_STS,
     }),
     authorizer: authz && (await loadAuthorizer(authz, { log, name: `backend/${name}`, metrics: deps.policyMetrics })),
+    webhooks: await makeWebhooks(settings, deps),
     health: unknownHealth(deps.wallClock),
     breaker: createBreaker({ enabled, failureThreshold, timeout }, deps.now),
     deadlines: deps.deadlines,
@@ -139,6 +143,20 @@ async function makeParts(settings: BackendConfig, deps: BackendDeps): Promise<Ba
     maxResponseBytes: config.limits.max_response_bytes,
     concurrency: { perBackend: concurrency.per_backend, queue: concurrency.queue },
   };
+}
+
+/** Loaded where there are any: most servers have none. */
+async function makeWebhooks({ webhooks }: BackendConfig, deps: BackendDeps): Promise<WebhookGate | undefined> {
+  if (webhooks.length === 0) return undefined;
+  const { createWebhookGate } = await import('#runtime/webhooks/create-webhook-gate');
+  return createWebhookGate(webhooks, {
+    server: deps.config.server,
+    readSecret: deps.files.read,
+    proxy: deps.proxy,
+    now: deps.wallClock,
+    log: deps.log,
+    count: deps.countWebhook,
+  });
 }
 
 function throughProxy({ connect, ...options }: Pool.Options, proxy: ProxySettings): Dispatcher {

@@ -5,6 +5,7 @@ import { RequestError } from '#runtime/errors';
 import type { Identity } from '#runtime/incoming/identity';
 import type { Credential, CredentialHeaders } from '#runtime/outgoing/credential';
 import type { Authorizer } from '#runtime/policy/authorizer';
+import type { WebhookGate } from '#runtime/webhooks/webhook-call';
 import type { Backend, BackendCall, CallFailure, RunningCall } from './backend.ts';
 import type { BackendParts } from './backend-parts.ts';
 import { BackendPods, type LookUp } from './backend-pods.ts';
@@ -48,6 +49,7 @@ export class HttpBackend implements Backend, ExchangeHost {
   readonly config: HttpBackendConfig;
   readonly credential: Credential;
   readonly authorizer: Authorizer | undefined;
+  readonly webhooks: WebhookGate | undefined;
   readonly health: BackendHealth;
   readonly sessions = true;
   readonly deadlines: Deadlines;
@@ -76,6 +78,7 @@ export class HttpBackend implements Backend, ExchangeHost {
     this.config = config;
     this.credential = options.credential;
     this.authorizer = options.authorizer;
+    this.webhooks = options.webhooks;
     this.health = options.health;
     this.deadlines = options.deadlines;
     this.keptBytes = options.keptBytes;
@@ -185,7 +188,8 @@ export class HttpBackend implements Backend, ExchangeHost {
 
   async close(): Promise<void> {
     this.credential.close();
-    await Promise.all([this.#calls, this.#streams, ...this.#fresh].map((pool) => pool.destroy()));
+    const pools = [this.#calls, this.#streams, ...this.#fresh];
+    await Promise.all([this.webhooks?.close(), ...pools.map((pool) => pool.destroy())]);
     await this.#pods?.close();
   }
 

@@ -3,6 +3,7 @@ import { passthroughHeaders } from '#runtime/mcp/relay/passthrough-headers';
 import type { Asker } from '../aggregate/asker.ts';
 import { listEntries } from './list-entries.ts';
 import { answerConnect } from './answer-login.ts';
+import { askWebhooks } from '../route/ask-webhooks.ts';
 import { prepareCompletion, prepareNamed } from '../route/prepare-call.ts';
 import { invalidParams, methodNotFound, unknownName } from '../route/refusals.ts';
 import { authorizeCall, resolveName, resolveUri, type Target } from '../route/resolve-target.ts';
@@ -55,6 +56,12 @@ function callNamed(kind: 'tools' | 'prompts', request: SessionRequest): Promise<
 function forward(kind: 'tools' | 'prompts', target: Target, asker: Asker, request: SessionRequest): Promise<void> {
   if (target.entry.connects !== undefined) return connect(kind, target, request);
   const call = prepareNamed(kind, target, asker, request);
+  const { webhooks } = target.backend;
+  if (webhooks && kind === 'tools') {
+    return askWebhooks(webhooks, target, request, () =>
+      relayCall(request, call, passthroughHeaders(request.trail.req, request.rooms)),
+    );
+  }
   return relayCall(request, call, passthroughHeaders(request.trail.req, request.rooms));
 }
 

@@ -3,6 +3,7 @@ import { passthroughHeaders } from '#runtime/mcp/relay/passthrough-headers';
 import type { ListKind } from '../aggregate/list-kinds.ts';
 import { statelessHeaders } from '../backends/probe.ts';
 import { splice } from '../envelope/splice.ts';
+import { askWebhooks } from '../route/ask-webhooks.ts';
 import { prepareCompletion, prepareNamed } from '../route/prepare-call.ts';
 import { invalidParams, methodNotFound, unknownName } from '../route/refusals.ts';
 import { listPage } from '../route/list-page.ts';
@@ -64,6 +65,12 @@ function callNamed(kind: 'tools' | 'prompts', request: StatelessRequest): Promis
 function forward(kind: 'tools' | 'prompts', target: Target, request: StatelessRequest): Promise<void> {
   if (target.entry.connects !== undefined) return connect(kind, target, request);
   const call = prepareNamed(kind, target, statelessAsker(request), request, withoutOwnResponses(request.message));
+  const { webhooks } = target.backend;
+  if (webhooks && kind === 'tools') {
+    return askWebhooks(webhooks, target, request, () =>
+      relayCall(request, call, headersFor(request, call.originalName)),
+    );
+  }
   return relayCall(request, call, headersFor(request, call.originalName));
 }
 

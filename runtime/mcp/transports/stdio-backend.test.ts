@@ -128,6 +128,7 @@ function start(config: object = {}, more: Partial<StdioBackendOptions> = {}): St
     secrets: [],
     credential: { headersFor: () => [], invalidate: () => false, close: () => undefined } as never,
     authorizer: undefined,
+    webhooks: undefined,
     health: unknownHealth(() => 0),
     breaker: createBreaker({ enabled: false, failureThreshold: 1, timeout: 1 }, now),
     deadlines,

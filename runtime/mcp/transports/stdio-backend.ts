@@ -7,6 +7,7 @@ import { callFailure } from '#runtime/mcp/backends/failures';
 import type { BackendHealth } from '#runtime/mcp/backends/health';
 import type { Credential } from '#runtime/outgoing/credential';
 import type { Authorizer } from '#runtime/policy/authorizer';
+import type { WebhookGate } from '#runtime/webhooks/webhook-call';
 import type { Log } from '#runtime/telemetry/log';
 import { PerSessionProcesses } from './per-session-processes.ts';
 import { ProcessForAll } from './process-for-all.ts';
@@ -81,6 +82,7 @@ export class StdioBackend implements Backend, ExchangeHost {
   readonly config: StdioConfig;
   readonly credential: Credential;
   readonly authorizer: Authorizer | undefined;
+  readonly webhooks: WebhookGate | undefined;
   readonly health: BackendHealth;
   readonly sessions = true;
   readonly deadlines: Deadlines;
@@ -96,6 +98,7 @@ export class StdioBackend implements Backend, ExchangeHost {
     this.config = config;
     this.credential = options.credential;
     this.authorizer = options.authorizer;
+    this.webhooks = options.webhooks;
     this.health = options.health;
     this.deadlines = options.deadlines;
     this.now = options.now;
@@ -132,7 +135,7 @@ export class StdioBackend implements Backend, ExchangeHost {
 
   async close(): Promise<void> {
     this.credential.close();
-    await this.#mode.close();
+    await Promise.all([this.webhooks?.close(), this.#mode.close()]);
     for (const exchange of this.#counted) exchange.fail(callFailure(this.name, 'unavailable', true));
   }
 

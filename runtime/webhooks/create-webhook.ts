@@ -1,0 +1,110 @@
+import { Agent, type Dispatcher, request } from 'undici';
+import { createProxyDispatcher, isProxied, type ProxySettings } from '#crds/connections/proxy';
+import type { Backend } from '#crds/run-config/backend';
+import { ConfigError } from '#runtime/errors';
+import { readAnswer } from '#runtime/http/read-answer';
+import { NoVerdict, readVerdict, type Verdict } from './read-verdict.ts';
+import { signQuestion } from './sign-question.ts';
+
+type Settings = Backend['webhooks'][number];
+
+const MAX_ANSWER = 64 * 1024;
+const CONNECTIONS = 64;
+/** Questions of one webhook at a time: more are not asked. */
+const MAX_UNDER_WAY = 1000;
+
+const CLOSED: ReadonlySet<unknown> = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
+
+interface WebhookDeps {
+  /** Current content of a file that the configuration names; cheap to call. */
+  readonly readSecret: (file: string) => string;
+  readonly proxy: ProxySettings | undefined;
+}
+
+/** One question. */
+export interface Question {
+  readonly uid: string;
+  readonly body: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+}
+
+/** Asks one webhook, over connections that stay open. */
+export class Webhook {
+  readonly name: string;
+  readonly failurePolicy: Settings['failure_policy'];
+  readonly #settings: Settings;
+  readonly #deps: WebhookDeps;
+  readonly #dispatcher: Dispatcher;
+  #underWay = 0;
+
+  /** @throws ConfigError when a file cannot be read, or holds nothing */
+  constructor(settings: Settings, deps: WebhookDeps) {
+    this.name = settings.name;
+    this.failurePolicy = settings.failure_policy;
+    this.#settings = settings;
+    this.#deps = deps;
+    this.#secret();
+    this.#dispatcher = createConnections(settings, deps);
+  }
+
+  /** @throws NoVerdict, or the connection's error */
+  async ask(question: Question): Promise<Verdict> {
+    if (this.#underWay >= MAX_UNDER_WAY) throw new NoVerdict('too many questions wait for it');
+    this.#underWay++;
+    try {
+      const signal = AbortSignal.timeout(this.#settings.timeout);
+      // An idle connection may be closed just as the question goes out; asked again it is the same question.
+      const answer = await this.#send(question, signal).catch((error: unknown) => {
+        if (signal.aborted || !CLOSED.has(codeOf(error))) throw error;
+        return this.#send(question, signal);
+      });
+      return readVerdict(answer, question.uid);
+    } finally {
+      this.#underWay--;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#dispatcher.destroy();
+  }
+
+  async #send({ body, at }: Question, signal: AbortSignal): Promise<{ status: number; body: string }> {
+    const secret = this.#secret();
+    const signature = secret === undefined ? {} : signQuestion(body, secret, at);
+    const { statusCode, body: answer } = await request(this.#settings.url, {
+      method: 'POST',
+      dispatcher: this.#dispatcher,
+      signal,
+      headers: { 'content-type': 'application/json', accept: 'application/json', ...signature },
+      body,
+    });
+    return { status: statusCode, body: await readAnswer(answer as AsyncIterable<Buffer>, MAX_ANSWER) };
+  }
+
+  #secret(): string | undefined {
+    const { hmac_secret_file: file, name } = this.#settings;
+    if (file === undefined) return undefined;
+    const secret = this.#deps.readSecret(file);
+    if (secret === '') throw new ConfigError(`webhook ${name}: ${file} is empty`);
+    return secret;
+  }
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}
+
+function createConnections({ timeout, tls }: Settings, { readSecret, proxy }: WebhookDeps): Dispatcher {
+  const file = (name: string | undefined) => (name === undefined ? undefined : readSecret(name));
+  const [ca, cert, key] = [file(tls?.ca_bundle_file), file(tls?.client_cert_file), file(tls?.client_key_file)];
+  const connect = {
+    timeout,
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+    ...(tls?.insecure_skip_verify ? { rejectUnauthorized: false } : {}),
+  };
+  const options = { connections: CONNECTIONS };
+  return isProxied(proxy) ? createProxyDispatcher(connect, proxy, options) : new Agent({ ...options, connect });
+}

@@ -1,0 +1,14 @@
+import { createHmac } from 'node:crypto';
+
+export const TIMESTAMP_HEADER = 'x-vmcp-timestamp';
+export const SIGNATURE_HEADER = 'x-vmcp-signature';
+
+/**
+ * Headers that prove who asks, and when: HMAC-SHA256 of `<seconds since the epoch>.<body>` under the shared secret. A receiver
+ * that refuses old timestamps cannot be shown a question again.
+ */
+export function signQuestion(body: string, secret: string, at: number): Record<string, string> {
+  const timestamp = String(Math.floor(at / 1000));
+  const digest = createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex');
+  return { [TIMESTAMP_HEADER]: timestamp, [SIGNATURE_HEADER]: `sha256=${digest}` };
+}
