@@ -1,4 +1,7 @@
 import type { Dispatcher } from 'undici';
+import { isLoopbackHost } from '#crds/parts/loopback';
+import { BoundedMap } from '#runtime/bounded-map';
+import { isPodAddress } from './pod-address.ts';
 
 /** Every address that a name has now. @throws Error where it has none */
 export type LookUp = (host: string) => Promise<readonly string[]>;
@@ -24,12 +27,14 @@ interface PodPools {
 const LOOK_EVERY = 4_000;
 /** An address that took no connection is not chosen for so long. */
 const AVOIDED_FOR = 5_000;
+/** Addresses of one name: what a Service has, and more. */
+const MAX_PODS = 1_000;
 
 /** The pods of a backend that has several: a session that one of them opened is known to that one only. */
 export class BackendPods {
   readonly #options: BackendPodsOptions;
   readonly #pools = new Map<string, PodPools>();
-  readonly #avoided = new Map<string, number>();
+  readonly #avoided = new BoundedMap<string, number>(MAX_PODS);
   readonly #timer: NodeJS.Timeout;
   #addresses: readonly string[] = [];
   #next = 0;
@@ -111,8 +116,9 @@ export class BackendPods {
       // Names fail for a moment; what was there is tried on.
       return;
     }
-    if (this.#isClosed || found.length === 0) return;
-    this.#addresses = [...new Set(found)].sort();
+    const addresses = this.#podsAmong(found);
+    if (this.#isClosed || addresses.length === 0) return;
+    this.#addresses = addresses;
     for (const [address, { calls, streams }] of this.#pools) {
       if (this.has(address)) continue;
       this.#pools.delete(address);
@@ -121,5 +127,12 @@ export class BackendPods {
       void calls.close();
       void streams.destroy();
     }
+  }
+
+  /** Callers' credentials go there: only a backend that is on this machine itself has pods here. */
+  #podsAmong(found: readonly string[]): readonly string[] {
+    const isHere = isLoopbackHost(this.#options.url.hostname);
+    const pods = found.filter((address) => isHere || isPodAddress(address));
+    return [...new Set(pods)].sort().slice(0, MAX_PODS);
   }
 }
