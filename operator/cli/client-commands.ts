@@ -50,7 +50,7 @@ function addConnect({ program, around, finish }: Parts): void {
     .option('--replace', 'with --write: take the place of another entry of that name', false)
     .option('--name <name>', 'what the client calls it; default the name of the VirtualMCPServer')
     .option('--url <url>', 'endpoint; default that of a server that runs here')
-    .option('--server <name>', 'VirtualMCPServer; default the first')
+    .option('--server <server>', 'VirtualMCPServer; default the first')
     .addOption(output('table', 'json'))
     .addOption(stateOption())
     .addHelpText(

@@ -157,7 +157,7 @@ function addRest({ program, around, finish }: Parts): void {
     .command('token')
     .description('print an access token of a user of a development identity provider')
     .argument('<user>', 'name of the user, e.g. alice')
-    .option('--server <name>', 'VirtualMCPServer that the token is for; default the first')
+    .option('--server <server>', 'VirtualMCPServer that the token is for; default the first')
     .addOption(stateOption())
     .addHelpText('after', `\n${TOKEN_HELP}`)
     .addHelpText('after', examples(around, 'vmcp token alice', 'curl -H "Authorization: Bearer $(vmcp token alice)" …'))

@@ -126,7 +126,11 @@ async function answered<T>(
     if (stop.aborted) throw new CliError(EXIT_CODES.failed, 'stopped', { cause });
     if (late.aborted)
       throw new CliError(EXIT_CODES.failed, `${address} did not answer within ${deadline / 1000} s`, { cause });
-    const why = codeOf(cause instanceof Error ? cause.cause : undefined) ?? 'no answer';
+    const why = codeOf(innerOf(cause)) ?? 'no answer';
     throw new CliError(EXIT_CODES.notRunning, `the management API at ${address} does not answer (${why})`, { cause });
   }
 }
+
+/** fetch tells what the system says one level below. */
+const innerOf = (problem: unknown): unknown =>
+  typeof problem === 'object' && problem !== null && 'cause' in problem ? problem.cause : undefined;

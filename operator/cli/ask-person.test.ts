@@ -1,0 +1,107 @@
+import { PassThrough } from 'node:stream';
+import { describe, expect, it } from '@jest/globals';
+import { locateState } from '#operator/local/state-folder';
+import { askPerson } from './ask-person.ts';
+import { confirm } from './confirm.ts';
+import type { Context } from './context.ts';
+import { showProgress } from './show-progress.ts';
+
+/** A person at a terminal, or nobody. */
+function terminal(isTTY = true) {
+  const input = Object.assign(new PassThrough(), { isTTY });
+  const shown = { text: '' };
+  const stream = { isTTY, columns: 40, write: (text: string) => (shown.text += text) };
+  const context: Context = {
+    input,
+    out: stream,
+    err: stream,
+    environment: {},
+    program: 'vmcp',
+    typed: (command) => command,
+    self: [],
+    runtime: [],
+    version: '0.0.0',
+    containerEngine: undefined,
+    state: locateState('nowhere'),
+  };
+  return { input, shown, context };
+}
+
+describe('a question on a terminal', () => {
+  it('gives the line that is typed', async () => {
+    const { input, shown, context } = terminal();
+    const answer = askPerson('Name? ', context);
+    input.write('memory\r');
+    expect(await answer).toBe('memory');
+    expect(shown.text).toContain('Name? ');
+  });
+
+  it('shows nothing of a secret, corrections included', async () => {
+    const { input, shown, context } = terminal();
+    const answer = askPerson('TOKEN: ', context, true);
+    input.write('hunter3\u007f2\r');
+    expect(await answer).toBe('hunter2');
+    expect(shown.text).toBe('TOKEN: \n');
+  });
+
+  it('is broken off by Ctrl-C and at the end of input', async () => {
+    for (const typed of ['half\u0003', '\u0004']) {
+      const { input, context } = terminal();
+      const answer = askPerson('TOKEN: ', context, true);
+      input.write(typed);
+      await expect(answer).rejects.toMatchObject({ exitCode: 5, message: expect.stringContaining('broken off') });
+    }
+  });
+});
+
+describe('what cannot be undone', () => {
+  it.each([
+    ['y\r', true],
+    ['yes\r', true],
+    ['\r', false],
+    ['no\r', false],
+  ])('is done after %j: %s', async (typed, done) => {
+    const { input, context } = terminal();
+    const asked = confirm('Delete "a"', { yes: false }, context).then(
+      () => true,
+      () => false,
+    );
+    input.write(typed);
+    expect(await asked).toBe(done);
+  });
+
+  it('is done without a question where --yes is written', async () => {
+    const { shown, context } = terminal();
+    await confirm('Delete "a"', { yes: true }, context);
+    expect(shown.text).toBe('');
+  });
+
+  it('is refused as wrong usage where nobody can be asked', async () => {
+    const { context } = terminal(false);
+    await expect(confirm('Delete "a"', { yes: false }, context)).rejects.toMatchObject({
+      exitCode: 2,
+      message: expect.stringContaining('--yes'),
+    });
+  });
+});
+
+describe('progress', () => {
+  it('is shown on a terminal, and taken away', async () => {
+    const { shown, context } = terminal();
+    const result = await showProgress('waiting', context, async (say) => {
+      say('nearly there');
+      await new Promise((resolve) => setTimeout(resolve, 250));
+      return 7;
+    });
+    expect(result).toBe(7);
+    expect(shown.text).toContain('waiting');
+    expect(shown.text).toContain('nearly there');
+    expect(shown.text.endsWith('\r\u001B[K')).toBe(true);
+  });
+
+  it('is not printed elsewhere, and its failure is that of the work', async () => {
+    const { shown, context } = terminal(false);
+    await expect(showProgress('waiting', context, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+    expect(shown.text).toBe('');
+  });
+});
