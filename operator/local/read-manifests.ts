@@ -92,10 +92,11 @@ function readConfigMap(file: string, document: YamlDocument): Read {
 
 const at = (file: string, { line, lineOf }: YamlDocument) => ({ file, line, lineOf });
 
-function named({ name, namespace, labels, annotations }: ObjectMeta) {
+function named({ name, namespace, creationTimestamp, labels, annotations }: ObjectMeta) {
   return {
     name,
     ...(namespace !== undefined && { namespace }),
+    ...(typeof creationTimestamp === 'string' && { creationTimestamp }),
     ...(labels !== undefined && { labels }),
     ...(annotations !== undefined && { annotations }),
   };

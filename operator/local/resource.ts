@@ -32,6 +32,7 @@ export interface Source {
 interface ReadMetadata {
   name: string;
   namespace?: string;
+  creationTimestamp?: string;
   labels?: Record<string, string>;
   annotations?: Record<string, string>;
 }

@@ -13,8 +13,13 @@ export interface StoredResource {
   version: string;
   /** RFC 3339. */
   createdAt?: string | undefined;
+  /** In a cluster. */
+  uid?: string | undefined;
   status?: Status | undefined;
 }
+
+/** What somebody wants a resource to be. */
+export type WantedResource = Pick<StoredResource, 'kind' | 'name' | 'labels' | 'annotations' | 'spec'>;
 
 export interface WriteOptions {
   /** What was read (`If-Match`); throws Problem `stale` when it is another by now. */
@@ -31,12 +36,9 @@ export interface Resources {
   list(kind: Kind): Promise<StoredResource[]>;
   get(kind: Kind, name: string): Promise<StoredResource | undefined>;
   /** Throws Problem `already_exists`. */
-  create(resource: Pick<StoredResource, 'kind' | 'name' | 'labels' | 'annotations' | 'spec'>): Promise<StoredResource>;
+  create(resource: WantedResource): Promise<StoredResource>;
   /** Makes the spec this one; the same spec again changes nothing, not even a version. Throws Problem `not_found`. */
-  replace(
-    resource: Pick<StoredResource, 'kind' | 'name' | 'labels' | 'annotations' | 'spec'>,
-    options?: WriteOptions,
-  ): Promise<StoredResource>;
+  replace(resource: WantedResource, options?: WriteOptions): Promise<StoredResource>;
   /** Whether it was there. */
   delete(kind: Kind, name: string, options?: WriteOptions): Promise<boolean>;
 }

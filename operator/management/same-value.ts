@@ -1,0 +1,8 @@
+/** Whether two JSON values say the same: the order of keys does not count, and a key without a value is none. */
+export function sameValue(one: unknown, other: unknown): boolean {
+  if (Object.is(one, other)) return true;
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;
+  if (Array.isArray(one) !== Array.isArray(other)) return false;
+  const [mine, theirs] = [new Map(Object.entries(one)), new Map(Object.entries(other))];
+  return [...new Set([...mine.keys(), ...theirs.keys()])].every((key) => sameValue(mine.get(key), theirs.get(key)));
+}
