@@ -1,10 +1,9 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { SessionClient } from '../gateway/session-client.ts';
-import type { Program } from '../gateway/start-program.ts';
+import { beforeAll, expect, it } from '@jest/globals';
+import type { SessionClient } from '../gateway/session-client.ts';
 import { eventually } from '../local/run-vmcp.ts';
-import { backend, fake, group, installDefinitions, server, Stage } from './stage.ts';
-import { startOperator } from './start-operator.ts';
-import { describeWithCluster, type Namespace } from './use-cluster.ts';
+import { backend, fake, group, server } from './stage.ts';
+import { describeWithCluster } from './use-cluster.ts';
+import { useStage } from './use-stage.ts';
 
 const SESSIONS = 6;
 const MINUTES = 60_000;
@@ -17,9 +16,7 @@ const PROGRAM = `
 `;
 
 describeWithCluster('a backend with two pods', (cluster) => {
-  let namespace: Namespace;
-  let stage: Stage;
-  let operator: Program;
+  const stage = useStage(cluster, 'backend-pods');
   let clients: SessionClient[] = [];
   const podNames = async () => {
     const pods = await stage.list('Pod', 'app.kubernetes.io/name=mcp-backend');
@@ -27,10 +24,6 @@ describeWithCluster('a backend with two pods', (cluster) => {
   };
 
   beforeAll(async () => {
-    await installDefinitions(cluster);
-    namespace = await cluster.makeNamespace('backend-pods');
-    stage = new Stage(cluster, namespace);
-    operator = startOperator(cluster, [namespace.name]);
     await stage.apply(
       group('tools'),
       backend('plain', {
@@ -40,20 +33,13 @@ describeWithCluster('a backend with two pods', (cluster) => {
       }),
       server('demo', 'tools'),
     );
-    await stage.ready('demo', 2 * MINUTES).catch((problem: unknown) => {
-      throw new Error(operator.output(), { cause: problem });
-    });
-    const args = ['-n', namespace.name, 'rollout', 'status', 'deployment/mcp-plain', '--timeout=50s'];
+    await stage.ready('demo', 2 * MINUTES);
+    const args = ['-n', stage.namespace.name, 'rollout', 'status', 'deployment/mcp-plain', '--timeout=50s'];
     expect((await cluster.kubectl(args)).code).toBe(0);
-    const { url, headers } = await stage.endpoint('demo');
     // Each name is known some seconds after its pod is ready.
     await new Promise((resolve) => setTimeout(resolve, 10_000));
-    clients = await Promise.all(Array.from({ length: SESSIONS }, () => SessionClient.open(url, headers)));
+    clients = await Promise.all(Array.from({ length: SESSIONS }, () => stage.connect('demo')));
   }, 4 * MINUTES);
-  afterAll(async () => {
-    await operator.stop();
-    await namespace.delete();
-  });
 
   /** Which pod answered. */
   async function podOf(client: SessionClient): Promise<number> {

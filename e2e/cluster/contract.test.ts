@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { KIND_NAMES, type KindName } from '#crds/kinds/index';
 import { ACCEPTED, REFUSED } from '#operator/local/testdata/manifests';
 import { collectionOf, readObjects, WAYS, type Written } from './send-manifests.ts';
+import { installDefinitions } from './stage.ts';
 import { describeWithCluster, type Namespace } from './use-cluster.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -42,9 +43,7 @@ describeWithCluster('the definitions on a real API server', (cluster) => {
   let path: (kind: string, name?: string) => string;
 
   beforeAll(async () => {
-    const applied = await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', CRDS]);
-    expect([applied.code, applied.stderr]).toEqual([0, '']);
-    await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=30s', '-f', CRDS]);
+    await installDefinitions(cluster);
     namespace = await cluster.makeNamespace('contract');
     path = (kind, name) => {
       const collection = collectionOf({ apiVersion: API, kind, metadata: {} }, namespace.name);

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, relative } from 'node:path';
 import { collectionOf, readObjects, type Written } from './send-manifests.ts';
+import { installDefinitions } from './stage.ts';
 import { describeWithCluster, type Namespace } from './use-cluster.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const CRDS = join(ROOT, 'crds/manifests');
 
 /** Kinds of programs that are not on this cluster. */
 const FOREIGN =
@@ -49,8 +49,7 @@ describeWithCluster('examples of pages and folders', (cluster) => {
   let namespace: Namespace;
 
   beforeAll(async () => {
-    await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', CRDS]);
-    await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=30s', '-f', CRDS]);
+    await installDefinitions(cluster);
     namespace = await cluster.makeNamespace('examples');
   }, 60_000);
   afterAll(() => namespace.delete());

@@ -3,14 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { parseAllDocuments } from 'yaml';
-import type { Program } from '../gateway/start-program.ts';
 import { eventually, PROGRAM } from '../local/run-vmcp.ts';
 import { IMAGES } from './images.ts';
 import { runProgram } from './run-program.ts';
-import { startOperator } from './start-operator.ts';
-import { describeWithCluster, type Namespace } from './use-cluster.ts';
+import { describeWithCluster } from './use-cluster.ts';
+import { useStage } from './use-stage.ts';
 
-const CRDS = join(import.meta.dirname, '../../crds/manifests');
 const CHILDREN = 'deployments,services,configmaps,serviceaccounts,secrets,networkpolicies,poddisruptionbudgets';
 
 interface Made {
@@ -43,8 +41,7 @@ spec:
 `;
 
 describeWithCluster('a repository that a cluster follows', (cluster) => {
-  let namespace: Namespace;
-  let operator: Program;
+  const stage = useStage(cluster, 'gitops');
   const folder = mkdtempSync(join(tmpdir(), 'vmcp-gitops-'));
   const write = (text: string) => {
     mkdirSync(folder, { recursive: true });
@@ -53,34 +50,32 @@ describeWithCluster('a repository that a cluster follows', (cluster) => {
   const vmcp = (...args: string[]) =>
     runProgram(process.execPath, [PROGRAM, ...args], { deadline: 60_000, env: { KUBECONFIG: cluster.kubeconfig } });
   const diff = (...args: string[]) =>
-    vmcp('diff', folder, '-n', namespace.name, '--runtime-image', IMAGES.runtime, ...args);
-  const kubectl = (...args: string[]) => cluster.kubectl(['-n', namespace.name, ...args]);
+    vmcp('diff', folder, '-n', stage.namespace.name, '--runtime-image', IMAGES.runtime, ...args);
+  const kubectl = (...args: string[]) => cluster.kubectl(['-n', stage.namespace.name, ...args]);
   const specOf = async () =>
     (await kubectl('get', 'virtualmcpservers.vmcp.dev/front', '-o', 'jsonpath={.spec}')).stdout;
 
-  beforeAll(async () => {
-    await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', CRDS]);
-    await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=30s', '-f', CRDS]);
-    namespace = await cluster.makeNamespace('gitops');
-    operator = startOperator(cluster, [namespace.name]);
-    write(MANIFESTS);
-  }, 60_000);
-  afterAll(async () => {
-    await operator.stop();
-    await namespace.delete();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  beforeAll(() => write(MANIFESTS));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   it('is compared with a cluster that has nothing of it: all would be made, resources and objects', async () => {
     const { code, stdout } = await diff();
     expect(code).toBe(1);
-    expect(stdout).toContain(`+ VirtualMCPServer ${namespace.name}/front\n`);
-    expect(stdout).toContain(`+ Deployment ${namespace.name}/vmcp-front\n`);
+    expect(stdout).toContain(`+ VirtualMCPServer ${stage.namespace.name}/front\n`);
+    expect(stdout).toContain(`+ Deployment ${stage.namespace.name}/vmcp-front\n`);
     expect(stdout).not.toMatch(/^[-~]/m);
   });
 
   it('is rendered to exactly those objects that the operator makes of it', async () => {
-    const rendered = await vmcp('render', folder, '--cluster', '-n', namespace.name, '--runtime-image', IMAGES.runtime);
+    const rendered = await vmcp(
+      'render',
+      folder,
+      '--cluster',
+      '-n',
+      stage.namespace.name,
+      '--runtime-image',
+      IMAGES.runtime,
+    );
     expect([rendered.code, rendered.stderr]).toEqual([0, '']);
     const objects = parseAllDocuments(rendered.stdout).map((document) => document.toJS() as Made);
     const secret = [
@@ -142,7 +137,7 @@ describeWithCluster('a repository that a cluster follows', (cluster) => {
     const { code, stdout } = await diff();
     expect(code).toBe(1);
     expect(stdout).toContain(
-      `~ VirtualMCPServer ${namespace.name}/front\n    spec.passthroughHeaders: (none) -> ["X-Tenant"]\n`,
+      `~ VirtualMCPServer ${stage.namespace.name}/front\n    spec.passthroughHeaders: (none) -> ["X-Tenant"]\n`,
     );
     expect(stdout).toContain('data["run-config.yaml"].passthrough_headers');
     expect(await specOf()).toBe(before);

@@ -67,9 +67,14 @@ function stageBackends(base: string, folder: string): Image {
   return { name: IMAGES.backends, layers: existsSync(redis) ? [...layers, { folder: redis }] : layers, config };
 }
 
+/** Throws where there is nothing to make images of: before a cluster is built, which takes minutes. */
+export function checkBuilt(): void {
+  if (!existsSync(join(ROOT, 'dist/runtime.js'))) throw new Error('dist/ is not built: npm run build');
+}
+
 /** Packs all images of the tests into one archive, from the dist/ that is there. Takes some seconds. */
 export async function packAll(archive: string): Promise<void> {
-  if (!existsSync(join(ROOT, 'dist/runtime.js'))) throw new Error('dist/ is not built: npm run build');
+  checkBuilt();
   const work = mkdtempSync(join(tmpdir(), 'vmcp-stage-'));
   try {
     const base = join(work, 'node');

@@ -1,27 +1,20 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { type OpenStream, type Rpc, SessionClient } from '../gateway/session-client.ts';
-import type { Program } from '../gateway/start-program.ts';
+import { type OpenStream, type Rpc, type SessionClient } from '../gateway/session-client.ts';
 import { eventually } from '../local/run-vmcp.ts';
-import { backend, fake, group, installDefinitions, server, Stage } from './stage.ts';
-import { startOperator } from './start-operator.ts';
-import { describeWithCluster, type Namespace } from './use-cluster.ts';
+import { backend, fake, group, server } from './stage.ts';
+import { describeWithCluster } from './use-cluster.ts';
+import { useStage } from './use-stage.ts';
 
 const isChange = ({ method }: Rpc) => method === 'notifications/tools/list_changed';
 /** Until a pod of a new backend has started, and its tools are known. */
 const SECONDS = 45_000;
 
 describeWithCluster('one client that stays connected, while the group changes', (cluster) => {
-  let namespace: Namespace;
-  let stage: Stage;
-  let operator: Program;
+  const stage = useStage(cluster, 'membership');
   let client: SessionClient;
   let stream: OpenStream;
 
   beforeAll(async () => {
-    await installDefinitions(cluster);
-    namespace = await cluster.makeNamespace('membership');
-    stage = new Stage(cluster, namespace);
-    operator = startOperator(cluster, [namespace.name]);
     await stage.apply(
       group('tools'),
       group('attic'),
@@ -29,15 +22,10 @@ describeWithCluster('one client that stays connected, while the group changes', 
       server('demo', 'tools'),
     );
     await stage.ready('demo');
-    const { url, headers } = await stage.endpoint('demo');
-    client = await SessionClient.open(url, headers);
+    client = await stage.connect('demo');
     stream = await client.stream();
   }, 120_000);
-  afterAll(async () => {
-    stream.close();
-    await operator.stop();
-    await namespace.delete();
-  });
+  afterAll(() => stream.close());
 
   /** Does something, and waits until the client, told so, sees these tools and no others. */
   async function sees(tools: string[], change: () => Promise<void>): Promise<void> {

@@ -1,14 +1,13 @@
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Program } from '../gateway/start-program.ts';
 import { KIND_NAMES } from '#crds/kinds/index';
 import { eventually } from '../local/run-vmcp.ts';
 import { countWrites, isLeader, readMetric, sumOf, untilReady } from './operator-metrics.ts';
+import { installDefinitions } from './stage.ts';
 import { startOperator } from './start-operator.ts';
 import { describeWithCluster, type Namespace } from './use-cluster.ts';
 
-const CRDS = join(import.meta.dirname, '../../crds/manifests');
 const API = 'vmcp.dev/v1alpha1';
 
 interface Written {
@@ -47,9 +46,7 @@ describeWithCluster('the operator', (cluster) => {
   const running: Program[] = [];
 
   beforeAll(async () => {
-    const applied = await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', CRDS]);
-    expect([applied.code, applied.stderr]).toEqual([0, '']);
-    await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=30s', '-f', CRDS]);
+    await installDefinitions(cluster);
     namespace = await cluster.makeNamespace('operator');
   }, 60_000);
   afterEach(async () => {

@@ -1,22 +1,15 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { beforeAll, expect, it } from '@jest/globals';
 import { send, SessionClient } from '../gateway/session-client.ts';
-import type { Program } from '../gateway/start-program.ts';
-import { backend, fake, installDefinitions, Stage } from './stage.ts';
-import { startOperator } from './start-operator.ts';
-import { describeWithCluster, type Namespace } from './use-cluster.ts';
+import { backend, fake } from './stage.ts';
+import { describeWithCluster } from './use-cluster.ts';
+import { useStage } from './use-stage.ts';
 
 const HOUR = 3_600;
 
 describeWithCluster('an MCPServer with an endpoint of its own', (cluster) => {
-  let namespace: Namespace;
-  let stage: Stage;
-  let operator: Program;
+  const stage = useStage(cluster, 'endpoint');
 
   beforeAll(async () => {
-    await installDefinitions(cluster);
-    namespace = await cluster.makeNamespace('endpoint');
-    stage = new Stage(cluster, namespace);
-    operator = startOperator(cluster, [namespace.name]);
     await stage.apply(
       backend('tools', {
         ...fake('', 'backend', ['--name', 'tools', '--tools', '2']),
@@ -25,27 +18,19 @@ describeWithCluster('an MCPServer with an endpoint of its own', (cluster) => {
         proxyPort: 9000,
       }),
     );
-    await stage
-      .status('MCPServer', 'tools', ({ phase }) => phase === 'Ready', 90_000)
-      .catch((error: unknown) => {
-        throw new Error(operator.output(), { cause: error });
-      });
+    await stage.status('MCPServer', 'tools', ({ phase }) => phase === 'Ready', 90_000);
   }, 150_000);
-  afterAll(async () => {
-    await operator.stop();
-    await namespace.delete();
-  });
 
   const place = async () => {
     const service = await stage.get('Service', 'mcp-tools-proxy');
     const address = (service?.spec as { clusterIP?: string } | undefined)?.clusterIP ?? '';
     return {
       url: `http://${address}:9000/mcp`,
-      headers: { host: `mcp-tools-proxy.${namespace.name}.svc:9000` },
+      headers: { host: `mcp-tools-proxy.${stage.namespace.name}.svc:9000` },
     };
   };
   const tokenFor = async (audience: string) => {
-    const path = `/api/v1/namespaces/${namespace.name}/serviceaccounts/default/token`;
+    const path = `/api/v1/namespaces/${stage.namespace.name}/serviceaccounts/default/token`;
     const spec = { audiences: [audience], expirationSeconds: HOUR };
     const { body } = await cluster.ask('POST', path, {
       apiVersion: 'authentication.k8s.io/v1',
@@ -74,6 +59,6 @@ describeWithCluster('an MCPServer with an endpoint of its own', (cluster) => {
 
   it('says in its status where it is reached, and what it offers', async () => {
     const status = await stage.status('MCPServer', 'tools', ({ toolCount }) => toolCount === 1);
-    expect(status).toMatchObject({ url: `http://mcp-tools-proxy.${namespace.name}.svc:9000/mcp` });
+    expect(status).toMatchObject({ url: `http://mcp-tools-proxy.${stage.namespace.name}.svc:9000/mcp` });
   });
 });

@@ -7,11 +7,11 @@ import { callTool, connect } from '../local/call-tool.ts';
 import { movePorts } from '../local/example.ts';
 import { eventually } from '../local/run-vmcp.ts';
 import { forwardPorts } from './forward-ports.ts';
+import { installDefinitions } from './stage.ts';
 import { startOperator } from './start-operator.ts';
 import { describeWithCluster, type Namespace } from './use-cluster.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const CRDS = join(ROOT, 'crds/manifests');
 const EXAMPLE = join(ROOT, 'examples/quickstart-cluster');
 // Short names are another group's where a suite installs one.
 const KINDS = 'virtualmcpservers.vmcp.dev,mcpservers.vmcp.dev,mcpgroups.vmcp.dev';
@@ -34,8 +34,7 @@ describeWithCluster('the quickstart, applied by kubectl with the identity provid
   const kubectl = (...args: string[]) => cluster.kubectl(['-n', namespace.name, ...args]);
 
   beforeAll(async () => {
-    await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', CRDS]);
-    await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=30s', '-f', CRDS]);
+    await installDefinitions(cluster);
     namespace = await cluster.makeNamespace('quickstart');
     programs.push(startOperator(cluster, [namespace.name]));
     // As written but for the ports of this machine, where a quickstart may run already.

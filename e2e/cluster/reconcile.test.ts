@@ -1,21 +1,16 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { beforeAll, expect, it } from '@jest/globals';
 import { setTimeout as pause } from 'node:timers/promises';
-import { SessionClient } from '../gateway/session-client.ts';
-import type { Program } from '../gateway/start-program.ts';
 import { eventually } from '../local/run-vmcp.ts';
-import { backend, condition, fake, group, installDefinitions, type Live, type Seen, server, Stage } from './stage.ts';
+import { backend, condition, fake, group, type Live, type Seen, server } from './stage.ts';
 import { startLoad } from './load.ts';
-import { startOperator } from './start-operator.ts';
-import { describeWithCluster, type Namespace } from './use-cluster.ts';
+import { describeWithCluster } from './use-cluster.ts';
+import { useStage } from './use-stage.ts';
 
 const CHILDREN = ['ConfigMap', 'Secret', 'Service', 'ServiceAccount', 'Deployment', 'NetworkPolicy', 'ReplicaSet'];
 const OWN = ['VirtualMCPServer', 'MCPServer', 'MCPGroup'];
 
 describeWithCluster('what the operator makes of resources', (cluster) => {
-  let namespace: Namespace;
-  let stage: Stage;
-  let operator: Program;
-  const start = (...flags: string[]) => startOperator(cluster, [namespace.name], flags);
+  const stage = useStage(cluster, 'reconcile');
   const snapshot = async (kinds: string[]) => {
     const all = (await Promise.all(kinds.map((kind) => stage.list(kind)))).flat();
     return all.map(({ kind, metadata }) => `${kind}/${metadata.name} ${metadata.uid}`).sort();
@@ -23,24 +18,14 @@ describeWithCluster('what the operator makes of resources', (cluster) => {
   const owned = (live: Live | undefined) => live?.metadata.ownerReferences?.map(({ kind, name }) => `${kind}/${name}`);
 
   beforeAll(async () => {
-    await installDefinitions(cluster);
-    namespace = await cluster.makeNamespace('reconcile');
-    stage = new Stage(cluster, namespace);
-    operator = start();
     await stage.apply(
       group('tools'),
       group('others'),
       backend('one', fake('tools', 'backend', ['--name', 'one', '--tools', '2'])),
       server('demo', 'tools'),
     );
-    await stage.ready('demo').catch((error: unknown) => {
-      throw new Error(operator.output(), { cause: error });
-    });
+    await stage.ready('demo');
   }, 120_000);
-  afterAll(async () => {
-    await operator.stop();
-    await namespace.delete();
-  });
 
   it('every child belongs to its resource, and goes with it', async () => {
     await stage.apply(server('short-lived', 'others'));
@@ -80,8 +65,7 @@ describeWithCluster('what the operator makes of resources', (cluster) => {
   }, 120_000);
 
   it('clients hear of backends that come, break, heal, move and go, on the stream that they have', async () => {
-    const { url, headers } = await stage.endpoint('demo');
-    const client = await SessionClient.open(url, headers);
+    const client = await stage.connect('demo');
     const stream = await client.stream();
     const isNews = ({ method }: { method?: string }) => method === 'notifications/tools/list_changed';
     const news = () => stream.messages().filter(isNews).length;
@@ -145,8 +129,7 @@ describeWithCluster('what the operator makes of resources', (cluster) => {
       'Degraded',
       'incomingAuth.oidcConfigRef names MCPOIDCConfig "missing", which does not exist: create it',
     ]);
-    await operator.stop();
-    operator = start();
+    await stage.restart();
     await pause(3000);
     expect((await stage.status('VirtualMCPServer', 'demo', isKept)).phase).toBe('Degraded');
     expect(await stage.get('Deployment', 'vmcp-never-served')).toBeUndefined();
@@ -176,7 +159,7 @@ describeWithCluster('what the operator makes of resources', (cluster) => {
   }, 120_000);
 
   it('an object of that name that somebody else made is never adopted, and the status says so', async () => {
-    await cluster.kubectl(['-n', namespace.name, 'create', 'service', 'clusterip', 'vmcp-guest', '--tcp=80:80']);
+    await cluster.kubectl(['-n', stage.namespace.name, 'create', 'service', 'clusterip', 'vmcp-guest', '--tcp=80:80']);
     const foreign = await stage.get('Service', 'vmcp-guest');
     await stage.apply(server('guest', 'tools'));
     const status = await stage.status('VirtualMCPServer', 'guest', (seen) => condition(seen, 'Stalled') !== undefined);
@@ -196,7 +179,7 @@ describeWithCluster('what the operator makes of resources', (cluster) => {
   it('what is not wanted any more is removed, and nothing else', async () => {
     const policies = async () => (await stage.list('NetworkPolicy')).map(({ metadata }) => metadata.name);
     await eventually(policies, (names) => names.includes('vmcp-demo'));
-    await cluster.kubectl(['-n', namespace.name, 'create', 'configmap', 'bystander', '--from-literal=a=b']);
+    await cluster.kubectl(['-n', stage.namespace.name, 'create', 'configmap', 'bystander', '--from-literal=a=b']);
     await stage.patch('VirtualMCPServer', 'demo', { spec: { networkPolicy: { enabled: false } } });
     await eventually(policies, (names) => !names.includes('vmcp-demo'));
     expect(await stage.get('ConfigMap', 'bystander')).toBeDefined();
@@ -205,7 +188,13 @@ describeWithCluster('what the operator makes of resources', (cluster) => {
 
   it('kubectl scale stops a server, and starts it again', async () => {
     const scale = (replicas: number) =>
-      cluster.kubectl(['-n', namespace.name, 'scale', 'virtualmcpservers.vmcp.dev/demo', `--replicas=${replicas}`]);
+      cluster.kubectl([
+        '-n',
+        stage.namespace.name,
+        'scale',
+        'virtualmcpservers.vmcp.dev/demo',
+        `--replicas=${replicas}`,
+      ]);
     expect((await scale(0)).stderr).toBe('');
     const stopped = await stage.status(
       'VirtualMCPServer',
@@ -263,12 +252,11 @@ describeWithCluster('what the operator makes of resources', (cluster) => {
   it('killed and started again, it finds what it made: nothing is made anew, no pod is replaced, no call fails', async () => {
     const load = await startLoad(await stage.endpoint('demo'), 'one_tool_0', { sessions: 2 });
     const before = await snapshot([...CHILDREN, ...OWN, 'Pod']);
-    const pid = operator.pid;
-    process.kill(pid, 'SIGKILL');
-    await operator.ended;
+    process.kill(stage.operator.pid, 'SIGKILL');
+    await stage.operator.ended;
     // While nobody looks, a child goes and a backend comes.
     await stage.remove('Service', 'vmcp-demo-metrics');
-    operator = start();
+    stage.start();
     await eventually(
       () => stage.get('Service', 'vmcp-demo-metrics'),
       (live) => live !== undefined,
@@ -281,38 +269,4 @@ describeWithCluster('what the operator makes of resources', (cluster) => {
     await load.stop();
     expect(load.failures).toEqual([]);
   }, 90_000);
-
-  it('while nothing changes it writes nothing, however often it looks', async () => {
-    await operator.stop();
-    // Health that is looked at each second is news of its own on a busy machine.
-    await stage.patch('VirtualMCPServer', 'demo', { spec: { config: { operational: null } } });
-    operator = start('--resync=1s');
-    const metrics = await metricsOf(operator);
-    await stage.ready('demo');
-    await pause(5000);
-    const before = await metrics();
-    await pause(10_000);
-    const after = await metrics();
-    expect(after.looks).toBeGreaterThan(before.looks + 10);
-    expect(after.writes).toEqual(before.writes);
-    await stage.apply(backend('three', { groupRef: 'tools', remoteUrl: 'http://mcp-one:8080/mcp' }));
-    await eventually(metrics, ({ writes }) => writes.join() !== after.writes.join());
-  }, 60_000);
 });
-
-/** The counts of requests that write, and how many resources the operator has looked at. */
-async function metricsOf(operator: Program): Promise<() => Promise<{ writes: string[]; looks: number }>> {
-  const port = await eventually(
-    () => /metricsPort"?[=:](\d+)/.exec(operator.output())?.[1],
-    (found) => found !== undefined,
-  );
-  const WRITES = /^vmcp_operator_api_requests_total\{[^}]*verb="(?:apply|patch|create|update|delete)"[^}]*\} \d+/gm;
-  const LOOKS = /^vmcp_operator_reconciles_total\{[^}]*\} (\d+)/gm;
-  return async () => {
-    const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-    return {
-      writes: [...text.matchAll(WRITES)].map(([line]) => line).sort(),
-      looks: [...text.matchAll(LOOKS)].reduce((total, [, value]) => total + Number(value), 0),
-    };
-  };
-}

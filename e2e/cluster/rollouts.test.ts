@@ -1,9 +1,8 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { beforeAll, expect, it } from '@jest/globals';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Program } from '../gateway/start-program.ts';
-import { backend, fake, group, installDefinitions, type Live, server, Stage } from './stage.ts';
-import { startOperator } from './start-operator.ts';
-import { describeWithCluster, type Namespace } from './use-cluster.ts';
+import { backend, fake, group, type Live, server } from './stage.ts';
+import { describeWithCluster } from './use-cluster.ts';
+import { useStage } from './use-stage.ts';
 
 const SERVERS = ['a', 'b', 'c', 'd'];
 
@@ -18,43 +17,24 @@ const isRolling = ({ metadata, spec, status }: Rolling) =>
   status.availableReplicas !== spec.replicas;
 
 describeWithCluster('an upgrade of the operator', (cluster) => {
-  let namespace: Namespace;
-  let stage: Stage;
-  let operator: Program;
+  const stage = useStage(cluster, 'rollouts');
   const deployments = async () =>
     ((await stage.list('Deployment')) as Rolling[]).filter(({ metadata }) => metadata.name.startsWith('vmcp-'));
   const upgraded = async () =>
     (await deployments()).filter(({ spec }) => spec.template.spec.imagePullSecrets?.[0]?.name === 'upgraded');
 
   beforeAll(async () => {
-    await installDefinitions(cluster);
-    namespace = await cluster.makeNamespace('rollouts');
-    stage = new Stage(cluster, namespace);
-    operator = startOperator(cluster, [namespace.name]);
     await stage.apply(
       group('tools'),
       backend('one', fake('tools', 'backend', ['--name', 'one', '--tools', '1'])),
       ...SERVERS.map((name) => server(name, 'tools')),
     );
-    for (const name of SERVERS) {
-      await stage.ready(name).catch((error: unknown) => {
-        throw new Error(operator.output(), { cause: error });
-      });
-    }
+    for (const name of SERVERS) await stage.ready(name);
   }, 180_000);
-  afterAll(async () => {
-    await operator.stop();
-    await namespace.delete();
-  });
 
   it('rolls so many servers at a time as it is told, one after the other until all are done', async () => {
-    await operator.stop();
     // What it renders is another pod, as with a new image.
-    operator = startOperator(
-      cluster,
-      [namespace.name],
-      ['--image-pull-secret=upgraded', '--max-concurrent-rollouts=1'],
-    );
+    await stage.restart('--image-pull-secret=upgraded', '--max-concurrent-rollouts=1');
     let most = 0;
     const end = Date.now() + 120_000;
     while (Date.now() < end) {
@@ -68,8 +48,7 @@ describeWithCluster('an upgrade of the operator', (cluster) => {
   }, 150_000);
 
   it('does not hold up what somebody changes meanwhile', async () => {
-    await operator.stop();
-    operator = startOperator(cluster, [namespace.name], ['--image-pull-secret=again', '--max-concurrent-rollouts=1']);
+    await stage.restart('--image-pull-secret=again', '--max-concurrent-rollouts=1');
     await stage.patch('VirtualMCPServer', 'd', {
       spec: { resources: { requests: { cpu: '11m' }, limits: { cpu: '1' } } },
     });

@@ -1,13 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { generateKeyPairSync } from 'node:crypto';
 import { shortHash } from '../fakes/whoami/describe-caller.ts';
 import { send } from '../gateway/session-client.ts';
-import type { Program } from '../gateway/start-program.ts';
 import { eventually } from '../local/run-vmcp.ts';
 import { startLoad } from './load.ts';
-import { backend, condition, fake, group, installDefinitions, secret, server, Stage } from './stage.ts';
-import { startOperator } from './start-operator.ts';
-import { describeWithCluster, type Namespace } from './use-cluster.ts';
+import { backend, condition, fake, group, secret, server } from './stage.ts';
+import { describeWithCluster } from './use-cluster.ts';
+import { useStage } from './use-stage.ts';
 
 const WHOAMI = 'whoami_whoami';
 const FIRST = 'first-value-of-the-header';
@@ -19,19 +18,13 @@ const signingKey = () =>
 const headerOf = (answer: Record<string, unknown>) => (answer.headerHashes as Record<string, string>)['x-api-key'];
 
 describeWithCluster('Secrets of a running server', (cluster) => {
-  let namespace: Namespace;
-  let stage: Stage;
-  let operator: Program;
+  const stage = useStage(cluster, 'secrets');
   const podsOf = async (name: string) => {
     const pods = await stage.list('Pod', `app.kubernetes.io/name=vmcp-runtime,app.kubernetes.io/instance=${name}`);
     return pods.map(({ metadata }) => metadata.uid);
   };
 
   beforeAll(async () => {
-    await installDefinitions(cluster);
-    namespace = await cluster.makeNamespace('secrets');
-    stage = new Stage(cluster, namespace);
-    operator = startOperator(cluster, [namespace.name]);
     const header = { addHeadersFromSecret: { 'X-Api-Key': { name: 'api', key: 'key' } } };
     await stage.apply(
       secret('api', { key: FIRST, unused: 'never-copied' }),
@@ -40,14 +33,8 @@ describeWithCluster('Secrets of a running server', (cluster) => {
       backend('plain', fake('tools', 'backend', ['--name', 'plain', '--tools', '1'])),
       server('demo', 'tools'),
     );
-    await stage.ready('demo').catch((error: unknown) => {
-      throw new Error(operator.output(), { cause: error });
-    });
+    await stage.ready('demo');
   }, 120_000);
-  afterAll(async () => {
-    await operator.stop();
-    await namespace.delete();
-  });
 
   it('reach the pod as one Secret of its own, with the keys that are named and no other', async () => {
     const credentials = await stage.get('Secret', 'vmcp-demo-credentials');
@@ -64,7 +51,7 @@ describeWithCluster('Secrets of a running server', (cluster) => {
   it('are nowhere else: no object but Secrets, no event, no line of the log has a value', async () => {
     const kinds = ['VirtualMCPServer', 'MCPServer', 'ConfigMap', 'Deployment', 'Pod', 'Event', 'Service'];
     const all = (await Promise.all(kinds.map((kind) => stage.list(kind)))).flat();
-    const seen = JSON.stringify(all) + operator.output();
+    const seen = JSON.stringify(all) + stage.operator.output();
     for (const text of [FIRST, 'never-copied']) {
       expect(seen).not.toContain(text);
       expect(seen).not.toContain(Buffer.from(text).toString('base64'));
@@ -224,9 +211,7 @@ describeWithCluster('Secrets of a running server', (cluster) => {
           },
         }),
       );
-      await stage.ready('login').catch((error: unknown) => {
-        throw new Error(operator.output(), { cause: error });
-      });
+      await stage.ready('login');
     }, 90_000);
 
     it('a new signing key is published by the running pod while its documents are asked for without a failure', async () => {

@@ -1,22 +1,15 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { SessionClient, send } from '../gateway/session-client.ts';
-import type { Program } from '../gateway/start-program.ts';
-import { backend, fake, group, installDefinitions, server, Stage } from './stage.ts';
-import { startOperator } from './start-operator.ts';
-import { describeWithCluster, type Namespace } from './use-cluster.ts';
+import { beforeAll, expect, it } from '@jest/globals';
+import { send } from '../gateway/session-client.ts';
+import { backend, fake, group, server } from './stage.ts';
+import { describeWithCluster } from './use-cluster.ts';
+import { useStage } from './use-stage.ts';
 
 const AUDIENCE = 'vmcp-callers';
 
 describeWithCluster('incomingAuth of type kubernetes', (cluster) => {
-  let namespace: Namespace;
-  let stage: Stage;
-  let operator: Program;
+  const stage = useStage(cluster, 'accounts');
 
   beforeAll(async () => {
-    await installDefinitions(cluster);
-    namespace = await cluster.makeNamespace('accounts');
-    stage = new Stage(cluster, namespace);
-    operator = startOperator(cluster, [namespace.name]);
     const oidcConfig = { type: 'kubernetes', kubernetes: { audience: AUDIENCE, serviceAccount: 'caller' } };
     for (const name of ['caller', 'other']) {
       await stage.apply({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name } });
@@ -26,18 +19,12 @@ describeWithCluster('incomingAuth of type kubernetes', (cluster) => {
       backend('whoami', fake('tools', 'whoami')),
       server('demo', 'tools', { incomingAuth: { type: 'oidc', oidcConfig } }),
     );
-    await stage.ready('demo').catch((error: unknown) => {
-      throw new Error(operator.output(), { cause: error });
-    });
+    await stage.ready('demo');
   }, 120_000);
-  afterAll(async () => {
-    await operator.stop();
-    await namespace.delete();
-  });
 
   /** What a pod of this account would find in its projected volume. */
   async function tokenOf(account: string, audience: string): Promise<string> {
-    const path = `/api/v1/namespaces/${namespace.name}/serviceaccounts/${account}/token`;
+    const path = `/api/v1/namespaces/${stage.namespace.name}/serviceaccounts/${account}/token`;
     const request = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { audiences: [audience] } };
     const { body } = await cluster.ask('POST', path, request);
     return (body as { status: { token: string } }).status.token;
@@ -50,13 +37,12 @@ describeWithCluster('incomingAuth of type kubernetes', (cluster) => {
   }
 
   it('lets in the account that is named, by issuer and keys that the operator read from its own API server', async () => {
-    const { url, headers } = await stage.endpoint('demo');
     const authorization = `Bearer ${await tokenOf('caller', AUDIENCE)}`;
-    const client = await SessionClient.open(url, { ...headers, authorization });
+    const client = await stage.connect('demo', { authorization });
     expect(await client.toolNames()).toEqual(['whoami_whoami']);
     const text = (await stage.get('ConfigMap', 'vmcp-demo-v0.1.0'))?.data?.['run-config.yaml'] ?? '';
     expect(text).toMatch(/jwks:\n {4}keys:/);
-    expect(text).toContain(`required_subject: system:serviceaccount:${namespace.name}:caller`);
+    expect(text).toContain(`required_subject: system:serviceaccount:${stage.namespace.name}:caller`);
   });
 
   it('refuses another audience, another account and no token at all', async () => {

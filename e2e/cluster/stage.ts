@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { SessionClient } from '../gateway/session-client.ts';
 import { eventually } from '../local/run-vmcp.ts';
 import { IMAGES } from './images.ts';
 import { collectionOf, type Written } from './send-manifests.ts';
@@ -33,8 +34,13 @@ export interface Live {
 }
 
 export async function installDefinitions(cluster: Cluster): Promise<void> {
-  await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', CRDS]);
-  await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=30s', '-f', CRDS]);
+  for (const args of [
+    ['apply', '--server-side', '--force-conflicts'],
+    ['wait', '--for=condition=Established', '--timeout=30s'],
+  ]) {
+    const { code, stderr } = await cluster.kubectl([...args, '-f', CRDS]);
+    if (code !== 0) throw new Error(`the definitions: ${stderr}`);
+  }
 }
 
 export const group = (name: string): Written => ({ apiVersion: API, kind: 'MCPGroup', metadata: { name }, spec: {} });
@@ -72,11 +78,21 @@ export const secret = (name: string, values: Record<string, string>): Written & 
 /** A namespace of a suite and what is in it. */
 export class Stage {
   readonly cluster: Cluster;
-  readonly namespace: Namespace;
+  #namespace: Namespace | undefined;
 
-  constructor(cluster: Cluster, namespace: Namespace) {
+  /** The namespace may come later: tests are told of a stage before anything is made. */
+  constructor(cluster: Cluster, namespace?: Namespace) {
     this.cluster = cluster;
-    this.namespace = namespace;
+    this.#namespace = namespace;
+  }
+
+  get namespace(): Namespace {
+    if (!this.#namespace) throw new Error('the namespace of this suite has not been made');
+    return this.#namespace;
+  }
+
+  set namespace(namespace: Namespace) {
+    this.#namespace = namespace;
   }
 
   async apply(...objects: readonly Written[]): Promise<void> {
@@ -129,6 +145,12 @@ export class Stage {
     const address = (service?.spec as { clusterIP?: string } | undefined)?.clusterIP ?? '';
     const host = `vmcp-${name}.${this.namespace.name}.svc:4483`;
     return { url: `http://${address.includes(':') ? `[${address}]` : address}:4483/mcp`, headers: { host } };
+  }
+
+  /** A session at a server, as a client on this machine opens it. */
+  async connect(name: string, headers: Record<string, string> = {}): Promise<SessionClient> {
+    const place = await this.endpoint(name);
+    return SessionClient.open(place.url, { ...place.headers, ...headers });
   }
 
   #path(kind: string, name?: string): string {

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import type { Outcome } from '#operator/plan/outcome';
 import { collectionOf } from './send-manifests.ts';
+import { installDefinitions } from './stage.ts';
 import { describeWithCluster, type Namespace } from './use-cluster.ts';
 
 // Server-side apply refuses a status with a field that the definition does not have: so every one of the golden pairs is applied.
 
 const ROOT = join(import.meta.dirname, '../..');
-const CRDS = join(ROOT, 'crds/manifests');
 const PAIRS = join(ROOT, 'operator/plan/testdata');
 const API = 'vmcp.dev/v1alpha1';
 
@@ -44,8 +44,7 @@ describeWithCluster('the statuses of the golden pairs', (cluster) => {
   });
 
   beforeAll(async () => {
-    await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', CRDS]);
-    await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=30s', '-f', CRDS]);
+    await installDefinitions(cluster);
     namespace = await cluster.makeNamespace('statuses');
     for (const [kind, spec] of Object.entries(SPECS)) {
       const { status, body } = await cluster.apply(path(kind), object(kind, { spec }));

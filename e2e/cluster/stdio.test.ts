@@ -1,11 +1,9 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { SessionClient } from '../gateway/session-client.ts';
-import type { Program } from '../gateway/start-program.ts';
+import { beforeAll, expect, it } from '@jest/globals';
 import { eventually } from '../local/run-vmcp.ts';
 import { IMAGES } from './images.ts';
-import { backend, condition, group, installDefinitions, server, Stage } from './stage.ts';
-import { startOperator } from './start-operator.ts';
-import { describeWithCluster, type Namespace } from './use-cluster.ts';
+import { backend, condition, group, server, type Stage } from './stage.ts';
+import { describeWithCluster } from './use-cluster.ts';
+import { useStage } from './use-stage.ts';
 
 const MEMORY = '/app/node_modules/@modelcontextprotocol/server-memory/dist/index.js';
 const ENTITY = { name: 'vmcp', entityType: 'thing', observations: ['größe'] };
@@ -16,43 +14,25 @@ interface Pod {
   status: { containerStatuses?: { name: string; restartCount: number; ready: boolean }[] };
 }
 
+/** A server with one backend: the memory server of npm, started in this way. */
+async function serveMemory(stage: Stage, how: object): Promise<void> {
+  const env = [{ name: 'MEMORY_FILE_PATH', value: '/tmp/memory.json' }];
+  await stage.apply(
+    group('tools'),
+    backend('memory', { groupRef: 'tools', image: IMAGES.backends, env, ...how }),
+    server('demo', 'tools'),
+  );
+  await stage.ready('demo', 90_000);
+}
+
 describeWithCluster('an image on standard input and output', (cluster) => {
-  let namespace: Namespace;
-  let stage: Stage;
-  let operator: Program;
+  const stage = useStage(cluster, 'stdio');
+  beforeAll(() => serveMemory(stage, { command: ['node', MEMORY] }), 120_000);
 
-  beforeAll(async () => {
-    await installDefinitions(cluster);
-    namespace = await cluster.makeNamespace('stdio');
-    stage = new Stage(cluster, namespace);
-    operator = startOperator(cluster, [namespace.name]);
-    await stage.apply(
-      group('tools'),
-      backend('memory', {
-        groupRef: 'tools',
-        image: IMAGES.backends,
-        command: ['node', MEMORY],
-        env: [{ name: 'MEMORY_FILE_PATH', value: '/tmp/memory.json' }],
-      }),
-      server('demo', 'tools'),
-    );
-    await stage.ready('demo', 90_000).catch((error: unknown) => {
-      throw new Error(operator.output(), { cause: error });
-    });
-  }, 150_000);
-  afterAll(async () => {
-    await operator.stop();
-    await namespace.delete();
-  });
-
-  const connect = async () => {
-    const { url, headers } = await stage.endpoint('demo');
-    return SessionClient.open(url, headers);
-  };
   const pods = async () => (await stage.list('Pod', 'app.kubernetes.io/name=mcp-backend')) as unknown as Pod[];
 
   it('is served by the bridge in its pod, under its own names', async () => {
-    const client = await connect();
+    const client = await stage.connect('demo');
     await eventually(
       () => client.toolNames(),
       (names) => names.includes('memory_create_entities'),
@@ -64,25 +44,34 @@ describeWithCluster('an image on standard input and output', (cluster) => {
   it('needs no permission, and its pod has no token', async () => {
     const [pod] = await pods();
     expect(JSON.stringify(pod?.spec.volumes)).not.toContain('serviceAccountToken');
-    const subject = `system:serviceaccount:${namespace.name}:${pod?.spec.serviceAccountName ?? ''}`;
-    const { stdout } = await cluster.kubectl(['-n', namespace.name, 'auth', 'can-i', 'get', 'pods', '--as', subject]);
+    const subject = `system:serviceaccount:${stage.namespace.name}:${pod?.spec.serviceAccountName ?? ''}`;
+    const { stdout } = await cluster.kubectl([
+      '-n',
+      stage.namespace.name,
+      'auth',
+      'can-i',
+      'get',
+      'pods',
+      '--as',
+      subject,
+    ]);
     expect(stdout.trim()).toBe('no');
     expect((await stage.get('MCPServer', 'memory'))?.status?.phase).toBe('Ready');
   });
 
   it('writes none of its answers to the log of the container', async () => {
     const [pod] = await pods();
-    const log = ['-n', namespace.name, 'logs', pod?.metadata.name ?? '', '-c'];
+    const log = ['-n', stage.namespace.name, 'logs', pod?.metadata.name ?? '', '-c'];
     const said = await Promise.all(['mcp', 'bridge'].map((name) => cluster.kubectl([...log, name])));
     expect(said.map(({ code }) => code)).toEqual([0, 0]);
     expect(said.map(({ stdout }) => stdout).join()).not.toContain('größe');
   });
 
   it('is started again when its input ends, and serves the sessions that there are', async () => {
-    const client = await connect();
+    const client = await stage.connect('demo');
     await client.call('memory_create_entities', { entities: [ENTITY] });
     const [before] = await pods();
-    const run = ['-n', namespace.name, 'exec', before?.metadata.name ?? '', '-c', 'bridge', '--'];
+    const run = ['-n', stage.namespace.name, 'exec', before?.metadata.name ?? '', '-c', 'bridge', '--'];
     expect((await cluster.kubectl([...run, 'killall', 'dd'])).code).toBe(0);
     await eventually(
       async () => (await pods())[0]?.status.containerStatuses?.find(({ name }) => name === 'mcp'),
@@ -99,43 +88,12 @@ describeWithCluster('an image on standard input and output', (cluster) => {
 });
 
 describeWithCluster('an image on standard input and output whose program nobody names', (cluster) => {
-  let namespace: Namespace;
-  let stage: Stage;
-  let operator: Program;
-
-  beforeAll(async () => {
-    await installDefinitions(cluster);
-    namespace = await cluster.makeNamespace('attach');
-    stage = new Stage(cluster, namespace);
-    operator = startOperator(cluster, [namespace.name], ['--stdio-attach']);
-    await stage.apply(
-      group('tools'),
-      // The image of the tests has no entry point: so its arguments are one.
-      backend('memory', {
-        groupRef: 'tools',
-        image: IMAGES.backends,
-        transport: 'stdio',
-        args: ['node', MEMORY],
-        env: [{ name: 'MEMORY_FILE_PATH', value: '/tmp/memory.json' }],
-      }),
-      server('demo', 'tools'),
-    );
-    await stage.ready('demo', 90_000).catch((error: unknown) => {
-      throw new Error(operator.output(), { cause: error });
-    });
-  }, 150_000);
-  afterAll(async () => {
-    await operator.stop();
-    await namespace.delete();
-  });
-
-  const connect = async () => {
-    const { url, headers } = await stage.endpoint('demo');
-    return SessionClient.open(url, headers);
-  };
+  const stage = useStage(cluster, 'attach', '--stdio-attach');
+  // The image of the tests has no entry point: so its arguments are one.
+  beforeAll(() => serveMemory(stage, { transport: 'stdio', args: ['node', MEMORY] }), 120_000);
 
   it('is served by a bridge that attaches to it', async () => {
-    const client = await connect();
+    const client = await stage.connect('demo');
     await eventually(
       () => client.toolNames(),
       (names) => names.includes('memory_create_entities'),
@@ -147,9 +105,9 @@ describeWithCluster('an image on standard input and output whose program nobody 
   });
 
   it('may attach to its own pod, and do nothing else', async () => {
-    const account = { user: `system:serviceaccount:${namespace.name}:mcp-memory` };
+    const account = { user: `system:serviceaccount:${stage.namespace.name}:mcp-memory` };
     const may = async (verb: string, resource: string, subresource = '', name = '') => {
-      const resourceAttributes = { namespace: namespace.name, verb, resource, subresource, name };
+      const resourceAttributes = { namespace: stage.namespace.name, verb, resource, subresource, name };
       const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview' };
       const path = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
       const { body } = await cluster.ask('POST', path, { ...review, spec: { ...account, resourceAttributes } });
@@ -174,12 +132,12 @@ describeWithCluster('an image on standard input and output whose program nobody 
     expect(holders.map(({ name }) => name)).toEqual(['bridge']);
     const status = await stage.status('MCPServer', 'memory', ({ phase }) => phase === 'Ready');
     expect(condition(status, 'StdoutIsLogged')).toMatchObject({ status: 'True', reason: 'Attached' });
-    const { stdout } = await cluster.kubectl(['-n', namespace.name, 'logs', 'mcp-memory-0', '-c', 'mcp']);
+    const { stdout } = await cluster.kubectl(['-n', stage.namespace.name, 'logs', 'mcp-memory-0', '-c', 'mcp']);
     expect(stdout).toContain('"jsonrpc"');
   });
 
   it('comes back with its pod', async () => {
-    const client = await connect();
+    const client = await stage.connect('demo');
     const before = (await stage.get('Pod', 'mcp-memory-0'))?.metadata.uid;
     await stage.remove('Pod', 'mcp-memory-0');
     await eventually(

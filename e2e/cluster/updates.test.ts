@@ -1,29 +1,22 @@
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import type { Program } from '../gateway/start-program.ts';
+import { beforeAll, expect, it } from '@jest/globals';
 import { eventually } from '../local/run-vmcp.ts';
 import { type Load, startLoad } from './load.ts';
 import { startRedisPod } from './start-redis-pod.ts';
-import { backend, fake, group, installDefinitions, server, Stage } from './stage.ts';
-import { startOperator } from './start-operator.ts';
-import { describeWithCluster, type Namespace } from './use-cluster.ts';
+import { backend, fake, group, server } from './stage.ts';
+import { describeWithCluster } from './use-cluster.ts';
+import { useStage } from './use-stage.ts';
 
 const RUNTIME = 'app.kubernetes.io/name=vmcp-runtime';
 const REPLICAS = 2;
 const MINUTES = 60_000;
 
 describeWithCluster('two replicas with their sessions in Redis, under load', (cluster) => {
-  let namespace: Namespace;
-  let stage: Stage;
-  let operator: Program;
+  const stage = useStage(cluster, 'updates');
   let load: Load;
   const podNames = async () => (await stage.list('Pod', RUNTIME)).map(({ metadata }) => metadata.name).sort();
 
   beforeAll(async () => {
-    await installDefinitions(cluster);
-    namespace = await cluster.makeNamespace('updates');
-    stage = new Stage(cluster, namespace);
-    operator = startOperator(cluster, [namespace.name]);
-    const address = await startRedisPod(cluster, namespace.name);
+    const address = await startRedisPod(cluster, stage.namespace.name);
     await stage.apply(
       group('tools'),
       backend('plain', fake('tools', 'backend', ['--name', 'plain', '--tools', '1'])),
@@ -32,19 +25,13 @@ describeWithCluster('two replicas with their sessions in Redis, under load', (cl
         sessionStorage: { provider: 'redis', address },
       }),
     );
-    await stage.ready('demo', 2 * MINUTES).catch((problem: unknown) => {
-      throw new Error(operator.output(), { cause: problem });
-    });
+    await stage.ready('demo', 2 * MINUTES);
     await settled();
   }, 4 * MINUTES);
-  afterAll(async () => {
-    await operator.stop();
-    await namespace.delete();
-  });
 
   /** As many pods as wanted, all ready, none that goes. */
   async function settled(): Promise<string[]> {
-    const args = ['-n', namespace.name, 'rollout', 'status', 'deployment/vmcp-demo', '--timeout=50s'];
+    const args = ['-n', stage.namespace.name, 'rollout', 'status', 'deployment/vmcp-demo', '--timeout=50s'];
     const { code, stderr } = await cluster.kubectl(args);
     expect([code, stderr]).toEqual([0, '']);
     return eventually(podNames, (names) => names.length === REPLICAS, MINUTES);
@@ -138,10 +125,10 @@ describeWithCluster('two replicas with their sessions in Redis, under load', (cl
           .sort();
       const made = await children();
       await underLoad(async () => {
-        process.kill(operator.pid, 'SIGKILL');
-        await operator.ended;
+        process.kill(stage.operator.pid, 'SIGKILL');
+        await stage.operator.ended;
         await stage.apply(backend('third', fake('tools', 'backend', ['--name', 'third', '--tools', '1'])));
-        operator = startOperator(cluster, [namespace.name]);
+        stage.start();
         await stage.status('VirtualMCPServer', 'demo', ({ toolCount }) => toolCount === 3, MINUTES);
       });
       expect(load.failures).toEqual([]);

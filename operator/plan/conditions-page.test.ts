@@ -17,10 +17,14 @@ const WELL = new Set(['Ready', 'BackendsResolved']);
 
 /** Reasons that the sources of the plan and of its platforms name. */
 const thrown = ['plan', 'kubernetes', 'local']
-  .flatMap((room) => readdirSync(join(root, 'operator', room), { recursive: true, encoding: 'utf8' }).map((file) => join(room, file)))
+  .flatMap((room) =>
+    readdirSync(join(root, 'operator', room), { recursive: true, encoding: 'utf8' }).map((file) => join(room, file)),
+  )
   .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
   .flatMap((file) => [
-    ...readFileSync(join(root, 'operator', file), 'utf8').matchAll(/new (?:Stalled|Waiting)\(\s*(?:\w+ \? '(\w+)' : )?'(\w+)'/g),
+    ...readFileSync(join(root, 'operator', file), 'utf8').matchAll(
+      /new (?:Stalled|Waiting)\(\s*(?:\w+ \? '(\w+)' : )?'(\w+)'/g,
+    ),
   ])
   .flatMap(([, first, second]) => [first ?? [], second ?? []].flat());
 
@@ -30,7 +34,7 @@ describe('the page about conditions', () => {
     expect([...said].filter((word) => !page.includes(`\`${word}\``))).toEqual([]);
   });
 
-  it('has every reason for which a plan does not come out', () => {
+  it('has every reason for which a plan does not come out, or cannot be applied', () => {
     expect(thrown.length).toBeGreaterThan(20);
     expect([...new Set(thrown)].filter((reason) => !page.includes(`\`${reason}\``))).toEqual([]);
   });

@@ -1,12 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Program } from '../../gateway/start-program.ts';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../local/run-vmcp.ts';
 import { breakable } from '../kit/break.ts';
 import { type Load, startLoad } from '../load.ts';
-import { backend, fake, group, installDefinitions, server, Stage } from '../stage.ts';
-import { startOperator } from '../start-operator.ts';
+import { backend, fake, group, server } from '../stage.ts';
 import { startRedisPod } from '../start-redis-pod.ts';
-import { type Cluster, describeWithCluster, type Namespace } from '../use-cluster.ts';
+import { type Cluster, describeWithCluster } from '../use-cluster.ts';
+import { useStage } from '../use-stage.ts';
 
 const RUNTIME = 'app.kubernetes.io/name=vmcp-runtime';
 const REPLICAS = 2;
@@ -25,9 +24,7 @@ function describeWithOwnCluster(name: string, tests: (cluster: Cluster) => void)
 
 describeWithOwnCluster('a cluster that breaks', (cluster) => {
   const own = breakable(cluster.kubeconfig);
-  let namespace: Namespace;
-  let stage: Stage;
-  let operator: Program;
+  const stage = useStage(cluster, 'faults');
   let load: Load;
 
   const pods = async () =>
@@ -46,16 +43,12 @@ describeWithOwnCluster('a cluster that breaks', (cluster) => {
       .map(({ kind, metadata }) => `${kind}/${metadata.name}/${metadata.uid}`)
       .sort();
   const kubectl = async (...args: string[]) => {
-    const { code, stderr } = await cluster.kubectl(['-n', namespace.name, ...args]);
+    const { code, stderr } = await cluster.kubectl(['-n', stage.namespace.name, ...args]);
     expect([code, stderr.replaceAll(/^Warning.*\n?/gm, '')]).toEqual([0, '']);
   };
 
   beforeAll(async () => {
-    await installDefinitions(cluster);
-    namespace = await cluster.makeNamespace('faults');
-    stage = new Stage(cluster, namespace);
-    operator = startOperator(cluster, [namespace.name]);
-    const address = await startRedisPod(cluster, namespace.name);
+    const address = await startRedisPod(cluster, stage.namespace.name);
     await stage.apply(
       group('tools'),
       backend('plain', { ...fake('tools', 'backend', ['--name', 'plain', '--tools', '1']), backendReplicas: 1 }),
@@ -64,10 +57,6 @@ describeWithOwnCluster('a cluster that breaks', (cluster) => {
     await stage.ready('demo', 2 * MINUTES);
     await kubectl('rollout', 'status', 'deployment/vmcp-demo', '--timeout=55s');
   }, 4 * MINUTES);
-  afterAll(async () => {
-    await operator.stop();
-    await namespace.delete();
-  });
 
   /** Calls go on in sessions that are never opened again, while something is done and for a while after. */
   async function underLoad(work: () => Promise<void>): Promise<string[]> {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { packAll } from '../images.ts';
+import { checkBuilt, packAll } from '../images.ts';
 import { bringUp, importImages, prepare, takeDown } from './bring-up.ts';
 import { whyNoCluster } from './missing.ts';
 import { usualPlaces } from './places.ts';
@@ -28,6 +28,7 @@ async function loadImages(): Promise<void> {
 const COMMANDS: Record<string, (nodes: number) => Promise<void>> = {
   build: () => prepare(places, tell),
   async up(nodes) {
+    if (nodes > 0) checkBuilt();
     await bringUp(places, nodes, tell);
     if (nodes > 0) await loadImages();
     console.log(`export E2E_KUBECONFIG=${places.kubeconfig} KUBECONFIG=${places.kubeconfig} PATH=${places.bin}:$PATH`);

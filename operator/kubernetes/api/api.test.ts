@@ -55,11 +55,8 @@ describe('calls of the API server', () => {
     ]);
     expect(last().headers['content-type']).toBe('application/merge-patch+json');
     await api.create(DEPLOYMENTS, object, { dryRun: true });
-    expect([last().method, last().path, last().query.get('dryRun')]).toEqual([
-      'POST',
-      '/apis/apps/v1/namespaces/ns/deployments',
-      'All',
-    ]);
+    expect([last().method, last().path]).toEqual(['POST', '/apis/apps/v1/namespaces/ns/deployments']);
+    expect(Object.fromEntries(last().query)).toEqual({ dryRun: 'All', fieldValidation: 'Strict' });
     await api.replace(DEPLOYMENTS, object);
     expect([last().method, last().path]).toEqual(['PUT', '/apis/apps/v1/namespaces/ns/deployments/a']);
     expect(await api.delete(NODES, { name: 'n' }, { uid: 'u' })).toBe(true);

@@ -28,7 +28,7 @@ export interface DeleteOptions extends CallOptions {
 
 export interface WriteOptions extends CallOptions {
   fieldManager?: string;
-  /** Nothing is stored, everything is checked. */
+  /** Nothing is stored, everything is checked, fields that nobody knows among it. */
   dryRun?: boolean;
 }
 
@@ -295,6 +295,6 @@ function placeIn({ namespaced }: Resource, { metadata }: KubeObject): Place {
   return namespaced && namespace !== undefined ? { namespace, name } : { name };
 }
 
-function dryRunOf(dryRun = false): { dryRun?: string } {
-  return dryRun ? { dryRun: 'All' } : {};
+function dryRunOf(dryRun = false): Record<string, string> {
+  return dryRun ? { dryRun: 'All', fieldValidation: 'Strict' } : {};
 }

@@ -113,6 +113,31 @@ describe('applying a child', () => {
     expect(await problemOf(configMap({}))).toMatchObject({ name: 'ApiError', status: 500 });
   });
 
+  it('names all fields that the API server does not know, where people write them, and does not try them again', async () => {
+    const unreadable = (text: string, whole: object) => {
+      const message = `failed to create typed patch object (ns/a; apps/v1, Kind=Deployment): ${text}`;
+      server.nextAnswers.push({ status: 500, body: statusBody(500, '', message) }, { status: 400, body: whole });
+      return problemOf(configMap({}));
+    };
+    const strict = (...fields: string[]) =>
+      statusBody(
+        400,
+        'BadRequest',
+        `strict decoding error: ${fields.map((name) => `unknown field "${name}"`).join(', ')}`,
+      );
+    const both = strict('spec.template.spec.a', 'spec.template.spec.b.c');
+    expect(await unreadable('.spec.template.spec.a: field not declared in schema', both)).toMatchObject({
+      name: 'Stalled',
+      reason: 'InvalidPodTemplate',
+      message:
+        'the API server knows no such fields of ConfigMap "a": podTemplateSpec.spec.a, podTemplateSpec.spec.b.c: correct or remove them',
+    });
+    expect(server.writes().map((line) => line.split(' ')[0])).toEqual(['PATCH', 'POST']);
+    expect(await unreadable('.spec.own: …', strict('spec.own'))).toMatchObject({ reason: 'ChildRefused' });
+    const another = await unreadable('.spec.own: expected string', statusBody(409, 'AlreadyExists'));
+    expect(another).toMatchObject({ name: 'Stalled', reason: 'ChildRefused' });
+  });
+
   it('says nothing of the values of a Secret in its annotation', async () => {
     const secret = (value: string): KubeObject => ({ ...configMap({ file: value }), kind: 'Secret' });
     await applyChild(secret('b25l'), context);

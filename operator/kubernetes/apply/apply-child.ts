@@ -2,7 +2,7 @@ import { Stalled, Waiting } from '#operator/errors';
 import { isStatus } from '../api/api-error.ts';
 import type { KubeApi } from '../api/api.ts';
 import { appliedAnnotation, hashOf, standsIn, withHash } from './compare-objects.ts';
-import { explainRefusal } from './explain-refusal.ts';
+import { explainRefusal, isUnreadable } from './explain-refusal.ts';
 import type { KubeObject } from '../api/object.ts';
 import { controllerOf, type OwnedChildren } from '../watch/owned-children.ts';
 import { childResource } from '../api/resources.ts';
@@ -83,9 +83,20 @@ async function write(object: KubeObject, live: KubeObject | undefined, context: 
   try {
     return viewOfChild(await api.apply(resource, guarded, { fieldManager: FIELD_MANAGER, force: true }));
   } catch (problem) {
-    if (!isStatus(problem, 409) || live) throw explainRefusal(problem, titleOf(object));
+    if (!isStatus(problem, 409) || live) throw explainRefusal(await completed(problem, object, api), titleOf(object));
   }
   return takeUp(object, context);
+}
+
+/** What is wrong with an object that cannot be read, in full: a strict creation of which nothing is stored says it. */
+async function completed(problem: unknown, object: KubeObject, api: KubeApi): Promise<unknown> {
+  if (!isUnreadable(problem)) return problem;
+  try {
+    await api.create(childResource(object), object, { dryRun: true });
+    return problem;
+  } catch (whole) {
+    return isStatus(whole, 400) ? whole : problem;
+  }
 }
 
 /** There is one that the cache does not have: made a moment ago, or without our label. */

@@ -1,8 +1,29 @@
 import { Stalled, Waiting } from '#operator/errors';
-import { ApiError } from '../api/api-error.ts';
+import { ApiError, isStatus } from '../api/api-error.ts';
 
 /** Until a refusal that others can mend is tried again. Milliseconds. */
 const TRY_AGAIN = 30_000;
+
+/** A child's pods are written by people in one field alone. */
+const TEMPLATE = 'spec.template.';
+
+/** Names each field that a strict reading of a child does not know; undefined for another refusal. */
+function explainUnknownFields({ status, message }: ApiError, what: string): Stalled | undefined {
+  const fields = [...message.matchAll(/unknown field "([^"]+)"/g)].map(([, field = '']) => field);
+  if (status !== 400 || fields.length === 0) return undefined;
+  const written = fields.every((field) => field.startsWith(TEMPLATE));
+  const list = fields.map((field) => field.replace(TEMPLATE, 'podTemplateSpec.')).join(', ');
+  const text = `the API server knows no such fields of ${what}: ${list}: correct or remove them`;
+  return new Stalled(written ? 'InvalidPodTemplate' : 'ChildRefused', text);
+}
+
+/**
+ * Whether the API server could not even read what was applied, which it answers by 500: a field that it does not know, or one
+ * of another type. It names only some of them then.
+ */
+export function isUnreadable(problem: unknown): boolean {
+  return isStatus(problem, 500) && problem.message.includes('failed to create typed patch object');
+}
 
 const isTerminating = ({ causes }: ApiError) => causes.some(({ reason }) => reason === 'NamespaceTerminating');
 
@@ -12,7 +33,9 @@ const isTerminating = ({ causes }: ApiError) => causes.some(({ reason }) => reas
  */
 export function explainRefusal(problem: unknown, what: string): unknown {
   if (!(problem instanceof ApiError)) return problem;
-  if (problem.status === 422 || problem.status === 400) {
+  const unknown = explainUnknownFields(problem, what);
+  if (unknown) return unknown;
+  if (problem.status === 422 || problem.status === 400 || isUnreadable(problem)) {
     const message = `the API server refuses ${what}: ${problem.message}: mend what the resource says of it`;
     return new Stalled('ChildRefused', message, { cause: problem });
   }

@@ -1,0 +1,48 @@
+import { afterAll, beforeAll } from '@jest/globals';
+import type { Program } from '../gateway/start-program.ts';
+import { installDefinitions, type Seen, Stage } from './stage.ts';
+import { startOperator } from './start-operator.ts';
+import type { Cluster } from './use-cluster.ts';
+
+/** A namespace of a suite, which an operator of its own on this machine looks after. */
+export class WatchedStage extends Stage {
+  #operator: Program | undefined;
+
+  get operator(): Program {
+    if (!this.#operator) throw new Error('the operator of this suite has not been started');
+    return this.#operator;
+  }
+
+  /** Starts the next operator, where the last one has ended. */
+  start(...flags: string[]): void {
+    this.#operator = startOperator(this.cluster, [this.namespace.name], flags);
+  }
+
+  async restart(...flags: string[]): Promise<void> {
+    await this.operator.stop();
+    this.start(...flags);
+  }
+
+  override async ready(name: string, milliseconds?: number): Promise<Seen> {
+    return super.ready(name, milliseconds).catch((cause: unknown) => {
+      throw new Error(this.operator.output(), { cause });
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#operator?.stop();
+    await this.namespace.delete();
+  }
+}
+
+/** A stage that is there before the first `beforeAll` of the suite, and goes after its last test. */
+export function useStage(cluster: Cluster, suite: string, ...flags: string[]): WatchedStage {
+  const stage = new WatchedStage(cluster);
+  beforeAll(async () => {
+    await installDefinitions(cluster);
+    stage.namespace = await cluster.makeNamespace(suite);
+    stage.start(...flags);
+  }, 60_000);
+  afterAll(() => stage.close(), 30_000);
+  return stage;
+}
