@@ -1,7 +1,14 @@
 import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
-import { openStream, SessionClient, statelessRequest, type OpenStream, type Rpc } from '../gateway/session-client.ts';
+import {
+  openStream,
+  sendStateless,
+  SessionClient,
+  statelessRequest,
+  type OpenStream,
+  type Rpc,
+} from '../gateway/session-client.ts';
 import { closeAll, closing, gatewayTo } from '../relay/gateway-to.ts';
 
 afterEach(closeAll);
@@ -123,5 +130,44 @@ describe('subscriptions of one session', () => {
     expect(refused.answer.error).toMatchObject({ code: -32602, message: expect.stringContaining('unsubscribe') });
     expect((await client.request('resources/subscribe', { uri: 'x://1' })).answer.result).toEqual({});
     expect(backend.subscribed).toHaveLength(1_001);
+  });
+
+  it('whose URIs together are too long to be kept are refused', async () => {
+    const backend = await serveResource('x://mine');
+    const gateway = await gatewayTo({ a: backend.url });
+    const client = await SessionClient.open(gateway.url);
+    const subscribe = (uri: string) => client.request('resources/subscribe', { uri });
+    expect((await subscribe(`x://${'u'.repeat(131_068)}`)).answer.result).toEqual({});
+    expect((await subscribe('y')).answer.error).toMatchObject({
+      code: -32602,
+      message: expect.stringContaining('together'),
+    });
+    await client.request('resources/unsubscribe', { uri: `x://${'u'.repeat(131_068)}` });
+    expect((await subscribe('y')).answer.result).toEqual({});
+    expect(backend.subscribed).toHaveLength(2);
+  });
+
+  it('in a request that is too large to be kept are refused', async () => {
+    const gateway = await gatewayTo({ a: (await serveResource('x://mine')).url });
+    const uris = Array.from({ length: 100 }, (_, nr) => `x://${nr}/${'u'.repeat(2_700)}`);
+    const { status, answer } = await sendStateless(gateway.url, 'subscriptions/listen', {
+      notifications: { resourceSubscriptions: uris },
+    });
+    expect({ status, code: answer.error?.code }).toEqual({ status: 400, code: -32602 });
+  });
+});
+
+describe('a level of the log', () => {
+  it('that there is not is refused, and not kept', async () => {
+    const gateway = await gatewayTo({ a: (await serveResource('x://mine')).url });
+    const client = await SessionClient.open(gateway.url);
+    for (const level of ['loud', 'DEBUG', '', 'x'.repeat(1_000_000), 7]) {
+      const { answer } = await client.request('logging/setLevel', { level });
+      expect(answer.error).toMatchObject({ code: -32602, message: expect.stringContaining('emergency') });
+    }
+    const session = () => gateway.runtime.gateway.rooms.sessions.get(client.headers['mcp-session-id'] ?? '');
+    expect(session()?.logLevel).toBeUndefined();
+    expect((await client.request('logging/setLevel', { level: 'critical' })).answer.result).toEqual({});
+    expect(session()?.logLevel).toBe('critical');
   });
 });

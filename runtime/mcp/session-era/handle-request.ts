@@ -13,6 +13,10 @@ import { relayCall } from './relay-call.ts';
 import { sessionAsker, sessionCatalogue, type SessionRequest } from './session-request.ts';
 
 const MAX_SUBSCRIPTIONS = 1_000;
+/** Of their URIs together: they are kept for as long as the session lives. */
+const MAX_SUBSCRIBED = 131_072;
+/** RFC 5424 §6.2.1, as MCP writes them. */
+const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
 
 type Handler = (request: SessionRequest) => void | Promise<void>;
 
@@ -92,13 +96,22 @@ async function rememberSubscription(request: SessionRequest, uri: string, backen
   const isWanted = message.method === 'resources/subscribe';
   if (isWanted) {
     session.subscriptions ??= new Map();
-    if (session.subscriptions.size >= MAX_SUBSCRIPTIONS && !session.subscriptions.has(uri))
-      throw invalidParams(`A session has at most ${MAX_SUBSCRIPTIONS} subscriptions: unsubscribe from others`);
+    if (!session.subscriptions.has(uri)) checkRoom([...session.subscriptions.keys()], uri);
     session.subscriptions.set(uri, backend);
   } else if (session.subscriptions?.delete(uri) !== true) {
     return;
   }
   await rooms.sessions.remember(session, subscriptionField(uri, isWanted ? backend : undefined));
+}
+
+/** @throws RequestError */
+function checkRoom(subscribed: readonly string[], uri: string): void {
+  if (subscribed.length >= MAX_SUBSCRIPTIONS)
+    throw invalidParams(`A session has at most ${MAX_SUBSCRIPTIONS} subscriptions: unsubscribe from others`);
+  if (subscribed.reduce((sum, { length }) => sum + length, uri.length) > MAX_SUBSCRIBED)
+    throw invalidParams(
+      `URIs of subscriptions have at most ${MAX_SUBSCRIBED} characters together: unsubscribe from others`,
+    );
 }
 
 async function complete(request: SessionRequest): Promise<void> {
@@ -112,7 +125,8 @@ async function complete(request: SessionRequest): Promise<void> {
 async function setLevel(request: SessionRequest): Promise<void> {
   const { session, identity, rooms, message, body } = request;
   const level = message.params?.level;
-  if (typeof level !== 'string') throw invalidParams('logging/setLevel needs params.level');
+  if (typeof level !== 'string' || !LEVELS.includes(level))
+    throw invalidParams(`logging/setLevel needs params.level: ${LEVELS.join(', ')}`);
   session.logLevel = level;
   await rooms.sessions.remember(session, levelField(level));
   const deadline = rooms.config.limits.list_deadline;

@@ -21,7 +21,7 @@ const RETRY = 2_000;
 
 /** Answers subscriptions/listen: one stream, fed by the streams of all backends and by what the gateway itself announces. */
 export async function listen(request: StatelessRequest): Promise<void> {
-  const filter = readFilter(request.message.params?.notifications);
+  const filter = readFilter(request);
   // It may have left while it was authenticated, and then it closes no second time.
   if (hasLeft(request)) return;
   const leave = request.rooms.streams.enter(request.identity.key);

@@ -5,6 +5,8 @@ import { resolveUri } from '../route/resolve-target.ts';
 import { statelessAsker, type StatelessRequest } from './stateless-request.ts';
 
 const MAX_URIS = 1_000;
+/** Of the request, which is kept for as long as its stream is open. */
+const MAX_BYTES = 262_144;
 
 export const FLAGS: Partial<Record<ListKind, string>> = {
   tools: 'toolsListChanged',
@@ -19,7 +21,9 @@ export interface Filter {
 }
 
 /** @throws RequestError 400 */
-export function readFilter(notifications: unknown): Filter {
+export function readFilter({ message, body }: Pick<StatelessRequest, 'message' | 'body'>): Filter {
+  if (body.length > MAX_BYTES) throw invalidParams(`subscriptions/listen has at most ${MAX_BYTES} bytes`, 400);
+  const notifications = message.params?.notifications;
   if (!isJsonObject(notifications)) throw invalidParams('subscriptions/listen needs params.notifications', 400);
   const { resourceSubscriptions: uris = [] } = notifications;
   if (!Array.isArray(uris) || uris.length > MAX_URIS || !uris.every((uri) => typeof uri === 'string')) {
