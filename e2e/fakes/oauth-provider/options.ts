@@ -7,6 +7,8 @@ export interface OAuthProviderOptions {
   readonly oidc?: boolean;
   /** `nested`: tokens and user below `authed_user`; `form`: form-encoded, whatever is accepted. */
   readonly answers?: 'plain' | 'nested' | 'form';
+  /** Members of token answers besides, or in the place of what would be there. */
+  readonly members?: Readonly<Record<string, unknown>>;
   /** Errors of the token endpoint come with HTTP 200. */
   readonly errorsAt200?: boolean;
   /** Whether a refresh token is given, and whether a refresh gives another. */

@@ -246,6 +246,7 @@ async function documentOf(
     scope: grant.scope,
     ...(refreshToken !== undefined && { refresh_token: refreshToken }),
     ...(options.expiresIn !== undefined && { expires_in: options.expiresIn }),
+    ...options.members,
   };
   if (options.answers === 'nested' && grant.nonce === null) {
     const { user } = grant;

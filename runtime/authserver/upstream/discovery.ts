@@ -124,7 +124,8 @@ function keysUrlOf({ text }: UpstreamAnswer): string | undefined {
   return typeof url === 'string' ? URL.parse(url)?.href : undefined;
 }
 
-function toResponse({ status, headers, text }: UpstreamAnswer): Response {
+/** An answer as openid-client takes it. */
+export function toResponse({ status, headers, text }: UpstreamAnswer): Response {
   const shown = new Headers();
   for (const [name, value] of Object.entries(headers)) {
     for (const one of [value ?? []].flat()) shown.append(name, one);

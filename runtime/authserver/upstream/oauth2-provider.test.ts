@@ -83,6 +83,24 @@ describe('a login at an OAuth 2.0 provider', () => {
     expect(fake.of('/userinfo')[0]?.headers).toMatchObject({ 'user-agent': 'vmcp', accept: 'application/json' });
   });
 
+  it.each(['refresh_token', 'id_token'])(
+    'is refused with a %s that is too long to be kept for each user',
+    async (member) => {
+      const fits = await open({ fake: { members: { [member]: 't'.repeat(32_768) } } });
+      expect((await fits.login()).tokens).toMatchObject({ [member]: 't'.repeat(32_768) });
+      const { login } = await open({ fake: { members: { [member]: 't'.repeat(32_769) } } });
+      expect(await failure(login())).toMatchObject({
+        answered: true,
+        message: 'fake: its answer holds a token of more than 32768 characters',
+      });
+    },
+  );
+
+  it('keeps no scope that is as long', async () => {
+    const { login } = await open({ fake: { members: { scope: 's'.repeat(32_769) } } });
+    expect((await login()).tokens.scope).toBeUndefined();
+  });
+
   it('finds nested tokens, and the user in the token response, without asking more', async () => {
     const { fake, login, clock } = await open({
       fake: { answers: 'nested', expiresIn: 120 },

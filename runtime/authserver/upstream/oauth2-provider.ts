@@ -15,7 +15,7 @@ import {
   UpstreamUnavailable,
 } from './provider.ts';
 import { type IdentityFields, readIdentity } from './read-identity.ts';
-import { checkToken, type Document, expiryOf } from './token-answer.ts';
+import { checkToken, type Document, expiryOf, keptToken, scopeOf } from './token-answer.ts';
 import { TokenEndpoint } from './token-endpoint.ts';
 import { errorOfLeg } from './upstream-errors.ts';
 import { checkConfiguredUrl, createUpstreamHttp, type UpstreamHttp } from './upstream-http.ts';
@@ -144,15 +144,10 @@ class OAuth2Provider implements UpstreamProvider {
     ];
     return {
       access_token: checkToken(this.name, read(access_token_path, 'access_token')),
-      refresh_token: typeof refreshToken === 'string' && refreshToken !== '' ? refreshToken : undefined,
+      refresh_token: keptToken(this.name, refreshToken),
       expires_at: expiryOf(read(expires_in_path, 'expires_in'), this.#parts.now()),
       scope: scopeOf(scope),
-      id_token: typeof idToken === 'string' ? idToken : undefined,
+      id_token: keptToken(this.name, idToken),
     };
   }
-}
-
-function scopeOf(scope: unknown): string | undefined {
-  if (typeof scope === 'string') return scope;
-  return Array.isArray(scope) && scope.every((one) => typeof one === 'string') ? scope.join(' ') : undefined;
 }

@@ -227,6 +227,12 @@ describe('what comes back from an OpenID provider', () => {
     expect(provider.name).toBe('fake');
   });
 
+  it('is refused with an ID token that is too long to be kept for each user', async () => {
+    const fake = { claims: { padding: 'x'.repeat(32_768) } };
+    const { login } = await open({ fake, deps: { isPrimary: false } });
+    expect(await failure(login())).toMatchObject({ answered: true, message: expect.stringContaining('32768') });
+  });
+
   it('must name the issuer where the provider says that it does (RFC 9207)', async () => {
     await expect((await open({ fake: { iss: 'sent' } })).login()).resolves.toBeDefined();
     expect(await failure((await open({ fake: { iss: 'wrong' } })).login())).toMatchObject({ answered: true });

@@ -20,7 +20,7 @@ import {
 } from './provider.ts';
 import { rememberKeys } from './published-keys.ts';
 import { readIdentity, readVerified } from './read-identity.ts';
-import { checkToken, expiryOf } from './token-answer.ts';
+import { checkToken, expiryOf, keptToken, scopeOf } from './token-answer.ts';
 import type { Endpoint } from './upstream-errors.ts';
 import { checkConfiguredUrl, createUpstreamHttp, type UpstreamHttp } from './upstream-http.ts';
 
@@ -178,10 +178,10 @@ class OidcProvider implements UpstreamProvider {
   #tokensOf(answer: oidc.TokenEndpointResponse): UpstreamTokens {
     return {
       access_token: checkToken(this.name, answer.access_token),
-      refresh_token: answer.refresh_token,
+      refresh_token: keptToken(this.name, answer.refresh_token),
       expires_at: expiryOf(answer.expires_in, this.#parts.now()),
-      scope: answer.scope,
-      id_token: answer.id_token,
+      scope: scopeOf(answer.scope),
+      id_token: keptToken(this.name, answer.id_token),
     };
   }
 

@@ -8,6 +8,8 @@ export type Document = z.infer<typeof Document>;
 
 /** Visible ASCII: it becomes part of a header. */
 const TOKEN = /^[\x21-\x7e]{1,16384}$/;
+/** Of what is kept for each user beside the access token. ID tokens with some hundred groups stay below it. */
+const MAX_KEPT = 32_768;
 /** Longer lifetimes are as good as none. */
 const LONGEST = 10 * 365 * 86_400;
 
@@ -50,6 +52,25 @@ export function parseDocument(text: string, contentType: string): Document | und
 export function checkToken(name: string, token: unknown): string {
   if (typeof token === 'string' && TOKEN.test(token)) return token;
   throw new UpstreamUnavailable(`${name}: its answer holds no access token`, { answered: true });
+}
+
+/**
+ * A refresh token or an ID token; undefined: the answer holds none.
+ * @throws UpstreamUnavailable where it is too long to be kept
+ */
+export function keptToken(name: string, token: unknown): string | undefined {
+  if (typeof token !== 'string' || token === '') return undefined;
+  if (token.length <= MAX_KEPT) return token;
+  throw new UpstreamUnavailable(`${name}: its answer holds a token of more than ${MAX_KEPT} characters`, {
+    answered: true,
+  });
+}
+
+/** What was granted, as one text; undefined: the answer does not say it, or says too much to be kept. */
+export function scopeOf(scope: unknown): string | undefined {
+  const isList = Array.isArray(scope) && scope.every((one) => typeof one === 'string');
+  const text = isList ? scope.join(' ') : scope;
+  return typeof text === 'string' && text.length <= MAX_KEPT ? text : undefined;
 }
 
 /** Milliseconds since the epoch of an end that lies `seconds` ahead; undefined: the provider does not say, or says 0 for never. */
