@@ -10,7 +10,10 @@ import { useStage } from '../use-stage.ts';
 const RUNTIME = 'app.kubernetes.io/name=vmcp-runtime';
 const REPLICAS = 2;
 const MINUTES = 60_000;
-const AWAY_MS = 3000;
+/** By then pauses between attempts would have grown long, did they not depend on why an attempt failed. */
+const AWAY_MS = 12_000;
+/** From the moment that an edit is taken to its document, on a machine with much to do. */
+const SOON_MS = 10_000;
 
 /** Only the cluster of this machine can be broken; another one is somebody else's. */
 function describeWithOwnCluster(name: string, tests: (cluster: Cluster) => void): void {
@@ -75,12 +78,26 @@ describeWithOwnCluster('a cluster that breaks', (cluster) => {
     return load.failures;
   }
 
+  /** Edits the server as soon as the API server takes it, and waits for its document: not for any attempt that is long in coming. */
+  async function takesEffect(header: string): Promise<void> {
+    const edit = () => stage.patch('VirtualMCPServer', 'demo', { spec: { passthroughHeaders: [header] } });
+    const isTaken = () =>
+      edit().then(
+        () => true,
+        () => false,
+      );
+    await eventually(isTaken, Boolean, MINUTES);
+    const document = async () => (await stage.get('ConfigMap', 'vmcp-demo-v0.1.0'))?.data?.['run-config.yaml'] ?? '';
+    await eventually(document, (text) => text.includes(header), SOON_MS);
+  }
+
   it.each(['apiserver', 'etcd', 'controller-manager'] as const)(
     'loses its %s for a while: no call fails, nothing is lost or doubled, and an edit made then takes effect',
     async (name) => {
       const [before, made] = [await pods(), await children()];
       const failures = await underLoad(async () => {
         await own!.restart(name, AWAY_MS);
+        await takesEffect(`x-after-${name}`);
         const tools = ({ toolCount }: { toolCount?: number }, count: number) => toolCount === count;
         const args = ['--name', 'more', '--tools', '1'];
         await eventually(
