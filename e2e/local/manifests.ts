@@ -34,7 +34,7 @@ ${more}`;
 }
 
 /** A header with a secret value on the way to a backend. */
-export function headerAuth(name: string, secret: string): string {
+export function headerAuth(name: string, secret: string, key = 'value'): string {
   return `${API}
 kind: MCPExternalAuthConfig
 metadata: {name: ${name}}
@@ -42,7 +42,7 @@ spec:
   type: headerInjection
   headerInjection:
     headerName: X-Key
-    valueSecretRef: {name: ${secret}, key: value}
+    valueSecretRef: {name: ${secret}, key: ${key}}
 `;
 }
 

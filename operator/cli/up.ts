@@ -76,6 +76,7 @@ async function start(folder: string, context: Context, stop: AbortSignal): Promi
       ...context,
       build: buildOf(context),
       folder: resolve(folder),
+      secrets,
       stop,
       beside: () => openManagement(context, secrets),
       onProblem: ({ kind, name }, problem) => {

@@ -1,5 +1,6 @@
 import { keyText, type Manifest, type ResourceKey } from '#operator/world';
 import { codeOf } from './code-of.ts';
+import type { StoredSecrets } from './stored-secrets.ts';
 import { changesBetween, EMPTY, ManifestFolder, type Snapshot } from './manifest-folder.ts';
 
 interface Version {
@@ -7,14 +8,18 @@ interface Version {
   generation: number;
 }
 
-/** The resources of the folder as they are now, each with the number of its version. */
+type Stored = Pick<StoredSecrets, 'values' | 'problems'>;
+
+/** The resources of the folder and the stored secrets as they are now, each resource with the number of its version. */
 export class CurrentSnapshot {
   readonly #folder: ManifestFolder;
   readonly #path: string;
+  readonly #stored: Stored;
   readonly #versions = new Map<string, Version>();
   #snapshot: Snapshot = EMPTY;
 
-  constructor(folder: string) {
+  constructor(folder: string, stored: Stored = { values: new Map(), problems: [] }) {
+    this.#stored = stored;
     this.#path = folder;
     this.#folder = new ManifestFolder(folder);
   }
@@ -26,7 +31,7 @@ export class CurrentSnapshot {
   /** Reads the folder again. Returns the keys of what changed; while the folder is away, what was read before counts. */
   refresh(): ResourceKey[] {
     const before = this.#snapshot;
-    this.#snapshot = this.#read();
+    this.#snapshot = withStored(this.#read(), this.#stored);
     for (const manifest of this.#snapshot.manifests) this.#number(manifest);
     return changesBetween(before, this.#snapshot);
   }
@@ -48,4 +53,12 @@ export class CurrentSnapshot {
     this.#versions.set(key, { text, generation });
     manifest.metadata.generation = generation;
   }
+}
+
+/** A key of a manifest's own Secret of that name wins, as it is what somebody wrote down. */
+function withStored(snapshot: Snapshot, { values, problems }: Stored): Snapshot {
+  if (values.size === 0 && problems.length === 0) return snapshot;
+  const secrets = new Map(snapshot.secrets);
+  for (const [place, stored] of values) secrets.set(place, { ...stored, ...snapshot.secrets.get(place) });
+  return { ...snapshot, secrets, problems: [...snapshot.problems, ...problems] };
 }

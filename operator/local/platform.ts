@@ -24,6 +24,7 @@ import { CurrentSnapshot } from './current-snapshot.ts';
 import { dropGeneratedSecrets, generatedSecret, secretDigester } from './generated-secrets.ts';
 import { neededSecrets } from './needed-secrets.ts';
 import { ObservedRuntimes } from './observed-runtimes.ts';
+import { type SecretsSource, StoredSecrets } from './stored-secrets.ts';
 import { specOfChild } from './spec-of-child.ts';
 import type { StateFolder } from './state-folder.ts';
 import type { StatusBoard } from './status-board.ts';
@@ -40,11 +41,14 @@ interface LocalOptions {
   runtime: string[];
   environment: NodeJS.ProcessEnv;
   containerEngine: LocalFacts['containerEngine'];
+  /** Stands in for what no manifest has: the Secret of the management API. */
+  secrets: SecretsSource;
 }
 
 /** A folder of manifests on one machine, with child processes. The state folder must be open and locked. */
 export class LocalPlatform implements Platform {
   readonly #options: LocalOptions;
+  readonly #stored: StoredSecrets;
   readonly #snapshot: CurrentSnapshot;
   readonly #children: Children;
   readonly #runtimes: ObservedRuntimes;
@@ -60,7 +64,8 @@ export class LocalPlatform implements Platform {
   constructor(options: LocalOptions) {
     const { folder, state, board, clock } = options;
     this.#options = options;
-    this.#snapshot = new CurrentSnapshot(folder);
+    this.#stored = new StoredSecrets(options.secrets, clock);
+    this.#snapshot = new CurrentSnapshot(folder, this.#stored);
     this.#children = new Children(state, clock, board);
     this.#runtimes = new ObservedRuntimes(clock, (name) => this.#changed(parseKey(name)));
     this.#digest = secretDigester(state);
@@ -70,14 +75,26 @@ export class LocalPlatform implements Platform {
   async watch(changed: (key: ResourceKey) => void): Promise<void> {
     this.#changed = changed;
     const changes = this.#snapshot.refresh();
+    await this.#stored.load(this.#snapshot.value.manifests);
+    changes.push(...this.#snapshot.refresh());
     const { servers, backends } = applicantsOf(this.#snapshot.value);
     // Once, before any child of ours listens.
     this.#busy = await findBusyPorts(candidatePorts(servers.length, backends.length));
     this.#spread(changes);
     const { folder, clock, board } = this.#options;
-    this.#stopWatching = watchFolder(folder, clock, () => {
-      board.attempt(folder, () => this.#spread(this.#snapshot.refresh()));
+    const refresh = () => board.attempt(folder, () => this.#spread(this.#snapshot.refresh()));
+    const reload = async () => {
+      if (await this.#stored.load(this.#snapshot.value.manifests)) refresh();
+    };
+    const stopFolder = watchFolder(folder, clock, () => {
+      refresh();
+      void reload();
     });
+    this.#stored.watch(() => void reload());
+    this.#stopWatching = () => {
+      stopFolder();
+      this.#stored.close();
+    };
   }
 
   observe(namespace: string): Promise<World> {

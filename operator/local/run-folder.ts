@@ -7,6 +7,7 @@ import { dropOldLogins } from './generated-secrets.ts';
 import { takeLock } from './lock.ts';
 import { boundLog } from './log-file.ts';
 import { LocalPlatform } from './platform.ts';
+import type { SecretsSource } from './stored-secrets.ts';
 import { openState, type StateFolder } from './state-folder.ts';
 import { StatusBoard } from './status-board.ts';
 import { writeFileAtomic } from './write-file.ts';
@@ -22,6 +23,8 @@ interface RunOptions {
   runtime: string[];
   environment: NodeJS.ProcessEnv;
   containerEngine: LocalFacts['containerEngine'];
+  /** What the management API stores. */
+  secrets: SecretsSource;
   /** Stops waiting for the first round; `stop` of what is returned is still to be called. */
   stop: AbortSignal;
   /** Told of what could not be brought about, for the log. */

@@ -29,6 +29,11 @@ function inherited(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   );
 }
 
+/** The operator's own: secrets of the environment, and the password of the encrypted ones. A runtime reads files. */
+function withoutSecrets(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith('VMCP_SECRET')));
+}
+
 /** How a child of the plan is started. `configDirectory`: where the runtime finds its document. */
 export function specOfChild(
   child: LocalChild,
@@ -40,7 +45,7 @@ export function specOfChild(
     if (configDirectory === undefined) throw new Error(`${child.name} has no run configuration`);
     const [command = '', ...first] = around.runtime;
     const args = [...first, '--config', join(configDirectory, RUN_CONFIG_FILE), '--drain', DRAIN];
-    return { name: child.name, command, args, env: environment, directory };
+    return { name: child.name, command, args, env: withoutSecrets(environment), directory };
   }
   const secrets = Object.entries(child.secretEnv).map(([name, source]) => [name, around.valueOf(source)] as const);
   const env = { ...inherited(environment), ...child.env, ...Object.fromEntries(secrets) };

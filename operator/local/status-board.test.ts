@@ -88,6 +88,7 @@ describe('the board of what runs', () => {
       runtime: [],
       environment: {},
       containerEngine: undefined,
+      secrets: { files: [], listen: () => () => undefined, read: () => Promise.resolve(new Map<string, string>()) },
     });
     const told: string[] = [];
     await platform.watch((key) => told.push(keyText(key)));

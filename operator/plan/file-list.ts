@@ -1,4 +1,5 @@
 import type { RunConfigDocument } from '#crds/run-config/run-config';
+import { STORED_SECRET } from '#crds/parts/stored-secret';
 import { Waiting } from '../errors.ts';
 import { contentHash, type GeneratedSecret, type World } from '../world.ts';
 import type { Rendered, SecretSource } from './outcome.ts';
@@ -44,6 +45,7 @@ export function configMapText(world: World, reference: KeyReference, field: stri
 /** Keyed hash of the value under a key of a Secret. Throws `Waiting` when it is not there. */
 export function secretDigest(world: World, reference: KeyReference, field: string): string {
   const entries = world.secrets[reference.name];
+  if (reference.name === STORED_SECRET && entries?.[reference.key] === undefined) throw notStored(reference, field);
   if (entries === undefined) {
     throw new Waiting('SecretNotFound', `${field} names Secret "${reference.name}", which does not exist: create it`);
   }
@@ -54,6 +56,12 @@ export function secretDigest(world: World, reference: KeyReference, field: strin
     'SecretKeyNotFound',
     `${field}: Secret "${reference.name}" has no key "${reference.key}" (it has: ${keys}): add it`,
   );
+}
+
+/** Of what the management API stores. */
+function notStored({ name, key }: KeyReference, field: string): Waiting {
+  const remedy = `store it with "vmcp secret set ${key}"`;
+  return new Waiting('SecretKeyNotFound', `${field}: Secret "${name}" has no key "${key}": ${remedy}`);
 }
 
 /**

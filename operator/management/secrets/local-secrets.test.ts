@@ -152,7 +152,7 @@ describe('secrets of 1Password', () => {
     expect(readFileSync(join(home, 'calls'), 'utf8')).not.toMatch(/hunter2|never-an-argument/);
   });
 
-  it('need the program `op`, and say so', async () => {
+  it('need the program op, and say so', async () => {
     const local = open({ PATH: home });
     expect(await refusal(local.in('default').setUp('1password', undefined))).toEqual([
       'unsupported_provider',
