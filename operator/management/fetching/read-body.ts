@@ -1,0 +1,44 @@
+import { FetchFailure } from './fetch-failure.ts';
+import { failureOf, type HttpAnswer } from './http-client.ts';
+
+/** The chunks of an answer, at most so many bytes. @throws FetchFailure `unexpected` beyond, or what broke the connection */
+export async function* boundedBody(answer: HttpAnswer, maxBytes: number): AsyncGenerator<Buffer> {
+  const { body, headers, url } = answer;
+  const tooLong = new FetchFailure('unexpected', `${url.host} answered more than ${maxBytes} bytes`);
+  let bytes = 0;
+  try {
+    if (Number(headers['content-length'] ?? 0) > maxBytes) throw tooLong;
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > maxBytes) throw tooLong;
+      yield chunk;
+    }
+  } catch (error) {
+    throw failureOf(error, url, '');
+  } finally {
+    // What is not read to its end ends with an error, which nobody is interested in.
+    body.on('error', () => undefined);
+    body.destroy();
+  }
+}
+
+/** All of an answer. @throws FetchFailure */
+export async function readBody(answer: HttpAnswer, maxBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of boundedBody(answer, maxBytes)) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+/** An answer that is JSON. @throws FetchFailure */
+export async function readJson(
+  answer: HttpAnswer,
+  maxBytes: number,
+  parse: (text: string) => unknown = JSON.parse,
+): Promise<unknown> {
+  const text = (await readBody(answer, maxBytes)).toString('utf8');
+  try {
+    return parse(text);
+  } catch (cause) {
+    throw new FetchFailure('unexpected', `${answer.url.host}${answer.url.pathname} did not answer JSON`, { cause });
+  }
+}

@@ -1,0 +1,64 @@
+import { LIMITS, unusable } from './skill-limits.ts';
+
+/** Names that mean a device on Windows, whatever follows the dot. */
+const DEVICE = /^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)/i;
+
+const FORBIDDEN = /[\u0000-\u001f\u007f\\:*?"<>|]/;
+
+/**
+ * The parts of a path within a skill. Nothing that leaves its folder on any system, and nothing that another system reads as another
+ * path. @throws Problem `bad_request`
+ */
+export function checkPath(path: string): string[] {
+  const shown = JSON.stringify(path.slice(0, 100));
+  if (Buffer.byteLength(path) > LIMITS.pathBytes) throw unusable(`the path ${shown} is too long`);
+  if (path.startsWith('/') || FORBIDDEN.test(path) || !path.isWellFormed())
+    throw unusable(`the path ${shown} is absolute, or has signs that no path may have`);
+  const parts = path.split('/').filter((part) => part !== '' && part !== '.');
+  if (parts.includes('..')) throw unusable(`the path ${shown} leaves the folder of the skill`);
+  if (parts.some((part) => /[. ]$/.test(part) || DEVICE.test(part)))
+    throw unusable(`the path ${shown} has a name that is another one, or a device, on some systems`);
+  if (parts.length > LIMITS.depth) throw unusable(`the path ${shown} is nested too deep`);
+  return parts;
+}
+
+/** Paths that some systems cannot tell apart, written twice. */
+export class SeenPaths {
+  readonly #files = new Set<string>();
+  readonly #folders = new Set<string>();
+  /** The first spelling of each. */
+  readonly #spelling = new Map<string, string>();
+
+  /** @throws Problem `bad_request`: it is there already, or stands where a folder has to be */
+  addFile(parts: readonly string[]): void {
+    const path = this.#enter(parts);
+    if (this.#files.has(path) || this.#folders.has(path)) throw unusable(`${JSON.stringify(path)} is there twice`);
+    this.#files.add(path);
+  }
+
+  /** @throws Problem `bad_request`: a file is there */
+  addFolder(parts: readonly string[]): void {
+    const path = this.#enter([...parts, '']).replace(/\/$/, '');
+    if (this.#files.has(path)) throw unusable(`${JSON.stringify(path)} is a file and a folder`);
+    this.#folders.add(path);
+  }
+
+  #enter(parts: readonly string[]): string {
+    for (let length = 1; length < parts.length; length += 1) {
+      const above = this.#fold(parts.slice(0, length));
+      if (this.#files.has(above)) throw unusable(`${JSON.stringify(above)} is a file and a folder`);
+      this.#folders.add(above);
+    }
+    return this.#fold(parts);
+  }
+
+  /** As file systems that ignore case and composition see it. */
+  #fold(parts: readonly string[]): string {
+    const path = parts.join('/');
+    const folded = path.normalize('NFC').toLowerCase();
+    const first = this.#spelling.get(folded) ?? path;
+    if (first !== path) throw unusable(`${JSON.stringify(path)} and ${JSON.stringify(first)} are one on some systems`);
+    this.#spelling.set(folded, path);
+    return folded;
+  }
+}

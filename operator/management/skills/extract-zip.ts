@@ -1,0 +1,71 @@
+import type { Readable } from 'node:stream';
+import { promisify } from 'node:util';
+import { type Entry, fromBuffer, type Options, type ZipFile } from 'yauzl';
+import { LIMITS, unusable } from './skill-limits.ts';
+import { unpackingFailed } from './unpacking-failed.ts';
+import { FileWriter } from './write-files.ts';
+
+/** Kinds of files in the upper half of the attributes that Unix programs write (stat(2)). */
+const KIND = 0o170000;
+const FILE = 0o100000;
+const FOLDER = 0o040000;
+
+const open = promisify((bytes: Buffer, options: Options, done: (error: Error | null, file: ZipFile) => void) =>
+  fromBuffer(bytes, options, done),
+);
+
+/** Unpacks a zip archive as `extractTar` does. @throws Problem `bad_request` */
+export async function extractZip(archive: Buffer, folder: string, signal: AbortSignal): Promise<void> {
+  const writer = new FileWriter(folder);
+  try {
+    // The names are checked by us, as the same rules hold for all archives.
+    const file = await open(archive, {
+      lazyEntries: true,
+      autoClose: false,
+      decodeStrings: true,
+      strictFileNames: true,
+    });
+    if (file.entryCount === 0) throw unusable('the archive is empty');
+    if (file.entryCount > LIMITS.files) throw unusable(`the skill has more than ${LIMITS.files} files and folders`);
+    for await (const entry of entriesOf(file)) {
+      signal.throwIfAborted();
+      await writeEntry(file, entry, writer);
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    throw unpackingFailed(error);
+  }
+}
+
+async function writeEntry(file: ZipFile, entry: Entry, writer: FileWriter): Promise<void> {
+  const name = entry.fileName;
+  const mode = entry.externalFileAttributes >>> 16;
+  const kind = mode & KIND;
+  const isFolder = name.endsWith('/');
+  if (kind !== 0 && kind !== (isFolder ? FOLDER : FILE))
+    throw unusable(`${JSON.stringify(name)} is no plain file: a skill has files and folders alone`);
+  if (entry.isEncrypted()) throw unusable(`${JSON.stringify(name)} is encrypted`);
+  if (isFolder) return writer.addFolder(name);
+  if (entry.uncompressedSize > LIMITS.bytes) throw unusable(`the skill has more than ${LIMITS.bytes} bytes`);
+  const content = await new Promise<Readable>((resolve, reject) => {
+    file.openReadStream(entry, (error, stream) => (error ? reject(error) : resolve(stream)));
+  });
+  // It may fail once more after it has failed.
+  content.on('error', () => undefined);
+  return writer.addFile(name, content, (mode & 0o111) !== 0);
+}
+
+async function* entriesOf(file: ZipFile): AsyncGenerator<Entry> {
+  for (;;) {
+    const entry = await new Promise<Entry | undefined>((resolve, reject) => {
+      file
+        .once('entry', resolve)
+        .once('end', () => resolve(undefined))
+        .once('error', reject);
+      file.readEntry();
+    });
+    file.removeAllListeners();
+    if (entry === undefined) return;
+    yield entry;
+  }
+}

@@ -1,0 +1,10 @@
+import { FetchFailure } from '../fetching/fetch-failure.ts';
+import { Problem } from '../problem.ts';
+import { unusable } from './skill-limits.ts';
+
+/** Errors of the libraries say what is wrong with an archive; those of the disk and of the source are no fault of it. */
+export function unpackingFailed(error: unknown): unknown {
+  if (error instanceof Problem || error instanceof FetchFailure) return error;
+  const isLibrarys = typeof error === 'object' && error !== null && 'message' in error && !('syscall' in error);
+  return isLibrarys ? unusable(`the archive cannot be unpacked: ${String(error.message)}`) : error;
+}

@@ -1,0 +1,47 @@
+import { createWriteStream } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { checkPath, SeenPaths } from './check-path.ts';
+import { SkillBudget } from './skill-limits.ts';
+
+/**
+ * Writes the files of a skill into a new folder. Each path is checked, each byte is counted, and a file is only ever made: what is
+ * there is never opened. All methods throw Problem `bad_request`.
+ */
+export class FileWriter {
+  readonly #root: string;
+  readonly #budget = new SkillBudget();
+  readonly #seen = new SeenPaths();
+
+  /** @param root an empty folder that nobody else writes to */
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  async addFolder(path: string): Promise<void> {
+    const parts = checkPath(path);
+    if (parts.length === 0) return;
+    this.#budget.addFile();
+    this.#seen.addFolder(parts);
+    await mkdir(join(this.#root, ...parts), { recursive: true, mode: 0o755 });
+  }
+
+  /** @param isProgram it may be executed; no other right is taken over */
+  async addFile(path: string, content: AsyncIterable<unknown>, isProgram: boolean): Promise<void> {
+    const parts = checkPath(path);
+    this.#budget.addFile();
+    this.#seen.addFile(parts);
+    const target = join(this.#root, ...parts);
+    await mkdir(dirname(target), { recursive: true, mode: 0o755 });
+    const budget = this.#budget;
+    const counted = async function* (chunks: AsyncIterable<unknown>) {
+      for await (const chunk of chunks) {
+        if (!Buffer.isBuffer(chunk)) throw new TypeError('a file consists of bytes');
+        budget.addBytes(chunk.length);
+        yield chunk;
+      }
+    };
+    await pipeline(content, counted, createWriteStream(target, { flags: 'wx', mode: isProgram ? 0o755 : 0o644 }));
+  }
+}
