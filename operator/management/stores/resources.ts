@@ -13,6 +13,8 @@ export interface StoredResource {
   version: string;
   /** RFC 3339. */
   createdAt?: string | undefined;
+  /** It is on its way out; what it holds is still being removed. */
+  isBeingDeleted?: boolean | undefined;
   /** In a cluster. */
   uid?: string | undefined;
   status?: Status | undefined;

@@ -81,7 +81,8 @@ export function resourcesContract(what: string, open: () => ResourcesUnderTest |
       const { image, transport } = before.spec;
       const annotations = Object.fromEntries(Object.entries(before.annotations).filter(([name]) => name !== 'note'));
       const after = await one.replace({ ...before, labels: {}, annotations, spec: { image, transport } });
-      expect(after.spec).toEqual({ image: 'example/x:1', transport: 'streamable-http' });
+      expect(after.spec).toMatchObject({ image: 'example/x:1', transport: 'streamable-http' });
+      expect(after.spec).not.toHaveProperty('path');
       expect(after.labels.tier).toBeUndefined();
       expect(after.annotations.note).toBeUndefined();
     });

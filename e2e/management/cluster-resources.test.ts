@@ -1,0 +1,114 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { KubeApi } from '#operator/kubernetes/api/api';
+import { connect, loadKubeConfig } from '#operator/kubernetes/api/connection';
+import { clusterResources } from '#operator/management/stores/cluster-resources';
+import { resourcesContract } from '#operator/management/stores/contract/resources.contract';
+import type { Resources } from '#operator/management/stores/resources';
+import { installDefinitions } from '../cluster/stage.ts';
+import { describeWithCluster, type Namespace } from '../cluster/use-cluster.ts';
+
+const GROUP = 'vmcp.dev';
+
+describeWithCluster('resources of a cluster', (cluster) => {
+  const apis: KubeApi[] = [];
+  const namespaces: Namespace[] = [];
+  const openApi = (): KubeApi => {
+    const api = new KubeApi(connect(loadKubeConfig({ kubeconfig: cluster.kubeconfig })));
+    apis.push(api);
+    return api;
+  };
+  const open = async (namespace?: string): Promise<{ resources: Resources; namespace: string }> => {
+    if (namespace === undefined) {
+      const made = await cluster.makeNamespace('management');
+      namespaces.push(made);
+      namespace = made.name;
+    }
+    return { resources: clusterResources({ api: openApi(), namespace, apiGroup: GROUP }), namespace };
+  };
+  beforeAll(() => installDefinitions(cluster));
+  afterAll(async () => {
+    for (const namespace of namespaces) await namespace.delete();
+    for (const api of apis) await api.close();
+  });
+
+  resourcesContract('a namespace of a real cluster', async () => {
+    const one = await open();
+    const two = await open(one.namespace);
+    const elsewhere = await open();
+    return { one: one.resources, two: two.resources, elsewhere: elsewhere.resources, close: () => undefined };
+  });
+
+  describe('whose fields another manager has', () => {
+    let resources: Resources;
+    let path: string;
+    const read = async () => (await resources.get('MCPServer', 'owned'))!;
+    beforeAll(async () => {
+      const opened = await open();
+      resources = opened.resources;
+      path = `/apis/${GROUP}/v1alpha1/namespaces/${opened.namespace}/mcpservers/owned`;
+      const { status } = await cluster.apply(
+        path,
+        {
+          apiVersion: `${GROUP}/v1alpha1`,
+          kind: 'MCPServer',
+          metadata: { name: 'owned', namespace: opened.namespace },
+          spec: { image: 'example/x:1', env: [{ name: 'A', value: '1' }], path: '/theirs' },
+        },
+        { manager: 'argocd' },
+      );
+      expect(status).toBe(201);
+    });
+
+    it('are not changed, and the manager is named', async () => {
+      const before = await read();
+      await expect(resources.replace({ ...before, spec: { ...before.spec, image: 'y' } })).rejects.toMatchObject({
+        code: 'conflict',
+        message: expect.stringContaining('"argocd" owns what would change'),
+      });
+      expect(await read()).toEqual(before);
+    });
+
+    it('are not taken away, which an apply would leave as they are without a word', async () => {
+      const before = await read();
+      const spec = Object.fromEntries(Object.entries(before.spec).filter(([field]) => field !== 'path'));
+      await expect(resources.replace({ ...before, spec })).rejects.toMatchObject({
+        code: 'conflict',
+        message: expect.stringContaining('"argocd"'),
+      });
+      expect((await read()).spec.path).toBe('/theirs');
+      expect((await resources.replace({ ...before, spec }, { force: true })).spec).not.toHaveProperty('path');
+    });
+
+    it('are not in the way of others, which are this manager’s from then on and can be changed again', async () => {
+      const before = await read();
+      const first = await resources.replace({ ...before, spec: { ...before.spec, mcpPort: 9000 } });
+      expect(first.spec.mcpPort).toBe(9000);
+      const second = await resources.replace({ ...first, spec: { ...first.spec, mcpPort: 9001 } });
+      expect(second.spec.mcpPort).toBe(9001);
+      const spec = Object.fromEntries(Object.entries(second.spec).filter(([field]) => field !== 'mcpPort'));
+      expect((await resources.replace({ ...second, spec })).spec).not.toHaveProperty('mcpPort');
+    });
+
+    it('are taken over by force', async () => {
+      const before = await read();
+      const after = await resources.replace({ ...before, spec: { ...before.spec, image: 'y' } }, { force: true });
+      expect(after.spec.image).toBe('y');
+      expect((await resources.replace({ ...after, spec: { ...after.spec, image: 'z' } })).spec.image).toBe('z');
+    });
+
+    it('have the same version after a status was written', async () => {
+      const before = await read();
+      const { status } = await cluster.ask(
+        'PATCH',
+        `${path}/status`,
+        { status: { phase: 'Ready', conditions: [] } },
+        { 'content-type': 'application/merge-patch+json' },
+      );
+      expect(status).toBe(200);
+      const after = await read();
+      expect(after.status?.phase).toBe('Ready');
+      expect(after.version).toBe(before.version);
+      await resources.replace({ ...after, spec: { ...after.spec, path: '/ours' } }, { version: before.version });
+    });
+  });
+});

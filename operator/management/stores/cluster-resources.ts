@@ -1,0 +1,206 @@
+import { SPECS } from '#crds/kinds/index';
+import type { KubeApi } from '#operator/kubernetes/api/api';
+import { isStatus } from '#operator/kubernetes/api/api-error';
+import type { KubeObject } from '#operator/kubernetes/api/object';
+import { ownResource } from '#operator/kubernetes/api/resources';
+import type { Kind } from '#operator/world';
+import { Problem } from '../problem.ts';
+import { sameValue } from '../same-value.ts';
+import { checkResource } from './check-resource.ts';
+import { conflict, conflictingManagers, MANAGER, managersOf } from './explain-conflict.ts';
+import { problemOfApi } from './problem-of-api.ts';
+import { readStatus } from './read-status.ts';
+import { alreadyExists, stale } from './record-store.ts';
+import type { Resources, StoredResource, WantedResource, WriteOptions } from './resources.ts';
+import { versionOf } from './version-of.ts';
+
+interface ClusterResourcesOptions {
+  api: KubeApi;
+  namespace: string;
+  apiGroup: string;
+}
+
+/** How often a change in between is followed by a new attempt. */
+const ATTEMPTS = 8;
+const PAGE = 500;
+/** No object has it: an apply that carries it makes a new object or fails with 409. */
+const NO_VERSION = '1';
+
+/** Objects of one namespace, written by server-side apply: who owns the other fields keeps them. */
+class ClusterResources implements Resources {
+  readonly #in: ClusterResourcesOptions;
+
+  constructor(options: ClusterResourcesOptions) {
+    this.#in = options;
+  }
+
+  async list(kind: Kind): Promise<StoredResource[]> {
+    const { api, namespace } = this.#in;
+    const found: StoredResource[] = [];
+    let next: string | undefined;
+    do {
+      const page = await attempt(api.list(this.#resource(kind), { namespace }, { limit: PAGE, next }));
+      found.push(...page.items.map((object) => storedOf(kind, object)));
+      next = page.next;
+    } while (next !== undefined);
+    return found.sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  async get(kind: Kind, name: string): Promise<StoredResource | undefined> {
+    const live = await this.#live(kind, name);
+    return live && storedOf(kind, live);
+  }
+
+  async create(resource: WantedResource): Promise<StoredResource> {
+    const object = this.#objectOf(resource, NO_VERSION);
+    checkResource(object);
+    try {
+      return storedOf(resource.kind, await this.#apply(resource.kind, object, {}));
+    } catch (problem) {
+      throw isStatus(problem, 409) ? alreadyExists(resource.name) : problemOfApi(problem);
+    }
+  }
+
+  async replace(resource: WantedResource, options: WriteOptions = {}): Promise<StoredResource> {
+    const { kind, name } = resource;
+    return this.#onLive(kind, name, options, async (live) => {
+      if (!live) throw new Problem('not_found', `there is no ${kind} "${name}"`);
+      const { labels, annotations, spec } = storedOf(kind, live);
+      const { labels: wantedLabels, annotations: wantedAnnotations, spec: wantedSpec } = resource;
+      const wanted = { labels: wantedLabels, annotations: wantedAnnotations, spec: wantedSpec };
+      if (sameValue({ labels, annotations, spec }, wanted)) return storedOf(kind, live);
+      checkResource(this.#objectOf(resource));
+      return storedOf(kind, await this.#write(resource, live, options));
+    });
+  }
+
+  async delete(kind: Kind, name: string, options: WriteOptions = {}): Promise<boolean> {
+    const { api, namespace } = this.#in;
+    return this.#onLive(kind, name, options, (live) => {
+      if (!live) return Promise.resolve(false);
+      const { uid = '', resourceVersion = '' } = live.metadata;
+      return api.delete(this.#resource(kind), { namespace, name }, { uid, resourceVersion });
+    });
+  }
+
+  /** Works on what is there now, again when it was changed meanwhile; a status that was written is no reason to refuse. */
+  async #onLive<T>(
+    kind: Kind,
+    name: string,
+    { version }: WriteOptions,
+    work: (live: KubeObject | undefined) => Promise<T>,
+  ): Promise<T> {
+    for (let tries = 0; tries < ATTEMPTS; tries += 1) {
+      const live = await this.#live(kind, name);
+      if (version !== undefined && (!live || storedOf(kind, live).version !== version)) throw stale(name);
+      try {
+        return await work(live);
+      } catch (problem) {
+        if (!isStatus(problem, 409)) throw problemOfApi(problem);
+        const managers = conflictingManagers(problem);
+        if (managers.length > 0) throw conflict(name, managers);
+      }
+    }
+    throw new Problem('busy', `"${name}" is being changed all the time: try again`);
+  }
+
+  async #live(kind: Kind, name: string): Promise<KubeObject | undefined> {
+    try {
+      return await this.#in.api.get(this.#resource(kind), { namespace: this.#in.namespace, name });
+    } catch (problem) {
+      if (isStatus(problem, 404)) return undefined;
+      throw problemOfApi(problem);
+    }
+  }
+
+  /** What another manager has as well stays after an apply that leaves it out: such a field is taken away by force only. */
+  async #write(resource: WantedResource, live: KubeObject, { force = false }: WriteOptions): Promise<KubeObject> {
+    const { kind, name, labels, annotations, spec } = resource;
+    const object = this.#objectOf(resource, live.metadata.resourceVersion);
+    const result = await this.#applyOwn(kind, object, { force, dryRun: true });
+    const left = leftOver(resource, storedOf(kind, result));
+    if (left.length === 0) return this.#applyOwn(kind, object, { force });
+    const owners = managersOf(live, left);
+    if (owners.length > 0 && !force) throw conflict(name, owners);
+    const metadata = { ...live.metadata, labels, annotations, managedFields: undefined };
+    return this.#in.api.replace(this.#resource(kind), { ...live, metadata, spec }, { fieldManager: MANAGER });
+  }
+
+  /** What this manager wrote by a replacement, and not by an apply, is its own all the same. */
+  async #applyOwn(kind: Kind, object: KubeObject, options: { force: boolean; dryRun?: boolean }): Promise<KubeObject> {
+    try {
+      return await this.#apply(kind, object, options);
+    } catch (problem) {
+      if (!isStatus(problem, 409)) throw problem;
+      const managers = conflictingManagers(problem);
+      if (managers.length === 0 || managers.some((manager) => manager !== MANAGER)) throw problem;
+      return this.#apply(kind, object, { ...options, force: true });
+    }
+  }
+
+  #apply(kind: Kind, object: KubeObject, options: { force?: boolean; dryRun?: boolean }): Promise<KubeObject> {
+    return this.#in.api.apply(this.#resource(kind), object, { fieldManager: MANAGER, ...options });
+  }
+
+  #resource(kind: Kind) {
+    return ownResource(kind, this.#in.apiGroup);
+  }
+
+  #objectOf({ kind, name, labels, annotations, spec }: WantedResource, resourceVersion?: string): KubeObject {
+    const { apiGroup, namespace } = this.#in;
+    const metadata = {
+      name,
+      namespace,
+      labels,
+      annotations,
+      ...(resourceVersion !== undefined && { resourceVersion }),
+    };
+    return { apiVersion: `${apiGroup}/v1alpha1`, kind, metadata, spec };
+  }
+}
+
+/** Resources of one namespace of a cluster, with the rights of the connection. */
+export const clusterResources = (options: ClusterResourcesOptions): Resources => new ClusterResources(options);
+
+const mapping = (value: unknown): Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
+
+function storedOf(kind: Kind, { metadata, spec, status }: KubeObject): StoredResource {
+  const { name, uid, labels = {}, annotations = {}, creationTimestamp, deletionTimestamp } = metadata;
+  return {
+    kind,
+    name,
+    uid,
+    labels,
+    annotations,
+    spec: mapping(spec),
+    version: versionOf({ metadata, spec: mapping(spec) }),
+    createdAt: creationTimestamp,
+    isBeingDeleted: deletionTimestamp !== undefined,
+    status: readStatus(status),
+  };
+}
+
+/** Fields that are still otherwise than wanted; what the API server fills in by itself is not. */
+function leftOver(wanted: WantedResource, { labels, annotations, spec }: StoredResource): string[] {
+  const [is, ought] = [withDefaults(wanted.kind, spec), withDefaults(wanted.kind, wanted.spec)];
+  const fields = [...new Set([...Object.keys(is), ...Object.keys(ought)])];
+  return [
+    ...fields.filter((field) => !sameValue(is[field], ought[field])),
+    ...(sameValue(labels, wanted.labels) ? [] : ['labels']),
+    ...(sameValue(annotations, wanted.annotations) ? [] : ['annotations']),
+  ];
+}
+
+function withDefaults(kind: Kind, spec: Record<string, unknown>): Record<string, unknown> {
+  const read = SPECS[kind].safeParse(spec);
+  return read.success ? { ...read.data } : spec;
+}
+
+async function attempt<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (problem) {
+    throw problemOfApi(problem);
+  }
+}
