@@ -16,6 +16,7 @@ describeWithCluster('an MCPServer with an endpoint of its own', (cluster) => {
         oidcConfig: { type: 'kubernetes', kubernetes: { audience: 'tools' } },
         toolsFilter: ['tool_1'],
         proxyPort: 9000,
+        endpointPrefix: '/team/tools',
       }),
     );
     await stage.status('MCPServer', 'tools', ({ phase }) => phase === 'Ready', 90_000);
@@ -49,6 +50,13 @@ describeWithCluster('an MCPServer with an endpoint of its own', (cluster) => {
     expect((await client.call(names[0] ?? '', {})).status).toBe(200);
   });
 
+  it('answers below its prefix, too, for a proxy in front that does not take it away', async () => {
+    const { url, headers } = await place();
+    const prefixed = url.replace('/mcp', '/team/tools/mcp');
+    const client = await SessionClient.open(prefixed, { ...headers, authorization: await tokenFor('tools') });
+    expect(await client.toolNames()).toHaveLength(1);
+  });
+
   it('refuses who has none, or one for another audience', async () => {
     const { url, headers } = await place();
     const body = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
@@ -59,6 +67,6 @@ describeWithCluster('an MCPServer with an endpoint of its own', (cluster) => {
 
   it('says in its status where it is reached, and what it offers', async () => {
     const status = await stage.status('MCPServer', 'tools', ({ toolCount }) => toolCount === 1);
-    expect(status).toMatchObject({ url: `http://mcp-tools-proxy.${stage.namespace.name}.svc:9000/mcp` });
+    expect(status).toMatchObject({ url: `http://mcp-tools-proxy.${stage.namespace.name}.svc:9000/team/tools/mcp` });
   });
 });
