@@ -1,0 +1,102 @@
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { CliError } from '../exit-codes.ts';
+import { editText } from './edit-text.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'vmcp-editor-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** An editor that runs one line of a shell for each time that it is opened; what it was shown is kept. */
+function editor(...lines: string[]): NodeJS.ProcessEnv {
+  const path = join(folder, 'my editor');
+  const cases = lines.map((line, index) => `${index + 1}) ${line} ;;`).join('\n');
+  writeFileSync(
+    path,
+    `#!/bin/sh
+count=$(($(cat '${folder}/count' 2>/dev/null || echo 0) + 1)); echo $count > '${folder}/count'
+cp "$1" '${folder}/shown-'$count; echo "$1" > '${folder}/path'
+case $count in
+${cases}
+esac
+`,
+  );
+  chmodSync(path, 0o755);
+  return { PATH: '/usr/bin:/bin', VISUAL: '', EDITOR: `'${path}'` };
+}
+const shown = (count: number): string => readFileSync(join(folder, `shown-${count}`), 'utf8');
+const path = (): string => readFileSync(join(folder, 'path'), 'utf8').trim();
+
+function edit(environment: NodeJS.ProcessEnv, apply: (text: string) => Promise<void> = () => Promise.resolve()) {
+  const about = ['Edit it.', '', 'Twice.'];
+  const mends = ({ exitCode }: CliError) => exitCode === 1;
+  return editText({ name: 'cup', text: 'size: 1\n', about, environment, apply, mends });
+}
+
+describe('editing', () => {
+  it('shows the text with its comment, does what the new one says, and leaves no file', async () => {
+    const applied: string[] = [];
+    const done = await edit(editor('echo "size: 2 # big" > "$1"'), (text) => {
+      applied.push(text);
+      return Promise.resolve();
+    });
+    expect(done).toBe(true);
+    expect(shown(1)).toBe('# Edit it.\n#\n# Twice.\nsize: 1\n');
+    expect(applied).toEqual(['size: 2 # big\n']);
+    expect(path()).toMatch(/cup\.yaml$/);
+    expect(existsSync(path())).toBe(false);
+  });
+
+  it.each([
+    ['is closed as it was', 'true'],
+    ['is emptied', ': > "$1"'],
+  ])('does nothing where the text %s', async (_, line) => {
+    const apply = () => Promise.reject(new Error('not to be called'));
+    expect(await edit(editor(line), apply)).toBe(false);
+    expect(existsSync(path())).toBe(false);
+  });
+
+  it('opens again with what is wrong, until it is right', async () => {
+    const applied: string[] = [];
+    const done = await edit(editor('echo "size: x" > "$1"', 'echo "size: 3" > "$1"'), (text) => {
+      applied.push(text);
+      return text.includes('x') ? Promise.reject(new CliError(1, 'size: no number\nwrite one')) : Promise.resolve();
+    });
+    expect(done).toBe(true);
+    expect(shown(2)).toBe('# Edit it.\n#\n# Twice.\n#\n# size: no number\n# write one\nsize: x\n');
+    expect(applied).toEqual(['size: x\n', 'size: 3\n']);
+  });
+
+  it('keeps the text of somebody who gives up, and ends with the code of the refusal', async () => {
+    const failing = edit(editor('echo "size: x" > "$1"', 'true'), () => Promise.reject(new CliError(1, 'no number')));
+    await expect(failing).rejects.toMatchObject({ exitCode: 1, message: expect.stringContaining('your text is in /') });
+    await expect(failing).rejects.toThrow(path());
+    expect(readFileSync(path(), 'utf8')).toBe('size: x\n');
+    rmSync(join(path(), '..'), { recursive: true });
+  });
+
+  it('keeps the text where the editor fails when it is opened again', async () => {
+    const failing = edit(editor('echo "size: x" > "$1"', 'exit 3'), () => Promise.reject(new CliError(1, 'no number')));
+    await expect(failing).rejects.toThrow('ended with 3');
+    await expect(failing).rejects.toThrow(`your text is in ${path()}`);
+    expect(readFileSync(path(), 'utf8')).toBe('size: x\n');
+    rmSync(join(path(), '..'), { recursive: true });
+  });
+
+  it('does not open again where editing mends nothing', async () => {
+    const failing = edit(editor('echo "size: 2" > "$1"'), () => Promise.reject(new CliError(7, 'it has changed')));
+    await expect(failing).rejects.toMatchObject({ exitCode: 7, message: expect.stringContaining('your text is in') });
+    expect(readFileSync(join(folder, 'count'), 'utf8')).toBe('1\n');
+    rmSync(join(path(), '..'), { recursive: true });
+  });
+
+  it('is given up where the editor fails, or is not there', async () => {
+    await expect(edit(editor('exit 3'))).rejects.toThrow('ended with 3');
+    expect(existsSync(path())).toBe(false);
+    await expect(edit({ PATH: '/usr/bin:/bin', EDITOR: '/nowhere/edit' })).rejects.toThrow('it is not there');
+  });
+});

@@ -1,0 +1,81 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { CliError } from '../exit-codes.ts';
+import { runEditor } from './run-editor.ts';
+
+interface Editing {
+  /** Ends in the file's name. */
+  name: string;
+  /** What is edited. */
+  text: string;
+  /** Lines of a comment above it. */
+  about: readonly string[];
+  environment: NodeJS.ProcessEnv;
+  /** Does what the text says. @throws CliError; the text is shown again with its message where `mends` says so */
+  apply: (text: string) => Promise<void>;
+  mends: (problem: CliError) => boolean;
+}
+
+/**
+ * Lets somebody edit a text until what it says is done. Whoever closes it unchanged, or empty, wants nothing done. A text that was refused
+ * and is not changed any more is kept, and its file told. Returns whether anything was done. @throws CliError
+ */
+export async function editText(editing: Editing): Promise<boolean> {
+  const folder = mkdtempSync(join(tmpdir(), 'vmcp-edit-'));
+  const file = join(folder, `${editing.name}.yaml`);
+  const progress: Progress = { text: editing.text, refused: undefined };
+  try {
+    const done = await editIn(file, editing, progress);
+    if (!progress.refused || done) return done;
+    throw progress.refused;
+  } catch (problem) {
+    if (!progress.refused || !(problem instanceof CliError)) throw problem;
+    writeFileSync(file, progress.text, { mode: 0o600 });
+    throw new CliError(problem.exitCode, `${problem.message}\nnothing was changed; your text is in ${file}`);
+  } finally {
+    if (!progress.refused) rmSync(folder, { recursive: true });
+  }
+}
+
+interface Progress {
+  /** As somebody wrote it last. */
+  text: string;
+  /** What was said against it. */
+  refused: CliError | undefined;
+}
+
+async function editIn(
+  file: string,
+  { about, environment, apply, mends }: Editing,
+  progress: Progress,
+): Promise<boolean> {
+  for (;;) {
+    const { text, refused } = progress;
+    const above = comment(refused ? [...about, '', ...refused.message.split('\n')] : about);
+    writeFileSync(file, `${above}${text}`, { mode: 0o600 });
+    await runEditor(file, environment);
+    const edited = withoutAbove(readFileSync(file, 'utf8'));
+    if (edited.trim() === '' || edited === text) return false;
+    progress.text = edited;
+    try {
+      await apply(edited);
+      progress.refused = undefined;
+      return true;
+    } catch (problem) {
+      if (!(problem instanceof CliError)) throw problem;
+      progress.refused = problem;
+      if (!mends(problem)) return false;
+    }
+  }
+}
+
+const comment = (lines: readonly string[]): string =>
+  lines.map((line) => (line === '' ? '#\n' : `# ${line}\n`)).join('');
+
+/** The comment above is ours, and no part of the text. */
+function withoutAbove(text: string): string {
+  const lines = text.replaceAll('\r\n', '\n').split('\n');
+  const first = lines.findIndex((line) => !line.startsWith('#'));
+  return first < 0 ? '' : lines.slice(first).join('\n');
+}

@@ -1,0 +1,65 @@
+import { CliError, EXIT_CODES } from '../exit-codes.ts';
+
+/** What `vmcp run` was given, as far as its form says. */
+export type Source =
+  | { kind: 'url'; url: string }
+  /** As a workload's `image` writes it: a reference, or `npx://` or `uvx://` and a package. */
+  | { kind: 'image'; image: string }
+  /** An entry of the registry, and nothing else: a name that is misspelt must not become a package of somebody else's. */
+  | { kind: 'entry'; name: string };
+
+const PACKAGE = /^(npx|uvx):\/\//;
+/** `@scope/name`, `@scope/name@1.2`, `name@1.2`. */
+const NPM = /^(@[\w.~-]+\/[\w.~-]+(@[\w.+~-]+)?|[\w.~-]+@[\w.+~-]+)$/;
+const MOST = 2048;
+
+/**
+ * Tells by its form what it is: a URL, a package (`npx://`, `uvx://`, an npm name with scope or version), an image (with a slash, tag
+ * or digest), else an entry of the registry. Entries may have slashes: `isEntry` says whether the registry has one.
+ * @throws CliError where it can be none of them
+ */
+export function classifySource(text: string, isEntry: (name: string) => boolean): Source {
+  if (text === '' || text.length > MOST || /[\s\u0000-\u001f]/.test(text) || text.startsWith('-'))
+    throw new CliError(EXIT_CODES.usage, `${JSON.stringify(text.slice(0, 80))} is no entry, package, URL or image`);
+  if (/^https?:\/\//i.test(text)) return { kind: 'url', url: readUrl(text) };
+  if (PACKAGE.test(text)) return { kind: 'image', image: text };
+  if (isEntry(text)) return { kind: 'entry', name: text };
+  if (NPM.test(text)) return { kind: 'image', image: `npx://${text}` };
+  if (/[/:]/.test(text)) return { kind: 'image', image: text };
+  return { kind: 'entry', name: text };
+}
+
+function readUrl(text: string): string {
+  const url = URL.parse(text);
+  if (!url) throw new CliError(EXIT_CODES.usage, `${text} is no URL that can be read`);
+  if (url.username === '' && url.password === '') return text;
+  throw new CliError(
+    EXIT_CODES.usage,
+    'the URL holds a password: leave it out, and send it as a header with --header-secret',
+  );
+}
+
+const LONGEST = 45;
+
+/** A name for the workload: the last part of what it is, as the name of a resource. */
+export function nameOf(source: Source): string {
+  const text = textOf(source)
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replace(/^[^a-z]+/, '')
+    .slice(0, LONGEST)
+    .replace(/-+$/, '');
+  if (text !== '') return text;
+  throw new CliError(EXIT_CODES.usage, 'no name can be made of it: give one with --name');
+}
+
+function textOf(source: Source): string {
+  if (source.kind === 'entry') return source.name.split('/').at(-1) ?? '';
+  if (source.kind === 'url') return new URL(source.url).hostname.replace(/^(mcp|www|api)\./, '').split('.')[0] ?? '';
+  const [plain = ''] = source.image
+    .replace(PACKAGE, '')
+    .replace(/@sha256:.*$/, '')
+    .split('/')
+    .slice(-1);
+  return plain.replace(/[@:].*$/, '').replace(/^mcp-server-|^server-|-mcp(-server)?$|-server$/, '');
+}

@@ -1,0 +1,62 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { locateState } from '#operator/local/state-folder';
+import { checkFolder } from '../check-folder.ts';
+import { makeFolder } from './make-folder.ts';
+
+let home: string;
+let folder: string;
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'vmcp-folder-'));
+  folder = join(home, 'vmcp');
+});
+afterEach(() => rmSync(home, { recursive: true }));
+
+describe('the folder that is made', () => {
+  it('is valid: one endpoint on loopback, and its group', () => {
+    makeFolder(folder, 'tools');
+    const context = { ...NOBODY, state: locateState(join(home, 'state')) };
+    const { snapshot, problems } = checkFolder(folder, context);
+    expect(problems).toEqual([]);
+    expect(snapshot.manifests.map(({ kind, metadata }) => `${kind}/${metadata.name}`)).toEqual([
+      'VirtualMCPServer/tools',
+      'MCPGroup/tools',
+    ]);
+  });
+
+  it('is taken away again with nothing of anybody else', () => {
+    makeFolder(folder, 'tools')?.();
+    expect(existsSync(folder)).toBe(false);
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'notes.txt'), 'mine');
+    makeFolder(folder, 'tools')?.();
+    expect(readdirSync(folder)).toEqual(['notes.txt']);
+  });
+
+  it('is left as it is where it has manifests', () => {
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'own.yaml'), '# mine\n');
+    expect(makeFolder(folder, 'tools')).toBeUndefined();
+    expect([readdirSync(folder), readFileSync(join(folder, 'own.yaml'), 'utf8')]).toEqual([['own.yaml'], '# mine\n']);
+  });
+
+  it('is refused where it cannot be', () => {
+    writeFileSync(join(home, 'file'), '');
+    expect(() => makeFolder(join(home, 'file', 'below'), 'tools')).toThrow('--folder');
+  });
+});
+
+const NOBODY = {
+  input: process.stdin,
+  out: { write: () => undefined },
+  err: { write: () => undefined },
+  environment: {},
+  program: 'vmcp',
+  typed: (command: string) => command,
+  self: [],
+  runtime: [],
+  version: '0.0.0',
+  containerEngine: undefined,
+};
