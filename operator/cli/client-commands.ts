@@ -8,7 +8,7 @@ import {
   stateOption,
   timeoutOption,
 } from './command-parts.ts';
-import { CLIENTS } from './connect/clients.ts';
+import { CLIENTS } from '#operator/clients/clients';
 import { connect, type ConnectOptions, listClients } from './connect/connect.ts';
 import type { DoctorOptions } from './doctor/doctor.ts';
 import type { TryOptions } from './try/try.ts';

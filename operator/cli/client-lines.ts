@@ -1,6 +1,6 @@
-import { CLIENTS } from './connect/clients.ts';
+import { CLIENTS } from '#operator/clients/clients';
 import type { Context } from './context.ts';
-import { EDITORS } from './connect/edit-config.ts';
+import { EDITORS } from '#operator/clients/edit-config';
 
 /** How to enter an endpoint in clients, ready to paste. `name` is what the client calls it. */
 export function printClientLines(name: string, url: string, { typed }: Pick<Context, 'typed'>): string[] {

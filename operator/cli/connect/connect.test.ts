@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { runCommand } from '#operator/cli/program';
-import { CLIENTS } from './clients.ts';
-import { entryIn } from './edit-config.ts';
+import { CLIENTS } from '#operator/clients/clients';
+import { entryIn } from '#operator/clients/edit-config';
 
 const URL = 'http://127.0.0.1:4483/mcp';
 let home: string;

@@ -1,6 +1,5 @@
 import { homedir } from 'node:os';
 import { readBoard } from '#operator/local/status-board';
-import { readIfThere } from '#operator/local/write-file';
 import { chooseUrl } from '../choose-url.ts';
 import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
@@ -8,9 +7,9 @@ import { quoted } from '../name-program.ts';
 import { printObject } from '../print-object.ts';
 import { printTable } from '../print-table.ts';
 import { chooseServer, runningBoard } from '../status.ts';
-import { CLIENTS, type Home, type McpClient } from './clients.ts';
-import { EDITORS, entryIn, putEntry, UnreadableConfig } from './edit-config.ts';
-import { changeFile } from './write-config.ts';
+import { CLIENTS, type Home, type McpClient } from '#operator/clients/clients';
+import { EDITORS, entryIn, putEntry, UnreadableConfig } from '#operator/clients/edit-config';
+import { changeFile, ForeignFile, readClientFile } from '#operator/clients/write-config';
 
 export interface ConnectOptions {
   write: boolean;
@@ -47,21 +46,22 @@ function endpointOf({ name, url, server }: ConnectOptions, context: Context): En
 
 /** The URL that a client has under this name; undefined: none. @throws UnreadableConfig */
 function knownUrl(client: McpClient, name: string, home: Home): string | undefined {
-  const entry = entryIn(readIfThere(client.file(home)) ?? '', client.format, client.table, name);
+  const entry = entryIn(readClientFile(client.file(home)) ?? '', client.format, client.table, name);
   if (entry === undefined) return undefined;
   const url = entry[client.url];
   return typeof url === 'string' ? url : 'another kind of server';
 }
 
 function stateOf(client: McpClient, endpoint: Endpoint | undefined, home: Home): string {
-  if (readIfThere(client.file(home)) === undefined) return 'no configuration yet';
-  if (!endpoint) return 'configuration found';
   try {
+    if (readClientFile(client.file(home)) === undefined) return 'no configuration yet';
+    if (!endpoint) return 'configuration found';
     const url = knownUrl(client, endpoint.name, home);
     if (url === undefined) return `without ${endpoint.name}`;
     return url === endpoint.url ? 'connected' : `${endpoint.name} is ${url}`;
   } catch (problem) {
-    if (problem instanceof UnreadableConfig) return `cannot be read: ${problem.message}`;
+    if (problem instanceof UnreadableConfig || problem instanceof ForeignFile)
+      return `cannot be read: ${problem.message}`;
     throw problem;
   }
 }

@@ -17,6 +17,8 @@ interface Editor {
   read(text: string): Values;
   /** The text with this entry in this table; all else stays as it is, comments too. */
   put(text: string, table: string, name: string, entry: Values): string;
+  /** The text without this entry, and without its table where that is empty then. */
+  drop(text: string, table: string, name: string): string;
   /** An entry by itself, ready to paste. */
   print(table: string, name: string, entry: Values): string;
 }
@@ -72,9 +74,16 @@ function putJson(text: string, table: string, name: string, entry: Values): stri
   return applyEdits(before, edits);
 }
 
+function dropJson(text: string, table: string, name: string): string {
+  const others = Object.keys(tableOf(readJson(text, true)[table] ?? {}, table)).filter((one) => one !== name);
+  const path = others.length > 0 ? [table, name] : [table];
+  return applyEdits(text, modify(text, path, undefined, { formattingOptions: formattingOf(text) }));
+}
+
 const jsonEditor = (comments: boolean): Editor => ({
   read: (text) => readJson(text, comments),
   put: putJson,
+  drop: dropJson,
   print: (table, name, entry) => JSON.stringify({ [table]: { [name]: entry } }, null, 2),
 });
 
@@ -108,7 +117,25 @@ function putToml(text: string, table: string, name: string, entry: Values): stri
   return patchToml(text, wanted);
 }
 
-const tomlEditor: Editor = { read: readToml, put: putToml, print: printToml };
+/** The lines that were written here, where nobody has changed them since; else by way of the values. */
+function dropToml(text: string, table: string, name: string): string {
+  const values = readToml(text);
+  const wanted = without(values, table, name);
+  const eol = text.includes('\r\n') ? '\r\n' : '\n';
+  const written = `${printToml(table, name, tableOf(tableOf(values[table], table)[name], name))}\n`.replaceAll(
+    '\n',
+    eol,
+  );
+  const at = text.lastIndexOf(written);
+  if (at >= 0) {
+    const before = text.slice(0, at).endsWith(eol + eol) ? text.slice(0, at - eol.length) : text.slice(0, at);
+    const cut = before + text.slice(at + written.length);
+    if (sameValues(readToml(cut), wanted)) return cut;
+  }
+  return patchToml(text, wanted);
+}
+
+const tomlEditor: Editor = { read: readToml, put: putToml, drop: dropToml, print: printToml };
 
 function yamlDocument(text: string) {
   const document = parseDocument(text);
@@ -125,6 +152,13 @@ const yamlEditor: Editor = {
     document.setIn([table, name], entry);
     return document.toString({ lineWidth: 0 });
   },
+  drop(text, table, name) {
+    const document = yamlDocument(text);
+    const emptied = Object.keys(tableOf(document.toJS(), 'the file')[table] ?? {}).every((one) => one === name);
+    document.deleteIn(emptied ? [table] : [table, name]);
+    const isEmpty = Object.keys(tableOf(document.toJS() ?? {}, 'the file')).length === 0;
+    return isEmpty && !text.includes('#') ? '' : document.toString({ lineWidth: 0 });
+  },
   print: (table, name, entry) => stringifyYaml({ [table]: { [name]: entry } }).trimEnd(),
 };
 
@@ -138,7 +172,7 @@ export const EDITORS: Record<Format, Editor> = {
 
 /** The entry of this name in a file's text; undefined: none. @throws UnreadableConfig */
 export function entryIn(text: string, format: Format, table: string, name: string): Values | undefined {
-  const servers = EDITORS[format].read(text)[table];
+  const servers = EDITORS[format].read(text.replace(/^\uFEFF/, ''))[table];
   if (servers === undefined || servers === null) return undefined;
   const entry = tableOf(servers, table)[name];
   return entry === undefined ? undefined : tableOf(entry, `${table}.${name}`);
@@ -150,13 +184,40 @@ export function entryIn(text: string, format: Format, table: string, name: strin
  */
 export function putEntry(text: string, format: Format, table: string, name: string, entry: Values): string {
   const editor = EDITORS[format];
+  return edit(text, editor, {
+    change: (plain) => editor.put(plain, table, name, entry),
+    wanted: (values) => ({ ...values, [table]: { ...tableOf(values[table] ?? {}, table), [name]: entry } }),
+  });
+}
+
+/** The text without this entry, everything else as it was. @throws UnreadableConfig as `putEntry` */
+export function dropEntry(text: string, format: Format, table: string, name: string): string {
+  if (entryIn(text, format, table, name) === undefined) return text;
+  const editor = EDITORS[format];
+  return edit(text, editor, {
+    change: (plain) => editor.drop(plain, table, name),
+    wanted: (values) => without(values, table, name),
+  });
+}
+
+interface Edit {
+  change: (text: string) => string;
+  /** What the values have to be then. */
+  wanted: (values: Values) => Values;
+}
+
+function edit(text: string, editor: Editor, { change, wanted }: Edit): string {
   const mark = text.startsWith('\uFEFF') ? '\uFEFF' : '';
   const plain = text.slice(mark.length);
-  const values = editor.read(plain);
-  const wanted = { ...values, [table]: { ...tableOf(values[table] ?? {}, table), [name]: entry } };
-  const changed = editor.put(plain, table, name, entry);
-  if (!sameValues(editor.read(changed), wanted)) {
-    throw new UnreadableConfig('it is written in a way that cannot be changed safely');
-  }
-  return mark + changed;
+  const values = wanted(editor.read(plain));
+  const changed = change(plain);
+  if (sameValues(editor.read(changed), values)) return mark + changed;
+  throw new UnreadableConfig('it is written in a way that cannot be changed safely');
+}
+
+/** An empty table goes, too. */
+function without(values: Values, table: string, name: string): Values {
+  const rest = Object.entries(tableOf(values[table] ?? {}, table)).filter(([one]) => one !== name);
+  const others = Object.entries(values).filter(([one]) => one !== table);
+  return Object.fromEntries(rest.length === 0 ? others : [...others, [table, Object.fromEntries(rest)]]);
 }

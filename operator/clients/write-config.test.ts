@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  chownSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -7,13 +8,14 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   lstatSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { changeFile } from './write-config.ts';
+import { changeFile, ForeignFile, readClientFile } from './write-config.ts';
 
 let folder: string;
 let file: string;
@@ -22,6 +24,11 @@ beforeEach(() => {
   file = join(folder, 'config.json');
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+function truncateTo(bytes: number): void {
+  writeFileSync(file, '');
+  truncateSync(file, bytes);
+}
 
 describe("changing another program's file", () => {
   it('makes it with its folder where there is none, for its owner alone', () => {
@@ -53,6 +60,36 @@ describe("changing another program's file", () => {
     changeFile(file, () => 'new');
     expect(lstatSync(file).isSymbolicLink()).toBe(true);
     expect(readFileSync(join(folder, 'dotfiles', 'real.json'), 'utf8')).toBe('new');
+  });
+
+  it('replaces a link that stands where the backup goes, and not what it leads to', () => {
+    writeFileSync(file, 'old');
+    writeFileSync(join(folder, 'precious'), 'precious');
+    symlinkSync(join(folder, 'precious'), `${file}.vmcp-backup`);
+    changeFile(file, () => 'new');
+    expect(readFileSync(join(folder, 'precious'), 'utf8')).toBe('precious');
+    expect(readFileSync(`${file}.vmcp-backup`, 'utf8')).toBe('old');
+    expect(lstatSync(`${file}.vmcp-backup`).isSymbolicLink()).toBe(false);
+  });
+
+  it.each([
+    ['a link to nothing', () => symlinkSync(join(folder, 'nothing'), file), 'is a link to nothing'],
+    ['a folder', () => mkdirSync(file), 'is no file'],
+    ['a device', () => symlinkSync('/dev/zero', file), 'is no file'],
+    ['a file that is too long', () => truncateTo(65 * 1024 * 1024), 'is longer than'],
+  ])('is refused where it is %s', (_, make, message) => {
+    make();
+    expect(() => changeFile(file, () => 'new')).toThrow(message);
+    expect(() => readClientFile(file)).toThrow(ForeignFile);
+  });
+
+  // Only root can make a file of another user.
+  (process.getuid?.() === 0 ? it : it.skip)('is refused where it is of another user, or a link to one', () => {
+    writeFileSync(join(folder, 'theirs'), 'old');
+    chownSync(join(folder, 'theirs'), 65_534, 65_534);
+    symlinkSync(join(folder, 'theirs'), file);
+    expect(() => changeFile(file, () => 'new')).toThrow('belongs to another user');
+    expect(readFileSync(join(folder, 'theirs'), 'utf8')).toBe('old');
   });
 
   it('starts anew when the program itself writes meanwhile, so that neither change is lost', () => {

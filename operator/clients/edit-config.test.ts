@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { CLIENTS } from './clients.ts';
-import { EDITORS, entryIn, putEntry, UnreadableConfig } from './edit-config.ts';
+import { dropEntry, EDITORS, entryIn, putEntry, UnreadableConfig } from './edit-config.ts';
 
 const URL = 'http://127.0.0.1:4483/mcp';
 
@@ -89,6 +89,51 @@ args = [
   ] as const)('is refused where %s cannot be understood: %s', (format, text, message) => {
     expect(() => putEntry(text, format, 't', 'x', { url: URL })).toThrow(UnreadableConfig);
     expect(() => putEntry(text, format, 't', 'x', { url: URL })).toThrow(message);
+  });
+});
+
+describe('an entry that is taken out again', () => {
+  const jsonc = `// mine
+{
+    "theme": "dark", // at night
+    "context_servers": {
+        /* files */
+        "files": {
+            "command": "x"
+        }
+    }
+}
+`;
+  it.each([
+    ['jsonc', jsonc],
+    ['jsonc', '{\n  // all mine\n  "a": 1\n}\n'],
+    ['json', '\uFEFF{\r\n\t"a": 1\r\n}\r\n'],
+    ['toml', '# codex\nmodel = "m" # the model\n\n[context_servers.files]\ncommand = "npx"\n'],
+    ['toml', 'a = 1\r\n'],
+    ['yaml', '# goose\nGOOSE_MODEL: m # model\ncontext_servers:\n  dev:\n    enabled: true # yes\n'],
+    ['yaml', '# goose\na: 1\n'],
+    ['yaml', ''],
+    ['toml', ''],
+  ] as const)('leaves %s as it was, byte for byte: %j', (format, before) => {
+    const put = putEntry(before, format, 'context_servers', 'my.tools', { url: URL });
+    expect(put).not.toBe(before);
+    expect(dropEntry(put, format, 'context_servers', 'my.tools')).toBe(before);
+  });
+
+  it('leaves what somebody wrote around it, wherever it stands', () => {
+    const toml = `[t.a] # mine\nurl = "x" # where\n\n[t.b]\nurl = "${URL}"\n\n[other] # stays\ny = 2 # two\n`;
+    const after = dropEntry(toml, 'toml', 't', 'b');
+    expect(EDITORS.toml.read(after)).toEqual({ t: { a: { url: 'x' } }, other: { y: 2 } });
+    for (const comment of ['# mine', '# where', '# stays', '# two']) expect(after).toContain(comment);
+    const inline = 't = { a = { url = "x" }, b = { url = "y" } } # all\n';
+    expect(EDITORS.toml.read(dropEntry(inline, 'toml', 't', 'b'))).toEqual({ t: { a: { url: 'x' } } });
+    const json = dropEntry('{"t": {"b": {"url": "y"}, /* a */ "a": 1}, "z": [1]} // end', 'jsonc', 't', 'b');
+    expect([EDITORS.jsonc.read(json), json]).toEqual([{ t: { a: 1 }, z: [1] }, expect.stringContaining('// end')]);
+  });
+
+  it('that is not there changes nothing', () => {
+    for (const format of ['json', 'jsonc', 'toml', 'yaml'] as const) expect(dropEntry('', format, 't', 'a')).toBe('');
+    expect(dropEntry('{"t": {"b": {}}}', 'json', 't', 'a')).toBe('{"t": {"b": {}}}');
   });
 });
 
