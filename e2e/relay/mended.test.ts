@@ -15,14 +15,10 @@ import {
   statelessRequest,
   type Rpc,
 } from '../gateway/session-client.ts';
+import { until } from '../gateway/until.ts';
 import { closeAll, closing, configTo, gatewayTo } from './gateway-to.ts';
 
 afterEach(closeAll);
-
-const until = async (holds: () => boolean): Promise<void> => {
-  for (let tries = 0; tries < 300 && !holds(); tries++) await sleep(10);
-  expect(holds()).toBe(true);
-};
 
 /** The gateway's endpoint once more, where who calls is known only when the caller has left. */
 async function serveSlowly(gateway: ServedGateway) {
@@ -52,11 +48,11 @@ async function serveSlowly(gateway: ServedGateway) {
         signal: abort.signal,
         ...(body === undefined ? {} : { body }),
       }).catch(() => undefined);
-      await until(() => running.size > 0);
+      await until('the request', () => running.size > 0);
       await sleep(20);
       abort.abort();
       await sent;
-      await until(() => settled > before && running.size === 0);
+      await until('its end', () => settled > before && running.size === 0);
     },
   };
 }
@@ -93,7 +89,7 @@ describe('a client that leaves while it is authenticated', () => {
     const resumed = await openStream(gateway.url, headers);
     expect(resumed.status).toBe(200);
     resumed.close();
-    await until(() => gateway.runtime.gateway.rooms.running.size === 0);
+    await until('the end of all requests', () => gateway.runtime.gateway.rooms.running.size === 0);
     const listen = statelessRequest('subscriptions/listen', { notifications: { toolsListChanged: true } });
     const again = await openStream(gateway.url, listen.headers, listen.body);
     expect(again.status).toBe(200);
@@ -125,10 +121,10 @@ describe('what the audit log says of a call', () => {
     const client = await SessionClient.open(gateway.url);
     await client.toolNames();
     expect((await client.call('a_tool_0', { text: 'x' })).answer.error?.data).toMatchObject({ reason: 'timeout' });
-    await until(() => outcomes(gateway).at(-1) === 'error');
+    await until('its outcome', () => outcomes(gateway).at(-1) === 'error');
     const other = await sendStateless(gateway.url, 'tools/call', { name: 'a_tool_0', arguments: { text: 'x' } });
     expect(other.answer.error).toBeDefined();
-    await until(() => outcomes(gateway).filter((one) => one === 'error').length === 2);
+    await until('its outcome', () => outcomes(gateway).filter((one) => one === 'error').length === 2);
   });
 
   it('is failure where the backend answers with an error, which reaches the client at HTTP 200', async () => {
@@ -147,7 +143,7 @@ describe('what the audit log says of a call', () => {
     const client = await SessionClient.open(gateway.url);
     const { status, answer } = await client.call('a_tool_0', { text: 'x' });
     expect([status, answer.error?.message]).toEqual([200, 'broken']);
-    await until(() => outcomes(gateway).at(-1) === 'failure');
+    await until('its outcome', () => outcomes(gateway).at(-1) === 'failure');
   });
 
   it('is failure where that error is so large that it is passed on in parts', async () => {
@@ -166,10 +162,10 @@ describe('what the audit log says of a call', () => {
     const gateway = await gatewayTo({ a: backend.url }, audited);
     const client = await SessionClient.open(gateway.url);
     expect((await client.call('a_tool_0', { text: 'x' })).answer.error?.message).toBe('broken');
-    await until(() => outcomes(gateway).filter((one) => one === 'failure').length === 1);
+    await until('its outcome', () => outcomes(gateway).filter((one) => one === 'failure').length === 1);
     const other = await sendStateless(gateway.url, 'tools/call', { name: 'a_tool_0', arguments: { text: 'x' } });
     expect(other.answer.error?.message).toBe('broken');
-    await until(() => outcomes(gateway).filter((one) => one === 'failure').length === 2);
+    await until('its outcome', () => outcomes(gateway).filter((one) => one === 'failure').length === 2);
   });
 });
 
@@ -231,7 +227,7 @@ describe('a session at a backend that is still being opened', () => {
     old.forget();
     Object.assign(old.state, { isSlow: true, opening: 0 });
     const late = client.call('a_tool_0', { text: 'x' });
-    await until(() => old.state.opening > 0);
+    await until('an opening', () => old.state.opening > 0);
     await gateway.reconfigure(configTo({ a: fresh.url }));
     expect((await client.call('a_tool_0', { text: 'x' })).answer.result).toBeDefined();
     await late;
@@ -248,11 +244,11 @@ describe('a session at a backend that is still being opened', () => {
     backend.forget();
     Object.assign(backend.state, { isSlow: true, opening: 0 });
     const call = client.call('a_tool_0', { text: 'x' });
-    await until(() => backend.state.opening > 0);
+    await until('an opening', () => backend.state.opening > 0);
     const opened = [...backend.opened].at(-1);
     await send(gateway.url, 'DELETE', client.headers);
     await call;
-    await until(() => backend.ended.includes(opened ?? ''));
+    await until('the end of that session', () => backend.ended.includes(opened ?? ''));
   });
 });
 
@@ -273,7 +269,7 @@ describe('a session with a call under way', () => {
     const gateway = await gatewayTo({ a: backend.url }, { limits: { sessions_per_principal: 2 } });
     const busy = await SessionClient.open(gateway.url);
     const call = busy.call('a_tool_0', { text: 'x' });
-    await until(() => answer !== undefined);
+    await until('the answer', () => answer !== undefined);
     const idle = await SessionClient.open(gateway.url);
     await SessionClient.open(gateway.url);
     answer?.();
@@ -324,13 +320,13 @@ describe('a stream that is resumed', () => {
     const { gateway: served } = gateway.runtime;
     expect(served.rooms.running.size).toBe(1);
     served.endStreams();
-    await until(() => served.rooms.running.size === 0);
+    await until('the end of all requests', () => served.rooms.running.size === 0);
   });
 
   it('ends when its backend says nothing for as long as a call may be silent', async () => {
     const operational = { timeouts: { default: '300ms' } };
     const gateway = await gatewayTo({ a: closing(await silent()).url }, { operational });
     await resume(await SessionClient.open(gateway.url));
-    await until(() => gateway.runtime.gateway.rooms.running.size === 0);
+    await until('the end of all requests', () => gateway.runtime.gateway.rooms.running.size === 0);
   });
 });

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
 import { send, SessionClient, type Rpc } from '../gateway/session-client.ts';
 import { startGateway, type Gateway, type GatewayConfig } from '../gateway/start-gateway.ts';
+import { until } from '../gateway/until.ts';
 import { closeAll, closing, configTo } from './gateway-to.ts';
 
 afterEach(closeAll);
@@ -17,10 +18,6 @@ async function startProcess(
   const gateway = await startGateway(configTo(backends, more));
   closing({ close: () => gateway.stop() });
   return gateway;
-}
-
-async function until(holds: () => boolean): Promise<void> {
-  for (let i = 0; i < 500 && !holds(); i++) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
 /** A backend whose calls are answered when `finish` says so; `called` settles when one has arrived. */
@@ -94,14 +91,14 @@ describe('SIGHUP', () => {
     const client = await SessionClient.open(gateway.url);
     await client.call('a_tool_0', { text: 'x' });
     const calls = (path: string) => readFileSync(path, 'utf8').split('"mcp_tool_call"').length - 1;
-    await until(() => calls(file) === 1);
+    await until('a line of the call', () => calls(file) === 1);
     renameSync(file, `${file}.1`);
     process.kill(gateway.pid, 'SIGHUP');
     // Nothing is written meanwhile: only the signal can be why it is there.
-    await until(() => existsSync(file));
+    await until('the file', () => existsSync(file));
     expect(readFileSync(file, 'utf8')).toBe('');
     await client.call('a_tool_0', { text: 'x' });
-    await until(() => calls(file) === 1);
+    await until('a line of the call', () => calls(file) === 1);
     expect([calls(`${file}.1`), calls(file)]).toEqual([1, 1]);
   });
 });

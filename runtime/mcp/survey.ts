@@ -6,7 +6,7 @@ import { ask } from './backends/ask.ts';
 import { ownInitialize, ownMeta, statelessHeaders } from './backends/probe.ts';
 import { LATEST_SESSION_REVISION, type Era } from './era.ts';
 import { endLegs } from './sessions/end-legs.ts';
-import type { Session } from './sessions/session.ts';
+import { newSession, type Session } from './sessions/session.ts';
 import { sessionAsker } from './session-era/session-request.ts';
 
 const KINDS: readonly ListKind[] = ['tools', 'prompts', 'resources'];
@@ -64,30 +64,16 @@ export function createSurvey(rooms: () => Rooms): Survey {
 
 /** A session of nobody: it is in no store, and no client can name it. */
 function ownSession(version: string): Session {
-  return {
-    id: '',
-    principal: '',
-    profile: {
-      paramsText: ownInitialize(version),
-      capabilities: '{}',
-      revision: LATEST_SESSION_REVISION,
-      clientName: 'vmcp',
-      clientVersion: version,
-    },
-    legs: [],
-    openedAt: 0,
-    lastUsed: 0,
-    initialized: true,
-    logLevel: undefined,
-    subscriptions: undefined,
-    inFlight: undefined,
-    opening: undefined,
-    stream: undefined,
-    catalogue: undefined,
-    changed: undefined,
-    calls: 0,
-    isOver: false,
+  const profile = {
+    paramsText: ownInitialize(version),
+    capabilities: '{}',
+    revision: LATEST_SESSION_REVISION,
+    clientName: 'vmcp',
+    clientVersion: version,
   };
+  const session = newSession({ id: '', principal: '', profile, openedAt: 0, lastUsed: 0 });
+  session.initialized = true;
+  return session;
 }
 
 function ownStatelessAsker({ version, config }: Rooms): Asker {

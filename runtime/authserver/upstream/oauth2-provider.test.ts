@@ -3,25 +3,9 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { ConfigError } from '#runtime/errors';
 import { CLIENT_ID, CLIENT_SECRET, type Fault } from '../../../e2e/fakes/oauth-provider/options.ts';
 import { numberOf } from '../../../e2e/fakes/oauth-provider/serve.ts';
-import { UpstreamRefused, UpstreamUnavailable } from './provider.ts';
-import { REDIRECT, startOAuth2, type Sides } from './testdata/leg.ts';
+import { closeSides, failureOf, REDIRECT, startOAuth2 } from './testdata/leg.ts';
 
-const opened: Sides[] = [];
-async function open(options?: Parameters<typeof startOAuth2>[0]): Promise<Sides> {
-  const sides = await startOAuth2(options);
-  opened.push(sides);
-  return sides;
-}
-afterEach(() => Promise.all(opened.splice(0).map((sides) => sides.close())));
-
-const failure = async (result: Promise<unknown>): Promise<UpstreamRefused | UpstreamUnavailable> => {
-  const error = await result.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  if (error instanceof UpstreamRefused || error instanceof UpstreamUnavailable) return error;
-  throw new Error(`no failure of a provider: ${String(error)}`);
-};
+afterEach(closeSides);
 
 const userInfo = (issuer: string, more: Readonly<Record<string, unknown>> = {}) => ({
   userinfo: {
@@ -46,7 +30,7 @@ const NESTED = {
 
 describe('a login at an OAuth 2.0 provider', () => {
   it('redeems the code with PKCE, and takes tokens that neither end nor can be renewed', async () => {
-    const { fake, login, parameters } = await open({
+    const { fake, login, parameters } = await startOAuth2({
       fake: { refresh: 'none' },
       config: { scopes: ['repo', 'read:user'] },
       upstream: { additional_authorization_params: { allow_signup: 'false', redirect_uri: 'https://x.example' } },
@@ -68,7 +52,7 @@ describe('a login at an OAuth 2.0 provider', () => {
   });
 
   it('asks who the user is, by method, headers and fields as written, and makes numbers strings', async () => {
-    const { fake, login } = await open({
+    const { fake, login } = await startOAuth2({
       fake: { userInfo: { method: 'POST', header: ['x-api-version', '3'] } },
       config: (issuer) => userInfo(issuer, { http_method: 'POST', additional_headers: { 'X-Api-Version': '3' } }),
     });
@@ -86,10 +70,10 @@ describe('a login at an OAuth 2.0 provider', () => {
   it.each(['refresh_token', 'id_token'])(
     'is refused with a %s that is too long to be kept for each user',
     async (member) => {
-      const fits = await open({ fake: { members: { [member]: 't'.repeat(32_768) } } });
+      const fits = await startOAuth2({ fake: { members: { [member]: 't'.repeat(32_768) } } });
       expect((await fits.login()).tokens).toMatchObject({ [member]: 't'.repeat(32_768) });
-      const { login } = await open({ fake: { members: { [member]: 't'.repeat(32_769) } } });
-      expect(await failure(login())).toMatchObject({
+      const { login } = await startOAuth2({ fake: { members: { [member]: 't'.repeat(32_769) } } });
+      expect(await failureOf(login())).toMatchObject({
         answered: true,
         message: 'fake: its answer holds a token of more than 32768 characters',
       });
@@ -97,12 +81,12 @@ describe('a login at an OAuth 2.0 provider', () => {
   );
 
   it('keeps no scope that is as long', async () => {
-    const { login } = await open({ fake: { members: { scope: 's'.repeat(32_769) } } });
+    const { login } = await startOAuth2({ fake: { members: { scope: 's'.repeat(32_769) } } });
     expect((await login()).tokens.scope).toBeUndefined();
   });
 
   it('finds nested tokens, and the user in the token response, without asking more', async () => {
-    const { fake, login, clock } = await open({
+    const { fake, login, clock } = await startOAuth2({
       fake: { answers: 'nested', expiresIn: 120 },
       config: (issuer) => ({ ...userInfo(issuer), ...NESTED }),
     });
@@ -113,7 +97,7 @@ describe('a login at an OAuth 2.0 provider', () => {
   });
 
   it('finds scope, refresh token and address where they are nested, too', async () => {
-    const { login } = await open({
+    const { login } = await startOAuth2({
       fake: { answers: 'nested', refresh: 'keeps' },
       config: () => ({
         ...NESTED,
@@ -127,12 +111,12 @@ describe('a login at an OAuth 2.0 provider', () => {
   });
 
   it('reads an answer that is a form', async () => {
-    const { login, clock } = await open({ fake: { answers: 'form', expiresIn: 60 } });
+    const { login, clock } = await startOAuth2({ fake: { answers: 'form', expiresIn: 60 } });
     expect((await login()).tokens).toMatchObject({ expires_at: clock.time + 60_000 });
   });
 
   it('sends the secret in the body, and in the header where that is refused, which it remembers', async () => {
-    const { fake, login } = await open({ fake: { clientAuth: 'header' } });
+    const { fake, login } = await startOAuth2({ fake: { clientAuth: 'header' } });
     await login();
     await login();
     const sent = fake.of('/token').map(({ form, headers }) => [form.has('client_secret'), 'authorization' in headers]);
@@ -141,40 +125,40 @@ describe('a login at an OAuth 2.0 provider', () => {
       [false, true],
       [false, true],
     ]);
-    const open2 = await open({ fake: { clientAuth: 'public' } });
+    const open2 = await startOAuth2({ fake: { clientAuth: 'public' } });
     await open2.login();
     expect(open2.fake.of('/token')[0]?.form.get('client_id')).toBe(CLIENT_ID);
   });
 
   it('that names no user where one is needed fails', async () => {
-    const { login } = await open({ config: (issuer) => ({ userinfo: { endpoint_url: `${issuer}/userinfo` } }) });
-    expect((await failure(login())).message).toBe('fake: it tells no sub or id');
+    const { login } = await startOAuth2({ config: (issuer) => ({ userinfo: { endpoint_url: `${issuer}/userinfo` } }) });
+    expect((await failureOf(login())).message).toBe('fake: it tells no sub or id');
   });
 });
 
 describe('what comes back from an OAuth 2.0 provider', () => {
   it('is a denial where the user denied, and nothing where the state is another', async () => {
-    const { login } = await open();
+    const { login } = await startOAuth2();
     const denied = { user: 'alice', denies: () => true };
-    expect(await failure(login(denied))).toMatchObject({ name: 'UpstreamRefused', denied: true });
+    expect(await failureOf(login(denied))).toMatchObject({ name: 'UpstreamRefused', denied: true });
     const change = (url: URL) => url.searchParams.set('state', 'another');
-    expect(await failure(login(denied, change))).toMatchObject({ name: 'UpstreamUnavailable', answered: true });
+    expect(await failureOf(login(denied, change))).toMatchObject({ name: 'UpstreamUnavailable', answered: true });
   });
 
   it('is refused with a code twice, without one, or with one that was not given', async () => {
-    const { login } = await open();
+    const { login } = await startOAuth2();
     const twice = (url: URL) => url.searchParams.append('code', 'another');
-    expect(await failure(login(undefined, twice))).toMatchObject({ answered: true });
+    expect(await failureOf(login(undefined, twice))).toMatchObject({ answered: true });
     const without = (url: URL) => url.searchParams.delete('code');
-    expect(await failure(login(undefined, without))).toMatchObject({ answered: true });
+    expect(await failureOf(login(undefined, without))).toMatchObject({ answered: true });
     const forged = (url: URL) => url.searchParams.set('code', 'another');
-    expect(await failure(login(undefined, forged))).toMatchObject({ name: 'UpstreamRefused', denied: false });
+    expect(await failureOf(login(undefined, forged))).toMatchObject({ name: 'UpstreamRefused', denied: false });
   });
 
   it('is an error, too, where it comes with HTTP 200', async () => {
     for (const answers of ['plain', 'form'] as const) {
-      const { login } = await open({ fake: { errorsAt200: true, answers } });
-      const error = await failure(login(undefined, (url) => url.searchParams.set('code', 'another')));
+      const { login } = await startOAuth2({ fake: { errorsAt200: true, answers } });
+      const error = await failureOf(login(undefined, (url) => url.searchParams.set('code', 'another')));
       expect(error).toMatchObject({ name: 'UpstreamRefused' });
       expect(error.message).toBe('fake: its token endpoint answered 200 invalid_grant');
     }
@@ -188,9 +172,9 @@ describe('what comes back from an OAuth 2.0 provider', () => {
     ['huge', false],
     ['unknown-client', true],
   ])('is an error without what the provider wrote: token endpoint %s', async (fault, answered) => {
-    const { fake, login } = await open();
+    const { fake, login } = await startOAuth2();
     fake.setFault('token', fault);
-    const error = await failure(login());
+    const error = await failureOf(login());
     expect(error).toMatchObject({ name: 'UpstreamUnavailable', answered });
     expect(error.message).not.toContain('secret-detail');
     expect(error.cause).toBeUndefined();
@@ -200,7 +184,7 @@ describe('what comes back from an OAuth 2.0 provider', () => {
 describe('a refresh at an OAuth 2.0 provider', () => {
   it('keeps what is not replaced', async () => {
     for (const refresh of ['keeps', 'rotates'] as const) {
-      const { login, provider } = await open({ fake: { refresh, expiresIn: 60 }, config: { scopes: ['a'] } });
+      const { login, provider } = await startOAuth2({ fake: { refresh, expiresIn: 60 }, config: { scopes: ['a'] } });
       const { tokens } = await login();
       const renewed = await provider.refresh(tokens);
       expect(renewed).toMatchObject({ scope: 'a', access_token: expect.not.stringMatching(tokens.access_token) });
@@ -209,7 +193,7 @@ describe('a refresh at an OAuth 2.0 provider', () => {
   });
 
   it('finds the tokens where they usually are when they are not where a code gave them', async () => {
-    const { login, provider, fake } = await open({ fake: { answers: 'nested', expiresIn: 60 }, config: NESTED });
+    const { login, provider, fake } = await startOAuth2({ fake: { answers: 'nested', expiresIn: 60 }, config: NESTED });
     const { tokens } = await login();
     fake.setAnswers('plain');
     expect((await provider.refresh(tokens)).access_token).toMatch(/^at-/);
@@ -217,20 +201,20 @@ describe('a refresh at an OAuth 2.0 provider', () => {
 
   it('is refused for good where the provider refuses the token, and where there is none', async () => {
     for (const errorsAt200 of [true, false]) {
-      const { login, provider, fake } = await open({ fake: { errorsAt200 } });
+      const { login, provider, fake } = await startOAuth2({ fake: { errorsAt200 } });
       const { tokens } = await login();
       fake.revoke('alice');
-      expect(await failure(provider.refresh(tokens))).toMatchObject({ name: 'UpstreamRefused', denied: false });
+      expect(await failureOf(provider.refresh(tokens))).toMatchObject({ name: 'UpstreamRefused', denied: false });
       const without = { ...tokens, refresh_token: undefined };
-      expect(await failure(provider.refresh(without))).toMatchObject({ name: 'UpstreamRefused' });
+      expect(await failureOf(provider.refresh(without))).toMatchObject({ name: 'UpstreamRefused' });
     }
   });
 
   it('is tried later where the client is not known any more, as no user can help', async () => {
-    const { login, provider, files } = await open();
+    const { login, provider, files } = await startOAuth2();
     const { tokens } = await login();
     files.set('secret', 'wrong');
-    expect(await failure(provider.refresh(tokens))).toMatchObject({ name: 'UpstreamUnavailable', answered: true });
+    expect(await failureOf(provider.refresh(tokens))).toMatchObject({ name: 'UpstreamUnavailable', answered: true });
     files.set('secret', CLIENT_SECRET);
     await expect(provider.refresh(tokens)).resolves.toBeDefined();
   });
@@ -238,17 +222,17 @@ describe('a refresh at an OAuth 2.0 provider', () => {
 
 describe('asking an OAuth 2.0 provider who the user is', () => {
   it('is refused where the token does not count any more, and tried later where nothing answers', async () => {
-    const { login, provider, fake } = await open({ config: userInfo });
+    const { login, provider, fake } = await startOAuth2({ config: userInfo });
     const { tokens, identity } = await login();
     expect(await provider.identify(tokens)).toEqual(identity);
     fake.revoke('alice');
-    expect(await failure(provider.identify(tokens))).toMatchObject({ name: 'UpstreamRefused' });
+    expect(await failureOf(provider.identify(tokens))).toMatchObject({ name: 'UpstreamRefused' });
     fake.setFault('userinfo', 'hang');
-    expect(await failure(provider.identify(tokens))).toMatchObject({ name: 'UpstreamUnavailable', answered: false });
+    expect(await failureOf(provider.identify(tokens))).toMatchObject({ name: 'UpstreamUnavailable', answered: false });
   });
 
   it('says nothing where there is nowhere to ask', async () => {
-    const { login, provider } = await open();
+    const { login, provider } = await startOAuth2();
     expect(await provider.identify((await login()).tokens)).toBeUndefined();
   });
 });
@@ -261,8 +245,8 @@ describe('the configuration of an OAuth 2.0 provider', () => {
       { token_endpoint: far },
       { userinfo: { endpoint_url: far } },
     ]) {
-      await expect(open({ config })).rejects.toThrow(ConfigError);
-      await expect(open({ config, deps: { allowHttp: true } })).resolves.toBeDefined();
+      await expect(startOAuth2({ config })).rejects.toThrow(ConfigError);
+      await expect(startOAuth2({ config, deps: { allowHttp: true } })).resolves.toBeDefined();
     }
   });
 });

@@ -2,29 +2,16 @@ import { createHash } from 'node:crypto';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { ConfigError } from '#runtime/errors';
 import { CLIENT_ID, CLIENT_SECRET, type Fault, type IdTokenFault } from '../../../e2e/fakes/oauth-provider/options.ts';
-import { UpstreamRefused, UpstreamUnavailable, type UpstreamTokens } from './provider.ts';
-import { REDIRECT, startOidc, type Sides } from './testdata/leg.ts';
+import type { UpstreamTokens } from './provider.ts';
+import { closeSides, failureOf, REDIRECT, startOidc } from './testdata/leg.ts';
 
-const opened: Sides[] = [];
-async function open(options?: Parameters<typeof startOidc>[0]): Promise<Sides> {
-  const sides = await startOidc(options);
-  opened.push(sides);
-  return sides;
-}
-afterEach(() => Promise.all(opened.splice(0).map((sides) => sides.close())));
-
-const failure = async (result: Promise<unknown>): Promise<UpstreamRefused | UpstreamUnavailable> => {
-  const error = await result.then(
-    () => undefined,
-    (thrown: unknown) => thrown,
-  );
-  if (error instanceof UpstreamRefused || error instanceof UpstreamUnavailable) return error;
-  throw new Error(`no failure of a provider: ${String(error)}`);
-};
+afterEach(closeSides);
 
 describe('a login at an OpenID provider', () => {
   it('gives tokens and the account of a verified ID token, and asks nothing more', async () => {
-    const { fake, login, clock } = await open({ fake: { expiresIn: 600, claims: { groups: ['a', 'b'], tier: 3 } } });
+    const { fake, login, clock } = await startOidc({
+      fake: { expiresIn: 600, claims: { groups: ['a', 'b'], tier: 3 } },
+    });
     const { tokens, identity } = await login();
     expect(tokens).toMatchObject({ access_token: expect.stringMatching(/^at-/), expires_at: clock.time + 600_000 });
     expect(tokens.refresh_token).toMatch(/^rt-/);
@@ -48,7 +35,7 @@ describe('a login at an OpenID provider', () => {
       nonce: 'x',
       scope: 'x',
     };
-    const { parameters } = await open({
+    const { parameters } = await startOidc({
       config: { scopes: ['email', 'openid', 'mail.read'] },
       upstream: { additional_authorization_params: additional },
     });
@@ -67,13 +54,13 @@ describe('a login at an OpenID provider', () => {
   });
 
   it('asks for the profile where no scopes are written', async () => {
-    const { parameters } = await open();
+    const { parameters } = await startOidc();
     expect((await parameters()).get('scope')).toBe('openid profile email');
   });
 
   it('redeems the code with the verifier of the challenge, and the secret as the provider takes it', async () => {
     for (const clientAuth of ['body', 'header', 'public'] as const) {
-      const { fake, login } = await open({ fake: { clientAuth } });
+      const { fake, login } = await startOidc({ fake: { clientAuth } });
       await expect(login()).resolves.toBeDefined();
       const [asked] = fake.of('/token');
       const hashed = createHash('sha256').update(asked?.form.get('code_verifier') ?? '');
@@ -83,42 +70,42 @@ describe('a login at an OpenID provider', () => {
   });
 
   it('asks user-info where the ID token says neither name nor email', async () => {
-    const { fake, login } = await open({ fake: { slimIdToken: true } });
+    const { fake, login } = await startOidc({ fake: { slimIdToken: true } });
     expect((await login()).identity).toMatchObject({ subject: 'alice', name: 'alice N.', email: 'alice@fake.test' });
     expect(fake.of('/userinfo')).toHaveLength(1);
   });
 
   it('goes on without user-info where the access token does not open it, and not where it is down', async () => {
-    const { login } = await open({ fake: { slimIdToken: true, userInfo: { method: 'POST' } } });
-    expect(await failure(login())).toMatchObject({ name: 'UpstreamUnavailable', answered: true });
-    const other = await open({ fake: { slimIdToken: true } });
+    const { login } = await startOidc({ fake: { slimIdToken: true, userInfo: { method: 'POST' } } });
+    expect(await failureOf(login())).toMatchObject({ name: 'UpstreamUnavailable', answered: true });
+    const other = await startOidc({ fake: { slimIdToken: true } });
     other.fake.revoke('alice');
     expect((await other.login()).identity).toMatchObject({ subject: 'alice', name: undefined, email: undefined });
     other.fake.setFault('userinfo', 'fail');
-    expect(await failure(other.login())).toMatchObject({ name: 'UpstreamUnavailable', answered: false });
-    const closed = await open({ fake: { slimIdToken: true, userInfo: { closed: true } } });
+    expect(await failureOf(other.login())).toMatchObject({ name: 'UpstreamUnavailable', answered: false });
+    const closed = await startOidc({ fake: { slimIdToken: true, userInfo: { closed: true } } });
     expect((await closed.login()).identity).toMatchObject({ subject: 'alice', name: undefined });
   });
 
   it('does not take an address of user-info for verified because that of the ID token is', async () => {
     const claims = { email: 'boss@corp.example', email_verified: undefined };
-    const { login } = await open({ fake: { slimIdToken: true, userInfo: { claims } } });
+    const { login } = await startOidc({ fake: { slimIdToken: true, userInfo: { claims } } });
     const { identity } = await login();
     expect(identity).toMatchObject({ email: 'boss@corp.example', email_verified: undefined });
     expect(identity?.claims).not.toHaveProperty('email_verified');
   });
 
   it('takes the subject from another claim', async () => {
-    const { login } = await open({ config: { subject_claim: 'oid' }, fake: { claims: { oid: 'f00-1' } } });
+    const { login } = await startOidc({ config: { subject_claim: 'oid' }, fake: { claims: { oid: 'f00-1' } } });
     expect((await login()).identity).toMatchObject({ subject: 'f00-1', claims: { oid: 'f00-1' } });
     const userInfo = { claims: { oid: 'another' } };
-    const told = await open({
+    const told = await startOidc({
       config: { subject_claim: 'oid' },
       fake: { claims: { oid: 'f00-1' }, slimIdToken: true, userInfo },
     });
     expect((await told.login()).identity).toMatchObject({ subject: 'f00-1', name: 'alice N.' });
-    const missing = await open({ config: { subject_claim: 'oid' } });
-    expect((await failure(missing.login())).message).toBe('fake: it tells no oid');
+    const missing = await startOidc({ config: { subject_claim: 'oid' } });
+    expect((await failureOf(missing.login())).message).toBe('fake: it tells no oid');
   });
 
   it('asks the user-info endpoint that is written in place of the discovered one', async () => {
@@ -134,24 +121,24 @@ describe('a login at an OpenID provider', () => {
       userInfo: { method: 'POST', header: ['x-version', '7'] },
       claims: { mail: 'a@override.test', mobile: null, number: 17 },
     } as const;
-    const { login } = await open({ fake, config: (issuer) => override(`${issuer}/userinfo`) });
+    const { login } = await startOidc({ fake, config: (issuer) => override(`${issuer}/userinfo`) });
     expect((await login()).identity).toMatchObject({ subject: 'alice', name: 'alice N.', email: 'a@override.test' });
-    const mapped = await open({ fake, config: (issuer) => override(`${issuer}/userinfo`, ['nothing', 'number']) });
+    const mapped = await startOidc({ fake, config: (issuer) => override(`${issuer}/userinfo`, ['nothing', 'number']) });
     expect((await mapped.login()).identity).toMatchObject({ subject: '17' });
-    const down = await open({ fake, config: () => override('http://127.0.0.1:1/userinfo') });
-    expect(await failure(down.login())).toMatchObject({ answered: false });
+    const down = await startOidc({ fake, config: () => override('http://127.0.0.1:1/userinfo') });
+    expect(await failureOf(down.login())).toMatchObject({ answered: false });
   });
 
   it('keeps claims of the primary provider only, and refuses more than 8 KiB of them', async () => {
     const claims = { groups: Array.from({ length: 900 }, (_, index) => `group-${index}`) };
-    const { login } = await open({ fake: { claims } });
-    expect(await failure(login())).toMatchObject({ answered: true, message: expect.stringContaining('8192 bytes') });
-    const other = await open({ fake: { claims }, deps: { isPrimary: false } });
+    const { login } = await startOidc({ fake: { claims } });
+    expect(await failureOf(login())).toMatchObject({ answered: true, message: expect.stringContaining('8192 bytes') });
+    const other = await startOidc({ fake: { claims }, deps: { isPrimary: false } });
     expect((await other.login()).identity?.claims).toEqual({});
   });
 
   it('keeps an address that the provider calls unverified to itself', async () => {
-    const { login } = await open({ fake: { claims: { email_verified: 'false' } } });
+    const { login } = await startOidc({ fake: { claims: { email_verified: 'false' } } });
     expect((await login()).identity).toMatchObject({ email: undefined, email_verified: false });
   });
 });
@@ -169,9 +156,9 @@ describe('an ID token', () => {
     'foreign-key',
   ];
   it.each(faults)('is refused: %s', async (fault) => {
-    const { fake, login } = await open();
+    const { fake, login } = await startOidc();
     fake.setIdTokenFault(fault);
-    const error = await failure(login());
+    const error = await failureOf(login());
     expect(error).toMatchObject({ name: 'UpstreamUnavailable', answered: true });
     expect(error.cause).toBeUndefined();
     expect(error.message).not.toMatch(/at-|rt-|eyJ|alice/);
@@ -180,7 +167,7 @@ describe('an ID token', () => {
   });
 
   it('under a key that is new is taken, without a fetch for each that is not', async () => {
-    const { fake, login, clock } = await open();
+    const { fake, login, clock } = await startOidc();
     await login();
     await login();
     expect(fake.of('/jwks')).toHaveLength(1);
@@ -193,11 +180,11 @@ describe('an ID token', () => {
   });
 
   it('cannot be verified while the keys cannot be had', async () => {
-    const { fake, login } = await open();
+    const { fake, login } = await startOidc();
     fake.setFault('jwks', 'fail');
-    expect(await failure(login())).toMatchObject({ name: 'UpstreamUnavailable' });
+    expect(await failureOf(login())).toMatchObject({ name: 'UpstreamUnavailable' });
     fake.setFault('jwks', 'hang');
-    expect(await failure(login())).toMatchObject({ name: 'UpstreamUnavailable', answered: false });
+    expect(await failureOf(login())).toMatchObject({ name: 'UpstreamUnavailable', answered: false });
     fake.setFault('jwks', undefined);
     await expect(login()).resolves.toBeDefined();
   });
@@ -205,22 +192,22 @@ describe('an ID token', () => {
 
 describe('what comes back from an OpenID provider', () => {
   it('is a denial where the user denied', async () => {
-    const { login } = await open();
-    const error = await failure(login({ user: 'alice', denies: () => true }));
+    const { login } = await startOidc();
+    const error = await failureOf(login({ user: 'alice', denies: () => true }));
     expect(error).toMatchObject({ name: 'UpstreamRefused', denied: true });
     expect(error.message).not.toContain('secret-detail');
   });
 
   it('is refused with another state, without a code, with one that was not given, or with a parameter twice', async () => {
-    const { login, provider } = await open();
+    const { login, provider } = await startOidc();
     const changes: ((url: URL) => void)[] = [
       (url) => url.searchParams.set('state', 'another'),
       (url) => url.searchParams.append('state', 'another'),
       (url) => url.searchParams.delete('code'),
       (url) => url.searchParams.append('code', 'another'),
     ];
-    for (const change of changes) expect(await failure(login(undefined, change))).toMatchObject({ answered: true });
-    expect(await failure(login(undefined, (url) => url.searchParams.set('code', 'forged')))).toMatchObject({
+    for (const change of changes) expect(await failureOf(login(undefined, change))).toMatchObject({ answered: true });
+    expect(await failureOf(login(undefined, (url) => url.searchParams.set('code', 'forged')))).toMatchObject({
       name: 'UpstreamRefused',
       denied: false,
     });
@@ -229,14 +216,14 @@ describe('what comes back from an OpenID provider', () => {
 
   it('is refused with an ID token that is too long to be kept for each user', async () => {
     const fake = { claims: { padding: 'x'.repeat(32_768) } };
-    const { login } = await open({ fake, deps: { isPrimary: false } });
-    expect(await failure(login())).toMatchObject({ answered: true, message: expect.stringContaining('32768') });
+    const { login } = await startOidc({ fake, deps: { isPrimary: false } });
+    expect(await failureOf(login())).toMatchObject({ answered: true, message: expect.stringContaining('32768') });
   });
 
   it('must name the issuer where the provider says that it does (RFC 9207)', async () => {
-    await expect((await open({ fake: { iss: 'sent' } })).login()).resolves.toBeDefined();
-    expect(await failure((await open({ fake: { iss: 'wrong' } })).login())).toMatchObject({ answered: true });
-    expect(await failure((await open({ fake: { iss: 'missing' } })).login())).toMatchObject({ answered: true });
+    await expect((await startOidc({ fake: { iss: 'sent' } })).login()).resolves.toBeDefined();
+    expect(await failureOf((await startOidc({ fake: { iss: 'wrong' } })).login())).toMatchObject({ answered: true });
+    expect(await failureOf((await startOidc({ fake: { iss: 'missing' } })).login())).toMatchObject({ answered: true });
   });
 
   it.each<[Fault, boolean]>([
@@ -247,9 +234,9 @@ describe('what comes back from an OpenID provider', () => {
     ['huge', false],
     ['unknown-client', true],
   ])('is an error without what the provider wrote: token endpoint %s', async (fault, answered) => {
-    const { fake, login } = await open();
+    const { fake, login } = await startOidc();
     fake.setFault('token', fault);
-    const error = await failure(login());
+    const error = await failureOf(login());
     expect(error).toMatchObject({ name: 'UpstreamUnavailable', answered });
     expect(error.message).not.toContain('secret-detail');
     expect(fake.of('/internal')).toHaveLength(0);
@@ -258,7 +245,7 @@ describe('what comes back from an OpenID provider', () => {
 
 describe('discovery', () => {
   it('is done when it is needed, once for many, and again after an hour while the former serves', async () => {
-    const { fake, parameters, clock } = await open();
+    const { fake, parameters, clock } = await startOidc();
     const count = () => fake.of('/.well-known/openid-configuration').length;
     expect(count()).toBe(0);
     await Promise.all([parameters(), parameters(), parameters()]);
@@ -274,10 +261,10 @@ describe('discovery', () => {
   });
 
   it('that fails is tried again a second later, so that a provider that was down comes back by itself', async () => {
-    const { fake, login, parameters, clock } = await open();
+    const { fake, login, parameters, clock } = await startOidc();
     fake.setFault('discovery', 'fail');
-    expect(await failure(parameters())).toMatchObject({ name: 'UpstreamUnavailable', answered: false });
-    expect(await failure(parameters())).toMatchObject({ answered: false });
+    expect(await failureOf(parameters())).toMatchObject({ name: 'UpstreamUnavailable', answered: false });
+    expect(await failureOf(parameters())).toMatchObject({ answered: false });
     expect(fake.of('/.well-known/openid-configuration')).toHaveLength(1);
     fake.setFault('discovery', undefined);
     clock.time += 1_000;
@@ -285,24 +272,24 @@ describe('discovery', () => {
   });
 
   it('waits no longer than the deadline', async () => {
-    const { fake, parameters } = await open();
+    const { fake, parameters } = await startOidc();
     fake.setFault('discovery', 'hang');
     const began = performance.now();
-    expect((await failure(parameters())).message).toContain('no answer in time');
+    expect((await failureOf(parameters())).message).toContain('no answer in time');
     expect(performance.now() - began).toBeLessThan(2_000);
   });
 
   it('is refused from a document of another issuer', async () => {
-    const { fake, ...sides } = await open({ config: { issuer_url: 'http://localhost:1' } });
-    expect(await failure(sides.parameters())).toMatchObject({ answered: false });
-    const other = await open({ config: { issuer_url: `${fake.issuer}/tenant` } });
-    expect(await failure(other.parameters())).toMatchObject({ answered: true });
+    const { fake, ...sides } = await startOidc({ config: { issuer_url: 'http://localhost:1' } });
+    expect(await failureOf(sides.parameters())).toMatchObject({ answered: false });
+    const other = await startOidc({ config: { issuer_url: `${fake.issuer}/tenant` } });
+    expect(await failureOf(other.parameters())).toMatchObject({ answered: true });
   });
 });
 
 describe('the configuration of an OpenID provider', () => {
   it('must be https or loopback, without credentials, unless http is allowed', async () => {
-    const start = (issuer_url: string, allowHttp = false) => open({ config: { issuer_url }, deps: { allowHttp } });
+    const start = (issuer_url: string, allowHttp = false) => startOidc({ config: { issuer_url }, deps: { allowHttp } });
     await expect(start('http://idp.example')).rejects.toThrow(ConfigError);
     await expect(start('http://idp.example')).rejects.toThrow(/set insecure_allow_http/);
     await expect(start('https://me:secret@idp.example')).rejects.toThrow(/must not hold credentials/);
@@ -311,19 +298,19 @@ describe('the configuration of an OpenID provider', () => {
   });
 
   it('names a secret that must not be empty, and that is read again when it changed', async () => {
-    const { files, login, fake } = await open({ fake: { clientSecret: 'next' } });
-    expect(await failure(login())).toMatchObject({ name: 'UpstreamUnavailable', answered: true });
+    const { files, login, fake } = await startOidc({ fake: { clientSecret: 'next' } });
+    expect(await failureOf(login())).toMatchObject({ name: 'UpstreamUnavailable', answered: true });
     files.set('secret', 'next');
     await expect(login()).resolves.toBeDefined();
     expect(fake.of('/token').map(({ form }) => form.get('client_secret'))).toEqual([CLIENT_SECRET, 'next']);
-    await expect(open({ deps: { readSecret: () => '' } })).rejects.toThrow(/secret is empty/);
+    await expect(startOidc({ deps: { readSecret: () => '' } })).rejects.toThrow(/secret is empty/);
   });
 });
 
 describe('a refresh at an OpenID provider', () => {
   it('keeps the refresh token that is not replaced, and takes the one that is', async () => {
     for (const refresh of ['keeps', 'rotates'] as const) {
-      const { login, provider } = await open({ fake: { refresh, expiresIn: 60 } });
+      const { login, provider } = await startOidc({ fake: { refresh, expiresIn: 60 } });
       const { tokens } = await login();
       const renewed = await provider.refresh(tokens);
       expect(renewed.access_token).not.toBe(tokens.access_token);
@@ -333,33 +320,33 @@ describe('a refresh at an OpenID provider', () => {
   });
 
   it('is refused for good where the provider refuses the token, and where there is none', async () => {
-    const { login, provider, fake } = await open();
+    const { login, provider, fake } = await startOidc();
     const { tokens } = await login();
     fake.revoke('alice');
-    expect(await failure(provider.refresh(tokens))).toMatchObject({ name: 'UpstreamRefused', denied: false });
+    expect(await failureOf(provider.refresh(tokens))).toMatchObject({ name: 'UpstreamRefused', denied: false });
     const without: UpstreamTokens = { ...tokens, refresh_token: undefined };
-    expect(await failure(provider.refresh(without))).toMatchObject({ name: 'UpstreamRefused' });
+    expect(await failureOf(provider.refresh(without))).toMatchObject({ name: 'UpstreamRefused' });
   });
 
   it.each<Fault>(['fail', 'hang', 'html', 'redirect', 'unknown-client'])('is tried later: %s', async (fault) => {
-    const { login, provider, fake } = await open();
+    const { login, provider, fake } = await startOidc();
     const { tokens } = await login();
     fake.setFault('token', fault);
-    expect(await failure(provider.refresh(tokens))).toMatchObject({ name: 'UpstreamUnavailable' });
+    expect(await failureOf(provider.refresh(tokens))).toMatchObject({ name: 'UpstreamUnavailable' });
   });
 
   it('that answers about another user is not taken', async () => {
-    const { login, provider, fake } = await open();
+    const { login, provider, fake } = await startOidc();
     const { tokens } = await login();
     fake.setIdTokenFault('other-user');
-    expect((await failure(provider.refresh(tokens))).message).toBe('fake: it answered about another user');
+    expect((await failureOf(provider.refresh(tokens))).message).toBe('fake: it answered about another user');
   });
 });
 
 describe('asking an OpenID provider who the user is', () => {
   it('gives the claims as they are now', async () => {
     const claims: Record<string, unknown> = { groups: ['a'] };
-    const { login, provider } = await open({ fake: { claims } });
+    const { login, provider } = await startOidc({ fake: { claims } });
     const { tokens, identity } = await login();
     expect(identity?.claims.groups).toEqual(['a']);
     claims.groups = ['b'];
@@ -367,18 +354,18 @@ describe('asking an OpenID provider who the user is', () => {
   });
 
   it('is refused where the token does not count any more, and tried later where nothing answers', async () => {
-    const { login, provider, fake, clock } = await open();
+    const { login, provider, fake, clock } = await startOidc();
     const { tokens } = await login();
     clock.time += 3_600_000;
     fake.revoke('alice');
-    expect(await failure(provider.identify(tokens))).toMatchObject({ name: 'UpstreamRefused' });
+    expect(await failureOf(provider.identify(tokens))).toMatchObject({ name: 'UpstreamRefused' });
     fake.setFault('userinfo', 'fail');
-    expect(await failure(provider.identify(tokens))).toMatchObject({ name: 'UpstreamUnavailable' });
+    expect(await failureOf(provider.identify(tokens))).toMatchObject({ name: 'UpstreamUnavailable' });
   });
 
   it('takes the ID token of a moment ago where the access token opens something else', async () => {
     const claims: Record<string, unknown> = { groups: ['a'] };
-    const { login, provider } = await open({ fake: { claims, userInfo: { closed: true } } });
+    const { login, provider } = await startOidc({ fake: { claims, userInfo: { closed: true } } });
     const { tokens } = await login();
     claims.groups = ['b'];
     const renewed = await provider.refresh(tokens);

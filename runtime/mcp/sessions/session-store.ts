@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Identity } from '#runtime/incoming/identity';
 import type { SessionField } from './session-record.ts';
-import type { ClientProfile, Leg, Session } from './session.ts';
+import { newSession, type ClientProfile, type Leg, type Session } from './session.ts';
 import type { SharedSessions } from './shared-sessions.ts';
 
 export interface SessionLimits {
@@ -88,24 +88,8 @@ export class SessionStore {
   /** A session that is not known here, with its own id. `openedAt`: milliseconds of the monotonic clock. */
   adopt(id: string, principal: string, profile: ClientProfile, openedAt: number): Session {
     if (this.#sessions.size >= this.#limits.perReplica) this.#evict(undefined);
-    const session: Session = {
-      id,
-      principal,
-      profile: this.#share(profile),
-      legs: [],
-      openedAt,
-      lastUsed: this.#now(),
-      initialized: false,
-      logLevel: undefined,
-      subscriptions: undefined,
-      inFlight: undefined,
-      opening: undefined,
-      stream: undefined,
-      catalogue: undefined,
-      changed: undefined,
-      calls: 0,
-      isOver: false,
-    };
+    const lastUsed = this.#now();
+    const session = newSession({ id, principal, profile: this.#share(profile), openedAt, lastUsed });
     this.#sessions.set(session.id, session);
     this.#counts.set(principal, (this.#counts.get(principal) ?? 0) + 1);
     return session;

@@ -72,6 +72,24 @@ export interface Session {
   isOver: boolean;
 }
 
+/** A session of which nothing is known yet. Times in milliseconds of the monotonic clock. */
+export function newSession(of: Pick<Session, 'id' | 'principal' | 'profile' | 'openedAt' | 'lastUsed'>): Session {
+  return {
+    ...of,
+    legs: [],
+    initialized: false,
+    logLevel: undefined,
+    subscriptions: undefined,
+    inFlight: undefined,
+    opening: undefined,
+    stream: undefined,
+    catalogue: undefined,
+    changed: undefined,
+    calls: 0,
+    isOver: false,
+  };
+}
+
 export function legOf(session: Session, backend: string): Leg | undefined {
   for (const leg of session.legs) if (leg.backend === backend) return leg;
   return undefined;

@@ -7,7 +7,7 @@ import { isRedirectOf, Robot } from '../../../../e2e/robot/robot.ts';
 import type { Person } from '../../../../e2e/robot/person.ts';
 import { createProvider } from '../create-provider.ts';
 import type { ProviderDeps } from '../provider-deps.ts';
-import type { LegResult, UpstreamProvider } from '../provider.ts';
+import { type LegResult, type UpstreamProvider, UpstreamRefused, UpstreamUnavailable } from '../provider.ts';
 
 export const REDIRECT = 'http://127.0.0.1:9/oauth/callback/fake';
 
@@ -23,6 +23,23 @@ export interface Sides {
   /** The parameters with which the browser is sent there. */
   readonly parameters: (forceLogin?: boolean) => Promise<URLSearchParams>;
   close(): Promise<void>;
+}
+
+/** How it failed, as providers do. */
+export async function failureOf(result: Promise<unknown>): Promise<UpstreamRefused | UpstreamUnavailable> {
+  const error = await result.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (error instanceof UpstreamRefused || error instanceof UpstreamUnavailable) return error;
+  throw new Error(`no failure of a provider: ${String(error)}`);
+}
+
+const opened: Sides[] = [];
+
+/** Closes what was started. */
+export async function closeSides(): Promise<void> {
+  await Promise.all(opened.splice(0).map((sides) => sides.close()));
 }
 
 type Written = Readonly<Record<string, unknown>>;
@@ -74,7 +91,7 @@ function join(fake: OAuthProvider, upstream: Written, { deps = {} }: SidesOption
     ...deps,
   });
   const request = () => ({ verifier: newId(), nonce: newId(), state: newId() });
-  return {
+  const sides: Sides = {
     fake,
     provider,
     clock,
@@ -94,4 +111,6 @@ function join(fake: OAuthProvider, upstream: Written, { deps = {} }: SidesOption
       await fake.close();
     },
   };
+  opened.push(sides);
+  return sides;
 }
