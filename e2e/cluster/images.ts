@@ -49,7 +49,7 @@ async function stageProgram(program: 'operator' | 'runtime', base: string, folde
 /** A part of the repository, so that commands with relative paths run in it as they do in a checkout. */
 function stageBackends(base: string, folder: string): Image {
   mkdirSync(folder);
-  for (const path of ['package.json', 'e2e/fakes', 'examples/quickstart/on-host.ts']) {
+  for (const path of ['package.json', 'e2e/fakes', 'examples/quickstart/on-host']) {
     const filter = (source: string) => !source.endsWith('.test.ts');
     cpSync(join(ROOT, path), join(folder, path), { recursive: true, filter });
   }

@@ -20,7 +20,7 @@ export function copyExample(name: string, place: Workplace, ports: Readonly<Reco
     const text = readFileSync(join(folder, file), 'utf8')
       .replaceAll(/\b\d{4}\b/g, (written) => String(ports[Number(written)] ?? written))
       .replaceAll('../../', `${ROOT}/`)
-      .replaceAll('./on-host.ts', join(folder, 'on-host.ts'))
+      .replaceAll('./on-host/main.ts', join(folder, 'on-host/main.ts'))
       .replaceAll('account-server.ts', join(folder, 'account-server.ts'));
     place.manifest(file, text);
   }

@@ -1,0 +1,5 @@
+// For `node --import`: server-everything has no setting for the host, and node would let it listen on all interfaces. In a pod, where
+// it has to, HOST says so.
+import { listenOnHost } from './listen-on-host.ts';
+
+listenOnHost(process.env.HOST ?? '127.0.0.1');
