@@ -1,3 +1,4 @@
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 
 /** Where the configuration files of a person's programs are. */
@@ -6,6 +7,11 @@ export interface Home {
   /** Home directory. */
   path: string;
   environment: NodeJS.ProcessEnv;
+}
+
+/** Of who started this program. */
+export function homeOf(environment: NodeJS.ProcessEnv): Home {
+  return { platform: process.platform, path: environment.HOME ?? homedir(), environment };
 }
 
 /** How a configuration file is written. `jsonc`: JSON with comments and trailing commas. */

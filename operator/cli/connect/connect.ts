@@ -1,4 +1,3 @@
-import { homedir } from 'node:os';
 import { readBoard } from '#operator/local/status-board';
 import { chooseUrl } from '../choose-url.ts';
 import type { Context } from '../context.ts';
@@ -7,7 +6,7 @@ import { quoted } from '../name-program.ts';
 import { printObject } from '../print-object.ts';
 import { printTable } from '../print-table.ts';
 import { chooseServer, runningBoard } from '../status.ts';
-import { CLIENTS, type Home, type McpClient } from '#operator/clients/clients';
+import { CLIENTS, type Home, homeOf, type McpClient } from '#operator/clients/clients';
 import { EDITORS, entryIn, putEntry, UnreadableConfig } from '#operator/clients/edit-config';
 import { changeFile, ForeignFile, readClientFile } from '#operator/clients/write-config';
 
@@ -26,10 +25,6 @@ export interface ConnectOptions {
 interface Endpoint {
   name: string;
   url: string;
-}
-
-function homeOf({ environment }: Context): Home {
-  return { platform: process.platform, path: environment.HOME ?? homedir(), environment };
 }
 
 function endpointOf({ name, url, server }: ConnectOptions, context: Context): Endpoint {
@@ -68,7 +63,7 @@ function stateOf(client: McpClient, endpoint: Endpoint | undefined, home: Home):
 
 /** Prints which clients there are, where each reads its configuration, and whether the endpoint is in it. */
 export function listClients(options: ConnectOptions, context: Context): number {
-  const home = homeOf(context);
+  const home = homeOf(context.environment);
   const endpoint = options.url !== undefined || readBoard(context.state) ? endpointOf(options, context) : undefined;
   const rows = CLIENTS.map((client) => ({
     client: client.id,
@@ -103,7 +98,7 @@ function connecting({ id }: McpClient, { name, url, server }: ConnectOptions, { 
 }
 
 function printSnippet(client: McpClient, { name, url }: Endpoint, options: ConnectOptions, context: Context): void {
-  const file = client.file(homeOf(context));
+  const file = client.file(homeOf(context.environment));
   const entry = client.entry(name, url);
   const text = EDITORS[client.format].print(client.table, name, entry);
   if (options.output === 'json') {
@@ -129,7 +124,7 @@ function checkFree(client: McpClient, { name, url }: Endpoint, replace: boolean,
 }
 
 function writeEntry(client: McpClient, endpoint: Endpoint, options: ConnectOptions, context: Context): void {
-  const home = homeOf(context);
+  const home = homeOf(context.environment);
   const { name, url } = endpoint;
   const file = client.file(home);
   try {
