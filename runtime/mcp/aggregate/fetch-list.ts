@@ -83,10 +83,10 @@ function readHints(annotations: unknown): Record<string, string | boolean> | und
 /** The elements of `result[member]` as they are written: parsing and writing them again would change numbers and order. */
 function elementTexts(text: string, member: string): string[] {
   const found: string[] = [];
-  walkObject(text, skipSpace(text, 0), member, (_context, key, start) => {
-    if (key !== 'result') return valueEnd(text, start, 1);
-    return walkObject(text, start, member, (_inner, innerKey, at) => {
-      if (innerKey !== member || text.charCodeAt(at) !== BRACKET) return valueEnd(text, at, 2);
+  walkObject(text, skipSpace(text, 0), member, (_context, keyStart, keyEnd, start) => {
+    if (text.slice(keyStart, keyEnd) !== 'result') return valueEnd(text, start, 1);
+    return walkObject(text, start, member, (_inner, innerStart, innerEnd, at) => {
+      if (text.slice(innerStart, innerEnd) !== member || text.charCodeAt(at) !== BRACKET) return valueEnd(text, at, 2);
       return readElements(text, at, found);
     });
   });

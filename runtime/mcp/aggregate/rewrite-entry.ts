@@ -20,7 +20,8 @@ interface Member {
 /** Where the entry's own members stand; undefined where a key occurs twice, which two readers could read in two ways. */
 function findMembers(text: string): Map<string, Member> | undefined {
   const members = new Map<string, Member>();
-  const end = walkObject(text, skipSpace(text, 0), members, (found, raw, start) => {
+  const end = walkObject(text, skipSpace(text, 0), members, (found, keyStart, keyEnd, start) => {
+    const raw = text.slice(keyStart, keyEnd);
     const key = isPlainKey(raw) ? raw : decodeKey(raw, false);
     const after = valueEnd(text, start, NO_DEPTH);
     if (key === undefined || after < 0 || found.has(key)) return MALFORMED;

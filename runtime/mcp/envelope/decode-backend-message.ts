@@ -56,20 +56,18 @@ function editsOf({ spans, meta }: Pick<BackendMessage, 'spans' | 'meta'>, text: 
   return span ? [{ ...span, text: metaWithout(text, meta, span, keep) }] : [];
 }
 
-/** Shared by all messages, so that a message costs no closures: `this` is the message. */
-const cleaning = {
-  clean(this: BackendMessage, body: Buffer, keep?: KeepMeta): Buffer {
-    if (!this.hasReservedMeta) return body;
-    const edits = editsOf(this, body.toString('latin1'), keep);
-    return splice(
-      body,
-      edits.map(({ start, end, text }) => ({ start, end, text: fromLatin1(text) })),
-    );
-  },
-  cleanText(this: BackendMessage, text: string, keep?: KeepMeta): string {
-    return this.hasReservedMeta ? spliceText(text, editsOf(this, text, keep)) : text;
-  },
-};
+// Shared by all messages, so that a message costs no closures: `this` is the message.
+function clean(this: BackendMessage, body: Buffer, keep?: KeepMeta): Buffer {
+  if (!this.hasReservedMeta) return body;
+  const edits = editsOf(this, body.toString('latin1'), keep);
+  return splice(
+    body,
+    edits.map(({ start, end, text }) => ({ start, end, text: fromLatin1(text) })),
+  );
+}
+function cleanText(this: BackendMessage, text: string, keep?: KeepMeta): string {
+  return this.hasReservedMeta ? spliceText(text, editsOf(this, text, keep)) : text;
+}
 const fromLatin1 = (text: string): string => Buffer.from(text, 'latin1').toString('utf8');
 
 function isObjectAt(envelope: Envelope, span: Span | undefined): boolean {
@@ -115,6 +113,7 @@ export function decodeBackendMessage(message: Buffer | string): BackendMessage |
     spans,
     meta,
     hasReservedMeta: meta.some(({ reserved }) => reserved),
-    ...cleaning,
+    clean,
+    cleanText,
   };
 }

@@ -87,17 +87,13 @@ function classify(message: JsonObject, envelope: Envelope): DecodedMessage {
     // The walk has refused params that are no object.
     const parsed = isJsonObject(params) ? params : undefined;
     if (!spans.id) return { kind: 'notification', method, params: parsed, spans, meta };
-    return { kind: 'request', ...readId(message, envelope), method, params: parsed, spans, meta };
+    const { id, idText } = readId(message, envelope);
+    return { kind: 'request', id, idText, method, params: parsed, spans, meta };
   }
   if (outcomes !== 1) throw invalid('a message needs a method, a result or an error');
   if (!isJsonObject(message.result ?? message.error)) throw invalid('result and error must be objects');
-  return {
-    kind: 'response',
-    ...readId(message, envelope),
-    outcome: spans.result ? 'result' : 'error',
-    spans,
-    meta,
-  };
+  const { id, idText } = readId(message, envelope);
+  return { kind: 'response', id, idText, outcome: spans.result ? 'result' : 'error', spans, meta };
 }
 
 /**

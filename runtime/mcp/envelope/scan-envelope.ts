@@ -23,47 +23,49 @@ export interface MetaMember extends Span {
   readonly reserved: boolean;
 }
 
-/** The values that a gateway reads or replaces, by their path. */
-type SpanPath =
-  | 'jsonrpc'
-  | 'id'
-  | 'method'
-  | 'params'
-  | 'result'
-  | 'error'
-  | 'params.name'
-  | 'params.uri'
-  | 'params.arguments'
-  | 'params.argument'
-  | 'params.context'
-  | 'params.cursor'
-  | 'params.level'
-  | 'params.ref'
-  | 'params.ref.type'
-  | 'params.ref.name'
-  | 'params.ref.uri'
-  | 'params.requestId'
-  | 'params.reason'
-  | 'params.progressToken'
-  | 'params.requestState'
-  | 'params.inputResponses'
-  | 'params.protocolVersion'
-  | 'params.capabilities'
-  | 'params.clientInfo'
-  | 'params.notifications'
-  | 'params._meta'
-  | 'params._meta.progressToken'
-  | 'result._meta'
-  | 'result.resultType'
-  | 'result.requestState'
-  | 'result.inputRequests'
-  | 'result.isError'
-  | 'result.structuredContent'
-  | 'result.ttlMs'
-  | 'result.cacheScope'
-  | 'result.nextCursor';
+/** The values that a gateway reads or replaces, by their path. A walk begins with all of them, so that messages have one shape. */
+const nothingFound = () => ({
+  jsonrpc: undefined,
+  id: undefined,
+  method: undefined,
+  params: undefined,
+  result: undefined,
+  error: undefined,
+  'params.name': undefined,
+  'params.uri': undefined,
+  'params.arguments': undefined,
+  'params.argument': undefined,
+  'params.context': undefined,
+  'params.cursor': undefined,
+  'params.level': undefined,
+  'params.ref': undefined,
+  'params.ref.type': undefined,
+  'params.ref.name': undefined,
+  'params.ref.uri': undefined,
+  'params.requestId': undefined,
+  'params.reason': undefined,
+  'params.progressToken': undefined,
+  'params.requestState': undefined,
+  'params.inputResponses': undefined,
+  'params.protocolVersion': undefined,
+  'params.capabilities': undefined,
+  'params.clientInfo': undefined,
+  'params.notifications': undefined,
+  'params._meta': undefined,
+  'params._meta.progressToken': undefined,
+  'result._meta': undefined,
+  'result.resultType': undefined,
+  'result.requestState': undefined,
+  'result.inputRequests': undefined,
+  'result.isError': undefined,
+  'result.structuredContent': undefined,
+  'result.ttlMs': undefined,
+  'result.cacheScope': undefined,
+  'result.nextCursor': undefined,
+});
+type SpanPath = keyof ReturnType<typeof nothingFound>;
 
-export type Spans = Partial<Record<SpanPath, Span>>;
+export type Spans = Readonly<Record<SpanPath, Span | undefined>>;
 
 /** Why a message is refused. */
 export type EnvelopeProblem =
@@ -96,16 +98,17 @@ interface KnownKey {
 interface Level {
   readonly depth: number;
   readonly isMeta: boolean;
-  /** As they are written. */
-  readonly exact: ReadonlyMap<string, KnownKey>;
+  /** As they are written, by their length. */
+  readonly exact: readonly (readonly KnownKey[])[];
   /** In lower case. */
   readonly folded: ReadonlyMap<string, KnownKey>;
 }
 
 /** Keys that a case-insensitive reader behind the gateway could take for one that the gateway read. */
 function level(depth: number, keys: readonly KnownKey[], isMeta = false): Level {
-  const byKey = (write: (key: string) => string) => new Map(keys.map((entry) => [write(entry.key), entry]));
-  return { depth, isMeta, exact: byKey((key) => key), folded: byKey((key) => key.toLowerCase()) };
+  const longest = Math.max(0, ...keys.map(({ key }) => key.length));
+  const exact = Array.from({ length: longest + 1 }, (_, length) => keys.filter(({ key }) => key.length === length));
+  return { depth, isMeta, exact, folded: new Map(keys.map((entry) => [entry.key.toLowerCase(), entry])) };
 }
 /** The key is what follows the last dot of its path. */
 const known = (...paths: SpanPath[]): KnownKey[] =>
@@ -137,7 +140,7 @@ interface Walk {
   readonly text: string;
   readonly isLatin1: boolean;
   readonly foldsAllKeys: boolean;
-  readonly spans: Spans;
+  readonly spans: Record<SpanPath, Span | undefined>;
   readonly meta: MetaMember[];
   problem: EnvelopeProblem | undefined;
 }
@@ -172,33 +175,41 @@ function refuse(walk: Walk, problem: EnvelopeProblem): number {
   return MALFORMED;
 }
 
-const visit: VisitMember<LevelWalk> = (state, rawKey, start, keyStart) => {
-  // Most keys are known and written as they should be: nothing is folded for them.
-  const match = state.level.exact.get(rawKey);
-  return match ? visitKnown(state, match, start, keyStart) : visitOther(state, rawKey, start, keyStart);
+const visit: VisitMember<LevelWalk> = (state, keyStart, keyEnd, start) => {
+  // Most keys are known and written as they should be: nothing is cut out and folded for them.
+  const match = findExact(state.level, state.walk.text, keyStart, keyEnd);
+  if (match) return visitKnown(state, match, keyStart, start);
+  return visitOther(state, state.walk.text.slice(keyStart, keyEnd), keyStart, start);
 };
 
-function visitKnown({ walk, level: inside }: LevelWalk, match: KnownKey, start: number, keyStart: number): number {
+function findExact({ exact }: Level, text: string, keyStart: number, keyEnd: number): KnownKey | undefined {
+  const length = keyEnd - keyStart;
+  if (length >= exact.length) return undefined;
+  for (const candidate of exact[length] ?? []) if (text.startsWith(candidate.key, keyStart)) return candidate;
+  return undefined;
+}
+
+function visitKnown({ walk, level: inside }: LevelWalk, match: KnownKey, keyStart: number, start: number): number {
   if (walk.spans[match.path]) return refuse(walk, 'duplicate_key');
   const end = match.object ? walkLevel(walk, start, match.object) : valueEnd(walk.text, start, inside.depth);
   if (end < 0) return end;
   walk.spans[match.path] = { start, end };
-  if (inside.isMeta) walk.meta.push({ key: match.key, start: keyStart, end, reserved: false });
+  if (inside.isMeta) walk.meta.push({ key: match.key, start: keyStart - 1, end, reserved: false });
   return end;
 }
 
-function visitOther(state: LevelWalk, rawKey: string, start: number, keyStart: number): number {
+function visitOther(state: LevelWalk, rawKey: string, keyStart: number, start: number): number {
   const { walk, level: inside } = state;
   const isPlain = isPlainKey(rawKey);
   const key = isPlain ? rawKey : decodeKey(rawKey, walk.isLatin1);
   if (key === undefined) return MALFORMED;
   const folded = fold(key, isPlain);
   const match = inside.folded.get(folded);
-  if (match) return match.key === key ? visitKnown(state, match, start, keyStart) : refuse(walk, 'case_variant_key');
+  if (match) return match.key === key ? visitKnown(state, match, keyStart, start) : refuse(walk, 'case_variant_key');
   if (isRepeated(state, walk.foldsAllKeys ? folded : key)) return refuse(walk, 'duplicate_key');
   const end = valueEnd(walk.text, start, inside.depth);
   if (end < 0) return end;
-  if (inside.isMeta) walk.meta.push({ key, start: keyStart, end, reserved: folded.startsWith(RESERVED_PREFIX) });
+  if (inside.isMeta) walk.meta.push({ key, start: keyStart - 1, end, reserved: folded.startsWith(RESERVED_PREFIX) });
   return end;
 }
 
@@ -217,7 +228,7 @@ function walkLevel(walk: Walk, open: number, inside: Level): number {
  * `foldsAllKeys`: keys that differ only by case count as duplicates even where the gateway does not know them.
  */
 export function scanEnvelope(text: string, isLatin1: boolean, foldsAllKeys: boolean): Envelope {
-  const walk: Walk = { text, isLatin1, foldsAllKeys, spans: {}, meta: [], problem: undefined };
+  const walk: Walk = { text, isLatin1, foldsAllKeys, spans: nothingFound(), meta: [], problem: undefined };
   const open = skipSpace(text, 0);
   if (text.charCodeAt(open) === BRACE) {
     const end = walkLevel(walk, open, ENVELOPE);
