@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { proxyOf } from '#crds/connections/proxy';
 import { ConfigError } from '#runtime/errors';
 import { followRunConfig } from '#runtime/follow-run-config';
 import { startRuntime } from '#runtime/process';
@@ -18,18 +19,13 @@ const log = createLog('info', process.stderr);
 try {
   const followed = await followRunConfig({ file: values.config, log, now: Date.now });
   log.setLevel(followed.current.config.operational.log_level);
-  const { HTTP_PROXY, HTTPS_PROXY, NO_PROXY, http_proxy, https_proxy, no_proxy } = process.env;
   const runtime = await startRuntime({
     followed,
     log,
     environment: process.env,
     auditStream: process.stdout,
     version: VERSION,
-    proxy: {
-      httpProxy: http_proxy ?? HTTP_PROXY,
-      httpsProxy: https_proxy ?? HTTPS_PROXY,
-      noProxy: no_proxy ?? NO_PROXY,
-    },
+    proxy: proxyOf(process.env),
     drain: Number(values.drain) * 1_000,
   });
   log.info('ready', { host: runtime.address.host, port: runtime.address.port });

@@ -21,3 +21,13 @@ export function createProxyDispatcher(
   // Every member is passed, as an absent one would be taken from the environment.
   return new EnvHttpProxyAgent({ ...options, connect, requestTls: connect, httpProxy, httpsProxy, noProxy });
 }
+
+/** What the proxy variables of an environment say; lower case wins, as with other programs. */
+export function proxyOf(environment: Readonly<Record<string, string | undefined>>): ProxySettings {
+  const { HTTP_PROXY, HTTPS_PROXY, NO_PROXY, http_proxy, https_proxy, no_proxy } = environment;
+  return {
+    httpProxy: http_proxy ?? HTTP_PROXY,
+    httpsProxy: https_proxy ?? HTTPS_PROXY,
+    noProxy: no_proxy ?? NO_PROXY,
+  };
+}

@@ -1,4 +1,5 @@
 import type { OpenApiDocument } from './document/render-openapi.ts';
+import type { Registries } from './registries/registries.ts';
 import type { Secrets } from './secrets/secrets.ts';
 
 /** What operations work with, of one namespace. Each part is a room of its own beside this file. */
@@ -7,5 +8,6 @@ export interface Rooms {
   version: string;
   /** What `/openapi.json` answers. */
   openApi: OpenApiDocument;
+  registries: Registries;
   secrets: Secrets;
 }

@@ -1,3 +1,4 @@
+import { DEFAULT_API_GROUP } from '#crds/kinds/kind-names';
 import { KubeApi } from '#operator/kubernetes/api/api';
 import { connect, loadKubeConfig } from '#operator/kubernetes/api/connection';
 import { clusterRooms } from '#operator/management/cluster/cluster-rooms';
@@ -9,13 +10,19 @@ import type { TargetOptions } from './target.ts';
 /** The operations on a namespace of a cluster, with the rights of the kubeconfig and no others. */
 export function openClusterApi(
   options: TargetOptions,
-  { version, err }: Context,
+  { version, environment, err }: Context,
   stop: AbortSignal,
 ): Promise<ManagementApi> {
   const kube = new KubeApi(connect(loadKubeConfig(options)));
   const namespace = options.namespace ?? kube.namespace ?? 'default';
   const api = inProcessApi({
-    rooms: clusterRooms({ api: kube, version })(namespace),
+    rooms: clusterRooms({
+      api: kube,
+      apiGroup: DEFAULT_API_GROUP,
+      environment,
+      version,
+      onFailure: (text) => void err.write(`${text}\n`),
+    })(namespace),
     place: `namespace ${namespace}`,
     running: true,
     onFailure: ({ message }) => void err.write(`${message}\n`),

@@ -19,7 +19,14 @@ export function openFolderApi(
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
     throw new CliError(EXIT_CODES.notRunning, `nothing runs here, and there is no folder ${place}`);
   const api = inProcessApi({
-    rooms: localRooms({ state, folder, secrets: new LocalSecrets({ state, environment }), version })(namespace),
+    rooms: localRooms({
+      state,
+      folder,
+      secrets: new LocalSecrets({ state, environment }),
+      environment,
+      version,
+      onFailure: (text) => void err.write(`${text}\n`),
+    })(namespace),
     place,
     running: false,
     onFailure: ({ message }) => void err.write(`${message}\n`),

@@ -1,6 +1,8 @@
 import type { StateFolder } from '#operator/local/state-folder';
 import { renderOpenApi } from '../document/render-openapi.ts';
 import { OPERATIONS } from '../operations/table.ts';
+import { perNamespace } from '../per-namespace.ts';
+import { localRegistries } from '../registries/local-registries.ts';
 import type { Rooms } from '../rooms.ts';
 import type { LocalSecrets } from '../secrets/local-secrets.ts';
 
@@ -11,12 +13,23 @@ export interface LocalPlace {
   folder: string;
   /** The same that what runs here reads from. */
   secrets: LocalSecrets;
+  /** Of this process: proxies are named there. */
+  environment: NodeJS.ProcessEnv;
   /** Of this program. */
   version: string;
+  /** Told of what failed inside; holds no secret. */
+  onFailure: (text: string) => void;
 }
 
 /** What operations work with on one machine, by namespace: the same beside `vmcp up` and where nothing runs. */
-export function localRooms({ version, secrets }: LocalPlace): (namespace: string) => Rooms {
+export function localRooms(place: LocalPlace): (namespace: string) => Rooms {
+  const { version, secrets } = place;
   const openApi = renderOpenApi(OPERATIONS, version);
-  return (namespace) => ({ version, openApi, secrets: secrets.in(namespace) });
+  const registries = perNamespace((namespace) => localRegistries(place, namespace));
+  return (namespace) => ({
+    version,
+    openApi,
+    registries: registries(namespace),
+    secrets: secrets.in(namespace),
+  });
 }

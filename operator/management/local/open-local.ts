@@ -18,11 +18,6 @@ const FIRST_PORT = 4485;
 const STEP = 10;
 const PLACES = 500;
 
-interface LocalManagement extends LocalPlace {
-  /** Told of what failed inside; holds no secret. */
-  onFailure: (text: string) => void;
-}
-
 export interface OpenManagement {
   /** Where it is, without the base path. */
   url: string;
@@ -33,8 +28,8 @@ export interface OpenManagement {
  * Serves the management API of what runs on a state folder, on the loopback interface: on 4485, or the next of 4495, 4505, … that is
  * free. Address and token stand in files of the state folder, which only its owner may read, as long as it serves.
  */
-export async function openLocalManagement({ onFailure, ...place }: LocalManagement): Promise<OpenManagement> {
-  const { state } = place;
+export async function openLocalManagement(place: LocalPlace): Promise<OpenManagement> {
+  const { state, onFailure } = place;
   const token = randomBytes(32).toString('base64url');
   const audit = openLogFile(state.managementAudit);
   audit.on('error', (error) => onFailure(`the audit log cannot be written: ${error.message}`));

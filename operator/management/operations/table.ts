@@ -1,6 +1,7 @@
 import type { Operation } from '../operation.ts';
 import { aboutOperations } from './about.ts';
+import { registryOperations } from './registries.ts';
 import { secretOperations } from './secrets.ts';
 
 /** Every operation of the management API, in the order of the reference. */
-export const OPERATIONS: readonly Operation[] = [...secretOperations, ...aboutOperations];
+export const OPERATIONS: readonly Operation[] = [...registryOperations, ...secretOperations, ...aboutOperations];

@@ -1,0 +1,306 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { Registry, RegistryInfo } from '../records/registry.ts';
+import { openRegistries, type OpenRegistries } from '../registries/testdata/open-registries.ts';
+import { answerJson, FILE, type RegistryServer, serveRegistry } from '../registries/testdata/serve-registry.ts';
+
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+async function open(more?: Parameters<typeof openRegistries>[0]): Promise<OpenRegistries> {
+  const opened = await openRegistries(more);
+  closing.push(() => opened.close());
+  return opened;
+}
+
+async function serve(...[answer]: Parameters<typeof serveRegistry>): Promise<RegistryServer> {
+  const served = await serveRegistry(answer);
+  closing.push(() => served.close());
+  return served;
+}
+
+const MINUTE = 60_000;
+const names = (list: { name?: string | undefined }[]) => list.map(({ name = '' }) => name);
+
+describe('what vmcp brings along', () => {
+  it('is the default registry: at least twenty real servers, each with what it takes', async () => {
+    const { ask } = await open();
+    const { status, body } = await ask('GET', '/registry');
+    expect(status).toBe(200);
+    const [info] = body.registries.map((one) => RegistryInfo.parse(one));
+    expect(info).toMatchObject({ name: 'default', type: 'default', source: '', auth_type: '', auth_status: 'none' });
+    expect(info?.server_count).toBeGreaterThanOrEqual(20);
+    const { body: github } = await ask('GET', '/registry/default/servers/github');
+    expect(github).toMatchObject({
+      is_remote: false,
+      server: { name: 'github', image: 'ghcr.io/github/github-mcp-server', transport: 'stdio' },
+    });
+    expect(github.server.env_vars?.[0]).toMatchObject({ name: 'GITHUB_PERSONAL_ACCESS_TOKEN', secret: true });
+  });
+
+  it('is listed in pages and by words', async () => {
+    const { ask } = await open();
+    const { body: whole } = await ask('GET', '/registry/default/servers');
+    const seen: string[] = [];
+    for (let cursor: string | undefined; ;) {
+      const query = new URLSearchParams({ limit: '7', ...(cursor !== undefined && { cursor }) });
+      const { body } = await ask('GET', `/registry/default/servers?${query.toString()}`);
+      expect(body.servers.length + body.remote_servers.length).toBeLessThanOrEqual(7);
+      seen.push(...names(body.servers), ...names(body.remote_servers));
+      cursor = body.next_cursor;
+      if (cursor === undefined) break;
+    }
+    expect(seen.sort()).toEqual([...names(whole.servers), ...names(whole.remote_servers)].sort());
+    const { body: found } = await ask('GET', '/registry/default/servers?search=database%20SQL');
+    expect(names(found.servers)).toEqual(['postgres']);
+    expect(names(found.remote_servers)).toEqual(['neon']);
+  });
+
+  it.each([
+    ['GET', '/registry/other'],
+    ['GET', '/registry/other/servers'],
+    ['GET', '/registry/cluster'],
+    ['GET', '/registry/default/servers/nothing'],
+    ['GET', '/registry/default/servers/__proto__'],
+    ['GET', '/registry/default/servers/constructor'],
+    ['GET', `/registry/${encodeURIComponent('../default')}`],
+  ])('has nothing at %s %s', async (method, path) => {
+    const { ask } = await open();
+    const { status, body } = await ask(method, path);
+    expect([status, body.code]).toEqual([404, 'not_found']);
+  });
+});
+
+describe('a registry file at a URL', () => {
+  it('becomes the default registry, every field as it is written, and goes again', async () => {
+    const file = await serve(answerJson(FILE, '"one"'));
+    const { ask } = await open();
+    const url = `${file.url}/registry.json`;
+    const put = await ask('PUT', '/registry/default', { url, allow_private_ip: true });
+    expect(put.status).toBe(200);
+    expect(put.body).toEqual({
+      ...{ name: 'default', type: 'url', source: url, version: '1.2.3', server_count: 4 },
+      ...{ last_updated: '2026-01-02T03:04:05Z', auth_type: '', auth_status: 'none' },
+    });
+    const got = await ask('GET', '/registry/default');
+    expect(Registry.parse(got.body)).toEqual(got.body);
+    const { servers, remote_servers, groups } = got.body.registry;
+    expect(servers).toEqual({ weather: { ...FILE.servers.weather, status: 'active' } });
+    expect([remote_servers, groups]).toEqual([FILE.remote_servers, FILE.groups]);
+    const list = await ask('GET', '/registry/default/servers');
+    expect([names(list.body.servers), names(list.body.remote_servers)]).toEqual([
+      ['stars', 'weather'],
+      ['moon', 'tides'],
+    ]);
+    const moon = await ask('GET', '/registry/default/servers/moon');
+    expect(moon.body).toEqual({
+      is_remote: true,
+      remote_server: { ...FILE.groups[0]!.remote_servers.moon, name: 'moon' },
+    });
+    const back = await ask('PUT', '/registry/default', {});
+    expect(back.body).toMatchObject({ type: 'default', source: '' });
+    expect((await ask('GET', '/registry/default/servers/moon')).status).toBe(404);
+  });
+
+  it('is asked for again when it is old, by its entity tag, and not before', async () => {
+    const file = await serve(answerJson(FILE, '"one"'));
+    const { ask, clock } = await open();
+    await ask('PUT', '/registry/default', { url: `${file.url}/r`, allow_private_ip: true });
+    clock.now += 4 * MINUTE;
+    await ask('GET', '/registry/default');
+    expect(file.asked).toHaveLength(1);
+    clock.now += 2 * MINUTE;
+    await ask('GET', '/registry/default');
+    expect(file.asked[1]?.headers['if-none-match']).toBe('"one"');
+    file.answer = answerJson({ ...FILE, version: '2' }, '"two"');
+    clock.now += 6 * MINUTE;
+    expect((await ask('GET', '/registry/default')).body.version).toBe('2');
+    expect(file.asked).toHaveLength(3);
+  });
+
+  it('is served as it was read last while its source fails, also by a process that starts anew', async () => {
+    const file = await serve(answerJson(FILE, '"one"'));
+    const opened = await open();
+    await opened.ask('PUT', '/registry/default', { url: `${file.url}/r`, allow_private_ip: true });
+    file.answer = (_, response) => response.writeHead(500).end('no');
+    opened.clock.now += 6 * MINUTE;
+    expect((await opened.ask('GET', '/registry/default')).body.version).toBe('1.2.3');
+    expect(opened.problems).toEqual([expect.stringContaining('answered 500; what was read last is served')]);
+    // A source that failed is left alone for a while.
+    await opened.ask('GET', '/registry/default');
+    expect(file.asked).toHaveLength(2);
+    await opened.restart();
+    expect((await opened.ask('GET', '/registry/default/servers/weather')).body.server.title).toBe('Weather');
+    await file.close();
+    await opened.restart();
+    expect((await opened.ask('GET', '/registry')).body.registries[0]?.server_count).toBe(4);
+  });
+
+  it('is empty in the list, and 503 by itself, where it cannot be read and there is no copy', async () => {
+    const file = await serve(answerJson(FILE));
+    const opened = await open();
+    await opened.ask('PUT', '/registry/default', { url: `${file.url}/r`, allow_private_ip: true });
+    rmSync(join(opened.folder, 'records/default/registrycopies'), { recursive: true });
+    file.answer = (_, response) => response.writeHead(404).end();
+    await opened.restart();
+    expect((await opened.ask('GET', '/registry')).body.registries[0]).toMatchObject({ server_count: 0, type: 'url' });
+    const { status, body } = await opened.ask('GET', '/registry/default');
+    expect([status, body.code]).toEqual([503, 'unavailable']);
+  });
+
+  it('keeps one copy alone', async () => {
+    const file = await serve(answerJson(FILE));
+    const { ask, clock, folder } = await open();
+    for (let version = 0; version < 3; version += 1) {
+      file.answer = answerJson({ ...FILE, version: String(version) });
+      await ask('PUT', '/registry/default', { url: `${file.url}/r`, allow_private_ip: true });
+      clock.now += 10 * MINUTE;
+    }
+    const kept = readdirSync(join(folder, 'records/default/registrycopies')).filter((name) => name.endsWith('.json'));
+    expect(kept).toHaveLength(2);
+  });
+
+  it('says what is stored wrongly, and goes on after it is set again', async () => {
+    const { ask, folder } = await open();
+    await ask('PUT', '/registry/default', {});
+    writeFileSync(
+      join(folder, 'records/default/registries/default.json'),
+      '{"name":"default","version":"a","value":7}',
+    );
+    const { status, body } = await ask('GET', '/registry/default');
+    expect([status, body.code]).toEqual([500, 'store_damaged']);
+  });
+});
+
+describe('setting the default registry', () => {
+  it.each<[string, unknown, string]>([
+    ['two sources', { url: 'https://a.example', api_url: 'https://a.example' }, 'exclude each other'],
+    ['no URL', { url: 'file:///etc/passwd' }, 'not an absolute http or https URL'],
+    ['a URL with a password', { url: 'https://a:b@a.example' }, 'without user name and password'],
+    ['plain http', { url: 'http://a.example/registry.json' }, 'plain http'],
+    [
+      'plain http to a public address, private ones allowed',
+      { url: 'http://8.8.8.8/r', allow_private_ip: true },
+      'plain http',
+    ],
+    ['a private address', { url: 'https://127.0.0.1/registry.json' }, 'set allow_private_ip to allow it'],
+    ['the address of metadata', { url: 'https://169.254.169.254/latest' }, 'set allow_private_ip to allow it'],
+    ['a mapped address', { url: 'https://[::ffff:10.0.0.1]/r' }, 'set allow_private_ip to allow it'],
+    ['a name of this machine', { url: 'https://localhost/r' }, 'set allow_private_ip to allow it'],
+    ['a relative path', { local_path: 'registry.json' }, 'not an absolute path'],
+    ['a path that is not there', { local_path: '/nowhere/registry.json' }, 'cannot be read (ENOENT)'],
+    ['a folder', { local_path: '/' }, 'is no file'],
+    ['a device', { local_path: '/dev/zero' }, 'is no file'],
+    ['a login without a source', { auth: { issuer: 'https://a.example', client_id: 'a' } }, 'for url and api_url only'],
+    [
+      'a secret itself',
+      { url: 'https://a.example', auth: { issuer: 'https://a.example', client_id: 'a', client_secret_ref: 'hunter2' } },
+      'never the secret itself',
+    ],
+    ['an unknown field', { uri: 'https://a.example' }, 'unknown field'],
+  ])('refuses %s', async (_what, sent, said) => {
+    const { ask } = await open();
+    const { status, body } = await ask('PUT', '/registry/default', sent);
+    expect([status, body.code]).toEqual([400, 'bad_request']);
+    expect(body.detail).toContain(said);
+    expect((await ask('GET', '/registry')).body.registries[0]?.type).toBe('default');
+  });
+
+  it('knows no other name', async () => {
+    const { ask } = await open();
+    const { status, body } = await ask('PUT', '/registry/other', {});
+    expect([status, body.code]).toEqual([404, 'not_found']);
+  });
+
+  it.each<[string, Parameters<typeof serveRegistry>[0]]>([
+    ['an error', (_, response) => response.writeHead(500).end()],
+    ['no JSON', (_, response) => response.end('<html>')],
+    ['JSON that is no registry', answerJson({ servers: { a: { title: 'without an image' } } })],
+    [
+      'a redirect to a host that may not be called',
+      (_, response) => response.writeHead(302, { location: 'http://8.8.8.8/' }).end(),
+    ],
+    ['redirects without end', (_, response) => response.writeHead(302, { location: '/again' }).end()],
+    [
+      'half an answer',
+      (_, response) => response.writeHead(200, { 'content-length': '100' }).write('{', () => response.destroy()),
+    ],
+    ['more than it may', (_, response) => response.writeHead(200, { 'content-length': '999999999' }).end('{}')],
+  ])('answers 502 to %s, and nothing changes', async (_what, answer) => {
+    const file = await serve(answer);
+    const { ask } = await open({ readDeadline: 3000 });
+    const { status, body } = await ask('PUT', '/registry/default', { url: `${file.url}/r`, allow_private_ip: true });
+    expect([status, body.code]).toEqual([502, 'upstream_failed']);
+    expect((await ask('GET', '/registry')).body.registries[0]?.type).toBe('default');
+  });
+
+  it('answers 502 where nothing listens', async () => {
+    const { ask } = await open();
+    const { status, body } = await ask('PUT', '/registry/default', {
+      url: 'http://127.0.0.1:1/r',
+      allow_private_ip: true,
+    });
+    expect([status, body.code]).toEqual([502, 'upstream_failed']);
+  });
+
+  it.each<[string, Parameters<typeof serveRegistry>[0]]>([
+    ['begins no answer', () => undefined],
+    ['never ends one', (_, response) => void response.writeHead(200).write('{')],
+  ])('answers 504 to a source that %s', async (_what, answer) => {
+    const file = await serve(answer);
+    const { ask } = await open({ readDeadline: 300 });
+    const { status, body } = await ask('PUT', '/registry/default', { url: `${file.url}/r`, allow_private_ip: true });
+    expect([status, body.code]).toEqual([504, 'upstream_timeout']);
+  });
+
+  it('is refused where somebody else has set it since it was read', async () => {
+    const { ask } = await open();
+    const { headers } = await ask('GET', '/registry/default');
+    const tag = headers.get('etag')!;
+    expect((await ask('PUT', '/registry/default', {}, { 'if-match': tag })).status).toBe(200);
+    const { status, body } = await ask('PUT', '/registry/default', {}, { 'if-match': tag });
+    expect([status, body.code]).toEqual([412, 'stale']);
+  });
+
+  it('is one line of the audit log', async () => {
+    const { ask, served } = await open();
+    await ask('PUT', '/registry/default', {});
+    expect(served.changes).toMatchObject([{ type: 'management_registry_updated', outcome: 'success' }]);
+  });
+});
+
+describe('a registry file of this machine', () => {
+  it('is read again when it changes, and served as it was while it is broken', async () => {
+    const { ask, folder, clock, problems } = await open();
+    const path = join(folder, 'registry.json');
+    writeFileSync(path, JSON.stringify(FILE));
+    const put = await ask('PUT', '/registry/default', { local_path: path });
+    expect(put.body).toMatchObject({ type: 'file', source: path, server_count: 4 });
+    writeFileSync(path, JSON.stringify({ ...FILE, version: '3' }));
+    clock.now += 6 * MINUTE;
+    expect((await ask('GET', '/registry/default')).body.version).toBe('3');
+    writeFileSync(path, '{"servers": {"a": {"image": 5}}}');
+    clock.now += 6 * MINUTE;
+    expect((await ask('GET', '/registry/default')).body.version).toBe('3');
+    expect(problems).toEqual([expect.stringContaining('servers.a.image')]);
+  });
+
+  it('is told by file, field and remedy where it is wrong', async () => {
+    const { ask, folder } = await open();
+    mkdirSync(join(folder, 'r'));
+    const path = join(folder, 'r/registry.json');
+    for (const [text, said] of [
+      ['{"servers": {"a": {"image": 5}}}', `${path} servers.a.image: `],
+      ['{', `${path} is no JSON`],
+    ] as const) {
+      writeFileSync(path, text);
+      const { status, body } = await ask('PUT', '/registry/default', { local_path: path });
+      expect(status).toBe(400);
+      expect(body.detail).toContain(said);
+    }
+    expect(readFileSync(path, 'utf8')).toBe('{');
+  });
+});

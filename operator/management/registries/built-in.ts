@@ -1,0 +1,5 @@
+import { RegistryContent } from '../records/registry.ts';
+import content from './built-in.json' with { type: 'json' };
+
+/** The servers that vmcp brings along. */
+export const BUILT_IN: RegistryContent = RegistryContent.parse(content);

@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { proxyOf } from '#crds/connections/proxy';
+import { isStatus } from '#operator/kubernetes/api/api-error';
+import { SECRETS } from '#operator/kubernetes/api/resources';
+import type { ClusterPlace } from '../cluster/cluster-rooms.ts';
+import { configMapRecords } from '../stores/config-map-records.ts';
+import { problemOfApi } from '../stores/problem-of-api.ts';
+import type { Resources } from '../stores/resources.ts';
+import { Registries } from './registries.ts';
+
+const SecretData = z.record(z.string(), z.string()).optional();
+
+/** The registries of one namespace of a cluster. */
+export function clusterRegistries(
+  { api, environment, onFailure }: ClusterPlace,
+  namespace: string,
+  resources: Pick<Resources, 'list'>,
+): Registries {
+  const records = configMapRecords({ api, namespace });
+  return new Registries({
+    settings: records('registries'),
+    copies: records('registrycopies'),
+    proxy: proxyOf(environment),
+    readSecret: async ({ name, key }) => {
+      try {
+        const value = SecretData.parse((await api.get(SECRETS, { namespace, name })).data)?.[key];
+        return value === undefined ? undefined : Buffer.from(value, 'base64').toString('utf8');
+      } catch (problem) {
+        if (isStatus(problem, 404)) return undefined;
+        throw problemOfApi(problem);
+      }
+    },
+    now: Date.now,
+    cluster: { resources, namespace },
+    onProblem: onFailure,
+  });
+}

@@ -1,0 +1,80 @@
+import * as oidc from 'openid-client';
+import { FetchFailure } from '../fetching/fetch-failure.ts';
+import type { HttpClient } from '../fetching/http-client.ts';
+import { readBody } from '../fetching/read-body.ts';
+
+/** Bytes of an answer of an issuer. */
+const LONGEST = 524_288;
+const DEADLINE = 10_000;
+
+/**
+ * What an issuer says of itself, by OpenID Connect Discovery or else by RFC 8414, and how it is asked. All of its endpoints are
+ * called by the rules of `http`. @throws FetchFailure
+ */
+export async function discoverIssuer(
+  { issuer, clientId, clientSecret }: { issuer: string; clientId: string; clientSecret: string | undefined },
+  http: HttpClient,
+): Promise<oidc.Configuration> {
+  const find = (algorithm: 'oidc' | 'oauth2') =>
+    oidc.discovery(new URL(issuer), clientId, undefined, authenticate(clientSecret), {
+      algorithm,
+      // Where plain http may be spoken is decided for each call.
+      // eslint-disable-next-line @typescript-eslint/no-deprecated
+      execute: [oidc.allowInsecureRequests],
+      [oidc.customFetch]: issuerFetch(http),
+    });
+  try {
+    return await find('oidc').catch((error: unknown) => {
+      if (failureIn(error)) throw error;
+      return find('oauth2');
+    });
+  } catch (error) {
+    throw failureOfIssuer(error, issuer);
+  }
+}
+
+/** How the secret is sent says the issuer (OpenID Connect Core §9: basic unless it says more). */
+function authenticate(secret: string | undefined): oidc.ClientAuth {
+  return (server, client, body, headers) => {
+    const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
+    const isPost = !methods.includes('client_secret_basic') && methods.includes('client_secret_post');
+    const method = isPost ? oidc.ClientSecretPost : oidc.ClientSecretBasic;
+    (secret === undefined ? oidc.None() : method(secret))(server, client, body, headers);
+  };
+}
+
+function issuerFetch(http: HttpClient): oidc.CustomFetch {
+  return async (url, { method, headers, body, signal }) => {
+    const signals = [AbortSignal.timeout(DEADLINE), ...(signal ? [signal] : [])];
+    const answer = await http.call(url, {
+      method: method === 'POST' ? 'POST' : 'GET',
+      headers,
+      body: body instanceof URLSearchParams ? body.toString() : undefined,
+      signal: AbortSignal.any(signals),
+    });
+    const text = await readBody(answer, LONGEST);
+    const type = answer.headers['content-type'];
+    const isEmpty = answer.status === 204 || answer.status === 304;
+    return new Response(isEmpty ? null : new Uint8Array(text), {
+      status: answer.status,
+      headers: type === undefined ? {} : { 'content-type': type },
+    });
+  };
+}
+
+/** The library's errors hold what was sent and answered: none of them leaves, but for the code that RFC 6749 §5.2 names. */
+export function failureOfIssuer(error: unknown, issuer: string): FetchFailure {
+  const own = failureIn(error);
+  if (own) return own;
+  const { host } = new URL(issuer);
+  if (error instanceof oidc.ResponseBodyError)
+    return new FetchFailure('unexpected', `${host} refuses: ${error.error}`, { status: error.status });
+  return new FetchFailure('unexpected', `${host} does not answer as an issuer of tokens`);
+}
+
+/** The library wraps what its fetch threw. */
+function failureIn(error: unknown): FetchFailure | undefined {
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 4; cause = cause.cause, depth += 1)
+    if (cause instanceof FetchFailure) return cause;
+  return undefined;
+}

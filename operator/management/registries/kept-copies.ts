@@ -1,0 +1,84 @@
+import { randomBytes } from 'node:crypto';
+import { promisify } from 'node:util';
+import { gunzip, gzip } from 'node:zlib';
+import { z } from 'zod';
+import { Problem } from '../problem.ts';
+import type { RecordStore, StoredRecord } from '../stores/record-store.ts';
+import { Page } from './page.ts';
+
+/** Characters of base64 in one record. */
+const PART = 600_000;
+const MOST_PARTS = 24;
+/** Bytes of a copy as JSON. */
+const LONGEST = 64 * 1024 * 1024;
+
+const Head = z.object({ source: z.string(), id: z.string(), parts: z.int().min(1).max(MOST_PARTS) });
+const Part = z.object({ text: z.string() });
+const Pages = z.array(Page);
+
+const pack = promisify(gzip);
+const unpack = promisify(gunzip);
+const nameOf = (id: string, part: number): string => `part.${id}.${part}`;
+
+/**
+ * The last good copy of each registry. A copy has a head and parts, as one record may be too short for it: the parts are written
+ * first, the head makes them count, and the former ones go last.
+ */
+export class KeptCopies {
+  readonly #store: RecordStore;
+
+  constructor(store: RecordStore) {
+    this.#store = store;
+  }
+
+  /** What was read last of this source. A copy that cannot be read is none: the source has it. @throws Problem of the store */
+  async load(name: string, source: string): Promise<Page[] | undefined> {
+    const head = await this.#headOf(name);
+    if (head?.source !== source) return undefined;
+    const parts = await Promise.all(
+      Array.from({ length: head.parts }, async (_, part) => this.#store.get(nameOf(head.id, part))),
+    );
+    const texts = parts.map((part) => Part.safeParse(part?.value).data?.text);
+    if (!texts.every((text) => text !== undefined)) return undefined;
+    try {
+      const bytes = await unpack(Buffer.from(texts.join(''), 'base64'), { maxOutputLength: LONGEST });
+      return Pages.parse(JSON.parse(bytes.toString('utf8')));
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** @throws Problem `too_large`, and those of the store */
+  async save(name: string, source: string, pages: readonly Page[]): Promise<void> {
+    const packed = (await pack(JSON.stringify(pages))).toString('base64');
+    const parts = packed.match(new RegExp(`.{1,${PART}}`, 'g')) ?? [];
+    if (parts.length > MOST_PARTS) throw new Problem('too_large', 'the registry is too large to be kept');
+    const id = randomBytes(9).toString('hex');
+    for (const [part, text] of parts.entries()) await this.#store.create(nameOf(id, part), { text });
+    const former = await this.#store.get(name);
+    const head = { source, id, parts: parts.length };
+    if (former === undefined) await this.#store.create(name, head);
+    else await this.#store.replace(name, head, former.version);
+    await this.#removeOthers();
+  }
+
+  /** Forgets it. */
+  async remove(name: string): Promise<void> {
+    await this.#store.delete(name);
+    await this.#removeOthers();
+  }
+
+  async #headOf(name: string): Promise<z.infer<typeof Head> | undefined> {
+    return Head.safeParse((await this.#store.get(name))?.value).data;
+  }
+
+  /** Parts that no head names: of former copies, and of processes that were killed. */
+  async #removeOthers(): Promise<void> {
+    const all = await this.#store.list();
+    const isPart = ({ name }: StoredRecord): boolean => name.startsWith('part.');
+    const live = new Set(all.filter((one) => !isPart(one)).map(({ value }) => Head.safeParse(value).data?.id));
+    for (const { name } of all.filter(isPart)) {
+      if (!live.has(name.split('.')[1])) await this.#store.delete(name);
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import { FetchFailure } from '../fetching/fetch-failure.ts';
+import type { KeptCopies } from './kept-copies.ts';
+import type { Page } from './page.ts';
+
+/** Milliseconds that what was read is believed. */
+const MAX_AGE = 300_000;
+/** A source that failed is not asked again so soon. */
+const COOL_DOWN = 60_000;
+/** How long a reader waits for a source while there is a copy. */
+const PATIENCE = 5_000;
+/** Time for all pages of a registry. */
+export const READ_DEADLINE = 45_000;
+
+interface LiveCopyOptions {
+  name: string;
+  source: string;
+  kept: KeptCopies;
+  read: (former: readonly Page[], signal: AbortSignal) => Promise<Page[]>;
+  /** Milliseconds. */
+  now: () => number;
+  /** Told why a source could not be read, or what was read not be kept, while a copy serves. */
+  onProblem: (text: string) => void;
+}
+
+/** What was read of one source: read again when it is old, kept over restarts, and served as it is while the source fails. */
+export class LiveCopy {
+  readonly #options: LiveCopyOptions;
+  #pages: Page[] | undefined;
+  #readAt = -Infinity;
+  #failedAt = -Infinity;
+  #flight: Promise<Page[]> | undefined;
+
+  constructor(options: LiveCopyOptions) {
+    this.#options = options;
+  }
+
+  /** @throws FetchFailure, Problem: there is no copy, and the source cannot be read */
+  async pages(): Promise<readonly Page[]> {
+    const { kept, name, source, now } = this.#options;
+    this.#pages ??= await kept.load(name, source);
+    if (this.#pages === undefined) return this.refresh();
+    const isOld = now() - this.#readAt > MAX_AGE && now() - this.#failedAt > COOL_DOWN;
+    if (!isOld && !this.#flight) return this.#pages;
+    await settledWithin(this.refresh(), PATIENCE);
+    return this.#pages;
+  }
+
+  /** Reads the source now; once for all who ask meanwhile. @throws FetchFailure, Problem */
+  refresh(): Promise<Page[]> {
+    this.#flight ??= this.#refresh().finally(() => (this.#flight = undefined));
+    return this.#flight;
+  }
+
+  /** What has just been read, before the source counted. */
+  async adopt(pages: Page[]): Promise<void> {
+    this.#pages = pages;
+    this.#readAt = this.#options.now();
+    await this.#keep(pages);
+  }
+
+  async #refresh(): Promise<Page[]> {
+    const { read, now, onProblem, source } = this.#options;
+    const former = this.#pages ?? [];
+    try {
+      const pages = await read(former, AbortSignal.timeout(READ_DEADLINE));
+      this.#readAt = now();
+      const isSame = pages.length === former.length && pages.every((page, index) => page === former[index]);
+      this.#pages = pages;
+      if (!isSame) await this.#keep(pages);
+      return pages;
+    } catch (error) {
+      this.#failedAt = now();
+      if (this.#pages) onProblem(`registry ${source}: ${reasonOf(error)}; what was read last is served`);
+      throw error;
+    }
+  }
+
+  async #keep(pages: readonly Page[]): Promise<void> {
+    const { kept, name, source, onProblem } = this.#options;
+    await kept
+      .save(name, source, pages)
+      .catch((error: unknown) => onProblem(`registry ${source}: its copy is not kept: ${reasonOf(error)}`));
+  }
+}
+
+export function reasonOf(error: unknown): string {
+  if (error instanceof FetchFailure) return error.message;
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Waits for the end of something, whatever it is, and no longer. */
+async function settledWithin(work: Promise<unknown>, milliseconds: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<void>((resolve) => (timer = setTimeout(resolve, milliseconds)));
+  try {
+    await Promise.race([work.then(() => undefined).catch(() => undefined), limit]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,20 @@
+import { join } from 'node:path';
+import { proxyOf } from '#crds/connections/proxy';
+import { STORED_SECRET } from '#crds/parts/stored-secret';
+import type { LocalPlace } from '../local/local-rooms.ts';
+import { fileRecords } from '../stores/file-records.ts';
+import { Registries } from './registries.ts';
+
+/** The registries of one machine, for one namespace. */
+export function localRegistries({ state, environment, secrets, onFailure }: LocalPlace, namespace: string): Registries {
+  const records = fileRecords(join(state.path, 'records'), namespace);
+  return new Registries({
+    settings: records('registries'),
+    copies: records('registrycopies'),
+    proxy: proxyOf(environment),
+    readSecret: async ({ name, key }) =>
+      name === STORED_SECRET ? (await secrets.read(namespace, [key])).get(key) : undefined,
+    now: Date.now,
+    onProblem: onFailure,
+  });
+}

@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import { FetchFailure } from '../fetching/fetch-failure.ts';
+import { readJson } from '../fetching/read-body.ts';
+import { mapServers } from './map-server-json.ts';
+import type { Page } from './page.ts';
+import type { Reading } from './read-source.ts';
+
+const LONGEST_PAGE = 4 * 1024 * 1024;
+const PAGE_SIZE = 100;
+const MOST_PAGES = 200;
+
+/** Of entries that are not as they should be no others are left out. */
+const Answer = z.object({
+  servers: z.array(z.unknown()).max(10 * PAGE_SIZE),
+  metadata: z.object({ nextCursor: z.string().max(2048).nullish() }).nullish(),
+});
+
+/**
+ * Reads all servers of a registry that speaks the official API (v0.1): the latest version of each, page by page. A page that the
+ * registry says to be unchanged is the former one. @throws FetchFailure
+ */
+export async function readApi(reading: Reading): Promise<Page[]> {
+  const known = new Map(reading.former.map((page) => [page.from, page]));
+  const seen = new Set<string>();
+  const pages: Page[] = [];
+  let url: string | undefined = firstUrl(reading.source);
+  while (url !== undefined) {
+    if (pages.length >= MOST_PAGES || seen.has(url))
+      throw new FetchFailure('unexpected', `${new URL(url).host} has more than ${MOST_PAGES} pages, or repeats them`);
+    seen.add(url);
+    const page: Page = await readPage(url, reading, known.get(url));
+    pages.push(page);
+    url = page.next;
+  }
+  return pages;
+}
+
+function firstUrl(source: string): string {
+  const base = source.replace(/[?#].*$/s, '').replace(/\/+$/, '');
+  const url = new URL(base.endsWith('/v0.1') ? `${base}/servers` : `${base}/v0.1/servers`);
+  url.searchParams.set('version', 'latest');
+  url.searchParams.set('limit', String(PAGE_SIZE));
+  return url.href;
+}
+
+async function readPage(
+  url: string,
+  { http, authorization, signal }: Reading,
+  former: Page | undefined,
+): Promise<Page> {
+  const headers = {
+    accept: 'application/json',
+    ...(authorization !== undefined && { authorization }),
+    ...(former?.tag !== undefined && { 'if-none-match': former.tag }),
+  };
+  const answer = await http.call(url, { headers, signal, redirects: 3 });
+  if (answer.status === 304 && former?.tag !== undefined) {
+    await answer.body.dump();
+    return former;
+  }
+  const { host } = answer.url;
+  if (answer.status !== 200) {
+    await answer.body.dump();
+    throw new FetchFailure('unexpected', `${host} answered ${answer.status}`, { status: answer.status });
+  }
+  const parsed = Answer.safeParse(await readJson(answer, LONGEST_PAGE));
+  if (!parsed.success) throw new FetchFailure('unexpected', `${host} does not answer as a registry API (v0.1)`);
+  const { servers, metadata } = parsed.data;
+  const tag = answer.headers.etag;
+  const next = nextUrl(url, metadata?.nextCursor);
+  return {
+    from: url,
+    ...(tag !== undefined && { tag }),
+    ...(next !== undefined && { next }),
+    content: mapServers(servers),
+  };
+}
+
+function nextUrl(url: string, cursor: string | null | undefined): string | undefined {
+  if (cursor === undefined || cursor === null || cursor === '') return undefined;
+  const next = new URL(url);
+  next.searchParams.set('cursor', cursor);
+  return next.href;
+}

@@ -1,0 +1,95 @@
+import { readFile, stat } from 'node:fs/promises';
+import { explainIssues } from '#crds/parts/explain';
+import { codeOf } from '#operator/local/code-of';
+import { FetchFailure } from '../fetching/fetch-failure.ts';
+import type { HttpClient } from '../fetching/http-client.ts';
+import { readJson } from '../fetching/read-body.ts';
+import { Problem } from '../problem.ts';
+import { RegistryContent } from '../records/registry.ts';
+import type { Page } from './page.ts';
+import { readApi } from './read-api.ts';
+
+/** Bytes of a registry file. */
+const LONGEST = 32 * 1024 * 1024;
+const REDIRECTS = 3;
+
+export interface Reading {
+  /** URL or absolute path. */
+  source: string;
+  /** What was read last, of the same source. */
+  former: readonly Page[];
+  http: HttpClient;
+  /** `Authorization` header, where one logs in. */
+  authorization: string | undefined;
+  signal: AbortSignal;
+}
+
+/**
+ * Reads what has changed since `former`; equal pages are the same objects.
+ * @throws FetchFailure; of a file Problem `bad_request`
+ */
+export const READ_SOURCE: Record<'file' | 'url' | 'api', (reading: Reading) => Promise<Page[]>> = {
+  file: async ({ source, former }) => [await readRegistryFile(source, former[0])],
+  url: async (reading) => [await readUrl(reading, reading.former[0])],
+  api: readApi,
+};
+
+async function readUrl({ source, http, authorization, signal }: Reading, former: Page | undefined): Promise<Page> {
+  const headers = {
+    accept: 'application/json',
+    ...(authorization !== undefined && { authorization }),
+    ...(former?.tag !== undefined && { 'if-none-match': former.tag }),
+  };
+  const answer = await http.call(source, { headers, signal, redirects: REDIRECTS });
+  const { host } = answer.url;
+  if (answer.status === 304 && former?.tag !== undefined) {
+    await answer.body.dump();
+    return former;
+  }
+  if (answer.status !== 200) {
+    await answer.body.dump();
+    throw new FetchFailure('unexpected', `${host} answered ${answer.status}`, { status: answer.status });
+  }
+  const parsed = RegistryContent.safeParse(await readJson(answer, LONGEST, parseRegistryText));
+  if (!parsed.success) {
+    const [first = ''] = explainIssues(parsed.error, { file: host, lineOf: () => undefined, schema: RegistryContent });
+    throw new FetchFailure('unexpected', `it is no registry file: ${first}`);
+  }
+  const tag = answer.headers.etag;
+  return { from: source, ...(tag !== undefined && { tag }), content: parsed.data };
+}
+
+async function readRegistryFile(path: string, former: Page | undefined): Promise<Page> {
+  try {
+    const found = await stat(path);
+    if (!found.isFile()) throw new Problem('bad_request', `${path} is no file; write the path of a registry file`);
+    if (found.size > LONGEST) throw new Problem('bad_request', `${path} is longer than ${LONGEST} bytes`);
+    const tag = `${found.mtimeMs}-${found.size}-${found.ino}`;
+    if (former?.tag === tag) return former;
+    return { from: path, tag, content: parseFile(path, await readFile(path, 'utf8')) };
+  } catch (error) {
+    if (error instanceof Problem) throw error;
+    const remedy = 'write the path of a registry file that vmcp may read';
+    throw new Problem('bad_request', `${path} cannot be read (${codeOf(error) ?? 'unknown'}); ${remedy}`);
+  }
+}
+
+function parseFile(path: string, text: string): RegistryContent {
+  let value: unknown;
+  try {
+    value = parseRegistryText(text);
+  } catch (error) {
+    throw new Problem('bad_request', `${path} is no JSON: ${error instanceof Error ? error.message : ''}`);
+  }
+  const parsed = RegistryContent.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const problems = explainIssues(parsed.error, { file: path, lineOf: () => undefined, schema: RegistryContent });
+  throw new Problem('bad_request', problems.slice(0, 5).join('. '));
+}
+
+/** Registry files write statuses in either case. */
+function parseRegistryText(text: string): unknown {
+  return JSON.parse(text, (key, value: unknown) =>
+    key === 'status' && (value === 'Active' || value === 'Deprecated') ? value.toLowerCase() : value,
+  );
+}

@@ -1,0 +1,205 @@
+import { FetchFailure } from '../fetching/fetch-failure.ts';
+import { Problem } from '../problem.ts';
+import { RegistryContent, type Registry, type RegistryInfo } from '../records/registry.ts';
+import type { RecordStore } from '../stores/record-store.ts';
+import type { Resources } from '../stores/resources.ts';
+import { BUILT_IN } from './built-in.ts';
+import { readClusterRegistry } from './cluster-registry.ts';
+import { KeptCopies } from './kept-copies.ts';
+import { LiveCopy, READ_DEADLINE, reasonOf } from './live-copy.ts';
+import { type OpenSource, openSource, type SourceDeps } from './open-source.ts';
+import { joinPages } from './page.ts';
+import type { PendingLogin } from './registry-login.ts';
+import { RegistrySettings, sourceOf } from './registry-settings.ts';
+import { renderRegistryInfo } from './render-registry.ts';
+
+/** Name of the registry that can be configured. */
+export const DEFAULT = 'default';
+/** Name of the one that lists what is in the cluster. */
+export const CLUSTER = 'cluster';
+const BUILT_IN_SETTINGS: RegistrySettings = { allow_private_ip: false };
+/** Version of settings that nobody has written. */
+const NEVER_WRITTEN = 'built-in';
+
+interface Cluster {
+  resources: Pick<Resources, 'list'>;
+  namespace: string;
+}
+
+interface RegistriesOptions extends SourceDeps {
+  settings: RecordStore;
+  copies: RecordStore;
+  /** The cluster's resources; absent on one machine, which has no registry of them. */
+  cluster?: Cluster | undefined;
+  /** Told of what failed while a copy serves; holds no secret. */
+  onProblem: (text: string) => void;
+  /** Milliseconds for reading all of a source. */
+  readDeadline?: number;
+}
+
+interface Live {
+  version: string;
+  settings: RegistrySettings;
+  source: OpenSource;
+  copy: LiveCopy;
+}
+
+interface Stored {
+  version: string;
+  settings: RegistrySettings;
+}
+
+/** The registries of one namespace. */
+export class Registries {
+  readonly #options: RegistriesOptions;
+  readonly #kept: KeptCopies;
+  /** Connections and copy of the settings in force. */
+  #live: Live | undefined;
+
+  constructor(options: RegistriesOptions) {
+    this.#options = options;
+    this.#kept = new KeptCopies(options.copies);
+  }
+
+  /** None of them fails for its source: what cannot be read is empty. */
+  async list(): Promise<RegistryInfo[]> {
+    const stored = await this.#stored();
+    const content = await this.#content(stored).catch((error: unknown) => {
+      if (error instanceof FetchFailure || error instanceof Problem) return RegistryContent.parse({});
+      throw error;
+    });
+    const first = renderRegistryInfo(DEFAULT, stored.settings, content, this.#isLoggedIn());
+    return this.#options.cluster ? [first, (await this.#cluster(this.#options.cluster)).info] : [first];
+  }
+
+  /** @throws Problem `not_found`; `unavailable` where there is no copy and the source cannot be read */
+  async get(name: string): Promise<{ registry: Registry; version?: string }> {
+    if (name === CLUSTER && this.#options.cluster) {
+      const { info, content } = await this.#cluster(this.#options.cluster);
+      return { registry: { ...info, registry: content } };
+    }
+    if (name !== DEFAULT) throw new Problem('not_found', `there is no registry "${name}"; see GET /registry`);
+    const stored = await this.#stored();
+    const content = await this.#content(stored).catch((cause: unknown) => {
+      if (cause instanceof FetchFailure || (cause instanceof Problem && cause.code === 'bad_request'))
+        throw new Problem('unavailable', `the registry cannot be read: ${reasonOf(cause)}`, { cause });
+      throw cause;
+    });
+    const info = renderRegistryInfo(DEFAULT, stored.settings, content, this.#isLoggedIn());
+    return { registry: { ...info, registry: content }, version: stored.version };
+  }
+
+  /**
+   * Reads the default registry from somewhere else from now on. What cannot be read is not taken over, and nothing changes.
+   * @throws Problem `not_found`, `bad_request`, `path_not_available`, `stale`, `upstream_failed`, `upstream_timeout`
+   */
+  async configure(
+    name: string,
+    settings: RegistrySettings,
+    expected: string | undefined,
+  ): Promise<{ info: RegistryInfo; login: PendingLogin | undefined; version: string }> {
+    if (name !== DEFAULT)
+      throw new Problem('not_found', `"${name}" cannot be configured: only the registry "${DEFAULT}" can`);
+    if (settings.local_path !== undefined && this.#options.cluster)
+      throw new Problem('path_not_available', 'in a cluster a registry is read from url or api_url');
+    const former = await this.#stored();
+    if (expected !== undefined && expected !== former.version) throw changedMeanwhile();
+    const live = this.#open({ settings, version: '' });
+    try {
+      const login = await this.#beginLogin(live);
+      const pages = login
+        ? []
+        : await live.source.read([], AbortSignal.timeout(this.#options.readDeadline ?? READ_DEADLINE));
+      live.version = await this.#store(settings, former.version);
+      const replaced = this.#live;
+      this.#live = live;
+      await replaced?.source.close();
+      await (sourceOf(settings).type === 'default' ? this.#kept.remove(DEFAULT) : live.copy.adopt(pages));
+      const content = await this.#content(live);
+      const info = renderRegistryInfo(DEFAULT, settings, content, this.#isLoggedIn());
+      return { info, login, version: live.version };
+    } catch (error) {
+      if (this.#live !== live) await live.source.close();
+      throw problemOfSource(error);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#live?.source.close();
+    this.#live = undefined;
+  }
+
+  #isLoggedIn(): boolean {
+    return this.#live?.source.login?.isLoggedIn ?? false;
+  }
+
+  async #stored(): Promise<Stored> {
+    const record = await this.#options.settings.get(DEFAULT);
+    if (record === undefined) return { version: NEVER_WRITTEN, settings: BUILT_IN_SETTINGS };
+    const parsed = RegistrySettings.safeParse(record.value);
+    if (parsed.success) return { version: record.version, settings: parsed.data };
+    throw new Problem('store_damaged', 'the settings of the registry "default" cannot be read: set them again');
+  }
+
+  async #store(settings: RegistrySettings, former: string): Promise<string> {
+    const store = this.#options.settings;
+    if (former !== NEVER_WRITTEN) return store.replace(DEFAULT, settings, former);
+    return store.create(DEFAULT, settings).catch((error: unknown) => {
+      if (error instanceof Problem && error.code === 'already_exists') throw changedMeanwhile();
+      throw error;
+    });
+  }
+
+  async #content(stored: Stored): Promise<RegistryContent> {
+    if (sourceOf(stored.settings).type === 'default') return BUILT_IN;
+    if (this.#live?.version !== stored.version) {
+      const replaced = this.#live;
+      this.#live = this.#open(stored);
+      await replaced?.source.close();
+    }
+    return joinPages(await this.#live.copy.pages());
+  }
+
+  #open(stored: Stored): Live {
+    const { now, onProblem } = this.#options;
+    const { settings } = stored;
+    const source = openSource(settings, this.#options);
+    const copy = new LiveCopy({
+      name: DEFAULT,
+      source: sourceOf(settings).source,
+      kept: this.#kept,
+      read: (former, signal) => source.read(former, signal),
+      now,
+      onProblem,
+    });
+    return { ...stored, source, copy };
+  }
+
+  /** Nothing to wait for where vmcp logs in as itself. */
+  async #beginLogin({ settings, source, copy }: Live): Promise<PendingLogin | undefined> {
+    if (!source.login || settings.auth?.client_secret_ref !== undefined) return undefined;
+    return source.login.begin(() => void copy.refresh().catch(() => undefined));
+  }
+
+  async #cluster({ resources, namespace }: Cluster) {
+    const content = await readClusterRegistry(resources, namespace);
+    const info: RegistryInfo = {
+      ...renderRegistryInfo(CLUSTER, BUILT_IN_SETTINGS, content, false),
+      type: 'api',
+      source: `namespace ${namespace}`,
+    };
+    return { info, content };
+  }
+}
+
+function changedMeanwhile(): Problem {
+  return new Problem('stale', `the registry "${DEFAULT}" has changed since it was read: read it again`);
+}
+
+/** What a caller who names a source is told of it. */
+function problemOfSource(error: unknown): unknown {
+  if (!(error instanceof FetchFailure)) return error;
+  if (error.kind === 'refused') return new Problem('bad_request', error.message, { cause: error });
+  if (error.kind === 'timeout') return new Problem('upstream_timeout', error.message, { cause: error });
+  return new Problem('upstream_failed', error.message, { cause: error });
+}

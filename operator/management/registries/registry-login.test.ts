@@ -1,0 +1,158 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { FILE, type RegistryServer, serveRegistry } from './testdata/serve-registry.ts';
+import { openRegistries, type OpenRegistries } from './testdata/open-registries.ts';
+import { finishDevice, isGood, type Issuer, PERSON, PROGRAM, serveIssuer } from './testdata/serve-issuer.ts';
+
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+interface Protected {
+  issuer: Issuer;
+  registry: RegistryServer;
+  opened: OpenRegistries;
+  /** What is set: the registry with a login as this client. */
+  settings: (auth: object) => object;
+}
+
+/** A registry that shows itself to tokens of its issuer alone. */
+async function protect(options?: Parameters<typeof serveIssuer>[0]): Promise<Protected> {
+  const issuer = await serveIssuer(options);
+  closing.push(() => issuer.close());
+  const registry = await serveRegistry((request, response) => {
+    void isGood(issuer, request.headers.authorization).then((good) => {
+      if (good) response.end(JSON.stringify(FILE));
+      else response.writeHead(401).end();
+    });
+  });
+  closing.push(() => registry.close());
+  const secrets: Record<string, string> = { 'vmcp-secrets/registry': PROGRAM.secret, 'vmcp-secrets/wrong': 'another' };
+  const opened = await openRegistries({
+    readSecret: ({ name, key }) => Promise.resolve(secrets[`${name}/${key}`]),
+  });
+  closing.push(() => opened.close());
+  const settings = (auth: object) => ({
+    url: `${registry.url}/registry.json`,
+    allow_private_ip: true,
+    auth: { issuer: issuer.url, scopes: ['catalogue'], ...auth },
+  });
+  return { issuer, registry, opened, settings };
+}
+
+const PROGRAM_AUTH = { client_id: PROGRAM.id, client_secret_ref: 'vmcp-secrets/registry' };
+
+async function eventually(check: () => Promise<void>): Promise<void> {
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      await check();
+      return;
+    } catch (error) {
+      if (attempt > 150) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+}
+
+describe('a registry behind a login', () => {
+  it('is read by vmcp as itself, with a secret that is stored elsewhere', async () => {
+    const { opened, settings, issuer } = await protect();
+    const { status, body } = await opened.ask('PUT', '/registry/default', settings(PROGRAM_AUTH));
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ server_count: 4, auth_type: 'oauth', auth_status: 'authenticated' });
+    const { auth_config: shown } = (await opened.ask('GET', '/registry')).body.registries[0]!;
+    expect(shown).toEqual({ issuer: issuer.url, client_id: PROGRAM.id, scopes: ['catalogue'] });
+    await opened.restart();
+    opened.clock.now += 600_000;
+    expect((await opened.ask('GET', '/registry/default')).body.registry.version).toBe('1.2.3');
+  });
+
+  it('gets one token for many reads, another one at its end, and another one where it is refused', async () => {
+    const { opened, settings, issuer, registry } = await protect();
+    await opened.ask('PUT', '/registry/default', settings(PROGRAM_AUTH));
+    const tokens = () => issuer.asked.filter((path) => path === '/token').length;
+    opened.clock.now += 301_000;
+    await opened.ask('GET', '/registry/default');
+    expect([tokens(), registry.asked.length]).toEqual([1, 2]);
+    opened.clock.now += 301_000;
+    await opened.ask('GET', '/registry/default');
+    expect([tokens(), registry.asked.length]).toEqual([2, 3]);
+    const used = registry.asked.at(-1)?.headers.authorization?.replace('Bearer ', '') ?? '';
+    await (await issuer.provider.ClientCredentials.find(used))?.destroy();
+    opened.clock.now += 301_000;
+    await opened.ask('GET', '/registry/default');
+    expect([tokens(), registry.asked.length]).toEqual([3, 5]);
+    expect(opened.problems).toEqual([]);
+  });
+
+  it('is read after a person has logged in on another device', async () => {
+    const { opened, settings, issuer } = await protect();
+    const { status, body } = await opened.ask('PUT', '/registry/default', settings({ client_id: PERSON }));
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ server_count: 0, auth_status: 'configured' });
+    expect(body.login).toMatchObject({
+      verification_uri: expect.stringContaining(`${issuer.url}/device`),
+      user_code: expect.stringMatching(/^\w{4}-\w{4}$/),
+    });
+    expect((await opened.ask('GET', '/registry/default/servers')).body.servers).toEqual([]);
+    await finishDevice(issuer, body.login.user_code);
+    await eventually(async () => {
+      const [info] = (await opened.ask('GET', '/registry')).body.registries;
+      expect(info).toMatchObject({ server_count: 4, auth_status: 'authenticated' });
+    });
+    // The token ends; the next one comes of the refresh token.
+    opened.clock.now += 700_000;
+    await opened.ask('GET', '/registry/default');
+    expect(opened.problems).toEqual([]);
+    expect(issuer.asked.filter((path) => path === '/device/auth')).toHaveLength(1);
+  }, 30_000);
+
+  it('goes on being served as it was read last after a restart, until somebody logs in again', async () => {
+    const { opened, settings, issuer } = await protect();
+    const { body } = await opened.ask('PUT', '/registry/default', settings({ client_id: PERSON }));
+    await finishDevice(issuer, body.login.user_code);
+    await eventually(async () => {
+      expect((await opened.ask('GET', '/registry')).body.registries[0]?.server_count).toBe(4);
+    });
+    await opened.restart();
+    opened.clock.now += 600_000;
+    const [info] = (await opened.ask('GET', '/registry')).body.registries;
+    expect(info).toMatchObject({ server_count: 4, auth_status: 'configured' });
+    expect(opened.problems).toEqual([expect.stringContaining('set the registry again to log in')]);
+  }, 30_000);
+
+  it.each<[string, object, number, string]>([
+    ['a wrong secret', { client_id: PROGRAM.id, client_secret_ref: 'vmcp-secrets/wrong' }, 502, 'invalid_client'],
+    ['a client that nobody knows', { client_id: 'nobody' }, 502, 'invalid_client'],
+    [
+      'a secret that is not stored',
+      { client_id: PROGRAM.id, client_secret_ref: 'vmcp-secrets/none' },
+      400,
+      'store it first',
+    ],
+    ['an issuer that is none', { ...PROGRAM_AUTH, issuer: 'http://127.0.0.1:1' }, 502, 'ECONNREFUSED'],
+  ])('is not taken over with %s, and nothing of it is told', async (_what, auth, code, said) => {
+    const { opened, settings } = await protect();
+    const { status, body } = await opened.ask('PUT', '/registry/default', settings(auth));
+    expect(status).toBe(code);
+    expect(body.detail).toContain(said);
+    expect(JSON.stringify(body)).not.toContain(PROGRAM.secret);
+    expect((await opened.ask('GET', '/registry')).body.registries[0]?.type).toBe('default');
+  });
+
+  it('cannot be logged in at by a person where the issuer offers no such login', async () => {
+    const { opened, settings, issuer } = await protect({ deviceFlow: false });
+    await issuer.provider.Client.find(PROGRAM.id);
+    const { status, body } = await opened.ask('PUT', '/registry/default', settings({ client_id: PERSON }));
+    expect(status).toBe(400);
+    expect(body.detail).toContain('write auth.client_secret_ref');
+  });
+
+  it('is not taken over where its token is refused', async () => {
+    const { opened, settings, registry } = await protect();
+    registry.answer = (_, response) => response.writeHead(401).end();
+    const { status, body } = await opened.ask('PUT', '/registry/default', settings(PROGRAM_AUTH));
+    expect([status, body.code]).toEqual([502, 'upstream_failed']);
+    expect(registry.asked).toHaveLength(2);
+  });
+});

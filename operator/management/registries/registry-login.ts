@@ -1,0 +1,133 @@
+import * as oidc from 'openid-client';
+import { FetchFailure } from '../fetching/fetch-failure.ts';
+import { failureOfIssuer } from './discover-issuer.ts';
+import type { RegistrySettings } from './registry-settings.ts';
+
+type Auth = NonNullable<RegistrySettings['auth']>;
+
+/** What a person has to do so that a registry can be read. */
+export interface PendingLogin {
+  /** Page to open, on any device. */
+  verification_uri: string;
+  /** What to enter there. */
+  user_code: string;
+  /** RFC 3339. */
+  expires_at: string;
+}
+
+interface LoginOptions {
+  auth: Auth;
+  /** How the issuer is asked; it has been discovered by then. */
+  configuration: () => Promise<oidc.Configuration>;
+  /** Milliseconds since 1970. */
+  now: () => number;
+}
+
+/** A token is not used for its last seconds: it may end on the way. */
+const MARGIN = 30_000;
+const USUAL_LIFESPAN = 300;
+
+interface Token {
+  value: string;
+  until: number;
+  refresh: string | undefined;
+}
+
+/**
+ * A login at a registry's issuer: as itself where there is a client secret, else by a person on another device (RFC 8628). Tokens
+ * are in memory only; after a restart a person logs in again, and what was read last goes on being served.
+ */
+export class RegistryLogin {
+  readonly #options: LoginOptions;
+  readonly #ended = new AbortController();
+  #token: Token | undefined;
+  #flight: Promise<Token> | undefined;
+
+  constructor(options: LoginOptions) {
+    this.#options = options;
+  }
+
+  get isLoggedIn(): boolean {
+    return this.#token !== undefined;
+  }
+
+  /** Value of the Authorization header; undefined where a person has to log in. @throws FetchFailure */
+  async authorization(): Promise<string | undefined> {
+    const live = this.#token;
+    if (live && live.until > this.#options.now()) return `Bearer ${live.value}`;
+    if (live?.refresh === undefined && this.#options.auth.client_secret_ref === undefined) {
+      this.#token = undefined;
+      return undefined;
+    }
+    this.#flight ??= this.#renew(live).finally(() => (this.#flight = undefined));
+    return `Bearer ${(await this.#flight).value}`;
+  }
+
+  /** The registry does not take the token. */
+  drop(): void {
+    if (this.#token) this.#token = { ...this.#token, until: 0 };
+  }
+
+  /**
+   * Begins a login by a person; it goes on until it is finished, refused, or too late. `finished` is told when there is a token.
+   * @throws FetchFailure: `refused` where the issuer offers none
+   */
+  async begin(finished: () => void): Promise<PendingLogin> {
+    const { auth, now } = this.#options;
+    const configuration = await this.#options.configuration();
+    if (configuration.serverMetadata().device_authorization_endpoint === undefined)
+      throw new FetchFailure(
+        'refused',
+        `${auth.issuer} offers no login on another device; write auth.client_secret_ref`,
+      );
+    const device = await oidc.initiateDeviceAuthorization(configuration, requestOf(auth)).catch((error: unknown) => {
+      throw failureOfIssuer(error, auth.issuer);
+    });
+    const deadline = AbortSignal.timeout(Math.min(device.expires_in, 3_600) * 1_000);
+    const signal = AbortSignal.any([this.#ended.signal, deadline]);
+    void oidc.pollDeviceAuthorizationGrant(configuration, device, undefined, { signal }).then(
+      (answer) => {
+        this.#token = this.#read(answer, undefined);
+        finished();
+      },
+      () => undefined,
+    );
+    return {
+      verification_uri: device.verification_uri_complete ?? device.verification_uri,
+      user_code: device.user_code,
+      expires_at: new Date(now() + device.expires_in * 1_000).toISOString(),
+    };
+  }
+
+  close(): void {
+    this.#ended.abort();
+  }
+
+  async #renew(live: Token | undefined): Promise<Token> {
+    const { auth } = this.#options;
+    const configuration = await this.#options.configuration();
+    try {
+      const answer =
+        auth.client_secret_ref === undefined
+          ? await oidc.refreshTokenGrant(configuration, live?.refresh ?? '')
+          : await oidc.clientCredentialsGrant(configuration, requestOf(auth));
+      return (this.#token = this.#read(answer, live?.refresh));
+    } catch (error) {
+      if (error instanceof oidc.ResponseBodyError) this.#token = undefined;
+      throw failureOfIssuer(error, auth.issuer);
+    }
+  }
+
+  #read(answer: oidc.TokenEndpointResponse, refresh: string | undefined): Token {
+    const lifespan = (answer.expires_in ?? USUAL_LIFESPAN) * 1_000;
+    return {
+      value: answer.access_token,
+      until: this.#options.now() + Math.max(lifespan - MARGIN, lifespan / 2),
+      refresh: answer.refresh_token ?? refresh,
+    };
+  }
+}
+
+function requestOf({ scopes, audience }: Auth): Record<string, string> {
+  return { ...(scopes && { scope: scopes.join(' ') }), ...(audience !== undefined && { audience }) };
+}

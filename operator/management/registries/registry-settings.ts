@@ -1,0 +1,61 @@
+import { isAbsolute } from 'node:path';
+import { z } from 'zod';
+import { HttpUrl, IdentifierUrl, Scopes, text } from '#crds/parts/primitives';
+
+const Auth = z.strictObject({
+  issuer: IdentifierUrl.describe('Issuer of the tokens.'),
+  client_id: text(512).describe('OAuth client that vmcp is.'),
+  client_secret_ref: text(512)
+    .regex(
+      /^[a-z0-9]([-.a-z0-9]*[a-z0-9])?\/[-._a-zA-Z0-9]+$/,
+      'not a reference; write `<secret>/<key>`, never the secret itself',
+    )
+    .optional()
+    .describe(
+      'Secret of the client as `<secret>/<key>`, of what is stored by this API `vmcp-secrets/<key>`: vmcp logs in as itself. ' +
+        'Without it a person logs in, on another device.',
+    ),
+  audience: text(2048).optional().describe('What the tokens are for.'),
+  scopes: Scopes.optional().describe('Scopes to ask for.'),
+});
+
+const ONE_SOURCE = 'url, api_url and local_path exclude each other; write one, or none for what vmcp brings along';
+
+/** Where a registry is read from; nothing: what vmcp brings along. */
+export const RegistrySettings = z
+  .strictObject({
+    url: HttpUrl.optional().describe('A registry file.'),
+    api_url: HttpUrl.optional().describe('A registry that speaks the API of the official one (v0.1).'),
+    local_path: text(4096)
+      .refine(isAbsolute, 'not an absolute path; write it from the root')
+      .optional()
+      .describe('A registry file of this machine; not in a cluster.'),
+    allow_private_ip: z
+      .boolean()
+      .default(false)
+      .describe('The registry and its issuer may be at private addresses, and there may speak plain http.'),
+    auth: Auth.optional().describe('How vmcp logs in there.'),
+  })
+  .refine(({ url, api_url, local_path }) => [url, api_url, local_path].filter(Boolean).length <= 1, {
+    error: ONE_SOURCE,
+    path: ['url'],
+  })
+  .refine(({ url, api_url, auth }) => auth === undefined || url !== undefined || api_url !== undefined, {
+    error: 'a login is for url and api_url only; remove it, or write one of them',
+    path: ['auth'],
+  });
+export type RegistrySettings = z.infer<typeof RegistrySettings>;
+
+/** The parts of a reference `<secret>/<key>`. */
+export function secretOf(reference: string): { name: string; key: string } {
+  const [name = '', key = ''] = reference.split('/');
+  return { name, key };
+}
+
+/** What a registry is read from, and its place. */
+export function sourceOf(settings: RegistrySettings): { type: 'default' | 'file' | 'url' | 'api'; source: string } {
+  if (settings.url !== undefined) return { type: 'url', source: settings.url };
+  if (settings.api_url !== undefined) return { type: 'api', source: settings.api_url };
+  if (settings.local_path !== undefined) return { type: 'file', source: settings.local_path };
+  return { type: 'default', source: '' };
+}

@@ -1,0 +1,68 @@
+import { z } from 'zod';
+
+const Text = z.string().max(65_536);
+
+const Input = z.object({
+  description: Text.optional(),
+  isRequired: z.boolean().optional(),
+  isSecret: z.boolean().optional(),
+  value: Text.optional(),
+  default: Text.optional(),
+  choices: z.array(Text).max(1_000).optional(),
+});
+
+const Named = z.object({ ...Input.shape, name: z.string().min(1).max(256) });
+
+const Argument = z.object({
+  ...Input.shape,
+  type: z.enum(['positional', 'named']),
+  name: Text.optional(),
+});
+
+const Transport = z.object({
+  type: z.enum(['stdio', 'sse', 'streamable-http']),
+  url: z.string().max(2048).optional(),
+  headers: z.array(Named).max(256).optional(),
+});
+
+export const Package = z.object({
+  registryType: z.string().max(64),
+  registryBaseUrl: z.string().max(2048).optional(),
+  identifier: z.string().min(1).max(1024),
+  version: z.string().max(255).optional(),
+  transport: Transport,
+  packageArguments: z.array(Argument).max(256).optional(),
+  environmentVariables: z.array(Named).max(256).optional(),
+});
+export type Package = z.infer<typeof Package>;
+
+export const Remote = z.object({ ...Transport.shape, url: z.string().min(1).max(2048) });
+export type Remote = z.infer<typeof Remote>;
+
+/** What a registry that speaks the official API says of one server: its `server.json`, and what the registry adds. */
+export const ServerEntry = z.object({
+  server: z.object({
+    name: z.string().min(1).max(512),
+    description: Text.optional(),
+    title: Text.optional(),
+    version: z.string().max(255).optional(),
+    websiteUrl: Text.optional(),
+    repository: z.object({ url: Text.optional() }).optional(),
+    // Each by itself: one that cannot be used leaves the others.
+    packages: z.array(z.unknown()).max(100).nullish(),
+    remotes: z.array(z.unknown()).max(100).nullish(),
+  }),
+  _meta: z
+    .object({
+      'io.modelcontextprotocol.registry/official': z
+        .object({
+          status: z.string().optional(),
+          updatedAt: Text.optional(),
+          publishedAt: Text.optional(),
+          isLatest: z.boolean().optional(),
+        })
+        .optional(),
+    })
+    .nullish(),
+});
+export type ServerEntry = z.infer<typeof ServerEntry>;

@@ -1,0 +1,98 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Registry, RegistryInfo } from '../../records/registry.ts';
+import type { ImageServer, RemoteServer } from '../../records/registry-entry.ts';
+import { registryOperations } from '../../operations/registries.ts';
+import { fileRecords } from '../../stores/file-records.ts';
+import { roomsWith } from '../../testdata/rooms-with.ts';
+import { serveOperations, type ServedOperations, TOKEN } from '../../testdata/serve-operations.ts';
+import { Registries } from '../registries.ts';
+import type { PendingLogin } from '../registry-login.ts';
+
+type Options = ConstructorParameters<typeof Registries>[0];
+
+export interface OpenRegistries {
+  /** Asks the API; the body of the answer with its status and headers. */
+  ask: (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Asked>;
+  registries: Registries;
+  served: ServedOperations;
+  problems: string[];
+  clock: { now: number };
+  /** A process that starts anew on what is stored. */
+  restart(): Promise<void>;
+  folder: string;
+  close(): Promise<void>;
+}
+
+/** What the operations answer, each its own part of it. */
+interface Body extends Registry {
+  code: string;
+  detail: string;
+  registries: RegistryInfo[];
+  servers: ImageServer[];
+  remote_servers: RemoteServer[];
+  next_cursor?: string;
+  is_remote: boolean;
+  server: ImageServer;
+  remote_server: RemoteServer;
+  login: PendingLogin;
+}
+
+export interface Asked {
+  status: number;
+  body: Body;
+  headers: Headers;
+}
+
+/** The registries' operations over HTTP, on files. */
+export async function openRegistries(more: Partial<Options> = {}): Promise<OpenRegistries> {
+  const folder = mkdtempSync(join(tmpdir(), 'vmcp-registries-'));
+  const problems: string[] = [];
+  const clock = { now: Date.parse('2026-05-05T00:00:00Z') };
+  const make = () => {
+    const records = fileRecords(join(folder, 'records'), 'default');
+    return new Registries({
+      settings: records('registries'),
+      copies: records('registrycopies'),
+      proxy: undefined,
+      readSecret: () => Promise.resolve(undefined),
+      now: () => clock.now,
+      onProblem: (text) => void problems.push(text),
+      ...more,
+    });
+  };
+  const opened: OpenRegistries = {
+    registries: make(),
+    served: undefined as never,
+    problems,
+    clock,
+    folder,
+    async ask(method, path, body, headers = {}) {
+      const answer = await fetch(`${opened.served.url}${path}`, {
+        method,
+        headers: {
+          authorization: `Bearer ${TOKEN}`,
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
+      const text = await answer.text();
+      return { status: answer.status, headers: answer.headers, body: JSON.parse(text) as Body };
+    },
+    async restart() {
+      await opened.registries.close();
+      opened.registries = make();
+      rooms.registries = opened.registries;
+    },
+    async close() {
+      await opened.served.close();
+      await opened.registries.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+  const rooms = { registries: opened.registries };
+  opened.served = await serveOperations(registryOperations, { rooms: roomsWith(rooms) });
+  return opened;
+}
