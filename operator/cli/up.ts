@@ -9,7 +9,7 @@ import { loadFolder, printProblem } from './check-folder.ts';
 import { printClientLines } from './client-lines.ts';
 import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
-import { openManagement } from './open-management.ts';
+import { openBeside } from './open-beside.ts';
 import { liveTable, plainLines, type ShowBoard } from './show-board.ts';
 import { leftOut, progressOf, serversOf, shownName } from './summarise-board.ts';
 
@@ -78,7 +78,7 @@ async function start(folder: string, context: Context, stop: AbortSignal): Promi
       folder: resolve(folder),
       secrets,
       stop,
-      beside: () => openManagement(context, secrets),
+      beside: (board) => openBeside(board, context, secrets),
       onProblem: ({ kind, name }, problem) => {
         const text = problem instanceof Error ? problem.message : String(problem);
         context.err.write(`${kind}/${name}: ${text}\n`);

@@ -1,3 +1,4 @@
+import type { Clients } from './clients/clients.ts';
 import type { OpenApiDocument } from './document/render-openapi.ts';
 import type { Registries } from './registries/registries.ts';
 import type { Secrets } from './secrets/secrets.ts';
@@ -8,6 +9,7 @@ export interface Rooms {
   version: string;
   /** What `/openapi.json` answers. */
   openApi: OpenApiDocument;
+  clients: Clients;
   registries: Registries;
   secrets: Secrets;
 }

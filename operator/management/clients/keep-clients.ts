@@ -14,7 +14,8 @@ interface KeepClientsOptions {
 /** Keeps the files of registered clients up to date with the endpoints of what runs. */
 export class KeepClients {
   readonly #options: KeepClientsOptions;
-  #namespaces: readonly string[] = [];
+  /** All that there were: whose last resource has gone have clients, too. */
+  readonly #namespaces = new Set<string>();
   #cancel: (() => void) | undefined;
   #working: Promise<void> = Promise.resolve();
   #told = new Set<string>();
@@ -27,7 +28,7 @@ export class KeepClients {
   /** Something about the endpoints of these namespaces is another one. */
   changed(namespaces: readonly string[]): void {
     if (this.#isClosed) return;
-    this.#namespaces = namespaces;
+    for (const namespace of namespaces) this.#namespaces.add(namespace);
     this.#cancel?.();
     this.#cancel = this.#options.clock.after(QUIET, () => {
       this.#working = this.#working.then(() => this.#update());

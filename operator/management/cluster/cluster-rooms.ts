@@ -1,4 +1,5 @@
 import type { KubeApi } from '#operator/kubernetes/api/api';
+import { Clients } from '../clients/clients.ts';
 import { renderOpenApi } from '../document/render-openapi.ts';
 import { OPERATIONS } from '../operations/table.ts';
 import { perNamespace } from '../per-namespace.ts';
@@ -6,6 +7,7 @@ import { clusterRegistries } from '../registries/cluster-registries.ts';
 import type { Rooms } from '../rooms.ts';
 import { kubernetesSecrets } from '../secrets/kubernetes-secrets.ts';
 import { clusterResources } from '../stores/cluster-resources.ts';
+import { configMapRecords } from '../stores/config-map-records.ts';
 
 /** A cluster, with the rights of whoever connected. */
 export interface ClusterPlace {
@@ -24,12 +26,16 @@ export interface ClusterPlace {
 export function clusterRooms(place: ClusterPlace): (namespace: string) => Rooms {
   const { api, apiGroup, version } = place;
   const openApi = renderOpenApi(OPERATIONS, version);
-  const registries = perNamespace((namespace) =>
-    clusterRegistries(place, namespace, clusterResources({ api, namespace, apiGroup })),
-  );
+  const resources = (namespace: string) => clusterResources({ api, namespace, apiGroup });
+  const registries = perNamespace((namespace) => clusterRegistries(place, namespace, resources(namespace)));
   return (namespace) => ({
     version,
     openApi,
+    clients: new Clients({
+      records: configMapRecords({ api, namespace })('clients'),
+      resources: resources(namespace),
+      home: undefined,
+    }),
     registries: registries(namespace),
     secrets: kubernetesSecrets({ api, namespace }),
   });

@@ -1,4 +1,5 @@
 import type { StateFolder } from '#operator/local/state-folder';
+import { localClients } from '../clients/local-clients.ts';
 import { renderOpenApi } from '../document/render-openapi.ts';
 import { OPERATIONS } from '../operations/table.ts';
 import { perNamespace } from '../per-namespace.ts';
@@ -29,6 +30,7 @@ export function localRooms(place: LocalPlace): (namespace: string) => Rooms {
   return (namespace) => ({
     version,
     openApi,
+    clients: localClients(place, namespace),
     registries: registries(namespace),
     secrets: secrets.in(namespace),
   });

@@ -1,7 +1,13 @@
 import type { Operation } from '../operation.ts';
 import { aboutOperations } from './about.ts';
+import { clientOperations } from './clients.ts';
 import { registryOperations } from './registries.ts';
 import { secretOperations } from './secrets.ts';
 
 /** Every operation of the management API, in the order of the reference. */
-export const OPERATIONS: readonly Operation[] = [...registryOperations, ...secretOperations, ...aboutOperations];
+export const OPERATIONS: readonly Operation[] = [
+  ...clientOperations,
+  ...registryOperations,
+  ...secretOperations,
+  ...aboutOperations,
+];

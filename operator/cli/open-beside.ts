@@ -1,0 +1,27 @@
+import { readLock } from '#operator/local/lock';
+import type { StatusBoard } from '#operator/local/status-board';
+import { KeepClients } from '#operator/management/clients/keep-clients';
+import { localClients } from '#operator/management/clients/local-clients';
+import type { LocalSecrets } from '#operator/management/secrets/local-secrets';
+import { systemClock } from '#operator/queue';
+import type { Context } from './context.ts';
+import { openManagement } from './open-management.ts';
+
+/** What goes on beside the resources of a folder: the management API, and the files of registered clients. */
+export async function openBeside(board: StatusBoard, context: Context, secrets: LocalSecrets) {
+  const { state, environment, err } = context;
+  const folder = readLock(state)?.folder ?? '';
+  const keep = new KeepClients({
+    clientsOf: (namespace) => localClients({ state, folder, environment }, namespace),
+    clock: systemClock,
+    onProblem: (text) => void err.write(`${text}\n`),
+  });
+  board.listen(({ resources }) => keep.changed(resources.map(({ key }) => key.namespace)));
+  const management = await openManagement(context, secrets);
+  return {
+    async close() {
+      await keep.close();
+      await management?.close();
+    },
+  };
+}

@@ -1,0 +1,92 @@
+import { z } from 'zod';
+import { NoBody, NoParams, NoQuery, Nothing, operation, type Touch } from '../operation.ts';
+import { ClientInPath, ClientList, Forced, NewClient, NewClients, RegisteredClient } from '../records/client.ts';
+
+/** Who registers a client learns where the endpoints are. */
+const registering = (names: readonly string[]): Touch[] => [
+  ...names.map((name): Touch => ({ verb: 'create', resource: 'clients', name })),
+  { verb: 'list', resource: 'mcpgroups' },
+  { verb: 'list', resource: 'virtualmcpservers' },
+];
+
+const PROBLEMS = {
+  conflict: 'the client’s file cannot be read, is not this user’s, or has an entry of that name that is not of vmcp',
+  store_damaged: 'what is stored of the client is damaged',
+  stale: 'somebody else registered the client at the same time',
+} as const;
+
+export const registerClient = operation({
+  number: 1,
+  id: 'registerClient',
+  method: 'POST',
+  path: '/clients',
+  summary: 'Register a client',
+  params: NoParams,
+  query: Forced,
+  body: NewClient,
+  success: 200,
+  result: RegisteredClient,
+  problems: PROBLEMS,
+  touches: ({ body: { name } }) => registering([name]),
+  audit: 'management_client_registered',
+  async run({ body: { name, groups }, query: { force } }, { clients }) {
+    const [body] = await clients.register([name], groups, force === 'true');
+    if (!body) throw new Error('a client was registered and not told');
+    return { body };
+  },
+});
+
+export const registerClients = operation({
+  number: 2,
+  id: 'registerClients',
+  method: 'POST',
+  path: '/clients/register',
+  summary: 'Register several clients',
+  params: NoParams,
+  query: Forced,
+  body: NewClients,
+  success: 200,
+  result: z.array(RegisteredClient),
+  problems: PROBLEMS,
+  touches: ({ body: { names } }) => registering(names),
+  audit: 'management_clients_registered',
+  async run({ body: { names, groups }, query: { force } }, { clients }) {
+    return { body: await clients.register(names, groups, force === 'true') };
+  },
+});
+
+export const listClients = operation({
+  id: 'listClients',
+  method: 'GET',
+  path: '/clients',
+  summary: 'List registered clients',
+  params: NoParams,
+  query: NoQuery,
+  body: NoBody,
+  success: 200,
+  result: ClientList,
+  problems: { store_damaged: PROBLEMS.store_damaged },
+  touches: () => [{ verb: 'list', resource: 'clients' }],
+  run: async (_, { clients }) => ({ body: { clients: await clients.list() } }),
+});
+
+export const deleteClient = operation({
+  id: 'deleteClient',
+  method: 'DELETE',
+  path: '/clients/{name}',
+  summary: 'Forget a client, and take out of its file what vmcp wrote',
+  params: ClientInPath,
+  query: NoQuery,
+  body: NoBody,
+  success: 204,
+  result: Nothing,
+  problems: { not_found: 'no client of this name is registered', ...PROBLEMS },
+  touches: ({ params: { name } }) => [{ verb: 'delete', resource: 'clients', name }],
+  audit: 'management_client_deleted',
+  async run({ params: { name } }, { clients }) {
+    await clients.delete(name);
+    return { body: undefined };
+  },
+});
+
+export const clientOperations = [registerClient, registerClients, listClients, deleteClient];
