@@ -5,6 +5,8 @@ import { serveIdentityProvider } from './serve.ts';
 const { values } = parseArgs({
   options: {
     port: { type: 'string', default: '0' },
+    /** Where others reach it, where that is not 127.0.0.1. */
+    issuer: { type: 'string' },
     'token-lifetime': { type: 'string', default: '3600' },
     audience: { type: 'string', multiple: true },
     'redirect-uri': { type: 'string', multiple: true },
@@ -17,6 +19,7 @@ const { values } = parseArgs({
 
 const provider = await serveIdentityProvider({
   port: Number(values.port),
+  issuer: values.issuer,
   tokenLifetime: Number(values['token-lifetime']),
   ...(values.audience ? { audiences: values.audience } : {}),
   redirectUris: values['redirect-uri'] ?? [],

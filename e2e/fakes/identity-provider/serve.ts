@@ -25,6 +25,8 @@ export interface IdentityProvider {
 
 interface IdentityProviderOptions {
   port?: number;
+  /** Where others reach it, as in a pod; absent: it listens on 127.0.0.1 alone. */
+  issuer?: string | undefined;
   tokenLifetime?: number;
   audiences?: string[];
   redirectUris?: string[];
@@ -34,7 +36,7 @@ interface IdentityProviderOptions {
   stateFile?: string;
 }
 
-/** Starts a real OpenID provider on 127.0.0.1 with the users alice and bob. */
+/** Starts a real OpenID provider with the users alice and bob, on 127.0.0.1 unless it is told where it is. */
 export async function serveIdentityProvider(options: IdentityProviderOptions = {}): Promise<IdentityProvider> {
   const kept = options.stateFile === undefined ? undefined : openState(options.stateFile);
   const keys = await createSigningKeys(kept?.keys);
@@ -57,10 +59,10 @@ export async function serveIdentityProvider(options: IdentityProviderOptions = {
   });
   await new Promise<void>((resolve, reject) => {
     http.once('error', reject);
-    http.listen(options.port ?? 0, '127.0.0.1', resolve);
+    http.listen(options.port ?? 0, options.issuer === undefined ? '127.0.0.1' : '::', resolve);
   });
   const { port } = http.address() as AddressInfo;
-  const issuer = `http://127.0.0.1:${port}`;
+  const issuer = options.issuer ?? `http://127.0.0.1:${port}`;
   const settings: ProviderSettings = {
     issuer,
     keys,

@@ -1,0 +1,154 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { claimsOf, OAuthClient, type Tokens, tokensOf } from '../authserver/oauth-client.ts';
+import { GATEWAY_CLIENT } from '../fakes/identity-provider/users.ts';
+import { callTool } from '../local/call-tool.ts';
+import { movePorts } from '../local/example.ts';
+import { eventually } from '../local/run-vmcp.ts';
+import type { Program } from '../gateway/start-program.ts';
+import { forwardPorts } from './forward-ports.ts';
+import { startLoad } from './load.ts';
+import { backend, fake, group, secret, server } from './stage.ts';
+import { startIdentityProvider } from './start-identity-provider.ts';
+import { describeWithCluster } from './use-cluster.ts';
+import { useStage } from './use-stage.ts';
+
+const SERVED = 4483;
+const OWN = 9000;
+
+const signingKey = () =>
+  generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+const hmacKey = (letter: string) => letter.repeat(32);
+const refs = (kind: string, ...names: string[]) => names.map((name) => ({ name: 'keys', key: `${kind}-${name}` }));
+const kidOf = (token: string) => {
+  const [header = ''] = token.split('.');
+  return (JSON.parse(Buffer.from(header, 'base64url').toString()) as { kid: string }).kid;
+};
+
+describeWithCluster('logins at authorization servers of pods', (cluster) => {
+  const stage = useStage(cluster, 'logins');
+  let ports: Record<typeof SERVED | typeof OWN, number>;
+  let upstreams: { insecureAllowHTTP: boolean; upstreamProviders: object[] };
+  const forwards: Program[] = [];
+  const originOf = (port: typeof SERVED | typeof OWN) => `http://127.0.0.1:${ports[port]}`;
+  const inline = (origin: string) => ({ type: 'inline', resourceUrl: `${origin}/mcp`, inline: { issuer: origin } });
+
+  beforeAll(async () => {
+    ports = await movePorts([SERVED, OWN]);
+    const redirects = Object.values(ports).map((port) => `http://127.0.0.1:${port}/oauth/callback/company`);
+    const oidcConfig = { issuerUrl: await startIdentityProvider(stage, redirects), clientId: GATEWAY_CLIENT.id };
+    const clientSecretRef = { name: 'keys', key: 'client' };
+    const company = { name: 'company', type: 'oidc', oidcConfig: { ...oidcConfig, clientSecretRef } };
+    upstreams = { insecureAllowHTTP: true, upstreamProviders: [company] };
+    await stage.apply(
+      secret('keys', { client: GATEWAY_CLIENT.secret, 'signing-a': signingKey(), 'hmac-a': hmacKey('a') }),
+    );
+  }, 120_000);
+  afterAll(async () => {
+    for (const forward of forwards) await forward.stop();
+  });
+
+  const forward = async (service: string, port: typeof SERVED | typeof OWN) =>
+    forwards.push(await forwardPorts(cluster, stage.namespace.name, `service/${service}`, { [ports[port]]: port }));
+
+  describe('of a VirtualMCPServer, while its keys are rotated under load', () => {
+    let client: OAuthClient;
+    let tokens: Tokens;
+    const pods = async () =>
+      (await stage.list('Pod', 'app.kubernetes.io/instance=demo')).map(({ metadata }) => metadata.uid);
+    const kids = async () => {
+      const answer = await fetch(`${originOf(SERVED)}/.well-known/jwks.json`, { signal: AbortSignal.timeout(5000) });
+      return ((await answer.json()) as { keys: { kid: string }[] }).keys.map(({ kid }) => kid);
+    };
+    /** Keys by their names in the Secret, the one in use first. */
+    const useKeys = async (...names: string[]) => {
+      const lists = { signingKeySecretRefs: refs('signing', ...names), hmacSecretRefs: refs('hmac', ...names) };
+      await stage.patch('VirtualMCPServer', 'demo', { spec: { authServerConfig: lists } });
+      await stage.ready('demo');
+    };
+    const refresh = async () => tokensOf(await client.refresh(tokens.refresh_token));
+
+    beforeAll(async () => {
+      const origin = originOf(SERVED);
+      const keys = { signingKeySecretRefs: refs('signing', 'a'), hmacSecretRefs: refs('hmac', 'a') };
+      await stage.apply(
+        group('tools'),
+        backend('whoami', fake('tools', 'whoami')),
+        server('demo', 'tools', {
+          incomingAuth: { type: 'oidc', resourceUrl: `${origin}/mcp`, oidcConfig: inline(origin) },
+          authServerConfig: { issuer: origin, ...keys, ...upstreams },
+        }),
+      );
+      await stage.ready('demo');
+      await forward('vmcp-demo', SERVED);
+      client = await OAuthClient.register(origin);
+      tokens = await client.login({ user: 'alice' });
+    }, 120_000);
+
+    it('no call fails, no login is lost, and after it nothing of the old keys is left', async () => {
+      const before = await pods();
+      const { url } = await stage.endpoint('demo');
+      const authorization = `Bearer ${tokens.access_token}`;
+      const headers = { host: new URL(originOf(SERVED)).host, authorization };
+      const load = await startLoad({ url, headers }, 'whoami_whoami', { sessions: 2, every: 100 });
+      await eventually(
+        () => load.answers.length,
+        (calls) => calls > 20,
+      );
+
+      await stage.patch('Secret', 'keys', {
+        stringData: { 'signing-b': signingKey(), 'hmac-b': hmacKey('b') },
+      });
+      const old = kidOf(tokens.access_token);
+      await useKeys('b', 'a');
+      expect(await kids()).toEqual([expect.not.stringContaining(old), old]);
+      // What is new checks at once, and makes after two minutes: what the old keys made is read all the time.
+      tokens = await refresh();
+      expect(claimsOf(tokens.access_token)).toMatchObject({ iss: originOf(SERVED) });
+      const makesAnew = async () => {
+        tokens = await refresh();
+        return kidOf(tokens.access_token) !== old;
+      };
+      await eventually(makesAnew, Boolean, 150_000);
+      const calls = load.answers.length;
+      await eventually(
+        () => load.answers.length,
+        (now) => now > calls + 20,
+      );
+      await load.stop();
+      expect(load.failures).toEqual([]);
+
+      await useKeys('b');
+      expect(await kids()).not.toContain(old);
+      tokens = await refresh();
+      const said = await callTool(`${originOf(SERVED)}/mcp`, 'whoami_whoami', tokens.access_token);
+      expect(said).toBeDefined();
+      expect(await pods()).toEqual(before);
+    }, 240_000);
+  });
+
+  it('an MCPServer with an endpoint of its own: one logs in there, and its program gets the token of the provider', async () => {
+    const origin = originOf(OWN);
+    await stage.apply(
+      {
+        ...group('login'),
+        kind: 'MCPExternalAuthConfig',
+        spec: { type: 'embeddedAuthServer', embeddedAuthServer: { issuer: origin, ...upstreams } },
+      },
+      backend('inside', {
+        ...fake('', 'whoami'),
+        proxyPort: OWN,
+        oidcConfig: inline(origin),
+        externalAuthConfigRef: { name: 'login' },
+      }),
+    );
+    await stage.status('MCPServer', 'inside', ({ phase }) => phase === 'Ready', 60_000);
+    await forward('mcp-inside-proxy', OWN);
+    const client = await OAuthClient.register(origin);
+    const { access_token: token, refresh_token: renewal } = await client.login({ user: 'alice' });
+    expect(claimsOf(token)).toMatchObject({ iss: origin, aud: `${origin}/mcp` });
+    expect(await callTool(`${origin}/mcp`, 'whoami', token)).toMatchObject({ subject: 'alice' });
+    expect(tokensOf(await client.refresh(renewal)).access_token).not.toBe(token);
+    await expect(callTool(`${origin}/mcp`, 'whoami', 'none')).rejects.toThrow();
+  }, 120_000);
+});
