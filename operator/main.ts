@@ -13,7 +13,7 @@ const manifest = fileURLToPath(new URL('../package.json', import.meta.url));
 const { version } = z.object({ version: z.string() }).parse(JSON.parse(readFileSync(manifest, 'utf8')));
 
 // What is read of thousands of resources stays: by its own rule V8 would let as much garbage stand beside it.
-setFlagsFromString('--heap-growing-percent=40');
+setFlagsFromString('--heap-growing-percent=20');
 
 /** Exit codes: 0 stopped, 1 failed or the Lease is lost, 2 the command line is wrong. */
 const USAGE = 2;

@@ -12,7 +12,7 @@ import {
   runtimeName,
 } from '#operator/world';
 import type { KubeApi } from '../api/api.ts';
-import { documentOf } from './document-of.ts';
+import { lazyDocument } from './document-of.ts';
 import { ManifestSection } from './manifest-section.ts';
 import { NamedValues } from '../watch/named-values.ts';
 import type { KubeObject } from '../api/object.ts';
@@ -226,7 +226,7 @@ export class ClusterView {
   #documentChanged(owner: ResourceKey, object: KubeObject, current: KubeObject | undefined): void {
     if (object.metadata.name !== configMapName(runtimeChildOf(owner))) return;
     const { namespace } = owner;
-    this.documents.setLazily(namespace, runtimeName(owner), current && (() => documentOf(current)));
+    this.documents.setLazily(namespace, runtimeName(owner), current && lazyDocument(current));
     this.#listener.runtime(owner);
   }
 

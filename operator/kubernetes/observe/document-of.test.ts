@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { digestOfDocument, documentOf } from './document-of.ts';
+import { digestOfDocument, documentOf, lazyDocument } from './document-of.ts';
 
 const configMap = (fields: object) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' }, ...fields });
 const TEXT = 'schema_version: v0.1.0\nbackends: []\n';
@@ -19,6 +19,16 @@ describe('the document of a ConfigMap', () => {
     const object = configMap({ binaryData: { 'run-config.yaml': packed.toString('base64') } });
     expect(documentOf(object)).toEqual({ schema_version: 'v0.1.0', backends: [] });
     expect(digestOfDocument(object)).toBe(sha256(packed));
+  });
+
+  it('is read at the first look alone, and every look has one of its own', () => {
+    const data = { 'run-config.yaml': TEXT };
+    const look = lazyDocument(configMap({ data }));
+    const first = look();
+    data['run-config.yaml'] = 'schema_version: v0.2.0';
+    expect(look()).toEqual(first);
+    expect(look()).not.toBe(first);
+    expect(lazyDocument(configMap({}))()).toBeUndefined();
   });
 
   it('is none where there is nothing, or what a person wrote is no document', () => {

@@ -26,6 +26,18 @@ export function digestOfDocument(configMap: KubeObject): string | undefined {
   return file && createHash('sha256').update(file).digest('hex');
 }
 
+/**
+ * Reads the document of a ConfigMap at the first look, and keeps it as a text between looks: as objects, the documents of
+ * thousands of servers would be the larger part of all that the operator holds.
+ */
+export function lazyDocument(configMap: KubeObject): () => RunConfigDocument | undefined {
+  let text: string | undefined;
+  return () => {
+    text ??= JSON.stringify(documentOf(configMap) ?? null);
+    return (JSON.parse(text) as RunConfigDocument | null) ?? undefined;
+  };
+}
+
 /** The document of a ConfigMap; undefined for what is none, as after an edit by hand. */
 export function documentOf(configMap: KubeObject): RunConfigDocument | undefined {
   const file = fileOf(configMap);

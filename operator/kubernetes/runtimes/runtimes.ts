@@ -66,7 +66,7 @@ export class Runtimes {
     }
     if (!this.#keys.has(place)) {
       this.#keys.set(place, key);
-      this.observed.setLazily(key.namespace, runtimeName(key), undefined);
+      this.observed.set(key.namespace, runtimeName(key), undefined);
       this.#observeLive(key, child);
     }
     this.remake(key);
@@ -147,8 +147,7 @@ export class Runtimes {
       const complete = view.deployments.get(namespace, child)?.complete === true;
       return observed && { ...observed, current: observed.current && complete };
     };
-    const of = this.observed.of(namespace);
-    Object.defineProperty(of, runtimeName({ kind, name }), { get, enumerable: true, configurable: true });
+    this.observed.setLazily(namespace, runtimeName({ kind, name }), get);
   }
 
   async #makeOne(key: ResourceKey): Promise<void> {

@@ -38,13 +38,10 @@ export class Section<T> {
     else if (this.#namespaces.has(namespace)) Reflect.deleteProperty(this.of(namespace), name);
   }
 
-  /** The same for a value that is made at the first look. */
-  setLazily(namespace: string, name: string, make: (() => T | undefined) | undefined): void {
+  /** The same for a value that is made at each look. */
+  setLazily(namespace: string, name: string, get: (() => T | undefined) | undefined): void {
     this.set(namespace, name, undefined);
-    if (!make) return;
-    let made: { value: T | undefined } | undefined;
-    const get = () => (made ??= { value: make() }).value;
-    Object.defineProperty(this.of(namespace), name, { get, enumerable: true, configurable: true });
+    if (get) Object.defineProperty(this.of(namespace), name, { get, enumerable: true, configurable: true });
   }
 
   keys(): { namespace: string; name: string }[] {
