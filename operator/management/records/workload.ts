@@ -1,0 +1,138 @@
+import { z } from 'zod';
+import { PermissionProfileDocument } from '#crds/parts/permission-profile';
+import { NEXT_CURSOR } from '../paging.ts';
+import { Header, OAuthConfig } from './registry-entry.ts';
+
+const Text = z.string().max(65_536);
+const Texts = z.array(Text).max(1000);
+const Port = z.int().min(1).max(65_535);
+const TextMap = z.record(z.string().max(256), Text);
+
+export const WORKLOAD_STATUSES = [
+  'running',
+  'stopped',
+  'error',
+  'starting',
+  'stopping',
+  'unhealthy',
+  'removing',
+  'unknown',
+  'unauthenticated',
+] as const;
+export const WorkloadStatus = z.enum(WORKLOAD_STATUSES);
+export type WorkloadStatus = z.infer<typeof WorkloadStatus>;
+
+const Transport = z.enum(['stdio', 'sse', 'streamable-http']);
+const ProxyMode = z.enum(['sse', 'streamable-http']);
+
+/** A workload as a list has it. */
+export const WorkloadSummary = z
+  .strictObject({
+    name: z.string().describe('Its name.'),
+    status: WorkloadStatus.describe('How it is.'),
+    status_context: z.string().describe('Why, and what to do; empty where there is nothing to say.'),
+    package: z.string().describe('Image or program that it runs; empty for a remote one.'),
+    remote: z.boolean().describe('It runs elsewhere.'),
+    transport_type: Transport.describe('What it speaks.'),
+    proxy_mode: ProxyMode.describe('What its endpoint speaks.'),
+    group: z.string().describe('Its group; empty for none.'),
+    labels: TextMap.describe('Labels of its resource.'),
+    tools: Texts.describe('The only tools that are offered; empty: all.'),
+    url: z.string().optional().describe('Where it is reached, once it is.'),
+    port: Port.optional().describe('Port of that.'),
+    created_at: z.string().optional().describe('RFC 3339, where known.'),
+    started_at: z.string().optional().describe('Since when it is ready, RFC 3339.'),
+  })
+  .meta({ id: 'WorkloadSummary' });
+export type WorkloadSummary = z.infer<typeof WorkloadSummary>;
+
+export const WorkloadList = z.strictObject({
+  workloads: z.array(WorkloadSummary),
+  next_cursor: NEXT_CURSOR,
+});
+
+/** A secret by its reference `<secret>/<key>`, and what gets its value. */
+const SecretTarget = z.strictObject({
+  name: z.string().max(512).describe('Reference: <secret>/<key>.'),
+  target: z.string().max(256).optional().describe('Environment variable that gets the value; default the key.'),
+});
+export type SecretTarget = z.infer<typeof SecretTarget>;
+
+const HeaderForward = z.strictObject({
+  add_plaintext_headers: TextMap.optional().describe('Header to value.'),
+  add_headers_from_secret: TextMap.optional().describe('Header to reference: <secret>/<key>.'),
+});
+
+const Oidc = z.strictObject({
+  issuer: Text.optional().describe('Issuer of the tokens.'),
+  audience: Text.optional().describe('`aud` that a token must have.'),
+  client_id: Text.optional().describe('Client for introspection.'),
+  client_secret: Text.optional().describe('Reference: <secret>/<key>.'),
+  introspection_url: Text.optional().describe('Introspection endpoint.'),
+  jwks_url: Text.optional().describe('Key set.'),
+  scopes: Texts.optional().describe('Scopes that every token must have.'),
+});
+
+const RemoteOAuth = z.strictObject({
+  ...OAuthConfig.shape,
+  bearer_token: SecretTarget.optional().describe('A fixed token in place of any login.'),
+  client_secret: SecretTarget.optional().describe('Client secret.'),
+  skip_browser: z.boolean().optional().describe('The login is not opened in a browser by itself.'),
+});
+
+/**
+ * A workload as it is read and edited. What GET gives can be sent back unchanged and changes nothing. A field that is not sent stays;
+ * an empty one (`""`, `[]`, `{}`) takes away.
+ */
+export const WorkloadDetail = z
+  .strictObject({
+    name: z.string().max(63).optional().describe('Its name; it cannot be changed.'),
+    image: z.string().max(1024).optional().describe('Container image.'),
+    url: z.string().max(2048).optional().describe('URL of a remote server.'),
+    group: z.string().max(253).optional().describe('Its group.'),
+    transport: Transport.optional().describe('What it speaks.'),
+    host: z.string().max(253).optional().describe('Address that its own endpoint listens on; read only.'),
+    proxy_mode: ProxyMode.optional().describe('What its own endpoint speaks.'),
+    proxy_port: Port.optional().describe('Port of its own endpoint.'),
+    target_port: Port.optional().describe('Port that the program listens on.'),
+    cmd_arguments: Texts.optional().describe('Arguments of the program.'),
+    env_vars: TextMap.optional().describe('Environment variables. Secrets stand under `secrets`.'),
+    secrets: z.array(SecretTarget).max(256).optional().describe('Environment variables that are secrets.'),
+    volumes: Texts.optional().describe('<folder of the machine>:<folder that the program sees>[:ro]'),
+    tools: Texts.optional().describe('The only tools that are offered, by original name.'),
+    tools_override: z
+      .record(
+        z.string().max(256),
+        z.strictObject({ name: z.string().max(256).optional(), description: Text.optional() }),
+      )
+      .optional()
+      .describe('Original tool name to what replaces its own texts.'),
+    headers: z.array(Header.strict()).max(256).optional().describe('Headers that a remote server takes; recorded.'),
+    header_forward: HeaderForward.optional().describe('Headers that are added to requests to it.'),
+    network_isolation: z.boolean().optional().describe('It may not reach every address.'),
+    permission_profile: PermissionProfileDocument.optional().describe('What it may reach, read and write.'),
+    authz_config: z.string().max(1_048_576).optional().describe('Cedar policies, a JSON text.'),
+    oidc: Oidc.optional().describe('Whose tokens its own endpoint lets in.'),
+    oauth_config: RemoteOAuth.optional().describe('How vmcp logs in at a remote server.'),
+    trust_proxy_headers: z.boolean().optional().describe('Forwarding headers of trusted proxies count.'),
+  })
+  .meta({ id: 'WorkloadDetail' });
+export type WorkloadDetail = z.infer<typeof WorkloadDetail>;
+
+/** A new workload: what it is like, and, on one machine, the program where there is no image. */
+export const NewWorkload = z
+  .strictObject({
+    ...WorkloadDetail.shape,
+    name: z.string().max(63).describe('Its name.'),
+    command: z.array(z.string().max(4096)).min(1).max(256).optional().describe('Program to start, with its arguments.'),
+  })
+  .meta({ id: 'NewWorkload' });
+export type NewWorkload = z.infer<typeof NewWorkload>;
+
+/** What came of a change. */
+export const WorkloadChanged = z
+  .strictObject({
+    name: z.string().describe('Its name.'),
+    port: z.int().min(0).max(65_535).describe('Port of its own endpoint; 0 where it has none, or not yet.'),
+  })
+  .meta({ id: 'WorkloadChanged' });

@@ -1,0 +1,151 @@
+import { InlineAuthz } from '#crds/parts/authz-config';
+import type { InlineOidc } from '#crds/parts/oidc-config';
+import { z } from 'zod';
+import { Problem } from '../problem.ts';
+import type { Fields } from './field.ts';
+import { readReference, referenceText } from './secret-reference.ts';
+import type { WorkloadDetail } from '../records/workload.ts';
+import { mapping, orNothing, present, type Spec, type SpecChange } from './spec.ts';
+
+/** The form in which authorization configurations of workloads are written elsewhere, too. */
+const AuthzDocument = z.strictObject({
+  version: z.literal('1.0').default('1.0'),
+  type: z.literal('cedarv1').default('cedarv1'),
+  cedar: z.strictObject({
+    policies: InlineAuthz.shape.policies,
+    entities_json: InlineAuthz.shape.entitiesJson,
+  }),
+});
+
+/** `configmap:<name>/<key>` stands for policies that a ConfigMap holds. */
+const CONFIG_MAP = /^configmap:([a-z0-9][-.a-z0-9]*)\/([-._A-Za-z0-9]+)$/;
+
+function readAuthz(text: string): object {
+  const [, name, key] = CONFIG_MAP.exec(text) ?? [];
+  if (name !== undefined) return { type: 'configMap', configMap: { name, key } };
+  const form = '{"version":"1.0","type":"cedarv1","cedar":{"policies":[…],"entities_json":"[]"}}';
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new Problem('bad_request', `body authz_config: not JSON; write ${form}, or configmap:<name>/<key>`);
+  }
+  const { data } = AuthzDocument.safeParse(value);
+  if (!data) throw new Problem('bad_request', `body authz_config: write ${form}`);
+  return { type: 'inline', inline: { policies: data.cedar.policies, entitiesJson: data.cedar.entities_json } };
+}
+
+function writeAuthz({ authzConfig }: Spec): string | undefined {
+  if (authzConfig?.configMap) return `configmap:${authzConfig.configMap.name}/${authzConfig.configMap.key}`;
+  if (!authzConfig?.inline) return undefined;
+  const { policies, entitiesJson } = authzConfig.inline;
+  return JSON.stringify({ version: '1.0', type: 'cedarv1', cedar: { policies, entities_json: entitiesJson } });
+}
+
+const reference = (text: string | undefined, field: string) =>
+  text === undefined || text === '' ? undefined : readReference(text, field);
+
+type Issuer = { [K in keyof InlineOidc]?: InlineOidc[K] | undefined };
+
+/** The issuer, wherever it is described; of a shared one what is written beside the reference. */
+function issuerOf({ oidcConfig, oidcConfigRef }: Spec): Issuer {
+  if (oidcConfig?.inline) return oidcConfig.inline;
+  if (oidcConfig?.kubernetes) return oidcConfig.kubernetes;
+  return oidcConfigRef ? { audience: oidcConfigRef.audience, scopes: oidcConfigRef.scopes } : {};
+}
+
+type Oidc = NonNullable<WorkloadDetail['oidc']>;
+
+/** An issuer is changed where it is described: that of the cluster and a shared one have no URL of their own here. */
+function writeIssuer(value: Oidc, config: unknown, shared: unknown): SpecChange {
+  const { type, kubernetes, inline, resourceUrl } = mapping(config);
+  const [audience, scopes] = [orNothing(value.audience), orNothing(value.scopes)];
+  if (value.issuer === undefined && type === 'kubernetes')
+    return { oidcConfig: { ...mapping(config), kubernetes: present({ ...mapping(kubernetes), audience }) } };
+  if (value.issuer === undefined && shared !== undefined)
+    return { oidcConfigRef: present({ ...mapping(shared), audience, scopes }) };
+  if (value.issuer === undefined)
+    throw new Problem('bad_request', 'body oidc.issuer: required field is missing; write a URL');
+  const block = present({
+    ...(type === 'inline' && mapping(inline)),
+    issuer: value.issuer,
+    audience,
+    clientId: orNothing(value.client_id),
+    clientSecretRef: reference(value.client_secret, 'oidc.client_secret'),
+    introspectionUrl: orNothing(value.introspection_url),
+    jwksUrl: orNothing(value.jwks_url),
+    scopes,
+  });
+  return { oidcConfig: present({ type: 'inline', resourceUrl, inline: block }), oidcConfigRef: undefined };
+}
+
+/** Who is let in, who may do what, and how vmcp logs in elsewhere. */
+export const AUTH_FIELDS: Fields<'authz_config' | 'oidc' | 'oauth_config'> = {
+  authz_config: {
+    read: writeAuthz,
+    write: (value, { authzConfig }) => {
+      const { mode } = mapping(authzConfig);
+      const change = value === undefined ? undefined : { ...readAuthz(value), ...(mode !== undefined && { mode }) };
+      return { spec: { authzConfig: change } };
+    },
+  },
+  oidc: {
+    read(spec) {
+      const { clientSecretRef, ...issuer } = issuerOf(spec);
+      return present({
+        issuer: issuer.issuer,
+        audience: issuer.audience,
+        client_id: issuer.clientId,
+        client_secret: clientSecretRef && referenceText(clientSecretRef),
+        introspection_url: issuer.introspectionUrl,
+        jwks_url: issuer.jwksUrl,
+        scopes: orNothing(issuer.scopes),
+      });
+    },
+    write: (value, { oidcConfig, oidcConfigRef }) => ({
+      spec:
+        value === undefined
+          ? { oidcConfig: undefined, oidcConfigRef: undefined }
+          : writeIssuer(value, oidcConfig, oidcConfigRef),
+    }),
+  },
+  oauth_config: {
+    read: ({ remoteAuth: auth }, { recorded }) => {
+      const target = (ref: NonNullable<typeof auth>['clientSecretRef']) => ref && { name: referenceText(ref) };
+      return present({
+        issuer: auth?.issuer,
+        authorize_url: auth?.authorizeUrl,
+        token_url: auth?.tokenUrl,
+        client_id: auth?.clientId,
+        client_secret: target(auth?.clientSecretRef),
+        bearer_token: target(auth?.bearerTokenSecretRef),
+        scopes: orNothing(auth?.scopes),
+        resource: auth?.resource,
+        oauth_params: orNothing(auth?.oauthParams),
+        use_pkce: auth?.usePkce,
+        callback_port: auth?.callbackPort,
+        skip_browser: recorded.skip_browser,
+      });
+    },
+    write: (value, { remoteAuth }, { recorded }) => {
+      const { skip_browser, ...auth } = value ?? {};
+      const fields = present({
+        issuer: orNothing(auth.issuer),
+        authorizeUrl: orNothing(auth.authorize_url),
+        tokenUrl: orNothing(auth.token_url),
+        clientId: orNothing(auth.client_id),
+        clientSecretRef: reference(auth.client_secret?.name, 'oauth_config.client_secret.name'),
+        bearerTokenSecretRef: reference(auth.bearer_token?.name, 'oauth_config.bearer_token.name'),
+        scopes: orNothing(auth.scopes),
+        resource: orNothing(auth.resource),
+        oauthParams: orNothing(auth.oauth_params),
+        usePkce: auth.use_pkce,
+        callbackPort: auth.callback_port === 0 ? undefined : auth.callback_port,
+      });
+      // What the record does not have: how long a login may take, and who may do it.
+      const { timeout, administrators } = mapping(remoteAuth);
+      const change = value && { ...fields, ...present({ timeout, administrators }) };
+      return { spec: { remoteAuth: change }, recorded: { ...recorded, skip_browser } };
+    },
+  },
+};

@@ -1,0 +1,278 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { MCPServerSpec } from '#crds/kinds/index';
+import { WorkloadDetail } from '../records/workload.ts';
+import type { StoredResource } from '../stores/resources.ts';
+import { applyDetail, renderDetail } from './detail.ts';
+import { readSpec } from './spec.ts';
+
+const place = { host: '127.0.0.1', profile: undefined };
+const stored = (spec: Record<string, unknown>, annotations: Record<string, string> = {}): StoredResource => ({
+  kind: 'MCPServer',
+  name: 'search',
+  labels: {},
+  annotations,
+  spec,
+  version: '1',
+});
+const render = (spec: Record<string, unknown>) => renderDetail(stored(spec), place);
+const edit = (spec: Record<string, unknown>, sent: WorkloadDetail) => applyDetail(sent, stored(spec), place);
+
+const name = fc.stringMatching(/^[a-z][a-z0-9]{0,8}$/);
+const envName = fc.stringMatching(/^[A-Z][A-Z0-9_]{0,8}$/);
+const word = fc.stringMatching(/^[A-Za-z0-9 .:=-]{1,12}$/);
+const path = fc.stringMatching(/^\/[a-z]{1,8}$/);
+const port = fc.integer({ min: 1, max: 65_535 });
+const reference = fc.record({ name, key: envName });
+const url = name.map((host) => `https://${host}.example/x`);
+const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });
+const uniqueBy = <T>(value: fc.Arbitrary<T>, selector: (entry: T) => unknown) =>
+  fc.uniqueArray(value, { maxLength: 3, selector });
+
+const common = {
+  groupRef: optional(name),
+  toolsFilter: optional(fc.array(word, { maxLength: 3 })),
+  toolsOverride: optional(fc.dictionary(name, fc.record({ name: optional(name), description: optional(word) }))),
+  proxyPort: optional(port),
+  proxyMode: optional(fc.constantFrom('sse', 'streamable-http')),
+  trustProxyHeaders: optional(fc.boolean()),
+  suspend: optional(fc.boolean()),
+  endpointPrefix: optional(path),
+  audit: optional(fc.record({ enabled: fc.boolean() })),
+  authzConfig: optional(
+    fc.oneof(
+      fc.record({
+        type: fc.constant('inline'),
+        mode: optional(fc.constantFrom('audit', 'enforce')),
+        inline: fc.record({ policies: fc.array(word, { maxLength: 2 }), entitiesJson: optional(fc.constant('[]')) }),
+      }),
+      fc.record({ type: fc.constant('configMap'), configMap: fc.record({ name, key: optional(envName) }) }),
+    ),
+  ),
+  oidcConfig: optional(
+    fc.oneof(
+      fc.record({
+        type: fc.constant('inline'),
+        resourceUrl: optional(url),
+        inline: fc.record({
+          issuer: url,
+          audience: optional(word),
+          clientId: fc.constant('me'),
+          clientSecretRef: optional(reference),
+          scopes: optional(fc.array(name, { maxLength: 2 })),
+          groupsClaim: optional(name),
+        }),
+      }),
+      fc.record({ type: fc.constant('kubernetes'), kubernetes: optional(fc.record({ audience: word })) }),
+    ),
+  ),
+};
+const program = fc.record({
+  ...common,
+  image: fc.constant('example/search:1'),
+  transport: optional(fc.constantFrom('sse', 'streamable-http')),
+  args: optional(fc.array(word, { maxLength: 3 })),
+  env: optional(uniqueBy(fc.record({ name: envName, value: optional(word) }), (entry) => entry.name)),
+  secrets: optional(
+    uniqueBy(
+      fc.record({ name, key: envName, targetEnvName: optional(envName) }),
+      (entry) => `${entry.name}/${entry.key}`,
+    ),
+  ),
+  volumes: optional(
+    uniqueBy(
+      fc.record({ name, hostPath: path, mountPath: path, readOnly: optional(fc.boolean()) }),
+      (entry) => entry.name,
+    ),
+  ),
+  mcpPort: optional(port),
+  permissionProfile: optional(
+    fc.oneof(
+      fc.record({ type: fc.constant('builtin'), name: fc.constantFrom('none', 'network') }),
+      fc.record({ type: fc.constant('configmap'), name, key: envName }),
+    ),
+  ),
+});
+const remote = fc.record({
+  ...common,
+  remoteUrl: url,
+  headerForward: optional(
+    fc.record({
+      addPlaintextHeaders: optional(fc.dictionary(name, word)),
+      addHeadersFromSecret: optional(fc.dictionary(name, reference)),
+    }),
+  ),
+  remoteAuth: optional(
+    fc.record({
+      issuer: optional(url),
+      clientId: fc.constant('me'),
+      clientSecretRef: optional(reference),
+      scopes: optional(fc.array(name, { maxLength: 2 })),
+      usePkce: optional(fc.boolean()),
+      timeout: optional(fc.constant('7m')),
+      administrators: optional(fc.array(word, { maxLength: 2 })),
+    }),
+  ),
+});
+/** As it comes from a file or from an API server: without members that have no value. */
+const spec = fc
+  .oneof(program, remote)
+  .map((value) => JSON.parse(JSON.stringify(value)) as Record<string, unknown>)
+  .filter((value) => MCPServerSpec.safeParse(value).success);
+
+describe('a workload as a record', () => {
+  it('can be sent back as it was read, which changes nothing, whatever it is like', () => {
+    fc.assert(
+      fc.property(spec, (written) => {
+        const detail = JSON.parse(JSON.stringify(render(written))) as WorkloadDetail;
+        const edited = applyDetail(WorkloadDetail.parse(detail), stored(written), place);
+        expect(edited.spec).toEqual(written);
+        expect(edited.annotations).toEqual({});
+        expect(edited.profile).toBeUndefined();
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('keeps every field that is not changed when one is', () => {
+    fc.assert(
+      fc.property(spec, fc.array(word, { minLength: 1, maxLength: 3 }), (written, tools) => {
+        const edited = edit(written, { ...render(written), tools });
+        expect(edited.spec).toEqual({ ...written, toolsFilter: tools });
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('that is made from a record reads as that record', () => {
+    fc.assert(
+      fc.property(spec, (written) => {
+        const detail = render(written);
+        const { permissionProfile, oidcConfig } = readSpec(written);
+        // These stand elsewhere: the record shows what they come to.
+        fc.pre(permissionProfile?.type !== 'configmap' && oidcConfig?.type !== 'kubernetes');
+        const made = edit({}, detail);
+        expect(renderDetail(stored(made.spec, made.annotations), place)).toEqual(detail);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('of a resource that is wrong somewhere shows the rest', () => {
+    expect(render({ image: 7, env: [{ name: 'A', value: 'b' }], nonsense: 1 })).toMatchObject({ env_vars: { A: 'b' } });
+  });
+});
+
+describe('an edit', () => {
+  const written = {
+    image: 'example/search:1',
+    env: [{ name: 'A', value: 'b' }],
+    secrets: [{ name: 's', key: 'k', targetEnvName: 'T' }],
+    volumes: [{ name: 'mine', hostPath: '/a', mountPath: '/b', readOnly: true }],
+    podTemplateSpec: { spec: { nodeSelector: { disk: 'ssd' } } },
+  };
+
+  it('leaves what is not sent, and takes away what is sent empty', () => {
+    expect(edit(written, {}).spec).toEqual(written);
+    const after = edit(written, { env_vars: {}, secrets: [], volumes: [] });
+    expect(after.spec).toEqual({ image: 'example/search:1', podTemplateSpec: written.podTemplateSpec });
+  });
+
+  it('keeps the names of volumes, and gives new ones names that are free', () => {
+    const after = edit(written, { volumes: ['/c:/d', '/a:/b:ro', '/e:/f:rw'] });
+    expect(after.spec.volumes).toEqual([
+      { name: 'volume-1', hostPath: '/c', mountPath: '/d' },
+      { name: 'mine', hostPath: '/a', mountPath: '/b', readOnly: true },
+      { name: 'volume-2', hostPath: '/e', mountPath: '/f' },
+    ]);
+    expect(() => edit(written, { volumes: ['relative:/x'] })).toThrow('body volumes[0]');
+  });
+
+  it.each([
+    ['secrets[0].name', { secrets: [{ name: 'hunter2', target: 'T' }] }],
+    ['secrets[0].name', { secrets: [{ name: 'hunter2/a/b' }] }],
+    ['oidc.client_secret', { oidc: { issuer: 'https://i.example', client_secret: 'hunter2' } }],
+    ['oauth_config.client_secret.name', { oauth_config: { client_secret: { name: 'hunter2' } } }],
+    ['oauth_config.bearer_token.name', { oauth_config: { bearer_token: { name: 'hunter2' } } }],
+    ['header_forward', { header_forward: { add_headers_from_secret: { 'X-Key': 'hunter2' } } }],
+  ])('refuses a secret in place of its reference, and does not repeat it: %s', (field, sent) => {
+    const attempt = () => edit(written, sent);
+    expect(attempt).toThrow(expect.objectContaining({ code: 'inline_secret' }));
+    expect(attempt).toThrow(`body ${field}`);
+    expect(attempt).not.toThrow('hunter2');
+  });
+
+  it('cannot change the name, nor where endpoints listen', () => {
+    expect(edit(written, { name: 'search', host: '127.0.0.1' }).spec).toEqual(written);
+    expect(() => edit(written, { name: 'other' })).toThrow('the name cannot be changed');
+    expect(() => edit(written, { host: '0.0.0.0' })).toThrow('body host');
+  });
+
+  it('records what means nothing to an MCPServer, and gives it back', () => {
+    const headers = [{ name: 'X-Key', required: true, secret: true }];
+    const remoteServer = { remoteUrl: 'https://x.example' };
+    const sent = { headers, oauth_config: { client_id: 'me', skip_browser: true } };
+    const { spec: made, annotations } = edit(remoteServer, sent);
+    expect(made).toEqual({ ...remoteServer, remoteAuth: { clientId: 'me' } });
+    expect(renderDetail(stored(made, annotations), place)).toMatchObject(sent);
+    expect(applyDetail({ headers: [], oauth_config: {} }, stored(made, annotations), place)).toEqual({
+      spec: remoteServer,
+      annotations: {},
+    });
+  });
+
+  it('keeps of an issuer and of policies what the record does not have', () => {
+    const oidcConfig = {
+      type: 'inline',
+      resourceUrl: 'https://r.example',
+      inline: { issuer: 'https://i.example', audience: 'a', groupsClaim: 'teams' },
+    };
+    const authzConfig = { type: 'inline', mode: 'audit', inline: { policies: ['permit(principal,action,resource);'] } };
+    const before = { ...written, oidcConfig, authzConfig };
+    const policies = JSON.stringify({ cedar: { policies: [] } });
+    const after = edit(before, { oidc: { issuer: 'https://i.example', audience: 'b' }, authz_config: policies });
+    expect(after.spec.oidcConfig).toEqual({
+      ...oidcConfig,
+      inline: { issuer: 'https://i.example', audience: 'b', groupsClaim: 'teams' },
+    });
+    expect(after.spec.authzConfig).toEqual({
+      type: 'inline',
+      mode: 'audit',
+      inline: { policies: [], entitiesJson: '[]' },
+    });
+    expect(() => edit(before, { authz_config: 'permit' })).toThrow('body authz_config: not JSON');
+  });
+
+  it('changes an issuer of the cluster and a shared one where they are described', () => {
+    const cluster = { type: 'kubernetes', kubernetes: { audience: 'a', serviceAccount: 'caller' } };
+    expect(edit({ ...written, oidcConfig: cluster }, { oidc: { audience: 'b' } }).spec.oidcConfig).toEqual({
+      type: 'kubernetes',
+      kubernetes: { audience: 'b', serviceAccount: 'caller' },
+    });
+    const shared = { name: 'company', audience: 'a', resourceUrl: 'https://r.example' };
+    expect(edit({ ...written, oidcConfigRef: shared }, { oidc: { audience: 'b' } }).spec.oidcConfigRef).toEqual({
+      ...shared,
+      audience: 'b',
+    });
+    expect(() => edit(written, { oidc: { audience: 'b' } })).toThrow('body oidc.issuer');
+  });
+
+  it('knows the built-in permission profiles, and gives others a place of their own', () => {
+    expect(edit(written, { network_isolation: true }).spec.permissionProfile).toEqual({
+      type: 'builtin',
+      name: 'none',
+    });
+    expect(edit(written, { permission_profile: { name: 'network' } }).spec.permissionProfile).toEqual({
+      type: 'builtin',
+      name: 'network',
+    });
+    const profile = { network: { outbound: { allow_host: ['10.0.0.0/8'] } } };
+    expect(edit(written, { permission_profile: profile })).toMatchObject({
+      profile,
+      spec: { permissionProfile: { type: 'configmap', name: 'search-permissions', key: 'profile.json' } },
+    });
+    expect(() => edit(written, { permission_profile: profile, network_isolation: false })).toThrow(
+      'body network_isolation',
+    );
+  });
+});

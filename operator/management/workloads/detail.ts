@@ -1,0 +1,103 @@
+import { WorkloadDetail } from '../records/workload.ts';
+import { Problem } from '../problem.ts';
+import { sameValue } from '../same-value.ts';
+import type { StoredResource } from '../stores/resources.ts';
+import { AUTH_FIELDS } from './auth-fields.ts';
+import { type Around, type Change, type Field, type Fields, Recorded } from './field.ts';
+import { OFFER_FIELDS } from './offer-fields.ts';
+import { PERMISSION_FIELDS } from './permission-fields.ts';
+import { PROGRAM_FIELDS } from './program-fields.ts';
+import { changed, orNothing, readSpec, type Spec } from './spec.ts';
+
+/** Every field of the record but the name. */
+const FIELDS: Fields<Exclude<keyof WorkloadDetail, 'name'>> = {
+  ...PROGRAM_FIELDS,
+  ...OFFER_FIELDS,
+  ...AUTH_FIELDS,
+  ...PERMISSION_FIELDS,
+};
+type FieldName = keyof typeof FIELDS;
+const NAMES = Object.keys(FIELDS) as FieldName[];
+
+/** Annotation with what is recorded, below the API group. */
+const RECORDED = 'recorded';
+const annotationOf = (annotations: Record<string, string>): string =>
+  Object.keys(annotations).find((name) => name.endsWith(`/${RECORDED}`)) ?? `vmcp.dev/${RECORDED}`;
+
+/** What was recorded with a resource; what somebody wrote there by hand and is none, is none. */
+export function recordedOf({ annotations }: Pick<StoredResource, 'annotations'>): Recorded {
+  const text = annotations[annotationOf(annotations)];
+  try {
+    return Recorded.safeParse(JSON.parse(text ?? '{}')).data ?? {};
+  } catch {
+    return {};
+  }
+}
+
+/** What stands beside the resource. */
+export type Place = Pick<Around, 'host' | 'profile'>;
+
+/** A workload as a record. */
+export function renderDetail(resource: StoredResource, around: Place): WorkloadDetail {
+  const spec = readSpec(resource.spec);
+  const all = { ...around, name: resource.name, recorded: recordedOf(resource) };
+  const fields = NAMES.flatMap((name) => {
+    const value = readField(name, spec, all);
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  return WorkloadDetail.parse({ name: resource.name, ...Object.fromEntries(fields) });
+}
+
+const readField = (name: FieldName, spec: Spec, around: Around): unknown => FIELDS[name].read(spec, around);
+
+/** What an edit makes of a resource. */
+export interface Edited {
+  spec: Record<string, unknown>;
+  annotations: Record<string, string>;
+  /** A permission profile that needs a ConfigMap of its own. */
+  profile?: Change['profile'];
+}
+
+/**
+ * The resource with what is sent in it. A field that is not sent, or says what the resource says already, changes nothing; so what was
+ * read can be sent back. An empty one takes away. @throws Problem `bad_request`, `inline_secret`
+ */
+export function applyDetail(sent: WorkloadDetail, resource: StoredResource, around: Place): Edited {
+  const { name, ...fields } = sent;
+  if (name !== undefined && name !== resource.name)
+    throw new Problem(
+      'bad_request',
+      `body name: the name cannot be changed; write "${resource.name}", or leave it out`,
+    );
+  const edited: Edited = { spec: resource.spec, annotations: resource.annotations };
+  let recorded = recordedOf(resource);
+  for (const field of NAMES) {
+    const profile = edited.profile ?? around.profile;
+    const change = changeOf(field, fields[field], edited.spec, { ...around, name: resource.name, profile, recorded });
+    if (!change) continue;
+    if (change.spec) edited.spec = changed(edited.spec, change.spec);
+    if (change.profile) edited.profile = change.profile;
+    recorded = change.recorded ?? recorded;
+  }
+  return { ...edited, annotations: annotated(resource.annotations, recorded) };
+}
+
+function changeOf<K extends FieldName>(
+  name: K,
+  wanted: Required<WorkloadDetail>[K] | undefined,
+  written: Record<string, unknown>,
+  around: Around,
+): Change | undefined {
+  if (wanted === undefined) return undefined;
+  const field: Field<NonNullable<Required<WorkloadDetail>[K]>> = FIELDS[name];
+  const value = orNothing(wanted) ?? undefined;
+  return sameValue(value, field.read(readSpec(written), around)) ? undefined : field.write(value, written, around);
+}
+
+function annotated(annotations: Record<string, string>, recorded: Recorded): Record<string, string> {
+  const name = annotationOf(annotations);
+  const others = Object.fromEntries(Object.entries(annotations).filter(([one]) => one !== name));
+  const text = JSON.stringify(recorded);
+  if (text === '{}') return others;
+  return sameValue(recorded, recordedOf({ annotations })) ? annotations : { ...others, [name]: text };
+}

@@ -1,0 +1,56 @@
+import type { PermissionProfileDocument } from '#crds/parts/permission-profile';
+import { sameValue } from '../same-value.ts';
+import { Problem } from '../problem.ts';
+import type { Around, Change, Fields } from './field.ts';
+import type { Spec } from './spec.ts';
+
+/** Profiles that every platform has. */
+const BUILT_IN: Record<string, PermissionProfileDocument> = {
+  none: { name: 'none', network: { outbound: { insecure_allow_all: false } } },
+  network: { name: 'network', network: { outbound: { insecure_allow_all: true } } },
+};
+
+/** What a workload may reach, read and write; undefined where nothing is said about it. */
+export function profileOf({ permissionProfile }: Spec, { profile }: Pick<Around, 'profile'>) {
+  if (permissionProfile?.type === 'configmap') return profile;
+  return permissionProfile && BUILT_IN[permissionProfile.name];
+}
+
+/** Whether it may not reach every address. */
+export function isIsolated(profile: PermissionProfileDocument | undefined): boolean {
+  return profile !== undefined && profile.network?.outbound?.insecure_allow_all !== true;
+}
+
+const builtIn = (name: string): Change => ({ spec: { permissionProfile: { type: 'builtin', name } } });
+
+/** Key of the ConfigMap that holds a workload's own profile. */
+export const PROFILE_KEY = 'profile.json';
+
+/** A profile of its own stands in a ConfigMap of its own; one that somebody else wrote stays as it is. */
+function writeProfile(value: PermissionProfileDocument, workload: string): Change {
+  const name = Object.keys(BUILT_IN).find((one) => sameValue(value, BUILT_IN[one]) || sameValue(value, { name: one }));
+  if (name !== undefined) return builtIn(name);
+  const permissionProfile = { type: 'configmap', name: `${workload}-permissions`, key: PROFILE_KEY };
+  return { spec: { permissionProfile }, profile: value };
+}
+
+/** What it may reach. */
+export const PERMISSION_FIELDS: Fields<'permission_profile' | 'network_isolation'> = {
+  permission_profile: {
+    read: profileOf,
+    write: (value, _, { name }) =>
+      value === undefined ? { spec: { permissionProfile: undefined } } : writeProfile(value, name),
+  },
+  network_isolation: {
+    read: (spec, around) => isIsolated(profileOf(spec, around)),
+    write: (value, { permissionProfile }) => {
+      if (permissionProfile === undefined) return value === true ? builtIn('none') : {};
+      if (sameValue(permissionProfile, { type: 'builtin', name: value === true ? 'network' : 'none' }))
+        return builtIn(value === true ? 'none' : 'network');
+      throw new Problem(
+        'bad_request',
+        'body network_isolation: its permission profile says otherwise; change network.outbound of permission_profile',
+      );
+    },
+  },
+};

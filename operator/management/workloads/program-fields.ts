@@ -1,0 +1,85 @@
+import { transportOf } from '#crds/kinds/index';
+import { Problem } from '../problem.ts';
+import type { Field, Fields } from './field.ts';
+import { readReference, referenceText } from './secret-reference.ts';
+import { list, mapping, orNothing, type Spec } from './spec.ts';
+
+/** A field that stands in the spec as it does in the record. */
+function same<K extends keyof Spec>(name: K): Field<NonNullable<Spec[K]>> {
+  return {
+    read: (spec) => orNothing(spec[name]) ?? undefined,
+    write: (value) => ({ spec: { [name]: orNothing(value) } }),
+  };
+}
+
+/** Entries that say the same keep what the record does not have of them. */
+function kept(written: unknown, field: string, wanted: Record<string, unknown>): Record<string, unknown> {
+  const former = list(written).map(mapping);
+  return { ...former.find((entry) => entry[field] === wanted[field]), ...wanted };
+}
+
+const VOLUME = /^(\/[^:]*):(\/[^:]*?)(?::(ro|rw))?$/;
+
+const volumeText = ({ hostPath, mountPath, readOnly }: NonNullable<Spec['volumes']>[number]): string =>
+  `${hostPath}:${mountPath}${readOnly ? ':ro' : ''}`;
+
+/** A volume keeps its name; a new one gets the next that is free. */
+function writeVolumes(texts: readonly string[], written: unknown): Record<string, unknown>[] {
+  const former = list(written).map(mapping);
+  const taken = new Set(former.map(({ name }) => name));
+  return texts.map((text, index) => {
+    const [, hostPath, mountPath, mode] = VOLUME.exec(text) ?? [];
+    if (hostPath === undefined || mountPath === undefined)
+      throw new Problem(
+        'bad_request',
+        `body volumes[${index}]: write /folder/here:/folder/there, and :ro to read only`,
+      );
+    const readOnly = mode === 'ro';
+    const is = (entry: Record<string, unknown>) => entry.hostPath === hostPath && entry.mountPath === mountPath;
+    const known = former.find((entry) => is(entry) && (entry.readOnly ?? false) === readOnly);
+    if (known) return known;
+    let number = 1;
+    while (taken.has(`volume-${number}`)) number += 1;
+    taken.add(`volume-${number}`);
+    return { name: `volume-${number}`, hostPath, mountPath, ...(readOnly && { readOnly }) };
+  });
+}
+
+/** What runs, and with what. */
+export const PROGRAM_FIELDS: Fields<
+  'image' | 'url' | 'group' | 'transport' | 'target_port' | 'cmd_arguments' | 'env_vars' | 'secrets' | 'volumes'
+> = {
+  image: same('image'),
+  url: same('remoteUrl'),
+  group: same('groupRef'),
+  transport: { read: transportOf, write: (transport) => ({ spec: { transport } }) },
+  target_port: same('mcpPort'),
+  cmd_arguments: same('args'),
+  env_vars: {
+    read: ({ env }) => orNothing(Object.fromEntries((env ?? []).map(({ name, value }) => [name, value]))),
+    write: (value = {}, { env }) => {
+      const entries = Object.entries(value).map(([name, text]) => kept(env, 'name', { name, value: text }));
+      return { spec: { env: orNothing(entries) } };
+    },
+  },
+  secrets: {
+    read: ({ secrets }) =>
+      orNothing(
+        (secrets ?? []).map(({ targetEnvName, ...reference }) => ({
+          name: referenceText(reference),
+          target: targetEnvName ?? reference.key,
+        })),
+      ),
+    write: (value = []) => {
+      const entries = value.map(({ name: text, target }, index) => {
+        const reference = readReference(text, `secrets[${index}].name`);
+        return { ...reference, ...(target && target !== reference.key && { targetEnvName: target }) };
+      });
+      return { spec: { secrets: orNothing(entries) } };
+    },
+  },
+  volumes: {
+    read: ({ volumes }) => orNothing((volumes ?? []).map(volumeText)),
+    write: (value = [], written) => ({ spec: { volumes: orNothing(writeVolumes(value, written.volumes)) } }),
+  },
+};

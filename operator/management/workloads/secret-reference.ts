@@ -1,0 +1,14 @@
+import { SecretKeyRef } from '#crds/parts/references';
+import { Problem } from '../problem.ts';
+
+/** `<secret>/<key>`, as records write it. */
+export const referenceText = ({ name, key }: SecretKeyRef): string => `${name}/${key}`;
+
+/** What a reference names. @throws Problem `inline_secret` for anything else, which it never repeats */
+export function readReference(text: string, field: string): SecretKeyRef {
+  const [name, key, ...more] = text.split('/');
+  const { data } = SecretKeyRef.safeParse({ name, key });
+  if (data && more.length === 0) return data;
+  const remedy = 'store the secret (POST /secrets/default/keys), and write its reference <secret>/<key>';
+  throw new Problem('inline_secret', `body ${field}: not a reference to a secret: ${remedy}`);
+}
