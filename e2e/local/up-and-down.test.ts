@@ -121,7 +121,7 @@ describe('vmcp up --detach', () => {
   });
 
   it('shows the logs of what it started', async () => {
-    const { stdout } = await place.run(['logs', '-n', '5']);
+    const { stdout } = await place.run(['logs', '--lines', '5']);
     expect(stdout).toMatch(/^vmcp-demo +\| \{/m);
     expect((await place.run(['logs', 'nobody'])).code).toBe(3);
   });

@@ -87,3 +87,23 @@ describe('vmcp logs -f', () => {
     await following.end();
   });
 });
+
+describe('vmcp logs', () => {
+  it('means the program and the endpoint of a workload by its name, and the runtime of a server by its', async () => {
+    for (const name of ['mcp-a', 'mcp-a-proxy', 'vmcp-a', 'mcp-b', 'vmcp', 'management-audit'])
+      writeFileSync(log(name), `${name}\n`);
+    const all = startFollowing('a');
+    await all.shows('mcp-a       | mcp-a\nmcp-a-proxy | mcp-a-proxy\nvmcp-a      | vmcp-a\n');
+    await all.end();
+    for (const [name, text] of [
+      ['b', 'mcp-b\n'],
+      ['vmcp', 'vmcp\n'],
+      ['mcp-a-proxy', 'mcp-a-proxy\n'],
+    ] as const) {
+      const one = startFollowing(name);
+      await one.shows(text);
+      await one.end();
+    }
+    await expect(startFollowing('c').end()).rejects.toMatchObject({ exitCode: 3 });
+  });
+});

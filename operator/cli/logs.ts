@@ -1,6 +1,7 @@
 import { closeSync, existsSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { backendChild, runtimeChildOf } from '#operator/plan/child-names';
 import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
 
@@ -9,10 +10,26 @@ const TAIL = 256 * 1024;
 const LOOK = 300;
 const EMPTY = Buffer.alloc(0);
 
+/** What is no log for people: see its page. */
+const AUDIT = 'management-audit';
+
 /** Names of what has a log: `vmcp` itself and its children. */
 function logNames(folder: string): string[] {
   if (!existsSync(folder)) return [];
-  return readdirSync(folder).flatMap((name) => (name.endsWith('.log') ? [name.slice(0, -4)] : []));
+  return readdirSync(folder)
+    .flatMap((name) => (name.endsWith('.log') ? [name.slice(0, -4)] : []))
+    .sort();
+}
+
+/**
+ * The logs that a name means: that of a workload's program and of its own endpoint, that of a VirtualMCPServer's runtime, or the one that
+ * is called so. No name means all.
+ */
+function meant(name: string | undefined, names: readonly string[]): string[] {
+  if (name === undefined) return names.filter((one) => one !== AUDIT);
+  const kinds = ['VirtualMCPServer', 'MCPServer'] as const;
+  const children = [backendChild(name), ...kinds.map((kind) => runtimeChildOf({ kind, name }))];
+  return names.includes(name) ? [name] : names.filter((one) => children.includes(one));
 }
 
 function readRange(path: string, from: number, to: number): Buffer {
@@ -68,7 +85,7 @@ async function follow(
   }
 }
 
-interface LogOptions {
+export interface LogOptions {
   follow: boolean;
   lines: number;
 }
@@ -81,16 +98,16 @@ export async function logs(
   signal: AbortSignal,
 ): Promise<number> {
   const names = logNames(state.logs);
-  if (name !== undefined && !names.includes(name)) {
+  if (name !== undefined && meant(name, names).length === 0) {
     const known = names.join(', ') || 'none yet';
     throw new CliError(EXIT_CODES.notRunning, `there is no log of ${name} (there is: ${known})`);
   }
-  const pathsNow = () =>
-    new Map((name === undefined ? logNames(state.logs) : [name]).map((one) => [one, join(state.logs, `${one}.log`)]));
+  const pathsNow = () => new Map(meant(name, logNames(state.logs)).map((one) => [one, join(state.logs, `${one}.log`)]));
   const paths = pathsNow();
+  const isOne = name !== undefined && paths.size === 1;
   const width = Math.max(...[...paths.keys()].map((one) => one.length), 0);
   const print = (from: string, all: string[]): void => {
-    for (const line of all) out.write(name === undefined ? `${from.padEnd(width)} | ${line}\n` : `${line}\n`);
+    for (const line of all) out.write(isOne ? `${line}\n` : `${from.padEnd(width)} | ${line}\n`);
   };
   for (const [one, path] of paths) print(one, lastLines(path, lines));
   if (goOn) await follow(pathsNow, print, signal);

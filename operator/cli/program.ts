@@ -6,7 +6,6 @@ import {
   folderArgument,
   output,
   type Parts,
-  readCount,
   type StateOptions,
   stateOption,
   type Surroundings,
@@ -19,7 +18,6 @@ import type { Format } from './context.ts';
 import type { DiffOptions } from './diff.ts';
 import { down } from './down.ts';
 import { CliError, EXIT_CODE_HELP, EXIT_CODES } from './exit-codes.ts';
-import { logs } from './logs.ts';
 import { printObject } from './print-object.ts';
 import { render } from './render.ts';
 import { status } from './status.ts';
@@ -27,6 +25,7 @@ import { CLIENT_ANNOTATION, token, USERS_ANNOTATION } from './token.ts';
 import { upDetached } from './up-detached.ts';
 import { up } from './up.ts';
 import { validate } from './validate.ts';
+import { addLogs } from './workloads/log-command.ts';
 
 const TOKEN_HELP = `The VirtualMCPServer names, by annotations, an OAuth client and a Secret with user names and passwords:
   ${CLIENT_ANNOTATION}: <client id>
@@ -128,7 +127,7 @@ function addDiff({ program, around, finish }: Parts): void {
     });
 }
 
-function addLooking({ program, around, stop, finish }: Parts): void {
+function addLooking({ program, around, finish }: Parts): void {
   program
     .command('status')
     .description('show endpoints and backends: state, tools, authentication, reason')
@@ -138,17 +137,6 @@ function addLooking({ program, around, stop, finish }: Parts): void {
     .addHelpText('after', examples(around, 'vmcp status', 'vmcp status -o json'))
     .action((server: string | undefined, options: StateOptions & { output: Format }) =>
       finish(status(server, options.output, contextOf(around, options))),
-    );
-  program
-    .command('logs')
-    .description('print the logs of runtimes and of backends that vmcp started')
-    .argument('[name]', 'one of them; default all')
-    .option('-f, --follow', 'go on with what is appended', false)
-    .option('-n, --lines <number>', 'how many lines of each at first', readCount, 100)
-    .addOption(stateOption())
-    .addHelpText('after', examples(around, 'vmcp logs -f', 'vmcp logs vmcp-quickstart -n 20'))
-    .action(async (name: string | undefined, options: StateOptions & { follow: boolean; lines: number }) =>
-      finish(await logs(name, options, contextOf(around, options), stop)),
     );
 }
 
@@ -181,7 +169,8 @@ function addRest({ program, around, finish }: Parts): void {
     .action((shell: Shell) => finish(completion(shell, program, around)));
 }
 
-function createProgram(parts: Omit<Parts, 'program'>): Command {
+/** The whole command, before it has read its arguments. */
+export function createProgram(parts: Omit<Parts, 'program'>): Command {
   const { around } = parts;
   const { out, err, version } = around;
   const program = new Command('vmcp')
@@ -192,7 +181,7 @@ function createProgram(parts: Omit<Parts, 'program'>): Command {
     .showHelpAfterError('(--help shows what there is)')
     .exitOverride()
     .configureOutput({ writeOut: (text) => out.write(text), writeErr: (text) => err.write(text) });
-  for (const add of [addRunning, addReading, addDiff, addLooking, addClientCommands, addRest])
+  for (const add of [addRunning, addReading, addDiff, addLooking, addLogs, addClientCommands, addRest])
     add({ ...parts, program });
   return program;
 }

@@ -33,3 +33,8 @@ export function addTarget(command: Command): Command {
 /** Whether a cluster is meant. */
 export const isCluster = ({ context, kubeconfig }: TargetOptions): boolean =>
   context !== undefined || kubeconfig !== undefined;
+
+export const TARGET_HELP = `Commands about workloads, groups, secrets, clients, registries and skills work with what runs on the state folder (\`./.vmcp\`, or
+\`--state\`), through its management API. Where nothing runs there they work with a folder of manifests (\`--folder\`, or the one that ran
+last), and what they change is taken over at the next \`vmcp up\`. With \`--context\` or \`--kubeconfig\` they work with a namespace of a cluster
+(\`-n\`), with the rights of the kubeconfig and no others.`;

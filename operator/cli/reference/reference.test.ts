@@ -1,0 +1,22 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { EXIT_CODES } from '../exit-codes.ts';
+import { renderReference } from './render-reference.ts';
+
+const page = readFileSync(join(import.meta.dirname, '../../../docs/cli.md'), 'utf8');
+
+describe('the page of the command line', () => {
+  it('is committed as the program helps', () => {
+    expect(page).toBe(renderReference());
+  });
+
+  it('has an example for each command that takes something, and names every exit code', () => {
+    const sections = page.split('\n### ').slice(1);
+    const without = sections.filter(
+      (text) => /Usage: .* [<[](?!options)/.test(text) && !text.includes('Examples:') && !text.includes('Commands:'),
+    );
+    expect(without).toEqual([]);
+    expect([...page.matchAll(/^- `(\d)`: /gm)].map(([, code]) => Number(code))).toEqual(Object.values(EXIT_CODES));
+  });
+});

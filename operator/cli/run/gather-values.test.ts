@@ -1,0 +1,104 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { gatherValues, type Wanted } from './gather-values.ts';
+import { readPlain, readSecrets } from './read-assignments.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'vmcp-values-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const TOKEN: Wanted = { name: 'TOKEN', secret: true, required: true, description: 'from the settings page' };
+const WANTED: Wanted[] = [
+  TOKEN,
+  { name: 'URL', required: true },
+  { name: 'MODE', required: true, default: 'fast' },
+  { name: 'EXTRA', secret: true },
+];
+
+interface Options {
+  secrets?: string[];
+  plain?: string[];
+  environment?: NodeJS.ProcessEnv;
+  typed?: string[];
+}
+
+async function gather(wanted: Wanted[], { secrets = [], plain = [], environment = {}, typed }: Options) {
+  const input = Object.assign(new PassThrough(), { isTTY: typed !== undefined });
+  const shown = { text: '' };
+  const err = { isTTY: typed !== undefined, write: answer };
+  const left = [...(typed ?? [])];
+  function answer(text: string): void {
+    shown.text += text;
+    if (/\): $|\w: $/.test(text)) setImmediate(() => input.write(`${left.shift() ?? ''}\r`));
+  }
+  const given = { plain: readPlain(plain, '--env'), secrets: readSecrets(secrets, '--secret') };
+  const values = await gatherValues(wanted, given, { input, err, environment });
+  return { plain: Object.fromEntries(values.plain), secrets: Object.fromEntries(values.secrets), shown: shown.text };
+}
+
+describe('the values that a server needs', () => {
+  it('are asked for on a terminal, secrets without being shown, what has a default not', async () => {
+    const found = await gather(WANTED, { typed: ['hunter2', 'http://x'] });
+    expect(found).toMatchObject({
+      plain: { URL: 'http://x', MODE: 'fast' },
+      secrets: { TOKEN: { value: 'hunter2' } },
+    });
+    expect(found.shown).toContain('TOKEN (from the settings page): ');
+    expect(found.shown).not.toContain('hunter2');
+  });
+
+  it('come from files, from what is stored, and from the environment, which is told', async () => {
+    writeFileSync(join(folder, 'token'), 'in a file\n');
+    const found = await gather(WANTED, {
+      secrets: [`TOKEN=@${join(folder, 'token')}`, 'EXTRA=key:stored.before'],
+      environment: { URL: 'http://env', TOKEN: 'not this one' },
+    });
+    expect(found).toMatchObject({
+      plain: { URL: 'http://env', MODE: 'fast' },
+      secrets: { TOKEN: { value: 'in a file' }, EXTRA: { key: 'stored.before' } },
+    });
+    expect(found.shown).toBe('URL: taken from the environment\n');
+  });
+
+  it('may be more than it says', async () => {
+    const found = await gather([], { secrets: ['OTHER'], plain: ['A=b=c'], environment: { OTHER: 'x' } });
+    expect(found).toMatchObject({ plain: { A: 'b=c' }, secrets: { OTHER: { value: 'x' } } });
+  });
+
+  it('are all named where nobody can be asked', async () => {
+    await expect(gather(WANTED, {})).rejects.toMatchObject({
+      exitCode: 2,
+      message: expect.stringMatching(
+        /TOKEN: --secret TOKEN=@file {2}\(from the settings page\)\n {2}URL: --env URL=VALUE$/,
+      ),
+    });
+  });
+
+  it('are refused when somebody types nothing', async () => {
+    await expect(gather([TOKEN], { typed: [''] })).rejects.toThrow('TOKEN is needed');
+  });
+});
+
+describe('a secret', () => {
+  it.each(['--secret', '--header-secret'])('is not taken from the command line by %s, and not repeated', (option) => {
+    const attempt = () => readSecrets(['TOKEN=hunter2'], option);
+    expect(attempt).toThrow('seen by every user of this machine');
+    expect(attempt).not.toThrow('hunter2');
+    expect(() => readSecrets(['hunter 2'], option)).not.toThrow('hunter');
+  });
+
+  it('is not taken as a plain value', async () => {
+    const attempt = gather([TOKEN], { plain: ['TOKEN=hunter2'] });
+    await expect(attempt).rejects.toMatchObject({ exitCode: 2, message: expect.not.stringContaining('hunter2') });
+  });
+
+  it.each(['nowhere', 'empty'])('is in a file that can be read and holds something: %s', (name) => {
+    writeFileSync(join(folder, 'empty'), '\n');
+    expect(() => readSecrets([`TOKEN=@${join(folder, name)}`], '--secret')).toThrow('the file with TOKEN');
+  });
+});

@@ -1,0 +1,84 @@
+import { STORED_SECRET } from '#crds/parts/stored-secret';
+import {
+  createSecret,
+  deleteSecret,
+  listSecrets,
+  setUpSecrets,
+  updateSecret,
+} from '#operator/management/operations/secrets';
+import type { Context } from '../context.ts';
+import { CliError, EXIT_CODES } from '../exit-codes.ts';
+import type { ManagementApi } from '../management/management-api.ts';
+import { Refusal } from '../management/refusal.ts';
+import { ensurePassword } from './ensure-password.ts';
+import type { Values } from './gather-values.ts';
+
+interface StoredSecrets {
+  /** Variable or header to `<secret>/<key>`, as records name a stored secret. */
+  references: Map<string, string>;
+  /** Takes away again what was not there before. */
+  undo: () => Promise<void>;
+}
+
+/**
+ * Stores the secrets of a workload, each under `<workload>.<name>`, in the secrets provider that is in force; where there is none, the
+ * one that needs no preparation is set up. @throws CliError, and then nothing is stored
+ */
+export async function storeSecrets(
+  api: ManagementApi,
+  workload: string,
+  secrets: Values['secrets'],
+  context: Pick<Context, 'environment' | 'err'>,
+  provider: 'encrypted' | 'kubernetes',
+): Promise<StoredSecrets> {
+  const references = new Map<string, string>();
+  const made: string[] = [];
+  const undo = async (): Promise<void> => {
+    for (const key of made.splice(0)) await api.call(deleteSecret, { params: { key } });
+  };
+  if (secrets.size === 0) return { references, undo };
+  const known = await keysOf(api, context, provider);
+  try {
+    for (const [name, from] of secrets) {
+      const key = 'key' in from ? from.key : `${workload}.${name}`;
+      if ('key' in from) checkKnown(key, known);
+      else if (known.has(key)) await api.call(updateSecret, { params: { key }, body: { value: from.value } });
+      else {
+        await api.call(createSecret, { body: { key, value: from.value } });
+        made.push(key);
+      }
+      references.set(name, `${STORED_SECRET}/${key}`);
+    }
+  } catch (problem) {
+    await undo().catch(() => undefined);
+    throw problem;
+  }
+  return { references, undo };
+}
+
+function checkKnown(key: string, known: ReadonlySet<string>): void {
+  if (known.has(key)) return;
+  const there = [...known].join(', ') || 'none';
+  throw new CliError(EXIT_CODES.notFound, `there is no stored secret ${key} (there is: ${there})`);
+}
+
+/** Keys that are stored; sets up a provider where there is none. */
+async function keysOf(
+  api: ManagementApi,
+  context: Pick<Context, 'environment' | 'err'>,
+  provider: 'encrypted' | 'kubernetes',
+): Promise<Set<string>> {
+  try {
+    return await listKeys(api);
+  } catch (problem) {
+    if (!(problem instanceof Refusal) || problem.code !== 'not_found') throw problem;
+    if (provider === 'encrypted') ensurePassword(context);
+    await api.call(setUpSecrets, { body: { provider_type: provider } });
+    return listKeys(api);
+  }
+}
+
+async function listKeys(api: ManagementApi): Promise<Set<string>> {
+  const { body } = await api.call(listSecrets);
+  return new Set(body.keys.map(({ key }) => key));
+}
