@@ -1,5 +1,7 @@
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { CLIENTS } from '#operator/clients/clients';
 import { EDITORS } from '#operator/clients/edit-config';
@@ -168,9 +170,46 @@ describe('the files of clients', () => {
     expect(await place.clients.list()).toEqual([]);
   });
 
-  it('in a home that cannot be written are told, and the client is not registered', async () => {
+  it('in a home that is a file are told, and the client is not registered', async () => {
     writeFileSync(join(place.folder, 'home'), 'a file');
     await expect(place.clients.register(['cursor'], ['dev'], false)).rejects.toMatchObject({ code: 'internal' });
     expect(await place.clients.list()).toEqual([]);
   });
+
+  it('in a home that cannot be written are told, and what was there stays', async () => {
+    const before = '{"mcpServers": {}}';
+    place.write('cursor', before);
+    chmodSync(dirname(place.fileOf('cursor')), 0o500);
+    const told = await registerAsNobody(place.folder);
+    expect(told).toMatch(/^internal: .*may not be read or written by this user: change its owner or mode/);
+    expect([place.read('cursor'), readdirSync(dirname(place.fileOf('cursor')))]).toEqual([before, ['mcp.json']]);
+    chmodSync(dirname(place.fileOf('cursor')), 0o700);
+  });
 });
+
+/** Registers cursor as a user who is not root, as root may write everywhere. What is told against it. */
+async function registerAsNobody(folder: string): Promise<string> {
+  const program = `
+    import { Clients } from ${JSON.stringify(join(import.meta.dirname, 'clients.ts'))};
+    const server = { name: 'tools', spec: { config: { groupRef: 'dev' } }, status: { url: ${JSON.stringify(TOOLS)} } };
+    const home = { platform: 'linux', path: ${JSON.stringify(join(folder, 'home'))}, environment: {} };
+    const kept = new Map();
+    const records = {
+      get: async (name) => kept.get(name),
+      create: async (name, value) => void kept.set(name, { name, value, version: '1' }),
+      delete: async (name) => kept.delete(name),
+    };
+    const clients = new Clients({ records, resources: { list: async () => [server] }, home });
+    const told = await clients.register(['cursor'], [], false).catch((problem) => problem.code + ': ' + problem.message);
+    console.log(told, kept.size);`;
+  const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+  if ('uid' in nobody) {
+    const entries = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+    for (const entry of ['', ...entries]) chownSync(join(folder, entry), nobody.uid, nobody.gid);
+  }
+  const args = ['--input-type=module', '--disable-warning=ExperimentalWarning', '-e', program];
+  const options = { ...nobody, cwd: import.meta.dirname, encoding: 'utf8' as const, timeout: 20_000 };
+  const { stdout } = await promisify(execFile)(process.execPath, args, options);
+  expect(stdout).toMatch(/ 0\n$/);
+  return stdout;
+}
