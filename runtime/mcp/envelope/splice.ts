@@ -1,3 +1,5 @@
+import { Buffer } from 'node:buffer';
+
 /** Puts `text` in the place of the bytes [start, end). */
 export interface Edit {
   readonly start: number;
@@ -11,28 +13,40 @@ export interface Edit {
  */
 export function splice(body: Buffer, edits: readonly Edit[]): Buffer {
   if (edits.length === 0) return body;
-  const ordered = edits.length === 1 ? edits : [...edits].sort((a, b) => a.start - b.start || a.end - b.end);
-  const parts: Buffer[] = [];
+  const ordered = inOrder(edits, body.length);
+  let length = body.length;
+  for (const { start, end, text } of ordered) length += Buffer.byteLength(text) - (end - start);
+  const spliced = Buffer.allocUnsafe(length);
   let at = 0;
-  for (const edit of ordered) {
-    if (edit.start < at || edit.end < edit.start || edit.end > body.length) throw new RangeError('edits overlap');
-    parts.push(body.subarray(at, edit.start), Buffer.from(edit.text, 'utf8'));
-    at = edit.end;
+  let written = 0;
+  for (const { start, end, text } of ordered) {
+    written += body.copy(spliced, written, at, start);
+    written += spliced.write(text, written);
+    at = end;
   }
-  parts.push(body.subarray(at));
-  return Buffer.concat(parts);
+  body.copy(spliced, written, at);
+  return spliced;
 }
 
 /** The same for a message that is a string, with character offsets. */
 export function spliceText(text: string, edits: readonly Edit[]): string {
   if (edits.length === 0) return text;
-  const ordered = edits.length === 1 ? edits : [...edits].sort((a, b) => a.start - b.start || a.end - b.end);
   let result = '';
   let at = 0;
-  for (const edit of ordered) {
-    if (edit.start < at || edit.end < edit.start || edit.end > text.length) throw new RangeError('edits overlap');
+  for (const edit of inOrder(edits, text.length)) {
     result += text.slice(at, edit.start) + edit.text;
     at = edit.end;
   }
   return result + text.slice(at);
+}
+
+/** @throws RangeError where they overlap, or reach beyond the end */
+function inOrder(edits: readonly Edit[], length: number): readonly Edit[] {
+  const ordered = edits.length === 1 ? edits : [...edits].sort((a, b) => a.start - b.start || a.end - b.end);
+  let at = 0;
+  for (const { start, end } of ordered) {
+    if (start < at || end < start || end > length) throw new RangeError('edits overlap');
+    at = end;
+  }
+  return ordered;
 }
