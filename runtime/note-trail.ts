@@ -1,5 +1,4 @@
 import { RequestError, type PublicAnswer } from '#runtime/errors';
-import { decodeBackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
 import type { DecodedMessage } from '#runtime/mcp/envelope/decode-request';
 import type { Era } from '#runtime/mcp/era';
 import type { Outcome, Trail } from '#runtime/trail';
@@ -29,13 +28,6 @@ export function noteAnswer(trail: Trail, answer: PublicAnswer, error: unknown): 
   trail.status = answer.status;
   trail.code = answer.code;
   trail.outcome = outcomeOf(answer, error);
-}
-
-const ERROR_KEY = '"error"';
-
-/** Remembers whether a backend's answer is a JSON-RPC error. One without that word is not read for it. */
-export function noteRpcAnswer(trail: Trail, body: Buffer): void {
-  if (body.includes(ERROR_KEY) && decodeBackendMessage(body)?.hasResult === false) noteRpcError(trail);
 }
 
 /** Remembers that a backend answered with a JSON-RPC error. */

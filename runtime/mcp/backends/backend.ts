@@ -41,8 +41,11 @@ export interface StreamEvent {
 
 /** Where a backend's answer goes: exactly one of `json`, `accepted`, `fail`, or `open` (event*) `close`. */
 export interface AnswerSink {
-  /** The whole answer: one JSON-RPC response, its envelope checked. `sessionId` is what the backend's header names. */
-  json(status: number, body: Buffer, sessionId: string | undefined): void;
+  /**
+   * The whole answer: one JSON-RPC response, its envelope checked; without `hasResult` it is an error. `sessionId` is what the
+   * backend's header names.
+   */
+  json(status: number, body: Buffer, hasResult: boolean, sessionId: string | undefined): void;
   /**
    * Some bytes of an answer that is too large to be kept, already checked as far as they go; then `ended`, or `fail`. Without
    * these two it is kept all the same, and given to `json`.

@@ -223,7 +223,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
       return;
     }
     this.#finish(undefined);
-    this.call.sink.json(this.#status, message.clean(body), this.#sessionId);
+    this.call.sink.json(this.#status, message.clean(body), message.hasResult, this.#sessionId);
   }
 
   #openStream(): void {

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { renderRpcError } from '#runtime/http/answer-error';
-import { noteAnswer, noteRpcAnswer, noteRpcError } from '#runtime/note-trail';
+import { noteAnswer, noteRpcError } from '#runtime/note-trail';
 import type { Rooms } from '#runtime/rooms';
 import type { Trail } from '#runtime/trail';
 import type { CallFailure, Flow } from '../backends/backend.ts';
@@ -29,11 +29,11 @@ export class ClientAnswer {
   }
 
   /** The whole of it. */
-  json(status: number, body: Buffer): void {
+  json(status: number, body: Buffer, hasResult: boolean): void {
     const { res, trail } = this.#request;
     if (this.#isKept()) trail.answer = body.toString('utf8');
     trail.status = status;
-    noteRpcAnswer(trail, body);
+    if (!hasResult) noteRpcError(trail);
     answerJson(res, status, body);
   }
 

@@ -59,9 +59,9 @@ class SessionRelay implements AnswerSink {
     this.#withLeg();
   }
 
-  json(_status: number, body: Buffer): void {
+  json(_status: number, body: Buffer, hasResult: boolean): void {
     // Some clients hang on an HTTP error to a POST: whatever a backend answers in JSON-RPC goes out at 200.
-    this.#answer.json(200, body);
+    this.#answer.json(200, body, hasResult);
     this.#over();
     this.#resolve();
   }

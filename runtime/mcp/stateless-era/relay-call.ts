@@ -66,9 +66,9 @@ class StatelessRelay implements AnswerSink {
     });
   }
 
-  json(status: number, body: Buffer): void {
+  json(status: number, body: Buffer, hasResult: boolean): void {
     // Only what the revision gives a meaning: a backend's 403 would send the client to log in again here, some hang on a 5xx.
-    this.#answer.json(status === 400 || status === 404 ? status : 200, body);
+    this.#answer.json(status === 400 || status === 404 ? status : 200, body, hasResult);
     this.#over();
   }
 

@@ -15,7 +15,7 @@ interface StdioCall {
   /** JSON text of the client's id. */
   readonly idText: string;
   /** The answer, with the client's id. */
-  readonly onAnswer: (line: Buffer) => void;
+  readonly onAnswer: (line: Buffer, hasResult: boolean) => void;
   /** A progress notification for this call, with the client's token. */
   readonly onProgress: (line: Buffer) => void;
   readonly onEnd: (end: CallEnd) => void;
@@ -136,7 +136,8 @@ export class StdioConnection {
       return;
     }
     this.#pending.delete(id);
-    pending.call.onAnswer(withoutForgedMeta(splice(line, [{ ...span, text: pending.call.idText }]), message));
+    const answer = withoutForgedMeta(splice(line, [{ ...span, text: pending.call.idText }]), message);
+    pending.call.onAnswer(answer, message.hasResult);
   }
 
   #takeProgress(line: Buffer, message: BackendMessage): void {

@@ -60,7 +60,7 @@ export class StdioExchange implements RunningCall, Expiring, Flow {
     this.#id = connection.call({
       body,
       idText,
-      onAnswer: (line) => this.answer(line),
+      onAnswer: (line, hasResult) => this.answer(line, hasResult),
       onProgress: (line) => this.relay(line),
       onEnd: (end) => this.#lose(end),
     });
@@ -68,7 +68,7 @@ export class StdioExchange implements RunningCall, Expiring, Flow {
   }
 
   /** The answer, from the process or from the gateway in its place. */
-  answer(line: Buffer): void {
+  answer(line: Buffer, hasResult: boolean): void {
     if (this.#isOver) return;
     const { sink } = this.call;
     this.#finish(undefined, line);
@@ -76,19 +76,19 @@ export class StdioExchange implements RunningCall, Expiring, Flow {
       this.#emit(line);
       sink.close(true);
     } else {
-      sink.json(200, line, this.opens);
+      sink.json(200, line, hasResult, this.opens);
     }
   }
 
   /** Answers in the place of the process. */
-  reply(outcome: string): void {
-    this.answer(Buffer.from(`{"jsonrpc":"2.0","id":${this.call.idText ?? 'null'},${outcome}}`));
+  #reply(outcome: string, hasResult: boolean): void {
+    this.answer(Buffer.from(`{"jsonrpc":"2.0","id":${this.call.idText ?? 'null'},${outcome}}`), hasResult);
   }
   replyResult(result: string): void {
-    this.reply(`"result":${result}`);
+    this.#reply(`"result":${result}`, true);
   }
   replyUnknownMethod(): void {
-    this.reply(`"error":{"code":${METHOD_NOT_FOUND},"message":"Method not found"}`);
+    this.#reply(`"error":{"code":${METHOD_NOT_FOUND},"message":"Method not found"}`, false);
   }
 
   /** Takes a notification or a response that has gone to the process. */
