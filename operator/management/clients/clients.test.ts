@@ -202,8 +202,8 @@ async function registerAsNobody(folder: string): Promise<string> {
     const clients = new Clients({ records, resources: { list: async () => [server] }, home });
     const told = await clients.register(['cursor'], [], false).catch((problem) => problem.code + ': ' + problem.message);
     console.log(told, kept.size);`;
-  const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
-  if ('uid' in nobody) {
+  const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : undefined;
+  if (nobody) {
     const entries = readdirSync(folder, { recursive: true, encoding: 'utf8' });
     for (const entry of ['', ...entries]) chownSync(join(folder, entry), nobody.uid, nobody.gid);
   }

@@ -139,8 +139,8 @@ const REFUSED = `await store.create('a', 1).catch((problem) => console.log(probl
 
 /** Runs a program as a user who may not write a folder: root may write everywhere. What it prints. */
 async function asNobody(folder: string, text: string): Promise<string> {
-  const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
-  if ('uid' in nobody) chownSync(folder, nobody.uid, nobody.gid);
+  const nobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : undefined;
+  if (nobody) chownSync(folder, nobody.uid, nobody.gid);
   chmodSync(folder, 0o500);
   const args = ['--input-type=module', '--disable-warning=ExperimentalWarning', '-e', text];
   const options = { ...nobody, cwd: import.meta.dirname, encoding: 'utf8' as const, timeout: 20_000 };
