@@ -37,6 +37,7 @@ function send(backend: StdioBackend, body: object | string | undefined, options:
   const { id, method }: { id?: unknown; method?: string } =
     typeof message === 'string' ? JSON.parse(message) : { ...message };
   const answer: Answer = { text: undefined, events: [], failure: undefined, sessionId: undefined, accepted: false };
+  const text = typeof message === 'string' ? message : JSON.stringify(message);
   return new Promise((resolve) => {
     let flow: Flow | undefined;
     const running = backend.send({
@@ -45,10 +46,7 @@ function send(backend: StdioBackend, body: object | string | undefined, options:
       method: method ?? 'notification',
       idText: method !== undefined && id !== undefined ? JSON.stringify(id) : undefined,
       verb: options.verb ?? 'POST',
-      body:
-        message === undefined
-          ? undefined
-          : Buffer.from(typeof message === 'string' ? message : JSON.stringify(message)),
+      body: message === undefined ? undefined : Buffer.from(text),
       headers: options.session === undefined ? [] : ['mcp-session-id', options.session],
       deadline: options.deadline ?? 10_000,
       idempotent: false,
