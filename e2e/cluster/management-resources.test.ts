@@ -4,8 +4,8 @@ import { connect, loadKubeConfig } from '#operator/kubernetes/api/connection';
 import { clusterResources } from '#operator/management/stores/cluster-resources';
 import { resourcesContract } from '#operator/management/stores/contract/resources.contract';
 import type { Resources } from '#operator/management/stores/resources';
-import { installDefinitions } from '../cluster/stage.ts';
-import { describeWithCluster, type Namespace } from '../cluster/use-cluster.ts';
+import { installDefinitions } from './stage.ts';
+import { describeWithCluster, type Namespace } from './use-cluster.ts';
 
 const GROUP = 'vmcp.dev';
 

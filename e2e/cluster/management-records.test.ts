@@ -6,8 +6,8 @@ import { kubernetesSecrets } from '#operator/management/secrets/kubernetes-secre
 import { clusterResources } from '#operator/management/stores/cluster-resources';
 import { configMapRecords } from '#operator/management/stores/config-map-records';
 import { recordStoreContract } from '#operator/management/stores/contract/record-store.contract';
-import { backend, group, installDefinitions, server, Stage } from '../cluster/stage.ts';
-import { describeWithCluster, type Namespace } from '../cluster/use-cluster.ts';
+import { backend, group, installDefinitions, server, Stage } from './stage.ts';
+import { describeWithCluster, type Namespace } from './use-cluster.ts';
 
 const VALUE = 'hunter2-the-value';
 const base64 = (text: string) => Buffer.from(text).toString('base64');
