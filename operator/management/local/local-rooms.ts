@@ -30,8 +30,15 @@ export function localRooms(place: LocalPlace): (namespace: string) => Rooms {
   return (namespace) => ({
     version,
     openApi,
-    clients: localClients(place, namespace),
-    registries: registries(namespace),
-    secrets: secrets.in(namespace),
+    // Each when it is asked for: an operation that is the same in every namespace has none to open them by.
+    get clients() {
+      return localClients(place, namespace);
+    },
+    get registries() {
+      return registries(namespace);
+    },
+    get secrets() {
+      return secrets.in(namespace);
+    },
   });
 }
