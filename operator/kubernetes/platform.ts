@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import type { Status } from '#crds/kinds/status';
 import { Stalled } from '#operator/errors';
 import type { Log } from '#operator/log';
+import { backendChild } from '#operator/plan/child-names';
 import type { Outcome } from '#operator/plan/outcome';
+import { notYetServed } from '#operator/plan/summarise-status';
 import type { Platform } from '#operator/platform';
 import type { Clock } from '#operator/queue';
 import { type ClusterFacts, type Manifest, type ResourceKey, runtimeName, type World } from '#operator/world';
@@ -180,8 +181,15 @@ export class KubernetesPlatform implements Platform {
   async report({ key, status }: Outcome): Promise<void> {
     const manifest = this.#view.manifest(key);
     if (!manifest || !status || isEnding(manifest)) return;
-    const current = this.#runtimes.observed.get(key.namespace, runtimeName(key))?.current;
-    await this.#writer.write(manifest, current === false ? withoutProgress(status, manifest) : status);
+    // The plan was made before its objects were applied: what replaces pods is not served yet.
+    await this.#writer.write(manifest, this.#isBehind(key) ? notYetServed(status, manifest) : status);
+  }
+
+  /** Whether pods of a resource are on their way. */
+  #isBehind({ kind, namespace, name }: ResourceKey): boolean {
+    const program =
+      kind === 'MCPServer' && this.#view.deployments.get(namespace, backendChild(name))?.complete === false;
+    return program || this.#runtimes.observed.get(namespace, runtimeName({ kind, name }))?.current === false;
   }
 
   async close(): Promise<void> {
@@ -263,13 +271,6 @@ export class KubernetesPlatform implements Platform {
       log.debug('a pod could not be told of a change; its kubelet notices by itself', { namespace, name, problem });
     }
   }
-}
-
-/** The plan was made before its objects were applied: what replaces pods is not served yet. */
-function withoutProgress({ observedGeneration, ...status }: Status, manifest: Manifest): Status {
-  const former = (manifest.status as Partial<Status> | undefined)?.observedGeneration;
-  if (observedGeneration === undefined || former === observedGeneration) return { observedGeneration, ...status };
-  return former === undefined ? status : { ...status, observedGeneration: former };
 }
 
 function factsOf(options: KubernetesOptions): ClusterFacts {

@@ -67,7 +67,7 @@ export function planBackend(key: ResourceKey, manifest: Manifest, world: World, 
       return { key, action: 'apply', children, status: { ...program, ...references } };
     }
     const own = planOwnEndpoint(manifest, spec, world, now);
-    const status = { ...joinStatus(program, own.status), ...references };
+    const status = { ...joinStatus(program, own.status, manifest), ...references };
     return { key, action: 'apply', rendered: own.rendered, children: [...children, ...own.children], status };
   } catch (problem) {
     const serving = world.documents[runtimeName(key)] !== undefined;

@@ -11,7 +11,7 @@ import { renderBackend } from './render-backend.ts';
 import { renderChildren } from './render-children.ts';
 import { observeRuntime, type ResolvedRuntime, resolveRuntime } from './resolve-runtime.ts';
 import type { ServerSpec } from './render-run-config.ts';
-import { summariseServer } from './summarise-status.ts';
+import { notYetServed, summariseServer } from './summarise-status.ts';
 
 interface OwnEndpoint {
   rendered: Rendered;
@@ -115,14 +115,14 @@ export function planOwnEndpoint(manifest: Manifest, spec: BackendSpec, world: Wo
 /** Conditions of a server that say nothing of one with a single backend. */
 const OF_GROUPS = new Set(['BackendsResolved']);
 
-/** One status of program and runtime: it is ready when both are. */
-export function joinStatus(program: Status, runtime: Status): Status {
+/** One status of program and runtime: it is ready when both are, as of the generation that both serve. */
+export function joinStatus(program: Status, runtime: Status, manifest: Manifest): Status {
   const ready = (status: Status) => status.conditions.find(({ type }) => type === 'Ready')?.status === 'True';
   const leading = ready(program) ? runtime : program;
   const types = new Set(leading.conditions.map(({ type }) => type));
   const others = (leading === program ? runtime : program).conditions.filter(({ type }) => !types.has(type));
   const { phase, url, toolCount, redirectUris, observedGeneration, replicas, backends } = runtime;
-  return defined({
+  const status = defined({
     ...program,
     phase: leading === program ? program.phase : phase,
     observedGeneration,
@@ -133,4 +133,5 @@ export function joinStatus(program: Status, runtime: Status): Status {
     replicas: program.replicas ?? replicas,
     conditions: [...leading.conditions, ...others].filter(({ type }) => !OF_GROUPS.has(type)),
   });
+  return program.observedGeneration === manifest.metadata.generation ? status : notYetServed(status, manifest);
 }

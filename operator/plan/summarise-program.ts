@@ -4,7 +4,7 @@ import type { Manifest, World } from '../world.ts';
 import { backendChild } from './child-names.ts';
 import { defined } from './defined.ts';
 import type { BackendSpec } from './find-group-members.ts';
-import { datedConditions, type Finding } from './summarise-status.ts';
+import { datedConditions, type Finding, notYetServed } from './summarise-status.ts';
 import { programFinding, rolloutFindings, type Workload } from './summarise-workload.ts';
 
 interface ProgramFindings {
@@ -34,9 +34,9 @@ function workloadOf(manifest: Manifest, spec: BackendSpec, world: World): Worklo
   return { child, observed: world.deployments?.[child] };
 }
 
-function readyFindings(spec: BackendSpec, workload: Workload | undefined): Finding[] {
+function readyFindings(manifest: Manifest, spec: BackendSpec, workload: Workload | undefined): Finding[] {
   if (spec.suspend) return [SUSPENDED];
-  return workload ? [programFinding(workload), ...rolloutFindings(workload)] : [RENDERED];
+  return workload ? [programFinding(workload, manifest), ...rolloutFindings(workload)] : [RENDERED];
 }
 
 function phaseOf(findings: Finding[]): Status['phase'] {
@@ -55,8 +55,8 @@ export function summariseProgram(
   now: string,
 ): Status {
   const workload = workloadOf(manifest, spec, world);
-  const findings = readyFindings(spec, workload);
-  return defined({
+  const findings = readyFindings(manifest, spec, workload);
+  const status = defined({
     phase: phaseOf(findings),
     observedGeneration: manifest.metadata.generation,
     url,
@@ -64,4 +64,5 @@ export function summariseProgram(
     replicas: workload?.observed?.replicas,
     conditions: datedConditions([...findings, ...warnings], manifest, now),
   });
+  return spec.suspend || !workload || workload.observed?.complete === true ? status : notYetServed(status, manifest);
 }

@@ -5,7 +5,7 @@ import type { Manifest, ObservedRuntime } from '../world.ts';
 import { defined } from './defined.ts';
 import { findOldSecrets } from './find-old-secrets.ts';
 import type { Outcome } from './outcome.ts';
-import { remedyFor, rolloutFindings, type Workload } from './summarise-workload.ts';
+import { remedyFor, rolloutFindings, servedBefore, type Workload } from './summarise-workload.ts';
 
 /** A condition before it is known since when it holds. */
 export type Finding = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
@@ -62,6 +62,23 @@ export function datedConditions(findings: Finding[], manifest: Manifest, now: st
   });
 }
 
+const isStalled = (findings: Pick<Finding, 'type'>[]) => findings.some(({ type }) => type === 'Stalled');
+
+/**
+ * A status whose generation is not served yet. Who waits for it waits until it is served, or until it is clear that it cannot
+ * be (`Stalled`: it stays as it is); `kubectl wait` asks the condition of which generation it is.
+ */
+export function notYetServed(status: Status, manifest: Manifest): Status {
+  if (isStalled(status.conditions)) return status;
+  const { observedGeneration } = previousStatus(manifest);
+  const conditions = status.conditions.map((condition) =>
+    condition.type === 'Ready' && condition.status === 'True'
+      ? defined({ ...condition, observedGeneration })
+      : condition,
+  );
+  return defined({ ...status, observedGeneration, conditions });
+}
+
 const SUSPENDED = 'It is stopped: write suspend: false in its MCPServer to start it.';
 
 function summariseBackend(
@@ -96,26 +113,34 @@ function summariseBackends(
 
 const isWell = ({ phase }: BackendSummary) => phase === 'Ready' || phase === 'Suspended';
 
+/** Why no pod answers. */
+function unansweredFinding(workload: Workload | undefined): Finding {
+  const [type, status] = ['Ready', 'False'] as const;
+  if (workload?.observed?.problem !== undefined) {
+    return { type, status, reason: 'PodsFail', message: remedyFor(workload) };
+  }
+  if (workload?.observed?.wanted === 0) {
+    return { type, status, reason: 'ScaledToZero', message: 'It is stopped: write replicas 1 or more to serve it.' };
+  }
+  return { type, status, reason: 'RuntimeNotReady', message: 'The runtime does not answer yet: wait, or see its log.' };
+}
+
+/** `progress`: what stands between the runtime and this configuration. */
 function readyFinding(
   backends: BackendSummary[],
-  observed: ObservedRuntime | undefined,
-  workload: Workload | undefined,
+  { runtime: observed, workload }: ServerObserved,
+  [missing]: Finding[],
+  manifest: Manifest,
 ): Finding {
   const type = 'Ready';
-  if (!observed && workload?.observed?.problem !== undefined) {
-    return { type, status: 'False', reason: 'PodsFail', message: remedyFor(workload) };
-  }
-  if (!observed && workload?.observed?.wanted === 0) {
-    const message = 'It is stopped: write replicas 1 or more to serve it.';
-    return { type, status: 'False', reason: 'ScaledToZero', message };
-  }
-  if (!observed) {
-    const message = 'The runtime does not answer yet: wait, or see its log.';
-    return { type, status: 'False', reason: 'RuntimeNotReady', message };
-  }
+  if (!observed) return unansweredFinding(workload);
   if (!observed.ready) {
     const message = 'The runtime says that it is not ready: see its log.';
     return { type, status: 'False', reason: 'RuntimeNotReady', message };
+  }
+  // Some of the first pods are not all of them; a former shape goes on being served while another comes.
+  if (workload && missing && !servedBefore(manifest)) {
+    return { type, status: 'False', reason: 'PodsNotReady', message: missing.message };
   }
   const bad = backends.filter((backend) => !isWell(backend)).map((backend) => `${backend.name} (${backend.phase})`);
   if (bad.length === 0) return { type, status: 'True', reason: 'AllBackendsReady', message: 'Every backend answers.' };
@@ -134,8 +159,6 @@ function backendFinding(backends: BackendFinding[]): Finding {
   const message = `Left out, and not contacted: ${[...list, ...more].join('; ')}`;
   return { type, status: 'False', reason, message };
 }
-
-const isStalled = (findings: Finding[]) => findings.some(({ type }) => type === 'Stalled');
 
 function phaseOf(ready: Finding, delivery: Finding[], backends: BackendSummary[]): Status['phase'] {
   if (ready.status === 'False') return ready.reason === 'PodsFail' ? 'Failed' : 'Pending';
@@ -170,11 +193,11 @@ export interface ServerObserved {
   workload?: Workload & { selector: string };
 }
 
-/** One condition of a type: what is not delivered weighs more than a roll-out. */
+/** One condition of a type: what pods that are on their way do not serve yet is no news, unless others refuse it. */
 function progressFindings({ runtime, delivered, workload }: ServerObserved): Finding[] {
   const delivery = deliveryFindings(runtime, delivered);
   const rollout = workload ? rolloutFindings(workload) : [];
-  return delivery.length > 0 ? delivery : rollout;
+  return rollout.length === 0 || isStalled(delivery) ? delivery : rollout;
 }
 
 /** Status of a VirtualMCPServer whose plan came out. */
@@ -186,10 +209,9 @@ export function summariseServer(
 ): Status {
   const { runtime: observed, delivered, workload } = seen;
   const backends = summariseBackends(findings.backends, observed, manifest, now);
-  const ready = readyFinding(backends, observed, workload);
-  const resolved = backendFinding(findings.backends);
   const delivery = progressFindings(seen);
-  const settled = delivered || isStalled(delivery);
+  const ready = readyFinding(backends, seen, delivery, manifest);
+  const resolved = backendFinding(findings.backends);
   const all = [
     ready,
     resolved,
@@ -198,10 +220,9 @@ export function summariseServer(
     ...findOldSecrets(observed),
     ...runtimeFindings(observed),
   ];
-  return defined({
+  const status = defined({
     phase: phaseOf(ready, delivery, backends),
-    // Who waits for this generation waits until it is served, or until it is clear that it cannot be.
-    observedGeneration: settled ? manifest.metadata.generation : previousStatus(manifest).observedGeneration,
+    observedGeneration: manifest.metadata.generation,
     url: findings.url,
     backends,
     backendCount: backends.length,
@@ -211,6 +232,7 @@ export function summariseServer(
     selector: workload?.selector,
     conditions: datedConditions(all, manifest, now),
   });
+  return delivered ? status : notYetServed(status, manifest);
 }
 
 function problemFindings(problem: unknown): Finding[] {

@@ -1,4 +1,5 @@
-import type { ObservedDeployment } from '../world.ts';
+import type { Status } from '#crds/kinds/status';
+import type { Manifest, ObservedDeployment } from '../world.ts';
 import type { Finding } from './summarise-status.ts';
 
 /** What the pods of a child are like, in a cluster. */
@@ -15,14 +16,19 @@ export function remedyFor({ child, observed }: Workload): string {
   return `The pods of ${child} do not start${said}. See kubectl describe pods and their logs, and mend what they say.`;
 }
 
+/** What served before goes on serving while other pods come. */
+export function servedBefore({ status }: Manifest): boolean {
+  return (status as Partial<Status> | undefined)?.observedGeneration !== undefined;
+}
+
 /** Whether the program of an MCPServer is there. */
-export function programFinding(workload: Workload): Finding {
+export function programFinding(workload: Workload, manifest: Manifest): Finding {
   const type = 'Ready';
   const { observed } = workload;
   if (!observed) {
     return { type, status: 'False', reason: 'PodsNotMade', message: 'Its pods are being made: wait.' };
   }
-  if (observed.readyReplicas > 0) {
+  if (observed.readyReplicas > 0 && (observed.complete || servedBefore(manifest))) {
     return {
       type,
       status: 'True',
@@ -41,6 +47,12 @@ export function programFinding(workload: Workload): Finding {
   return { type, status: 'False', reason: 'PodsNotReady', message };
 }
 
+/** How many pods are there of those that are wanted. */
+function countReady({ readyReplicas, replicas, wanted = replicas }: ObservedDeployment): string {
+  if (readyReplicas >= wanted) return 'Pods of a former shape are still being replaced: wait.';
+  return `${readyReplicas} of ${wanted} pods are ready: wait.`;
+}
+
 /** A roll-out that is under way, or that does not come to its end. */
 export function rolloutFindings(workload: Workload): Finding[] {
   const { observed } = workload;
@@ -49,6 +61,5 @@ export function rolloutFindings(workload: Workload): Finding[] {
   if (observed.problem !== undefined) {
     return [{ type, status: 'True', reason: 'RolloutHangs', message: remedyFor(workload) }];
   }
-  const message = `${observed.readyReplicas} of ${observed.wanted ?? observed.replicas} pods are ready: wait.`;
-  return [{ type, status: 'True', reason: 'RollingOut', message }];
+  return [{ type, status: 'True', reason: 'RollingOut', message: countReady(observed) }];
 }
