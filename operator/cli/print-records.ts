@@ -1,4 +1,5 @@
 import type { Context, RecordFormat } from './context.ts';
+import { oneLine } from './one-line.ts';
 import { printObject } from './print-object.ts';
 import { printTable } from './print-table.ts';
 
@@ -9,7 +10,7 @@ export interface Listing<T> {
   row: (record: T) => readonly string[];
   name: (record: T) => string;
   /** Told where there is none: what to do about it. */
-  none: string;
+  none: (typed: Context['typed']) => string;
 }
 
 /**
@@ -20,18 +21,21 @@ export function printRecords<T>(
   records: readonly T[],
   listing: Listing<T>,
   format: RecordFormat,
-  { out, err }: Pick<Context, 'out' | 'err'>,
+  { out, err, typed }: Pick<Context, 'out' | 'err' | 'typed'>,
 ): void {
   if (format === 'json' || format === 'yaml') out.write(printObject(records, format));
   else if (format === 'name') out.write(records.map((record) => `${listing.name(record)}\n`).join(''));
-  else if (records.length === 0) err.write(`${listing.none}\n`);
+  else if (records.length === 0) err.write(`${listing.none(typed)}\n`);
   else out.write(`${tableOf(records, listing).join('\n')}\n`);
 }
 
 /** Lines of a table with its head. */
-export function tableOf<T>(records: readonly T[], { columns, row }: Pick<Listing<T>, 'columns' | 'row'>): string[] {
-  return printTable([[...columns], ...records.map((record) => row(record).map(cellOf))]);
+export function tableOf<T>(records: readonly T[], listing: Pick<Listing<T>, 'columns' | 'row'>): string[] {
+  return printTable([[...listing.columns], ...records.map((record) => cellsOf(record, listing))]);
 }
 
 /** A cell without text would look like a column that is missing. */
-const cellOf = (text: string): string => (text === '' ? '-' : text.replaceAll(/\s+/g, ' '));
+const cellOf = (text: string): string => oneLine(text) || '-';
+
+/** Cells of a row, as they may stand on a terminal. */
+export const cellsOf = <T>(record: T, { row }: Pick<Listing<T>, 'row'>): string[] => row(record).map(cellOf);

@@ -1,5 +1,6 @@
 import { Argument, Command, CommanderError } from 'commander';
 import { addClientCommands } from './client-commands.ts';
+import { addClients } from './clients/add-clients.ts';
 import {
   contextOf,
   examples,
@@ -19,7 +20,9 @@ import type { DiffOptions } from './diff.ts';
 import { down } from './down.ts';
 import { CliError, EXIT_CODE_HELP, EXIT_CODES } from './exit-codes.ts';
 import { printObject } from './print-object.ts';
+import { addRegistries } from './registries/add-registries.ts';
 import { render } from './render.ts';
+import { addSecrets } from './secrets/add-secrets.ts';
 import { status } from './status.ts';
 import { CLIENT_ANNOTATION, token, USERS_ANNOTATION } from './token.ts';
 import { upDetached } from './up-detached.ts';
@@ -169,6 +172,9 @@ function addRest({ program, around, finish }: Parts): void {
     .action((shell: Shell) => finish(completion(shell, program, around)));
 }
 
+/** Commands about records of the management API. */
+const RECORDS = [addRegistries, addSecrets, addClients];
+
 /** The whole command, before it has read its arguments. */
 export function createProgram(parts: Omit<Parts, 'program'>): Command {
   const { around } = parts;
@@ -181,7 +187,7 @@ export function createProgram(parts: Omit<Parts, 'program'>): Command {
     .showHelpAfterError('(--help shows what there is)')
     .exitOverride()
     .configureOutput({ writeOut: (text) => out.write(text), writeErr: (text) => err.write(text) });
-  for (const add of [addRunning, addReading, addDiff, addLooking, addLogs, addClientCommands, addRest])
+  for (const add of [addRunning, addReading, addDiff, addLooking, addLogs, addClientCommands, ...RECORDS, addRest])
     add({ ...parts, program });
   return program;
 }

@@ -7,11 +7,12 @@ interface Cup {
   size: string;
 }
 
+const typed = (command: string): string => `npx ${command}`;
 const listing = {
   columns: ['NAME', 'SIZE'],
   row: ({ name, size }: Cup) => [name, size],
   name: ({ name }: Cup) => name,
-  none: 'no cups',
+  none: (typed: (command: string) => string) => `no cups: ${typed('make')}`,
 };
 
 /** What is printed while the list is each of these in turn. */
@@ -25,7 +26,7 @@ async function watched(lists: Cup[][], format: RecordFormat, isTTY = false): Pro
     return Promise.resolve(next);
   };
   const out = { isTTY, columns: 20, write: (text: string) => (printed += text) };
-  await watchRecords({ list, listing, format, every: 1 }, { out }, stop.signal);
+  await watchRecords({ list, listing, format, every: 1 }, { out, typed }, stop.signal);
   return printed;
 }
 
@@ -51,13 +52,13 @@ describe('a list that is watched', () => {
   it('is a table on a terminal, redrawn in its place and no wider than it', async () => {
     const printed = await watched([[{ name: 'a'.repeat(30), size: '1' }], []], 'table', true);
     expect(printed).toContain(`${'a'.repeat(19)}…\n`);
-    expect(printed).toContain('\u001B[2A\u001B[Jno cups\n');
+    expect(printed).toContain('\u001B[2A\u001B[Jno cups: npx make\n');
   });
 
   it('ends with the failure of what lists', async () => {
     const failing = watchRecords(
       { list: () => Promise.reject(new Error('gone away')), listing, format: 'json' },
-      { out: { write: () => undefined } },
+      { out: { write: () => undefined }, typed },
       new AbortController().signal,
     );
     await expect(failing).rejects.toThrow('gone away');

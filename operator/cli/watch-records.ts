@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context, Output, RecordFormat } from './context.ts';
-import { type Listing, tableOf } from './print-records.ts';
+import { cellsOf, type Listing, tableOf } from './print-records.ts';
 import { printTable } from './print-table.ts';
 import { writeText } from '#operator/world';
 
@@ -20,10 +20,11 @@ const LOOK = 1000;
  */
 export async function watchRecords<T>(
   { list, listing, format, every = LOOK }: Watch<T>,
-  { out }: Pick<Context, 'out'>,
+  { out, typed }: Pick<Context, 'out' | 'typed'>,
   stop: AbortSignal,
 ): Promise<void> {
-  const show = format === 'table' && out.isTTY === true ? redraw(out, listing) : printChanges(out, listing, format);
+  const show =
+    format === 'table' && out.isTTY === true ? redraw(out, listing, typed) : printChanges(out, listing, format);
   while (!stop.aborted) {
     const records = await list().catch((problem: unknown) => {
       if (stop.aborted) return undefined;
@@ -36,11 +37,11 @@ export async function watchRecords<T>(
 
 type Show<T> = (records: readonly T[]) => void;
 
-function redraw<T>(out: Output, listing: Listing<T>): Show<T> {
+function redraw<T>(out: Output, listing: Listing<T>, typed: Context['typed']): Show<T> {
   let height = 0;
   return (records) => {
     const width = out.columns === undefined || out.columns === 0 ? 80 : out.columns;
-    const lines = records.length === 0 ? [listing.none] : tableOf(records, listing);
+    const lines = records.length === 0 ? [listing.none(typed)] : tableOf(records, listing);
     const cut = lines.map((line) => (line.length > width ? `${line.slice(0, width - 1)}…` : line));
     out.write(`${height === 0 ? '' : `\u001B[${height}A`}\u001B[J${cut.join('\n')}\n`);
     height = cut.length;
@@ -70,12 +71,11 @@ function printChanges<T>(out: Output, listing: Listing<T>, format: RecordFormat)
 
 type Event = 'changed' | 'gone';
 
-function printers<T>({ row, name }: Listing<T>): Record<RecordFormat, (event: Event, item: T) => string> {
+function printers<T>(listing: Listing<T>): Record<RecordFormat, (event: Event, item: T) => string> {
   const note = (event: Event): string => (event === 'gone' ? '  gone' : '');
   return {
-    table: (event, item) =>
-      `${printTable([row(item).map((cell) => (cell === '' ? '-' : cell))]).join('')}${note(event)}\n`,
-    name: (event, item) => `${name(item)}${note(event)}\n`,
+    table: (event, item) => `${cellsOf(item, listing).join('  ')}${note(event)}\n`,
+    name: (event, item) => `${listing.name(item)}${note(event)}\n`,
     json: (event, item) => `${JSON.stringify({ event, item })}\n`,
     yaml: (event, item) => `---\n${writeText({ event, item })}`,
   };

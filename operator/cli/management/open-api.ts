@@ -7,7 +7,7 @@ import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import { quoted } from '../name-program.ts';
 import { httpApi } from './http-api.ts';
 import type { ManagementApi } from './management-api.ts';
-import { isCluster, type TargetOptions } from './target.ts';
+import { isCluster, type TargetOptions, USUAL_FOLDER } from './target.ts';
 
 /**
  * The management API of what an invocation means: a cluster where one is named, else what runs on the state folder, else the folder of
@@ -63,8 +63,8 @@ export function openRunning(
 }
 
 /** Absolute path of the folder that is meant where nothing runs. */
-function folderOf({ folder }: TargetOptions, { state, typed }: Context): string {
-  const chosen = folder ?? readIfThere(state.lastFolder);
+function folderOf({ folder, withoutFolder = false }: TargetOptions, { state, typed }: Context): string {
+  const chosen = folder ?? readIfThere(state.lastFolder) ?? (withoutFolder ? USUAL_FOLDER : undefined);
   if (chosen !== undefined) return resolve(chosen);
   throw new CliError(
     EXIT_CODES.notRunning,

@@ -15,18 +15,22 @@ export function openClusterApi(
 ): Promise<ManagementApi> {
   const kube = new KubeApi(connect(loadKubeConfig(options)));
   const namespace = options.namespace ?? kube.namespace ?? 'default';
+  const rooms = clusterRooms({
+    api: kube,
+    apiGroup: DEFAULT_API_GROUP,
+    environment,
+    version,
+    onFailure: (text) => void err.write(`${text}\n`),
+  })(namespace);
   const api = inProcessApi({
-    rooms: clusterRooms({
-      api: kube,
-      apiGroup: DEFAULT_API_GROUP,
-      environment,
-      version,
-      onFailure: (text) => void err.write(`${text}\n`),
-    })(namespace),
+    rooms,
     place: `namespace ${namespace}`,
     running: true,
     onFailure: ({ message }) => void err.write(`${message}\n`),
-    close: () => kube.close(),
+    async close() {
+      await rooms.registries.close();
+      await kube.close();
+    },
     stop,
   });
   return Promise.resolve(api);

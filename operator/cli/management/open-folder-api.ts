@@ -11,26 +11,27 @@ import type { TargetOptions } from './target.ts';
 /** The operations on a folder of manifests and a state folder on which nothing runs. @throws CliError where there is no folder */
 export function openFolderApi(
   folder: string,
-  { namespace = 'default' }: TargetOptions,
+  { namespace = 'default', withoutFolder = false }: TargetOptions,
   { state, version, environment, err }: Context,
   stop: AbortSignal,
 ): Promise<ManagementApi> {
   const place = shownPath(folder);
-  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
+  if (!withoutFolder && !statSync(folder, { throwIfNoEntry: false })?.isDirectory())
     throw new CliError(EXIT_CODES.notRunning, `nothing runs here, and there is no folder ${place}`);
+  const rooms = localRooms({
+    state,
+    folder,
+    secrets: new LocalSecrets({ state, environment }),
+    environment,
+    version,
+    onFailure: (text) => void err.write(`${text}\n`),
+  })(namespace);
   const api = inProcessApi({
-    rooms: localRooms({
-      state,
-      folder,
-      secrets: new LocalSecrets({ state, environment }),
-      environment,
-      version,
-      onFailure: (text) => void err.write(`${text}\n`),
-    })(namespace),
+    rooms,
     place,
     running: false,
     onFailure: ({ message }) => void err.write(`${message}\n`),
-    close: () => Promise.resolve(),
+    close: () => rooms.registries.close(),
     stop,
   });
   return Promise.resolve(api);

@@ -9,7 +9,12 @@ export interface TargetOptions {
   kubeconfig?: string;
   context?: string;
   namespace?: string;
+  /** What is asked for is no matter of manifests: no folder has to be there. */
+  withoutFolder?: boolean;
 }
+
+/** Folder that `vmcp run` makes where nothing runs and none is named. */
+export const USUAL_FOLDER = './vmcp';
 
 /** What runs here, a folder, or a cluster: options of every command that goes through the management API. */
 export function addTarget(command: Command): Command {
@@ -36,5 +41,5 @@ export const isCluster = ({ context, kubeconfig }: TargetOptions): boolean =>
 
 export const TARGET_HELP = `Commands about workloads, groups, secrets, clients, registries and skills work with what runs on the state folder (\`./.vmcp\`, or
 \`--state\`), through its management API. Where nothing runs there they work with a folder of manifests (\`--folder\`, or the one that ran
-last), and what they change is taken over at the next \`vmcp up\`. With \`--context\` or \`--kubeconfig\` they work with a namespace of a cluster
+last), and what they change is taken over at the next \`vmcp up\`; secrets and the registry need no folder. With \`--context\` or \`--kubeconfig\` they work with a namespace of a cluster
 (\`-n\`), with the rights of the kubeconfig and no others.`;

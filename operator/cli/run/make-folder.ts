@@ -4,9 +4,6 @@ import { DEFAULT_API_GROUP, VERSION } from '#crds/kinds/index';
 import { listManifestFiles } from '#operator/local/manifest-folder';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 
-/** Folder that `vmcp run` makes where nothing runs and none is named. */
-export const USUAL_FOLDER = './vmcp';
-
 /**
  * Makes a folder with one endpoint and its group, if there is none with manifests. Returns what takes it away again; undefined where it
  * was there. @throws CliError where it cannot be made

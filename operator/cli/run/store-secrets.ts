@@ -1,16 +1,10 @@
 import { STORED_SECRET } from '#crds/parts/stored-secret';
-import {
-  createSecret,
-  deleteSecret,
-  listSecrets,
-  setUpSecrets,
-  updateSecret,
-} from '#operator/management/operations/secrets';
+import { deleteSecret } from '#operator/management/operations/secrets';
+import type { ProviderType } from '#operator/management/secrets/secrets';
 import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import type { ManagementApi } from '../management/management-api.ts';
-import { Refusal } from '../management/refusal.ts';
-import { ensurePassword } from './ensure-password.ts';
+import { keysToWrite, putSecret } from '../secrets/secrets-provider.ts';
 import type { Values } from './gather-values.ts';
 
 interface StoredSecrets {
@@ -29,7 +23,7 @@ export async function storeSecrets(
   workload: string,
   secrets: Values['secrets'],
   context: Pick<Context, 'environment' | 'err'>,
-  provider: 'encrypted' | 'kubernetes',
+  provider: ProviderType,
 ): Promise<StoredSecrets> {
   const references = new Map<string, string>();
   const made: string[] = [];
@@ -37,15 +31,14 @@ export async function storeSecrets(
     for (const key of made.splice(0)) await api.call(deleteSecret, { params: { key } });
   };
   if (secrets.size === 0) return { references, undo };
-  const known = await keysOf(api, context, provider);
+  const known = await keysToWrite(api, provider, context);
   try {
     for (const [name, from] of secrets) {
       const key = 'key' in from ? from.key : `${workload}.${name}`;
       if ('key' in from) checkKnown(key, known);
-      else if (known.has(key)) await api.call(updateSecret, { params: { key }, body: { value: from.value } });
       else {
-        await api.call(createSecret, { body: { key, value: from.value } });
-        made.push(key);
+        await putSecret(api, key, from.value, known);
+        if (!known.has(key)) made.push(key);
       }
       references.set(name, `${STORED_SECRET}/${key}`);
     }
@@ -60,25 +53,4 @@ function checkKnown(key: string, known: ReadonlySet<string>): void {
   if (known.has(key)) return;
   const there = [...known].join(', ') || 'none';
   throw new CliError(EXIT_CODES.notFound, `there is no stored secret ${key} (there is: ${there})`);
-}
-
-/** Keys that are stored; sets up a provider where there is none. */
-async function keysOf(
-  api: ManagementApi,
-  context: Pick<Context, 'environment' | 'err'>,
-  provider: 'encrypted' | 'kubernetes',
-): Promise<Set<string>> {
-  try {
-    return await listKeys(api);
-  } catch (problem) {
-    if (!(problem instanceof Refusal) || problem.code !== 'not_found') throw problem;
-    if (provider === 'encrypted') ensurePassword(context);
-    await api.call(setUpSecrets, { body: { provider_type: provider } });
-    return listKeys(api);
-  }
-}
-
-async function listKeys(api: ManagementApi): Promise<Set<string>> {
-  const { body } = await api.call(listSecrets);
-  return new Set(body.keys.map(({ key }) => key));
 }

@@ -1,0 +1,58 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { makeHome, type OwnHome } from '../testdata/own-home.ts';
+
+let home: OwnHome;
+beforeEach(() => {
+  home = makeHome();
+  const group = 'apiVersion: vmcp.dev/v1alpha1\nkind: MCPGroup\nmetadata: {name: dev}\nspec: {}\n';
+  writeFileSync(join(home.folder, 'group.yaml'), group);
+});
+afterEach(() => home.close());
+
+const vmcp = (...args: string[]) => home.vmcp(['client', ...args]);
+
+describe('vmcp client', () => {
+  it('registers clients with groups where nothing runs, lists and forgets them', async () => {
+    const { code, err } = await vmcp('register', 'cursor', 'codex', '--group', 'dev');
+    expect([code, err]).toEqual([0, expect.stringContaining('gets its endpoints when they are served')]);
+    expect((await vmcp('list', '-o', 'name')).out).toBe('codex\ncursor\n');
+    expect(JSON.parse((await vmcp('list', '-o', 'json')).out)).toEqual([
+      { name: 'codex', groups: ['dev'] },
+      { name: 'cursor', groups: ['dev'] },
+    ]);
+    expect((await vmcp('rm', 'codex')).err).toContain('codex is not registered any more');
+    expect((await vmcp('list')).out).toMatch(/^CLIENT +GROUPS\ncursor +dev\n$/);
+  });
+
+  it('forgets those that are registered, though another of them is not, and ends with the code of that one', async () => {
+    await vmcp('register', 'cursor', 'codex');
+    expect(await vmcp('rm', 'cursor', 'zed', 'codex', 'codex')).toMatchObject({
+      code: 6,
+      err: expect.stringContaining('"zed"'),
+    });
+    expect((await vmcp('list', '-o', 'name')).out).toBe('');
+  });
+
+  it('ends with the code that fits, and names what there is', async () => {
+    expect(await vmcp('register', 'emacs')).toMatchObject({ code: 1, err: expect.stringContaining('claude-code') });
+    expect(await vmcp('register', 'zed', '-g', 'no')).toMatchObject({ code: 1, err: expect.stringContaining('dev') });
+    expect(await vmcp('rm', 'zed')).toMatchObject({ code: 6 });
+    expect(await vmcp('register')).toMatchObject({ code: 2 });
+    expect(await vmcp('list')).toMatchObject({
+      code: 0,
+      out: '',
+      err: expect.stringContaining(`vmcp client register <client> --state ${home.state} registers one`),
+    });
+  });
+
+  it('leaves the file of a client alone where there is no endpoint for it', async () => {
+    const file = join(home.path, '.cursor', 'mcp.json');
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, '{');
+    const { code, err } = await vmcp('register', 'cursor');
+    expect([code, readFileSync(file, 'utf8')]).toEqual([0, '{']);
+    expect(err).toContain('gets its endpoints');
+  });
+});

@@ -1,0 +1,54 @@
+import { createSecret, listSecrets, setUpSecrets, updateSecret } from '#operator/management/operations/secrets';
+import type { ProviderType } from '#operator/management/secrets/secrets';
+import type { Context } from '../context.ts';
+import type { ManagementApi } from '../management/management-api.ts';
+import { Refusal } from '../management/refusal.ts';
+import { isCluster, type TargetOptions } from '../management/target.ts';
+import { ensurePassword } from './ensure-password.ts';
+
+type Around = Pick<Context, 'environment' | 'err'>;
+
+/** The provider that needs no preparation. */
+export const usualProvider = (target: TargetOptions): ProviderType => (isCluster(target) ? 'kubernetes' : 'encrypted');
+
+/** Sets a provider up; without a password the encrypted one takes that of the environment, which is made where there is none. */
+export async function setUpProvider(
+  api: ManagementApi,
+  type: ProviderType,
+  password: string | undefined,
+  around: Around,
+): Promise<string> {
+  if (type === 'encrypted' && password === undefined) ensurePassword(around);
+  const { body } = await api.call(setUpSecrets, { body: { provider_type: type, password } });
+  return body.message;
+}
+
+/** Keys that are stored; undefined where no provider is set up. */
+export async function storedKeys(api: ManagementApi): Promise<Set<string> | undefined> {
+  try {
+    const { body } = await api.call(listSecrets);
+    return new Set(body.keys.map(({ key }) => key));
+  } catch (problem) {
+    if (problem instanceof Refusal && problem.code === 'not_found') return undefined;
+    throw problem;
+  }
+}
+
+/** The same, and sets up a provider where there is none. */
+export async function keysToWrite(api: ManagementApi, usual: ProviderType, around: Around): Promise<Set<string>> {
+  const known = await storedKeys(api);
+  if (known) return known;
+  await setUpProvider(api, usual, undefined, around);
+  return new Set();
+}
+
+/** Stores a value under a key that is `known` or not. */
+export async function putSecret(
+  api: ManagementApi,
+  key: string,
+  value: string,
+  known: ReadonlySet<string>,
+): Promise<void> {
+  if (known.has(key)) await api.call(updateSecret, { params: { key }, body: { value } });
+  else await api.call(createSecret, { body: { key, value } });
+}

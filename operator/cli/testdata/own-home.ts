@@ -1,0 +1,54 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { runCommand } from '../program.ts';
+
+interface Said {
+  code: number;
+  out: string;
+  err: string;
+}
+
+/** A home of its own with an empty folder of manifests, in which commands run inside this process, and nothing serves. */
+export interface OwnHome {
+  path: string;
+  folder: string;
+  state: string;
+  /** Runs a command on that folder and a state folder; `input` is piped in. */
+  vmcp: (args: string[], input?: string, environment?: NodeJS.ProcessEnv) => Promise<Said>;
+  /** The same, but no folder is named. */
+  withoutFolder: (args: string[]) => Promise<Said>;
+  close: () => void;
+}
+
+export function makeHome(): OwnHome {
+  const path = mkdtempSync(join(tmpdir(), 'vmcp-home-'));
+  const folder = join(path, 'manifests');
+  const state = join(path, 'state');
+  mkdirSync(folder);
+  async function run(args: string[], input = '', environment: NodeJS.ProcessEnv = {}): Promise<Said> {
+    const said = { out: '', err: '' };
+    const stream = (which: 'out' | 'err') => ({ write: (text: string) => (said[which] += text) });
+    const around = {
+      input: Readable.from(input === '' ? [] : [input]),
+      out: stream('out'),
+      err: stream('err'),
+      environment: { HOME: path, ...environment },
+      program: 'vmcp',
+      self: [],
+      runtime: [],
+      version: '0',
+      containerEngine: undefined,
+    };
+    return { code: await runCommand([...args, '--state', state], around, new AbortController().signal), ...said };
+  }
+  return {
+    path,
+    folder,
+    state,
+    vmcp: (args, input, environment) => run([...args, '--folder', folder], input, environment),
+    withoutFolder: (args) => run(args),
+    close: () => rmSync(path, { recursive: true, force: true }),
+  };
+}
