@@ -25,9 +25,10 @@ export const PROBLEMS = {
   internal: [500, 'Something failed that the caller cannot mend; the log has the request id.'],
   store_damaged: [500, 'What is stored cannot be read; nothing was changed. `detail` names the file and the remedy.'],
   secrets_locked: [500, 'The encrypted secrets cannot be opened: no password is known here, or it is another one.'],
-  upstream_failed: [502, 'A registry, an identity provider or a source answered with something else than expected.'],
+  source_failed: [500, 'The source of a skill cannot be reached, or answers something else; try again.'],
+  upstream_failed: [502, 'A registry or an identity provider answered with something else than expected.'],
   unavailable: [503, 'Something that is needed does not answer now; try again.'],
-  upstream_timeout: [504, 'A registry, an identity provider or a source did not answer in time.'],
+  upstream_timeout: [504, 'A registry or an identity provider did not answer in time.'],
 } as const satisfies Record<string, readonly [number, string]>;
 
 export type ProblemCode = keyof typeof PROBLEMS;

@@ -2,6 +2,7 @@ import type { Clients } from './clients/clients.ts';
 import type { OpenApiDocument } from './document/render-openapi.ts';
 import type { Registries } from './registries/registries.ts';
 import type { Secrets } from './secrets/secrets.ts';
+import type { Skills } from './skills/skills.ts';
 
 /** What operations work with, of one namespace. Each part is a room of its own beside this file. */
 export interface Rooms {
@@ -12,4 +13,5 @@ export interface Rooms {
   clients: Clients;
   registries: Registries;
   secrets: Secrets;
+  skills: Skills;
 }

@@ -58,6 +58,11 @@ export class Clients {
     return registered;
   }
 
+  /** @throws Problem `bad_request` that names the field: there is no such group */
+  async checkGroup(group: string): Promise<void> {
+    await checkGroups(this.#in.resources, [group], 'group');
+  }
+
   /** Forgets a client, and takes out what vmcp wrote. @throws Problem `not_found`, `conflict` */
   async delete(name: string): Promise<void> {
     const live = await this.#live(name);

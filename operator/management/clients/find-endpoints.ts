@@ -25,11 +25,15 @@ export async function findEndpoints(resources: Pick<Resources, 'list'>, groups: 
 }
 
 /** @throws Problem `bad_request` that says which groups there are */
-export async function checkGroups(resources: Pick<Resources, 'list'>, groups: readonly string[]): Promise<void> {
+export async function checkGroups(
+  resources: Pick<Resources, 'list'>,
+  groups: readonly string[],
+  field = 'groups',
+): Promise<void> {
   if (groups.length === 0) return;
   const known = (await resources.list('MCPGroup')).map(({ name }) => name);
   const unknown = groups.find((group) => !known.includes(group));
   if (unknown === undefined) return;
   const there = known.length === 0 ? 'there is none' : `there is: ${known.join(', ')}`;
-  throw new Problem('bad_request', `groups: there is no group "${unknown}" (${there})`);
+  throw new Problem('bad_request', `${field}: there is no group "${unknown}" (${there})`);
 }

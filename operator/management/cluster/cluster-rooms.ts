@@ -6,6 +6,7 @@ import { perNamespace } from '../per-namespace.ts';
 import { clusterRegistries } from '../registries/cluster-registries.ts';
 import type { Rooms } from '../rooms.ts';
 import { kubernetesSecrets } from '../secrets/kubernetes-secrets.ts';
+import { openClusterSkills } from '../skills/open-cluster-skills.ts';
 import { clusterResources } from '../stores/cluster-resources.ts';
 import { configMapRecords } from '../stores/config-map-records.ts';
 
@@ -28,15 +29,19 @@ export function clusterRooms(place: ClusterPlace): (namespace: string) => Rooms 
   const openApi = renderOpenApi(OPERATIONS, version);
   const resources = (namespace: string) => clusterResources({ api, namespace, apiGroup });
   const registries = perNamespace((namespace) => clusterRegistries(place, namespace, resources(namespace)));
-  return (namespace) => ({
-    version,
-    openApi,
-    clients: new Clients({
+  const skills = openClusterSkills(place);
+  const clients = (namespace: string) =>
+    new Clients({
       records: configMapRecords({ api, namespace })('clients'),
       resources: resources(namespace),
       home: undefined,
-    }),
+    });
+  return (namespace) => ({
+    version,
+    openApi,
+    clients: clients(namespace),
     registries: registries(namespace),
     secrets: kubernetesSecrets({ api, namespace }),
+    skills: skills(namespace, clients(namespace)),
   });
 }

@@ -6,6 +6,7 @@ import { perNamespace } from '../per-namespace.ts';
 import { localRegistries } from '../registries/local-registries.ts';
 import type { Rooms } from '../rooms.ts';
 import type { LocalSecrets } from '../secrets/local-secrets.ts';
+import { openLocalSkills } from '../skills/open-local-skills.ts';
 
 /** One machine: what runs, or would run, from a folder. */
 export interface LocalPlace {
@@ -27,6 +28,7 @@ export function localRooms(place: LocalPlace): (namespace: string) => Rooms {
   const { version, secrets } = place;
   const openApi = renderOpenApi(OPERATIONS, version);
   const registries = perNamespace((namespace) => localRegistries(place, namespace));
+  const skills = openLocalSkills(place);
   return (namespace) => ({
     version,
     openApi,
@@ -39,6 +41,9 @@ export function localRooms(place: LocalPlace): (namespace: string) => Rooms {
     },
     get secrets() {
       return secrets.in(namespace);
+    },
+    get skills() {
+      return skills(namespace);
     },
   });
 }

@@ -3,11 +3,13 @@ import { aboutOperations } from './about.ts';
 import { clientOperations } from './clients.ts';
 import { registryOperations } from './registries.ts';
 import { secretOperations } from './secrets.ts';
+import { skillOperations } from './skills.ts';
 
 /** Every operation of the management API, in the order of the reference. */
 export const OPERATIONS: readonly Operation[] = [
   ...clientOperations,
   ...registryOperations,
   ...secretOperations,
+  ...skillOperations,
   ...aboutOperations,
 ];

@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(base, { recursive: true, force: true }));
 
-const extract = (archive: Buffer) => extractArchive(archive, folder, AbortSignal.timeout(20_000));
+const extract = (archive: Buffer) => extractArchive(archive, folder, { signal: AbortSignal.timeout(20_000) });
 /** Everything below the folder of the test, but what the test made itself. */
 const written = () =>
   readdirSync(base, { recursive: true, encoding: 'utf8' })

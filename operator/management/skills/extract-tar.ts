@@ -3,9 +3,15 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { extract } from 'tar-stream';
 import { Problem } from '../problem.ts';
-import { LIMITS, unusable } from './skill-limits.ts';
+import { Space, unusable } from './skill-limits.ts';
 import { unpackingFailed } from './unpacking-failed.ts';
 import { FileWriter } from './write-files.ts';
+
+export interface Extraction {
+  signal: AbortSignal;
+  /** Of this skill and those that come with it; its own without. */
+  space?: Space;
+}
 
 /** Room for headers and padding beside the content. */
 const OVERHEAD = 16 * 1024 * 1024;
@@ -14,15 +20,19 @@ const OVERHEAD = 16 * 1024 * 1024;
  * Unpacks a tar archive, compressed by gzip or not, into an empty folder: files and folders alone, within the limits of a skill.
  * @throws Problem `bad_request`
  */
-export async function extractTar(archive: AsyncIterable<Buffer>, folder: string, signal: AbortSignal): Promise<void> {
+export async function extractTar(
+  archive: AsyncIterable<Buffer>,
+  folder: string,
+  { signal, space = new Space() }: Extraction,
+): Promise<void> {
   const [first, whole] = await peek(archive);
   const isCompressed = first.length > 1 && first[0] === 0x1f && first[1] === 0x8b;
   const entries = extract();
   const unpacking = pipeline(
-    [Readable.from(whole), ...(isCompressed ? [createGunzip()] : []), bounded(LIMITS.bytes + OVERHEAD), entries],
+    [Readable.from(whole), ...(isCompressed ? [createGunzip()] : []), bounded(space), entries],
     { signal },
   );
-  const writing = writeEntries(entries, new FileWriter(folder)).catch((error: unknown) => {
+  const writing = writeEntries(entries, new FileWriter(folder, space), space).catch((error: unknown) => {
     entries.destroy(error instanceof Error ? error : new Error(String(error)));
     throw error;
   });
@@ -32,7 +42,7 @@ export async function extractTar(archive: AsyncIterable<Buffer>, folder: string,
   for (const one of [unpacked, written]) if (one.status === 'rejected') throw unpackingFailed(one.reason);
 }
 
-async function writeEntries(entries: ReturnType<typeof extract>, writer: FileWriter): Promise<void> {
+async function writeEntries(entries: ReturnType<typeof extract>, writer: FileWriter, space: Space): Promise<void> {
   let count = 0;
   for await (const entry of entries) {
     const { name, type, mode, size } = entry.header;
@@ -41,7 +51,7 @@ async function writeEntries(entries: ReturnType<typeof extract>, writer: FileWri
       await writer.addFolder(name);
       entry.resume();
     } else if (type === 'file' || type === 'contiguous-file') {
-      if (size > LIMITS.bytes) throw unusable(`the skill has more than ${LIMITS.bytes} bytes`);
+      if (size > space.left) throw space.exceeded();
       await writer.addFile(name, entry, (mode & 0o111) !== 0);
     } else throw unusable(`${JSON.stringify(name)} is a ${type}: a skill has files and folders alone`);
   }
@@ -49,12 +59,13 @@ async function writeEntries(entries: ReturnType<typeof extract>, writer: FileWri
 }
 
 /** What comes out of a small archive may be large. */
-function bounded(most: number): Transform {
+function bounded(space: Space): Transform {
+  const most = space.left + OVERHEAD;
   let bytes = 0;
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
       bytes += chunk.length;
-      if (bytes > most) done(unusable(`the skill has more than ${LIMITS.bytes} bytes`));
+      if (bytes > most) done(space.exceeded());
       else done(null, chunk);
     },
   });

@@ -1,7 +1,8 @@
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { type Entry, fromBuffer, type Options, type ZipFile } from 'yauzl';
-import { LIMITS, unusable } from './skill-limits.ts';
+import type { Extraction } from './extract-tar.ts';
+import { LIMITS, Space, unusable } from './skill-limits.ts';
 import { unpackingFailed } from './unpacking-failed.ts';
 import { FileWriter } from './write-files.ts';
 
@@ -15,8 +16,12 @@ const open = promisify((bytes: Buffer, options: Options, done: (error: Error | n
 );
 
 /** Unpacks a zip archive as `extractTar` does. @throws Problem `bad_request` */
-export async function extractZip(archive: Buffer, folder: string, signal: AbortSignal): Promise<void> {
-  const writer = new FileWriter(folder);
+export async function extractZip(
+  archive: Buffer,
+  folder: string,
+  { signal, space = new Space() }: Extraction,
+): Promise<void> {
+  const writer = new FileWriter(folder, space);
   try {
     // The names are checked by us, as the same rules hold for all archives.
     const file = await open(archive, {
@@ -29,6 +34,7 @@ export async function extractZip(archive: Buffer, folder: string, signal: AbortS
     if (file.entryCount > LIMITS.files) throw unusable(`the skill has more than ${LIMITS.files} files and folders`);
     for await (const entry of entriesOf(file)) {
       signal.throwIfAborted();
+      if (entry.uncompressedSize > space.left) throw space.exceeded();
       await writeEntry(file, entry, writer);
     }
   } catch (error) {
@@ -46,7 +52,6 @@ async function writeEntry(file: ZipFile, entry: Entry, writer: FileWriter): Prom
     throw unusable(`${JSON.stringify(name)} is no plain file: a skill has files and folders alone`);
   if (entry.isEncrypted()) throw unusable(`${JSON.stringify(name)} is encrypted`);
   if (isFolder) return writer.addFolder(name);
-  if (entry.uncompressedSize > LIMITS.bytes) throw unusable(`the skill has more than ${LIMITS.bytes} bytes`);
   const content = await new Promise<Readable>((resolve, reject) => {
     file.openReadStream(entry, (error, stream) => (error ? reject(error) : resolve(stream)));
   });

@@ -8,10 +8,38 @@ export function unusable(what: string): Problem {
   return new Problem('bad_request', what);
 }
 
-/** Counts what a skill has. @throws Problem `bad_request` beyond a limit, before anything of it is written */
+/** Bytes that may be written for a skill and all that it needs, together. */
+export class Space {
+  readonly most: number;
+  #used = 0;
+
+  constructor(most: number = LIMITS.bytes) {
+    this.most = most;
+  }
+
+  get left(): number {
+    return this.most - this.#used;
+  }
+
+  /** @throws Problem `bad_request`, before anything of them is written */
+  take(bytes: number): void {
+    if (bytes > this.left) throw this.exceeded();
+    this.#used += bytes;
+  }
+
+  exceeded(): Problem {
+    return unusable(`the skill, with what it needs, has more than ${this.most} bytes`);
+  }
+}
+
+/** Counts what one skill has. @throws Problem `bad_request` beyond a limit, before anything of it is written */
 export class SkillBudget {
-  #bytes = 0;
+  readonly #space: Space;
   #files = 0;
+
+  constructor(space: Space) {
+    this.#space = space;
+  }
 
   addFile(): void {
     this.#files += 1;
@@ -19,7 +47,6 @@ export class SkillBudget {
   }
 
   addBytes(bytes: number): void {
-    this.#bytes += bytes;
-    if (this.#bytes > LIMITS.bytes) throw unusable(`the skill has more than ${LIMITS.bytes} bytes`);
+    this.#space.take(bytes);
   }
 }

@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { checkPath, SeenPaths } from './check-path.ts';
-import { SkillBudget } from './skill-limits.ts';
+import { SkillBudget, type Space } from './skill-limits.ts';
 
 /**
  * Writes the files of a skill into a new folder. Each path is checked, each byte is counted, and a file is only ever made: what is
@@ -11,12 +11,13 @@ import { SkillBudget } from './skill-limits.ts';
  */
 export class FileWriter {
   readonly #root: string;
-  readonly #budget = new SkillBudget();
+  readonly #budget: SkillBudget;
   readonly #seen = new SeenPaths();
 
   /** @param root an empty folder that nobody else writes to */
-  constructor(root: string) {
+  constructor(root: string, space: Space) {
     this.#root = root;
+    this.#budget = new SkillBudget(space);
   }
 
   async addFolder(path: string): Promise<void> {

@@ -1,0 +1,222 @@
+import { z } from 'zod';
+import { NoBody, Nothing, NoParams, NoQuery, operation, type Touch } from '../operation.ts';
+import { InstalledSkill, SKILL_NAME, SkillMetadata, SkillScope } from '../records/skill.ts';
+import { unusable } from '../skills/skill-limits.ts';
+
+const SkillInPath = z.strictObject({
+  name: z
+    .string()
+    .min(2)
+    .max(64)
+    .regex(SKILL_NAME, 'not the name of a skill; write lower-case letters, digits and single hyphens between them')
+    .describe('Name of the skill.'),
+});
+
+const ProjectRoot = z.string().min(1).max(4096).describe('Absolute path of the project; on one machine alone.');
+
+const PLACE = {
+  scope: SkillScope.optional().describe(
+    'Which of the skills of this name; default `project` with project_root, else `user`.',
+  ),
+  project_root: ProjectRoot.optional(),
+};
+
+const Archive = z
+  .base64()
+  .max(4_000_000)
+  .describe('A tar (gzip or not) or zip archive of the skill in base64, in place of a name or path.');
+
+const skill = (verb: Touch['verb'], name?: string): Touch => ({
+  verb,
+  resource: 'skills',
+  ...(name !== undefined && { name }),
+});
+
+const DAMAGED = { store_damaged: 'what is stored of skills cannot be read' } as const;
+const PATHS = { path_not_available: 'project_root or scope project in a cluster' } as const;
+
+export const listSkills = operation({
+  number: 13,
+  id: 'listSkills',
+  method: 'GET',
+  path: '/skills',
+  summary: 'List the installed skills',
+  params: NoParams,
+  query: z.strictObject({
+    scope: SkillScope.optional().describe('Only those of this scope.'),
+    client: z.string().max(64).optional().describe('Only those that this client reads.'),
+    project_root: ProjectRoot.optional().describe('Of those of projects only those of this one.'),
+    group: z.string().max(63).optional().describe('Only those of this group.'),
+  }),
+  body: NoBody,
+  success: 200,
+  result: z.strictObject({ skills: z.array(InstalledSkill).describe('By name.') }),
+  problems: { ...PATHS, ...DAMAGED },
+  touches: () => [skill('list')],
+  async run({ query: { scope, client, project_root: projectRoot, group } }, { skills }) {
+    return { body: { skills: await skills.list({ scope, client, projectRoot, group }) } };
+  },
+});
+
+export const getSkill = operation({
+  number: 11,
+  id: 'getSkill',
+  method: 'GET',
+  path: '/skills/{name}',
+  summary: 'Get a skill; its files are looked at, too',
+  params: SkillInPath,
+  query: z.strictObject({
+    ...PLACE,
+    archive: z
+      .stringbool({ truthy: ['true'], falsy: ['false'] })
+      .default(false)
+      .describe('Also give the archive that it was installed from, where vmcp keeps it: in a cluster.'),
+  }),
+  body: NoBody,
+  success: 200,
+  result: z.strictObject({
+    installed_skill: InstalledSkill,
+    metadata: SkillMetadata,
+    archive: z.string().optional().describe('A tar (gzip or not) or zip archive of the skill in base64.'),
+  }),
+  problems: { not_found: 'there is no such skill there', ...PATHS, ...DAMAGED },
+  touches: ({ params: { name } }) => [skill('get', name)],
+  async run({ params: { name }, query: { scope, project_root: projectRoot, archive: isWanted } }, { skills }) {
+    const { skill: installed_skill, metadata, archive } = await skills.get(name, { scope, projectRoot });
+    return { body: { installed_skill, metadata, ...(isWanted && archive !== undefined && { archive }) } };
+  },
+});
+
+const NewSkill = z.strictObject({
+  name: z
+    .string()
+    .min(1)
+    .max(2048)
+    .optional()
+    .describe(
+      'Where it comes from: `ghcr.io/owner/skill:tag`, `git://host/owner/repository@ref#folder`, or on one machine a folder.',
+    ),
+  archive: Archive.optional(),
+  version: z.string().min(1).max(256).optional().describe('Tag or ref, where the name has none.'),
+  digest: z
+    .string()
+    .regex(/^sha256:[0-9a-f]{64}$/, 'not a digest; write sha256: and 64 hexadecimal digits')
+    .optional()
+    .describe('Digest that it must have; else nothing is installed.'),
+  scope: SkillScope.default('user').describe('For all that the user does, or for one project.'),
+  project_root: ProjectRoot.optional(),
+  clients: z
+    .array(z.string().min(1).max(64))
+    .max(32)
+    .optional()
+    .describe('MCP clients that are to read it; absent: those that are registered, for the group where one is named.'),
+  group: z.string().min(1).max(63).optional().describe('Group that it belongs to.'),
+  allow_private_ip: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Private addresses may be called, and these by plain HTTP; of what the skill needs those of its own host.',
+    ),
+  force: z.boolean().default(false).describe('Replace what is there, also what was changed by hand.'),
+});
+
+export const installSkill = operation({
+  number: 12,
+  id: 'installSkill',
+  method: 'POST',
+  path: '/skills',
+  summary: 'Install a skill with all that it needs, or nothing',
+  params: NoParams,
+  query: NoQuery,
+  body: NewSkill,
+  success: 201,
+  result: z.strictObject({ skill: InstalledSkill }),
+  problems: {
+    path_not_available: 'a folder, project_root or scope project in a cluster',
+    already_exists: 'it is installed already, or another version of it',
+    conflict: 'something else is where it belongs, or it has been changed by hand',
+    busy: 'skills are being worked on by somebody else',
+    ...DAMAGED,
+    source_failed: 'its source does not answer, or with something else',
+  },
+  touches: () => [skill('create')],
+  audit: 'management_skill_installed',
+  async run({ body: { name, archive, project_root: projectRoot, ...body }, signal }, { skills }) {
+    if ((name === undefined) === (archive === undefined))
+      throw unusable('name, archive: write one of them, and not both');
+    const { version, digest, scope, clients, group, force, allow_private_ip: allowPrivateAddress } = body;
+    return {
+      body: {
+        skill: await skills.install({
+          ...{ reference: name, archive: bytesOf(archive), version, digest, scope, projectRoot, clients, group, force },
+          ...{ allowPrivateAddress, signal },
+        }),
+      },
+    };
+  },
+});
+
+export const uninstallSkill = operation({
+  number: 14,
+  id: 'uninstallSkill',
+  method: 'DELETE',
+  path: '/skills/{name}',
+  summary: 'Uninstall a skill; what it needs stays',
+  params: SkillInPath,
+  query: z.strictObject({
+    ...PLACE,
+    force: z
+      .stringbool({ truthy: ['true'], falsy: ['false'] })
+      .default(false)
+      .describe('Also where another skill needs it, or it has been changed by hand.'),
+  }),
+  body: NoBody,
+  success: 204,
+  result: Nothing,
+  problems: {
+    not_found: 'there is no such skill there',
+    conflict: 'another skill needs it, or it has been changed by hand',
+    busy: 'skills are being worked on by somebody else',
+    ...PATHS,
+    ...DAMAGED,
+  },
+  touches: ({ params: { name } }) => [skill('delete', name)],
+  audit: 'management_skill_uninstalled',
+  async run({ params: { name }, query: { scope, project_root: projectRoot, force } }, { skills }) {
+    await skills.uninstall(name, { scope, projectRoot }, force);
+    return { body: undefined };
+  },
+});
+
+export const validateSkillOperation = operation({
+  number: 15,
+  id: 'validateSkill',
+  method: 'POST',
+  path: '/skills/validate',
+  summary: 'Say what is right and wrong with a skill; nothing is installed',
+  params: NoParams,
+  query: NoQuery,
+  body: z.strictObject({
+    path: z.string().min(1).max(4096).optional().describe('Absolute path of its folder; on one machine alone.'),
+    archive: Archive.optional(),
+  }),
+  success: 200,
+  result: z.strictObject({
+    valid: z.boolean().describe('There are no errors.'),
+    errors: z.array(z.string()).describe('What keeps it from being installed.'),
+    warnings: z.array(z.string()).describe('What should be better.'),
+  }),
+  problems: { path_not_available: 'path in a cluster' },
+  touches: () => [skill('get')],
+  async run({ body: { path, archive }, signal }, { skills }) {
+    if ((path === undefined) === (archive === undefined))
+      throw unusable('path, archive: write one of them, and not both');
+    return { body: await skills.validate({ path, archive: bytesOf(archive), signal }) };
+  },
+});
+
+function bytesOf(archive: string | undefined): Buffer | undefined {
+  return archive === undefined ? undefined : Buffer.from(archive, 'base64');
+}
+
+export const skillOperations = [listSkills, getSkill, installSkill, uninstallSkill, validateSkillOperation];

@@ -1,0 +1,50 @@
+import { Problem } from '../problem.ts';
+import type { RecordStore, StoredRecord } from '../stores/record-store.ts';
+import { unusable } from './skill-limits.ts';
+import { StoredSkill, type WantedPlace } from './skills.ts';
+
+/** All records, by name. @throws Problem `store_damaged` */
+export async function readSkills(records: RecordStore): Promise<StoredSkill[]> {
+  const skills = (await records.list()).map(readSkill);
+  return skills.sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+}
+
+/** @throws Problem `store_damaged` */
+export function readSkill({ name, value }: StoredRecord): StoredSkill {
+  const parsed = StoredSkill.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw new Problem('store_damaged', `the record of the skill "${name}" cannot be read: restore or remove it`);
+}
+
+/** The one that is meant: of the project where one is named, else of the user. @throws Problem `not_found`, `bad_request` */
+export function findSkill(
+  skills: readonly StoredSkill[],
+  name: string,
+  { scope, projectRoot }: WantedPlace,
+): StoredSkill {
+  const wanted = scope ?? (projectRoot === undefined ? 'user' : 'project');
+  if (wanted === 'project' && projectRoot === undefined)
+    throw unusable('project_root: is missing; with scope project write the folder of the project');
+  const found = skills.find(
+    (skill) =>
+      skill.metadata.name === name &&
+      skill.scope === wanted &&
+      (wanted === 'user' || skill.project_root === projectRoot),
+  );
+  if (found) return found;
+  const where = wanted === 'user' ? 'for the user' : `in the project ${projectRoot ?? ''}`;
+  throw new Problem('not_found', `there is no skill "${name}" ${where}`);
+}
+
+/** @throws Problem `conflict`: another one of the same place needs it */
+export function checkNotNeeded(skill: StoredSkill, known: readonly StoredSkill[]): void {
+  const { name } = skill.metadata;
+  const needing = known.find(
+    (one) =>
+      one.scope === skill.scope &&
+      one.project_root === skill.project_root &&
+      one.dependencies.some((needed) => needed.name === name),
+  );
+  if (needing)
+    throw new Problem('conflict', `the skill "${needing.metadata.name}" needs "${name}": uninstall that first`);
+}

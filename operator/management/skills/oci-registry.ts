@@ -1,0 +1,95 @@
+import { createHash } from 'node:crypto';
+import { isLoopbackHost } from '#crds/parts/loopback';
+import { FetchFailure } from '../fetching/fetch-failure.ts';
+import type { HttpAnswer, HttpClient } from '../fetching/http-client.ts';
+import { readBody, readJson } from '../fetching/read-body.ts';
+
+const MANIFEST_TYPES = [
+  'application/vnd.oci.image.manifest.v1+json',
+  'application/vnd.oci.image.index.v1+json',
+  'application/vnd.docker.distribution.manifest.v2+json',
+  'application/vnd.docker.distribution.manifest.list.v2+json',
+].join(', ');
+const LONGEST_MANIFEST = 4 * 1024 * 1024;
+const LONGEST_TOKEN = 131_072;
+const REDIRECTS = 3;
+
+/** One repository of a registry (OCI Distribution Specification 1.1), read as anybody may. */
+export class OciRepository {
+  readonly #http: HttpClient;
+  readonly #signal: AbortSignal;
+  readonly #host: string;
+  readonly #base: string;
+  readonly #name: string;
+  #token: string | undefined;
+
+  constructor(registry: string, repository: string, http: HttpClient, signal: AbortSignal) {
+    const isHub = registry === 'docker.io' || registry === 'index.docker.io';
+    this.#host = isHub ? 'registry-1.docker.io' : registry;
+    this.#name = isHub && !repository.includes('/') ? `library/${repository}` : repository;
+    const { hostname } = new URL(`https://${this.#host}`);
+    this.#base = `${isLoopbackHost(hostname) ? 'http' : 'https'}://${this.#host}/v2/${this.#name}`;
+    this.#http = http;
+    this.#signal = signal;
+  }
+
+  /** A manifest with its digest, which is the one that was asked for. @throws FetchFailure */
+  async manifest(reference: string): Promise<{ manifest: unknown; digest: string }> {
+    const answer = await this.#get(`manifests/${reference}`, MANIFEST_TYPES);
+    const bytes = await readBody(answer, LONGEST_MANIFEST);
+    const digest = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+    const said = answer.headers['docker-content-digest'];
+    const expected = reference.startsWith('sha256:') ? reference : said;
+    if (typeof expected === 'string' && expected.startsWith('sha256:') && expected !== digest)
+      throw new FetchFailure('unexpected', `${this.#host} gave a manifest of another digest than ${expected}`);
+    try {
+      return { manifest: JSON.parse(bytes.toString('utf8')) as unknown, digest };
+    } catch (cause) {
+      throw new FetchFailure('unexpected', `${this.#host} did not answer a manifest`, { cause });
+    }
+  }
+
+  /** A blob as it comes; who reads it has to check its digest. @throws FetchFailure */
+  async blob(digest: string): Promise<HttpAnswer> {
+    return this.#get(`blobs/${digest}`, '*/*');
+  }
+
+  async #get(path: string, accept: string): Promise<HttpAnswer> {
+    const ask = () =>
+      this.#http.call(`${this.#base}/${path}`, {
+        headers: { accept, ...(this.#token !== undefined && { authorization: `Bearer ${this.#token}` }) },
+        signal: this.#signal,
+        redirects: REDIRECTS,
+      });
+    let answer = await ask();
+    if (answer.status === 401 && this.#token === undefined) {
+      await answer.body.dump();
+      this.#token = await this.#askToken(answer.headers['www-authenticate']);
+      answer = await ask();
+    }
+    if (answer.status === 200) return answer;
+    await answer.body.dump();
+    const isGone = answer.status === 404 || answer.status === 401 || answer.status === 403;
+    const what = isGone ? 'has no such artifact, or shows it to nobody without a login' : `answered ${answer.status}`;
+    throw new FetchFailure('unexpected', `${this.#host} ${what}`, { status: answer.status });
+  }
+
+  /** A token that anybody gets (Distribution token authentication). */
+  async #askToken(challenge: string | string[] | undefined): Promise<string | undefined> {
+    const text = typeof challenge === 'string' ? challenge : '';
+    if (!/^bearer /i.test(text)) return undefined;
+    const fields = new Map(
+      [...text.matchAll(/([a-z]+)="([^"]*)"/gi)].map(([, key = '', value = '']) => [key.toLowerCase(), value]),
+    );
+    const realm = URL.parse(fields.get('realm') ?? '');
+    if (realm === null) throw new FetchFailure('unexpected', `${this.#host} names no place to get a token at`);
+    const service = fields.get('service');
+    if (service !== undefined) realm.searchParams.set('service', service);
+    realm.searchParams.set('scope', `repository:${this.#name}:pull`);
+    const answer = await this.#http.call(realm.href, { headers: { accept: 'application/json' }, signal: this.#signal });
+    const body = (await readJson(answer, LONGEST_TOKEN)) as { token?: unknown; access_token?: unknown } | null;
+    const token = body?.token ?? body?.access_token;
+    if (typeof token === 'string' && /^[\x21-\x7e]+$/.test(token)) return token;
+    throw new FetchFailure('unexpected', `${realm.host} gives no token`, { status: answer.status });
+  }
+}

@@ -1,0 +1,18 @@
+import { proxyOf } from '#crds/connections/proxy';
+import type { ClusterPlace } from '../cluster/cluster-rooms.ts';
+import { configMapRecords } from '../stores/config-map-records.ts';
+import { ClusterRoom, clusterSkills } from './cluster-skills.ts';
+import type { SkillReaders, Skills } from './skills.ts';
+
+/** The skills of the namespaces of a cluster. */
+export function openClusterSkills({
+  api,
+  environment,
+}: ClusterPlace): (namespace: string, readers: SkillReaders) => Skills {
+  const rules = { localPaths: false, proxy: proxyOf(environment), searchPath: environment.PATH ?? '' };
+  const room = new ClusterRoom();
+  return (namespace, readers) => {
+    const records = configMapRecords({ api, namespace })('skills');
+    return clusterSkills({ records, readers, rules, now: Date.now }, room);
+  };
+}

@@ -1,0 +1,148 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { SkillMetadata } from '../records/skill.ts';
+import { digestTree } from './digest-tree.ts';
+import { extractArchive } from './extract-archive.ts';
+import { fetchSkill, findRoot } from './fetch-skill.ts';
+import { type Space, unusable } from './skill-limits.ts';
+import { hostOf, readReference, type SkillReference } from './skill-reference.ts';
+import type { FetchedSkill, SourceRules } from './skill-source.ts';
+import { validateSkill } from './validate-skill.ts';
+
+/** Of one installation. */
+const MOST_SKILLS = 20;
+
+/** A skill that lies in a folder of ours, complete and checked. */
+export interface ResolvedSkill {
+  metadata: SkillMetadata;
+  reference: string;
+  tag: string | undefined;
+  /** As records show it: by its source where that has one, else of its files. */
+  digest: string;
+  /** Of its files. */
+  content: string;
+  folder: string;
+  dependencies: { name: string; reference: string; digest: string }[];
+}
+
+interface Wanted {
+  reference: string | undefined;
+  version: string | undefined;
+  archive: Buffer | undefined;
+  digest: string | undefined;
+  allowPrivateAddress: boolean;
+}
+
+/** Where a skill came from, and what it may name. */
+interface Origin {
+  /** Absent for an archive. */
+  from: SkillReference | undefined;
+  allowPrivateAddress: boolean;
+}
+
+const UNNAMED: FetchedSkill = { reference: 'archive', tag: undefined, digest: undefined, directory: undefined };
+
+interface Resolving {
+  rules: SourceRules;
+  /** For all of them together. */
+  space: Space;
+  /** A folder of ours, for this installation alone. */
+  staging: string;
+  signal: AbortSignal;
+}
+
+/** A skill and all that it needs, what is needed first. @throws Problem */
+export async function resolveSkills(wanted: Wanted, resolving: Resolving): Promise<ResolvedSkill[]> {
+  return new Resolution(resolving).resolve(wanted);
+}
+
+class Resolution {
+  readonly #with: Resolving;
+  readonly #done: ResolvedSkill[] = [];
+  /** References under way, to find circles. */
+  readonly #above: string[] = [];
+  #count = 0;
+
+  constructor(resolving: Resolving) {
+    this.#with = resolving;
+  }
+
+  async resolve({ reference, version, archive, digest, allowPrivateAddress }: Wanted): Promise<ResolvedSkill[]> {
+    if (archive !== undefined) {
+      const into = await this.#unpack(archive);
+      await this.#take({ ...UNNAMED, into }, { from: undefined, allowPrivateAddress }, digest);
+    } else {
+      const from = readReference(reference ?? '', version);
+      await this.#follow(reference ?? '', { from, allowPrivateAddress }, digest);
+    }
+    return this.#done;
+  }
+
+  async #follow(text: string, origin: Origin & { from: SkillReference }, digest?: string): Promise<ResolvedSkill> {
+    if (this.#above.includes(text))
+      throw unusable(`requires: ${[...this.#above, text].join(' needs ')}, which is a circle`);
+    this.#above.push(text);
+    const into = await this.#room();
+    const { rules, space, signal } = this.#with;
+    const { from, allowPrivateAddress } = origin;
+    const fetched = await fetchSkill(from, { rules, allowPrivateAddress, into, space, signal });
+    const resolved = await this.#take({ ...fetched, into }, origin, digest);
+    this.#above.pop();
+    return resolved;
+  }
+
+  async #unpack(archive: Buffer): Promise<string> {
+    const into = await this.#room();
+    const { signal, space } = this.#with;
+    await extractArchive(archive, into, { signal, space });
+    return into;
+  }
+
+  async #room(): Promise<string> {
+    this.#count += 1;
+    if (this.#count > MOST_SKILLS) throw unusable(`requires: the skill needs more than ${MOST_SKILLS - 1} others`);
+    const into = join(this.#with.staging, String(this.#count));
+    await mkdir(into, { mode: 0o700 });
+    return into;
+  }
+
+  async #take(
+    fetched: FetchedSkill & { into: string },
+    origin: Origin,
+    expected: string | undefined,
+  ): Promise<ResolvedSkill> {
+    const { folder, directory } = await findRoot(fetched.into, fetched.directory);
+    const { errors, found } = await validateSkill(folder, directory);
+    if (found === undefined) throw unusable(`${fetched.reference} is no skill: ${errors.slice(0, 5).join('. ')}`);
+    const content = await digestTree(folder, found.files);
+    const digest = fetched.digest ?? content;
+    if (expected !== undefined && expected !== digest && expected !== content)
+      throw unusable(`digest: what was fetched has ${digest}, not ${expected}; nothing was installed`);
+    const dependencies = [];
+    for (const text of found.requires) {
+      const { metadata, reference, digest: itsDigest } = await this.#follow(text, readRequired(text, origin));
+      dependencies.push({ name: metadata.name, reference, digest: itsDigest });
+    }
+    const reference = fetched.reference === UNNAMED.reference ? `archive@${content}` : fetched.reference;
+    return this.#add({ metadata: found.metadata, reference, tag: fetched.tag, digest, content, folder, dependencies });
+  }
+
+  #add(resolved: ResolvedSkill): ResolvedSkill {
+    const { name } = resolved.metadata;
+    const same = this.#done.find(({ metadata }) => metadata.name === name);
+    if (same === undefined) this.#done.push(resolved);
+    else if (same.content !== resolved.content)
+      throw unusable(`requires: there are two different skills named "${name}"`);
+    return same ?? resolved;
+  }
+}
+
+/** What came from elsewhere names nothing of this machine, and no private address but those of its own host. */
+function readRequired(text: string, { from, allowPrivateAddress }: Origin): Origin & { from: SkillReference } {
+  const reference = readReference(text);
+  const host = hostOf(reference);
+  if (host === undefined && !(from && hostOf(from) === undefined))
+    throw unusable(`requires: ${text} is of the machine that it is written on; name a repository or an artifact`);
+  const isCallers = from === undefined || hostOf(from) === undefined;
+  return { from: reference, allowPrivateAddress: allowPrivateAddress && (isCallers || hostOf(from) === host) };
+}
