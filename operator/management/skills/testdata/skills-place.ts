@@ -56,7 +56,7 @@ export async function openSkillsPlace(
   const group = 'apiVersion: vmcp.dev/v1alpha1\nkind: MCPGroup\nmetadata: { name: tools }\nspec: {}\n';
   writeFileSync(join(folder, 'group.yaml'), group);
   const state = locateState(join(base, '.vmcp'));
-  const whole = { HOME: home, PATH: process.env.PATH, ...environment };
+  const whole = { HOME: home, PATH: '/usr/local/bin:/usr/bin:/bin', ...environment };
   const rooms = localRooms({
     ...{ state, folder, environment: whole, version: '1.2.3' },
     secrets: new LocalSecrets({ state, environment: whole }),
