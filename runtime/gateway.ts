@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import type { RunConfig } from '#crds/run-config/run-config';
 import type { AuthServer } from '#runtime/authserver/auth-server';
 import { buildAuthenticator } from '#runtime/build-authenticator';
@@ -292,7 +293,7 @@ export class Gateway {
 /** It stays for as long as its client wants it. */
 const LISTEN = 'subscriptions/listen';
 
-const monotonic = () => performance.now();
+const monotonic = () => performance.now(); // Imported: the global one is looked up by an accessor each time.
 
 function same(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);

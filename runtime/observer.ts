@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import type { Writable } from 'node:stream';
 import type { RunConfig } from '#crds/run-config/run-config';
 import type { Audit, AuditEvent } from '#runtime/audit/audit';

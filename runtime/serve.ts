@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { performance } from 'node:perf_hooks';
 import { RequestError } from '#runtime/errors';
 import { answerError } from '#runtime/http/answer-error';
 import { readBody } from '#runtime/http/read-body';
@@ -20,7 +21,7 @@ type Serve = (
   identity: Identity,
   rooms: Rooms,
   trail: Trail,
-) => Promise<void>;
+) => void | Promise<void>;
 
 const eras: Record<Era, Serve> = { session: serveSession, stateless: serveStateless };
 

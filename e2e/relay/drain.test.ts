@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { serveMisbehaving } from '../fakes/backend/serve-misbehaving.ts';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
 import { openStream, SessionClient, statelessRequest } from '../gateway/session-client.ts';
+import { until } from '../gateway/until.ts';
 import { closeAll, closing, gatewayTo } from './gateway-to.ts';
 
 afterEach(closeAll);
@@ -119,7 +120,7 @@ describe('at the end', () => {
       asked.on('error', reject);
       asked.end(client.message('tools/call', { name: 'a_tool_0' }));
     });
-    for (let i = 0; i < 100 && calls === 0; i++) await sleep(5);
+    await until('the call at the backend', () => calls > 0);
     for (let i = 0; i < 100 && gateway.runtime.gateway.rooms.running.size > 0; i++) await sleep(20);
     const stopped = gateway.runtime.stop();
     await sleep(100);

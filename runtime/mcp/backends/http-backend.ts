@@ -61,7 +61,6 @@ export class HttpBackend implements Backend, ExchangeHost {
   readonly sessions = true;
   readonly deadlines: Deadlines;
   readonly keptBytes: KeptBytes;
-  readonly now: () => number;
   readonly maxResponseBytes: number;
   readonly #origin: string;
   readonly #path: string;
@@ -89,7 +88,6 @@ export class HttpBackend implements Backend, ExchangeHost {
     this.health = options.health;
     this.deadlines = options.deadlines;
     this.keptBytes = options.keptBytes;
-    this.now = options.now;
     this.maxResponseBytes = options.maxResponseBytes;
     this.#origin = url.origin;
     this.#path = url.pathname + url.search;

@@ -15,7 +15,6 @@ export interface ExchangeHost {
   readonly maxResponseBytes: number;
   readonly deadlines: Deadlines;
   readonly keptBytes: KeptBytes;
-  readonly now: () => number;
   /** The exchange is over; called once. `failure` is undefined when the backend answered. */
   settled(exchange: HttpExchange, failure: CallFailure | undefined): void;
   /** The backend answered 401: true when the exchange will be sent again with a new credential. */
@@ -48,6 +47,8 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
   load: Load | undefined;
   /** What it was authenticated with, last time. */
   credential: CredentialHeaders = [];
+  readonly deadline: number;
+  heard = true;
   expiresAt = Infinity;
   earlier: this | undefined;
   later: this | undefined;
@@ -68,18 +69,14 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
   constructor(host: ExchangeHost, call: BackendCall) {
     this.#host = host;
     this.call = call;
+    this.deadline = call.deadline;
   }
 
   /** Begins, or begins again, to wait: the deadline runs from here. */
   arm(): void {
     this.attempts++;
     this.#mode = 'waiting';
-    this.touch();
-    if (this.call.deadline > 0) this.#host.deadlines.add(this);
-  }
-
-  touch(): void {
-    if (this.call.deadline > 0) this.expiresAt = this.#host.now() + this.call.deadline;
+    if (this.deadline > 0) this.#host.deadlines.add(this);
   }
 
   expire(): void {
@@ -119,7 +116,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
     this.#status = status;
     const sessionId = headers['mcp-session-id'];
     this.#sessionId = typeof sessionId === 'string' ? sessionId : undefined;
-    this.touch();
+    this.heard = true;
     this.#mode = this.#chooseMode(status, headers['content-type'] ?? '');
     if (Number(headers['content-length'] ?? 0) > this.#host.maxResponseBytes) {
       this.fail(callFailure(this.#host.name, 'too_large', true));
@@ -130,7 +127,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#over) return;
-    this.touch();
+    this.heard = true;
     if (this.#mode === 'stream') {
       this.#feed(chunk);
       return;

@@ -3,7 +3,7 @@ import { RequestError } from '#runtime/errors';
 import type { Identity } from '#runtime/incoming/identity';
 import type { Rooms } from '#runtime/rooms';
 import type { Trail } from '#runtime/trail';
-import type { DecodedMessage } from '../envelope/decode-request.ts';
+import type { DecodedMessage, DecodedNotification, DecodedResponse } from '../envelope/decode-request.ts';
 import { SESSION_REVISIONS, STATELESS_REVISION } from '../era.ts';
 import { invalidRequest } from '../route/refusals.ts';
 import { endLegs } from '../sessions/end-legs.ts';
@@ -13,25 +13,35 @@ import { handleRequest } from './handle-request.ts';
 import { initialize } from './initialize.ts';
 import { openStream } from './open-stream.ts';
 
-/** Serves a POST of a revision with sessions. @throws RequestError */
-export async function serveSession(
+/** Serves a POST of a revision with sessions; without a promise of its own, as most need none before the call. @throws RequestError */
+export function serveSession(
   res: ServerResponse,
   body: Buffer,
   message: DecodedMessage,
   identity: Identity,
   rooms: Rooms,
   trail: Trail,
-): Promise<void> {
-  if (message.kind === 'request' && message.method === 'initialize') {
-    await initialize(res, body, message, identity, rooms, trail);
-    return;
-  }
+): void | Promise<void> {
+  if (message.kind === 'request' && message.method === 'initialize')
+    return initialize(res, body, message, identity, rooms, trail);
+  const serveIn = (session: Session): void | Promise<void> => {
+    if (message.kind === 'request') return handleRequest({ res, body, message, session, identity, rooms, trail });
+    return takeMessage(res, body, message, session, identity, rooms, trail);
+  };
   const found = findSession(identity, rooms, trail);
-  const session = found instanceof Promise ? await found : found;
-  if (message.kind === 'request') {
-    await handleRequest({ res, body, message, session, identity, rooms, trail });
-    return;
-  }
+  return found instanceof Promise ? found.then(serveIn) : serveIn(found);
+}
+
+/** A notification, or the answer to a request of a backend. */
+async function takeMessage(
+  res: ServerResponse,
+  body: Buffer,
+  message: DecodedNotification | DecodedResponse,
+  session: Session,
+  identity: Identity,
+  rooms: Rooms,
+  trail: Trail,
+): Promise<void> {
   if (message.kind === 'notification') await handleNotification(message, body, session, identity, rooms);
   else await handleResponse(message, body, session, identity, rooms);
   trail.status = 202;

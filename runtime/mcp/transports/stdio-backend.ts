@@ -86,7 +86,6 @@ export class StdioBackend implements Backend, ExchangeHost {
   readonly health: BackendHealth;
   readonly sessions = true;
   readonly deadlines: Deadlines;
-  readonly now: () => number;
   readonly #mode: ProcessMode;
   readonly #breaker: Breaker;
   readonly #limit: number;
@@ -101,7 +100,6 @@ export class StdioBackend implements Backend, ExchangeHost {
     this.webhooks = options.webhooks;
     this.health = options.health;
     this.deadlines = options.deadlines;
-    this.now = options.now;
     this.#breaker = options.breaker;
     this.#limit = concurrency.perBackend + concurrency.queue;
     this.#mode = config.stdio_process === 'shared' ? new ProcessForAll(options) : new PerSessionProcesses(options);

@@ -8,7 +8,6 @@ import type { CallEnd, StdioConnection } from './stdio-connection.ts';
 export interface ExchangeHost {
   readonly name: string;
   readonly deadlines: Deadlines;
-  readonly now: () => number;
   /** What calls wait for is a process that has been started, and that nothing has been heard of yet. */
   readonly isSilentStart: boolean;
   /** The exchange is over; called once. `failure` is undefined when there was an answer. */
@@ -20,6 +19,8 @@ const METHOD_NOT_FOUND = -32601;
 /** One message to a process and what comes back for it. */
 export class StdioExchange implements RunningCall, Expiring, Flow {
   readonly call: BackendCall;
+  readonly deadline: number;
+  heard = true;
   expiresAt = Infinity;
   earlier: this | undefined;
   later: this | undefined;
@@ -37,25 +38,19 @@ export class StdioExchange implements RunningCall, Expiring, Flow {
   constructor(host: ExchangeHost, call: BackendCall) {
     this.#host = host;
     this.call = call;
-    if (call.deadline > 0) {
-      this.touch();
-      host.deadlines.add(this);
-    }
+    this.deadline = call.deadline;
+    if (this.deadline > 0) host.deadlines.add(this);
   }
 
   get isOver(): boolean {
     return this.#isOver;
   }
 
-  touch(): void {
-    if (this.call.deadline > 0) this.expiresAt = this.#host.now() + this.call.deadline;
-  }
-
   /** Sends the request to the process. */
   begin(connection: StdioConnection): void {
     const { body, idText } = this.call;
     if (this.#isOver || body === undefined || idText === undefined) return;
-    this.touch();
+    this.heard = true;
     this.#connection = connection;
     this.#id = connection.call({
       body,
@@ -108,7 +103,7 @@ export class StdioExchange implements RunningCall, Expiring, Flow {
   /** Passes a message of the process on, in this call's stream. While the reader is slow only requests are. */
   relay(line: Buffer): void {
     if (this.#isOver) return;
-    this.touch();
+    this.heard = true;
     this.listen();
     // Holding back the process would hold back everybody's calls: a slow reader loses notifications instead.
     if (!this.#isPaused || decodeBackendMessage(line)?.kind === 'request') this.#emit(line);

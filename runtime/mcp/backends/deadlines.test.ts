@@ -1,0 +1,81 @@
+import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
+import { Deadlines, type Expiring } from './deadlines.ts';
+
+const TICK = 100;
+let deadlines: Deadlines;
+
+beforeEach(() => {
+  jest.useFakeTimers();
+  deadlines = new Deadlines(() => performance.now());
+});
+afterEach(() => {
+  deadlines.close();
+  jest.useRealTimers();
+});
+
+/** Waits in the table. `ended`: milliseconds after which it ended. */
+function wait(deadline: number): Expiring & { ended: number | undefined } {
+  const began = performance.now();
+  const links = { earlier: undefined, later: undefined };
+  const entry: Expiring & { ended: number | undefined } = {
+    ...{ ...links, deadline, heard: false, expiresAt: Infinity, ended: undefined },
+    expire: () => {
+      entry.ended = performance.now() - began;
+    },
+  };
+  deadlines.add(entry);
+  return entry;
+}
+
+it.each([1, 100, 150, 5_000])(
+  'ends what nothing is heard of for %i ms, never early and at most two ticks late',
+  (deadline) => {
+    const quiet = wait(deadline);
+    jest.advanceTimersByTime(deadline + 10 * TICK);
+    expect(quiet.ended).toBeGreaterThanOrEqual(deadline);
+    expect(quiet.ended).toBeLessThanOrEqual(deadline + 2 * TICK);
+  },
+);
+
+it('gives the whole time again after each sign of life', () => {
+  const lively = wait(400);
+  for (let sign = 0; sign < 10; sign++) {
+    jest.advanceTimersByTime(350);
+    lively.heard = true;
+  }
+  expect(lively.ended).toBeUndefined();
+  jest.advanceTimersByTime(1_000);
+  expect(lively.ended).toBeGreaterThanOrEqual(10 * 350 + 400);
+  expect(lively.ended).toBeLessThanOrEqual(10 * 350 + 400 + 2 * TICK);
+});
+
+it('begins anew for what is entered again', () => {
+  const sent = wait(400);
+  jest.advanceTimersByTime(350);
+  deadlines.add(sent);
+  jest.advanceTimersByTime(1_000);
+  expect(sent.ended).toBeGreaterThanOrEqual(350 + 400);
+});
+
+it('leaves alone what is over, also when another that ends takes it along', () => {
+  const over = wait(100);
+  deadlines.delete(over);
+  const first = wait(150);
+  const second = wait(150);
+  let ended = false;
+  first.expire = () => {
+    ended = true;
+    deadlines.delete(second);
+  };
+  jest.advanceTimersByTime(1_000);
+  expect(over.ended).toBeUndefined();
+  expect(ended).toBe(true);
+  expect(second.ended).toBeUndefined();
+});
+
+it('keeps no timer while nothing waits', () => {
+  wait(150);
+  expect(jest.getTimerCount()).toBe(1);
+  jest.advanceTimersByTime(1_000);
+  expect(jest.getTimerCount()).toBe(0);
+});
