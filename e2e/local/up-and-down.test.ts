@@ -60,7 +60,7 @@ describe('vmcp up --detach', () => {
     });
     expect((await place.run(['status'])).stdout).toContain('Ready');
     const stderr = 'vmcp: there is no endpoint deno here (there is: demo)\n';
-    expect(await place.run(['status', 'deno'])).toEqual({ code: 1, stdout: '', stderr });
+    expect(await place.run(['status', 'deno'])).toEqual({ code: 6, stdout: '', stderr });
   });
 
   it('keeps what it makes to its owner and out of version control', () => {
@@ -123,7 +123,10 @@ describe('vmcp up --detach', () => {
   it('shows the logs of what it started', async () => {
     const { stdout } = await place.run(['logs', '--lines', '5']);
     expect(stdout).toMatch(/^vmcp-demo +\| \{/m);
-    expect((await place.run(['logs', 'nobody'])).code).toBe(3);
+    expect(await place.run(['logs', 'nobody'])).toMatchObject({
+      code: 6,
+      stderr: expect.stringContaining('vmcp-demo'),
+    });
   });
 
   it('is ended by vmcp down, which leaves no process and no port', async () => {
@@ -143,6 +146,8 @@ describe('vmcp up --detach', () => {
     // As it can be pasted here: how the program is called, and the folder that ran.
     expect(stderr).toContain(`start it with "node ${PROGRAM} up manifests"`);
     expect(await place.run(['down'])).toMatchObject({ code: 0, stdout: 'nothing was running\n' });
+    expect(await place.run(['down', '--state', 'never'])).toMatchObject({ code: 0, stdout: 'nothing was running\n' });
+    expect(existsSync(join(place.path, 'never'))).toBe(false);
   });
 
   it('keeps its identity and ports from start to start', async () => {

@@ -104,6 +104,6 @@ describe('vmcp logs', () => {
       await one.shows(text);
       await one.end();
     }
-    await expect(startFollowing('c').end()).rejects.toMatchObject({ exitCode: 3 });
+    await expect(startFollowing('c').end()).rejects.toMatchObject({ exitCode: 6 });
   });
 });

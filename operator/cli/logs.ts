@@ -100,7 +100,8 @@ export async function logs(
   const names = logNames(state.logs);
   if (name !== undefined && meant(name, names).length === 0) {
     const known = names.join(', ') || 'none yet';
-    throw new CliError(EXIT_CODES.notRunning, `there is no log of ${name} (there is: ${known})`);
+    const code = names.length === 0 ? EXIT_CODES.notRunning : EXIT_CODES.notFound;
+    throw new CliError(code, `there is no log of ${name} (there is: ${known})`);
   }
   const pathsNow = () => new Map(meant(name, logNames(state.logs)).map((one) => [one, join(state.logs, `${one}.log`)]));
   const paths = pathsNow();

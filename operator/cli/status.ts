@@ -49,7 +49,7 @@ export function chooseServer(board: Board, name: string | undefined): ServerSumm
   const chosen = name === undefined ? servers[0] : servers.find(isMeant);
   if (chosen) return chosen;
   const known = servers.map(shownName).join(', ') || 'none';
-  throw new CliError(EXIT_CODES.input, `there is no endpoint ${name ?? ''} here (there is: ${known})`);
+  throw new CliError(EXIT_CODES.notFound, `there is no endpoint ${name ?? ''} here (there is: ${known})`);
 }
 
 /**

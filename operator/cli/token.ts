@@ -54,7 +54,10 @@ function passwordOf(user: string, manifest: Manifest, snapshot: Snapshot, contex
   const { namespace } = manifest.metadata;
   const secret = annotated(manifest, USERS_ANNOTATION, context);
   const users = snapshot.secrets.get(`${namespace}/${secret}`) ?? fail(`there is no Secret "${secret}" with the users`);
-  return users[user] ?? fail(`Secret "${secret}" has no user "${user}" (it has: ${Object.keys(users).join(', ')})`);
+  const password = Object.hasOwn(users, user) ? users[user] : undefined;
+  if (password !== undefined) return password;
+  const known = Object.keys(users).join(', ');
+  throw new CliError(EXIT_CODES.notFound, `Secret "${secret}" has no user "${user}" (it has: ${known})`);
 }
 
 /** What is needed to log in as a development user. The identity provider must be on this machine. */

@@ -12,9 +12,11 @@ export function recordChildren(state: StateFolder, children: ({ name: string } &
 
 /** Ends the processes (with their groups) that a killed predecessor left behind. Returns their names. */
 export function endLeftovers(state: StateFolder): string[] {
+  const recorded = readIfThere(state.children);
+  if (recorded === undefined) return [];
   let children: z.infer<typeof Children>;
   try {
-    children = Children.parse(JSON.parse(readIfThere(state.children) ?? '[]'));
+    children = Children.parse(JSON.parse(recorded));
   } catch {
     return [];
   }

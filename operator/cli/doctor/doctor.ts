@@ -32,13 +32,29 @@ export async function examine(examined: Examination): Promise<Finding[]> {
   return findings;
 }
 
-function readToken(file: string | undefined): string | undefined {
+/** Longer than any token that a request can carry. */
+const LONGEST_TOKEN = 65_536;
+
+async function readToken(file: string | undefined, context: Pick<Context, 'input'>): Promise<string | undefined> {
   if (file === undefined) return undefined;
+  if (file === '-') return readPiped(context);
   try {
-    return readFileSync(file === '-' ? 0 : file, 'utf8').trim();
+    return readFileSync(file, 'utf8').trim();
   } catch (cause) {
     throw new CliError(EXIT_CODES.usage, `${file} cannot be read: name a file with an access token`, { cause });
   }
+}
+
+/** As a stream: read at once, a pipe into which nothing was written yet is an error (EAGAIN) where npx stands in between. */
+async function readPiped({ input }: Pick<Context, 'input'>): Promise<string> {
+  let text = '';
+  for await (const part of input) {
+    text += String(part);
+    if (text.length > LONGEST_TOKEN) throw new CliError(EXIT_CODES.usage, 'what is piped in is no access token');
+  }
+  if (text.trim() === '')
+    throw new CliError(EXIT_CODES.usage, 'nothing is piped in: pipe an access token, or name a file');
+  return text.trim();
 }
 
 const MARKS = { ok: 'ok', warning: 'WARNING', failed: 'FAILED', skipped: 'skipped' } as const;
@@ -57,7 +73,8 @@ function printFindings(url: string, findings: Finding[], { out }: Context): void
 /** Replays what clients demand of an endpoint, and explains each failure. Returns the exit code: 1 when one failed. */
 export async function doctor(typed: string | undefined, options: DoctorOptions, context: Context): Promise<number> {
   const url = chooseUrl(typed, context);
-  const findings = await examine({ url, register: options.register, token: readToken(options.tokenFile) });
+  const token = await readToken(options.tokenFile, context);
+  const findings = await examine({ url, register: options.register, token });
   const well = findings.every(({ verdict }) => verdict !== 'failed');
   if (options.output === 'json') context.out.write(printObject({ url, ok: well, checks: findings }, 'json'));
   else printFindings(url, findings, context);
