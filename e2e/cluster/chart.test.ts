@@ -83,6 +83,7 @@ describeWithCluster('the chart', (cluster) => {
         '--set=imagePullSecrets={one},global.imagePullSecrets[0].name=two,image.digest=sha256:' + 'a'.repeat(64),
         '--set=priorityClassName=system-cluster-critical,nodeSelector.disk=ssd,podLabels.team=a,podAnnotations.note=b',
         '--set=extraEnv[0].name=HTTPS_PROXY,extraEnv[0].value=http://proxy:3128,metrics.scraperNamespaces={monitoring}',
+        '--set=management.enabled=true,management.namespace=team,networkPolicy.managementFrom[0].podSelector.matchLabels.a=b',
       ],
     ],
   ])('makes objects that the API server takes, %s', async (_what, values) => {
@@ -112,7 +113,11 @@ describeWithCluster('the chart', (cluster) => {
       ['--set=watchNamespaces={a},crds.install=false,webhook.enabled=false'],
       '--set admissionPolicy.enabled=false',
     ],
-    ['the management API, which is not part of this release', ['--set=management.enabled=true'], 'management'],
+    [
+      'the management API together with namespaces, before somebody lets it ask who calls',
+      [NAMESPACED, '--set=watchNamespaces={a},management.enabled=true'],
+      '--set management.reviewsBound=true',
+    ],
   ])('refuses %s, with the remedy', async (_what, values, words) => {
     await expect(renderChart(values)).rejects.toThrow(words);
   });

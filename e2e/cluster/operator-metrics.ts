@@ -10,7 +10,10 @@ interface Sample {
 const VERBS_THAT_WRITE = new Set(['create', 'apply', 'patch', 'update', 'delete']);
 
 /** Port of an operator of this machine, as its log says it. */
-export async function portOf(operator: Program, which: 'healthPort' | 'metricsPort'): Promise<number> {
+export async function portOf(
+  operator: Program,
+  which: 'healthPort' | 'metricsPort' | 'managementPort',
+): Promise<number> {
   for (let waited = 0; waited < 20_000 && !operator.exited(); waited += 20) {
     const port = new RegExp(`"${which}":(\\d+)`).exec(operator.output())?.[1];
     if (port !== undefined) return Number(port);

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { KubeApi } from '#operator/kubernetes/api/api';
 import { connect } from '#operator/kubernetes/api/connection';
-import { bringCertificates, type CertificatesPlace } from '#operator/kubernetes/webhook/keep-certificates';
+import { bringCertificates, type CertificatesPlace } from '#operator/kubernetes/certificates/keep-certificates';
+import { announceWebhook } from '#operator/kubernetes/webhook/announce-webhook';
 import { describeWithCluster, type Namespace } from './use-cluster.ts';
 
 const DAY = 24 * 60 * 60 * 1000;
@@ -15,7 +16,7 @@ interface Configuration {
 describeWithCluster('the certificates of the webhook', (cluster) => {
   let namespace: Namespace;
   let api: KubeApi;
-  let place: CertificatesPlace;
+  let place: CertificatesPlace & { configurationName: string; webhookName: string };
 
   const configuration = async () =>
     (await cluster.ask('GET', `${CONFIGURATIONS}/${place.configurationName}`)).body as Configuration;
@@ -36,6 +37,7 @@ describeWithCluster('the certificates of the webhook', (cluster) => {
       configurationName: name,
       webhookName: `resources.${name}.test`,
       serverNames: [`vmcp-webhook.${name}.svc`],
+      announce: (agreed) => announceWebhook(agreed, place),
       now: () => Date.now(),
     };
     const { status } = await cluster.ask('POST', CONFIGURATIONS, {

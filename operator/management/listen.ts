@@ -21,8 +21,8 @@ export interface Listening {
   port: number;
   /** Another certificate, from the next connection on. */
   use(pair: KeyPair): void;
-  /** Ends every connection. */
-  close(): Promise<void>;
+  /** Ends every connection; where an answer is under way after so many milliseconds, at once without. */
+  close(grace?: number): Promise<void>;
 }
 
 const CONNECTIONS = 256;
@@ -51,12 +51,14 @@ export async function listen(answer: RequestListener, { host, port, pair }: Plac
   return {
     port: (server.address() as AddressInfo).port,
     use: (next) => tls?.setSecureContext(secured(next)),
-    async close() {
+    async close(grace = 0) {
       const closed = new Promise<void>((resolve) => {
         server.close(() => resolve());
       });
-      server.closeAllConnections();
+      server.closeIdleConnections();
+      const timer = setTimeout(() => server.closeAllConnections(), grace);
       await closed;
+      clearTimeout(timer);
     },
   };
 }

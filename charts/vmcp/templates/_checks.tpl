@@ -14,6 +14,9 @@
 {{- if .Values.webhook.enabled -}}
 {{- fail "\n\nwatchNamespaces is set, and a webhook is cluster-wide: install with --set webhook.enabled=false; what it would refuse is then a condition of the resource\n" -}}
 {{- end -}}
+{{- if and .Values.management.enabled (not .Values.management.reviewsBound) -}}
+{{- fail (printf "\n\nwatchNamespaces is set, and who calls the management API is asked cluster-wide: let a cluster administrator allow it,\n    kubectl create clusterrolebinding %s-management --clusterrole=system:auth-delegator --serviceaccount=%s:%s\nand install with --set management.reviewsBound=true, or with --set management.enabled=false\n" (include "vmcp.fullname" .) .Release.Namespace (include "vmcp.serviceAccountName" .)) -}}
+{{- end -}}
 {{- if .Values.admissionPolicy.enabled -}}
 {{- fail "\n\nwatchNamespaces is set, and an admission policy is cluster-wide: let a cluster administrator apply it (helm template … --show-only templates/admission-policy.yaml), and install with --set admissionPolicy.enabled=false\n" -}}
 {{- end -}}

@@ -24,6 +24,8 @@ export interface Flags {
   healthPort: number;
   metricsPort: number;
   webhookPort?: number;
+  managementPort?: number;
+  managementNamespace?: string;
   logLevel: (typeof LOG_LEVELS)[number];
   logFormat: (typeof LOG_FORMATS)[number];
   kubeconfig?: string;
@@ -115,7 +117,7 @@ const ELECTION = [
 ];
 
 const SERVING = [
-  new Option('--bind-address <address>', 'address on which health, metrics and webhook are served').default(
+  new Option('--bind-address <address>', 'address on which health, metrics and the management API are served').default(
     '::',
     '::, all of both families',
   ),
@@ -132,6 +134,16 @@ const SERVING = [
     .default('json'),
 ];
 
+const MANAGEMENT = [
+  new Option('--management-port <port>', 'port of the management API; without: no management API').argParser(
+    readNumber(0, 65_535),
+  ),
+  new Option(
+    '--management-namespace <name>',
+    'namespace that a request to the management API means where it names none; without: it must name one',
+  ).argParser(readName),
+];
+
 const CONNECTION = [
   new Option(
     '--kubeconfig <file>',
@@ -146,6 +158,7 @@ export const FLAG_GROUPS = {
   Work: WORK,
   'Several operators': ELECTION,
   'Ports and log': SERVING,
+  'Management API': MANAGEMENT,
   'API server': CONNECTION,
 };
 

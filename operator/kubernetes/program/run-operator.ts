@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Writable } from 'node:stream';
 import type { Log } from '#operator/log';
 import { type Clock, systemClock } from '#operator/queue';
 import { KubeApi } from '../api/api.ts';
@@ -9,11 +10,16 @@ import { holdLease, type Lease } from './lease.ts';
 import { createOperatorMetrics, type OperatorMetrics } from './metrics.ts';
 import { KubernetesPlatform } from '../platform.ts';
 import { serveHealth, serveMetrics } from './serve-health.ts';
+import { openManagement } from './open-management.ts';
 import { startWebhook } from '../webhook/start-webhook.ts';
 
-interface Surroundings {
+export interface Surroundings {
   version: string;
   log: Log;
+  /** One line for each change by the management API. */
+  audit: Writable;
+  /** Of this process: proxies are named there. */
+  environment: NodeJS.ProcessEnv;
   /** Name of this pod or machine. */
   host: string;
   /** Namespace of this pod, where it is one. */
@@ -44,6 +50,12 @@ export async function runOperator(flags: Flags, around: Surroundings): Promise<n
     log.info('the operator starts', { version, healthPort: health.port, metricsPort: exposed.port });
     platform.start();
     if (flags.webhookPort !== undefined) open.push(openWebhook(api, platform, flags.webhookPort, flags, around));
+    if (flags.managementPort !== undefined) {
+      const namespace = ownNamespace(api, around);
+      open.push(
+        openManagement(flags, { ...around, port: flags.managementPort, namespace, onRequest: metrics.requested }),
+      );
+    }
     await Promise.race([platform.synced(), untilAborted(stop)]);
     log.info('all resources are read');
     const lease = flags.leaderElection ? openLease(api, flags, around) : undefined;

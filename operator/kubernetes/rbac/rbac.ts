@@ -16,7 +16,7 @@ type Scope = (typeof SCOPES)[number];
 /** Values of the chart without which a permission is not given. */
 type Switch = 'stdio.attach' | 'webhook.enabled' | 'management.enabled';
 
-interface Rule {
+export interface Rule {
   /** API group, the empty text for the core. */
   group?: string;
   resources?: string[];
@@ -35,11 +35,11 @@ export interface Permission extends Rule {
   scope: Scope;
 }
 
-const READ = ['get', 'list', 'watch'];
+export const READ = ['get', 'list', 'watch'];
 /** Server-side apply is a patch, and a create for what is new; what is not wanted any more is deleted. */
 const KEEP = [...READ, 'create', 'patch', 'delete'];
 
-const KINDS = ['virtualmcpservers', 'mcpgroups', 'mcpservers', 'mcpexternalauthconfigs', 'mcpoidcconfigs'];
+export const KINDS = ['virtualmcpservers', 'mcpgroups', 'mcpservers', 'mcpexternalauthconfigs', 'mcpoidcconfigs'];
 /** Kinds that own children. */
 const OWNERS = ['virtualmcpservers', 'mcpservers'];
 
@@ -125,6 +125,30 @@ export const OPERATOR_PERMISSIONS: readonly Permission[] = [
     why: 'nobody may give away what they do not have; the operator itself attaches to nothing',
   },
   {
+    scope: 'watched',
+    group: OWN_GROUP,
+    resources: KINDS,
+    verbs: ['create', 'update', 'patch', 'delete'],
+    when: 'management.enabled',
+    why: 'what callers of the management API change, each after a review of their own rights',
+  },
+  {
+    scope: 'watched',
+    group: OWN_GROUP,
+    resources: ['mcpexternalauthconfigs'],
+    verbs: ['use'],
+    when: 'management.enabled',
+    why: 'the admission policy asks for it of who writes; callers of the management API are asked for it, too',
+  },
+  {
+    scope: 'watched',
+    group: '',
+    resources: ['secrets', 'configmaps'],
+    verbs: ['update'],
+    when: 'management.enabled',
+    why: 'what the management API keeps: records, and the Secret of its provider',
+  },
+  {
     scope: 'own',
     group: 'coordination.k8s.io',
     resources: ['leases'],
@@ -136,7 +160,7 @@ export const OPERATOR_PERMISSIONS: readonly Permission[] = [
     group: '',
     resources: ['secrets'],
     verbs: ['create'],
-    why: 'the key under which values of Secrets are hashed, and the certificate of the webhook, each made once',
+    why: 'the key under which values of Secrets are hashed, and certificates of the operator, each made once',
   },
   {
     scope: 'own',
@@ -154,6 +178,32 @@ export const OPERATOR_PERMISSIONS: readonly Permission[] = [
     verbs: ['get', 'update'],
     when: 'webhook.enabled',
     why: 'the certificate of the webhook',
+  },
+  {
+    scope: 'own',
+    group: '',
+    resources: ['secrets'],
+    names: [`${OWN_NAME}-management`],
+    verbs: ['get', 'update'],
+    when: 'management.enabled',
+    why: 'the certificate of the management API',
+  },
+  {
+    scope: 'own',
+    group: '',
+    resources: ['configmaps'],
+    names: [`${OWN_NAME}-management-ca`],
+    verbs: ['get', 'update'],
+    when: 'management.enabled',
+    why: 'the authority that callers of the management API trust',
+  },
+  {
+    scope: 'own',
+    group: '',
+    resources: ['configmaps'],
+    verbs: ['create'],
+    when: 'management.enabled',
+    why: 'the authority that callers of the management API trust, made once',
   },
   {
     scope: 'cluster',
@@ -185,53 +235,5 @@ export const OPERATOR_PERMISSIONS: readonly Permission[] = [
     paths: ['/.well-known/openid-configuration', '/openid/v1/jwks'],
     verbs: ['get'],
     why: 'issuer and key set of service account tokens, for oidcConfig.type kubernetes',
-  },
-];
-
-/** A role that people get where they have the built-in role of the same name. */
-interface UserRole {
-  name: 'view' | 'edit';
-  /** What stands in the documentation beside it. */
-  meaning: string;
-  /** Built-in roles that it is added to. */
-  aggregateTo: string[];
-  rules: Rule[];
-}
-
-export const USER_ROLES: readonly UserRole[] = [
-  {
-    name: 'view',
-    meaning: 'Read every resource of these kinds. No Secret is read through them.',
-    aggregateTo: ['view', 'edit', 'admin'],
-    rules: [
-      { group: OWN_GROUP, resources: KINDS, verbs: READ, why: 'reads' },
-      { group: OWN_GROUP, resources: ['virtualmcpservers/scale'], verbs: ['get'], why: 'reads the number of pods' },
-    ],
-  },
-  {
-    name: 'edit',
-    meaning:
-      'Write these kinds. It equals creating pods and reading Secrets in the namespace: an MCPServer names its image and the Secrets that it gets.',
-    aggregateTo: ['edit', 'admin'],
-    rules: [
-      {
-        group: OWN_GROUP,
-        resources: KINDS,
-        verbs: ['create', 'update', 'patch', 'delete', 'deletecollection'],
-        why: 'writes',
-      },
-      {
-        group: OWN_GROUP,
-        resources: ['virtualmcpservers/scale'],
-        verbs: ['update', 'patch'],
-        why: 'kubectl scale',
-      },
-      {
-        group: OWN_GROUP,
-        resources: ['mcpexternalauthconfigs'],
-        verbs: ['use'],
-        why: 'refers to a configuration, whose credentials then go to the backend that refers to it',
-      },
-    ],
   },
 ];

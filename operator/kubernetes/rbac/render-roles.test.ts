@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { OPERATOR_PERMISSIONS, USER_ROLES } from '#operator/kubernetes/rbac/rbac';
+import { OPERATOR_PERMISSIONS } from '#operator/kubernetes/rbac/rbac';
 import { renderRoles } from '#operator/kubernetes/rbac/render-roles';
+import { USER_ROLES } from '#operator/kubernetes/rbac/user-roles';
 
 const root = join(import.meta.dirname, '../../..');
 const files = renderRoles();
@@ -28,14 +29,19 @@ describe('roles', () => {
     expect(attach.map(({ when }) => when)).toEqual(['stdio.attach']);
   });
 
-  it('of the operator never write what people write', () => {
+  it('of the operator write what people write only where the management API does it for them', () => {
     const kinds = OPERATOR_PERMISSIONS.filter(({ resources }) => resources?.includes('mcpservers'));
-    expect(kinds.map(({ verbs }) => verbs)).toEqual([['get', 'list', 'watch']]);
+    expect(kinds.map(({ verbs, when }) => [verbs, when])).toEqual([
+      [['get', 'list', 'watch'], undefined],
+      [['create', 'update', 'patch', 'delete'], 'management.enabled'],
+    ]);
   });
 
-  it('of people: view reads, edit writes and uses', () => {
+  it('of people: view reads, edit writes and uses, and reads what view does not show', () => {
+    const rulesOf = (rules: (typeof USER_ROLES)[number]['rules']) =>
+      rules.filter(({ resources }) => !resources?.includes('secretproviders'));
     const verbs = Object.fromEntries(
-      USER_ROLES.map(({ name, rules }) => [name, [...new Set(rules.flatMap((rule) => rule.verbs))]]),
+      USER_ROLES.map(({ name, rules }) => [name, [...new Set(rulesOf(rules).flatMap((rule) => rule.verbs))]]),
     );
     expect(verbs).toEqual({
       view: ['get', 'list', 'watch'],

@@ -1,5 +1,6 @@
 import { stringify } from 'yaml';
-import { OPERATOR_PERMISSIONS, OWN_GROUP, OWN_NAME, type Permission, SCOPES, USER_ROLES } from './rbac.ts';
+import { OPERATOR_PERMISSIONS, OWN_GROUP, OWN_NAME, type Permission, SCOPES } from './rbac.ts';
+import { USER_ROLES } from './user-roles.ts';
 
 type Rule = Omit<Permission, 'scope'>;
 

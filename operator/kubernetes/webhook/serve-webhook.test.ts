@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { emptyWorld } from '#operator/empty-world';
 import type { World } from '#operator/world';
-import { type Certificates, renewCertificates } from './certificates.ts';
+import { type Certificates, renewCertificates } from '../certificates/renew-certificates.ts';
 import { serveWebhook, type WebhookServer } from './serve-webhook.ts';
 
 const NAME = 'vmcp-webhook.vmcp-system.svc';

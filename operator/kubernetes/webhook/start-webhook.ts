@@ -1,7 +1,8 @@
 import type { Manifest, World } from '#operator/world';
 import type { KubeApi } from '../api/api.ts';
+import { keepCertificates } from '../certificates/keep-certificates.ts';
+import { announceWebhook } from './announce-webhook.ts';
 import { completeWorld } from './complete-world.ts';
-import { keepCertificates } from './keep-certificates.ts';
 import { serveWebhook, type WebhookServer } from './serve-webhook.ts';
 
 interface WebhookSettings {
@@ -36,9 +37,9 @@ export function startWebhook(settings: WebhookSettings): { close(): Promise<void
       api,
       namespace,
       secretName: service,
-      configurationName: name,
-      webhookName: `resources.${apiGroup}`,
       serverNames: [`${service}.${namespace}.svc`, `${service}.${namespace}.svc.cluster.local`],
+      announce: (agreed) =>
+        announceWebhook(agreed, { api, configurationName: name, webhookName: `resources.${apiGroup}` }),
       now: () => Date.now(),
     },
     async (agreed) => {

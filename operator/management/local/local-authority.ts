@@ -1,11 +1,11 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { DnsLabel } from '#crds/parts/primitives';
+import { checkOrigin } from '../check-origin.ts';
 import { Problem } from '../problem.ts';
 import type { Authority, Visitor } from '../serving.ts';
 
 const HOSTS = ['127.0.0.1', 'localhost', '[::1]'];
-const OWN_SITE = new Set(['none', 'same-origin']);
 
 /** Who has the token of this machine may do everything. */
 const OWNER: Visitor = {
@@ -24,10 +24,10 @@ export function localAuthority(token: string, port: () => number): Authority {
       const hosts = HOSTS.map((host) => `${host}:${port()}`);
       if (headers.host === undefined || !hosts.includes(headers.host.toLowerCase()))
         throw new Problem('foreign_host', `Host: call this server as ${hosts.join(' or ')}`);
-      const { origin, 'sec-fetch-site': site } = headers;
-      const own = origin === undefined || hosts.some((host) => origin === `http://${host}`);
-      if (!own || (site !== undefined && !OWN_SITE.has(site)))
-        throw new Problem('foreign_host', 'Origin: pages of another site may not use this server');
+      checkOrigin(
+        headers,
+        hosts.map((host) => `http://${host}`),
+      );
     },
     authenticate({ headers: { authorization = '' } }: IncomingMessage) {
       const given = Buffer.from(authorization);

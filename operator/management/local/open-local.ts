@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
-import type { IncomingMessage } from 'node:http';
 import { codeOf } from '#operator/local/code-of';
 import { openLogFile } from '#operator/local/log-file';
 import { writeFileAtomic } from '#operator/local/write-file';
+import { failureText } from '../failure-text.ts';
 import { limitRate } from '../limit-rate.ts';
 import { listen, type Listening } from '../listen.ts';
 import { OPERATIONS } from '../operations/table.ts';
-import type { Problem } from '../problem.ts';
 import { renderAuditLine } from '../render-audit-line.ts';
 import { createRoutes } from '../routes.ts';
 import { Serving } from '../serving.ts';
@@ -67,9 +66,4 @@ async function listenOnNext(answer: Parameters<typeof listen>[0]): Promise<Liste
     }
   }
   throw new Error(`no port for the management API is free: stop what uses ${FIRST_PORT}, ${FIRST_PORT + STEP}, …`);
-}
-
-function failureText({ method, url }: IncomingMessage, { code, message, cause }: Problem): string {
-  const why = cause instanceof Error ? ` (${cause.message})` : '';
-  return `${method ?? ''} ${url?.split('?')[0] ?? ''}: ${code}: ${message}${why}`;
 }

@@ -5,7 +5,7 @@ import type { Operation } from '../operation.ts';
 import type { Problem } from '../problem.ts';
 import type { Rooms } from '../rooms.ts';
 import { createRoutes } from '../routes.ts';
-import { type ChangeEvent, Serving } from '../serving.ts';
+import { type Authority, type ChangeEvent, Serving } from '../serving.ts';
 
 export const TOKEN = 'the-token-of-the-tests';
 
@@ -24,19 +24,21 @@ interface ServeOptions {
   rooms: Rooms;
   deadline?: number;
   burst?: number;
+  /** That of one machine without. */
+  authority?: Authority;
 }
 
-/** Serves operations as on one machine, over real HTTP. */
+/** Serves operations over real HTTP, as on one machine unless told otherwise. */
 export async function serveOperations(
   operations: readonly Operation[],
-  { rooms, deadline = 5000, burst = 1000 }: ServeOptions,
+  { rooms, deadline = 5000, burst = 1000, authority }: ServeOptions,
 ): Promise<ServedOperations> {
   const changes: ChangeEvent[] = [];
   const failures: Problem[] = [];
   const clock = { now: 0 };
   let port = 0;
   const serving = new Serving({
-    authority: localAuthority(TOKEN, () => port),
+    authority: authority ?? localAuthority(TOKEN, () => port),
     roomsOf: () => rooms,
     addresses: limitRate({ burst: 10 * burst, perSecond: 1, now: () => clock.now }),
     callers: limitRate({ burst, perSecond: 1, now: () => clock.now }),

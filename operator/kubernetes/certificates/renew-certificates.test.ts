@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
-import { type Certificates, renewCertificates } from './certificates.ts';
+import { type Certificates, renewCertificates } from './renew-certificates.ts';
 
 const NAMES = ['vmcp-webhook.vmcp-system.svc'];
 const DAY = 24 * 60 * 60 * 1000;
@@ -20,7 +20,7 @@ async function lookUntil(end: number, start: Certificates, from: number): Promis
   return stored;
 }
 
-describe('the certificates of the webhook', () => {
+describe('the certificates of the operator', () => {
   it('are made where there are none: for the Service, signed by an authority of their own', async () => {
     const made = await renewCertificates(undefined, NAMES, NOW);
     const certificate = new X509Certificate(made.certificate);

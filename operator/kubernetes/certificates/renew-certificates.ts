@@ -12,9 +12,9 @@ import {
   X509Certificate as Parsed,
 } from '@peculiar/x509';
 
-/** What the webhook is served with. All texts are PEM. */
+/** What the operator serves with. All texts are PEM. */
 export interface Certificates {
-  /** Certificates of the authorities, the newest first: what the API server trusts. */
+  /** Certificates of the authorities, the newest first: what clients trust. */
   authorities: string;
   /** Private key of the newest authority. */
   authorityKey: string;
@@ -58,7 +58,7 @@ async function makeAuthority(now: number): Promise<{ certificate: string; key: s
   const certificate = await X509CertificateGenerator.createSelfSigned(
     {
       // Two authorities of one name could not be told apart.
-      name: `CN=vmcp webhook authority ${new Date(now).toISOString()}`,
+      name: `CN=vmcp operator authority ${new Date(now).toISOString()}`,
       ...period(now, AUTHORITY_LIFESPAN),
       signingAlgorithm: ALGORITHM,
       keys,
@@ -80,7 +80,7 @@ async function makeCertificate(
   const keys = await makeKeys();
   const certificate = await X509CertificateGenerator.create(
     {
-      subject: `CN=${names[0] ?? 'vmcp-webhook'}`,
+      subject: `CN=${names[0] ?? 'vmcp-operator'}`,
       issuer: new Parsed(authority.certificate).subject,
       ...period(now, LIFESPAN),
       signingAlgorithm: ALGORITHM,
@@ -125,7 +125,7 @@ function belongs(certificate: X509Certificate, key: string): boolean {
   }
 }
 
-/** Whether the API server would take a certificate at all. */
+/** Whether a client would take a certificate at all. */
 function isUsable(
   certificate: X509Certificate | undefined,
   { key }: Certificates,
@@ -160,7 +160,7 @@ async function renewCertificate(stored: Certificates, names: readonly string[], 
   const [present] = parseAll(stored.certificate);
   const usable = isUsable(present, stored, authorities, names, now);
   if (usable && isFresh(present, now)) return stored;
-  if (!newest) throw new Error('there is no authority to sign the certificate of the webhook');
+  if (!newest) throw new Error('there is no authority to sign the certificate');
   if (usable && now - (starts(newest) + SKEW) < SPREAD) return stored;
   const authority = { certificate: newest.toString(), key: stored.authorityKey };
   return { ...stored, ...(await makeCertificate(names, authority, now)) };

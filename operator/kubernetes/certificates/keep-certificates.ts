@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isStatus } from '../api/api-error.ts';
 import type { KubeApi } from '../api/api.ts';
-import type { KubeObject, Resource } from '../api/object.ts';
+import type { KubeObject } from '../api/object.ts';
 import { SECRETS } from '../api/resources.ts';
-import { type Certificates, renewCertificates } from './certificates.ts';
+import { type Certificates, renewCertificates } from './renew-certificates.ts';
 
-/** What the API server and all operators agree on. */
+/** What all operators agree on, and those who call them. */
 export interface Agreed extends Certificates {
-  /** Path of the webhook, which cannot be guessed. */
+  /** A path that cannot be guessed: of the webhook. */
   path: string;
 }
 
@@ -18,23 +18,14 @@ export interface CertificatesPlace {
   namespace: string;
   /** Name of the Secret. */
   secretName: string;
-  /** Name of the ValidatingWebhookConfiguration. */
-  configurationName: string;
-  /** Name of the webhook in it. */
-  webhookName: string;
-  /** Names by which the API server reaches the webhook. */
+  /** Names by which the operator is reached. */
   serverNames: readonly string[];
+  /** Tells who calls whom to trust, and where to ask. Writes nothing where that is known. */
+  announce: (agreed: Agreed) => Promise<void>;
   now: () => number;
 }
 
-const CONFIGURATIONS: Resource = {
-  group: 'admissionregistration.k8s.io',
-  version: 'v1',
-  plural: 'validatingwebhookconfigurations',
-  namespaced: false,
-};
-
-const FIELD_MANAGER = 'vmcp-operator-webhook';
+const FIELD_MANAGER = 'vmcp-operator-certificates';
 
 /** Field of what is agreed on to key of the Secret. */
 const KEYS = {
@@ -106,35 +97,10 @@ async function agree(place: CertificatesPlace): Promise<Agreed> {
   }
 }
 
-interface Webhook {
-  name: string;
-  clientConfig?: { caBundle?: string; service?: { path?: string } };
-}
-
-/** Tells the API server whom to trust and where to ask. Writes nothing where that is known. */
-async function announce({ authorities, path }: Agreed, place: CertificatesPlace): Promise<void> {
-  const { api, configurationName: name, webhookName } = place;
-  const caBundle = Buffer.from(authorities).toString('base64');
-  const present = (await api.get(CONFIGURATIONS, { name })) as KubeObject & { webhooks?: Webhook[] };
-  const known = present.webhooks?.find((webhook) => webhook.name === webhookName);
-  if (!known) throw new Error(`ValidatingWebhookConfiguration ${name} has no webhook ${webhookName}`);
-  if (known.clientConfig?.caBundle === caBundle && known.clientConfig.service?.path === path) return;
-  await api.apply(
-    CONFIGURATIONS,
-    {
-      apiVersion: 'admissionregistration.k8s.io/v1',
-      kind: 'ValidatingWebhookConfiguration',
-      metadata: { name },
-      webhooks: [{ name: webhookName, clientConfig: { caBundle, service: { path } } }],
-    },
-    { fieldManager: FIELD_MANAGER, force: true },
-  );
-}
-
-/** One look: what is to be served now, known to the API server. */
+/** One look: what is to be served now, known to who calls. */
 export async function bringCertificates(place: CertificatesPlace): Promise<Agreed> {
   const agreed = await agree(place);
-  await announce(agreed, place);
+  await place.announce(agreed);
   return agreed;
 }
 

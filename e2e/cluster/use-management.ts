@@ -1,0 +1,157 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll } from '@jest/globals';
+import { Agent, request } from 'undici';
+import type { Program } from '../gateway/start-program.ts';
+import { eventually } from '../local/run-vmcp.ts';
+import { applyRoles, kubeconfigOf, makeAccount, tokenOf } from './accounts.ts';
+import { portOf } from './operator-metrics.ts';
+import { installDefinitions } from './stage.ts';
+import { startOperator } from './start-operator.ts';
+import type { Answer, Cluster, Namespace } from './use-cluster.ts';
+
+export const AUDIENCE = 'vmcp-management';
+const BASE = '/api/v1beta';
+const SECRETS = { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'update'] };
+
+/** Who calls in the tests: by the roles of the chart; the editor besides with the right to Secrets, as who has the role edit. */
+export type Who = 'viewer' | 'editor' | 'keyless' | 'nobody' | 'neighbour';
+
+export interface Asked extends Answer {
+  readonly headers: Record<string, string | string[] | undefined>;
+}
+
+interface Question {
+  /** Whose token; a text that is none of them is sent as the header Authorization. */
+  as?: Who | { authorization: string | undefined };
+  body?: unknown;
+  headers?: Record<string, string>;
+  /** Undefined: no `?namespace=`. */
+  namespace?: string | undefined;
+}
+
+/** The management API of an operator on this machine, which has the rights that the chart gives it and no other. */
+export class ManagementStage {
+  readonly cluster: Cluster;
+  readonly #folder = mkdtempSync(join(tmpdir(), 'vmcp-management-'));
+  #ours: Namespace | undefined;
+  #theirs: Namespace | undefined;
+  #operator: Program | undefined;
+  #dispatcher: Agent | undefined;
+  #takeAway: () => Promise<void> = () => Promise.resolve();
+  readonly #tokens = new Map<Who, string>();
+
+  constructor(cluster: Cluster) {
+    this.cluster = cluster;
+  }
+
+  /** The namespace in which callers have rights. */
+  get namespace(): string {
+    return this.#ours?.name ?? '';
+  }
+
+  /** Another one that the operator works for, where only the neighbour has rights. */
+  get otherNamespace(): string {
+    return this.#theirs?.name ?? '';
+  }
+
+  get operator(): Program {
+    if (!this.#operator) throw new Error('the operator of this suite has not been started');
+    return this.#operator;
+  }
+
+  /** Name of the installation. */
+  get release(): string {
+    return `vmcp-${this.namespace}`;
+  }
+
+  /** `serverOf`: another address by which the operator reaches the API server. */
+  async open(suite: string, server?: string): Promise<void> {
+    const { cluster } = this;
+    await installDefinitions(cluster);
+    this.#ours = await cluster.makeNamespace(suite);
+    this.#theirs = await cluster.makeNamespace(suite);
+    const values = ['--set=management.enabled=true,crds.install=false'];
+    this.#takeAway = await applyRoles(cluster, this.release, this.namespace, values);
+    await this.#makeCallers();
+    await this.start(server);
+  }
+
+  async #makeCallers(): Promise<void> {
+    const [view, edit] = [`${this.release}-view`, `${this.release}-edit`];
+    const account = (name: Who, roles: (string | object)[], where?: string) =>
+      makeAccount(this.cluster, { namespace: this.namespace, name }, roles, where);
+    await account('viewer', [view]);
+    await account('editor', [view, edit, SECRETS]);
+    await account('keyless', [view, edit]);
+    await account('nobody', []);
+    await account('neighbour', [view, edit, SECRETS], this.otherNamespace);
+    for (const who of ['viewer', 'editor', 'keyless', 'nobody', 'neighbour'] as const)
+      this.#tokens.set(who, await tokenOf(this.cluster, { namespace: this.namespace, name: who }, AUDIENCE));
+  }
+
+  token(who: Who): string {
+    return this.#tokens.get(who) ?? '';
+  }
+
+  async start(server?: string): Promise<void> {
+    const account = { namespace: this.namespace, name: this.release };
+    const kubeconfig = await kubeconfigOf(this.cluster, account, join(this.#folder, 'kubeconfig'), server);
+    const flags = ['--management-port=0', `--name=${this.release}`];
+    this.#operator = startOperator({ ...this.cluster, kubeconfig }, [this.namespace, this.otherNamespace], flags);
+    const name = `${this.release}-management-ca`;
+    const path = `/api/v1/namespaces/${this.namespace}/configmaps/${name}`;
+    await portOf(this.#operator, 'managementPort');
+    const { body } = await eventually(
+      () => this.cluster.ask('GET', path),
+      ({ status }) => status === 200,
+    );
+    const servername = `${this.release}-management.${this.namespace}.svc`;
+    this.#dispatcher = new Agent({
+      connect: { ca: (body as { data: Record<string, string> }).data['ca.crt'], servername },
+    });
+  }
+
+  async stop(): Promise<void> {
+    await this.#dispatcher?.close();
+    await this.#operator?.stop();
+  }
+
+  /** With the namespace of this stage, unless another or none is given. */
+  async ask(method: string, path: string, question: Question = {}): Promise<Asked> {
+    const { as = 'editor', body, headers } = question;
+    const authorization = typeof as === 'string' ? `Bearer ${this.token(as)}` : as.authorization;
+    const namespace = 'namespace' in question ? question.namespace : this.namespace;
+    const port = await portOf(this.operator, 'managementPort');
+    const url = new URL(`https://127.0.0.1:${port}${BASE}${path}`);
+    if (namespace !== undefined) url.searchParams.set('namespace', namespace);
+    const answer = await request(url, {
+      ...(this.#dispatcher && { dispatcher: this.#dispatcher }),
+      method,
+      headers: {
+        ...(authorization !== undefined && { authorization }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      body: body === undefined ? null : typeof body === 'string' ? body : JSON.stringify(body),
+    });
+    const text = await answer.body.text();
+    return { status: answer.statusCode, headers: answer.headers, body: text.startsWith('{') ? JSON.parse(text) : text };
+  }
+
+  async close(): Promise<void> {
+    await this.stop();
+    await this.#takeAway();
+    for (const namespace of [this.#ours, this.#theirs]) await namespace?.delete();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** A stage that is there before the first `beforeAll` of the suite, and goes after its last test. */
+export function useManagement(cluster: Cluster, suite: string): ManagementStage {
+  const stage = new ManagementStage(cluster);
+  beforeAll(() => stage.open(suite), 90_000);
+  afterAll(() => stage.close(), 30_000);
+  return stage;
+}

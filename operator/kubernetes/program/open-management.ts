@@ -1,0 +1,31 @@
+import { startClusterManagement } from '#operator/management/cluster/start-cluster-management';
+import { KubeApi, type OnRequest } from '../api/api.ts';
+import { connect, loadKubeConfig } from '../api/connection.ts';
+import type { Flags } from './flags.ts';
+import type { Surroundings } from './run-operator.ts';
+
+interface ManagementPlace extends Pick<Surroundings, 'version' | 'log' | 'audit' | 'environment'> {
+  port: number;
+  /** Namespace of the operator. */
+  namespace: string;
+  onRequest: OnRequest;
+}
+
+/** Requests to the API server at once, for all callers of the API together: those of the operator itself are others. */
+const CONNECTIONS = 32;
+
+/** Serves the management API. Nothing that is wrong with it ends the operator: it is logged, and tried again. */
+export function openManagement(
+  flags: Flags,
+  { version, log, audit, environment, port, namespace, onRequest }: ManagementPlace,
+): { close(): Promise<void> } {
+  const { name, apiGroup, bindAddress: host, managementNamespace, watchNamespace: watched } = flags;
+  return startClusterManagement({
+    api: new KubeApi(connect(loadKubeConfig(flags), { connections: CONNECTIONS }), onRequest),
+    ...{ name, apiGroup, host, watched, usualNamespace: managementNamespace },
+    ...{ version, audit, environment, port, namespace },
+    onListening: (managementPort) => log.info('the management API is served', { managementPort }),
+    onFailure: (text) => log.warn('the management API could not do what it was asked', { problem: text }),
+    onProblem: (problem) => log.warn('the management API has a problem', { problem }),
+  });
+}

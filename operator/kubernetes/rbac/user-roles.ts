@@ -1,0 +1,69 @@
+import { KINDS, OWN_GROUP, READ, type Rule } from './rbac.ts';
+
+/** What the management API keeps of its own; no definition has them, the API server is asked for the rights to them. */
+const KEPT = ['clients', 'registries', 'skills'];
+
+/** A role that people get where they have the built-in role of the same name. */
+interface UserRole {
+  name: 'view' | 'edit';
+  /** What stands in the documentation beside it. */
+  meaning: string;
+  /** Built-in roles that it is added to. */
+  aggregateTo: string[];
+  rules: Rule[];
+}
+
+const MANAGED = 'by the management API';
+
+export const USER_ROLES: readonly UserRole[] = [
+  {
+    name: 'view',
+    meaning: 'Read every resource of these kinds. No Secret is read through them.',
+    aggregateTo: ['view', 'edit', 'admin'],
+    rules: [
+      { group: OWN_GROUP, resources: KINDS, verbs: READ, why: 'reads' },
+      { group: OWN_GROUP, resources: ['virtualmcpservers/scale'], verbs: ['get'], why: 'reads the number of pods' },
+      { group: OWN_GROUP, resources: KEPT, verbs: ['get', 'list'], when: 'management.enabled', why: MANAGED },
+    ],
+  },
+  {
+    name: 'edit',
+    meaning:
+      'Write these kinds. It equals creating pods and reading Secrets in the namespace: an MCPServer names its image and the Secrets that it gets.',
+    aggregateTo: ['edit', 'admin'],
+    rules: [
+      {
+        group: OWN_GROUP,
+        resources: KINDS,
+        verbs: ['create', 'update', 'patch', 'delete', 'deletecollection'],
+        why: 'writes',
+      },
+      {
+        group: OWN_GROUP,
+        resources: ['virtualmcpservers/scale'],
+        verbs: ['update', 'patch'],
+        why: 'kubectl scale',
+      },
+      {
+        group: OWN_GROUP,
+        resources: ['mcpexternalauthconfigs'],
+        verbs: ['use'],
+        why: 'refers to a configuration, whose credentials then go to the backend that refers to it',
+      },
+      {
+        group: OWN_GROUP,
+        resources: KEPT,
+        verbs: ['create', 'update', 'delete'],
+        when: 'management.enabled',
+        why: MANAGED,
+      },
+      {
+        group: OWN_GROUP,
+        resources: ['secretproviders'],
+        verbs: ['get', 'update'],
+        when: 'management.enabled',
+        why: 'keys of stored secrets by the management API; to store one needs the right to write Secrets besides',
+      },
+    ],
+  },
+];

@@ -1,0 +1,47 @@
+import type { KubeApi } from '../api/api.ts';
+import type { KubeObject, Resource } from '../api/object.ts';
+import type { Agreed } from '../certificates/keep-certificates.ts';
+
+interface WebhookPlace {
+  api: KubeApi;
+  /** Name of the ValidatingWebhookConfiguration. */
+  configurationName: string;
+  /** Name of the webhook in it. */
+  webhookName: string;
+}
+
+interface Webhook {
+  name: string;
+  clientConfig?: { caBundle?: string; service?: { path?: string } };
+}
+
+const CONFIGURATIONS: Resource = {
+  group: 'admissionregistration.k8s.io',
+  version: 'v1',
+  plural: 'validatingwebhookconfigurations',
+  namespaced: false,
+};
+
+const FIELD_MANAGER = 'vmcp-operator-webhook';
+
+/** Tells the API server whom to trust and where to ask. Writes nothing where that is known. */
+export async function announceWebhook(
+  { authorities, path }: Agreed,
+  { api, configurationName: name, webhookName }: WebhookPlace,
+): Promise<void> {
+  const caBundle = Buffer.from(authorities).toString('base64');
+  const present = (await api.get(CONFIGURATIONS, { name })) as KubeObject & { webhooks?: Webhook[] };
+  const known = present.webhooks?.find((webhook) => webhook.name === webhookName);
+  if (!known) throw new Error(`ValidatingWebhookConfiguration ${name} has no webhook ${webhookName}`);
+  if (known.clientConfig?.caBundle === caBundle && known.clientConfig.service?.path === path) return;
+  await api.apply(
+    CONFIGURATIONS,
+    {
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'ValidatingWebhookConfiguration',
+      metadata: { name },
+      webhooks: [{ name: webhookName, clientConfig: { caBundle, service: { path } } }],
+    },
+    { fieldManager: FIELD_MANAGER, force: true },
+  );
+}

@@ -1,0 +1,42 @@
+import { z } from 'zod';
+import type { KubeApi } from '#operator/kubernetes/api/api';
+import { isStatus } from '#operator/kubernetes/api/api-error';
+import type { KubeObject } from '#operator/kubernetes/api/object';
+import { CONFIG_MAPS } from '#operator/kubernetes/api/resources';
+
+interface AuthorityPlace {
+  api: KubeApi;
+  namespace: string;
+  /** Name of the ConfigMap. */
+  name: string;
+}
+
+/** As the ConfigMap of the API server's own authority has it. */
+const KEY = 'ca.crt';
+const FIELD_MANAGER = 'vmcp-operator-certificates';
+const Data = z.record(z.string(), z.string()).catch({});
+
+/** Writes whom clients are to trust into a ConfigMap. Writes nothing where it stands there; of operators at once one does. */
+export async function announceAuthority(authorities: string, { api, namespace, name }: AuthorityPlace): Promise<void> {
+  const live = await find({ api, namespace, name });
+  const data = { [KEY]: authorities };
+  if (live && Data.parse(live.data)[KEY] === authorities) return;
+  const labels = { 'app.kubernetes.io/managed-by': 'vmcp-operator' };
+  const made = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace, labels }, data };
+  try {
+    if (live) await api.replace(CONFIG_MAPS, { ...live, data }, { fieldManager: FIELD_MANAGER });
+    else await api.create(CONFIG_MAPS, made, { fieldManager: FIELD_MANAGER });
+  } catch (problem) {
+    // Another operator wrote the same, or what this one looks at again in a minute.
+    if (!isStatus(problem, 409)) throw problem;
+  }
+}
+
+async function find({ api, namespace, name }: AuthorityPlace): Promise<KubeObject | undefined> {
+  try {
+    return await api.get(CONFIG_MAPS, { namespace, name });
+  } catch (problem) {
+    if (isStatus(problem, 404)) return undefined;
+    throw problem;
+  }
+}

@@ -1,0 +1,146 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { ObjectServer } from '#operator/kubernetes/testdata/object-server';
+import { NoBody, NoQuery, Nothing, operation } from '../operation.ts';
+import { roomsWith } from '../testdata/rooms-with.ts';
+import { serveOperations, type ServedOperations } from '../testdata/serve-operations.ts';
+import { clusterAuthority } from './cluster-authority.ts';
+
+const USER = { username: 'ann', uid: 'u1', groups: ['staff'], extra: { 'example.org/team': ['a'] } };
+const reviewed = (status: unknown) => ({ status: 201, body: { status } as object });
+const known = reviewed({ authenticated: true, audiences: ['vmcp-management'], user: USER });
+const allowed = reviewed({ allowed: true });
+
+let apiServer: ObjectServer;
+let served: ServedOperations;
+let done = 0;
+
+const operations = [
+  operation({
+    id: 'deleteThing',
+    method: 'DELETE',
+    path: '/things/{name}',
+    summary: '',
+    params: z.strictObject({ name: z.string() }),
+    query: NoQuery,
+    body: NoBody,
+    success: 204,
+    result: Nothing,
+    problems: {},
+    touches: ({ params: { name } }) => [
+      { verb: 'delete', resource: 'mcpservers', name },
+      { verb: 'get', group: '', resource: 'secrets', name: 'vmcp-secrets' },
+    ],
+    audit: 'management_thing_deleted',
+    run() {
+      done += 1;
+      return Promise.resolve({ body: undefined });
+    },
+  }),
+];
+
+beforeEach(async () => {
+  done = 0;
+  apiServer = await new ObjectServer().start();
+  served = await serveOperations(operations, {
+    rooms: roomsWith({}),
+    authority: clusterAuthority({ api: apiServer.api(), apiGroup: 'vmcp.dev', watched: [] }),
+  });
+});
+afterEach(async () => {
+  await served.close();
+  await apiServer.close();
+});
+
+async function ask(authorization = 'Bearer abc.def'): Promise<[number, string | undefined]> {
+  const answer = await fetch(`${served.url}/things/cup?namespace=team`, {
+    method: 'DELETE',
+    headers: { authorization },
+  });
+  const text = await answer.text();
+  return [answer.status, text === '' ? undefined : (JSON.parse(text) as { code: string }).code];
+}
+
+describe('a caller of the management API in a cluster', () => {
+  it('is reviewed by its token, and for each thing that it touches, as who it is with all that is known of it', async () => {
+    apiServer.nextAnswers.push(known, allowed, allowed);
+    expect(await ask()).toEqual([204, undefined]);
+    const { username: user, ...rest } = USER;
+    const asked = (resourceAttributes: object) => ({
+      spec: { user, ...rest, resourceAttributes: { namespace: 'team', ...resourceAttributes } },
+    });
+    expect(apiServer.calls).toMatchObject([
+      {
+        path: '/apis/authentication.k8s.io/v1/tokenreviews',
+        body: { spec: { token: 'abc.def', audiences: ['vmcp-management'] } },
+      },
+      {
+        path: '/apis/authorization.k8s.io/v1/subjectaccessreviews',
+        body: asked({ verb: 'delete', group: 'vmcp.dev', resource: 'mcpservers', name: 'cup' }),
+      },
+      { body: asked({ verb: 'get', group: '', resource: 'secrets', name: 'vmcp-secrets' }) },
+    ]);
+  });
+
+  it.each([
+    ['is not known', { authenticated: false, error: 'expired' }],
+    ['is known to an authenticator that does not look at audiences', { authenticated: true, user: USER }],
+    ['has a token for somebody else', { authenticated: true, audiences: ['other'], user: USER }],
+    ['is nothing at all', {}],
+  ])('that %s is 401', async (_what, status) => {
+    apiServer.nextAnswers.push(reviewed(status), allowed, allowed);
+    expect([await ask(), done]).toEqual([[401, 'unauthenticated'], 0]);
+  });
+
+  it.each([
+    ['not allowed', { allowed: false }],
+    ['denied, whatever else is said', { allowed: true, denied: true }],
+    ['not known to be allowed', { allowed: false, evaluationError: 'role not found' }],
+  ])('to whom one of the things is %s is 403', async (_what, status) => {
+    apiServer.nextAnswers.push(known, allowed, reviewed(status));
+    expect([await ask(), done]).toEqual([[403, 'forbidden'], 0]);
+    expect(served.changes).toMatchObject([{ outcome: 'denied', user: 'ann', namespace: 'team' }]);
+  });
+
+  const failures: [string, { status: number; body: object }][] = [
+    ['an API server that refuses to be asked', { status: 403, body: { kind: 'Status', message: 'no' } }],
+    ['an API server that fails', { status: 500, body: { kind: 'Status' } }],
+    ['an API server that is busy', { status: 429, body: { kind: 'Status' } }],
+    ['an answer of another shape', { status: 201, body: { status: 'yes' } }],
+    ['an answer without a user', reviewed({ authenticated: true, audiences: ['vmcp-management'] })],
+    [
+      'an answer with a user without a name',
+      reviewed({ authenticated: true, audiences: ['vmcp-management'], user: { username: '' } }),
+    ],
+  ];
+  it.each(failures)('%s is 503, and nothing is done', async (_what, answer) => {
+    apiServer.nextAnswers.push(answer);
+    expect([await ask(), done]).toEqual([[503, 'unavailable'], 0]);
+  });
+
+  it.each(failures.slice(0, 4))('%s about rights is 503, and nothing is done', async (_what, answer) => {
+    apiServer.nextAnswers.push(known, allowed, answer);
+    expect([await ask(), done]).toEqual([[503, 'unavailable'], 0]);
+  });
+
+  it('is 503 where no API server answers', async () => {
+    await apiServer.close();
+    expect([await ask(), done]).toEqual([[503, 'unavailable'], 0]);
+    apiServer = await new ObjectServer().start();
+  });
+
+  it('without what can be a bearer token is refused without a question', async () => {
+    for (const authorization of [
+      '',
+      'Bearer',
+      'Bearer ',
+      'Basic abc',
+      'Bearer a b',
+      'Bearer a,b',
+      'Bearer é',
+      'xBearer a',
+    ])
+      expect([authorization, ...(await ask(authorization))]).toEqual([authorization, 401, 'unauthenticated']);
+    expect(apiServer.calls).toEqual([]);
+  });
+});

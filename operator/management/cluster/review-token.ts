@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import type { KubeApi } from '#operator/kubernetes/api/api';
+import type { Resource } from '#operator/kubernetes/api/object';
+import { Problem } from '../problem.ts';
+import { review } from './review.ts';
+
+/** Audience of the tokens that are taken: one for the API server itself must not be handed to anybody else. */
+export const AUDIENCE = 'vmcp-management';
+
+const TOKEN_REVIEWS: Resource = {
+  group: 'authentication.k8s.io',
+  version: 'v1',
+  plural: 'tokenreviews',
+  namespaced: false,
+};
+
+/** Who a token is of, as the API server knows it. */
+const User = z.object({
+  username: z.string().min(1),
+  uid: z.string().optional(),
+  groups: z.array(z.string()).optional(),
+  extra: z.record(z.string(), z.array(z.string())).optional(),
+});
+export type User = z.infer<typeof User>;
+
+const Reviewed = z.object({
+  status: z.union([
+    z.object({ authenticated: z.literal(true), audiences: z.array(z.string()).default([]), user: User }),
+    z.object({ authenticated: z.literal(false).optional() }),
+  ]),
+});
+
+/**
+ * Asks the API server who a token is of.
+ * @throws Problem `unauthenticated`; `unavailable` where the API server does not say
+ */
+export async function reviewToken(api: KubeApi, token: string): Promise<User> {
+  const { status } = await review(
+    api,
+    TOKEN_REVIEWS,
+    { kind: 'TokenReview', spec: { token, audiences: [AUDIENCE] } },
+    Reviewed,
+  );
+  // An authenticator that knows nothing of audiences names none, whatever was asked.
+  if (status.authenticated !== true || !status.audiences.includes(AUDIENCE)) throw notValid();
+  return status.user;
+}
+
+/** What is said of every token that is not taken. */
+export function notValid(): Problem {
+  const detail = `send a token for audience ${AUDIENCE} as Authorization: Bearer, e.g. of kubectl create token --audience ${AUDIENCE}`;
+  return new Problem('unauthenticated', detail, { headers: { 'WWW-Authenticate': 'Bearer realm="vmcp-management"' } });
+}
