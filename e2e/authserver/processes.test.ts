@@ -34,7 +34,7 @@ describeWithRedis('two processes on one Redis', () => {
     const client = await world.client();
     endpoints = world.processes.map(({ url }) => url);
     clients = endpoints.map((url) => client.at(new URL(url).origin));
-  }, 60_000);
+  });
   afterAll(async () => {
     await world.close();
     await redis.stop();

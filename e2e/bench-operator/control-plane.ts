@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { prepare } from '../cluster/kit/bring-up.ts';
@@ -8,6 +7,7 @@ import { issueCertificates } from '../cluster/kit/issue-certificates.ts';
 import { API_URL, HOST, type Places, placesOf, SERVICE_RANGE, usualPlaces } from '../cluster/kit/places.ts';
 import { until } from '../cluster/kit/processes.ts';
 import { runProgram } from '../cluster/run-program.ts';
+import { findFreePort } from '../gateway/find-free-port.ts';
 
 /** etcd and an API server, and nothing that acts on what they hold: no controllers, no nodes, no pods. */
 export interface ControlPlane {
@@ -16,14 +16,6 @@ export interface ControlPlane {
   etcd: number;
   kubectl(args: string[]): Promise<string>;
   close(): Promise<void>;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === 'object' && address ? address.port : 0;
 }
 
 function start(places: Places, name: string, args: string[]): ChildProcess {
@@ -66,7 +58,7 @@ export async function startControlPlane(tell: (line: string) => void): Promise<C
   const base = mkdtempSync(join(tmpdir(), 'vmcp-bench-operator-'));
   const places: Places = { ...placesOf(base), bin: usualPlaces().bin };
   for (const folder of [places.certificates, places.logs, places.settings]) mkdirSync(folder, { recursive: true });
-  const [client, peer, port] = [await freePort(), await freePort(), await freePort()];
+  const [client, peer, port] = [await findFreePort(), await findFreePort(), await findFreePort()];
   await issueCertificates(places, 0);
   const written = readFileSync(places.kubeconfig, 'utf8').replace(API_URL, `https://127.0.0.1:${port}`);
   writeFileSync(places.kubeconfig, written, { mode: 0o600 });

@@ -4,7 +4,7 @@ import { accountAt, type ProviderSpec } from '../authserver/providers.ts';
 import { signOutEverywhere } from '../authserver/sign-out-everywhere.ts';
 import { setWallClock, type WallClock } from '../authserver/wall-clock.ts';
 import type { Caller } from '../fakes/whoami/describe-caller.ts';
-import { findFreePort } from '../gateway/start-gateway.ts';
+import { findFreePort } from '../gateway/find-free-port.ts';
 import { closeAll, closing } from '../relay/gateway-to.ts';
 import { npmProgram, openDesk, type Desk, type LineClient } from './desk.ts';
 

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { arrange, type Arrangement } from '../authserver/arrangement.ts';
 import type { ProviderSpec } from '../authserver/providers.ts';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
-import { findFreePort } from '../gateway/start-gateway.ts';
+import { findFreePort } from '../gateway/find-free-port.ts';
 import { closeAll, closing } from '../relay/gateway-to.ts';
 import { npmProgram, openDesk, type Desk } from './desk.ts';
 

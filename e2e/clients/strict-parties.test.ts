@@ -7,7 +7,7 @@ import * as oidc from 'openid-client';
 import { arrange, type Arrangement } from '../authserver/arrangement.ts';
 import { whoIs } from '../authserver/call-tool.ts';
 import { accountAt } from '../authserver/providers.ts';
-import { findFreePort } from '../gateway/start-gateway.ts';
+import { findFreePort } from '../gateway/find-free-port.ts';
 import { Robot } from '../robot/robot.ts';
 
 const REDIRECT = 'http://127.0.0.1:1/callback';

@@ -74,7 +74,7 @@ describeWithCluster('the admission policies', (cluster) => {
       await sleep(500);
     }
     throw new Error('the policies are not in force');
-  }, 120_000);
+  });
 
   afterAll(async () => {
     await namespace.delete();

@@ -192,7 +192,7 @@ describeWithCluster('an installation of the chart', (cluster) => {
     await release.run('uninstall', '--wait', '--timeout=60s');
     await release.removeDefinitions();
     await namespace.delete();
-  }, 120_000);
+  });
 
   const spec = { config: { groupRef: 'tools' }, incomingAuth: { type: 'anonymous' } };
   const wrongServer = (name: string, change: object) =>
@@ -271,7 +271,7 @@ describeWithCluster('an installation of the chart', (cluster) => {
       20_000,
     );
     expect(answer.stderr).toContain('outgoingAuht');
-  }, 120_000);
+  });
 
   it('refuses another group for the same release, and definitions of another release, with the remedy', async () => {
     const other = await release.upgrade('--set=apiGroup=other.test');
@@ -439,7 +439,7 @@ describeWithCluster('an upgrade of the chart from the version before', (cluster)
     await release.run('uninstall', '--wait', '--timeout=60s');
     await release.removeDefinitions();
     await namespace.delete();
-  }, 120_000);
+  });
 
   it('brings the definitions of the new version, and every resource outlives stricter rules', async () => {
     expect(await schemaOf()).toHaveProperty('incomingAuth');
@@ -476,7 +476,7 @@ describeWithCluster('an upgrade of the chart from the version before', (cluster)
       30_000,
     );
     expect(stdout).toContain('Anonymous');
-  }, 90_000);
+  });
 
   it('can be rolled back and made again, and nothing is lost', async () => {
     isDone(await release.run('rollback', '1', '--wait', '--timeout=120s'));
@@ -519,7 +519,7 @@ describeWithCluster('an installation for some namespaces', (cluster) => {
     await release.run('uninstall', '--wait', '--timeout=60s');
     await release.removeDefinitions();
     await Promise.all([namespace, served, other].map((one) => one.delete()));
-  }, 90_000);
+  });
 
   it('serves these alone, with roles there and nothing cluster-wide', async () => {
     const text = JSON.stringify({ apiVersion: `${group}/v1alpha1`, kind: 'MCPGroup', metadata: { name: 'tools' } });

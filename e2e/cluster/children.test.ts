@@ -171,7 +171,7 @@ describeWithCluster('the children of resources on a real API server', (cluster) 
         metadata: { name },
       });
     }
-  }, 60_000);
+  });
   afterAll(() => namespace.delete());
 
   const rendered = pairs

@@ -49,7 +49,7 @@ describeWithCluster('the definitions on a real API server', (cluster) => {
       const collection = collectionOf({ apiVersion: API, kind, metadata: {} }, namespace.name);
       return name === undefined ? collection : `${collection}/${name}`;
     };
-  }, 60_000);
+  });
   afterAll(() => namespace.delete());
 
   /** What the API server says of each object of a file; one that is no object counts as refused by the client. */

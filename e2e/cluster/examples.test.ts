@@ -51,7 +51,7 @@ describeWithCluster('examples of pages and folders', (cluster) => {
   beforeAll(async () => {
     await installDefinitions(cluster);
     namespace = await cluster.makeNamespace('examples');
-  }, 60_000);
+  });
   afterAll(() => namespace.delete());
 
   it('are found', () => {

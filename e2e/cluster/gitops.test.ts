@@ -109,7 +109,7 @@ describeWithCluster('a repository that a cluster follows', (cluster) => {
     const images = (made: Made[]) =>
       made.flatMap(({ spec }) => spec?.template?.spec.containers.map(({ image }) => image) ?? []).sort();
     expect(images(live)).toEqual(images(objects));
-  }, 60_000);
+  });
 
   it('does not differ once it is applied, and the operator never changes what was written', async () => {
     const before = await specOf();
@@ -129,7 +129,7 @@ describeWithCluster('a repository that a cluster follows', (cluster) => {
     );
     expect(await specOf()).toBe(before);
     expect(await diff()).toMatchObject({ code: 0 });
-  }, 60_000);
+  });
 
   it('is compared field by field, with what follows from a change, and nothing is written', async () => {
     const before = await specOf();

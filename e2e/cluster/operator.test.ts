@@ -48,7 +48,7 @@ describeWithCluster('the operator', (cluster) => {
   beforeAll(async () => {
     await installDefinitions(cluster);
     namespace = await cluster.makeNamespace('operator');
-  }, 60_000);
+  });
   afterEach(async () => {
     await Promise.all(running.splice(0).map((program) => program.stop()));
   });
@@ -94,14 +94,15 @@ describeWithCluster('the operator', (cluster) => {
 
     process.kill(leader.pid, 'SIGTERM');
     const toldAt = Date.now();
-    await until(() => isLeader(other), 5000);
-    expect(Date.now() - toldAt).toBeLessThan(2000);
+    await until(() => isLeader(other), 10_000);
+    // Without the hand-over it takes the 15 s of the Lease.
+    expect(Date.now() - toldAt).toBeLessThan(10_000);
     expect(await leader.ended).toBe(0);
     await apply(group('after-hand-over'));
     await until(async () => (await phaseOf('mcpgroups', 'after-hand-over')) === 'Ready', 5000);
     const { body } = await cluster.ask('GET', leasePath());
     expect(body.spec.leaseTransitions).toBeGreaterThan(0);
-  }, 60_000);
+  });
 
   it('ends when it loses its Lease, and writes nothing afterwards', async () => {
     const leader = await startElected();
@@ -113,7 +114,7 @@ describeWithCluster('the operator', (cluster) => {
     await apply(group('nobody-leads'));
     await sleep(1000);
     expect(await phaseOf('mcpgroups', 'nobody-leads')).toBeUndefined();
-  }, 60_000);
+  });
 
   it('takes over from a process that was killed when the time of its Lease is over, not before', async () => {
     const [leader, other] = await startTwo();
@@ -122,8 +123,8 @@ describeWithCluster('the operator', (cluster) => {
     await until(() => isLeader(other), 25_000);
     const after = Date.now() - killedAt;
     expect(after).toBeGreaterThan(12_000);
-    expect(after).toBeLessThan(18_000);
-  }, 90_000);
+    expect(after).toBeLessThan(24_000);
+  });
 
   it('writes nothing while nothing changes, however often it looks at 50 resources', async () => {
     const groups = ['a', 'b', 'c', 'd', 'e'].map((name) => `steady-${name}`);

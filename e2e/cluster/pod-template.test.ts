@@ -44,5 +44,5 @@ describeWithCluster('a podTemplateSpec with fields that the API server does not 
     expect(now.map(({ metadata }) => metadata.uid)).toEqual(pods.map(({ metadata }) => metadata.uid));
     await stage.patch('VirtualMCPServer', 'demo', { spec: { podTemplateSpec: null } });
     await stage.ready('demo');
-  }, 120_000);
+  });
 });

@@ -25,7 +25,7 @@ describeWithCluster('what the operator makes of resources', (cluster) => {
       server('demo', 'tools'),
     );
     await stage.ready('demo');
-  }, 120_000);
+  });
 
   it('every child belongs to its resource, and goes with it', async () => {
     await stage.apply(server('short-lived', 'others'));
@@ -44,7 +44,7 @@ describeWithCluster('what the operator makes of resources', (cluster) => {
       (left) => !left.some((text) => text.includes('short-lived')),
       30_000,
     );
-  }, 60_000);
+  });
 
   it('one that is removed and written again at once gets everything anew, and nothing of the former one', async () => {
     await stage.apply(server('again', 'tools'));
@@ -62,7 +62,7 @@ describeWithCluster('what the operator makes of resources', (cluster) => {
     const sealing = await stage.get('Secret', 'vmcp-again-sealing');
     expect(sealing?.data?.sealing).not.toBe(former?.data?.sealing);
     await stage.remove('VirtualMCPServer', 'again');
-  }, 120_000);
+  });
 
   it('clients hear of backends that come, break, heal, move and go, on the stream that they have', async () => {
     const client = await stage.connect('demo');
@@ -140,7 +140,7 @@ describeWithCluster('what the operator makes of resources', (cluster) => {
     await stage.ready('demo');
     await load.stop();
     expect(load.failures).toEqual([]);
-  }, 90_000);
+  });
 
   it('what others change or remove of a child is put right', async () => {
     await stage.remove('Service', 'vmcp-demo');
@@ -156,7 +156,7 @@ describeWithCluster('what the operator makes of resources', (cluster) => {
     };
     await eventually(isRight, (right) => right, 20_000);
     await stage.ready('demo');
-  }, 120_000);
+  });
 
   it('an object of that name that somebody else made is never adopted, and the status says so', async () => {
     await cluster.kubectl(['-n', stage.namespace.name, 'create', 'service', 'clusterip', 'vmcp-guest', '--tcp=80:80']);
@@ -174,7 +174,7 @@ describeWithCluster('what the operator makes of resources', (cluster) => {
     await stage.patch('VirtualMCPServer', 'guest', { metadata: { annotations: { look: 'again' } } });
     await stage.ready('guest');
     await stage.remove('VirtualMCPServer', 'guest');
-  }, 120_000);
+  });
 
   it('what is not wanted any more is removed, and nothing else', async () => {
     const policies = async () => (await stage.list('NetworkPolicy')).map(({ metadata }) => metadata.name);
@@ -184,7 +184,7 @@ describeWithCluster('what the operator makes of resources', (cluster) => {
     await eventually(policies, (names) => !names.includes('vmcp-demo'));
     expect(await stage.get('ConfigMap', 'bystander')).toBeDefined();
     await stage.ready('demo');
-  }, 60_000);
+  });
 
   it('kubectl scale stops a server, and starts it again', async () => {
     const scale = (replicas: number) =>
@@ -206,7 +206,7 @@ describeWithCluster('what the operator makes of resources', (cluster) => {
     await eventually(() => stage.get('VirtualMCPServer', 'demo'), isSettled);
     expect((await scale(1)).code).toBe(0);
     await stage.ready('demo');
-  }, 90_000);
+  });
 
   it('a document of an older schema stays while a pod mounts it, and goes then', async () => {
     const owner = await stage.get('VirtualMCPServer', 'demo');
@@ -268,5 +268,5 @@ describeWithCluster('what the operator makes of resources', (cluster) => {
     expect(known(after)).toEqual(known(before));
     await load.stop();
     expect(load.failures).toEqual([]);
-  }, 90_000);
+  });
 });

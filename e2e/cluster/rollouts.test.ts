@@ -54,5 +54,5 @@ describeWithCluster('an upgrade of the operator', (cluster) => {
     });
     await stage.ready('d', 30_000);
     expect(JSON.stringify((await stage.get('Deployment', 'vmcp-d'))?.spec)).toContain('"cpu":"11m"');
-  }, 60_000);
+  });
 });

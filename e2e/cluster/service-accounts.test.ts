@@ -20,7 +20,7 @@ describeWithCluster('incomingAuth of type kubernetes', (cluster) => {
       server('demo', 'tools', { incomingAuth: { type: 'oidc', oidcConfig } }),
     );
     await stage.ready('demo');
-  }, 120_000);
+  });
 
   /** What a pod of this account would find in its projected volume. */
   async function tokenOf(account: string, audience: string): Promise<string> {

@@ -50,7 +50,7 @@ describeWithCluster('the statuses of the golden pairs', (cluster) => {
       const { status, body } = await cluster.apply(path(kind), object(kind, { spec }));
       expect([status, body.message]).toEqual([201, undefined]);
     }
-  }, 60_000);
+  });
   afterAll(() => namespace.delete());
 
   it('are of all kinds', () => {

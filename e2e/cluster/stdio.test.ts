@@ -150,5 +150,5 @@ describeWithCluster('an image on standard input and output whose program nobody 
       (text) => text.includes('\\"entities\\": []'),
       90_000,
     );
-  }, 120_000);
+  });
 });

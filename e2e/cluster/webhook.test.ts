@@ -56,7 +56,7 @@ describeWithCluster('the certificates of the webhook', (cluster) => {
       ],
     });
     expect(status).toBe(201);
-  }, 30_000);
+  });
 
   afterAll(async () => {
     await cluster.ask('DELETE', `${CONFIGURATIONS}/${namespace.name}`);

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { RUNTIME_NODE_OPTIONS } from '#operator/local/runtime-node-options';
+import { findFreePort } from './find-free-port.ts';
 import { startProgram } from './start-program.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -32,15 +32,6 @@ export interface GatewayOptions {
   nodeOptions?: string[];
   env?: Record<string, string>;
   deadlineMs?: number;
-}
-
-/** A port that was free a moment ago. */
-export async function findFreePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 /** The program that serves: what VMCP_RUNTIME names, or the build when there is one, else the sources. */

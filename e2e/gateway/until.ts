@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-const DEADLINE_MS = 15_000;
+const DEADLINE_MS = 60_000;
 const LOOK_EVERY_MS = 20;
 
 /**
  * Asks again until it holds. Errors count as no. `hopeless`: it never will.
- * @throws where it does not within 15 s
+ * @throws where it does not within a minute
  */
 export async function until(
   what: string,

@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { findFreePort } from '../gateway/start-gateway.ts';
+import { findFreePort } from '../gateway/find-free-port.ts';
 import { callTool } from './call-tool.ts';
 import { headerAuth, secret, server, whoami } from './manifests.ts';
 import { makeWorkplace, type Workplace } from './run-vmcp.ts';
@@ -8,7 +8,7 @@ import { makeWorkplace, type Workplace } from './run-vmcp.ts';
 let place: Workplace;
 let port: number;
 let backendPort: number;
-const UP = ['up', 'manifests', '--detach', '--timeout', '25s'];
+const UP = ['up', 'manifests', '--detach', '--timeout', '60s'];
 const endpoint = () => `http://127.0.0.1:${port}/mcp`;
 const listeners: Server[] = [];
 
@@ -72,7 +72,7 @@ describe('what is wrong with one thing is told by name, and the rest is served',
     const dead = whoami('dead', 'demo', 4599).replace(/command:.*/, 'command: [no-such-program-anywhere]');
     place.manifest('dead.yaml', dead);
     await expectTheRestServed(/mcp-dead could not be started \(ENOENT\)/);
-  }, 60_000);
+  });
 
   it('a second server whose group does not exist', async () => {
     place.manifest(
@@ -134,4 +134,4 @@ it('a private port that is busy is avoided, as no user types it', async () => {
   } finally {
     await second.close();
   }
-}, 60_000);
+});

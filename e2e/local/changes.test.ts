@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import type { Client } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { isPortFree } from '#operator/local/check-port';
-import { findFreePort } from '../gateway/start-gateway.ts';
+import { findFreePort } from '../gateway/find-free-port.ts';
 import { callTool, connect } from './call-tool.ts';
 import { headerAuth, secret, server, whoami } from './manifests.ts';
 import { eventually, makeWorkplace, type StatusOutput, type Workplace } from './run-vmcp.ts';
@@ -41,7 +41,7 @@ beforeAll(async () => {
   expect([code, stderr]).toEqual([0, '']);
   pids = pidsOf(await place.status());
   client = await connect(endpoint);
-}, 60_000);
+});
 afterAll(async () => {
   await client.close();
   await place.close();

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { findFreePort } from '../gateway/start-gateway.ts';
+import { findFreePort } from '../gateway/find-free-port.ts';
 import { ROOT, type Workplace } from './run-vmcp.ts';
 
 /** Free ports for those that an example is written with, so that a test may run beside a real one. */

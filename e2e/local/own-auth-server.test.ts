@@ -3,7 +3,7 @@ import { OAuthClient, tokensOf, type Tokens } from '../authserver/oauth-client.t
 import { serveIdentityProvider, type IdentityProvider } from '../fakes/identity-provider/serve.ts';
 import { GATEWAY_CLIENT } from '../fakes/identity-provider/users.ts';
 import { serveWhoami } from '../fakes/whoami/serve.ts';
-import { findFreePort } from '../gateway/start-gateway.ts';
+import { findFreePort } from '../gateway/find-free-port.ts';
 import { callTool } from './call-tool.ts';
 import { secret } from './manifests.ts';
 import { eventually, makeWorkplace, type Workplace } from './run-vmcp.ts';
@@ -55,7 +55,7 @@ beforeAll(async () => {
   expect([code, stderr]).toEqual([0, '']);
   client = await OAuthClient.register(origin);
   tokens = await client.login({ user: 'alice' });
-}, 60_000);
+});
 afterAll(async () => {
   await place.close();
   await Promise.all([company.close(), remote.close()]);

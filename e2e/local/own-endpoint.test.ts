@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { isPortFree } from '#operator/local/check-port';
 import { fetchToken } from '../fakes/identity-provider/fetch-token.ts';
 import { serveIdentityProvider, type IdentityProvider } from '../fakes/identity-provider/serve.ts';
-import { findFreePort } from '../gateway/start-gateway.ts';
+import { findFreePort } from '../gateway/find-free-port.ts';
 import { callTool, connect } from './call-tool.ts';
 import { eventually, makeWorkplace, ROOT, WHOAMI, type Workplace } from './run-vmcp.ts';
 
@@ -43,7 +43,7 @@ beforeAll(async () => {
   const { code, stdout, stderr } = await place.run(['up', 'manifests', '--detach']);
   expect([code, stderr]).toEqual([0, '']);
   expect(stdout).toContain(`MCPServer/inside  Ready  ${endpoint()}  1 tools`);
-}, 60_000);
+});
 afterAll(async () => {
   await place.close();
   await issuer.close();

@@ -54,7 +54,7 @@ beforeAll(async () => {
   const started = await place.run(['up', 'manifests', '--detach']);
   expect([started.code, started.stderr]).toEqual([0, '']);
   token = (await place.run(['token', 'alice'])).stdout.trim();
-}, 90_000);
+});
 afterAll(async () => {
   await place.close();
   await stopLookAlikes();

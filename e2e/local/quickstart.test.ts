@@ -38,7 +38,7 @@ beforeAll(async () => {
   const started = await up();
   expect([started.code, started.stderr]).toEqual([0, '']);
   tokens = { alice: await tokenOf('alice'), bob: await tokenOf('bob') };
-}, 90_000);
+});
 afterAll(async () => {
   await place.close();
   await company.close();

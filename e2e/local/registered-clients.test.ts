@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { findFreePort } from '../gateway/start-gateway.ts';
+import { findFreePort } from '../gateway/find-free-port.ts';
 import { server, whoami } from './manifests.ts';
 import { eventually, makeWorkplace, type Workplace } from './run-vmcp.ts';
 
@@ -39,7 +39,7 @@ beforeAll(async () => {
   place.manifest('one.yaml', whoami('one', 'tools', ports[1]!));
   const { code, stderr } = await place.run(['up', 'manifests', '--detach'], { HOME: home });
   expect([code, stderr]).toEqual([0, '']);
-}, 60_000);
+});
 afterAll(() => place.close());
 
 describe('a client that is registered where vmcp runs', () => {

@@ -97,7 +97,7 @@ export function makeWorkplace(): Workplace {
 export async function eventually<T>(
   ask: () => T | Promise<T>,
   fits: (answer: T) => boolean,
-  deadline = 15_000,
+  deadline = 60_000,
 ): Promise<T> {
   const end = Date.now() + deadline;
   for (;;) {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { findFreePort } from '../gateway/start-gateway.ts';
+import { findFreePort } from '../gateway/find-free-port.ts';
 import { callTool, connect } from './call-tool.ts';
 import { headerAuth, server, whoami } from './manifests.ts';
 import { eventually, makeWorkplace, type StatusOutput, type Workplace } from './run-vmcp.ts';
@@ -52,7 +52,7 @@ beforeAll(async () => {
   environment = { VMCP_SECRETS_PASSWORD_FILE: join(place.path, 'password') };
   const { code } = await place.run(['up', 'manifests', '--detach'], environment);
   expect(code).toBe(0);
-}, 60_000);
+});
 afterAll(() => place.close());
 
 describe('a secret that the management API stores', () => {

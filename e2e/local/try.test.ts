@@ -40,7 +40,7 @@ async function attempt(more: readonly string[] = []) {
     version: '0',
     containerEngine: undefined,
   };
-  const args = ['try', at.resource, '--no-browser', '--state', join(folder, 'state'), '--timeout', '10s', ...more];
+  const args = ['try', at.resource, '--no-browser', '--state', join(folder, 'state'), '--timeout', '30s', ...more];
   const code = await runCommand(args, surroundings, new AbortController().signal);
   await Promise.all(opened);
   return { code, out, err };

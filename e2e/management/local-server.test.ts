@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { findFreePort } from '../gateway/start-gateway.ts';
+import { findFreePort } from '../gateway/find-free-port.ts';
 import { server, whoami } from '../local/manifests.ts';
 import { makeWorkplace } from '../local/run-vmcp.ts';
 import { type RunningApi, useApi } from './use-api.ts';
@@ -43,7 +43,7 @@ describe('vmcp up', () => {
   it('takes them away when it ends', async () => {
     const place = makeWorkplace();
     for (const [name, text] of Object.entries(await manifests())) place.manifest(name, text);
-    expect((await place.run(['up', 'manifests', '--detach', '--timeout', '25s'])).code).toBe(0);
+    expect((await place.run(['up', 'manifests', '--detach', '--timeout', '60s'])).code).toBe(0);
     expect(existsSync(join(place.path, '.vmcp/management-token'))).toBe(true);
     await place.run(['down']);
     for (const name of ['management-address', 'management-token'])

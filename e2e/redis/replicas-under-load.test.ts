@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { afterEach, expect, it } from '@jest/globals';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
 import { SessionClient } from '../gateway/session-client.ts';
-import { findFreePort, startGateway, type Gateway } from '../gateway/start-gateway.ts';
+import { findFreePort } from '../gateway/find-free-port.ts';
+import { startGateway, type Gateway } from '../gateway/start-gateway.ts';
 import { closeAll, closing, configTo } from '../relay/gateway-to.ts';
 import { describeWithRedis } from './redis-programs.ts';
 import { sharedIn } from './replicas.ts';
@@ -120,7 +121,7 @@ describeWithRedis('forty sessions under load on replicas behind a proxy', () => 
     expect(load.cut()).toBeLessThanOrEqual(3 * SESSIONS);
     expect(load.calls()).toBeGreaterThan(SESSIONS * 20);
     expect(replicas.proxy.answered.size).toBe(3);
-  }, 60_000);
+  });
 
   it('lose no call at all while one replica after the other is stopped and started again', async () => {
     const redis = await startRedis();
@@ -137,7 +138,7 @@ describeWithRedis('forty sessions under load on replicas behind a proxy', () => 
     expect(load.failed).toEqual([]);
     expect(load.cut()).toBe(0);
     expect(load.calls()).toBeGreaterThan(SESSIONS * 20);
-  }, 60_000);
+  });
 
   it('go on while the master of their Redis dies; only what is new hears 503 until there is another', async () => {
     const group = await startRedisGroup();
@@ -159,7 +160,7 @@ describeWithRedis('forty sessions under load on replicas behind a proxy', () => 
     expect(load.failed).toEqual([]);
     expect(load.cut()).toBe(0);
     expect(load.calls() - before).toBeGreaterThan(SESSIONS * 20);
-  }, 60_000);
+  });
 
   it('are no more to the SDK’s client than one server: it lists, calls and ends on whichever replica', async () => {
     const redis = await startRedis();
@@ -178,5 +179,5 @@ describeWithRedis('forty sessions under load on replicas behind a proxy', () => 
     await transport.terminateSession();
     await expect(client.listTools()).rejects.toThrow();
     await client.close();
-  }, 60_000);
+  });
 });

@@ -1,5 +1,4 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { until } from '../gateway/until.ts';
@@ -7,6 +6,7 @@ import { Redis } from 'ioredis';
 import { type Program, startProgram } from '../gateway/start-program.ts';
 import type { Certificates } from './make-certificates.ts';
 import { isInstalled } from './is-installed.ts';
+import { findFreePort } from '../gateway/find-free-port.ts';
 
 const ATTEMPTS = 3;
 
@@ -50,7 +50,7 @@ export async function startRedis(options: RedisServerOptions = {}): Promise<Redi
 
 async function startOnce(options: RedisServerOptions): Promise<RedisServer> {
   const folder = mkdtempSync(join(tmpdir(), 'vmcp-redis-'));
-  const port = options.port ?? (await freePort());
+  const port = options.port ?? (await findFreePort());
   const file = join(folder, 'redis.conf');
   writeFileSync(file, configuration(port, folder, options));
   const program = startProgram(...endingWithUs([options.program ?? 'redis-server', file]));
@@ -139,14 +139,4 @@ async function command(port: number, [name = '', ...values]: string[], certifica
   } finally {
     redis.disconnect();
   }
-}
-
-/** A port that nobody listens on at the moment. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (typeof address !== 'object' || address === null) throw new Error('no port is free');
-  return address.port;
 }

@@ -105,7 +105,7 @@ describe('a registry behind a login', () => {
     await opened.ask('GET', '/registry/default');
     expect(opened.problems).toEqual([]);
     expect(issuer.asked.filter((path) => path === '/device/auth')).toHaveLength(1);
-  }, 30_000);
+  });
 
   it('goes on being served as it was read last after a restart, until somebody logs in again', async () => {
     const { opened, settings, issuer } = await protect();
@@ -119,7 +119,7 @@ describe('a registry behind a login', () => {
     const [info] = (await opened.ask('GET', '/registry')).body.registries;
     expect(info).toMatchObject({ server_count: 4, auth_status: 'configured' });
     expect(opened.problems).toEqual([expect.stringContaining('set the registry again to log in')]);
-  }, 30_000);
+  });
 
   it.each<[string, object, number, string]>([
     ['a wrong secret', { client_id: PROGRAM.id, client_secret_ref: 'vmcp-secrets/wrong' }, 502, 'invalid_client'],

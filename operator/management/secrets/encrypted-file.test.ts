@@ -151,7 +151,7 @@ describe('the encrypted file', () => {
     for (const n of killed.told) expect(keys).toContain(`K${n}`);
     await secrets().create('LAST', VALUE);
     expect(readdirSync(join(file, '..')).sort()).toEqual(['.lock', 'provider.json', 'secrets.encrypted']);
-  }, 60_000);
+  });
 });
 
 /** A process that stores secrets, and tells which are stored. */
