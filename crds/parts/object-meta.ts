@@ -7,7 +7,7 @@ const NAME = '^[a-z]([-a-z0-9]*[a-z0-9])?$';
 const NAME_LENGTH = 45;
 
 /** Children are named after their resource, e.g. `mcp-<name>-proxy`, and a Service's name has at most 63 characters. */
-const Name = z
+export const ResourceName = z
   .string()
   .max(NAME_LENGTH)
   .regex(
@@ -44,7 +44,7 @@ const kept = {
 };
 
 /** metadata of our own kinds. */
-export const ObjectMeta = z.strictObject({ name: Name.describe('Name.'), ...written, ...kept });
+export const ObjectMeta = z.strictObject({ name: ResourceName.describe('Name.'), ...written, ...kept });
 export type ObjectMeta = z.infer<typeof ObjectMeta>;
 
 const ForeignName = text(253).regex(

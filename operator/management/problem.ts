@@ -17,6 +17,7 @@ export const PROBLEMS = {
   provider_read_only: [405, 'The secrets provider in force cannot be written.'],
   already_exists: [409, 'The name is taken.'],
   conflict: [409, 'Somebody else owns what would change; `detail` names the owner. `force=true` takes it over.'],
+  in_use: [409, 'Something refers to it; `detail` names what.'],
   busy: [409, 'The same thing is being worked on: try again when it is done.'],
   stale: [412, 'It has changed since it was read (`If-Match`): read it again.'],
   too_large: [413, 'The body is larger than this server takes.'],

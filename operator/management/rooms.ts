@@ -1,8 +1,12 @@
 import type { Clients } from './clients/clients.ts';
 import type { OpenApiDocument } from './document/render-openapi.ts';
+import type { Groups } from './groups/groups.ts';
 import type { Registries } from './registries/registries.ts';
 import type { Secrets } from './secrets/secrets.ts';
 import type { Skills } from './skills/skills.ts';
+import type { BackgroundWork } from './workloads/background-work.ts';
+import type { RunConfigurations } from './workloads/export/run-configurations.ts';
+import type { Workloads } from './workloads/workloads.ts';
 
 /** What operations work with, of one namespace. Each part is a room of its own beside this file. */
 export interface Rooms {
@@ -14,4 +18,11 @@ export interface Rooms {
   registries: Registries;
   secrets: Secrets;
   skills: Skills;
+  workloads: Workloads;
+  runConfigurations: RunConfigurations;
+  groups: Groups;
+  /** What goes on in the background. */
+  operations: BackgroundWork;
+  /** Milliseconds since the epoch. */
+  now: () => number;
 }

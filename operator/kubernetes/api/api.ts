@@ -1,7 +1,7 @@
 import { ApiError } from './api-error.ts';
 import type { Connection } from './connection.ts';
 import { DEADLINE, type Deadlines, describe, type Exchange, exchange, isSilence, unanswered } from './exchange.ts';
-import { type KubeObject, pathOf, type Place, type Resource } from './object.ts';
+import { type KubeObject, pathOf, type Place, placeIn, type Resource } from './object.ts';
 import { readError } from './read-error.ts';
 import { readEvents, type WatchEvent } from './watch-stream.ts';
 
@@ -248,6 +248,11 @@ export class KubeApi {
     }
   }
 
+  /** Bytes of another path of the API server, as they come, until `signal`. */
+  async *stream(wanted: Exchange, limits: Deadlines): AsyncGenerator<Uint8Array, void, void> {
+    yield* (await this.#send(wanted, limits)) as AsyncIterable<Uint8Array>;
+  }
+
   /** Ends all connections. Calls under way fail. */
   async close(): Promise<void> {
     await this.#connection.close();
@@ -288,11 +293,6 @@ export class KubeApi {
 interface ListMeta {
   resourceVersion?: string;
   continue?: string;
-}
-
-function placeIn({ namespaced }: Resource, { metadata }: KubeObject): Place {
-  const { name, namespace } = metadata;
-  return namespaced && namespace !== undefined ? { namespace, name } : { name };
 }
 
 function dryRunOf(dryRun = false): Record<string, string> {

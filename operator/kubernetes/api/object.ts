@@ -60,3 +60,9 @@ export function pathOf(resource: Resource, { namespace, name }: Partial<Place> =
 export function placeText({ namespace, name }: Place): string {
   return namespace === undefined ? name : `${namespace}/${name}`;
 }
+
+/** Where an object is, as it says itself. */
+export function placeIn({ namespaced }: Resource, { metadata }: KubeObject): Place {
+  const { name, namespace } = metadata;
+  return namespaced && namespace !== undefined ? { namespace, name } : { name };
+}

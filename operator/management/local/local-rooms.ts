@@ -1,3 +1,5 @@
+import { join } from 'node:path';
+import { FileLock } from '#operator/local/file-lock';
 import type { StateFolder } from '#operator/local/state-folder';
 import { localClients } from '../clients/local-clients.ts';
 import { renderOpenApi } from '../document/render-openapi.ts';
@@ -7,6 +9,13 @@ import { localRegistries } from '../registries/local-registries.ts';
 import type { Rooms } from '../rooms.ts';
 import type { LocalSecrets } from '../secrets/local-secrets.ts';
 import { openLocalSkills } from '../skills/open-local-skills.ts';
+import { fileRecords } from '../stores/file-records.ts';
+import { folderConfigMaps } from '../stores/folder-config-maps.ts';
+import { folderResources } from '../stores/folder-resources.ts';
+import { ManifestFiles } from '../stores/manifest-files.ts';
+import { localRuntime } from '../workloads/local-runtime.ts';
+import { type WorkloadRooms, workloadRooms } from '../workloads/workload-rooms.ts';
+import { statusReader } from './status-reader.ts';
 
 /** One machine: what runs, or would run, from a folder. */
 export interface LocalPlace {
@@ -29,9 +38,11 @@ export function localRooms(place: LocalPlace): (namespace: string) => Rooms {
   const openApi = renderOpenApi(OPERATIONS, version);
   const registries = perNamespace((namespace) => localRegistries(place, namespace));
   const skills = openLocalSkills(place);
+  const workloads = perNamespace(localWorkloads(place));
   return (namespace) => ({
     version,
     openApi,
+    now: Date.now,
     // Each when it is asked for: an operation that is the same in every namespace has none to open them by.
     get clients() {
       return localClients(place, namespace);
@@ -45,5 +56,32 @@ export function localRooms(place: LocalPlace): (namespace: string) => Rooms {
     get skills() {
       return skills(namespace);
     },
+    get workloads() {
+      return workloads(namespace).workloads;
+    },
+    get runConfigurations() {
+      return workloads(namespace).runConfigurations;
+    },
+    get groups() {
+      return workloads(namespace).groups;
+    },
+    get operations() {
+      return workloads(namespace).operations;
+    },
   });
+}
+
+/** The workloads of a folder. */
+function localWorkloads({ state, folder, onFailure }: LocalPlace): (namespace: string) => WorkloadRooms {
+  const files = new ManifestFiles(folder, new FileLock(join(state.path, 'manifests.lock')));
+  const statusOf = statusReader(state);
+  return (namespace) =>
+    workloadRooms({
+      resources: folderResources({ files, namespace, statusOf, now: Date.now }),
+      configMaps: folderConfigMaps(files, namespace),
+      runtime: localRuntime(state),
+      records: fileRecords(join(state.path, 'records'), namespace)('operations'),
+      now: Date.now,
+      onFailure,
+    });
 }

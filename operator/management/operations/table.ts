@@ -1,9 +1,12 @@
 import type { Operation } from '../operation.ts';
 import { aboutOperations } from './about.ts';
 import { clientOperations } from './clients.ts';
+import { groupOperations } from './groups.ts';
+import { operationOperations } from './operations.ts';
 import { registryOperations } from './registries.ts';
 import { secretOperations } from './secrets.ts';
 import { skillOperations } from './skills.ts';
+import { workloadOperations } from './workloads.ts';
 
 /** Every operation of the management API, in the order of the reference. */
 export const OPERATIONS: readonly Operation[] = [
@@ -11,5 +14,8 @@ export const OPERATIONS: readonly Operation[] = [
   ...registryOperations,
   ...secretOperations,
   ...skillOperations,
+  ...workloadOperations,
+  ...groupOperations,
+  ...operationOperations,
   ...aboutOperations,
 ];

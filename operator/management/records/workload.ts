@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import { Condition } from '#crds/parts/conditions';
 import { PermissionProfileDocument } from '#crds/parts/permission-profile';
-import { NEXT_CURSOR } from '../paging.ts';
+import { ResourceName } from '#crds/parts/object-meta';
+import { NEXT_CURSOR, PAGING } from '../paging.ts';
 import { Header, OAuthConfig } from './registry-entry.ts';
 
 const Text = z.string().max(65_536);
@@ -123,7 +125,7 @@ export type WorkloadDetail = z.infer<typeof WorkloadDetail>;
 export const NewWorkload = z
   .strictObject({
     ...WorkloadDetail.shape,
-    name: z.string().max(63).describe('Its name.'),
+    name: ResourceName.describe('Its name.'),
     command: z.array(z.string().max(4096)).min(1).max(256).optional().describe('Program to start, with its arguments.'),
   })
   .meta({ id: 'NewWorkload' });
@@ -136,3 +138,35 @@ export const WorkloadChanged = z
     port: z.int().min(0).max(65_535).describe('Port of its own endpoint; 0 where it has none, or not yet.'),
   })
   .meta({ id: 'WorkloadChanged' });
+
+/** How a workload is. */
+export const WorkloadReport = z
+  .strictObject({
+    name: z.string().describe('Its name.'),
+    status: WorkloadStatus.describe('How it is.'),
+    status_context: z.string().describe('Why, and what to do; empty where there is nothing to say.'),
+    conditions: z.array(Condition).describe('What is the case with its resource, and what to do.'),
+  })
+  .meta({ id: 'WorkloadReport' });
+export type WorkloadReport = z.infer<typeof WorkloadReport>;
+
+export const WorkloadInPath = z.strictObject({ name: z.string().min(1).max(253).describe('Name of a workload.') });
+
+/** A parameter that is on by its name alone. */
+const flag = (what: string) => z.enum(['true', 'false', '']).default('false').describe(what);
+export const isOn = (value: 'true' | 'false' | ''): boolean => value !== 'false';
+
+export const WorkloadsWanted = z.strictObject({
+  all: flag('Also those that do not run.'),
+  group: z.string().min(1).max(253).optional().describe('Only those of this group.'),
+  ...PAGING,
+});
+
+export const WorkloadForced = z.strictObject({
+  force: flag('Takes fields over that another manager owns, and writes a manifest anew that cannot be edited.'),
+});
+
+export const LogsWanted = z.strictObject({
+  lines: z.coerce.number().int().min(0).max(10_000).default(100).describe('Lines of the past.'),
+  follow: flag('Goes on with what is written from now on.'),
+});

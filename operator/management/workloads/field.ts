@@ -8,6 +8,8 @@ import type { Spec, SpecChange, WrittenSpec } from './spec.ts';
 export const Recorded = z.strictObject({
   headers: z.array(Header.strict()).max(256).optional(),
   skip_browser: z.boolean().optional(),
+  registry_url: z.string().max(2048).optional(),
+  registry_api_url: z.string().max(2048).optional(),
 });
 export type Recorded = z.infer<typeof Recorded>;
 

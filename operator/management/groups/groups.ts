@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import { Problem } from '../problem.ts';
+import type { NewGroup, WorkloadGroup } from '../records/group.ts';
+import type { Resources, StoredResource, WriteOptions } from '../stores/resources.ts';
+
+const GROUP = 'MCPGroup';
+
+const Description = z.object({ description: z.string() });
+const Grouped = z.object({ config: z.object({ groupRef: z.string() }) });
+
+/** A group, and the version of what is wanted of it. */
+export interface ReadGroup {
+  group: WorkloadGroup;
+  version: string;
+}
+
+/** The MCPGroups of one namespace. */
+export class Groups {
+  readonly #resources: Resources;
+
+  constructor(resources: Resources) {
+    this.#resources = resources;
+  }
+
+  /** By name. */
+  async list(): Promise<WorkloadGroup[]> {
+    const members = await this.#members();
+    return (await this.#resources.list(GROUP)).map((resource) => render(resource, members));
+  }
+
+  /** @throws Problem `not_found` */
+  async get(name: string): Promise<ReadGroup> {
+    return this.#readOf(await this.#found(name));
+  }
+
+  /** @throws Problem `already_exists`, `bad_request` */
+  async create({ name, description }: NewGroup): Promise<ReadGroup> {
+    const spec = specOf({}, description);
+    return this.#readOf(await this.#resources.create({ kind: GROUP, name, labels: {}, annotations: {}, spec }));
+  }
+
+  /** @throws Problem `not_found`, `stale`, `conflict` */
+  async edit(name: string, description: string | undefined, options: WriteOptions): Promise<ReadGroup> {
+    const resource = await this.#found(name);
+    const spec = description === undefined ? resource.spec : specOf(resource.spec, description);
+    return this.#readOf(await this.#resources.replace({ ...resource, spec }, options));
+  }
+
+  /** @throws Problem `not_found`, `in_use`, `stale` */
+  async delete(name: string, options: WriteOptions): Promise<void> {
+    await this.#found(name);
+    const users = await this.#usersOf(name);
+    if (users.length > 0)
+      throw new Problem('in_use', `group "${name}" is used by ${users.join(', ')}: move or delete them first`);
+    if (!(await this.#resources.delete(GROUP, name, options))) throw notFound(name);
+  }
+
+  async #found(name: string): Promise<StoredResource> {
+    const found = await this.#resources.get(GROUP, name);
+    if (!found) throw notFound(name);
+    return found;
+  }
+
+  async #readOf(resource: StoredResource): Promise<ReadGroup> {
+    return { group: render(resource, await this.#members()), version: resource.version };
+  }
+
+  /** Names of the workloads of each group. */
+  async #members(): Promise<Map<unknown, string[]>> {
+    const workloads = await this.#resources.list('MCPServer');
+    const byGroup = Map.groupBy(workloads, ({ spec }) => spec.groupRef);
+    return new Map([...byGroup].map(([group, all]) => [group, all.map(({ name }) => name)]));
+  }
+
+  async #usersOf(group: string): Promise<string[]> {
+    const workloads = (await this.#members()).get(group) ?? [];
+    const servers = (await this.#resources.list('VirtualMCPServer')).filter(
+      ({ spec }) => Grouped.safeParse(spec).data?.config.groupRef === group,
+    );
+    return [...workloads.map((name) => `workload ${name}`), ...servers.map(({ name }) => `VirtualMCPServer ${name}`)];
+  }
+}
+
+const notFound = (name: string): Problem => new Problem('not_found', `there is no group "${name}"`);
+
+function specOf(written: Record<string, unknown>, description: string | undefined): Record<string, unknown> {
+  const rest = Object.fromEntries(Object.entries(written).filter(([field]) => field !== 'description'));
+  return description === undefined || description === '' ? rest : { ...rest, description };
+}
+
+function render({ name, spec, createdAt }: StoredResource, members: Map<unknown, string[]>): WorkloadGroup {
+  return {
+    name,
+    description: Description.safeParse(spec).data?.description ?? '',
+    workloads: members.get(name) ?? [],
+    ...(createdAt !== undefined && { created_at: createdAt }),
+  };
+}

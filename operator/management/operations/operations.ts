@@ -1,0 +1,22 @@
+import { NoBody, NoQuery, operation } from '../operation.ts';
+import { OperationInPath, WorkloadOperation } from '../records/workload-operation.ts';
+
+export const getOperation = operation({
+  id: 'getOperation',
+  method: 'GET',
+  path: '/operations/{id}',
+  summary: 'Tell how far work in the background is, and how it ended',
+  params: OperationInPath,
+  query: NoQuery,
+  body: NoBody,
+  success: 200,
+  result: WorkloadOperation,
+  problems: {
+    not_found: 'there is no such work, or it ended more than a day ago',
+    store_damaged: 'what is stored of it is damaged',
+  },
+  touches: () => [{ verb: 'list', resource: 'mcpservers' }],
+  run: async ({ params: { id } }, { operations }) => ({ body: await operations.get(id) }),
+});
+
+export const operationOperations = [getOperation];

@@ -1,0 +1,50 @@
+import type { Caller, Touch } from '../operation.ts';
+import { Problem } from '../problem.ts';
+import type { OperationAccepted, WorkloadSelection } from '../records/workload-operation.ts';
+import type { Rooms } from '../rooms.ts';
+import type { StoredResource } from '../stores/resources.ts';
+import type { Edited } from '../workloads/detail.ts';
+import { referenceTouches } from '../workloads/find-references.ts';
+import { nameOf } from '../workloads/permission-profiles.ts';
+import type { Check } from '../workloads/workloads.ts';
+
+export const workload = (verb: Touch['verb'], name: string): Touch => ({ verb, resource: 'mcpservers', name });
+
+/** What a change hands on the caller must be allowed to use, and the group must be there. */
+export function checkChange(name: string, group: string | undefined, caller: Caller, { workloads }: Rooms): Check {
+  return async ({ spec, profile }: Edited) => {
+    for (const touch of referenceTouches(spec)) await caller.check(touch);
+    const own = { group: '', resource: 'configmaps', name: nameOf(name) };
+    if (profile) for (const verb of ['create', 'update'] as const) await caller.check({ verb, ...own });
+    if (group !== undefined && group !== '') await workloads.checkGroup(group, 'bad_request');
+  };
+}
+
+/** Begins work on many. Those of a group that are stopped are not started by a restart of the group. */
+export async function beginWork(
+  type: 'delete' | 'restart',
+  { names, group }: WorkloadSelection,
+  caller: Caller,
+  { workloads, operations }: Rooms,
+): Promise<OperationAccepted> {
+  if (group !== undefined) await workloads.checkGroup(group, 'bad_request');
+  const wanted = new Set(names);
+  const isMeant = ({ name, spec }: StoredResource): boolean =>
+    group === undefined ? wanted.has(name) : spec.groupRef === group && (type === 'delete' || spec.suspend !== true);
+  const meant = (await workloads.all()).filter(isMeant);
+  const accepted = meant.map(({ name }) => name);
+  const verb = type === 'delete' ? 'delete' : 'update';
+  await checkEach(caller, verb, [...new Set([...wanted, ...accepted])]);
+  const operation_id = await operations.begin(type, meant);
+  return { operation_id, accepted, unknown: [...wanted].filter((name) => !accepted.includes(name)) };
+}
+
+/** Who may do it to every workload is asked once. @throws Problem `forbidden` */
+async function checkEach(caller: Caller, verb: 'delete' | 'update', names: readonly string[]): Promise<void> {
+  try {
+    await caller.check({ verb, resource: 'mcpservers' });
+  } catch (problem) {
+    if (!(problem instanceof Problem) || problem.code !== 'forbidden' || names.length === 0) throw problem;
+    for (const name of names) await caller.check(workload(verb, name));
+  }
+}

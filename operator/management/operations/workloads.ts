@@ -1,0 +1,289 @@
+import { NoBody, NoParams, NoQuery, Nothing, operation } from '../operation.ts';
+import { pageOf } from '../paging.ts';
+import { RunConfiguration } from '../records/run-configuration.ts';
+import { OperationAccepted, WorkloadSelection } from '../records/workload-operation.ts';
+import {
+  isOn,
+  LogsWanted,
+  NewWorkload,
+  WorkloadChanged,
+  WorkloadDetail,
+  WorkloadForced,
+  WorkloadInPath,
+  WorkloadList,
+  WorkloadReport,
+  WorkloadsWanted,
+} from '../records/workload.ts';
+import { renderChanged } from '../workloads/render-summary.ts';
+import { restarted, started, stopped } from '../workloads/stop-and-start.ts';
+import { versionOf } from '../workloads/workload-version.ts';
+import { beginWork, checkChange, workload } from './workload-changes.ts';
+
+const NOT_FOUND = 'there is no workload of this name';
+const SERVERS = { verb: 'list', resource: 'virtualmcpservers' } as const;
+const WRITING = {
+  conflict: 'another manager owns what would change, or its manifest cannot be edited without loss',
+  busy: 'it is being changed all the time',
+} as const;
+const RECORD = { inline_secret: 'a secret stands in the record itself, in place of its reference' } as const;
+
+export const listWorkloads = operation({
+  number: 19,
+  id: 'listWorkloads',
+  method: 'GET',
+  path: '/workloads',
+  summary: 'List the workloads that run, or all of them',
+  params: NoParams,
+  query: WorkloadsWanted,
+  body: NoBody,
+  success: 200,
+  result: WorkloadList,
+  problems: { not_found: 'there is no group of this name' },
+  touches: () => [{ verb: 'list', resource: 'mcpservers' }, SERVERS],
+  async run({ query: { all, group, ...paging } }, { workloads }) {
+    const { items, next } = pageOf(await workloads.list({ all: isOn(all), group }), ({ name }) => name, paging);
+    return { body: { workloads: items, next_cursor: next } };
+  },
+});
+
+export const createWorkload = operation({
+  id: 'createWorkload',
+  method: 'POST',
+  path: '/workloads',
+  summary: 'Make a workload',
+  params: NoParams,
+  query: NoQuery,
+  body: NewWorkload,
+  success: 201,
+  result: WorkloadChanged,
+  givesTag: true,
+  problems: { ...RECORD, already_exists: 'there is a workload of this name', ...WRITING },
+  touches: ({ body: { name } }) => [workload('create', name)],
+  audit: 'management_workload_created',
+  async run({ body, caller }, rooms) {
+    const made = await rooms.workloads.create(body, checkChange(body.name, body.group, caller, rooms));
+    return { body: renderChanged(made.resource), etag: versionOf(made) };
+  },
+});
+
+export const getWorkload = operation({
+  number: 18,
+  id: 'getWorkload',
+  method: 'GET',
+  path: '/workloads/{name}',
+  summary: 'Get a workload',
+  params: WorkloadInPath,
+  query: NoQuery,
+  body: NoBody,
+  success: 200,
+  result: WorkloadDetail,
+  givesTag: true,
+  problems: { not_found: NOT_FOUND },
+  touches: ({ params: { name } }) => [workload('get', name)],
+  async run({ params: { name } }, { workloads }) {
+    const { detail, version } = await workloads.get(name);
+    return { body: detail, etag: version };
+  },
+});
+
+export const editWorkload = operation({
+  number: 21,
+  id: 'editWorkload',
+  method: 'POST',
+  path: '/workloads/{name}/edit',
+  summary: 'Change a workload; what GET gave changes nothing',
+  params: WorkloadInPath,
+  query: WorkloadForced,
+  body: WorkloadDetail,
+  success: 200,
+  result: WorkloadChanged,
+  givesTag: true,
+  takesTag: true,
+  problems: { ...RECORD, not_found: NOT_FOUND, ...WRITING },
+  touches: ({ params: { name } }) => [workload('update', name)],
+  audit: 'management_workload_edited',
+  async run({ params: { name }, query: { force }, body, ifMatch, caller }, rooms) {
+    const check = checkChange(name, body.group, caller, rooms);
+    const edited = await rooms.workloads.edit(name, body, check, { version: ifMatch, force: isOn(force) });
+    return { body: renderChanged(edited.resource), etag: versionOf(edited) };
+  },
+});
+
+export const deleteWorkload = operation({
+  id: 'deleteWorkload',
+  method: 'DELETE',
+  path: '/workloads/{name}',
+  summary: 'Delete a workload',
+  params: WorkloadInPath,
+  query: WorkloadForced,
+  body: NoBody,
+  success: 204,
+  result: Nothing,
+  takesTag: true,
+  problems: { not_found: NOT_FOUND, ...WRITING },
+  touches: ({ params: { name } }) => [workload('delete', name)],
+  audit: 'management_workload_deleted',
+  async run({ params: { name }, query: { force }, ifMatch }, { workloads }) {
+    await workloads.delete(name, { version: ifMatch, force: isOn(force) });
+    return { body: undefined };
+  },
+});
+
+/** Rows that write one field of a workload, and answer before that has its effect. */
+const moving = {
+  method: 'POST',
+  params: WorkloadInPath,
+  query: WorkloadForced,
+  body: NoBody,
+  success: 202,
+  result: WorkloadChanged,
+  givesTag: true,
+  takesTag: true,
+  problems: { not_found: NOT_FOUND, ...WRITING },
+} as const;
+
+export const stopWorkload = operation({
+  ...moving,
+  id: 'stopWorkload',
+  path: '/workloads/{name}/stop',
+  summary: 'Stop a workload, and keep everything else of it',
+  touches: ({ params: { name } }) => [workload('update', name)],
+  audit: 'management_workload_stopped',
+  async run({ params: { name }, query: { force }, ifMatch }, { workloads }) {
+    const options = { version: ifMatch, force: isOn(force) };
+    const read = await workloads.change(name, options, ({ resource }) => stopped(resource));
+    return { body: renderChanged(read.resource), etag: versionOf(read) };
+  },
+});
+
+export const startWorkload = operation({
+  ...moving,
+  id: 'startWorkload',
+  path: '/workloads/{name}/start',
+  summary: 'Start a workload that was stopped',
+  touches: ({ params: { name } }) => [workload('update', name)],
+  audit: 'management_workload_started',
+  async run({ params: { name }, query: { force }, ifMatch }, { workloads }) {
+    const options = { version: ifMatch, force: isOn(force) };
+    const read = await workloads.change(name, options, ({ resource }) => started(resource));
+    return { body: renderChanged(read.resource), etag: versionOf(read) };
+  },
+});
+
+export const restartWorkload = operation({
+  ...moving,
+  id: 'restartWorkload',
+  path: '/workloads/{name}/restart',
+  summary: 'Start a workload anew; one that is stopped is started',
+  touches: ({ params: { name } }) => [workload('update', name)],
+  audit: 'management_workload_restarted',
+  async run({ params: { name }, query: { force }, ifMatch }, { workloads, now }) {
+    const options = { version: ifMatch, force: isOn(force) };
+    const at = new Date(now()).toISOString();
+    const read = await workloads.change(name, options, ({ resource }) => restarted(resource, at));
+    return { body: renderChanged(read.resource), etag: versionOf(read) };
+  },
+});
+
+export const deleteWorkloads = operation({
+  number: 16,
+  id: 'deleteWorkloads',
+  method: 'POST',
+  path: '/workloads/delete',
+  summary: 'Delete workloads in the background',
+  params: NoParams,
+  query: NoQuery,
+  body: WorkloadSelection,
+  success: 202,
+  result: OperationAccepted,
+  problems: {},
+  touches: () => [{ verb: 'list', resource: 'mcpservers' }],
+  audit: 'management_workloads_deleted',
+  run: async ({ body, caller }, rooms) => ({ body: await beginWork('delete', body, caller, rooms) }),
+});
+
+export const restartWorkloads = operation({
+  number: 20,
+  id: 'restartWorkloads',
+  method: 'POST',
+  path: '/workloads/restart',
+  summary: 'Start workloads anew, in the background',
+  params: NoParams,
+  query: NoQuery,
+  body: WorkloadSelection,
+  success: 202,
+  result: OperationAccepted,
+  problems: {},
+  touches: () => [{ verb: 'list', resource: 'mcpservers' }],
+  audit: 'management_workloads_restarted',
+  run: async ({ body, caller }, rooms) => ({ body: await beginWork('restart', body, caller, rooms) }),
+});
+
+export const getWorkloadStatus = operation({
+  id: 'getWorkloadStatus',
+  method: 'GET',
+  path: '/workloads/{name}/status',
+  summary: 'Tell how a workload is, and why',
+  params: WorkloadInPath,
+  query: NoQuery,
+  body: NoBody,
+  success: 200,
+  result: WorkloadReport,
+  problems: { not_found: NOT_FOUND },
+  touches: ({ params: { name } }) => [workload('get', name), SERVERS],
+  run: async ({ params: { name } }, { workloads }) => ({ body: await workloads.report(name) }),
+});
+
+export const getWorkloadLogs = operation({
+  id: 'getWorkloadLogs',
+  method: 'GET',
+  path: '/workloads/{name}/logs',
+  summary: 'Read the log of a workload, and go on with it',
+  params: WorkloadInPath,
+  query: LogsWanted,
+  body: NoBody,
+  success: 200,
+  result: Nothing,
+  media: 'text/plain; charset=utf-8',
+  problems: { not_found: 'there is no workload of this name, or no log of it yet' },
+  touches: ({ params: { name } }) => [
+    workload('get', name),
+    { verb: 'list', group: '', resource: 'pods' },
+    { verb: 'get', group: '', resource: 'pods/log' },
+  ],
+  async run({ params: { name }, query: { lines, follow }, signal }, { workloads }) {
+    return { body: undefined, lines: await workloads.logs(name, { lines, follow: isOn(follow), signal }) };
+  },
+});
+
+export const exportWorkload = operation({
+  number: 17,
+  id: 'exportWorkload',
+  method: 'GET',
+  path: '/workloads/{name}/export',
+  summary: 'Export the whole run configuration of a workload, without secrets',
+  params: WorkloadInPath,
+  query: NoQuery,
+  body: NoBody,
+  success: 200,
+  result: RunConfiguration,
+  problems: { not_found: NOT_FOUND },
+  touches: ({ params: { name } }) => [workload('get', name), { verb: 'list', resource: 'mcpexternalauthconfigs' }],
+  run: async ({ params: { name } }, { runConfigurations }) => ({ body: await runConfigurations.render(name) }),
+});
+
+export const workloadOperations = [
+  listWorkloads,
+  createWorkload,
+  getWorkload,
+  editWorkload,
+  deleteWorkload,
+  stopWorkload,
+  startWorkload,
+  restartWorkload,
+  deleteWorkloads,
+  restartWorkloads,
+  getWorkloadStatus,
+  getWorkloadLogs,
+  exportWorkload,
+];

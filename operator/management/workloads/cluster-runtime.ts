@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import type { KubeApi } from '#operator/kubernetes/api/api';
+import { isStatus } from '#operator/kubernetes/api/api-error';
+import type { KubeObject } from '#operator/kubernetes/api/object';
+import { PODS } from '#operator/kubernetes/api/resources';
+import { backendChild } from '#operator/plan/child-names';
+import { Problem } from '../problem.ts';
+import { problemOfApi } from '../stores/problem-of-api.ts';
+import { readPodLog } from '#operator/kubernetes/api/read-pod-log';
+import { linesIn, mergeLines } from './merge-lines.ts';
+import type { LogOptions, WorkloadRuntime } from './runtime.ts';
+
+interface ClusterRuntimePlace {
+  api: KubeApi;
+  namespace: string;
+}
+
+/** Pods whose logs are read at once. */
+const MOST_PODS = 20;
+const LABEL = 'app.kubernetes.io/name';
+/** Pods of a workload: its program's, else those of its own endpoint. */
+const PROGRAM = 'mcp-backend';
+const ENDPOINT = 'vmcp-proxy';
+const DEFAULT_CONTAINER = 'kubectl.kubernetes.io/default-container';
+
+/** The pods of one namespace of a cluster. */
+export function clusterRuntime(place: ClusterRuntimePlace): WorkloadRuntime {
+  return {
+    host: '::',
+    targetHost: (name) => `${backendChild(name)}.${place.namespace}.svc`,
+    // The operator counts the pods: nobody needs the right to list them.
+    look: () => Promise.resolve(({ status }) => ({ isRunning: (status?.replicas ?? 0) > 0 })),
+    logs: (name, options) => logsOf(place, name, options),
+  };
+}
+
+async function logsOf(
+  { api, namespace }: ClusterRuntimePlace,
+  name: string,
+  { lines, follow, signal }: LogOptions,
+): Promise<AsyncIterable<string>> {
+  const pods = await podsOf({ api, namespace }, name);
+  const bare = pods.length === 1;
+  const sources = pods.map((pod) => {
+    const container = containerOf(pod);
+    const at = { namespace, name: pod.metadata.name };
+    const pieces = readPodLog(api, at, { container, tailLines: lines, follow, signal });
+    return withName(bare ? '' : `${pod.metadata.name} | `, untilGone(linesIn(pieces)));
+  });
+  return mergeLines(sources);
+}
+
+/** Pods of which there is a log. @throws Problem `not_found` where there is none */
+async function podsOf({ api, namespace }: ClusterRuntimePlace, name: string): Promise<KubeObject[]> {
+  const labelSelector = `${LABEL} in (${PROGRAM},${ENDPOINT}),app.kubernetes.io/instance=${name}`;
+  let found: KubeObject[];
+  try {
+    found = (await api.list(PODS, { namespace, labelSelector })).items;
+  } catch (problem) {
+    throw problemOfApi(problem);
+  }
+  const begun = found.filter(hasBegun);
+  const programs = begun.filter(({ metadata }) => metadata.labels?.[LABEL] === PROGRAM);
+  const pods = programs.length > 0 ? programs : begun;
+  if (pods.length > 0) return pods.slice(0, MOST_PODS);
+  throw new Problem('not_found', `there is no log of "${name}" now: it has no pod that has begun`);
+}
+
+const Statuses = z.object({
+  containerStatuses: z
+    .array(z.object({ name: z.string(), restartCount: z.int(), state: z.object({ waiting: z.unknown() }).optional() }))
+    .default([]),
+});
+
+/** A container that waits for its first start has no log. */
+function hasBegun(pod: KubeObject): boolean {
+  const container = containerOf(pod);
+  const { data } = Statuses.safeParse(pod.status);
+  const status = data?.containerStatuses.find(({ name }) => name === container);
+  return status !== undefined && (status.restartCount > 0 || status.state?.waiting === undefined);
+}
+
+const Containers = z.object({ containers: z.array(z.object({ name: z.string() })) });
+
+function containerOf({ metadata, spec }: KubeObject): string {
+  return metadata.annotations?.[DEFAULT_CONTAINER] ?? Containers.safeParse(spec).data?.containers[0]?.name ?? '';
+}
+
+async function* withName(name: string, lines: AsyncIterable<string>): AsyncGenerator<string, void, void> {
+  for await (const line of lines) yield name + line;
+}
+
+/** A pod that goes meanwhile has no more lines. */
+async function* untilGone(lines: AsyncIterable<string>): AsyncGenerator<string, void, void> {
+  try {
+    yield* lines;
+  } catch (problem) {
+    if (!isStatus(problem, 400, 404)) throw problemOfApi(problem);
+  }
+}

@@ -1,0 +1,38 @@
+import type { RunConfiguration } from '../../records/run-configuration.ts';
+import { present, type Spec } from '../spec.ts';
+
+type Room = RunConfiguration['middleware_configs'][number];
+
+const room = (type: string, parameters: object | undefined): Room[] =>
+  parameters === undefined ? [] : [{ type, parameters: { ...parameters } }];
+
+function headersIn({ header_forward: headers }: Partial<RunConfiguration>): object | undefined {
+  if (!headers) return undefined;
+  const { add_plaintext_headers: plain = {}, add_headers_from_secret: secret = {} } = headers;
+  return { headers: [...Object.keys(plain), ...Object.keys(secret)] };
+}
+
+function toolsIn({ tools_filter: filter, tools_override: override }: Partial<RunConfiguration>): object | undefined {
+  return present({ filter, override });
+}
+
+function authenticationIn({ oidc_config: oidc }: Partial<RunConfiguration>): object {
+  return oidc ? { type: 'oidc', issuer: oidc.issuer, audience: oidc.audience } : { type: 'anonymous' };
+}
+
+/** The rooms that a request to the workload goes through, in their order (docs/lifecycle.md), without secrets. */
+export function listRooms(spec: Spec, config: Partial<RunConfiguration>, credential: string | undefined): Room[] {
+  const { validating_webhooks: webhooks, authz_config: policies } = config;
+  return [
+    ...room('audit', spec.audit?.enabled === true ? spec.audit : undefined),
+    ...room('telemetry', spec.telemetry),
+    ...room('host_origin', { trust_proxy_headers: spec.trustProxyHeaders === true }),
+    ...room('authentication', authenticationIn(config)),
+    ...room('rate_limiting', spec.rateLimiting),
+    ...room('tools', toolsIn(config)),
+    ...room('authorization', policies && { ...policies, mode: spec.authzConfig?.mode }),
+    ...room('validating_webhooks', webhooks && { names: webhooks.map(({ name }) => name) }),
+    ...room('outgoing_authentication', credential === undefined ? undefined : { type: credential }),
+    ...room('header_forward', headersIn(config)),
+  ];
+}

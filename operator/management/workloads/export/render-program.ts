@@ -1,0 +1,87 @@
+import { backendChild } from '#operator/plan/child-names';
+import { transportOf } from '#crds/kinds/index';
+import type { RunConfiguration } from '../../records/run-configuration.ts';
+import type { WorkloadDetail } from '../../records/workload.ts';
+import { mapping, orNothing, present, type Spec } from '../spec.ts';
+import { caBundleText, configMapText } from './render-incoming.ts';
+
+/** Where a workload is. */
+export interface Whereabouts {
+  /** Address that its own endpoint listens on. */
+  host: string;
+  /** Port of that; undefined while it has none. */
+  port: number | undefined;
+  /** Host of its program. */
+  targetHost: string;
+}
+
+function profileText({ permissionProfile: profile }: Spec): string | undefined {
+  return profile?.type === 'configmap' ? configMapText(profile) : profile?.name;
+}
+
+const secretTexts = ({ secrets = [] }: WorkloadDetail): string[] =>
+  secrets.map(({ name, target }) => `${name},target=${target ?? name.split('/')[1] ?? ''}`);
+
+/** Labels of what its program runs in: those of its pods in a cluster. */
+function labelsOf({ podTemplateSpec }: Spec): Record<string, string> | undefined {
+  const labels = mapping(mapping(mapping(podTemplateSpec).metadata).labels);
+  return orNothing(Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, String(value)])));
+}
+
+type Storage = NonNullable<Spec['sessionStorage']>;
+type Redis = NonNullable<Storage['redis']>;
+
+/** One Redis, or the Sentinels that name it. */
+const addressOf = ({ addr, sentinelConfig }: Redis): string | undefined =>
+  addr ?? sentinelConfig?.sentinelAddrs.join(',');
+
+function sharedSessions({ address, db, keyPrefix, redis }: Storage) {
+  if (address !== undefined) return { address, db: db ?? 0, ...present({ key_prefix: keyPrefix }) };
+  return (
+    redis &&
+    present({
+      address: addressOf(redis),
+      db: redis.db ?? redis.sentinelConfig?.db ?? 0,
+      key_prefix: redis.keyPrefix,
+    })
+  );
+}
+
+const scaling = ({ backendReplicas, sessionStorage }: Spec) =>
+  present({ backend_replicas: backendReplicas, session_redis: sessionStorage && sharedSessions(sessionStorage) });
+
+/** What runs, where, and what it offers. `detail`: the same workload as a record. */
+export function renderProgram(spec: Spec, detail: WorkloadDetail, where: Whereabouts): Partial<RunConfiguration> {
+  const { name = '' } = detail;
+  const isRemote = spec.remoteUrl !== undefined;
+  return {
+    base_name: name,
+    transport: transportOf(spec),
+    proxy_mode: spec.proxyMode ?? 'streamable-http',
+    host: where.host,
+    trust_proxy_headers: spec.trustProxyHeaders ?? false,
+    isolate_network: detail.network_isolation ?? false,
+    ...present({
+      container_name: isRemote ? undefined : backendChild(name),
+      group: spec.groupRef,
+      image: spec.image,
+      remote_url: spec.remoteUrl,
+      port: where.port,
+      target_host: isRemote ? undefined : where.targetHost,
+      target_port: spec.mcpPort,
+      endpoint_prefix: spec.endpointPrefix,
+      permission_profile_name_or_path: profileText(spec),
+      k8s_pod_template_patch: spec.podTemplateSpec && JSON.stringify(spec.podTemplateSpec),
+      vmcp_ca_bundle: caBundleText(spec.caBundleRef),
+      cmd_args: orNothing([...(spec.command ?? []), ...(spec.args ?? [])]),
+      env_vars: detail.env_vars,
+      secrets: orNothing(secretTexts(detail)),
+      volumes: detail.volumes,
+      tools_filter: detail.tools,
+      tools_override: detail.tools_override,
+      header_forward: detail.header_forward,
+      container_labels: labelsOf(spec),
+      scaling_config: scaling(spec),
+    }),
+  };
+}

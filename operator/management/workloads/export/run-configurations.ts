@@ -1,0 +1,77 @@
+import type { z } from 'zod';
+import { MCPExternalAuthConfigSpec } from '#crds/kinds/mcp-external-auth-config';
+import { MCPOIDCConfigSpec } from '#crds/kinds/mcp-oidc-config';
+import type { RunConfiguration } from '../../records/run-configuration.ts';
+import type { Resources, StoredResource } from '../../stores/resources.ts';
+import { recordedOf, renderDetail } from '../detail.ts';
+import { portOf } from '../render-summary.ts';
+import { present, readSpec, type Spec } from '../spec.ts';
+import type { PermissionProfiles } from '../permission-profiles.ts';
+import type { WorkloadRuntime } from '../runtime.ts';
+import type { Workloads } from '../workloads.ts';
+import { listRooms } from './list-rooms.ts';
+import { renderIncoming, resourceUrlOf } from './render-incoming.ts';
+import { type Credential, renderOutgoing } from './render-outgoing.ts';
+import { renderProgram } from './render-program.ts';
+
+interface Sources {
+  workloads: Pick<Workloads, 'found'>;
+  resources: Pick<Resources, 'get'>;
+  profiles: PermissionProfiles;
+  runtime: Pick<WorkloadRuntime, 'host' | 'targetHost'>;
+}
+
+/** Run configurations of the workloads of one namespace. */
+export class RunConfigurations {
+  readonly #in: Sources;
+
+  constructor(sources: Sources) {
+    this.#in = sources;
+  }
+
+  /** Everything that a workload is run with; secrets are references. @throws Problem `not_found` */
+  async render(name: string): Promise<RunConfiguration> {
+    const { workloads, profiles, runtime } = this.#in;
+    const resource = await workloads.found(name);
+    const spec = readSpec(resource.spec);
+    const { host } = runtime;
+    const detail = renderDetail(resource, { host, profile: await profiles.read(resource) });
+    const where = { host, port: portNow(resource, spec), targetHost: runtime.targetHost(name) };
+    const credential = await this.#credential(spec);
+    const audience = resourceUrlOf(spec);
+    const recorded = recordedOf(resource);
+    const config = {
+      ...renderProgram(spec, detail, where),
+      ...renderIncoming(spec, await this.#sharedIssuer(spec)),
+      ...renderOutgoing(spec, credential, { skipBrowser: recorded.skip_browser, audience }),
+      ...present({ registry_url: recorded.registry_url, registry_api_url: recorded.registry_api_url }),
+    };
+    const outgoing = spec.remoteAuth ? 'remoteAuth' : credential?.type;
+    return { schema_version: 'v0.1.0', name, ...config, middleware_configs: listRooms(spec, config, outgoing) };
+  }
+
+  async #credential({ externalAuthConfigRef: reference }: Spec): Promise<Credential | undefined> {
+    return this.#specOf('MCPExternalAuthConfig', reference?.name, MCPExternalAuthConfigSpec);
+  }
+
+  async #sharedIssuer({ oidcConfigRef: reference }: Spec) {
+    const spec = await this.#specOf('MCPOIDCConfig', reference?.name, MCPOIDCConfigSpec);
+    return spec?.inline ?? spec?.kubernetesServiceAccount;
+  }
+
+  /** What is referred to, as far as it can be read: the status tells what is wrong with it. */
+  async #specOf<S extends z.ZodType>(
+    kind: StoredResource['kind'],
+    name: string | undefined,
+    schema: S,
+  ): Promise<z.output<S> | undefined> {
+    const resource = name === undefined ? undefined : await this.#in.resources.get(kind, name);
+    return resource && schema.safeParse(resource.spec).data;
+  }
+}
+
+/** Port of its own endpoint: the one that is written, or that it was given. */
+function portNow({ status }: StoredResource, { proxyPort, remoteUrl }: Spec): number | undefined {
+  if (proxyPort !== undefined || status?.url === remoteUrl) return proxyPort;
+  return portOf(status?.url);
+}

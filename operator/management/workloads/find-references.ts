@@ -1,0 +1,34 @@
+import { z } from 'zod';
+import { MCPServerSpec } from '#crds/kinds/index';
+import type { Touch } from '../operation.ts';
+
+/** What a caller must be allowed to do with what a workload refers to: a reference hands credentials on. */
+const DEMANDS: Record<string, Omit<Touch, 'name'>> = {
+  Secret: { verb: 'get', group: '', resource: 'secrets' },
+  MCPExternalAuthConfig: { verb: 'use', resource: 'mcpexternalauthconfigs' },
+};
+
+/** JSON Schema of the spec, in which references are marked; made once. */
+const SCHEMA: unknown = z.toJSONSchema(MCPServerSpec, { io: 'input', reused: 'inline', unrepresentable: 'any' });
+
+const mapping = (value: unknown): Record<string, unknown> =>
+  typeof value === 'object' && value !== null ? { ...value } : {};
+
+function* referencesIn(schema: unknown, value: unknown): Generator<{ kind: string; name: string }> {
+  const { refersTo, properties, items, additionalProperties } = mapping(schema);
+  const { name } = mapping(value);
+  if (typeof refersTo === 'string' && typeof name === 'string') yield { kind: refersTo, name };
+  if (Array.isArray(value)) for (const entry of value) yield* referencesIn(items, entry);
+  else
+    for (const [key, entry] of Object.entries(mapping(value)))
+      yield* referencesIn(mapping(properties)[key] ?? additionalProperties, entry);
+}
+
+/** Rights to all that a spec refers to, as the admission policy of a cluster asks for them. Each once. */
+export function referenceTouches(spec: Record<string, unknown>): Touch[] {
+  const touches = [...referencesIn(SCHEMA, spec)].flatMap(({ kind, name }) => {
+    const demand = DEMANDS[kind];
+    return demand ? [{ ...demand, name }] : [];
+  });
+  return [...new Map(touches.map((touch) => [`${touch.resource}/${touch.name}`, touch])).values()];
+}

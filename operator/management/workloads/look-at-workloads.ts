@@ -1,0 +1,29 @@
+import type { WorkloadSummary } from '../records/workload.ts';
+import type { Resources, StoredResource } from '../stores/resources.ts';
+import { renderSummary } from './render-summary.ts';
+import type { WorkloadRuntime } from './runtime.ts';
+import { type WorkloadState, workloadState } from './workload-state.ts';
+
+interface Sources {
+  resources: Pick<Resources, 'list'>;
+  runtime: Pick<WorkloadRuntime, 'look'>;
+}
+
+/** Looks once at all that tells how workloads are. */
+export async function lookAtWorkloads({
+  resources,
+  runtime,
+}: Sources): Promise<(one: StoredResource) => WorkloadState> {
+  const [servers, seenOf] = await Promise.all([resources.list('VirtualMCPServer'), runtime.look()]);
+  const backends = Map.groupBy(
+    servers.flatMap(({ status }) => status?.backends ?? []),
+    ({ name }) => name,
+  );
+  return (resource) => workloadState(resource, { seen: seenOf(resource), backends: backends.get(resource.name) ?? [] });
+}
+
+/** Entries of workloads, with how each is. */
+export async function summariesOf(found: readonly StoredResource[], sources: Sources): Promise<WorkloadSummary[]> {
+  const stateOf = await lookAtWorkloads(sources);
+  return found.map((resource) => renderSummary(resource, stateOf(resource)));
+}

@@ -1,0 +1,39 @@
+import { Groups } from '../groups/groups.ts';
+import type { Rooms } from '../rooms.ts';
+import type { ConfigMaps } from '../stores/config-maps.ts';
+import type { RecordStore } from '../stores/record-store.ts';
+import type { Resources } from '../stores/resources.ts';
+import { BackgroundWork } from './background-work.ts';
+import { RunConfigurations } from './export/run-configurations.ts';
+import { PermissionProfiles } from './permission-profiles.ts';
+import type { WorkloadRuntime } from './runtime.ts';
+import { Workloads } from './workloads.ts';
+
+/** Where the workloads of one namespace are, and what runs them. */
+interface WorkloadPlace {
+  resources: Resources;
+  configMaps: ConfigMaps;
+  runtime: WorkloadRuntime;
+  /** Of work in the background. */
+  records: RecordStore;
+  now: () => number;
+  onFailure: (text: string) => void;
+}
+
+export type WorkloadRooms = Pick<Rooms, 'workloads' | 'runConfigurations' | 'groups' | 'operations'> & {
+  close(): Promise<void>;
+};
+
+/** What is about workloads, of one namespace. One for a process: who changes them takes turns there. */
+export function workloadRooms({ records, now, onFailure, configMaps, ...place }: WorkloadPlace): WorkloadRooms {
+  const profiles = new PermissionProfiles(configMaps);
+  const workloads = new Workloads({ ...place, profiles });
+  const operations = new BackgroundWork({ records, workloads, now, onFailure });
+  return {
+    workloads,
+    runConfigurations: new RunConfigurations({ ...place, workloads, profiles }),
+    groups: new Groups(place.resources),
+    operations,
+    close: () => operations.close(),
+  };
+}

@@ -1,0 +1,70 @@
+import type { BackendSummary, Status } from '#crds/kinds/status';
+import type { WorkloadStatus } from '../records/workload.ts';
+import type { StoredResource } from '../stores/resources.ts';
+import type { Seen } from './runtime.ts';
+
+/** How a workload is, and why. */
+export interface WorkloadState {
+  status: WorkloadStatus;
+  /** What is so, and what to do; empty where there is nothing to say. */
+  context: string;
+}
+
+/** What is known of a workload besides its resource. */
+export interface Sightings {
+  /** Of its own processes or pods; undefined where nobody can say. */
+  seen: Seen | undefined;
+  /** How the servers that offer it see it. */
+  backends: readonly BackendSummary[];
+}
+
+const state = (status: WorkloadStatus, context = ''): WorkloadState => ({ status, context });
+
+const conditionOf = ({ conditions }: Status, type: string) =>
+  conditions.find((condition) => condition.type === type && condition.status === 'True');
+
+/** How each phase that a server reports is called here. Of several servers the best one counts: it is reached there. */
+const SEEN: Record<BackendSummary['phase'], WorkloadStatus> = {
+  Ready: 'running',
+  Degraded: 'unhealthy',
+  Unavailable: 'unhealthy',
+  Unknown: 'starting',
+  Excluded: 'error',
+  Suspended: 'stopped',
+};
+const BEST: readonly WorkloadStatus[] = ['running', 'unhealthy', 'starting', 'error', 'stopped'];
+
+function seenState(backends: readonly BackendSummary[]): WorkloadState | undefined {
+  const seen = backends.map(({ phase, message }) => state(SEEN[phase], phase === 'Ready' ? '' : message));
+  return seen.sort((a, b) => BEST.indexOf(a.status) - BEST.indexOf(b.status))[0];
+}
+
+/** How a workload is. What somebody asked for counts first, then what keeps it from being so, then how it is seen. */
+export function workloadState(resource: StoredResource, sightings: Sightings): WorkloadState {
+  const { spec, status, isBeingDeleted } = resource;
+  const { seen, backends } = sightings;
+  if (isBeingDeleted) return state('removing', 'It is being deleted.');
+  if (spec.suspend === true)
+    return seen?.isRunning === true ? state('stopping', 'It is being stopped.') : state('stopped');
+  if (!status) return seen === undefined ? state('unknown', 'Nothing runs here.') : state('starting');
+  const ready = status.conditions.find(({ type }) => type === 'Ready')?.message;
+  const hindered = hindrance(status, seen?.crashed, ready);
+  return hindered ?? seenState([...backends, ...(status.backends ?? [])]) ?? phaseState(status, ready);
+}
+
+/** What keeps it from running, the heaviest first. */
+function hindrance(status: Status, crashed: string | undefined, ready: string | undefined): WorkloadState | undefined {
+  const stalled = conditionOf(status, 'Stalled');
+  if (stalled) return state('error', stalled.message);
+  if (crashed !== undefined) return state('error', `The program ${crashed}; see its log.`);
+  const waiting = conditionOf(status, 'Waiting');
+  if (waiting) return state('starting', waiting.message);
+  if (status.phase === 'Failed') return state('error', ready);
+  return status.phase === 'Pending' ? state('starting', ready) : undefined;
+}
+
+const phaseState = ({ phase }: Status, message = ''): WorkloadState =>
+  phase === 'Degraded' ? state('unhealthy', message) : state('running');
+
+/** Statuses of what runs: the list without `all` has these. */
+export const RUNNING: ReadonlySet<WorkloadStatus> = new Set(['running', 'unhealthy', 'unauthenticated']);

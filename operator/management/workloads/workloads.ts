@@ -1,0 +1,159 @@
+import { Problem } from '../problem.ts';
+import type { NewWorkload, WorkloadDetail, WorkloadReport, WorkloadSummary } from '../records/workload.ts';
+import type { Resources, StoredResource, WriteOptions } from '../stores/resources.ts';
+import { applyDetail, type Edited, type Place, renderDetail } from './detail.ts';
+import { OneAtATime } from './one-at-a-time.ts';
+import type { PermissionProfiles } from './permission-profiles.ts';
+import { lookAtWorkloads, summariesOf } from './look-at-workloads.ts';
+import type { LogOptions, WorkloadRuntime } from './runtime.ts';
+import { RUNNING } from './workload-state.ts';
+import { isStale, type Read, versionOf } from './workload-version.ts';
+
+interface WorkloadsOptions {
+  resources: Resources;
+  profiles: PermissionProfiles;
+  runtime: WorkloadRuntime;
+}
+
+/** Refuses what the caller may not hand on, or what cannot be; called before anything is written. @throws Problem */
+export type Check = (wanted: Edited) => Promise<void>;
+
+const SERVER = 'MCPServer';
+const ATTEMPTS = 5;
+
+/** The MCPServers of one namespace, as workloads. One instance for a process. */
+export class Workloads {
+  readonly #in: WorkloadsOptions;
+  readonly #turns = new OneAtATime();
+
+  constructor(options: WorkloadsOptions) {
+    this.#in = options;
+  }
+
+  /** By name. Those that run; with `all` every one. @throws Problem `not_found`: no such group */
+  async list({ all, group }: { all: boolean; group?: string | undefined }): Promise<WorkloadSummary[]> {
+    if (group !== undefined) await this.checkGroup(group, 'not_found');
+    const found = (await this.#in.resources.list(SERVER)).filter(
+      ({ spec }) => group === undefined || spec.groupRef === group,
+    );
+    const summaries = await summariesOf(found, this.#in);
+    return summaries.filter(({ status }) => all || RUNNING.has(status));
+  }
+
+  /** With the version of what is wanted. @throws Problem `not_found` */
+  async get(name: string): Promise<{ detail: WorkloadDetail; version: string }> {
+    const read = await this.#read(name);
+    return { detail: renderDetail(read.resource, this.#placeOf(read)), version: versionOf(read) };
+  }
+
+  /** @throws Problem `not_found` */
+  async report(name: string): Promise<WorkloadReport> {
+    const resource = await this.found(name);
+    const { status, context } = (await lookAtWorkloads(this.#in))(resource);
+    return { name, status, status_context: context, conditions: resource.status?.conditions ?? [] };
+  }
+
+  /** @throws Problem `not_found` */
+  async logs(name: string, options: LogOptions): Promise<AsyncIterable<string>> {
+    await this.found(name);
+    return this.#in.runtime.logs(name, options);
+  }
+
+  /** @throws Problem `not_found` */
+  async found(name: string): Promise<StoredResource> {
+    const resource = await this.#in.resources.get(SERVER, name);
+    if (!resource) throw new Problem('not_found', `there is no workload "${name}"`);
+    return resource;
+  }
+
+  /** By name. */
+  all(): Promise<StoredResource[]> {
+    return this.#in.resources.list(SERVER);
+  }
+
+  /** @throws Problem */
+  async checkGroup(group: string, code: 'not_found' | 'bad_request'): Promise<void> {
+    if (await this.#in.resources.get('MCPGroup', group)) return;
+    throw new Problem(code, `there is no group "${group}": make it first (POST /groups)`);
+  }
+
+  /** @throws Problem `already_exists`, `bad_request`, `inline_secret`, and what `check` throws */
+  async create({ command, ...detail }: NewWorkload, check: Check): Promise<Read> {
+    const { name } = detail;
+    const spec = command === undefined ? {} : { command };
+    const empty: StoredResource = { kind: SERVER, name, labels: {}, annotations: {}, spec, version: '' };
+    const edited = applyDetail(detail, empty, { host: this.#in.runtime.host, profile: undefined });
+    await check(edited);
+    return this.#turns.run(name, async () => {
+      if (await this.#in.resources.get(SERVER, name))
+        throw new Problem('already_exists', `there is a workload "${name}" already`);
+      const { profile } = edited;
+      const resource = await this.#in.profiles.with(name, profile, () =>
+        this.#in.resources.create({ ...empty, ...edited }),
+      );
+      return { resource, profile };
+    });
+  }
+
+  /** @throws Problem `not_found`, `stale`, `conflict`, `bad_request`, `inline_secret`, and what `check` throws */
+  edit(name: string, sent: WorkloadDetail, check: Check, options: WriteOptions): Promise<Read> {
+    return this.change(name, options, async (read) => {
+      const edited = applyDetail(sent, read.resource, this.#placeOf(read));
+      await check(edited);
+      return edited;
+    });
+  }
+
+  /**
+   * Works on what is there now: without a version somebody else's change in between is no reason to refuse. `how` gives back the
+   * resource itself to change nothing.
+   */
+  change(name: string, { version, force }: WriteOptions, how: (read: Read) => Edited | Promise<Edited>): Promise<Read> {
+    return this.#turns.run(name, async () => {
+      for (let tries = 1; ; tries += 1) {
+        const read = await this.#read(name);
+        if (version !== undefined && version !== versionOf(read)) throw stale(name);
+        try {
+          return await this.#write(read, await how(read), force);
+        } catch (problem) {
+          if (version !== undefined || tries === ATTEMPTS || !isStale(problem)) throw problem;
+        }
+      }
+    });
+  }
+
+  /** With its own permission profile. @throws Problem `not_found`, `stale` */
+  async delete(name: string, { version, force }: WriteOptions): Promise<void> {
+    await this.#turns.run(name, async () => {
+      const read = await this.#read(name);
+      if (version !== undefined && version !== versionOf(read)) throw stale(name);
+      const only = version === undefined ? {} : { version: read.resource.version };
+      await this.#in.resources.delete(SERVER, name, { force, ...only });
+      await this.#in.profiles.remove(name);
+    });
+  }
+
+  /** What is left of a workload that is gone. */
+  async removeRest(name: string): Promise<void> {
+    if (!(await this.#in.resources.get(SERVER, name))) await this.#in.profiles.remove(name);
+  }
+
+  async #write({ resource, profile }: Read, { profile: wanted, ...edited }: Edited, force = false): Promise<Read> {
+    const { version } = resource;
+    const changed = await this.#in.profiles.with(resource.name, wanted, () =>
+      this.#in.resources.replace({ ...resource, ...edited }, { version, force }),
+    );
+    return { resource: changed, profile: wanted ?? profile };
+  }
+
+  async #read(name: string): Promise<Read> {
+    const resource = await this.found(name);
+    return { resource, profile: await this.#in.profiles.read(resource) };
+  }
+
+  #placeOf({ profile }: Read): Place {
+    return { host: this.#in.runtime.host, profile };
+  }
+}
+
+const stale = (name: string): Problem => new Problem('stale', `"${name}" has changed since it was read: read it again`);
