@@ -47,7 +47,7 @@ export interface RunningRuntime {
 /** Milliseconds that what is open gets to close. */
 const CLOSE_WITHIN = 500;
 /** Milliseconds in which clients with an idle connection may still use it, for the last time. */
-const IDLE_WITHIN = 1_000;
+const IDLE_WITHIN = 5_000;
 
 /** What is open, in the order in which it is closed. */
 interface Parts {

@@ -79,7 +79,7 @@ describe('ten thousand idle sessions', () => {
     ended = 0;
     const asked = performance.now();
     const newest = await client.open();
-    expect(performance.now() - asked).toBeLessThan(1_000);
+    expect(performance.now() - asked).toBeLessThan(10_000);
     expect(sessions.size).toBe(SESSIONS);
     expect((await client.ask(oldest, 'ping')).status).toBe(404);
     for (const session of [used, next, newest]) expect((await call(session)).text).toContain('"content"');

@@ -28,6 +28,8 @@ export interface ServeOptions {
   readonly files?: Record<string, string>;
   /** Addresses of names; absent: as this machine knows them. */
   readonly lookUp?: LookUp;
+  /** Milliseconds that calls under way get at the end. */
+  readonly drain?: number;
 }
 
 function documentOf(config: GatewayConfig): RunConfigDocument {
@@ -44,7 +46,7 @@ function documentOf(config: GatewayConfig): RunConfigDocument {
 /** Starts the runtime with this configuration on free ports; every backend has been asked once when it returns. */
 export async function serveGateway(
   config: GatewayConfig,
-  { files = {}, lookUp }: ServeOptions = {},
+  { files = {}, lookUp, drain = 500 }: ServeOptions = {},
 ): Promise<ServedGateway> {
   const folder = await mkdtemp(join(tmpdir(), 'vmcp-e2e-'));
   const file = join(folder, 'run-config.yaml');
@@ -65,7 +67,7 @@ export async function serveGateway(
     version: '0.0.0',
     proxy: undefined,
     environment: process.env,
-    drain: 500,
+    drain,
     ...(lookUp && { lookUp }),
     auditStream: stream,
   });

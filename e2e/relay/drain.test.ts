@@ -14,30 +14,38 @@ const connectTo = (port: number) =>
   new Promise((resolve, reject) => createConnection(port, '127.0.0.1', () => resolve(undefined)).once('error', reject));
 
 describe('at the end', () => {
-  it('a client whose connection is idle is answered once more on it, and told to leave', async () => {
-    const gateway = await gatewayTo({});
-    const client = await SessionClient.open(gateway.url);
-    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-    const ping = () =>
-      new Promise<IncomingMessage>((resolve, reject) => {
-        const asked = request(gateway.url, {
-          ...{ method: 'POST', agent },
-          headers: {
-            'content-type': 'application/json',
-            accept: 'application/json, text/event-stream',
-            ...client.headers,
-          },
+  it.each([
+    ['short', 500, 0],
+    // A client that is slow, or far from the news, comes back over its connection only after seconds.
+    ['long', 25_000, 2_500],
+  ])(
+    'a client whose connection is idle is answered once more on it, and told to leave: %s time',
+    async (_, drain, idle) => {
+      const gateway = await gatewayTo({}, {}, { drain });
+      const client = await SessionClient.open(gateway.url);
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+      const ping = () =>
+        new Promise<IncomingMessage>((resolve, reject) => {
+          const asked = request(gateway.url, {
+            ...{ method: 'POST', agent },
+            headers: {
+              'content-type': 'application/json',
+              accept: 'application/json, text/event-stream',
+              ...client.headers,
+            },
+          });
+          asked.on('response', (response) => response.resume().once('end', () => resolve(response)));
+          asked.on('error', reject).end(client.message('ping'));
         });
-        asked.on('response', (response) => response.resume().once('end', () => resolve(response)));
-        asked.on('error', reject).end(client.message('ping'));
-      });
-    expect((await ping()).headers.connection).toBe('keep-alive');
-    const stopped = gateway.runtime.stop();
-    const last = await ping();
-    expect([last.statusCode, last.headers.connection]).toEqual([200, 'close']);
-    await stopped;
-    agent.destroy();
-  });
+      expect((await ping()).headers.connection).toBe('keep-alive');
+      const stopped = gateway.runtime.stop();
+      await sleep(idle);
+      const last = await ping();
+      expect([last.statusCode, last.headers.connection]).toEqual([200, 'close']);
+      await stopped;
+      agent.destroy();
+    },
+  );
 
   it('calls under way finish, new connections are refused, and streams are ended', async () => {
     const slow = closing(await serveMisbehaving('slow', { tools: 1, delayMs: 300 }));
