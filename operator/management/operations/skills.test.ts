@@ -1,7 +1,8 @@
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { InstalledSkill } from '../records/skill.ts';
+import { tgzOf, zipOf } from '../skills/testdata/archives.ts';
 import { openSkillsPlace, skillText, type SkillsPlace } from '../skills/testdata/skills-place.ts';
 
 let place: SkillsPlace;
@@ -9,6 +10,11 @@ beforeEach(async () => {
   place = await openSkillsPlace();
 });
 afterEach(() => place.close());
+
+const names = (skills: readonly InstalledSkill[]) => skills.map(({ metadata }) => metadata.name);
+const listed = async (query = '') => names((await place.ask('GET', `/skills${query}`)).body.skills);
+const folderOf = (name: string, text = skillText(name)) => place.write(name, { 'SKILL.md': text });
+const answered = ({ status, body }: Awaited<ReturnType<SkillsPlace['ask']>>) => [status, body.code];
 
 describe('a skill from a folder', () => {
   it('is installed for the user, listed, told and uninstalled', async () => {
@@ -29,5 +35,261 @@ describe('a skill from a folder', () => {
     expect(place.installed()).toEqual([]);
     expect((await place.ask('GET', '/skills')).body).toEqual({ skills: [] });
     expect(existsSync(join(folder, 'SKILL.md'))).toBe(true);
+  });
+
+  it('goes to the clients that are named, each in its folder', async () => {
+    const clients = ['claude-code', 'cursor', 'vscode', 'codex', 'gemini', 'windsurf', 'goose', 'zed'];
+    const { body } = await place.install({ name: folderOf('notes'), clients });
+    expect(body.skill.clients).toEqual(clients);
+    expect(place.installed()).toEqual(
+      [
+        ...['.agents/skills', '.claude/skills', '.codeium/windsurf/skills', '.codex/skills', '.config/goose/skills'],
+        ...['.copilot/skills', '.cursor/skills', '.gemini/skills'],
+      ].map((folder) => `${folder}/notes/SKILL.md`),
+    );
+    expect(await listed('?client=zed')).toEqual(['notes']);
+    expect((await place.ask('DELETE', '/skills/notes')).status).toBe(204);
+    expect(place.installed()).toEqual([]);
+    expect(answered(await place.install({ name: folderOf('notes'), clients: ['emacs'] }))).toEqual([
+      400,
+      'bad_request',
+    ]);
+  });
+
+  it('goes to the clients that are registered, for its group where it has one', async () => {
+    await place.ask('POST', '/clients', { name: 'cursor', groups: ['tools'] });
+    await place.ask('POST', '/clients', { name: 'goose', groups: [] });
+    const { body } = await place.install({ name: folderOf('notes'), group: 'tools' });
+    expect(body.skill.clients).toEqual(['cursor', 'goose']);
+    expect(await listed('?group=tools')).toEqual(['notes']);
+    expect(await listed('?group=other')).toEqual([]);
+    expect(await listed('?client=claude-code')).toEqual([]);
+    expect(answered(await place.install({ name: folderOf('more'), group: 'none' }))).toEqual([400, 'bad_request']);
+  });
+
+  it('may belong to a project, beside one of the user and those of other projects', async () => {
+    const [one, two] = [place.write('one', { a: '' }), place.write('two', { a: '' })];
+    const name = folderOf('notes');
+    const inOne = { name, scope: 'project', project_root: one, clients: ['claude-code', 'zed'] };
+    expect((await place.install(inOne)).status).toBe(201);
+    expect((await place.install({ name, scope: 'project', project_root: two })).status).toBe(201);
+    expect((await place.install({ name })).status).toBe(201);
+    for (const path of ['.claude/skills/notes/SKILL.md', '.agents/skills/notes/SKILL.md'])
+      expect(existsSync(join(one, path))).toBe(true);
+    const all = (await place.ask('GET', '/skills')).body.skills;
+    expect(all.map(({ scope, project_root: root }) => [scope, root])).toEqual(
+      expect.arrayContaining([
+        ['user', undefined],
+        ['project', one],
+        ['project', two],
+      ]),
+    );
+    expect(await listed('?scope=project')).toHaveLength(2);
+    expect(await listed(`?scope=project&project_root=${encodeURIComponent(one)}`)).toHaveLength(1);
+    expect(await listed('?scope=user')).toHaveLength(1);
+    const { body } = await place.ask('GET', `/skills/notes?project_root=${encodeURIComponent(one)}`);
+    expect(body.installed_skill).toMatchObject({
+      scope: 'project',
+      project_root: one,
+      clients: ['claude-code', 'zed'],
+    });
+    expect((await place.ask('DELETE', `/skills/notes?project_root=${encodeURIComponent(one)}`)).status).toBe(204);
+    expect(await listed()).toHaveLength(2);
+    expect(readdirSync(one, { recursive: true }).filter((path) => String(path).endsWith('.md'))).toEqual([]);
+  });
+
+  it('of a project is not written where a link leads out of it', async () => {
+    const root = place.write('project', { a: '' });
+    const outside = place.write('outside', { a: '' });
+    symlinkSync(outside, join(root, '.claude'));
+    const wanted = { name: folderOf('notes'), scope: 'project', project_root: root, clients: ['claude-code'] };
+    expect(answered(await place.install(wanted))).toEqual([400, 'bad_request']);
+    expect(answered(await place.install({ ...wanted, force: true }))).toEqual([400, 'bad_request']);
+    expect(readdirSync(outside)).toEqual(['a']);
+  });
+
+  it('is replaced with force alone, and takes nothing away that is not its own', async () => {
+    const name = folderOf('notes');
+    expect((await place.install({ name })).status).toBe(201);
+    expect(answered(await place.install({ name }))).toEqual([409, 'already_exists']);
+    folderOf('notes', skillText('notes', '', 'Newer.\n'));
+    expect(answered(await place.install({ name }))).toEqual([409, 'already_exists']);
+    expect((await place.install({ name, force: true })).status).toBe(201);
+    const file = join(place.home, '.claude/skills/notes/SKILL.md');
+    expect(readFileSync(file, 'utf8')).toContain('Newer.');
+    expect((await place.install({ name, clients: ['goose'] })).body.skill.clients).toEqual(['claude-code', 'goose']);
+
+    writeFileSync(file, 'mine');
+    expect((await place.ask('GET', '/skills/notes')).body.installed_skill.status).toBe('failed');
+    expect(answered(await place.install({ name, clients: ['zed'] }))).toEqual([409, 'conflict']);
+    expect(answered(await place.ask('DELETE', '/skills/notes'))).toEqual([409, 'conflict']);
+    expect(readFileSync(file, 'utf8')).toBe('mine');
+    expect((await place.ask('DELETE', '/skills/notes?force=true')).status).toBe(204);
+    expect(place.installed()).toEqual([]);
+
+    mkdirSync(join(file, '..'), { recursive: true });
+    writeFileSync(file, 'mine');
+    expect(answered(await place.install({ name }))).toEqual([409, 'conflict']);
+    expect(readFileSync(file, 'utf8')).toBe('mine');
+  });
+
+  it('is none with a link, and needs what it says in its own words', async () => {
+    const name = folderOf('notes');
+    symlinkSync('/etc/passwd', join(name, 'passwd'));
+    expect(answered(await place.install({ name }))).toEqual([400, 'bad_request']);
+    const beta = folderOf('beta');
+    const alpha = folderOf('alpha', skillText('alpha', `requires: ["${beta}"]\n`));
+    const { body } = await place.install({ name: alpha });
+    expect(body.skill.dependencies).toEqual([{ name: 'beta', reference: beta, digest: expect.any(String) }]);
+    expect(await listed()).toEqual(['alpha', 'beta']);
+    expect(answered(await place.ask('DELETE', '/skills/beta'))).toEqual([409, 'conflict']);
+    const other = { name: beta, scope: 'project', project_root: place.write('project', { a: '' }) };
+    expect((await place.install(other)).status).toBe(201);
+    expect((await place.ask('DELETE', `/skills/beta?project_root=${place.base}/project`)).status).toBe(204);
+    expect((await place.ask('DELETE', '/skills/beta?force=true')).status).toBe(204);
+  });
+
+  it('must have the digest that is asked for', async () => {
+    const name = folderOf('notes');
+    const wrong = { name, digest: `sha256:${'0'.repeat(64)}` };
+    const { status, body } = await place.install(wrong);
+    expect([status, body.detail]).toEqual([400, expect.stringContaining('digest')]);
+    const { digest } = (await place.install({ name })).body.skill;
+    expect((await place.install({ name, digest, force: true })).status).toBe(201);
+  });
+});
+
+describe('a skill that is sent', () => {
+  const files = [{ name: 'notes/SKILL.md', text: skillText('notes') }];
+  it.each([
+    ['tar.gz', () => tgzOf(files)],
+    ['zip', () => Promise.resolve(zipOf(files))],
+  ])('as %s is unpacked and installed', async (_kind, make) => {
+    const { status, body } = await place.install({ archive: (await make()).toString('base64') });
+    expect([status, body.skill.reference]).toEqual([201, `archive@${body.skill.digest}`]);
+    expect(place.installed()).toEqual(['.claude/skills/notes/SKILL.md']);
+  });
+
+  it.each([
+    ['a path that leaves', [...files, { name: '../evil', text: 'x' }]],
+    ['a link', [...files, { name: 'notes/l', type: 'symlink' as const, linkname: '/etc/passwd' }]],
+    ['a folder that has another name', [{ name: 'other/SKILL.md', text: skillText('notes') }]],
+    ['a place of this machine', [{ name: 'SKILL.md', text: skillText('notes', 'requires: [/etc]\n') }]],
+  ])('with %s is refused, and nothing of it stays', async (_what, entries) => {
+    const archive = (await tgzOf(entries)).toString('base64');
+    expect(answered(await place.install({ archive }))).toEqual([400, 'bad_request']);
+    expect(place.installed()).toEqual([]);
+    expect(readdirSync(join(place.state, 'staging'))).toEqual([]);
+  });
+});
+
+describe('validation', () => {
+  const verdictOf = async (text: string, name = 'notes') => {
+    const path = place.write(name, { 'SKILL.md': text });
+    return (await place.ask('POST', '/skills/validate', { path })).body;
+  };
+
+  it('finds nothing wrong with a skill', async () => {
+    const more = `license: MIT\ncompatibility: ${'x'.repeat(500)}\nallowed-tools: Read Write\n`;
+    expect(await verdictOf(skillText('notes', more))).toEqual({ valid: true, errors: [], warnings: [] });
+    const archive = (await tgzOf([{ name: 'notes/SKILL.md', text: skillText('notes') }])).toString('base64');
+    expect((await place.ask('POST', '/skills/validate', { archive })).body.valid).toBe(true);
+    expect(place.installed()).toEqual([]);
+  });
+
+  const front = (lines: string) => `---\n${lines}\n---\nDo it.\n`;
+  it.each([
+    ['no front matter', 'Do it.\n', 'front matter'],
+    ['front matter that begins later', `\n${skillText('notes')}`, 'front matter'],
+    ['no end of the front matter', '---\nname: notes\ndescription: d\n', 'front matter'],
+    ['an end within a line', '---\nname: notes\ndescription: a --- b\nx ---\n', 'front matter'],
+    ['no YAML', front('name: [\ndescription: d'), 'SKILL.md:'],
+    ['aliases', front('name: &a notes\ndescription: *a'), 'aliases'],
+    ['no name', front('description: d'), 'name'],
+    ['a name of one letter', front('name: n\ndescription: d'), 'name'],
+    ['a name with capitals', front('name: Notes\ndescription: d'), 'name'],
+    ['a name with two hyphens', front('name: my--notes\ndescription: d'), 'name'],
+    ['a name of 65 letters', front(`name: ${'n'.repeat(65)}\ndescription: d`), 'name'],
+    ['another name than its folder', skillText('other'), 'same name'],
+    ['no description', front('name: notes'), 'description'],
+    ['an empty description', front('name: notes\ndescription: "  "'), 'description'],
+    ['a description of 1025 letters', front(`name: notes\ndescription: ${'d'.repeat(1025)}`), 'description'],
+    ['a compatibility of 501 letters', skillText('notes', `compatibility: ${'x'.repeat(501)}\n`), 'compatibility'],
+  ])('refuses %s', async (_what, text, said) => {
+    const { valid, errors } = await verdictOf(text);
+    expect([valid, errors.join()]).toEqual([false, expect.stringContaining(said)]);
+  });
+
+  it('refuses what is no file or folder, and what has no SKILL.md', async () => {
+    const path = folderOf('notes');
+    symlinkSync('..', join(path, 'up'));
+    const { body } = await place.ask('POST', '/skills/validate', { path });
+    expect([body.valid, body.errors.join()]).toEqual([false, expect.stringContaining('link')]);
+    const empty = place.write('empty', { 'README.md': '' });
+    expect((await place.ask('POST', '/skills/validate', { path: empty })).body.valid).toBe(false);
+    const archive = (await tgzOf([{ name: '../evil', text: 'x' }])).toString('base64');
+    expect((await place.ask('POST', '/skills/validate', { archive })).body.valid).toBe(false);
+    const nonsense = Buffer.from('no archive').toString('base64');
+    expect((await place.ask('POST', '/skills/validate', { archive: nonsense })).body.valid).toBe(false);
+  });
+
+  it('warns of commas between tools, and of a long text', async () => {
+    const { valid, warnings } = await verdictOf(skillText('notes', 'allowed-tools: Read, Write\n', 'x\n'.repeat(500)));
+    expect([valid, warnings]).toEqual([true, [expect.stringContaining('commas'), expect.stringContaining('500')]]);
+  });
+});
+
+describe('the status of an answer', () => {
+  const damage = async () => {
+    await place.install({ name: folderOf('notes') });
+    const folder = join(place.state, 'records/user/skills');
+    for (const file of readdirSync(folder)) if (file.endsWith('.json')) writeFileSync(join(folder, file), '{"half');
+  };
+  const block = () => {
+    mkdirSync(place.state, { recursive: true });
+    rmSync(join(place.state, 'staging'), { recursive: true, force: true });
+    writeFileSync(join(place.state, 'staging'), '');
+  };
+  const nothing = () => undefined;
+
+  it.each<[string, string, unknown, () => unknown, number, string]>([
+    ['GET', '/skills/n', undefined, nothing, 400, 'bad_request'],
+    ['GET', '/skills/notes?scope=project', undefined, nothing, 400, 'bad_request'],
+    ['GET', '/skills/notes?project_root=here', undefined, nothing, 400, 'bad_request'],
+    ['GET', '/skills/notes?scope=all', undefined, nothing, 400, 'bad_request'],
+    ['GET', '/skills/notes', undefined, nothing, 404, 'not_found'],
+    ['GET', '/skills/notes?project_root=/none', undefined, nothing, 404, 'not_found'],
+    ['GET', '/skills/notes', undefined, damage, 500, 'store_damaged'],
+    ['POST', '/skills', {}, nothing, 400, 'bad_request'],
+    ['POST', '/skills', { name: '/none' }, nothing, 400, 'bad_request'],
+    ['POST', '/skills', { name: '/etc', archive: 'YQ==' }, nothing, 400, 'bad_request'],
+    ['POST', '/skills', { archive: 'no base64!' }, nothing, 400, 'bad_request'],
+    ['POST', '/skills', { name: '/etc', scope: 'project' }, nothing, 400, 'bad_request'],
+    ['POST', '/skills', { name: '/etc', scope: 'project', project_root: 'here' }, nothing, 400, 'bad_request'],
+    ['POST', '/skills', { name: '/etc', scope: 'project', project_root: '/none' }, nothing, 400, 'bad_request'],
+    ['POST', '/skills', { name: '127.0.0.1:1/a/b', allow_private_ip: true }, nothing, 500, 'source_failed'],
+    ['GET', '/skills', undefined, damage, 500, 'store_damaged'],
+    ['DELETE', '/skills/n', undefined, nothing, 400, 'bad_request'],
+    ['DELETE', '/skills/notes?scope=project', undefined, nothing, 400, 'bad_request'],
+    ['DELETE', '/skills/notes', undefined, nothing, 404, 'not_found'],
+    ['DELETE', '/skills/notes', undefined, damage, 500, 'store_damaged'],
+    ['POST', '/skills/validate', {}, nothing, 400, 'bad_request'],
+    ['POST', '/skills/validate', { path: 'here' }, nothing, 400, 'bad_request'],
+    ['POST', '/skills/validate', { path: '/none' }, nothing, 400, 'bad_request'],
+    ['POST', '/skills/validate', { path: '/etc', archive: 'YQ==' }, nothing, 400, 'bad_request'],
+    ['POST', '/skills/validate', { archive: 'YWJj' }, block, 500, 'internal'],
+  ])('of %s %s with %j (%#) is as it is documented', async (method, path, body, prepare, status, code) => {
+    await prepare();
+    expect(answered(await place.ask(method, path, body))).toEqual([status, code]);
+  });
+
+  it('is told to the audit log of what changes something', async () => {
+    await place.install({ name: folderOf('notes') });
+    await place.ask('DELETE', '/skills/notes');
+    await place.ask('GET', '/skills');
+    expect(place.served.changes.map(({ type, outcome }) => [type, outcome])).toEqual([
+      ['management_skill_installed', 'success'],
+      ['management_skill_uninstalled', 'success'],
+    ]);
   });
 });

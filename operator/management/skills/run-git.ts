@@ -1,5 +1,6 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
+import { codeOf } from '#operator/local/code-of';
 import { Problem } from '../problem.ts';
 import { unusable } from './skill-limits.ts';
 
@@ -7,6 +8,7 @@ const LONGEST_ERROR = 8_192;
 const LONGEST_OUTPUT = 1_048_576;
 /** Milliseconds that git has to end after it was told to. */
 const GRACE = 2_000;
+const HAS_GROUPS = process.platform !== 'win32';
 
 export interface GitSettings {
   searchPath: string;
@@ -74,8 +76,9 @@ export async function readGit(
     said = (said + text).slice(-LONGEST_ERROR);
   });
   const stop = (): void => {
-    child.kill('SIGTERM');
-    setTimeout(() => child.kill('SIGKILL'), GRACE).unref();
+    signalAll(child.pid, 'SIGTERM');
+    const timer = setTimeout(() => signalAll(child.pid, 'SIGKILL'), GRACE);
+    void ended.then(() => clearTimeout(timer));
   };
   settings.signal.addEventListener('abort', stop, { once: true });
   try {
@@ -98,7 +101,18 @@ function start(args: readonly string[], settings: GitSettings): ChildProcessBySt
     cwd: settings.home,
     env: environmentOf(settings),
     stdio: ['ignore', 'pipe', 'pipe'],
+    // A group of its own: git leaves what it has started behind when it is ended.
+    detached: HAS_GROUPS,
   });
+}
+
+function signalAll(pid: number | undefined, signal: NodeJS.Signals): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(HAS_GROUPS ? -pid : pid, signal);
+  } catch (error) {
+    if (codeOf(error) !== 'ESRCH') throw error;
+  }
 }
 
 function environmentOf({ searchPath, home, protocols, proxy }: GitSettings): NodeJS.ProcessEnv {
@@ -130,7 +144,7 @@ const REFUSED: readonly (readonly [RegExp, string])[] = [
     /not found|does not appear to be a git repository|does not exist/i,
     'there is no such repository, or no such folder in it',
   ],
-  [/redirect/i, 'the repository has moved: write where it is now'],
+  [/redirect|returned error: 3\d\d/i, 'the repository has moved: write where it is now'],
   [/fsck error|bad object|corrupt/i, 'the repository has damaged objects'],
   [/dubious ownership/, 'the repository belongs to another user of this machine'],
 ];

@@ -77,7 +77,8 @@ function readGit(text: string, version: string | undefined): SkillReference {
 function urlOf(scheme: string, place: string): string {
   const url = /^[\x21-\x5b\x5d-\x7e]+$/.test(place) ? URL.parse(`${scheme}://${place}`) : null;
   const hasPlace = scheme === 'file' ? place.startsWith('/') : place.indexOf('/') > 0;
-  if (url?.search !== '' || !hasPlace) throw unusable(`name: ${shown(place)} is no place of a repository; ${EXAMPLES}`);
+  if (url?.search !== '' || url.hostname.startsWith('-') || !hasPlace)
+    throw unusable(`name: ${shown(place)} is no place of a repository; ${EXAMPLES}`);
   return url.href;
 }
 

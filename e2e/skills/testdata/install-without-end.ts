@@ -1,0 +1,29 @@
+import { installSkill, uninstallSkill } from '#operator/management/operations/skills';
+import { localRooms } from '#operator/management/local/local-rooms';
+import type { RawRequest } from '#operator/management/operation';
+import { LocalSecrets } from '#operator/management/secrets/local-secrets';
+import { locateState } from '#operator/local/state-folder';
+
+// Installs and uninstalls the skills of some folders, all of one name, until it is killed. Says `ready` when it has once.
+const [base = '', ...folders] = process.argv.slice(2);
+const environment = { HOME: `${base}/home`, PATH: '/usr/bin:/bin' };
+const state = locateState(`${base}/.vmcp`);
+const rooms = localRooms({
+  ...{ state, environment, folder: `${base}/manifests`, version: '1.2.3' },
+  secrets: new LocalSecrets({ state, environment }),
+  onFailure: (text) => void process.stderr.write(`${text}\n`),
+})('default');
+const request: RawRequest = {
+  ...{ params: {}, query: {}, body: undefined },
+  caller: { name: 'test', check: () => Promise.resolve() },
+  signal: new AbortController().signal,
+};
+for (let round = 0; ; round += 1) {
+  for (const name of folders) {
+    const body = { name, force: true, clients: ['claude-code', 'goose'] };
+    await installSkill.call({ ...request, body }, rooms);
+    if (round === 0) process.stdout.write('ready\n');
+  }
+  const query = { force: 'true' };
+  if (round % 2 === 1) await uninstallSkill.call({ ...request, params: { name: 'notes' }, query }, rooms);
+}
