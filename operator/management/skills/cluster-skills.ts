@@ -10,7 +10,7 @@ import { allClients, nextRecord } from './next-record.ts';
 import { type ResolvedSkill, resolveSkills } from './resolve-skills.ts';
 import { chooseClients } from './skill-clients.ts';
 import { Space } from './skill-limits.ts';
-import { FETCH_DEADLINE, type SourceRules } from './skill-source.ts';
+import type { SourceRules } from './skill-source.ts';
 import {
   type FoundSkill,
   type InstallRequest,
@@ -89,7 +89,7 @@ async function install(
 ): Promise<InstalledSkill> {
   checkPlace(request);
   const clients = await chooseClients(request, readers);
-  const signal = AbortSignal.any([request.signal, AbortSignal.timeout(FETCH_DEADLINE)]);
+  const signal = AbortSignal.any([request.signal, AbortSignal.timeout(rules.deadline)]);
   const skills = await room.run((parent) =>
     withStaging(parent, (staging) => resolveSkills(request, { rules, staging, signal, space: new Space(MOST) })),
   );

@@ -5,6 +5,7 @@ import { publicLookup } from '#crds/connections/private-address';
 import { isProxied, type ProxySettings } from '#crds/connections/proxy';
 import { checkTarget } from '../fetching/check-target.ts';
 import { FetchFailure } from '../fetching/fetch-failure.ts';
+import { Problem } from '../problem.ts';
 import { extractTar } from './extract-tar.ts';
 import { type GitSettings, readGit, runGit } from './run-git.ts';
 import { unusable } from './skill-limits.ts';
@@ -72,7 +73,8 @@ async function fetchCommit(
 async function howToReach(url: string, { rules, allowPrivateAddress }: FetchRequest): Promise<string[]> {
   const { protocol, hostname, port } = new URL(url);
   if (protocol === 'file:') {
-    if (!rules.localPaths) throw new FetchFailure('refused', 'repositories of this machine mean nothing in a cluster');
+    if (!rules.localPaths)
+      throw new Problem('path_not_available', 'name: in a cluster a skill comes as an archive or by a reference');
     return [];
   }
   await checkTarget(url, { allowPrivateAddress, remedy: PRIVATE_REMEDY });

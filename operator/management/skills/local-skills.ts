@@ -16,7 +16,7 @@ import { checkUnchanged, planChanges } from './plan-changes.ts';
 import { resolveSkills } from './resolve-skills.ts';
 import { chooseClients } from './skill-clients.ts';
 import { Space, unusable } from './skill-limits.ts';
-import { FETCH_DEADLINE, type SourceRules } from './skill-source.ts';
+import type { SourceRules } from './skill-source.ts';
 import {
   type FoundSkill,
   type InstallRequest,
@@ -89,7 +89,7 @@ export class LocalSkills {
     if (request.scope === 'project') await checkProject(request.projectRoot);
     const clients = await chooseClients(request, readers);
     const { rules, home, now } = this.#options;
-    const signal = AbortSignal.any([request.signal, AbortSignal.timeout(FETCH_DEADLINE)]);
+    const signal = AbortSignal.any([request.signal, AbortSignal.timeout(rules.deadline)]);
     return withStaging(this.#staging, async (staging) => {
       const skills = await resolveSkills(request, { rules, staging, signal, space: new Space() });
       return this.#alone(async () => {

@@ -2,6 +2,7 @@ import { proxyOf } from '#crds/connections/proxy';
 import type { ClusterPlace } from '../cluster/cluster-rooms.ts';
 import { configMapRecords } from '../stores/config-map-records.ts';
 import { ClusterRoom, clusterSkills } from './cluster-skills.ts';
+import { FETCH_DEADLINE } from './skill-source.ts';
 import type { SkillReaders, Skills } from './skills.ts';
 
 /** The skills of the namespaces of a cluster. */
@@ -9,7 +10,12 @@ export function openClusterSkills({
   api,
   environment,
 }: ClusterPlace): (namespace: string, readers: SkillReaders) => Skills {
-  const rules = { localPaths: false, proxy: proxyOf(environment), searchPath: environment.PATH ?? '' };
+  const rules = {
+    localPaths: false,
+    proxy: proxyOf(environment),
+    searchPath: environment.PATH ?? '',
+    deadline: FETCH_DEADLINE,
+  };
   const room = new ClusterRoom();
   return (namespace, readers) => {
     const records = configMapRecords({ api, namespace })('skills');

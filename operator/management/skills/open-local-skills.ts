@@ -4,6 +4,7 @@ import { type Home, homeOf } from '#operator/clients/clients';
 import { localClients } from '../clients/local-clients.ts';
 import type { LocalPlace } from '../local/local-rooms.ts';
 import { LocalSkills } from './local-skills.ts';
+import { FETCH_DEADLINE } from './skill-source.ts';
 import type { Skills } from './skills.ts';
 
 /** The skills of this user, for clients and groups of a namespace. */
@@ -13,7 +14,12 @@ export function openLocalSkills(place: LocalPlace): (namespace: string) => Skill
   const skills = new LocalSkills({
     folder: join(stateOf(home), 'vmcp', 'skills'),
     home,
-    rules: { localPaths: true, proxy: proxyOf(environment), searchPath: environment.PATH ?? '' },
+    rules: {
+      localPaths: true,
+      proxy: proxyOf(environment),
+      searchPath: environment.PATH ?? '',
+      deadline: FETCH_DEADLINE,
+    },
     now: Date.now,
   });
   return (namespace) => skills.for(localClients(place, namespace));

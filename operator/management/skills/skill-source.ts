@@ -8,6 +8,8 @@ export interface SourceRules {
   proxy: ProxySettings | undefined;
   /** Where programs are looked for: `PATH`. */
   searchPath: string;
+  /** Milliseconds for a skill and all that it needs. */
+  deadline: number;
 }
 
 export interface FetchRequest {
@@ -34,5 +36,5 @@ export interface FetchedSkill {
 
 export const PRIVATE_REMEDY = 'set allow_private_ip to allow it';
 
-/** Milliseconds for a skill and all that it needs, where nobody else sets an end. */
+/** Deadline where nobody waits for a shorter time. */
 export const FETCH_DEADLINE = 300_000;

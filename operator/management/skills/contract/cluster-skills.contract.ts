@@ -1,0 +1,159 @@
+import { randomBytes } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { skillOperations } from '../../operations/skills.ts';
+import type { InstalledSkill } from '../../records/skill.ts';
+import type { RecordStore } from '../../stores/record-store.ts';
+import { roomsWith } from '../../testdata/rooms-with.ts';
+import { serveOperations, type ServedOperations, TOKEN } from '../../testdata/serve-operations.ts';
+import { ClusterRoom, clusterSkills } from '../cluster-skills.ts';
+import { FETCH_DEADLINE } from '../skill-source.ts';
+import { tgzOf } from '../testdata/archives.ts';
+import { type ArtifactServer, serveArtifacts } from '../testdata/serve-artifacts.ts';
+import { skillText } from '../testdata/skills-place.ts';
+
+interface Body {
+  code: string;
+  skill: InstalledSkill;
+  skills: InstalledSkill[];
+  installed_skill: InstalledSkill;
+  archive?: string;
+  valid: boolean;
+}
+
+/** What operations on skills answer in a cluster, whatever keeps the records. */
+export function clusterSkillsContract(name: string, openRecords: () => Promise<RecordStore>): void {
+  describe(`skills of a cluster, in ${name}`, () => {
+    let records: RecordStore;
+    let served: ServedOperations;
+    let registry: ArtifactServer;
+    beforeEach(async () => {
+      records = await openRecords();
+      registry = await serveArtifacts();
+      const rules = { localPaths: false, proxy: undefined, searchPath: '/none', deadline: FETCH_DEADLINE };
+      const readers = {
+        list: () => Promise.resolve([{ name: 'cursor', groups: ['tools'] }]),
+        checkGroup: () => Promise.resolve(),
+      };
+      const skills = clusterSkills({ records, readers, rules, now: Date.now }, new ClusterRoom());
+      served = await serveOperations(skillOperations, { rooms: roomsWith({ skills }), deadline: 60_000 });
+    });
+    afterEach(async () => {
+      await served.close();
+      await registry.close();
+    });
+
+    const ask = async (method: string, path: string, body?: unknown) => {
+      const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
+      const sent = body === undefined ? {} : { headers, body: JSON.stringify(body) };
+      const answer = await fetch(served.url + path, {
+        method,
+        headers: { authorization: headers.authorization },
+        ...sent,
+      });
+      const text = await answer.text();
+      return { status: answer.status, body: (text === '' ? {} : JSON.parse(text)) as Body };
+    };
+    const install = (body: Record<string, unknown>) => ask('POST', '/skills', body);
+    const skill = (name: string, more = '', text = '') =>
+      tgzOf([{ name: 'SKILL.md', text: skillText(name, more, text) }]);
+    const answered = ({ status, body }: Awaited<ReturnType<typeof ask>>) => [status, body.code];
+    const at = (name: string) => ({ name: `${registry.host}/o/${name}`, allow_private_ip: true });
+
+    it('are what was fetched, found right and pinned, with their clients and group', async () => {
+      const digest = registry.put('o/notes', 'v1', await skill('notes'));
+      const { status, body } = await install({ ...at('notes:v1'), group: 'tools' });
+      expect([status, body.skill]).toMatchObject([
+        201,
+        {
+          ...{ digest, reference: `${registry.host}/o/notes:v1@${digest}`, tag: 'v1' },
+          ...{ scope: 'user', status: 'installed', clients: ['cursor'] },
+        },
+      ]);
+      for (const query of ['', '?group=tools', '?client=cursor', '?scope=user'])
+        expect((await ask('GET', `/skills${query}`)).body).toEqual({ skills: [body.skill] });
+      for (const query of ['?group=other', '?client=zed', '?scope=project'])
+        expect((await ask('GET', `/skills${query}`)).body).toEqual({ skills: [] });
+      expect((await ask('GET', '/skills/notes')).body.installed_skill).toEqual(body.skill);
+      expect((await ask('DELETE', '/skills/notes')).status).toBe(204);
+      expect((await ask('GET', '/skills')).body).toEqual({ skills: [] });
+    });
+
+    it('are replaced with force alone', async () => {
+      registry.put('o/notes', 'v1', await skill('notes'));
+      registry.put('o/notes', 'v2', await skill('notes', '', 'newer'));
+      expect((await install(at('notes:v1'))).status).toBe(201);
+      expect(answered(await install(at('notes:v1')))).toEqual([409, 'already_exists']);
+      expect(answered(await install(at('notes:v2')))).toEqual([409, 'already_exists']);
+      expect((await install({ ...at('notes:v1'), clients: ['zed'] })).body.skill.clients).toEqual(['cursor', 'zed']);
+      expect((await install({ ...at('notes:v2'), force: true })).body.skill.tag).toBe('v2');
+    });
+
+    it('come with those that they need, which stay as long', async () => {
+      registry.put('o/beta', 'v1', await skill('beta'));
+      registry.put('o/alpha', 'v1', await skill('alpha', `requires: ["${registry.host}/o/beta:v1"]\n`));
+      registry.put('o/gamma', 'v1', await skill('gamma', `requires: ["${registry.host}/o/none:v1"]\n`));
+      expect((await install(at('gamma:v1'))).status).toBe(400);
+      expect((await ask('GET', '/skills')).body.skills).toEqual([]);
+      expect((await install(at('alpha:v1'))).status).toBe(201);
+      expect((await ask('GET', '/skills')).body.skills.map(({ metadata }) => metadata.name)).toEqual(['alpha', 'beta']);
+      expect(answered(await ask('DELETE', '/skills/beta'))).toEqual([409, 'conflict']);
+      expect((await ask('DELETE', '/skills/beta?force=true')).status).toBe(204);
+    });
+
+    it('that were sent are kept, and given back to who asks for it', async () => {
+      const archive = (await skill('notes')).toString('base64');
+      expect((await install({ archive })).status).toBe(201);
+      expect((await ask('GET', '/skills/notes')).body.archive).toBeUndefined();
+      expect((await ask('GET', '/skills/notes?archive=true')).body.archive).toBe(archive);
+      const text = randomBytes(800_000).toString('base64');
+      const large = await tgzOf([
+        { name: 'SKILL.md', text: skillText('large') },
+        { name: 'data', text },
+      ]);
+      const refused = await install({ archive: large.toString('base64') });
+      expect(answered(refused)).toEqual([413, 'too_large']);
+    });
+
+    it('have at most 16 MB, as an operator has little disk', async () => {
+      const big = { name: 'data', text: Buffer.alloc(17 * 1024 * 1024) };
+      const archive = (await tgzOf([{ name: 'SKILL.md', text: skillText('big') }, big])).toString('base64');
+      expect(answered(await install({ archive }))).toEqual([400, 'bad_request']);
+      expect((await ask('POST', '/skills/validate', { archive })).body.valid).toBe(false);
+    });
+
+    it.each<[string, string, unknown, number, string]>([
+      ['GET', '/skills?project_root=/p', undefined, 400, 'path_not_available'],
+      ['GET', '/skills/notes?project_root=/p', undefined, 400, 'path_not_available'],
+      ['GET', '/skills/notes?scope=project', undefined, 400, 'path_not_available'],
+      ['DELETE', '/skills/notes?project_root=/p', undefined, 400, 'path_not_available'],
+      ['POST', '/skills', { name: '/etc' }, 400, 'path_not_available'],
+      ['POST', '/skills', { name: 'file:///etc' }, 400, 'path_not_available'],
+      ['POST', '/skills', { name: 'git+file:///etc' }, 400, 'path_not_available'],
+      ['POST', '/skills', { name: 'ghcr.io/o/n', project_root: '/p' }, 400, 'path_not_available'],
+      ['POST', '/skills', { name: 'ghcr.io/o/n', scope: 'project' }, 400, 'path_not_available'],
+      ['POST', '/skills/validate', { path: '/etc' }, 400, 'path_not_available'],
+      ['POST', '/skills', { name: '127.0.0.1:1/o/n' }, 400, 'bad_request'],
+      ['POST', '/skills', { name: '127.0.0.1:1/o/n', allow_private_ip: true }, 500, 'source_failed'],
+      ['POST', '/skills', { name: 'git+http://127.0.0.1:1/r', allow_private_ip: true }, 400, 'bad_request'],
+      ['POST', '/skills', { archive: 'YWJj' }, 400, 'bad_request'],
+      ['GET', '/skills/n', undefined, 400, 'bad_request'],
+      ['GET', '/skills/none', undefined, 404, 'not_found'],
+      ['DELETE', '/skills/none', undefined, 404, 'not_found'],
+    ])('answer %s %s with %j (%#) as it is documented', async (method, path, body, status, code) => {
+      expect(answered(await ask(method, path, body))).toEqual([status, code]);
+    });
+
+    it('that cannot be read any more are told as such', async () => {
+      await records.create('user:notes', { half: true });
+      for (const path of ['/skills', '/skills/notes'])
+        expect(answered(await ask('GET', path))).toEqual([500, 'store_damaged']);
+      expect(answered(await ask('DELETE', '/skills/notes'))).toEqual([500, 'store_damaged']);
+    });
+
+    it('are checked as everywhere', async () => {
+      const archive = (await skill('notes')).toString('base64');
+      expect((await ask('POST', '/skills/validate', { archive })).body.valid).toBe(true);
+      expect((await ask('GET', '/skills')).body.skills).toEqual([]);
+    });
+  });
+}

@@ -1,0 +1,31 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from '@jest/globals';
+import { LocalSkills } from './local-skills.ts';
+
+it('a source that never answers is given up after a while, whoever waits', async () => {
+  const silent = createServer((socket) => void socket.on('error', () => undefined).resume());
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  const port = (silent.address() as { port: number }).port;
+  const home = mkdtempSync(join(tmpdir(), 'vmcp-local-skills-'));
+  const skills = new LocalSkills({
+    folder: join(home, 'state'),
+    home: { platform: 'linux', path: home, environment: {} },
+    rules: { localPaths: true, proxy: undefined, searchPath: '/usr/local/bin:/usr/bin:/bin', deadline: 500 },
+    now: Date.now,
+  }).for({ list: () => Promise.resolve([]), checkGroup: () => Promise.resolve() });
+  const nothing = { version: undefined, archive: undefined, digest: undefined, clients: undefined, group: undefined };
+  for (const reference of [`127.0.0.1:${port}/o/notes`, `git+http://127.0.0.1:${port}/r.git`]) {
+    const request = { ...nothing, reference, scope: 'user' as const, projectRoot: undefined, force: false };
+    const installing = skills.install({ ...request, allowPrivateAddress: true, signal: new AbortController().signal });
+    await expect(installing).rejects.toMatchObject({
+      code: 'source_failed',
+      message: expect.stringContaining('in time'),
+    });
+  }
+  expect(readdirSync(join(home, 'state/staging'))).toEqual([]);
+  rmSync(home, { recursive: true });
+  await new Promise((resolve) => silent.close(resolve));
+});
