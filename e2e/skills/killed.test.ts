@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { openSkillsPlace, skillText, type SkillsPlace } from '#operator/management/skills/testdata/skills-place';
-import { findFreePort } from '../gateway/start-gateway.ts';
+import { findFreePort } from '../gateway/find-free-port.ts';
 import { server, whoami } from '../local/manifests.ts';
 import { eventually, PROGRAM } from '../local/run-vmcp.ts';
 
