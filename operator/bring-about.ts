@@ -24,7 +24,7 @@ export async function bringAbout(platform: Platform, key: ResourceKey, now: stri
   const manifest = manifestOf(key, world);
   let outcome: Outcome | undefined;
   try {
-    outcome = plan(key, world, now);
+    outcome = await planWhole(key, world, now);
     await platform.apply(outcome);
   } catch (problem) {
     const failed = outcome
@@ -35,6 +35,13 @@ export async function bringAbout(platform: Platform, key: ResourceKey, now: stri
   }
   await platform.report(outcome);
   return attempted(outcome);
+}
+
+/** The plan once all policies that it needs are read. */
+async function planWhole(key: ResourceKey, world: World, now: string): Promise<Outcome> {
+  let outcome = plan(key, world, now);
+  while (await world.policies?.readNoted()) outcome = plan(key, world, now);
+  return outcome;
 }
 
 function attempted({ action, requeueAfter: again }: Outcome): Attempted {

@@ -101,6 +101,20 @@ export interface ObservedDeployment {
   scaledByOther?: boolean;
 }
 
+/** A policy set as it is written. */
+export interface PolicyTexts {
+  policies: readonly string[];
+  entitiesJson: string;
+}
+
+/** What is known of policy sets, where a platform remembers it. */
+export interface PolicyReadings {
+  /** What is wrong with a set. One that has not been read is noted, and counts as if nothing was. */
+  problemsOf(texts: PolicyTexts): readonly string[];
+  /** Reads what was noted; false where nothing was. What was planned meanwhile does not hold otherwise. */
+  readNoted(): Promise<boolean>;
+}
+
 /** Everything of one namespace that the plan may read. Secret values are not in it. */
 export interface World {
   namespace: string;
@@ -126,6 +140,8 @@ export interface World {
   observed: Record<string, ObservedRuntime>;
   /** Child name to its Deployment in a cluster; absent where there are none. */
   deployments?: Record<string, ObservedDeployment>;
+  /** Absent: policies are validated as they are planned. */
+  policies?: PolicyReadings;
 }
 
 /** Text form of a key, unique among all resources. */

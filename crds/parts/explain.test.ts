@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { explainIssues, explainProblems, pathText } from '#crds/parts/explain';
 import { editDistance, nearest } from '#crds/parts/nearest';
+import { readValue } from '#crds/parts/read-value';
 
 const Upstream = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('oidc'), issuer_url: z.url() }),
@@ -138,6 +139,23 @@ describe('explaining what is wrong in a document', () => {
 
   it('quotes names that hold other signs in a path', () => {
     expect(pathText(['a', 0, 'b.c', 'x-y'])).toBe('a[0]["b.c"].x-y');
+  });
+});
+
+describe('what a stranger wrote', () => {
+  it('reads a hundred thousand fields that nobody knows in a moment, and explains the first', () => {
+    const fields = Object.fromEntries(Array.from({ length: 100_000 }, (_, at) => [`field${at}`, at]));
+    const startedAt = process.cpuUsage();
+    const read = readValue(Document, { name: 'n', mode: 'on', ...fields });
+    const problems = 'problems' in read ? read.problems : [];
+    expect(problems).toHaveLength(21);
+    expect([problems[0], problems[19], problems[20]]).toEqual([
+      expect.stringMatching(/^field0: unknown field/),
+      expect.stringMatching(/^field19: unknown field/),
+      'and more',
+    ]);
+    // All of them took half a minute.
+    expect(process.cpuUsage(startedAt).user).toBeLessThan(5_000_000);
   });
 });
 

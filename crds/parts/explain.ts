@@ -21,6 +21,8 @@ export interface Source {
   lineOf: (path: Path) => number | undefined;
   /** The schema that refused: its field names are suggested for unknown ones. */
   schema: z.ZodType;
+  /** How many problems are explained; all, without. What strangers write may have a hundred thousand. */
+  most?: number;
 }
 
 /** What zod found, as lines that a person can act on: `file:line path: what; remedy`. */
@@ -30,12 +32,13 @@ export function explainIssues(error: z.ZodError, source: Source): string[] {
 
 /** The same, in parts. At most one problem for each place and message. */
 export function explainProblems(error: z.ZodError, source: Source): Problem[] {
-  const problems = error.issues.flatMap((issue) => explain(issue, [], source));
-  const seen = new Set<string>();
-  return problems.filter((problem) => {
-    const text = problemText(problem);
-    return !seen.has(text) && seen.add(text);
-  });
+  const { most = Infinity } = source;
+  const found = new Map<string, Problem>();
+  for (const issue of error.issues) {
+    for (const problem of explain(issue, [], source)) found.set(problemText(problem), problem);
+    if (found.size >= most) break;
+  }
+  return [...found.values()].slice(0, most);
 }
 
 /** `file:line path: message`, without the parts that are not known. */
@@ -60,14 +63,14 @@ function explain(issue: Issue, above: Path, source: Source): Problem[] {
   const path = [...above, ...(issue.path as Path)];
   if (issue.code === 'unrecognized_keys') {
     const known = knownFields(source.schema, path);
-    return issue.keys.map((key) => problemAt([...path, key], unknownField(key, known), source));
+    return issue.keys.slice(0, source.most).map((key) => problemAt([...path, key], unknownField(key, known), source));
   }
   // A key of a map: what is wrong with it stands in the issues of its own.
   if (issue.code === 'invalid_key') return issue.issues.flatMap((inner) => explain(inner, path, source));
   if (issue.code === 'invalid_union' && issue.errors.length > 0 && issue.message === 'Invalid input') {
     // The alternative that came furthest is the one that was meant.
     const [meant = []] = [...issue.errors].sort((a, b) => depth(b) - depth(a));
-    return meant.flatMap((inner) => explain(inner, path, source));
+    return meant.slice(0, source.most).flatMap((inner) => explain(inner, path, source));
   }
   return [problemAt(path, describe(issue, isMissing(path, source)), source)];
 }

@@ -9,6 +9,15 @@ const TOKENS = /"(?:\\[^]|[^"\\])*"|\/\/[^\n\r]*|[([{]|[)\]}]|\|\||&&|[-+*.!;]|\
 const OPENING = new Set(['(', '[', '{']);
 const CLOSING = new Set([')', ']', '}']);
 
+/** How many operators, brackets and conditions a text has, those of all its policies. Each policy counts as one. */
+export function countOperators(text: string): number {
+  let operators = 0;
+  for (const [token] of text.matchAll(TOKENS)) {
+    if (!token.startsWith('"') && !token.startsWith('//') && !CLOSING.has(token)) operators += 1;
+  }
+  return operators;
+}
+
 /** What is too deep or too long in policy text for Cedar to read safely; undefined: nothing. Reads the text once. */
 export function checkNesting(text: string): string | undefined {
   let depth = 0;

@@ -5,6 +5,7 @@ import {
   type TypeAndId,
 } from '@cedar-policy/cedar-wasm/nodejs';
 import { z } from 'zod';
+import { checkAncestry } from './check-ancestry.ts';
 import { CLAIM, CLIENT, RESERVED_RESOURCE_ATTRIBUTES, RESOURCE_TYPES } from './vocabulary.ts';
 
 /** Cedar reads JSON no deeper than 128 levels. */
@@ -91,6 +92,8 @@ export function readEntities(text: string): ReadEntities {
   const entities = parsed.data.map(({ tags, ...entity }) => (tags === undefined ? entity : { ...entity, tags }));
   const problems = [...findRepeated(entities), ...entities.flatMap(checkReserved)];
   if (problems.length > 0) return fail(...problems);
+  const tooMuch = checkAncestry(entities);
+  if (tooMuch !== undefined) return fail(tooMuch);
   const checked = checkParseEntities({ entities });
   if (checked.type === 'failure') return fail(...checked.errors.map(({ message }) => `entitiesJson: ${message}`));
   return { entities, problems: [] };

@@ -55,6 +55,26 @@ describe('policies', () => {
     expect(problemsOf([policy])).toEqual([expect.stringContaining(problem)]);
   });
 
+  it('says of a policy the same each time, in the same order', () => {
+    const once = problemsOf([when('resource.sise > 1 && resource.colour == 1')]);
+    expect(once.length).toBeGreaterThan(2);
+    for (let times = 0; times < 5; times++) {
+      expect(problemsOf([when('resource.sise > 1 && resource.colour == 1')])).toEqual(once);
+    }
+  });
+
+  it.each([
+    ['operators', Array<string>(12).fill(when(Array<string>(400).fill('true').join(' || ')))],
+    ['policies', Array<string>(20).fill('permit(principal,action,resource);'.repeat(200))],
+    ['characters', Array<string>(10).fill(when(`resource.name == "${'a'.repeat(14_000)}"`))],
+  ])('refuses more %s in one set than can be validated in a moment', (what, policies) => {
+    const startedAt = process.cpuUsage();
+    expect(problemsOf(policies)).toEqual([
+      expect.stringMatching(/^policies have \d+ \w+ together, at most \d+ are read/),
+    ]);
+    expect([what, process.cpuUsage(startedAt).user < 1_000_000]).toEqual([what, true]);
+  });
+
   it('lists the problems of all policies in their order', () => {
     expect(problemsOf([when('1 > "a"'), when('true'), `@id("last") ${when('resource.colour == "red"')}`])).toEqual([
       'policies[0]: unexpected type: expected Long but saw String',

@@ -1,4 +1,6 @@
 import { validate, type SchemaJson, type ValidationError } from '@cedar-policy/cedar-wasm/nodejs';
+import { countOperators } from './check-nesting.ts';
+import { checkWeight } from './check-weight.ts';
 import { readEntities, type UserEntity } from './entities.ts';
 import { shapeEntities, type EntityShapes } from './entity-types.ts';
 import { inferTypes, type Reading } from './infer-types.ts';
@@ -7,8 +9,9 @@ import { describeError, nameOf, parsePolicies, type ParsedPolicy } from './parse
 import { buildSchema } from './schema.ts';
 import { writeType, type ValueType } from './value-type.ts';
 
-/** How many ways to give types to disputed attributes are tried. */
+/** How many ways to give types to disputed attributes are tried: fewer of a set that takes long to validate once. */
 const MAX_ASSIGNMENTS = 32;
+const LIGHT_SET = 250;
 
 interface PolicySetSource {
   /** Policy texts; each may hold several policies. */
@@ -34,6 +37,8 @@ type PolicySetValidation =
  *   or its place, and says what to do
  */
 export function validatePolicySet(source: PolicySetSource): PolicySetValidation {
+  const tooMuch = checkWeight(source.policies);
+  if (tooMuch.length > 0) return { ok: false, problems: tooMuch };
   const { policies, problems } = parsePolicies(source.policies);
   const { entities, problems: entityProblems } = readEntities(source.entitiesJson ?? '[]');
   const { shapes, problems: shapeProblems } = shapeEntities(entities);
@@ -41,7 +46,8 @@ export function validatePolicySet(source: PolicySetSource): PolicySetValidation 
   if (found.length > 0) return { ok: false, problems: found };
 
   const readings = inferTypes(policies, attributesOf(shapes));
-  const checks = assignments(readings).map((types) => check(policies, shapes, types));
+  const tried = assignments(readings).slice(0, attemptsFor(source.policies));
+  const checks = tried.map((types) => check(policies, shapes, types));
   const passed = checks.find((checked) => checked.problems.length === 0);
   if (passed === undefined)
     return { ok: false, problems: [...explainDisputes(readings), ...(checks[0]?.problems ?? [])] };
@@ -50,6 +56,11 @@ export function validatePolicySet(source: PolicySetSource): PolicySetValidation 
     set: { policies, entities, mentions: findMentions(policies, entities) },
     warnings: passed.warnings,
   };
+}
+
+function attemptsFor(policies: readonly string[]): number {
+  const operators = policies.reduce((sum, text) => sum + countOperators(text), 0);
+  return Math.max(1, Math.floor(MAX_ASSIGNMENTS / Math.max(1, operators / LIGHT_SET)));
 }
 
 /** Types by attribute name, where all entity types that have it agree. */
@@ -95,10 +106,15 @@ function runValidator(policies: readonly ParsedPolicy[], schema: SchemaJson<stri
   if (answer.type === 'failure') return { problems: answer.errors.map(describeError), warnings: [] };
   const names = new Map(policies.map((policy) => [policy.key, nameOf(policy)]));
   const order = [...names.keys()];
+  // Cedar tells what it finds in one policy in another order each time.
   const describe = (findings: readonly ValidationError[]): string[] =>
-    [...findings]
-      .sort((a, b) => order.indexOf(a.policyId) - order.indexOf(b.policyId))
-      .map(({ policyId, error }) => `${names.get(policyId) ?? policyId}: ${simplify(describeError(error))}`);
+    findings
+      .map(({ policyId, error }) => ({
+        at: order.indexOf(policyId),
+        text: `${names.get(policyId) ?? policyId}: ${simplify(describeError(error))}`,
+      }))
+      .sort((a, b) => a.at - b.at || (a.text < b.text ? -1 : 1))
+      .map(({ text }) => text);
   const impossible = answer.validationWarnings.filter(({ error }) => error.message.includes('policy is impossible'));
   return { problems: describe(answer.validationErrors), warnings: describe(impossible) };
 }

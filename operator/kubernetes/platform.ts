@@ -18,6 +18,7 @@ import type { RuntimePod } from './observe/view-of-pod.ts';
 import { readDigestKey } from './secrets/read-digest-key.ts';
 import type { ReflectorOptions } from './watch/reflector.ts';
 import { PODS } from './api/resources.ts';
+import { RememberedPolicies } from '#operator/remembered-policies';
 import { RuntimePods } from './runtimes/runtime-pods.ts';
 import { isEnding, Runtimes } from './runtimes/runtimes.ts';
 import { SecretValues } from './secrets/secret-values.ts';
@@ -66,6 +67,7 @@ export class KubernetesPlatform implements Platform {
   readonly #secrets: OwnSecrets;
   readonly #context: ApplyContext;
   readonly #writer: StatusWriter;
+  readonly #policies = new RememberedPolicies();
   #issuer: Partial<ClusterIssuer> = {};
   #changed: (key: ResourceKey) => void = () => undefined;
   #stopTimer: () => void = () => undefined;
@@ -145,6 +147,7 @@ export class KubernetesPlatform implements Platform {
       documents: view.documents.of(namespace),
       observed: this.#runtimes.observed.of(namespace),
       deployments: view.deployments.of(namespace),
+      policies: this.#policies,
     };
   }
 

@@ -47,6 +47,27 @@ describe('a pod template that is merged over the rendered one', () => {
     expect(spec({ volumes }).volumes).toEqual([{ name: 'tmp', configMap: { name: 'c' } }]);
   });
 
+  it('merges a thousand containers in their order, and refuses more, whatever their names', () => {
+    const containers = Array.from({ length: 1000 }, (_, at) => ({ name: `c${at}` }));
+    expect(spec({ containers }).containers.map(({ name }) => name)).toEqual([
+      ...containers.map(({ name }) => name),
+      'vmcp',
+    ]);
+    const same = Array.from({ length: 20_000 }, () => ({ name: 'vmcp', image: 'b' }));
+    expect(() => spec({ containers: same })).toThrow(
+      'podTemplateSpec.spec: has a list of more than 1000 items: shorten it',
+    );
+  });
+
+  it('refuses what is nested deeper than any pod', () => {
+    let deep: unknown = 'x';
+    for (let depth = 0; depth < 9000; depth++) deep = { a: deep };
+    expect(() => spec({ x: deep })).toThrow('podTemplateSpec.spec: is nested deeper than 40 levels');
+    expect(() => spec({ x: JSON.parse('['.repeat(9000) + ']'.repeat(9000)) as object })).toThrow(
+      'deeper than 40 levels',
+    );
+  });
+
   it('leaves the rendered template alone', () => {
     const before = structuredClone(rendered);
     spec({ containers: [{ name: 'vmcp', image: 'b' }], volumes: [{ name: 'tmp', $patch: 'delete' }] });

@@ -76,13 +76,18 @@ function keyOf(item: unknown, key: string, path: string): [Fields, unknown] {
 
 /** Two parts of a list in one order: that of the original where it knows both, else what is written comes first. */
 function inOrder(left: Fields[], written: Fields[], original: unknown[]): Fields[] {
-  const [first, ...rest] = left;
-  const [next, ...later] = written;
-  if (first === undefined || next === undefined) return [...left, ...written];
-  const [here, there] = [original.indexOf(first), original.indexOf(next)];
-  return there >= 0 && here < there
-    ? [first, ...inOrder(rest, written, original)]
-    : [next, ...inOrder(left, later, original)];
+  const places = new Map(original.map((item, place) => [item, place]));
+  const placeOf = (item: Fields) => places.get(item) ?? -1;
+  const ordered: Fields[] = [];
+  let at = 0;
+  for (const next of written) {
+    for (let first = left[at]; first && placeOf(first) < placeOf(next); first = left[at]) {
+      ordered.push(first);
+      at += 1;
+    }
+    ordered.push(next);
+  }
+  return [...ordered, ...left.slice(at)];
 }
 
 /** Items of the same key are merged. */
@@ -97,7 +102,9 @@ function mergeItems(original: Fields[], patch: unknown[], key: string, path: str
   const merged = kept.map(([item, value]) => mergeMap(there.get(value) ?? {}, item, `${path}[]`));
   const values = new Set(items.map(([, value]) => value));
   const left = original.filter((item) => !values.has(item[key]));
-  const order = original.map((item) => merged.find((one) => one[key] === item[key]) ?? item);
+  // Of several with one key the first stands for it.
+  const byKey = new Map([...merged].reverse().map((one) => [one[key], one]));
+  const order = original.map((item) => byKey.get(item[key]) ?? item);
   return inOrder(left, merged, order);
 }
 
@@ -113,8 +120,25 @@ function mergeValue(original: unknown, patch: unknown, path: string): unknown {
   return mergeItems(original as Fields[], items, key, path);
 }
 
+/** A pod of Kubernetes has less than half as many levels. What is deeper has no room on the stack of who reads it. */
+const DEEPEST = 40;
+const LONGEST = 1000;
+
+function checkSize(written: object): void {
+  let level: unknown[] = [written];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > DEEPEST) refuse('spec', `is nested deeper than ${DEEPEST} levels: remove what is no field of a pod`);
+    const long = level.some((value) => Array.isArray(value) && value.length > LONGEST);
+    if (long) refuse('spec', `has a list of more than ${LONGEST} items: shorten it`);
+    level = level.flatMap((value): unknown[] =>
+      typeof value === 'object' && value !== null ? Object.values(value) : [],
+    );
+  }
+}
+
 /** The written template over the rendered one, by the merge keys of the API server. Throws `Stalled` with the path. */
 export function mergePodTemplate(rendered: object, written: object): unknown {
+  checkSize(written);
   for (const field of Object.keys(written)) {
     if (field !== 'metadata' && field !== 'spec')
       refuse(field, 'is no field of a pod template: write metadata and spec');

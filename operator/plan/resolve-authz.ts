@@ -8,6 +8,12 @@ import { readConfigMapBlock } from './read-config-map-block.ts';
 
 type AuthzDocument = NonNullable<RunConfigDocument['authz']>;
 
+function problemsOf({ policies, entitiesJson }: InlineAuthz, world: World): readonly string[] {
+  if (world.policies) return world.policies.problemsOf({ policies, entitiesJson });
+  const valid = validatePolicySet({ policies, entitiesJson });
+  return valid.ok ? [] : valid.problems;
+}
+
 /**
  * The policies of one boundary, read and validated. `field` is where the block stands.
  * Throws `Waiting` for a missing ConfigMap and `Stalled` for policies that cannot be served.
@@ -21,8 +27,8 @@ export function resolveAuthz(
   const inline = config.configMap
     ? readConfigMapBlock(InlineAuthz, config.configMap, `${field}.configMap`, 'InvalidPolicy', world)
     : InlineAuthz.parse(config.inline ?? {});
-  const valid = validatePolicySet({ policies: inline.policies, entitiesJson: inline.entitiesJson });
-  if (!valid.ok) throw new Stalled('InvalidPolicy', `${field}: ${valid.problems.join('; ')}`);
+  const problems = problemsOf(inline, world);
+  if (problems.length > 0) throw new Stalled('InvalidPolicy', `${field}: ${problems.join('; ')}`);
   return defined({
     mode: config.mode,
     policies: inline.policies,

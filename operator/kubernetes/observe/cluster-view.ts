@@ -30,6 +30,7 @@ import {
   watchedChildren,
 } from '../api/resources.ts';
 import { isOlder, Section } from '../watch/section.ts';
+import { stripWeight } from '../watch/strip-weight.ts';
 import type { SecretValues } from '../secrets/secret-values.ts';
 
 interface ViewOptions {
@@ -138,7 +139,7 @@ export class ClusterView {
 
   /** A resource as the API server answered a write of its status. */
   wroteStatus(object: KubeObject): void {
-    const manifest = object as Manifest & KubeObject;
+    const manifest = stripWeight(object) as Manifest & KubeObject;
     const section = this.manifests[manifest.kind];
     const known = section.get(manifest.metadata.namespace, manifest.metadata.name);
     // One that has gone meanwhile must not come back.

@@ -1,3 +1,4 @@
+import { cutDepth } from './cut-depth.ts';
 import type { KubeObject } from '../api/object.ts';
 
 /** The whole object once more, as an annotation. */
@@ -5,6 +6,7 @@ const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /** Takes away what nobody here reads and what is often the larger half of an object. Changes its argument. */
 export function stripWeight(object: KubeObject): KubeObject {
+  cutDepth(object);
   const { metadata } = object;
   // Copied, as `delete` would leave an object that takes more memory than it gave back.
   object.metadata = { ...without(metadata, 'managedFields'), name: metadata.name };

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { KINDS, type Manifest } from '#operator/world';
+import { cutDepth } from '../watch/cut-depth.ts';
 import type { Proposal, Review } from './review.ts';
 
 const texts = z.record(z.string(), z.string()).optional();
@@ -64,11 +65,16 @@ function manifestOf(resource: z.infer<typeof Resource>, name: string | undefined
   };
 }
 
+function readJson(body: string): unknown {
+  const value: unknown = JSON.parse(body);
+  return typeof value === 'object' && value !== null ? cutDepth(value) : value;
+}
+
 const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);
 
 /** Reads the body of a request. Throws `ZodError` or `SyntaxError` for what is none. */
 export function readAdmissionReview(body: string): Asked {
-  const { uid, name, namespace, operation, object, oldObject } = AdmissionReview.parse(JSON.parse(body)).request;
+  const { uid, name, namespace, operation, object, oldObject } = AdmissionReview.parse(readJson(body)).request;
   const nothing = { uid, namespace, proposal: undefined };
   const writes = operation === 'CREATE' || operation === 'UPDATE';
   // What is going away, and what is changed beside its spec, is no concern of the plan: finalizers must come off.

@@ -60,6 +60,18 @@ function answer(response: ServerResponse, status: number, body?: object): void {
 
 const UNSEEN = 'this resource was admitted without being looked at: see its status';
 
+/** The review once all policies that it needs are read. */
+async function reviewWhole(
+  proposal: Parameters<typeof review>[0],
+  observed: Promise<World>,
+  signal: AbortSignal,
+): Promise<Review> {
+  const world = await observed;
+  let verdict = review(proposal, world);
+  while (!signal.aborted && (await world.policies?.readNoted())) verdict = review(proposal, world);
+  return verdict;
+}
+
 /** Admits what could not be looked at, and says so: the resource's condition tells the rest. */
 async function reviewInTime(
   proposal: Parameters<typeof review>[0],
@@ -72,8 +84,7 @@ async function reviewInTime(
         reject(signal.reason as Error);
       });
     });
-    const world = await Promise.race([worldFor(proposal.manifest, signal), late]);
-    return review(proposal, world);
+    return await Promise.race([reviewWhole(proposal, worldFor(proposal.manifest, signal), signal), late]);
   } catch (problem) {
     onProblem(problem);
     return { allowed: true, warnings: [UNSEEN] };

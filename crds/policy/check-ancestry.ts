@@ -1,0 +1,37 @@
+import { referencesOf, writeUid, type UserEntity } from './entities.ts';
+
+/**
+ * Cedar walks from entities and from their types to parents by recursion, and keeps for each all that it comes to:
+ * a long chain overflows its stack, and many wide layers take its memory.
+ */
+const MAX_ANCESTORS = 20_000;
+const MAX_TYPES = 100;
+
+/** What is too much in the parents of entities for Cedar to read safely; undefined: nothing. */
+export function checkAncestry(entities: readonly UserEntity[]): string | undefined {
+  const types = new Set(entities.flatMap((entity) => [...referencesOf(entity)].map(({ type }) => type)));
+  if (types.size > MAX_TYPES) {
+    return `entitiesJson has ${types.size} types of entities, at most ${MAX_TYPES} are read: use fewer`;
+  }
+  const parents = new Map(entities.map((entity) => [writeUid(entity.uid), entity.parents.map(writeUid)]));
+  let left = MAX_ANCESTORS;
+  for (const start of parents.keys()) {
+    left -= countAncestors(start, parents, left);
+    if (left < 0) {
+      return `entitiesJson has entities with more than ${MAX_ANCESTORS} parents, and parents of those, together: flatten it`;
+    }
+  }
+  return undefined;
+}
+
+/** Stops counting beyond `limit`. */
+function countAncestors(start: string, parents: ReadonlyMap<string, readonly string[]>, limit: number): number {
+  const seen = new Set<string>();
+  const waiting = [...(parents.get(start) ?? [])];
+  for (let next = waiting.pop(); next !== undefined && seen.size <= limit; next = waiting.pop()) {
+    if (seen.has(next)) continue;
+    seen.add(next);
+    waiting.push(...(parents.get(next) ?? []));
+  }
+  return seen.size;
+}

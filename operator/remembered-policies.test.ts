@@ -1,0 +1,99 @@
+import { describe, expect, it } from '@jest/globals';
+import { bringAbout } from '#operator/bring-about';
+import { emptyWorld } from '#operator/empty-world';
+import type { Outcome } from '#operator/plan/outcome';
+import type { Platform } from '#operator/platform';
+import { findProblems, RememberedPolicies } from '#operator/remembered-policies';
+import type { Manifest, PolicyTexts, World } from '#operator/world';
+
+const when = (condition: string) => `permit(principal, action, resource) when { ${condition} };`;
+const texts = (...policies: string[]): PolicyTexts => ({ policies, entitiesJson: '[]' });
+
+function manifest(kind: Manifest['kind'], name: string, spec: object): Manifest {
+  const metadata = { name, namespace: 'default', uid: name, generation: 1 };
+  return { apiVersion: 'vmcp.dev/v1alpha1', kind, metadata, spec };
+}
+
+/** A group of servers of which each has policies of its own. */
+function worldWith(policies: Record<string, string>, remembered: RememberedPolicies): World {
+  const members = Object.entries(policies).map(([name, policy]) =>
+    manifest('MCPServer', name, {
+      groupRef: 'tools',
+      remoteUrl: `https://${name}.example/mcp`,
+      authzConfig: { type: 'inline', inline: { policies: [policy] } },
+    }),
+  );
+  const server = manifest('VirtualMCPServer', 'demo', {
+    config: { groupRef: 'tools' },
+    incomingAuth: {
+      type: 'oidc',
+      resourceUrl: 'https://mcp.example/mcp',
+      oidcConfig: { type: 'inline', inline: { issuer: 'https://login.example' } },
+    },
+  });
+  return emptyWorld({
+    platform: { mode: 'cluster', runtimeImage: 'r:1', allowHostPaths: false },
+    virtualMcpServers: { demo: server },
+    mcpGroups: { tools: manifest('MCPGroup', 'tools', {}) },
+    mcpServers: Object.fromEntries(members.map((member) => [member.metadata.name, member])),
+    policies: remembered,
+  });
+}
+
+async function broughtAbout(world: World): Promise<Outcome[]> {
+  const applied: Outcome[] = [];
+  const platform: Platform = {
+    watch: () => Promise.resolve(),
+    observe: () => Promise.resolve(world),
+    apply(outcome) {
+      applied.push(outcome);
+      return Promise.resolve();
+    },
+    report: () => Promise.resolve(),
+    close: () => Promise.resolve(),
+  };
+  await bringAbout(platform, { kind: 'VirtualMCPServer', namespace: 'default', name: 'demo' }, '2026-01-02T03:04:05Z');
+  return applied;
+}
+
+describe('policies that are remembered', () => {
+  it('are validated once each, and others have a turn between two sets', async () => {
+    let turns = 0;
+    const turnsAt: number[] = [];
+    const counting = setInterval(() => turns++, 0);
+    const spin = () => {
+      const until = performance.now() + 5;
+      while (performance.now() < until);
+      turnsAt.push(turns);
+      return [];
+    };
+    const remembered = new RememberedPolicies(spin);
+    for (let at = 0; at < 10; at++) remembered.problemsOf(texts(when(`${at} == 1`)));
+    expect(turnsAt).toEqual([]);
+    expect(await remembered.readNoted()).toBe(true);
+    clearInterval(counting);
+    expect(turnsAt).toHaveLength(10);
+    expect(turns).toBeGreaterThan(5);
+    for (let at = 0; at < 10; at++) remembered.problemsOf(texts(when(`${at} == 1`)));
+    expect(await remembered.readNoted()).toBe(false);
+    expect(turnsAt).toHaveLength(10);
+  });
+
+  it('say the same as policies that are validated at once', async () => {
+    const remembered = new RememberedPolicies();
+    const wrong = texts(when('resource.sise > 1'));
+    expect(remembered.problemsOf(wrong)).toEqual([]);
+    await remembered.readNoted();
+    expect(remembered.problemsOf(wrong)).toContainEqual(expect.stringContaining('sise'));
+    expect(remembered.problemsOf(wrong)).toEqual(findProblems(wrong));
+  });
+
+  it('are all read before anything is applied: a backend whose policy does not validate is never in the document', async () => {
+    const remembered = new RememberedPolicies();
+    const policies = { fine: when('true'), wrong: when('resource.sise > 1') };
+    const applied = await broughtAbout(worldWith(policies, remembered));
+    expect(applied).toHaveLength(1);
+    expect(applied[0]?.rendered?.document.backends.map(({ name }) => name)).toEqual(['fine']);
+    expect(applied[0]?.status?.backends?.find(({ name }) => name === 'wrong')).toMatchObject({ phase: 'Excluded' });
+  });
+});
