@@ -2,6 +2,7 @@ import type { RunConfigDocument } from '#crds/run-config/run-config';
 import type { World } from '../world.ts';
 import { findNotServed } from './check-served.ts';
 import { findAuthServerWarnings } from './find-auth-server-warnings.ts';
+import { findUnboundCredentials } from './find-unbound-credentials.ts';
 import type { ServerSpec } from './render-run-config.ts';
 import type { Finding } from './summarise-status.ts';
 
@@ -57,6 +58,7 @@ export function findWarnings(
 ): Finding[] {
   return [
     ...findAuthServerWarnings(document),
+    ...findUnboundCredentials(spec, members, world),
     ...emptyGroup(spec, members),
     ...unknownNames(spec, members),
     ...lostWithThePod(document, world),

@@ -1,0 +1,36 @@
+import { MCPExternalAuthConfig } from '#crds/kinds/index';
+import { readValue } from '#crds/parts/read-value';
+import { valueAt } from '#crds/parts/rule';
+import type { World } from '../world.ts';
+import type { ServerSpec } from './render-run-config.ts';
+import type { Finding } from './summarise-status.ts';
+
+/** Whether a configuration goes wherever the MCPServer says that it is given to. */
+function goesAnywhere(reference: string, world: World): boolean {
+  const manifest = world.mcpExternalAuthConfigs[reference];
+  if (!manifest) return false;
+  const read = readValue(MCPExternalAuthConfig, manifest);
+  return 'data' in read && read.data.spec.type !== 'unauthenticated' && !read.data.spec.allowedHosts;
+}
+
+/**
+ * Credentials that the server gives to backends which do not name them. Whoever writes a reference needs the right to what it
+ * names; here whoever may write the MCPServer decides where callers' credentials go, and needs none.
+ */
+export function findUnboundCredentials({ outgoingAuth }: ServerSpec, members: string[], world: World): Finding[] {
+  if (world.platform.mode === 'local' || outgoingAuth.source !== 'inline') return [];
+  const given = new Map<string, string[]>();
+  for (const name of members) {
+    const reference = (outgoingAuth.backends?.[name] ?? outgoingAuth.default)?.externalAuthConfigRef?.name;
+    if (reference === undefined) continue;
+    if (valueAt(world.mcpServers[name]?.spec, ['externalAuthConfigRef', 'name']) === reference) continue;
+    given.set(reference, [...(given.get(reference) ?? []), name]);
+  }
+  const anywhere = [...given].filter(([reference]) => goesAnywhere(reference, world));
+  if (anywhere.length === 0) return [];
+  const list = anywhere.map(([reference, names]) => `MCPExternalAuthConfig "${reference}" to ${names.join(', ')}`);
+  const message =
+    `outgoingAuth gives ${list.join('; ')}, which do not name it themselves: whoever may write an MCPServer of the group decides where ` +
+    `these credentials go. Write allowedHosts on it, or externalAuthConfigRef in those MCPServers.`;
+  return [{ type: 'CredentialsUnbound', status: 'True', reason: 'NoAllowedHosts', message }];
+}
