@@ -213,6 +213,20 @@ describe('entitiesJson', () => {
     expect(problemsOf(conditions.map(when), entities)).toEqual([]);
   });
 
+  it.each<[string, (at: number) => [type: string, id: number | string], RegExp]>([
+    ['a chain that Cedar’s stack has no room for', (at) => ['Group', at + 1], /parents of those, together/],
+    ['a chain of types', (at) => [`T${at + 1}`, 'a'], /has \d+ types of entities/],
+    ['a circle', (at) => ['Group', (at + 1) % 3000], /parents of those, together/],
+  ])('refuses %s, and reads on', (_what, parentOf, problem) => {
+    const entities = Array.from({ length: 3000 }, (_, at) => {
+      const [type, id] = parentOf(at);
+      const uid = type === 'Group' ? { type, id: `${at}` } : { type: `T${at}`, id: 'b' };
+      return { uid, attrs: {}, parents: [{ type, id: `${id}` }] };
+    });
+    expect(problemsOf([], entities)).toEqual([expect.stringMatching(problem)]);
+    expect(problemsOf([when('principal in Group::"a"')])).toEqual([]);
+  });
+
   it.each<[unknown, string]>([
     ['{', 'entitiesJson is no JSON: write a list of entities such as [{"uid": …, "attrs": {}, "parents": []}]'],
     ['{}', 'entitiesJson: Invalid input: expected array, received object'],

@@ -13,12 +13,8 @@ function goesAnywhere(reference: string, world: World): boolean {
   return 'data' in read && read.data.spec.type !== 'unauthenticated' && !read.data.spec.allowedHosts;
 }
 
-/**
- * Credentials that the server gives to backends which do not name them. Whoever writes a reference needs the right to what it
- * names; here whoever may write the MCPServer decides where callers' credentials go, and needs none.
- */
-export function findUnboundCredentials({ outgoingAuth }: ServerSpec, members: string[], world: World): Finding[] {
-  if (world.platform.mode === 'local' || outgoingAuth.source !== 'inline') return [];
+/** By the name of a configuration: the backends that get it without naming it. */
+function givenTo({ outgoingAuth }: ServerSpec, members: string[], world: World): Map<string, string[]> {
   const given = new Map<string, string[]>();
   for (const name of members) {
     const reference = (outgoingAuth.backends?.[name] ?? outgoingAuth.default)?.externalAuthConfigRef?.name;
@@ -26,6 +22,16 @@ export function findUnboundCredentials({ outgoingAuth }: ServerSpec, members: st
     if (valueAt(world.mcpServers[name]?.spec, ['externalAuthConfigRef', 'name']) === reference) continue;
     given.set(reference, [...(given.get(reference) ?? []), name]);
   }
+  return given;
+}
+
+/**
+ * Credentials that the server gives to backends which do not name them. Whoever writes a reference needs the right to what it
+ * names; here whoever may write the MCPServer decides where callers' credentials go, and needs none.
+ */
+export function findUnboundCredentials(spec: ServerSpec, members: string[], world: World): Finding[] {
+  if (world.platform.mode === 'local' || spec.outgoingAuth.source !== 'inline') return [];
+  const given = givenTo(spec, members, world);
   const anywhere = [...given].filter(([reference]) => goesAnywhere(reference, world));
   if (anywhere.length === 0) return [];
   const list = anywhere.map(([reference, names]) => `MCPExternalAuthConfig "${reference}" to ${names.join(', ')}`);
