@@ -76,3 +76,29 @@ describe('a namespace of the folder', () => {
     expect(outcome.rendered?.document.backends).toEqual([]);
   });
 });
+
+it('may hold a server that is called as something that every object has', () => {
+  const document = server('ours').replace('demo', 'constructor');
+  const snapshot = readSnapshot([{ file: 'a.yaml', text: [document, group('ours')].join('---\n') }]);
+  const known = {
+    allotments: {
+      slots: { 'ours/constructor': 0 },
+      privateSlots: {},
+      backendPlaces: {},
+      uids: { 'ours/constructor': 'u' },
+    },
+    directory: '/srv/.vmcp',
+    loginDirectory: '/srv/.vmcp/logins',
+    containerEngine: undefined,
+    digest: (_value: string, place: string) => place,
+    generated: () => ({}),
+    status: () => undefined,
+    documents: {},
+    observed: {},
+  };
+  const key = { kind: 'VirtualMCPServer', namespace: 'ours', name: 'constructor' } as const;
+  const world = buildWorld(snapshot, 'ours', known);
+  expect(plan(key, world, '2026-01-02T03:04:05Z')).toMatchObject({ key, action: 'apply' });
+  for (const section of [world.secrets, world.configMaps, world.mcpServers, world.documents, world.observed])
+    expect(section.constructor).toBeUndefined();
+});

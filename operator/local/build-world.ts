@@ -79,20 +79,25 @@ function factsOf(namespace: string, { allotments, directory, loginDirectory, con
     mode: 'local',
     directory: `${directory}/${namespace}`,
     loginDirectory: `${loginDirectory}/${namespace}`,
-    ports: Object.fromEntries(ports),
-    backendPorts: Object.fromEntries(
+    ports: named(ports),
+    backendPorts: named(
       inside(Object.entries(backendPlaces), namespace).map(([name, place]) => [name, portOfPlace(place)]),
     ),
-    uids: Object.fromEntries(inside(Object.entries(uids), namespace)),
+    uids: named(inside(Object.entries(uids), namespace)),
     ...(containerEngine === undefined ? {} : { containerEngine }),
   };
+}
+
+/** By name, and by nothing else: a resource may be called `constructor`, which every plain object has. */
+function named<T>(entries: Iterable<readonly [string, T]>): Record<string, T> {
+  return Object.setPrototypeOf(Object.fromEntries(entries), null) as Record<string, T>;
 }
 
 /** All that the plan reads about one namespace. */
 export function buildWorld(snapshot: Snapshot, namespace: string, known: Known): World {
   const manifests = snapshot.manifests.filter(({ metadata }) => metadata.namespace === namespace);
   const ofKind = (kind: Kind): Record<string, Manifest> =>
-    Object.fromEntries(
+    named(
       manifests
         .filter((one) => one.kind === kind)
         .map((one) => [one.metadata.name, { ...one, status: known.status({ kind, ...one.metadata }) }]),
@@ -101,7 +106,7 @@ export function buildWorld(snapshot: Snapshot, namespace: string, known: Known):
     const digests = Object.entries(values).map(
       ([key, value]) => [key, known.digest(value, `${namespace}/${name}/${key}`)] as const,
     );
-    return [name, Object.fromEntries(digests)];
+    return [name, named(digests)];
   });
   return {
     namespace,
@@ -112,12 +117,14 @@ export function buildWorld(snapshot: Snapshot, namespace: string, known: Known):
     mcpServers: ofKind('MCPServer'),
     mcpExternalAuthConfigs: ofKind('MCPExternalAuthConfig'),
     mcpOidcConfigs: ofKind('MCPOIDCConfig'),
-    secrets: Object.fromEntries(secrets),
-    configMaps: Object.fromEntries(inside(snapshot.configMaps, namespace)),
-    generated: Object.fromEntries(
+    secrets: named(secrets),
+    configMaps: named(
+      inside(snapshot.configMaps, namespace).map(([name, texts]) => [name, named(Object.entries(texts))]),
+    ),
+    generated: named(
       manifests.filter(mayHaveRuntime).map((served) => [runtimeNameOf(served), known.generated(served)]),
     ),
-    documents: known.documents,
-    observed: known.observed,
+    documents: named(Object.entries(known.documents)),
+    observed: named(Object.entries(known.observed)),
   };
 }

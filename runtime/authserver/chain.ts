@@ -25,10 +25,15 @@ export function chainOf({ upstreams, primary_upstream_provider: named }: AuthSer
   return { providers, primary };
 }
 
+/** What is there of a provider: of one that is called `constructor`, too, which every plain object has. */
+export function ofProvider<T>(links: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(links, name) ? links[name] : undefined;
+}
+
 /** The chain with what one user has linked. */
 export function viewChain({ providers }: Chain, links: Readonly<Record<string, LinkRow>>): readonly ProviderView[] {
   return providers.map((provider) => {
-    const link = links[provider.name];
+    const link = ofProvider(links, provider.name);
     return { ...provider, state: link?.state ?? 'unlinked', account: link?.account, linkedAt: link?.linked_at };
   });
 }

@@ -64,6 +64,11 @@ describe('what the operator would apply', () => {
     expect(Object.values(secret?.stringData as object)).toContain('<secret login/secret>');
   });
 
+  it('is that of a server that is called as something that every object has', () => {
+    const { outcomes } = render(written((text) => text.replace('name: front', 'name: constructor')));
+    expect(outcomes.map(({ action }) => action)).toEqual(['apply', 'apply', 'apply']);
+  });
+
   it('is the same each time', () => {
     expect(JSON.stringify(render(written()))).toBe(JSON.stringify(render(written())));
   });

@@ -61,9 +61,9 @@ function worldOf(namespace: string, { manifests, configMaps }: Written, apiGroup
     generated: everyName((name) =>
       Object.fromEntries(GENERATED_SECRETS.map((which) => [which, contentHash(`${name} ${which}`)])),
     ),
-    documents: {},
-    observed: {},
-    deployments: {},
+    documents: everyName(() => undefined),
+    observed: everyName(() => undefined),
+    deployments: everyName(() => undefined),
   };
 }
 

@@ -248,3 +248,13 @@ describe('what the plan would serve', () => {
     expect(review({ manifest: resource(kind, 'a', spec) }, EMPTY)).toMatchObject({ allowed: true });
   });
 });
+
+it('a server may be called as something that every object has', () => {
+  const spec = { config: { groupRef: 'tools' }, incomingAuth: { type: 'anonymous' } };
+  const backend = resource('MCPServer', 'calendar', {
+    remoteUrl: 'https://calendar.example.com/mcp',
+    groupRef: 'tools',
+  });
+  const before = world({ mcpServers: { calendar: backend } });
+  expect(review({ manifest: resource('VirtualMCPServer', 'constructor', spec) }, before).allowed).toBe(true);
+});

@@ -1,6 +1,7 @@
 import { auditSubjects } from '../audit-subjects.ts';
 import { answerClient } from '../authorize/answer-client.ts';
 import { BROWSER_LIFESPAN } from '../browser/browser-cookie.ts';
+import { ofProvider } from '../chain.ts';
 import type { Browser, CookieHeaders } from '../browser/browsers.ts';
 import { consentKey } from '../consent/consent-key.ts';
 import { redirectAnswer, type Answer } from '../handler.ts';
@@ -67,13 +68,13 @@ function codeOf({ codeLifespan }: ChainSettings, { request, user }: LoginRow, id
  */
 function expectedOf({ chain }: ChainSettings, { links, purpose }: LoginRow, before: Links): Record<string, number> {
   const isSkipped = (name: string, required: boolean) =>
-    purpose === 'authorize' && required && links[name] === undefined;
+    purpose === 'authorize' && required && ofProvider(links, name) === undefined;
   const expected = Object.entries(before).filter(
-    ([name, { state }]) => state === 'linked' && links[name] !== undefined,
+    ([name, { state }]) => state === 'linked' && ofProvider(links, name) !== undefined,
   );
   for (const { name, required } of chain.providers) {
     if (!isSkipped(name, required)) continue;
-    const link = before[name];
+    const link = ofProvider(before, name);
     if (link?.state !== 'linked') throw outdated();
     expected.push([name, link]);
   }
@@ -86,7 +87,7 @@ function linksOf(settings: ChainSettings, login: LoginRow, sub: string, before: 
   return Object.fromEntries(
     Object.entries(login.links).map(([name, pending]) => [
       name,
-      linkOf(settings, { login, sub, name, pending, before: before[name] }),
+      linkOf(settings, { login, sub, name, pending, before: ofProvider(before, name) }),
     ]),
   );
 }
@@ -116,7 +117,7 @@ function linkOf(settings: ChainSettings, { login, sub, name, pending, before }: 
 /** A visit at the primary provider is what a browser login comes from. */
 async function signIn({ chain, browsers }: ChainSettings, login: LoginRow, browser: Browser): Promise<CookieHeaders> {
   const { user, request, links } = login;
-  if (user === undefined || links[chain.primary.name] === undefined) return {};
+  if (user === undefined || ofProvider(links, chain.primary.name) === undefined) return {};
   return browsers.logIn(browser, user, request && consentKey(request));
 }
 

@@ -1,5 +1,6 @@
 import { valueOf } from '../authorize/parameters.ts';
 import type { Browser } from '../browser/browsers.ts';
+import { ofProvider } from '../chain.ts';
 import { takeLogin } from './login-rows.ts';
 import type { ChainSettings } from './chain-settings.ts';
 import { failLeg } from './fail-leg.ts';
@@ -52,7 +53,7 @@ export function createCallback(settings: CallbackSettings): Handler {
  */
 function checkStillThere({ chain }: CallbackSettings, { user, links, leg }: LoginRow, { login }: Browser): void {
   const { name } = chain.primary;
-  if (user === undefined || links[name] !== undefined || leg?.provider === name) return;
+  if (user === undefined || ofProvider(links, name) !== undefined || leg?.provider === name) return;
   if (login?.user.sub !== user.sub) throw outdated();
 }
 

@@ -61,6 +61,14 @@ describe('a chain of providers', () => {
     expect(Object.keys(await chain.server.storage.linksOf(subOf(chain, 'alice')))).toHaveLength(3);
   });
 
+  it('visits a provider that is called as something that every object has', async () => {
+    const chain = await startChain([{}, { name: 'constructor' }]);
+    const back = backAtClient(await chain.walk(new Robot(), alice));
+    expect(back.searchParams.get('code')).not.toBeNull();
+    expect(Object.keys(await chain.server.storage.linksOf(subOf(chain, 'alice')))).toEqual(['one', 'constructor']);
+    expect(visits(chain.fakes[1]!)).toBe(1);
+  });
+
   it('has the primary provider where it is named, and visits in list order all the same', async () => {
     const members = [{ required: false }, { fake: { oidc: true } }];
     const chain = await startChain(members, { config: { primary_upstream_provider: 'two' } });

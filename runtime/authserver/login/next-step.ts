@@ -1,3 +1,4 @@
+import { ofProvider } from '../chain.ts';
 import type { Browser } from '../browser/browsers.ts';
 import { OAuthError } from '../errors.ts';
 import type { Answer } from '../handler.ts';
@@ -40,5 +41,5 @@ async function findUnlinked(settings: ChainSettings, login: LoginRow): Promise<r
   return providers
     .filter(({ name, required }) => required || login.remaining.includes(name))
     .map(({ name }) => name)
-    .filter((name) => login.links[name] === undefined && !live.has(name));
+    .filter((name) => ofProvider(login.links, name) === undefined && !live.has(name));
 }

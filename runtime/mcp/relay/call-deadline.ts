@@ -1,7 +1,13 @@
 import type { Rooms } from '#runtime/rooms';
 
+/** The slice that is needed. */
+interface Deadlines {
+  readonly config: { readonly operational: Pick<Rooms['config']['operational'], 'timeouts'> };
+}
+
 /** Milliseconds that a call to this backend may be silent. */
-export function callDeadline({ config }: Rooms, backend: string): number {
+export function callDeadline({ config }: Deadlines, backend: string): number {
   const { timeouts } = config.operational;
-  return timeouts.per_workload[backend] ?? timeouts.default;
+  const { per_workload: own, default: usual } = timeouts;
+  return (Object.hasOwn(own, backend) ? own[backend] : undefined) ?? usual;
 }

@@ -1,0 +1,9 @@
+import { expect, it } from '@jest/globals';
+import { callDeadline } from './call-deadline.ts';
+
+it('is that of the backend where it has one of its own, whatever it is called', () => {
+  const timeouts = { default: 60_000, per_workload: { slow: 300_000 } };
+  const rooms = { config: { operational: { timeouts } } };
+  const of = (backend: string) => callDeadline(rooms, backend);
+  expect(['slow', 'other', 'constructor'].map(of)).toEqual([300_000, 60_000, 60_000]);
+});
