@@ -61,9 +61,9 @@ function worldOf(namespace: string, { manifests, configMaps }: Written, apiGroup
     generated: everyName((name) =>
       Object.fromEntries(GENERATED_SECRETS.map((which) => [which, contentHash(`${name} ${which}`)])),
     ),
-    documents: everyName(() => undefined),
-    observed: everyName(() => undefined),
-    deployments: everyName(() => undefined),
+    documents: everyName<never>(() => undefined),
+    observed: everyName<never>(() => undefined),
+    deployments: everyName<never>(() => undefined),
   };
 }
 

@@ -36,9 +36,9 @@ export function withoutOperation(world: World): World {
     ...world,
     platform: known,
     generated: everyName(() => everyName(() => DIGEST)),
-    documents: everyName(() => undefined),
-    observed: everyName(() => undefined),
-    deployments: everyName(() => undefined),
+    documents: everyName<never>(() => undefined),
+    observed: everyName<never>(() => undefined),
+    deployments: everyName<never>(() => undefined),
   };
 }
 
