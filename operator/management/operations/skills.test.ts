@@ -264,6 +264,7 @@ describe('the status of an answer', () => {
     ['POST', '/skills', { name: '/none' }, nothing, 400, 'bad_request'],
     ['POST', '/skills', { name: '/etc', archive: 'YQ==' }, nothing, 400, 'bad_request'],
     ['POST', '/skills', { archive: 'no base64!' }, nothing, 400, 'bad_request'],
+    ['POST', '/skills', { archive: 'YWJj', version: 'v1' }, nothing, 400, 'bad_request'],
     ['POST', '/skills', { name: '/etc', scope: 'project' }, nothing, 400, 'bad_request'],
     ['POST', '/skills', { name: '/etc', scope: 'project', project_root: 'here' }, nothing, 400, 'bad_request'],
     ['POST', '/skills', { name: '/etc', scope: 'project', project_root: '/none' }, nothing, 400, 'bad_request'],

@@ -144,6 +144,8 @@ export const installSkill = operation({
   async run({ body: { name, archive, project_root: projectRoot, ...body }, signal }, { skills }) {
     if ((name === undefined) === (archive === undefined))
       throw unusable('name, archive: write one of them, and not both');
+    if (archive !== undefined && body.version !== undefined)
+      throw unusable('version: an archive has none; leave it out');
     const { version, digest, scope, clients, group, force, allow_private_ip: allowPrivateAddress } = body;
     return {
       body: {

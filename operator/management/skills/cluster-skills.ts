@@ -1,9 +1,7 @@
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { FileLock, LockBusy } from '#operator/local/file-lock';
 import { Problem } from '../problem.ts';
 import type { InstalledSkill } from '../records/skill.ts';
 import type { RecordStore, StoredRecord } from '../stores/record-store.ts';
+import type { ClusterRoom } from './cluster-room.ts';
 import { checkNotNeeded, findSkill, readSkill, readSkills } from './find-skill.ts';
 import { giveVerdict } from './give-verdict.ts';
 import { allClients, nextRecord } from './next-record.ts';
@@ -34,22 +32,6 @@ interface ClusterSkillsOptions {
   readers: SkillReaders;
   rules: SourceRules;
   now: () => number;
-}
-
-/** One at a time in a process, whatever the namespace, as they share the room. */
-export class ClusterRoom {
-  readonly #folder = join(tmpdir(), 'vmcp-skills');
-  readonly #lock = new FileLock(join(this.#folder, '.lock'));
-
-  /** @throws Problem `busy` */
-  async run<T>(work: (staging: string) => Promise<T>): Promise<T> {
-    try {
-      return await this.#lock.run(() => work(join(this.#folder, 'staging')));
-    } catch (error) {
-      if (error instanceof LockBusy) throw new Problem('busy', 'other skills are being looked at: try again');
-      throw error;
-    }
-  }
 }
 
 /**

@@ -1,7 +1,9 @@
+import { tmpdir } from 'node:os';
 import { proxyOf } from '#crds/connections/proxy';
 import type { ClusterPlace } from '../cluster/cluster-rooms.ts';
 import { configMapRecords } from '../stores/config-map-records.ts';
-import { ClusterRoom, clusterSkills } from './cluster-skills.ts';
+import { ClusterRoom } from './cluster-room.ts';
+import { clusterSkills } from './cluster-skills.ts';
 import { FETCH_DEADLINE } from './skill-source.ts';
 import type { SkillReaders, Skills } from './skills.ts';
 
@@ -16,7 +18,7 @@ export function openClusterSkills({
     searchPath: environment.PATH ?? '',
     deadline: FETCH_DEADLINE,
   };
-  const room = new ClusterRoom();
+  const room = new ClusterRoom(tmpdir());
   return (namespace, readers) => {
     const records = configMapRecords({ api, namespace })('skills');
     return clusterSkills({ records, readers, rules, now: Date.now }, room);

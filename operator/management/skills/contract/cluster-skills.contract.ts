@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto';
+import { tmpdir } from 'node:os';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { skillOperations } from '../../operations/skills.ts';
 import type { InstalledSkill } from '../../records/skill.ts';
 import type { RecordStore } from '../../stores/record-store.ts';
 import { roomsWith } from '../../testdata/rooms-with.ts';
 import { serveOperations, type ServedOperations, TOKEN } from '../../testdata/serve-operations.ts';
-import { ClusterRoom, clusterSkills } from '../cluster-skills.ts';
+import { ClusterRoom } from '../cluster-room.ts';
+import { clusterSkills } from '../cluster-skills.ts';
 import { FETCH_DEADLINE } from '../skill-source.ts';
 import { tgzOf } from '../testdata/archives.ts';
 import { type ArtifactServer, serveArtifacts } from '../testdata/serve-artifacts.ts';
@@ -34,7 +36,7 @@ export function clusterSkillsContract(name: string, openRecords: () => Promise<R
         list: () => Promise.resolve([{ name: 'cursor', groups: ['tools'] }]),
         checkGroup: () => Promise.resolve(),
       };
-      const skills = clusterSkills({ records, readers, rules, now: Date.now }, new ClusterRoom());
+      const skills = clusterSkills({ records, readers, rules, now: Date.now }, new ClusterRoom(tmpdir()));
       served = await serveOperations(skillOperations, { rooms: roomsWith({ skills }), deadline: 60_000 });
     });
     afterEach(async () => {
