@@ -143,9 +143,11 @@ describe('a skill from a folder', () => {
     expect(body.skill.dependencies).toEqual([{ name: 'beta', reference: beta, digest: expect.any(String) }]);
     expect(await listed()).toEqual(['alpha', 'beta']);
     expect(answered(await place.ask('DELETE', '/skills/beta'))).toEqual([409, 'conflict']);
-    const other = { name: beta, scope: 'project', project_root: place.write('project', { a: '' }) };
-    expect((await place.install(other)).status).toBe(201);
-    expect((await place.ask('DELETE', `/skills/beta?project_root=${place.base}/project`)).status).toBe(204);
+    const rootOf = (name: string) => ({ scope: 'project', project_root: place.write(name, { a: '' }) });
+    expect((await place.install({ name: alpha, ...rootOf('one') })).status).toBe(201);
+    expect((await place.install({ name: beta, ...rootOf('two') })).status).toBe(201);
+    expect((await place.ask('DELETE', `/skills/beta?project_root=${place.base}/one`)).status).toBe(409);
+    expect((await place.ask('DELETE', `/skills/beta?project_root=${place.base}/two`)).status).toBe(204);
     expect((await place.ask('DELETE', '/skills/beta?force=true')).status).toBe(204);
   });
 

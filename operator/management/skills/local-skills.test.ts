@@ -1,9 +1,10 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
 import { LocalSkills } from './local-skills.ts';
+import { openSkillsPlace, skillText } from './testdata/skills-place.ts';
 
 it('a source that never answers is given up after a while, whoever waits', async () => {
   const silent = createServer((socket) => void socket.on('error', () => undefined).resume());
@@ -28,4 +29,18 @@ it('a source that never answers is given up after a while, whoever waits', async
   expect(readdirSync(join(home, 'state/staging'))).toEqual([]);
   rmSync(home, { recursive: true });
   await new Promise((resolve) => silent.close(resolve));
+});
+
+it('a folder with more than 500 MB is refused before anything is copied', async () => {
+  const place = await openSkillsPlace();
+  const name = place.write('notes', { 'SKILL.md': skillText('notes') });
+  mkdirSync(join(name, 'data'));
+  for (const file of ['one', 'two']) {
+    writeFileSync(join(name, 'data', file), '');
+    truncateSync(join(name, 'data', file), 251 * 1024 * 1024);
+  }
+  const { status, body } = await place.install({ name });
+  expect([status, body.detail]).toEqual([400, expect.stringContaining('bytes')]);
+  expect(readdirSync(join(place.state, 'staging'))).toEqual([]);
+  await place.close();
 });

@@ -117,8 +117,8 @@ export function clusterSkillsContract(name: string, openRecords: () => Promise<R
     });
 
     it('have at most 16 MB, as an operator has little disk', async () => {
-      const big = { name: 'data', text: Buffer.alloc(17 * 1024 * 1024) };
-      const archive = (await tgzOf([{ name: 'SKILL.md', text: skillText('big') }, big])).toString('base64');
+      const big = ['one', 'two'].map((name) => ({ name, text: Buffer.alloc(9 * 1024 * 1024) }));
+      const archive = (await tgzOf([{ name: 'SKILL.md', text: skillText('big') }, ...big])).toString('base64');
       expect(answered(await install({ archive }))).toEqual([400, 'bad_request']);
       expect((await ask('POST', '/skills/validate', { archive })).body.valid).toBe(false);
     });
