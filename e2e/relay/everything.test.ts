@@ -13,6 +13,7 @@ import {
   type OpenStream,
   type Rpc,
 } from '../gateway/session-client.ts';
+import { until } from '../gateway/until.ts';
 import { closeAll, closing, gatewayTo } from './gateway-to.ts';
 
 afterEach(closeAll);
@@ -257,11 +258,13 @@ describe('a session with two backends', () => {
 
   it('cancels a call at the backend that has it, and at no other', async () => {
     const cancelled: string[] = [];
+    let called = 0;
     const watching = (name: string) => ({
       tools: 1,
       intercept: (_request: unknown, response: ServerResponse, body: string) => {
         if (body.includes('notifications/cancelled')) cancelled.push(`${name} ${body}`);
         if (!body.includes('"tools/call"')) return false;
+        called += 1;
         response.once('close', () => undefined);
         return true;
       },
@@ -272,7 +275,7 @@ describe('a session with two backends', () => {
     await client.toolNames();
     const body = JSON.stringify({ jsonrpc: '2.0', id: 'call-1', method: 'tools/call', params: { name: 'b_tool_0' } });
     const pending = send(gateway.url, 'POST', client.headers, body).catch(() => undefined);
-    await sleep(100);
+    await until('the call at the backend', () => called > 0);
     await client.notify('notifications/cancelled', { requestId: 'call-1', reason: 'enough' });
     await client.notify('notifications/cancelled', { requestId: 'unknown' });
     expect(cancelled).toHaveLength(1);

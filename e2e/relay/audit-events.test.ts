@@ -1,0 +1,113 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { servePlain } from '../fakes/backend/serve-plain.ts';
+import { serveEverything } from '../fakes/everything-server/serve.ts';
+import type { ServedGateway } from '../gateway/serve-gateway.ts';
+import { send, sendStateless, SessionClient } from '../gateway/session-client.ts';
+import { until } from '../gateway/until.ts';
+import { closeAll, closing, configTo, gatewayTo } from './gateway-to.ts';
+
+afterEach(closeAll);
+
+const Event = z.object({
+  type: z.string(),
+  outcome: z.string(),
+  subjects: z.record(z.string(), z.string()),
+  target: z.record(z.string(), z.string()),
+  metadata: z.object({ revision: z.string().optional(), session: z.string().optional() }),
+});
+type Event = z.infer<typeof Event>;
+
+const AUDIT = { audit_config: { enabled: true } };
+
+/** Every event so far; lines of the log stand beside them. */
+const eventsOf = (gateway: ServedGateway): Event[] =>
+  gateway
+    .log()
+    .split('\n')
+    .filter((line) => line.includes('"audit_id"'))
+    .map((line) => Event.parse(JSON.parse(line)));
+
+/** The events of this type, as soon as there is one. */
+async function ofType(gateway: ServedGateway, type: string): Promise<Event[]> {
+  const found = () => eventsOf(gateway).filter((event) => event.type === type);
+  await until(`an event ${type}`, () => found().length > 0);
+  return found();
+}
+
+const COMPLETION = {
+  ref: { type: 'ref/prompt', name: 'a_test_prompt_with_arguments' },
+  argument: { name: 'arg1', value: 'par' },
+};
+const ARGUMENTS = { arg1: 'x', arg2: 'y' };
+
+/** What a client asks for, the type of its event, and what the event says of its target. */
+const ASKED: readonly (readonly [method: string, params: Record<string, unknown>, type: string, target: object])[] = [
+  ['tools/list', {}, 'mcp_tools_list', {}],
+  ['tools/call', { name: 'a_test_simple_text' }, 'mcp_tool_call', { type: 'tool', name: 'a_test_simple_text' }],
+  ['resources/list', {}, 'mcp_resources_list', {}],
+  [
+    'resources/read',
+    { uri: 'test://static-text' },
+    'mcp_resource_read',
+    { type: 'resource', name: 'test://static-text' },
+  ],
+  ['prompts/list', {}, 'mcp_prompts_list', {}],
+  [
+    'prompts/get',
+    { name: 'a_test_prompt_with_arguments', arguments: ARGUMENTS },
+    'mcp_prompt_get',
+    { type: 'prompt', name: 'a_test_prompt_with_arguments' },
+  ],
+  ['completion/complete', COMPLETION, 'mcp_completion', {}],
+];
+
+describe('a request leaves an event of its type, which says what it was about', () => {
+  const start = async () => gatewayTo({ a: closing(await serveEverything()).url }, AUDIT);
+
+  it.each(ASKED)('%s, with a session and without', async (method, params, type, target) => {
+    const gateway = await start();
+    const client = await SessionClient.open(gateway.url);
+    expect((await client.request(method, params)).answer).toMatchObject({ result: {} });
+    expect((await sendStateless(gateway.url, method, params)).answer).toMatchObject({ result: {} });
+    await until('both events', () => eventsOf(gateway).filter((event) => event.type === type).length === 2);
+    const about = { outcome: 'success', target: { endpoint: '/mcp', method, ...target } };
+    const revisions = eventsOf(gateway).filter((event) => event.type === type);
+    expect(revisions).toMatchObject([about, about]);
+    expect(revisions.map(({ metadata: { revision } }) => revision)).toEqual(['2025-11-25', '2026-07-28']);
+  });
+
+  it('initialize with who asks, ping, a notification, and the end of a session', async () => {
+    const gateway = await start();
+    const client = await SessionClient.open(gateway.url);
+    const [initialize] = await ofType(gateway, 'mcp_initialize');
+    expect(initialize).toMatchObject({ outcome: 'success', subjects: { client_name: expect.any(String) } });
+    expect(initialize?.metadata.session).toBe(client.headers['mcp-session-id']?.slice(0, 8));
+    await client.request('ping');
+    expect(await ofType(gateway, 'mcp_ping')).toMatchObject([{ outcome: 'success' }]);
+    await client.notify('notifications/cancelled', { requestId: 1 });
+    await until('the notification', () =>
+      eventsOf(gateway).some(({ type, target }) => type === 'mcp_notification' && target.method?.endsWith('cancelled')),
+    );
+    await send(gateway.url, 'DELETE', client.headers);
+    expect(await ofType(gateway, 'http_request')).toMatchObject([{ outcome: 'success', target: { method: 'DELETE' } }]);
+  });
+});
+
+describe('a change of what is in force leaves an event', () => {
+  it('of the policies, of the configuration, and of one that is refused', async () => {
+    const backends = { a: closing(await servePlain({ tools: 1 })).url };
+    const deciding = (policy: string) => ({ authz: { policies: [policy] }, ...AUDIT });
+    const gateway = await gatewayTo(backends, deciding('permit(principal, action, resource);'));
+    const changed = deciding('forbid(principal, action, resource);');
+    expect(eventsOf(gateway).filter(({ type }) => type === 'policy_reloaded')).toEqual([]);
+    await gateway.reconfigure(configTo(backends, changed));
+    expect(await ofType(gateway, 'policy_reloaded')).toMatchObject([{ outcome: 'success' }]);
+    const [first] = await ofType(gateway, 'config_reloaded');
+    expect(first).toMatchObject({ outcome: 'success' });
+    await gateway.reconfigure(configTo(backends, { ...changed, listen: { port: 1, private_port: 0 } }));
+    await until('the refusal', () =>
+      eventsOf(gateway).some(({ type, outcome }) => type === 'config_reloaded' && outcome === 'failure'),
+    );
+  });
+});
