@@ -21,7 +21,7 @@ export interface GatewayOptions {
 
 /** What of it each backend gets. */
 export function backendDeps({ files, log, version, observer, proxy, environment, lookUp }: GatewayOptions) {
-  const { exchanged: countExchange, webhookAsked: countWebhook, policy: policyMetrics } = observer;
-  const counts = { countExchange, countWebhook, policyMetrics };
+  const { exchanged: countExchange, webhookAsked: countWebhook, policy: policyMetrics, record } = observer;
+  const counts = { countExchange, countWebhook, policyMetrics, record };
   return { files, log, version, proxy, environment, lookUp, wallClock: Date.now, ...counts };
 }

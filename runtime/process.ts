@@ -13,6 +13,9 @@ import { createOpeningGate } from '#runtime/http/opening-gate';
 import { createPrivatePort, type PrivatePort } from '#runtime/http/private-port';
 import type { LookUp } from '#runtime/mcp/backends/backend-pods';
 import { createObserver, type Observer } from '#runtime/observer';
+import { openLogins } from '#runtime/open-logins';
+import type { LocalLogins } from '#runtime/remote-login/local-logins';
+import type { SharedLogin } from '#runtime/remote-login/shared-login';
 import { createRoutes } from '#runtime/routes';
 import { authServerSnapshot, createStatus, openStreams } from '#runtime/take-status';
 import type { ProcessLog } from '#runtime/telemetry/create-log';
@@ -55,6 +58,7 @@ interface Parts {
   readonly gateway: Gateway;
   readonly privatePort: PrivatePort;
   readonly observer: Observer;
+  readonly logins: LocalLogins | undefined;
 }
 
 /**
@@ -97,8 +101,11 @@ async function open(options: RuntimeOptions, opened: Closing[]): Promise<Running
   const gateway = await Gateway.open(config, { files, log, observer, version, proxy, environment, lookUp, listening });
   opened.push(() => gateway.close());
   const state = { draining: false };
-  const privatePort = openPrivatePort(options, gateway, metrics, state);
-  const boundPrivate = await privatePort.listen(config.listen.private_host, config.listen.private_port);
+  const { private_host: privateHost } = config.listen;
+  const logins = openLogins(gateway, privateHost, () => boundPrivate, log);
+  opened.push(() => Promise.resolve(logins?.close()));
+  const privatePort = openPrivatePort(options, gateway, metrics, { state, logins });
+  const boundPrivate = await privatePort.listen(privateHost, config.listen.private_port);
   opened.push(() => privatePort.close(0));
   const { authenticator, authServer } = gateway.rooms;
   for (const warning of [...authenticator.warnings, ...(authServer?.warnings ?? [])]) log.warn(warning);
@@ -117,7 +124,7 @@ async function open(options: RuntimeOptions, opened: Closing[]): Promise<Running
   });
   return running(
     options,
-    { server, gateway, privatePort, observer },
+    { server, gateway, privatePort, observer, logins },
     { ...listening, privatePort: boundPrivate },
     state,
   );
@@ -162,7 +169,7 @@ function openPrivatePort(
   options: RuntimeOptions,
   gateway: Gateway,
   metrics: Metrics,
-  state: { draining: boolean },
+  { state, logins }: { state: { draining: boolean }; logins: LocalLogins | undefined },
 ): PrivatePort {
   const { followed, log, version } = options;
   const rooms = () => gateway.rooms;
@@ -178,6 +185,7 @@ function openPrivatePort(
     rooms,
     ready: () => !state.draining,
     draining: () => state.draining,
+    loginUrl: (login: SharedLogin) => logins?.urlOf(login),
     version,
     now: Date.now,
   };
@@ -185,6 +193,7 @@ function openPrivatePort(
     snapshot: createStatus(status),
     authServer: async () => authServerSnapshot(await rooms().authServer?.status()),
     renderMetrics: () => (rooms().config.telemetry_config.enablePrometheusMetricsPath ? metrics.render() : undefined),
+    login: logins && ((url) => logins.answer(url)),
     readStatusTokens: () => {
       const { status_token_file: file } = rooms().config;
       return file === undefined ? undefined : followed.files.read(file);
@@ -216,8 +225,9 @@ function running(
 
 async function stop(
   { followed, drain, log }: RuntimeOptions,
-  { server, gateway, privatePort, observer }: Parts,
+  { server, gateway, privatePort, observer, logins }: Parts,
 ): Promise<void> {
+  logins?.close();
   const unfollowed = followed.close();
   const connections = { open: true };
   const closed = acceptNoMore(server).then(() => {

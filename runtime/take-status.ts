@@ -4,6 +4,7 @@ import type { AuthServerStatus } from '#runtime/authserver/auth-server';
 import type { FollowedRunConfig } from '#runtime/follow-run-config';
 import type { BackendSnapshot, StatusSnapshot } from '#runtime/http/status-snapshot';
 import type { Backend } from '#runtime/mcp/backends/backend';
+import type { SharedLogin } from '#runtime/remote-login/shared-login';
 import type { Rooms } from '#runtime/rooms';
 
 interface StatusSources {
@@ -12,6 +13,8 @@ interface StatusSources {
   /** Whether the public port takes requests. */
   readonly ready: () => boolean;
   readonly draining: () => boolean;
+  /** Where a login at a remote server begins; undefined: not at this process. */
+  readonly loginUrl: (login: SharedLogin) => string | undefined;
   readonly version: string;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -37,7 +40,7 @@ export function createStatus(sources: StatusSources): () => StatusSnapshot {
       draining: sources.draining(),
       warnings: warningsOf(followed, rooms),
       tools: rooms.catalogues.toolCount(),
-      backends: rooms.backends.all.map(backendSnapshot),
+      backends: rooms.backends.all.map((backend) => backendSnapshot(backend, sources)),
       sessions: rooms.sessions.size,
       streams: openStreams(rooms),
       uptime_seconds: Math.round((now() - startedAt) / 1000),
@@ -81,8 +84,13 @@ function warningsOf(
   return [...stale, ...rooms, ...catalogues.conflicts()];
 }
 
-function backendSnapshot({ name, credential, health }: Backend): BackendSnapshot {
+function backendSnapshot(
+  { name, credential, health }: Backend,
+  { loginUrl }: Pick<StatusSources, 'loginUrl'>,
+): BackendSnapshot {
+  const { sharedLogin: login } = credential;
   return {
+    login_url: login === undefined || health.phase === 'ready' ? null : (loginUrl(login) ?? null),
     name,
     phase: health.phase,
     tools: health.tools,

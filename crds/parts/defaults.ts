@@ -30,6 +30,7 @@ export const DEFAULTS = {
   maxNameLength: 60,
   prefixFormat: '{workload}_',
   webhookTimeout: '10s',
+  remoteLoginTimeout: '5m',
   redisDialTimeout: '5s',
   redisReadTimeout: '3s',
   redisWriteTimeout: '3s',

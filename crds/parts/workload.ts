@@ -105,7 +105,9 @@ export const RemoteAuth = withRules(
       .describe('More parameters of the authorization request.'),
     usePkce: z.boolean().default(true).describe('Use PKCE (RFC 7636).'),
     callbackPort: Port.optional().describe('Port of the callback on this machine.'),
-    timeout: durationBetween('1s', '1h').default('5m').describe('Longest time that the login may take.'),
+    timeout: durationBetween('1s', '1h')
+      .default(DEFAULTS.remoteLoginTimeout)
+      .describe('Longest time that the login may take.'),
     administrators: z
       .array(text(512))
       .max(100)

@@ -32,7 +32,7 @@ export const ValidatingWebhook = z.strictObject({
 /** What every backend may have, whatever its transport. */
 const common = {
   name: z.string().min(1).max(63).describe('Name of the MCPServer.'),
-  auth: BackendAuth.default({ type: 'unauthenticated' }).describe('Boundary 2: how it is authenticated at.'),
+  auth: BackendAuth.prefault({ type: 'unauthenticated' }).describe('Boundary 2: how it is authenticated at.'),
   authz: Authz.optional().describe('Policies of this MCPServer; they hold beside those of the server.'),
   webhooks: z.array(ValidatingWebhook).max(16).default([]).describe('Asked before each tools/call, in this order.'),
   tools_filter: z.array(z.string().max(256)).max(1000).optional().describe('Only these tools, by the original name.'),

@@ -1,5 +1,7 @@
 import { z } from 'zod';
-import { HeaderName, text } from '../parts/primitives.ts';
+import { DEFAULTS } from '../parts/defaults.ts';
+import { HeaderName, Milliseconds, text } from '../parts/primitives.ts';
+import { Storage } from './storage.ts';
 
 const Url = z.url().max(2048);
 const File = text(4096);
@@ -88,6 +90,40 @@ const AwsSts = z.strictObject({
   session_name_claim: z.string().max(256).optional().describe('Claim that names the session; default sub.'),
 });
 
+/** vmcp logs in at the authorization server of a remote server; the token is one identity for all callers. */
+export const RemoteAuth = z.strictObject({
+  type: Type('remote_auth'),
+  issuer: Url.optional().describe('Issuer; absent: the challenge of the server says it.'),
+  authorize_url: Url.optional().describe('Authorization endpoint; absent: found by discovery.'),
+  token_url: Url.optional().describe('Token endpoint; absent: found by discovery.'),
+  client_id: z.string().max(512).optional().describe('Client identifier; absent: vmcp registers itself.'),
+  client_secret_file: File.optional().describe('File with the client secret.'),
+  scopes: z.array(text(256)).max(64).default([]).describe('Scopes that are asked for.'),
+  resource: Url.optional().describe('Resource indicator (RFC 8707); default the URL of the server.'),
+  oauth_params: z
+    .record(z.string().max(256), z.string().max(2048))
+    .default({})
+    .describe('More parameters of the authorization request.'),
+  use_pkce: z.boolean().default(true).describe('Use PKCE (RFC 7636).'),
+  callback_port: z
+    .int()
+    .min(1)
+    .max(65_535)
+    .optional()
+    .describe('Port of the callback on this machine; absent: the private port.'),
+  timeout: Milliseconds.prefault(DEFAULTS.remoteLoginTimeout).describe('Longest time that the login may take.'),
+  storage: Storage.describe('Where the tokens are kept, sealed.'),
+  sealing_secret_files: z.array(File).min(1).max(16).describe('Files with secrets: the first seals, all open.'),
+  owner: z
+    .strictObject({
+      namespace: z.string().max(63).describe('Namespace.'),
+      name: z.string().max(63).describe('Name.'),
+      uid: z.string().max(64).describe('Identity that a new resource of the same name does not have.'),
+    })
+    .describe('Which MCPServer the tokens belong to: they open for no other.'),
+});
+export type RemoteAuth = z.infer<typeof RemoteAuth>;
+
 /** Boundary 2 of one backend. */
 export const BackendAuth = z.discriminatedUnion('type', [
   Unauthenticated,
@@ -96,5 +132,6 @@ export const BackendAuth = z.discriminatedUnion('type', [
   TokenExchange,
   UpstreamInject,
   AwsSts,
+  RemoteAuth,
 ]);
 export type BackendAuth = z.infer<typeof BackendAuth>;

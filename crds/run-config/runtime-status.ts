@@ -9,6 +9,8 @@ const BackendStatus = z.object({
   tools: z.int().nullable(),
   /** What is wrong and what to do, without secrets. */
   message: z.string().default(''),
+  /** Where a person who runs this logs in there; null: no login is needed, or it is not done here. */
+  login_url: z.string().nullable().default(null),
 });
 
 /** The embedded authorization server: which keys and secrets are in force, and what still needs them. */

@@ -1,6 +1,7 @@
 import { Argument, Command, CommanderError } from 'commander';
 import { addClientCommands } from './client-commands.ts';
 import { addClients } from './clients/add-clients.ts';
+import { addLogin } from './add-login.ts';
 import {
   contextOf,
   examples,
@@ -187,7 +188,17 @@ export function createProgram(parts: Omit<Parts, 'program'>): Command {
     .showHelpAfterError('(--help shows what there is)')
     .exitOverride()
     .configureOutput({ writeOut: (text) => out.write(text), writeErr: (text) => err.write(text) });
-  for (const add of [addRunning, addReading, addDiff, addLooking, addLogs, addClientCommands, ...RECORDS, addRest])
+  for (const add of [
+    addRunning,
+    addReading,
+    addDiff,
+    addLooking,
+    addLogs,
+    addLogin,
+    addClientCommands,
+    ...RECORDS,
+    addRest,
+  ])
     add({ ...parts, program });
   return program;
 }

@@ -28,9 +28,10 @@ function factsOf(board: Board): Map<string, string> {
   for (const server of serversOf(board)) {
     const shown = shownName(server);
     facts.set(shown, `${shown}: ${server.phase} ${server.endpoint ?? ''}`.trimEnd());
-    for (const { name, phase, tools, message } of server.backends) {
+    for (const { name, phase, tools, message, loginUrl } of server.backends) {
       const count = tools === null ? '' : ` (${tools} tools)`;
-      facts.set(`${shown}/${name}`, `${shown}/${name}: ${phase}${count} ${message}`.trimEnd());
+      const login = loginUrl === null ? '' : `: log in at ${loginUrl}`;
+      facts.set(`${shown}/${name}`, `${shown}/${name}: ${phase}${count} ${message}${login}`.trimEnd());
     }
     for (const { type, reason, message } of remarksOf(server)) {
       facts.set(`${shown} ${type}`, `${shown}: ${reason}: ${message}`);

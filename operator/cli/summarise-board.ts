@@ -15,7 +15,16 @@ export interface ServerSummary {
   /** Absent until it is known, and while it is stopped. */
   endpoint: string | null;
   tools: number | null;
-  backends: { name: string; phase: string; tools: number | null; auth: string; url: string; message: string }[];
+  backends: {
+    name: string;
+    phase: string;
+    tools: number | null;
+    auth: string;
+    url: string;
+    message: string;
+    /** Where a person logs in for all callers; null: no login is needed. */
+    loginUrl: string | null;
+  }[];
   /** Upstream provider to the redirect URI to enter there; empty without an authorization server. */
   redirectUris: Record<string, string>;
   conditions: Condition[];
@@ -54,6 +63,7 @@ export function serversOf(board: Board): ServerSummary[] {
         auth: backend.authType ?? '',
         url: backend.url ?? '',
         message: backend.message,
+        loginUrl: backend.loginUrl ?? null,
       })),
       redirectUris: status.redirectUris ?? {},
       conditions: status.conditions,
@@ -111,6 +121,13 @@ function backendRows(server: ServerSummary): string[] {
   return printTable([['BACKEND', 'STATE', 'TOOLS', 'AUTH', 'REASON'], ...rows]).map((line) => `  ${line}`);
 }
 
+/** Where somebody has to log in, so that the rest works. */
+function loginRows({ backends }: ServerSummary, { typed }: Pick<Context, 'typed'>): string[] {
+  return backends
+    .filter(({ loginUrl }) => loginUrl !== null)
+    .map(({ name, loginUrl }) => `  ! log in at ${name}: ${typed(`login ${name}`)}, or open ${loginUrl ?? ''}`);
+}
+
 /** What an administrator enters at each provider. */
 function providerRows({ redirectUris }: ServerSummary): string[] {
   const rows = Object.entries(redirectUris);
@@ -126,22 +143,24 @@ function describeTools(count: number, { backends }: ServerSummary): string {
 }
 
 /** An endpoint with its backends, for a terminal. */
-function printServer(server: ServerSummary): string[] {
+function printServer(server: ServerSummary, context: Pick<Context, 'typed'>): string[] {
   const tools = server.tools === null ? '' : `  ${describeTools(server.tools, server)}`;
   const remarks = remarksOf(server).map(({ reason, message }) => `  ! ${reason}: ${message}`);
   return [
     `${shownName(server)}  ${server.phase}  ${server.endpoint ?? ''}${tools}`.trimEnd(),
     ...backendRows(server),
     ...providerRows(server),
+    ...loginRows(server, context),
     ...remarks,
   ];
 }
 
 /** Everything of a board, or of these endpoints and what concerns all, for a terminal. */
-export function printBoard(board: Board, { typed }: Pick<Context, 'typed'>, servers = serversOf(board)): string[] {
+export function printBoard(board: Board, context: Pick<Context, 'typed'>, servers = serversOf(board)): string[] {
+  const { typed } = context;
   const problems = board.problems.map((problem) => `! ${printProblem(problem)}`);
   const waiting = board.processes
     .filter(({ state }) => state === 'waiting')
     .map(({ name, lastEnd }) => `! ${name} ${lastEnd ?? ''}; it is started again (${typed(`logs ${name}`)})`);
-  return [...servers.flatMap((server) => [...printServer(server), '']), ...problems, ...waiting];
+  return [...servers.flatMap((server) => [...printServer(server, context), '']), ...problems, ...waiting];
 }

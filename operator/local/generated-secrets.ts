@@ -47,15 +47,21 @@ export function dropGeneratedSecrets(state: StateFolder, namespace: string, serv
   rmSync(join(state.generated, namespace, server), { recursive: true, force: true });
 }
 
+const DAY = 24 * 3600 * 1000;
 /** No login lives longer than 30 days, so what nobody has written since is of no use. */
-const LOGINS_END = 31 * 24 * 3600 * 1000;
+const LOGINS_END = 31 * DAY;
+/** A login at a remote server may never be renewed, and serves all the same. */
+const REMOTE_LOGINS_END = 400 * DAY;
+const REMOTE_LOGIN = 'remote.sqlite';
 
 /** Removes the keys and databases of authorization servers that no login needs any more. `now`: milliseconds since the epoch. */
 export function dropOldLogins(state: StateFolder, now: number): void {
   for (const namespace of foldersIn(state.logins)) {
     for (const server of foldersIn(namespace)) {
-      const written = readdirSync(server).map((file) => statSync(join(server, file)).mtimeMs);
-      if (Math.max(0, ...written) < now - LOGINS_END) rmSync(server, { recursive: true, force: true });
+      const files = readdirSync(server);
+      const written = files.map((file) => statSync(join(server, file)).mtimeMs);
+      const lifespan = files.includes(REMOTE_LOGIN) ? REMOTE_LOGINS_END : LOGINS_END;
+      if (Math.max(0, ...written) < now - lifespan) rmSync(server, { recursive: true, force: true });
     }
   }
 }

@@ -16,8 +16,17 @@ function hasAuthServer({ kind, metadata, spec }: Manifest, manifests: readonly M
   );
 }
 
-/** The secrets that are made for the runtime of a resource; those of an authorization server only where there is one. */
+/** Whether somebody logs in at a remote server: what they get is sealed, too. */
+function hasLogin({ spec }: Manifest): boolean {
+  return valueAt(spec, ['remoteAuth']) !== undefined;
+}
+
+/**
+ * The secrets that are made for the runtime of a resource; those of an authorization server, and of what seals logins, only where
+ * there is one.
+ */
 export function neededSecrets(served: Manifest, manifests: readonly Manifest[]): GeneratedSecret[] {
   const withAuthServer = hasAuthServer(served, manifests);
-  return GENERATED_SECRETS.filter((which) => withAuthServer || !OF_AUTH_SERVER.has(which));
+  const isNeeded = (which: GeneratedSecret) => which === 'hmacSecret' && hasLogin(served);
+  return GENERATED_SECRETS.filter((which) => withAuthServer || !OF_AUTH_SERVER.has(which) || isNeeded(which));
 }

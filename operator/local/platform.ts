@@ -234,7 +234,10 @@ export class LocalPlatform implements Platform {
   }
 
   #valueOf(key: ResourceKey, source: SecretSource): string {
-    if ('generated' in source) return this.#made(key, source.generated);
+    if ('generated' in source) {
+      const owner = source.of === undefined ? key : { ...key, kind: 'MCPServer' as const, name: source.of };
+      return this.#made(owner, source.generated);
+    }
     const value = this.#snapshot.value.secrets.get(`${key.namespace}/${source.secret}`)?.[source.key];
     if (value !== undefined) return value;
     throw new Waiting('SecretNotFound', `Secret "${source.secret}" with key "${source.key}" has gone: create it`);

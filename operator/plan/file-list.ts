@@ -106,10 +106,10 @@ export class FileList {
     return `${this.#directories.config}/${file}`;
   }
 
-  /** Path of the file with a secret that the platform made for this server. */
-  generated(which: GeneratedSecret, digest: string): string {
+  /** Path of the file with a secret that the platform made for this server; `of`: for the runtime of that MCPServer. */
+  generated(which: GeneratedSecret, digest: string, of?: string): string {
     const file = fileName(GENERATED_FILES[which], digest);
-    this.secretFiles[file] = { generated: which };
+    this.secretFiles[file] = of === undefined ? { generated: which } : { generated: which, of };
     return `${this.#directories.secret}/${file}`;
   }
 

@@ -3,7 +3,10 @@ import type { RunConfigDocument } from '#crds/run-config/run-config';
 import type { GeneratedSecret, ResourceKey } from '../world.ts';
 
 /** Where the content of a secret file comes from. The plan never sees a value. */
-export type SecretSource = { secret: string; key: string } | { generated: GeneratedSecret };
+export type SecretSource =
+  | { secret: string; key: string }
+  /** `of`: made for the runtime of this MCPServer, and not for that of the resource itself. */
+  | { generated: GeneratedSecret; of?: string };
 
 /** What one runtime is given: its document, and the files that the document names. */
 export interface Rendered {

@@ -1,7 +1,7 @@
 import { MCPExternalAuthConfig } from '#crds/kinds/index';
 import type { OutgoingAuth } from '#crds/parts/outgoing-auth';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
-import { Stalled, Waiting } from '../errors.ts';
+import { Waiting } from '../errors.ts';
 import type { World } from '../world.ts';
 import type { FileList } from './file-list.ts';
 import type { BackendSpec } from './find-group-members.ts';
@@ -9,6 +9,7 @@ import { checkAllowed } from './check-allowed.ts';
 import { readSpec } from './read-resource.ts';
 import { type Reach } from './reach-backend.ts';
 import { renderCredential } from './render-credential.ts';
+import { renderRemoteAuth } from './render-remote-auth.ts';
 
 export type AuthDocument = NonNullable<RunConfigDocument['backends'][number]['auth']>;
 
@@ -43,15 +44,18 @@ function choiceFor(name: string, outgoing: OutgoingAuth): 'own' | { name: string
   return entry?.type === 'discovered' ? 'own' : entry?.externalAuthConfigRef;
 }
 
-/** A fixed token of a remote server, written on the MCPServer itself. */
-function ownToken(name: string, spec: BackendSpec, files: FileList): ResolvedAuth {
-  const reference = spec.remoteAuth?.bearerTokenSecretRef;
-  if (!reference) {
-    const message = `MCPServer "${name}": a login by remoteAuth is not served yet: write bearerTokenSecretRef, or externalAuthConfigRef`;
-    throw new Stalled('RemoteAuthNotServed', message);
-  }
+/** What the MCPServer itself says of its remote server: a fixed token, or a login there. */
+function ownToken(
+  name: string,
+  auth: NonNullable<BackendSpec['remoteAuth']>,
+  world: World,
+  files: FileList,
+): ResolvedAuth {
+  const authType = 'remoteAuth';
+  const reference = auth.bearerTokenSecretRef;
+  if (!reference) return { authType, auth: renderRemoteAuth(name, auth, world, files) };
   const file = files.secret(reference, `MCPServer "${name}" remoteAuth.bearerTokenSecretRef`);
-  return { authType: 'remoteAuth', auth: { type: 'bearer_token', token_file: file } };
+  return { authType, auth: { type: 'bearer_token', token_file: file } };
 }
 
 /** Throws `Stalled` or `Waiting`: then the backend is left out, never contacted unauthenticated. */
@@ -63,7 +67,7 @@ export function resolveOutgoingAuth(
   files: FileList,
 ): ResolvedAuth {
   const choice = choiceFor(name, outgoing);
-  if (choice === 'own' && spec.remoteAuth) return ownToken(name, spec, files);
+  if (choice === 'own' && spec.remoteAuth) return ownToken(name, spec.remoteAuth, world, files);
   const reference = (choice === 'own' ? spec.externalAuthConfigRef : choice)?.name;
   if (reference === undefined) return NONE;
   const manifest = world.mcpExternalAuthConfigs[reference];

@@ -92,7 +92,8 @@ function summariseBackend(
   const seen = observed?.backends.find((backend) => backend.name === name);
   if (!seen) return { name, url, authType, phase: 'Unknown', message: 'The runtime has not reported on it yet.' };
   const tools = seen.tools === null ? {} : { tools: seen.tools };
-  return { name, url, authType, phase: PHASES[seen.phase], ...tools, message: seen.message };
+  const login = seen.login_url === null ? {} : { loginUrl: seen.login_url };
+  return { name, url, authType, phase: PHASES[seen.phase], ...tools, message: seen.message, ...login };
 }
 
 /** The list of backends as users see it: configured, left out, and what the runtime found. */

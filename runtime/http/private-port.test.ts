@@ -24,6 +24,7 @@ const snapshot: StatusSnapshot = {
       prompts: null,
       resources: 0,
       message: '',
+      login_url: null,
       auth_type: 'tokenExchange',
       revisions: ['2025-11-25'],
       last_probe: null,

@@ -14,7 +14,15 @@ export interface PrivatePortDeps {
   readonly renderMetrics: () => Promise<{ contentType: string; text: string }> | undefined;
   /** Bearer tokens that `/status` takes, one a line, so that an old one goes on for a while; undefined: it asks for none. */
   readonly readStatusTokens: () => string | undefined;
+  /** Answers paths below /login/; absent: only this machine reaches the port, and it is not this machine. */
+  readonly login?: ((url: URL) => Promise<LoginAnswer>) | undefined;
   readonly log: Log;
+}
+
+interface LoginAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | readonly string[]>>;
+  readonly body: string;
 }
 
 export interface PrivatePort {
@@ -28,7 +36,7 @@ interface Answer {
   readonly status: number;
   readonly type?: string;
   readonly body: string;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
 }
 type Endpoint = (req: IncomingMessage, deps: PrivatePortDeps) => Answer | Promise<Answer>;
 
@@ -76,22 +84,29 @@ function namesThisMachine({ headers: { host } }: IncomingMessage): boolean {
 async function respond(req: IncomingMessage, deps: PrivatePortDeps): Promise<Answer> {
   req.resume();
   const endpoint = endpoints.get((req.url ?? '').replace(/\?.*$/s, ''));
-  if (endpoint === undefined) return NOT_FOUND;
+  if (endpoint === undefined) return loginOf(req, deps);
   if (req.method !== 'GET' && req.method !== 'HEAD') {
     return { status: 405, body: 'method not allowed\n', headers: { allow: 'GET, HEAD' } };
   }
   return endpoint(req, deps);
 }
 
+/** Only GET: whatever else a browser or a scanner sends begins nothing. */
+async function loginOf({ url = '', method }: IncomingMessage, { login }: PrivatePortDeps): Promise<Answer> {
+  const target = url.startsWith('/login/') ? URL.parse(url, 'http://localhost') : null;
+  return login && method === 'GET' && target ? login(target) : NOT_FOUND;
+}
+
 function write(res: ServerResponse, { status, type = 'text/plain; charset=utf-8', body, headers }: Answer): void {
-  res.writeHead(status, {
+  const basic = {
     'content-type': type,
     'content-length': Buffer.byteLength(body),
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
-    ...headers,
-  });
-  res.end(body);
+  };
+  // One by one: pages write names in other letters, and each is to be sent once.
+  for (const [name, value] of [...Object.entries(basic), ...Object.entries(headers ?? {})]) res.setHeader(name, value);
+  res.writeHead(status).end(body);
 }
 
 function readiness({ ready, draining }: StatusSnapshot): Answer {

@@ -17,7 +17,7 @@ export type IssuerMetadata = z.infer<typeof IssuerMetadata>;
  */
 export async function discoverIssuer(issuer: string, client: JsonClient): Promise<IssuerMetadata> {
   let last: unknown;
-  for (const place of placesOf(issuer)) {
+  for (const place of metadataPlaces(issuer)) {
     try {
       return checkMetadata(await client.get(place), issuer);
     } catch (error) {
@@ -29,7 +29,7 @@ export async function discoverIssuer(issuer: string, client: JsonClient): Promis
 }
 
 /** OpenID Connect appends to the issuer; RFC 8414 §3.1 inserts before its path. */
-function placesOf(issuer: string): string[] {
+export function metadataPlaces(issuer: string): string[] {
   const { origin, pathname } = new URL(issuer);
   const path = pathname.replace(/\/$/, '');
   return [

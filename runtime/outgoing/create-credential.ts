@@ -1,5 +1,6 @@
 import type { ProxySettings } from '#crds/connections/proxy';
 import type { BackendAuth } from '#crds/run-config/outgoing';
+import { ConfigError } from '#runtime/errors';
 import type { UserTokens } from '#runtime/authserver/user-tokens';
 import type { Log } from '#runtime/telemetry/log';
 import { awsSts } from './aws-sts.ts';
@@ -47,6 +48,10 @@ const strategies: Strategies = {
   token_exchange: tokenExchange,
   upstream_inject: upstreamInject,
   aws_sts: awsSts,
+  remote_auth: (_auth, { backend }) => {
+    // It has a store to open first: remote-login/open-remote-credential.ts.
+    throw new ConfigError(`backend ${backend}: remote_auth is for backends that are reached over HTTP`);
+  },
 };
 
 /**

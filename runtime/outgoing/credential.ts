@@ -1,5 +1,6 @@
 import type { RequestError } from '#runtime/errors';
 import type { Identity } from '#runtime/incoming/identity';
+import type { SharedLogin } from '#runtime/remote-login/shared-login';
 
 /** Headers that authenticate one request to one backend: flat name, value, name, value … in lower case names. */
 export type CredentialHeaders = readonly string[];
@@ -29,6 +30,8 @@ export interface Credential {
   readonly perUser: boolean;
   /** Absent: the credential needs no stored token of the caller's. */
   readonly login?: ProviderLogin;
+  /** Absent: the credential is not made of a login by who runs this. */
+  readonly sharedLogin?: SharedLogin;
   /**
    * The headers for this caller, at once where they are cached. `request` counts for credentials that sign.
    * @throws RequestError when the credential is not to be had; LoginNeeded where the caller has to log in at `login` first
@@ -39,5 +42,7 @@ export interface Credential {
    * False: nothing to renew.
    */
   invalidate(identity: Identity, refused: CredentialHeaders): boolean;
+  /** Told when what callers get is something else now; absent: nobody can tell. */
+  onChange?(listener: () => void): void;
   close(): void;
 }

@@ -32,15 +32,21 @@ interface State {
  *
  * @param port 0 takes a free one
  * @param host where it listens; in a container 0.0.0.0
+ * @param before awaited before each request is looked at
  */
 export async function serveFake(
   server: FakeServer,
   port = 0,
   intercept?: Intercept,
   host = '127.0.0.1',
+  before?: (request: IncomingMessage) => Promise<void>,
 ): Promise<RunningFake> {
   const state: State = { sessions: new Set(), streams: new Map(), counts: new Map() };
   const http = createServer((request, response) => {
+    if (before) void before(request).then(() => handle(request, response));
+    else handle(request, response);
+  });
+  function handle(request: IncomingMessage, response: ServerResponse): void {
     count(state, 'http');
     if (request.method === 'POST') {
       readBody(request, (body) => {
@@ -50,7 +56,7 @@ export async function serveFake(
     } else if (!intercept?.(request, response, '')) {
       sessionOperation(state, request, response);
     }
-  });
+  }
   http.keepAliveTimeout = 65_000;
   await new Promise<void>((resolve, reject) => {
     http.once('error', reject);

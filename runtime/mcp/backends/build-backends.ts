@@ -114,6 +114,7 @@ async function startBackend(settings: BackendConfig, made: string, config: RunCo
     },
     deps,
   );
+  backend.credential.onChange?.(() => watch.nudge());
   return { backend, watch, made };
 }
 

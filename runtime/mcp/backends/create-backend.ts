@@ -6,9 +6,11 @@ import type {
   StdioBackend as StdioConfig,
 } from '#crds/run-config/backend';
 import type { RunConfig } from '#crds/run-config/run-config';
+import type { AuditEvent } from '#runtime/audit/audit';
 import type { UserTokens } from '#runtime/authserver/user-tokens';
 import { ConfigError } from '#runtime/errors';
 import { createCredential, type ExchangeOutcome } from '#runtime/outgoing/create-credential';
+import type { Credential } from '#runtime/outgoing/credential';
 import type { ExchangedTokens } from '#runtime/outgoing/exchanged-tokens';
 import { loadAuthorizer } from '#runtime/policy/load-authorizer';
 import type { PolicyMetrics } from '#runtime/policy/policy-metrics';
@@ -47,6 +49,7 @@ export interface BackendDeps {
   readonly version: string;
   /** A backend says by itself that its lists have changed. */
   readonly listChanged: (backend: string, method: string) => void;
+  readonly record: (event: AuditEvent) => void;
   readonly countExchange: (backend: string, outcome: ExchangeOutcome) => void;
   readonly countWebhook: (webhook: string, outcome: WebhookOutcome) => void;
   readonly policyMetrics: Partial<PolicyMetrics>;
@@ -116,24 +119,52 @@ async function createStdio(settings: StdioConfig, deps: BackendDeps): Promise<Ba
 
 /** What every backend has, whatever its transport. */
 async function makeParts(settings: BackendConfig, deps: BackendDeps): Promise<BackendParts> {
-  const { config, files, log } = deps;
+  const credential = await makeCredential(settings, deps);
+  try {
+    return await makeOtherParts(credential, settings, deps);
+  } catch (error) {
+    credential.close();
+    throw error;
+  }
+}
+
+/** @throws ConfigError */
+async function makeCredential(settings: BackendConfig, deps: BackendDeps): Promise<Credential> {
+  const { name: backend, auth } = settings;
+  const { files, log, proxy, wallClock: now } = deps;
+  if (auth.type === 'remote_auth' && settings.transport !== 'stdio') {
+    const { url, ca_bundle_file: file } = settings;
+    // Loaded where there is such a login: most servers have none.
+    const { openRemoteCredential } = await import('#runtime/remote-login/open-remote-credential');
+    const place = { backend, url, ca: file === undefined ? undefined : files.read(file) };
+    return openRemoteCredential(auth, { ...place, files, proxy, record: deps.record, log, now });
+  }
+  return createCredential(auth, {
+    backend,
+    readSecret: files.read,
+    exchanged: deps.exchanged,
+    now,
+    log,
+    count: (outcome) => deps.countExchange(backend, outcome),
+    proxy,
+    userTokens: deps.userTokens,
+    url: settings.transport === 'stdio' ? undefined : settings.url,
+    // The name under which programs of AWS look for it.
+    stsEndpoint: deps.environment.AWS_ENDPOINT_URL_STS,
+  });
+}
+
+async function makeOtherParts(
+  credential: Credential,
+  settings: BackendConfig,
+  deps: BackendDeps,
+): Promise<BackendParts> {
+  const { config, log } = deps;
   const { failure_handling: handling, concurrency } = config.operational;
   const { enabled, failure_threshold: failureThreshold, timeout } = handling.circuit_breaker;
   const { name, authz } = settings;
   return {
-    credential: createCredential(settings.auth, {
-      backend: name,
-      readSecret: files.read,
-      exchanged: deps.exchanged,
-      now: deps.wallClock,
-      log,
-      count: (outcome) => deps.countExchange(name, outcome),
-      proxy: deps.proxy,
-      userTokens: deps.userTokens,
-      url: settings.transport === 'stdio' ? undefined : settings.url,
-      // The name under which programs of AWS look for it.
-      stsEndpoint: deps.environment.AWS_ENDPOINT_URL_STS,
-    }),
+    credential,
     authorizer: authz && (await loadAuthorizer(authz, { log, name: `backend/${name}`, metrics: deps.policyMetrics })),
     webhooks: await makeWebhooks(settings, deps),
     health: unknownHealth(deps.wallClock),

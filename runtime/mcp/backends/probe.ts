@@ -1,5 +1,6 @@
 import type { Identity } from '#runtime/incoming/identity';
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
+import { RemoteLoginNeeded } from '#runtime/remote-login/remote-login-needed';
 import { readCapabilities } from '#runtime/mcp/sessions/capabilities';
 import type { Leg, ServerCapabilities } from '#runtime/mcp/sessions/session';
 import { LATEST_SESSION_REVISION, SESSION_REVISIONS, STATELESS_REVISION, type Era } from '../era.ts';
@@ -68,6 +69,9 @@ export async function probe(backend: Backend, settings: ProbeSettings, last?: Se
     const { failure } = error;
     // Without a caller there is no credential of one: that says nothing against the backend.
     const needsCaller = failure.reason === 'credential' && backend.credential.perUser;
+    if (failure.error instanceof RemoteLoginNeeded) {
+      return { ...unreachable(failure.error.message), reachable: true, isRefused: true };
+    }
     if (failure.reason === 'unauthorized' || needsCaller) {
       const isRefused = !backend.credential.perUser;
       const message = isRefused ? failure.error.message : '';

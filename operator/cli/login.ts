@@ -1,0 +1,69 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Context } from './context.ts';
+import { CliError, EXIT_CODES } from './exit-codes.ts';
+import { openBrowser } from './oauth/open-browser.ts';
+import { runningBoard } from './status.ts';
+import { type ServerSummary, serversOf } from './summarise-board.ts';
+
+export interface LoginOptions {
+  /** False: the URL is only printed. */
+  browser: boolean;
+  /** Milliseconds that the login may take. */
+  timeout: number;
+}
+
+const LOOK_EVERY = 300;
+
+type Backend = ServerSummary['backends'][number];
+
+/** Backends at which vmcp itself logs in, each once: several endpoints may use one, and one login serves all. */
+function backendsOf(context: Context): Map<string, Backend> {
+  const all = serversOf(runningBoard(context)).flatMap(({ backends }) => backends);
+  const found = new Map<string, Backend>();
+  for (const backend of all)
+    if (backend.loginUrl !== null || !found.has(backend.name)) found.set(backend.name, backend);
+  return found;
+}
+
+/** What is to be logged in at: what is named, or the only one that waits for it. */
+function choose(name: string | undefined, context: Context): Backend | undefined {
+  const backends = backendsOf(context);
+  const waiting = [...backends.values()].filter(({ loginUrl }) => loginUrl !== null);
+  if (name !== undefined) {
+    const chosen = backends.get(name);
+    if (chosen) return chosen.loginUrl === null ? undefined : chosen;
+    const known = [...backends.keys()].join(', ') || 'none';
+    throw new CliError(EXIT_CODES.input, `there is no backend ${name} here (there is: ${known})`);
+  }
+  if (waiting.length <= 1) return waiting[0];
+  const names = waiting.map((backend) => backend.name).join(', ');
+  throw new CliError(EXIT_CODES.input, `several wait for a login (${names}): name one`);
+}
+
+/** Logs in at a remote server, by the browser of whoever types it. Returns the exit code. */
+export async function login(
+  name: string | undefined,
+  { browser, timeout }: LoginOptions,
+  context: Context,
+  stop: AbortSignal,
+): Promise<number> {
+  const { out, err, environment } = context;
+  const chosen = choose(name, context);
+  if (!chosen) {
+    out.write(name === undefined ? 'nothing waits for a login\n' : `${name} needs no login\n`);
+    return EXIT_CODES.ok;
+  }
+  const { name: backend, loginUrl } = chosen;
+  err.write(`Log in here:\n  ${loginUrl ?? ''}\n`);
+  if (browser && !(await openBrowser(loginUrl ?? '', environment)))
+    err.write('No browser could be opened: open it yourself.\n');
+  const deadline = Date.now() + timeout;
+  while (backendsOf(context).get(backend)?.loginUrl !== null) {
+    if (stop.aborted || Date.now() > deadline) {
+      throw new CliError(EXIT_CODES.failed, `nobody logged in at ${backend} in time: try again`);
+    }
+    await sleep(LOOK_EVERY);
+  }
+  out.write(`logged in at ${backend}\n`);
+  return EXIT_CODES.ok;
+}

@@ -1,0 +1,27 @@
+/** What a challenge says of where a token is to be had (RFC 6750 §3, RFC 9728 §5.1). */
+export interface Challenge {
+  readonly resourceMetadata: string | undefined;
+  readonly scopes: readonly string[] | undefined;
+}
+
+/** `name=value` or `name="value"`, as RFC 9110 §11.2 has parameters. */
+const PARAMETER = /([A-Za-z_-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/g;
+const LONGEST = 8192;
+
+/** Reads the Bearer challenge of a `WWW-Authenticate` header; undefined: there is none. */
+export function readChallenge(header: string | undefined): Challenge | undefined {
+  const text = header?.slice(0, LONGEST) ?? '';
+  const at = text.search(/(^|[\s,])bearer(\s|$)/i);
+  if (at < 0) return undefined;
+  const parameters = parametersOf(text.slice(at));
+  const scopes = (parameters.get('scope') ?? '').split(' ').filter(Boolean);
+  return { resourceMetadata: parameters.get('resource_metadata'), scopes: scopes.length > 0 ? scopes : undefined };
+}
+
+/** By name in lower case; the first of a name counts. */
+function parametersOf(text: string): Map<string, string> {
+  const found = [...text.matchAll(PARAMETER)].map(([, name = '', quoted, plain = '']) => {
+    return [name.toLowerCase(), quoted?.replaceAll(/\\(.)/g, '$1') ?? plain] as const;
+  });
+  return new Map(found.reverse());
+}

@@ -1,0 +1,177 @@
+import { hash, randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import type { RemoteAuth } from '#crds/run-config/outgoing';
+import { hashId } from '#runtime/authserver/ids';
+import { linkAad, pendingAad } from '#runtime/authserver/keys/aad';
+import { openStorage } from '#runtime/authserver/storage/open-storage';
+import type { LinkRow, LoginRow } from '#runtime/authserver/storage/rows';
+import type { AuthStorage } from '#runtime/authserver/storage/storage';
+import { sealTokens } from '#runtime/authserver/upstream-tokens/stored-tokens';
+import type { UpstreamTokens } from '#runtime/authserver/upstream/provider';
+import { createSecretRing } from '#runtime/keys/create-secret-ring';
+import type { SecretRing } from '#runtime/keys/secret-ring';
+import { RemoteClient } from './registered-client.ts';
+
+/** Whose the tokens are: all callers of the MCPServer. No user has such a name. */
+export const SHARED = 'shared';
+/** Refresh tokens that nobody has used for so long are of no use any more. */
+const LIFESPAN = 10 * 365 * 24 * 3_600_000;
+const MAX_PENDING = 100;
+
+/** A login that is under way; sealed into its row. */
+const PendingLogin = z.object({
+  verifier: z.string(),
+  redirect_uri: z.string(),
+  client: RemoteClient,
+  /** Hash of the cookie of the browser that began it; empty: whoever had the link. */
+  browser: z.string(),
+});
+export type PendingLogin = z.infer<typeof PendingLogin>;
+
+interface StoreDeps {
+  /** URL of the remote server. */
+  readonly url: string;
+  readonly readFile: (file: string) => string;
+  readonly readBytes: (file: string) => Uint8Array;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** What is kept of the login at one remote server: tokens, client, and logins under way, all of it sealed. */
+export interface RemoteStore {
+  readonly storage: AuthStorage;
+  readonly secrets: SecretRing;
+  /**
+   * Names the records. It follows from all that decides to whom tokens are sent and from whom they came: after a change of that
+   * nobody finds the former ones.
+   */
+  readonly id: string;
+  /** As what vmcp is registered. */
+  registered(): Promise<RemoteClient | undefined>;
+  keepRegistered(client: RemoteClient): Promise<void>;
+  forgetRegistered(): Promise<void>;
+  /** To which client the tokens were given: another may have been registered since. */
+  holder(): Promise<RemoteClient | undefined>;
+  keepTokens(tokens: UpstreamTokens, holder: RemoteClient): Promise<void>;
+  /** Whether there are tokens that nobody has refused. */
+  hasTokens(): Promise<boolean>;
+  keepPending(state: string, pending: PendingLogin, lifespan: number): Promise<void>;
+  /** At most once. Undefined: there is no such login here. */
+  takePending(state: string): Promise<PendingLogin | undefined>;
+  close(): Promise<void>;
+}
+
+/** @throws ConfigError */
+export async function openRemoteStore(auth: RemoteAuth, deps: StoreDeps): Promise<RemoteStore> {
+  const files = auth.sealing_secret_files.map((file) => ({ file, content: deps.readBytes(file) }));
+  const secrets = createSecretRing(files, { now: deps.now, random: randomBytes });
+  const storage = await openStorage(auth.storage, { now: deps.now, readSecret: deps.readFile });
+  return new SealedStore(auth, deps, { storage, secrets });
+}
+
+function idOf({ issuer, authorize_url, token_url, client_id, resource }: RemoteAuth, url: string): string {
+  const about = [url, resource, issuer, authorize_url, token_url, client_id];
+  return `remote-${hash('sha256', JSON.stringify(about.map((one) => one ?? null)), 'hex').slice(0, 32)}`;
+}
+
+class SealedStore implements RemoteStore {
+  readonly storage: AuthStorage;
+  readonly secrets: SecretRing;
+  readonly id: string;
+  readonly #owner: RemoteAuth['owner'];
+  readonly #now: () => number;
+
+  constructor(auth: RemoteAuth, { url, now }: StoreDeps, parts: { storage: AuthStorage; secrets: SecretRing }) {
+    this.storage = parts.storage;
+    this.secrets = parts.secrets;
+    this.id = idOf(auth, url);
+    this.#owner = auth.owner;
+    this.#now = now;
+  }
+
+  registered(): Promise<RemoteClient | undefined> {
+    return this.#client('client');
+  }
+
+  async keepRegistered(client: RemoteClient): Promise<void> {
+    await this.#keep(this.#clientRow('client', client));
+  }
+
+  async forgetRegistered(): Promise<void> {
+    await this.storage.unlink(SHARED, `${this.id}-client`);
+  }
+
+  holder(): Promise<RemoteClient | undefined> {
+    return this.#client('holder');
+  }
+
+  async keepTokens(tokens: UpstreamTokens, holder: RemoteClient): Promise<void> {
+    const sealed = sealTokens(this.secrets, tokens, this.#now(), linkAad(this.#owner, SHARED, this.id));
+    await this.#keep({ [this.id]: this.#row(sealed, tokens.expires_at), ...this.#clientRow('holder', holder) });
+  }
+
+  async hasTokens(): Promise<boolean> {
+    return (await this.storage.getLink(SHARED, this.id))?.state === 'linked';
+  }
+
+  async keepPending(state: string, pending: PendingLogin, lifespan: number): Promise<void> {
+    const id = hashId(state);
+    const secrets = this.secrets.seal(JSON.stringify(pending), pendingAad(this.#owner, id, this.id));
+    const row: LoginRow = {
+      id,
+      purpose: 'link',
+      request: undefined,
+      browser: pending.browser,
+      step: 'leg',
+      remaining: [],
+      leg: { provider: this.id, secrets },
+      user: undefined,
+      links: {},
+      sub: SHARED,
+      ends_at: this.#now() + lifespan,
+    };
+    await this.storage.put('login', id, row, { lifespan, capacity: MAX_PENDING });
+  }
+
+  async takePending(state: string): Promise<PendingLogin | undefined> {
+    const id = hashId(state);
+    const row = await this.storage.take('login', id);
+    if (row?.leg?.provider !== this.id || row.sub !== SHARED || this.#now() >= row.ends_at) return undefined;
+    return PendingLogin.safeParse(this.#unsealed(row.leg.secrets, pendingAad(this.#owner, id, this.id))).data;
+  }
+
+  async close(): Promise<void> {
+    await this.storage.close();
+  }
+
+  async #client(which: 'client' | 'holder'): Promise<RemoteClient | undefined> {
+    const id = `${this.id}-${which}`;
+    const row = await this.storage.getLink(SHARED, id);
+    return row && RemoteClient.safeParse(this.#unsealed(row.sealed, linkAad(this.#owner, SHARED, id))).data;
+  }
+
+  #clientRow(which: 'client' | 'holder', client: RemoteClient): Record<string, LinkRow> {
+    const id = `${this.id}-${which}`;
+    const sealed = this.secrets.seal(JSON.stringify(client), linkAad(this.#owner, SHARED, id));
+    return { [id]: this.#row(sealed, undefined) };
+  }
+
+  #row(sealed: string, expiresAt: number | undefined): LinkRow {
+    const linkedAt = this.#now();
+    return { account: undefined, sealed, expires_at: expiresAt, linked_at: linkedAt, state: 'linked', version: 0 };
+  }
+
+  /** In one step. */
+  async #keep(links: Record<string, LinkRow>): Promise<void> {
+    await this.storage.finishLogin({ sub: SHARED, links, code: undefined, lifespan: LIFESPAN });
+  }
+
+  /** Undefined: sealed under a secret that is gone, or moved here. */
+  #unsealed(sealed: string, aad: string): unknown {
+    try {
+      return JSON.parse(this.secrets.open(sealed, aad).plain);
+    } catch {
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,156 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { RemoteAuth } from '#crds/run-config/outgoing';
+import type { AuditEvent } from '#runtime/audit/audit';
+import { newId } from '#runtime/authserver/ids';
+import { UpstreamRefused, UpstreamUnavailable } from '#runtime/authserver/upstream/provider';
+import type { Log } from '#runtime/telemetry/log';
+import type { RemoteServer } from './find-server.ts';
+import { registerAt } from './register-at.ts';
+import type { RemoteClient } from './registered-client.ts';
+import type { RemoteHttp } from './remote-http.ts';
+import type { RemoteProvider } from './remote-provider.ts';
+import type { RemoteStore } from './remote-store.ts';
+
+interface LoginParts {
+  /** Name of the backend. */
+  readonly name: string;
+  readonly auth: RemoteAuth;
+  readonly store: RemoteStore;
+  readonly http: RemoteHttp;
+  readonly provider: RemoteProvider;
+  readonly server: () => Promise<RemoteServer>;
+  /** The client of the administrator's, with its secret as it is now; undefined: there is none. */
+  readonly given: (server: RemoteServer) => RemoteClient | undefined;
+  /** The tokens are others now. */
+  readonly changed: () => void;
+  readonly record: (event: AuditEvent) => void;
+  readonly log: Log;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** Why a login did not come about, in words for whoever does it. */
+export class LoginFailed extends Error {
+  override readonly name = 'LoginFailed';
+}
+
+/** The one login at a remote server that serves all callers, done by a person who runs this. */
+export class SharedLogin {
+  readonly name: string;
+  /** Part of the URL at which it begins on this machine: nobody else can begin it. */
+  readonly ticket = newId();
+  readonly #parts: LoginParts;
+
+  constructor(parts: LoginParts) {
+    this.name = parts.name;
+    this.#parts = parts;
+  }
+
+  /** Port at which the callback is to be received; undefined: wherever. */
+  get callbackPort(): number | undefined {
+    return this.#parts.auth.callback_port;
+  }
+
+  /** Milliseconds that a login may take. */
+  get timeout(): number {
+    return this.#parts.auth.timeout;
+  }
+
+  isTicket(given: string): boolean {
+    const [a, b] = [Buffer.from(given), Buffer.from(this.ticket)];
+    return a.length === b.length && timingSafeEqual(a, b);
+  }
+
+  /**
+   * Where to send the browser. `browser`: hash of the cookie that its callback has to bring, empty for none.
+   * @throws LoginFailed, StorageUnavailable
+   */
+  async begin(redirectUri: string, browser = ''): Promise<string> {
+    const { auth, store, record } = this.#parts;
+    try {
+      const server = await this.#parts.server();
+      const client = await this.#clientFor(server, redirectUri);
+      const [state, verifier] = [newId(), randomBytes(32).toString('base64url')];
+      await store.keepPending(state, { verifier, redirect_uri: redirectUri, client, browser }, auth.timeout);
+      record(this.#event('auth_login_started', 'success'));
+      return this.#authorizationUrl(server, client, { redirectUri, state, verifier });
+    } catch (error) {
+      throw this.#failed(error);
+    }
+  }
+
+  /** Takes what the browser brings back. @throws LoginFailed, StorageUnavailable */
+  async finish(callback: URL, browser = ''): Promise<void> {
+    const { store, provider, auth, record, log, changed } = this.#parts;
+    const [state = '', ...more] = callback.searchParams.getAll('state');
+    const pending = more.length > 0 || state === '' ? undefined : await store.takePending(state);
+    if (pending?.browser !== browser) {
+      throw new LoginFailed('This login is over, or it was begun elsewhere: begin it again.');
+    }
+    try {
+      const { client, redirect_uri: redirectUri } = pending;
+      const verifier = auth.use_pkce ? pending.verifier : undefined;
+      await store.keepTokens(await provider.redeem({ callback, state, verifier, redirectUri, client }), client);
+      const { registered } = client;
+      if (registered) await store.keepRegistered({ ...client, registered: { ...registered, is_doubtful: false } });
+    } catch (error) {
+      throw this.#failed(error);
+    }
+    record(this.#event('auth_login_completed', 'success'));
+    log.info('somebody logged in at a remote server', { backend: this.name });
+    changed();
+  }
+
+  /** Given, or registered before for this place, or registered now. */
+  async #clientFor(server: RemoteServer, redirectUri: string): Promise<RemoteClient> {
+    const { auth, store, http, name, now, given } = this.#parts;
+    const own = given(server);
+    if (own) return own;
+    const known = await store.registered();
+    const former = known?.registered;
+    const { issuer } = server.metadata;
+    const fits = known?.issuer === issuer && former?.redirect_uri === redirectUri && !former.is_doubtful;
+    const lasts = (known?.secret_ends_at ?? Infinity) > now() + auth.timeout;
+    const registered =
+      known && fits && lasts
+        ? { ...known, registered: { ...former, is_doubtful: true } }
+        : await registerAt(server, { name, redirectUri, http });
+    await store.keepRegistered(registered);
+    return registered;
+  }
+
+  #authorizationUrl(
+    { metadata, scopes, resource }: RemoteServer,
+    { client_id: clientId }: RemoteClient,
+    { redirectUri, state, verifier }: { redirectUri: string; state: string; verifier: string },
+  ): string {
+    const { auth } = this.#parts;
+    const url = new URL(metadata.authorization_endpoint);
+    const challenge = createHash('sha256').update(verifier).digest('base64url');
+    const parameters = {
+      ...auth.oauth_params,
+      ...(scopes.length > 0 && { scope: scopes.join(' ') }),
+      response_type: 'code',
+      client_id: clientId,
+      redirect_uri: redirectUri,
+      state,
+      resource,
+      ...(auth.use_pkce && { code_challenge: challenge, code_challenge_method: 'S256' }),
+    };
+    for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+    return url.href;
+  }
+
+  #failed(error: unknown): unknown {
+    const { log, record } = this.#parts;
+    if (!(error instanceof UpstreamRefused || error instanceof UpstreamUnavailable)) return error;
+    record(this.#event('auth_login_failed', 'failure'));
+    log.warn('a login at a remote server failed', { backend: this.name, reason: error.message });
+    const isDenied = error instanceof UpstreamRefused && error.denied;
+    return new LoginFailed(isDenied ? 'The login was refused there.' : error.message, { cause: error });
+  }
+
+  #event(type: 'auth_login_started' | 'auth_login_completed' | 'auth_login_failed', outcome: AuditEvent['outcome']) {
+    return { type, outcome, target: { type: 'remote_server', name: this.name } } as const;
+  }
+}
