@@ -1,4 +1,4 @@
-import { lookup } from 'node:dns';
+import { lookup as systemLookup } from 'node:dns';
 import { mkdir, rm } from 'node:fs/promises';
 import { isIP } from 'node:net';
 import { publicLookup } from '#crds/connections/private-address';
@@ -58,12 +58,21 @@ async function fetchCommit(
   reach: readonly string[],
   settings: GitSettings,
 ): Promise<string> {
+  if (reach.length > 0) checkVersion(await runGit(['version'], settings));
   await runGit(['init', '--quiet', '--bare', '--template=', '.'], settings);
   const options = ['--quiet', '--depth=1', '--no-tags', '--no-recurse-submodules', '--no-write-commit-graph'];
   await runGit([...reach, 'fetch', ...options, '--end-of-options', url, ref], settings);
   const commit = await runGit(['rev-parse', '--verify', '--quiet', 'FETCH_HEAD^{commit}'], settings);
   if (COMMIT.test(ref) && commit !== ref) throw unusable(`the repository gave the commit ${commit} for ${ref}`);
   return commit;
+}
+
+/** Older ones take no notice of the addresses that they are bound to. @throws FetchFailure `refused` */
+function checkVersion(said: string): void {
+  const [, major = 0, minor = 0] = /(\d+)\.(\d+)/.exec(said)?.map(Number) ?? [];
+  if (major > 2 || (major === 2 && minor >= 37)) return;
+  const remedy = 'update it, name an OCI artifact, or set allow_private_ip';
+  throw new FetchFailure('refused', `git is older than 2.37, so its addresses cannot be checked: ${remedy}`);
 }
 
 /**
@@ -86,12 +95,12 @@ async function howToReach(url: string, { rules, allowPrivateAddress }: FetchRequ
     );
   const host = hostname.replace(/^\[|\]$/g, '');
   if (isIP(host) !== 0) return [];
-  const addresses = await resolvePublic(host);
+  const addresses = await resolvePublic(host, rules.lookup ?? systemLookup);
   const bound = addresses.map((address) => (isIP(address) === 6 ? `[${address}]` : address)).join(',');
   return ['-c', `http.curloptResolve=${host}:${port === '' ? '443' : port}:${bound}`];
 }
 
-function resolvePublic(host: string): Promise<string[]> {
+function resolvePublic(host: string, lookup: typeof systemLookup): Promise<string[]> {
   return new Promise((resolve, reject) => {
     publicLookup(lookup)(host, { all: true }, (error, found) => {
       if (error) reject(new FetchFailure('refused', `${host} is not known, or at a private address`, { cause: error }));

@@ -1,3 +1,4 @@
+import type { lookup } from 'node:dns';
 import type { ProxySettings } from '#crds/connections/proxy';
 import type { Space } from './skill-limits.ts';
 
@@ -6,6 +7,8 @@ export interface SourceRules {
   /** Folders and repositories of this machine may be read. */
   localPaths: boolean;
   proxy: ProxySettings | undefined;
+  /** How names become addresses; the system's own without. */
+  lookup?: typeof lookup;
   /** Where programs are looked for: `PATH`. */
   searchPath: string;
   /** Milliseconds for a skill and all that it needs. */
