@@ -32,8 +32,14 @@ function linesOf(text: string): string[] {
   return lines.map((line) => `${line}\n`);
 }
 
-/** The last lines that there are, and the offset after them. */
-function lastLines(path: string, count: number, follow: boolean): { lines: string[]; offset: number } {
+/** Lines of a file, each with its line break, and the offset after them. */
+export interface ReadLines {
+  lines: string[];
+  offset: number;
+}
+
+/** The last lines that there are; with `follow` only whole ones. */
+export function lastLines(path: string, count: number, follow: boolean): ReadLines {
   const first = readFrom(path, undefined);
   if (!first) return { lines: [], offset: 0 };
   const whole = follow ? first.bytes.lastIndexOf('\n') + 1 : first.bytes.length;
@@ -43,8 +49,8 @@ function lastLines(path: string, count: number, follow: boolean): { lines: strin
   return { lines: count === 0 ? [] : known.slice(-count), offset: first.start + whole };
 }
 
-/** Whole lines after an offset, and the offset after them. */
-function nextLines(path: string, offset: number): { lines: string[]; offset: number } {
+/** Whole lines after an offset. A file that is put aside is followed by the one in its place. */
+export function nextLines(path: string, offset: number): ReadLines {
   const next = readFrom(path, offset);
   if (!next) return { lines: [], offset: 0 };
   const end = next.bytes.lastIndexOf('\n') + 1;

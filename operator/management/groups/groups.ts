@@ -47,12 +47,12 @@ export class Groups {
   }
 
   /** @throws Problem `not_found`, `in_use`, `stale` */
-  async delete(name: string, options: WriteOptions): Promise<void> {
+  async delete(name: string, version: string | undefined): Promise<void> {
     await this.#found(name);
     const users = await this.#usersOf(name);
     if (users.length > 0)
       throw new Problem('in_use', `group "${name}" is used by ${users.join(', ')}: move or delete them first`);
-    if (!(await this.#resources.delete(GROUP, name, options))) throw notFound(name);
+    if (!(await this.#resources.delete(GROUP, name, { version }))) throw notFound(name);
   }
 
   async #found(name: string): Promise<StoredResource> {

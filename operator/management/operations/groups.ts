@@ -96,7 +96,7 @@ export const deleteGroup = operation({
   path: '/groups/{name}',
   summary: 'Delete a group that nothing uses',
   params: GroupInPath,
-  query: WorkloadForced,
+  query: NoQuery,
   body: NoBody,
   success: 204,
   result: Nothing,
@@ -104,13 +104,12 @@ export const deleteGroup = operation({
   problems: {
     not_found: NOT_FOUND,
     in_use: 'workloads or VirtualMCPServers refer to it',
-    conflict: 'its manifest cannot be edited without loss',
     busy: BUSY,
   },
   touches: ({ params: { name } }) => [group('delete', name), MEMBERS, { verb: 'list', resource: 'virtualmcpservers' }],
   audit: 'management_group_deleted',
-  async run({ params: { name }, query: { force }, ifMatch }, { groups }) {
-    await groups.delete(name, { version: ifMatch, force: isOn(force) });
+  async run({ params: { name }, ifMatch }, { groups }) {
+    await groups.delete(name, ifMatch);
     return { body: undefined };
   },
 });

@@ -115,16 +115,16 @@ export const deleteWorkload = operation({
   path: '/workloads/{name}',
   summary: 'Delete a workload',
   params: WorkloadInPath,
-  query: WorkloadForced,
+  query: NoQuery,
   body: NoBody,
   success: 204,
   result: Nothing,
   takesTag: true,
-  problems: { not_found: NOT_FOUND, ...WRITING },
+  problems: { not_found: NOT_FOUND, busy: WRITING.busy },
   touches: ({ params: { name } }) => [workload('delete', name)],
   audit: 'management_workload_deleted',
-  async run({ params: { name }, query: { force }, ifMatch }, { workloads }) {
-    await workloads.delete(name, { version: ifMatch, force: isOn(force) });
+  async run({ params: { name }, ifMatch }, { workloads }) {
+    await workloads.delete(name, ifMatch);
     return { body: undefined };
   },
 });

@@ -150,7 +150,7 @@ type Step = (workloads: Workloads, entry: Entry, at: string) => Promise<void>;
 const STEPS: Record<Kept['type'], Step> = {
   async delete(workloads, { name, identity }) {
     try {
-      if (identityOf(await workloads.found(name)) === identity) await workloads.delete(name, {});
+      if (identityOf(await workloads.found(name)) === identity) await workloads.delete(name);
     } catch (problem) {
       if (!isGone(problem)) throw problem;
       await workloads.removeRest(name);

@@ -35,11 +35,15 @@ function seenOf(workload: string, { processes }: Board): Seen {
 }
 
 /** The program's own log; where it has none, as it speaks on stdio or runs elsewhere, that of its endpoint. */
-function logsOf({ logs }: StateFolder, name: string, options: LogOptions): Promise<AsyncIterable<string>> {
-  const file = childrenOf(name)
-    .map((child) => join(logs, `${child}.log`))
-    .find((path) => existsSync(path));
-  if (file !== undefined) return Promise.resolve(tailLog(file, options));
+function logsOf(state: StateFolder, name: string, options: LogOptions): Promise<AsyncIterable<string>> {
+  const children = childrenOf(name);
+  const pathOf = (child: string): string => join(state.logs, `${child}.log`);
+  // What runs and has said nothing has a log, too: an empty one.
+  const known = children.find((child) => existsSync(pathOf(child))) ?? children.find((child) => runs(child, state));
+  if (known !== undefined) return Promise.resolve(tailLog(pathOf(known), options));
   const why = `there is no log of "${name}" yet: it has not run here, or runs inside of its server`;
   return Promise.reject(new Problem('not_found', why));
 }
+
+const runs = (child: string, state: StateFolder): boolean =>
+  readBoard(state)?.processes.some(({ name }) => name === child) === true;

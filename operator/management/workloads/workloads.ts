@@ -123,12 +123,11 @@ export class Workloads {
   }
 
   /** With its own permission profile. @throws Problem `not_found`, `stale` */
-  async delete(name: string, { version, force }: WriteOptions): Promise<void> {
+  async delete(name: string, version?: string): Promise<void> {
     await this.#turns.run(name, async () => {
       const read = await this.#read(name);
       if (version !== undefined && version !== versionOf(read)) throw stale(name);
-      const only = version === undefined ? {} : { version: read.resource.version };
-      await this.#in.resources.delete(SERVER, name, { force, ...only });
+      await this.#in.resources.delete(SERVER, name, version === undefined ? {} : { version: read.resource.version });
       await this.#in.profiles.remove(name);
     });
   }

@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { findFreePort } from '../gateway/start-gateway.ts';
+import { server, whoami } from '../local/manifests.ts';
+import { eventually } from '../local/run-vmcp.ts';
+import { OperationAccepted, WorkloadOperation } from '#operator/management/records/workload-operation';
+import { WorkloadReport } from '#operator/management/records/workload';
+import { type RunningApi, useApi } from './use-api.ts';
+
+const COMMENT = '# Kept by hand, and not to be lost.\n';
+let api: RunningApi;
+let port: number;
+
+beforeAll(async () => {
+  port = await findFreePort();
+  api = await useApi({
+    'server.yaml': server('demo', await findFreePort()),
+    'whoami.yaml': COMMENT + whoami('whoami', 'demo', port),
+  });
+});
+afterAll(() => api.close());
+
+const report = async (name: string): Promise<WorkloadReport> =>
+  WorkloadReport.parse(await (await api.call('GET', `/workloads/${name}/status`)).json());
+const becomes = (name: string, status: string): Promise<WorkloadReport> =>
+  eventually(
+    () => report(name),
+    (told) => told.status === status,
+    60_000,
+  );
+const answers = (): Promise<boolean> =>
+  fetch(`http://127.0.0.1:${port}/mcp`).then(
+    () => true,
+    () => false,
+  );
+
+describe('a workload that runs', () => {
+  it('is told to run, and has a log', async () => {
+    expect((await becomes('whoami', 'running')).status_context).toBe('');
+    const { workloads } = (await (await api.call('GET', '/workloads')).json()) as { workloads: { name: string }[] };
+    expect(workloads.map(({ name }) => name)).toEqual(['whoami']);
+    const { status, headers } = await api.call('GET', '/workloads/whoami/logs');
+    expect([status, headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8']);
+  });
+
+  it('ends when it is stopped, and is there again when it is started, as its manifest was', async () => {
+    const before = api.place.read('manifests/whoami.yaml');
+    expect((await api.call('POST', '/workloads/whoami/stop')).status).toBe(202);
+    await becomes('whoami', 'stopped');
+    expect(await answers()).toBe(false);
+    expect((await api.call('POST', '/workloads/whoami/start')).status).toBe(202);
+    await becomes('whoami', 'running');
+    await eventually(answers, Boolean, 60_000);
+    expect(api.place.read('manifests/whoami.yaml')).toBe(before);
+  });
+
+  it('is another process after a restart', async () => {
+    const pid = async () =>
+      (await api.place.status()).processes.find(({ name }) => name === 'mcp-whoami')?.identity?.pid;
+    const before = await pid();
+    expect(before).toBeDefined();
+    const { status, body } = await accepted('/workloads/restart', { names: ['whoami'] });
+    expect([status, body.accepted, body.unknown]).toEqual([202, ['whoami'], []]);
+    await eventually(pid, (now) => now !== undefined && now !== before, 60_000);
+    expect((await operation(body.operation_id)).status).toBe('succeeded');
+    expect(api.place.read('manifests/whoami.yaml')).toContain(COMMENT);
+  });
+
+  it('is not started anew by an edit that changes nothing', async () => {
+    await becomes('whoami', 'running');
+    const process = async () => (await api.place.status()).processes.find(({ name }) => name === 'mcp-whoami');
+    const [before, text] = [await process(), api.place.read('manifests/whoami.yaml')];
+    const read = await api.call('GET', '/workloads/whoami');
+    const etag = read.headers.get('etag') ?? '';
+    const edited = await api.call('POST', '/workloads/whoami/edit', await read.json(), { 'if-match': etag });
+    expect([edited.status, edited.headers.get('etag')]).toEqual([200, etag]);
+    expect(api.place.read('manifests/whoami.yaml')).toBe(text);
+    expect(await process()).toEqual(before);
+  });
+
+  it('has its log read on as it is written, until the reader goes', async () => {
+    const reading = new AbortController();
+    const { body } = await fetch(`${api.url}/workloads/whoami/logs?follow&lines=0`, {
+      headers: { authorization: `Bearer ${api.token}` },
+      signal: reading.signal,
+    });
+    let heard = '';
+    const read = (async () => {
+      const decoder = new TextDecoder();
+      for await (const piece of body ?? []) heard += decoder.decode(piece as Uint8Array);
+    })().catch(() => undefined);
+    await api.call('POST', '/workloads/whoami/restart');
+    await eventually(
+      () => heard,
+      (text) => text.includes('\n'),
+      60_000,
+    );
+    reading.abort();
+    await read;
+  });
+
+  it('that crashes is an error with how it ended', async () => {
+    const command = ['node', '-e', 'process.exit(3)'];
+    const body = {
+      name: 'broken',
+      command,
+      transport: 'streamable-http',
+      target_port: await findFreePort(),
+      group: 'demo',
+    };
+    expect((await api.call('POST', '/workloads', body)).status).toBe(201);
+    expect((await becomes('broken', 'error')).status_context).toContain('exited with code 3');
+    expect((await api.call('DELETE', '/workloads/broken')).status).toBe(204);
+    await eventually(
+      async () => (await api.place.status()).processes.map(({ name }) => name),
+      (names) => !names.includes('mcp-broken'),
+      60_000,
+    );
+  });
+});
+
+async function accepted(path: string, body: unknown) {
+  const answer = await api.call('POST', path, body);
+  return { status: answer.status, body: OperationAccepted.parse(await answer.json()) };
+}
+
+const operation = async (id: string): Promise<WorkloadOperation> =>
+  WorkloadOperation.parse(await (await api.call('GET', `/operations/${id}`)).json());

@@ -1,0 +1,253 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { allProblems } from '../document/render-openapi.ts';
+import { keyOf } from '../stores/record-store.ts';
+import type { Operation } from '../operation.ts';
+import { ProblemBody, PROBLEMS, type ProblemCode } from '../problem.ts';
+import type { Rooms } from '../rooms.ts';
+import { type Asked, askOperation, type Told } from '../testdata/ask-operation.ts';
+import { serveOperations, type ServedOperations } from '../testdata/serve-operations.ts';
+import { GROUP, SEARCH, type WorkloadsPlace, workloadsPlace } from '../workloads/testdata/workloads-place.ts';
+import { groupOperations } from './groups.ts';
+import { operationOperations } from './operations.ts';
+import { workloadOperations } from './workloads.ts';
+
+const ROWS: readonly Operation[] = [...workloadOperations, ...groupOperations, ...operationOperations];
+
+/** What nobody meets on one machine, where the token lets do everything; e2e/cluster has it. */
+const IN_A_CLUSTER: readonly ProblemCode[] = ['forbidden'];
+
+let place: WorkloadsPlace;
+let served: ServedOperations;
+let closers: (() => unknown)[] = [];
+beforeEach(() => {
+  place = workloadsPlace();
+});
+afterEach(async () => {
+  for (const close of closers.reverse()) await close();
+  closers = [];
+  await place.rooms().operations.idle();
+  place.remove();
+});
+
+async function serve(rooms: Rooms, options: { burst?: number; deadline?: number } = {}): Promise<void> {
+  served = await serveOperations(ROWS, { rooms, deadline: 30_000, ...options });
+  closers.push(() => served.close());
+}
+
+/** What each row is asked when it is to succeed. */
+const USUAL: Record<string, Asked> = {
+  listWorkloads: {},
+  createWorkload: { body: { name: 'made', image: 'example/made:1' } },
+  getWorkload: { params: { name: 'search' } },
+  editWorkload: { params: { name: 'search' }, body: { image: 'example/search:2' } },
+  deleteWorkload: { params: { name: 'search' } },
+  stopWorkload: { params: { name: 'search' } },
+  startWorkload: { params: { name: 'search' } },
+  restartWorkload: { params: { name: 'search' } },
+  deleteWorkloads: { body: { names: ['search'] } },
+  restartWorkloads: { body: { names: ['search'] } },
+  getWorkloadStatus: { params: { name: 'search' } },
+  getWorkloadLogs: { params: { name: 'search' } },
+  exportWorkload: { params: { name: 'search' } },
+  listGroups: {},
+  getGroup: { params: { name: 'tools' } },
+  createGroup: { body: { name: 'made' } },
+  editGroup: { params: { name: 'tools' }, body: { description: 'x' } },
+  deleteGroup: { params: { name: 'empty' } },
+  getOperation: { params: { id: 'some' } },
+};
+const usual = (row: Operation): Asked => USUAL[row.id] ?? {};
+const ask = (row: Operation, more: Asked = {}): Promise<Told> => askOperation(served, row, { ...usual(row), ...more });
+
+/** Rooms of which each does as it is told. */
+const roomsThat = (act: () => unknown): Rooms =>
+  new Proxy({} as Rooms, {
+    get: (_, room) => (room === 'now' ? Date.now : new Proxy({}, { get: () => act })),
+  });
+
+/** Writes a manifest anew all the time, each time otherwise. */
+function disturb(file: string, text: string): Promise<void> {
+  const code = `
+    const { workerData: { file, text }, parentPort } = require('node:worker_threads');
+    const { renameSync, writeFileSync } = require('node:fs');
+    let n = 0;
+    const once = () => { writeFileSync(file + '.other', text + '# ' + n++ + '\\n'); renameSync(file + '.other', file); };
+    once();
+    parentPort.postMessage('');
+    for (;;) once();`;
+  const worker = new Worker(code, { eval: true, workerData: { file, text } });
+  closers.push(() => worker.terminate());
+  return new Promise((resolve) => void worker.once('message', () => resolve()));
+}
+
+/** A manifest as text. */
+const manifest = (kind: string, spec: string, metadata = '{ name: search }'): string =>
+  `apiVersion: vmcp.dev/v1alpha1\nkind: ${kind}\nspec: ${spec}\nmetadata: ${metadata}\n`;
+
+/** What cannot be written without losing what refers to it, or is somebody else's: by row, file and text. */
+const OWNED: Record<string, Record<string, string>> = {
+  createWorkload: {
+    'theirs.yaml': 'apiVersion: v1\nkind: ConfigMap\nmetadata: { name: made-permissions }\ndata: { a: b }\n',
+  },
+  editWorkload: {
+    'search.yaml': manifest('MCPServer', '{ image: &n one }', '{ name: search, labels: { of: *n } }'),
+  },
+  stopWorkload: { 'search.yaml': manifest('MCPServer', '{ image: a, suspend: &s false, trustProxyHeaders: *s }') },
+  startWorkload: { 'search.yaml': manifest('MCPServer', '{ image: a, suspend: &s true, trustProxyHeaders: *s }') },
+  restartWorkload: {
+    'search.yaml': manifest(
+      'MCPServer',
+      '{ image: a }',
+      '{ name: search, annotations: { vmcp.dev/restarted-at: &t "2020", of: *t } }',
+    ),
+  },
+  editGroup: {
+    'group.yaml': manifest('MCPGroup', '{ description: &d one }', '{ name: tools, labels: { of: *d } }'),
+  },
+};
+
+type Scenario = (row: Operation) => Promise<Told>;
+
+const SCENARIOS: Partial<Record<ProblemCode, Scenario>> = {
+  async bad_request(row) {
+    await serve(place.rooms());
+    return ask(row, { query: { unknown: '1' } });
+  },
+  async unauthenticated(row) {
+    await serve(place.rooms());
+    return ask(row, { headers: { authorization: 'Bearer other' } });
+  },
+  async foreign_host(row) {
+    await serve(place.rooms());
+    return ask(row, { headers: { origin: 'https://evil.example' } });
+  },
+  async too_large(row) {
+    await serve(place.rooms());
+    return ask(row, { raw: Buffer.alloc(4 * 1024 * 1024 + 1, ' ') });
+  },
+  async unsupported_media_type(row) {
+    await serve(place.rooms());
+    return ask(row, { raw: Buffer.from('{}'), headers: { 'content-type': 'text/plain' } });
+  },
+  async too_many_requests(row) {
+    await serve(place.rooms(), { burst: 1 });
+    await ask(row);
+    return ask(row);
+  },
+  async internal(row) {
+    await serve(
+      roomsThat(() => {
+        throw new Error('hunter2 is not told');
+      }),
+    );
+    return ask(row);
+  },
+  async unavailable(row) {
+    await serve(
+      roomsThat(() => new Promise(() => undefined)),
+      { deadline: 20 },
+    );
+    return ask(row);
+  },
+  async not_found(row) {
+    await serve(place.rooms());
+    return row.id === 'listWorkloads'
+      ? ask(row, { query: { group: 'none' } })
+      : ask(row, { params: row.id === 'getOperation' ? { id: 'none' } : { name: 'none' } });
+  },
+  async stale(row) {
+    place.write('empty.yaml', GROUP.replace('tools', 'empty'));
+    await serve(place.rooms());
+    return ask(row, { headers: { 'if-match': '"of-another-time"' } });
+  },
+  async inline_secret(row) {
+    await serve(place.rooms());
+    const secrets = [{ name: 'hunter2', target: 'TOKEN' }];
+    return ask(row, { body: { ...(usual(row).body as object), secrets } });
+  },
+  async already_exists(row) {
+    await serve(place.rooms());
+    const name = row.id === 'createGroup' ? 'tools' : 'search';
+    return ask(row, { body: { ...(usual(row).body as object), name } });
+  },
+  async in_use(row) {
+    await serve(place.rooms());
+    return ask(row, { params: { name: 'tools' } });
+  },
+  async conflict(row) {
+    await serve(place.rooms());
+    for (const [file, text] of Object.entries(OWNED[row.id] ?? {})) place.write(file, text);
+    const profile = row.id === 'createWorkload' ? { permission_profile: { read: ['/x'] } } : {};
+    const { body } = usual(row);
+    return ask(row, body === undefined ? {} : { body: { ...(body as object), ...profile } });
+  },
+  async busy(row) {
+    await serve(place.rooms());
+    if (row.id === 'createWorkload' || row.id === 'createGroup') {
+      const kind = row.id === 'createWorkload' ? 'mcpserver' : 'mcpgroup';
+      for (let n = 1; n < 1000; n += 1) place.write(`${kind}-made${n === 1 ? '' : `-${n}`}.yaml`, '');
+      return ask(row);
+    }
+    if (row.path.startsWith('/groups')) {
+      const name = row.id === 'deleteGroup' ? 'empty' : 'tools';
+      rmSync(join(place.folder, 'group.yaml'));
+      // With its comment the file stays when the group goes.
+      await disturb(join(place.folder, `${name}.yaml`), `# Ours.\n${GROUP.replace('tools', name)}`);
+      return ask(row);
+    }
+    const text = row.id === 'startWorkload' ? SEARCH.replace('spec:', 'spec:\n  suspend: true') : SEARCH;
+    await disturb(join(place.folder, 'search.yaml'), text);
+    return ask(row);
+  },
+  async store_damaged(row) {
+    const folder = join(place.state.path, 'records/default/operations');
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, `${keyOf('broken')}.json`), '{"half');
+    await serve(place.rooms());
+    return ask(row, { params: { id: 'broken' } });
+  },
+};
+
+/** Problems that a row may answer, each with its status. */
+const CASES = ROWS.flatMap((row) =>
+  allProblems(row)
+    .filter(([code]) => !IN_A_CLUSTER.includes(code))
+    .map(([code]) => ({ row, code, status: PROBLEMS[code][0], name: `${row.method} ${row.path}` })),
+);
+
+describe('each problem that an operation may answer', () => {
+  it.each(CASES)('is met on one machine: $name $status $code', async ({ row, code, status }) => {
+    const scenario = SCENARIOS[code];
+    if (!scenario) throw new Error(`nobody has shown how ${code} comes about`);
+    const told = await scenario(row);
+    expect([told.status, told.type, ProblemBody.parse(told.body)]).toEqual([
+      status,
+      'application/problem+json',
+      expect.objectContaining({ status, code }),
+    ]);
+    expect(JSON.stringify(told.body)).not.toContain('hunter2');
+  });
+});
+
+describe('each operation', () => {
+  it.each(ROWS.map((row) => ({ row, name: `${row.method} ${row.path}` })))('answers: $name', async ({ row }) => {
+    place.write('empty.yaml', GROUP.replace('tools', 'empty'));
+    mkdirSync(place.state.logs, { recursive: true });
+    writeFileSync(join(place.state.logs, 'mcp-search.log'), 'one\ntwo\n');
+    await serve(place.rooms());
+    const params = row.id === 'getOperation' ? { id: await place.rooms().operations.begin('restart', []) } : undefined;
+    const told = await ask(row, params && { params });
+    expect(told.status).toBe(row.success);
+    if (row.media === undefined) row.result.parse(told.body === '' ? undefined : told.body);
+    else expect(told.body).toBe('one\ntwo\n');
+    expect(told.etag !== '').toBe(row.givesTag === true);
+  });
+});
+
+/** The other rows are met elsewhere. */
+afterAll(() => {
+  expect(Object.keys(USUAL).sort()).toEqual(ROWS.map(({ id }) => id).sort());
+});
