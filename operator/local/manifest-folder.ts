@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { keyText, type Manifest, parseKey, type ResourceKey } from '#operator/world';
-import { parseManifests } from './read-manifests.ts';
+import { type ParsedFile, parseFile, parseManifests } from './read-manifests.ts';
 import type { ManifestFile, Problem, Resource, Source } from './resource.ts';
 
 const NAMESPACE = 'default';
@@ -78,6 +78,8 @@ export function changesBetween(before: Snapshot, after: Snapshot): ResourceKey[]
 export class ManifestFolder {
   readonly #folder: string;
   readonly #readable = new Map<string, ManifestFile>();
+  /** Files whose text is the same say the same: reading takes longest. */
+  readonly #parsed = new Map<string, { text: string; parsed: ParsedFile }>();
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -85,15 +87,25 @@ export class ManifestFolder {
 
   read(): Snapshot {
     const files = listManifestFiles(this.#folder);
-    const { problems } = parseManifests(files);
+    const parse = (file: ManifestFile): ParsedFile => this.#parse(file);
+    const { problems } = parseManifests(files, parse);
     const broken = new Set(problems.filter((problem) => problem.unreadable).map((problem) => problem.file));
     const names = new Set(files.map(({ file }) => file));
-    for (const name of this.#readable.keys()) if (!names.has(name)) this.#readable.delete(name);
+    for (const known of [this.#readable, this.#parsed])
+      for (const name of known.keys()) if (!names.has(name)) known.delete(name);
     const counted = files.map((file) => {
       if (broken.has(file.file)) return this.#readable.get(file.file) ?? file;
       this.#readable.set(file.file, file);
       return file;
     });
-    return snapshotOf(parseManifests(counted).resources, problems);
+    return snapshotOf(parseManifests(counted, parse).resources, problems);
+  }
+
+  #parse(file: ManifestFile): ParsedFile {
+    const known = this.#parsed.get(file.file);
+    if (known?.text === file.text) return known.parsed;
+    const parsed = parseFile(file);
+    this.#parsed.set(file.file, { text: file.text, parsed });
+    return parsed;
   }
 }

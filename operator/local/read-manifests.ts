@@ -18,18 +18,30 @@ interface ReadManifests {
   groups: string[];
 }
 
+/** One file by itself. */
+export interface ParsedFile {
+  problems: Problem[];
+  documents: { read: Read; document: YamlDocument }[];
+}
+
+/** What a file says, whatever the others say. */
+export function parseFile(file: ManifestFile): ParsedFile {
+  const { problems, documents } = readYamlDocuments(file);
+  return { problems, documents: documents.map((document) => ({ read: readResource(file.file, document), document })) };
+}
+
 /**
  * Reads the documents of files as resources. What is wrong becomes a problem with file, line, path and remedy; a file that
  * cannot be read leaves the others untouched. Any API group is taken for the known kinds.
  */
-export function parseManifests(files: readonly ManifestFile[]): ReadManifests {
+export function parseManifests(files: readonly ManifestFile[], parse = parseFile): ReadManifests {
   const problems: Problem[] = [];
   const resources = new Map<string, Resource>();
   for (const file of files) {
-    const read = readYamlDocuments(file);
-    problems.push(...read.problems);
-    for (const document of read.documents) {
-      const { resource, problems: found } = readResource(file.file, document);
+    const parsed = parse(file);
+    problems.push(...parsed.problems);
+    for (const { read, document } of parsed.documents) {
+      const { resource, problems: found } = read;
       problems.push(...found);
       if (resource === undefined) continue;
       const key = `${resource.kind}/${resource.metadata.namespace ?? 'default'}/${resource.metadata.name}`;

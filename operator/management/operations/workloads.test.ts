@@ -47,6 +47,15 @@ const end = async (id: string): Promise<WorkloadOperation> => {
   return WorkloadOperation.parse((await ask('GET', `/operations/${id}`)).body);
 };
 
+/** Edits that have no field in common. */
+const FIELDS = [
+  { target_port: 8080 },
+  { proxy_port: 9000 },
+  { tools: ['find'] },
+  { cmd_arguments: ['--fast'] },
+  { trust_proxy_headers: true },
+];
+
 describe('a list of workloads', () => {
   it('has those that run, and all of them on demand', async () => {
     expect(WorkloadList.parse((await ask('GET', '/workloads')).body).workloads).toEqual([]);
@@ -111,6 +120,55 @@ describe('a workload', () => {
     const late = await ask('POST', '/workloads/search/edit', { image: 'example/search:2' }, etag);
     expect(late).toEqual(refused(412, 'stale'));
     expect(place.read('search.yaml')).toBe(SEARCH.replace('debug', 'info'));
+  });
+
+  it('loses no change of 50 at once, with and without a version', async () => {
+    const { etag } = await ask('GET', '/workloads/search');
+    const edits = Array.from({ length: 50 }, (_, n) =>
+      n % 2 === 0
+        ? ask('POST', '/workloads/search/edit', { tools_override: { [`t${n}`]: { name: `n${n}` } } }, etag)
+        : ask('POST', '/workloads/search/edit', FIELDS[n % FIELDS.length]),
+    );
+    const told = await Promise.all(edits);
+    // Of those that said what they had read, at most one could be right.
+    const careful = told.filter((_, n) => n % 2 === 0).map(({ status }) => status);
+    const overrides = careful.filter((status) => status === 200).length;
+    expect(careful.filter((status) => status === 412)).toHaveLength(25 - overrides);
+    expect(overrides).toBeLessThanOrEqual(1);
+    expect(told.filter((_, n) => n % 2 === 1).map(({ status }) => status)).toEqual(Array(25).fill(200));
+    const { body } = await ask('GET', '/workloads/search');
+    expect(body).toEqual(expect.objectContaining(Object.assign({}, ...FIELDS)));
+    expect(Object.keys(WorkloadDetail.parse(body).tools_override ?? {})).toHaveLength(overrides);
+  });
+
+  it.each(['Big', 'a b', '-a', '1a', 'a'.repeat(46), '', 'ä', '../x', 'a/b'])(
+    'cannot be called %j, and nothing is written',
+    async (name) => {
+      const made = await ask('POST', '/workloads', { name, image: 'example/x:1' });
+      expect(made).toEqual(refused(400, 'bad_request', 'body name'));
+      expect(place.files()).toEqual(['group.yaml', 'search.yaml']);
+    },
+  );
+
+  it('is refused with the field that is wrong, and nothing of it stays', async () => {
+    const profile = { permission_profile: { read: ['/data'] } };
+    const bad = await ask('POST', '/workloads', { name: 'both', image: 'x', url: 'https://x.example', ...profile });
+    expect(bad).toEqual(refused(400, 'bad_request', 'remoteUrl'));
+    const group = await ask('POST', '/workloads', { name: 'lost', image: 'x', group: 'none', ...profile });
+    expect(group).toEqual(refused(400, 'bad_request', 'there is no group "none"'));
+    const edit = await ask('POST', '/workloads/search/edit', { target_port: 0, ...profile });
+    expect(edit).toEqual(refused(400, 'bad_request', 'target_port'));
+    expect(place.files()).toEqual(['group.yaml', 'search.yaml']);
+    expect(place.read('search.yaml')).toBe(SEARCH);
+  });
+
+  it('has a version that its permission profile is part of', async () => {
+    await ask('POST', '/workloads/search/edit', { permission_profile: { read: ['/a'] } });
+    const { etag } = await ask('GET', '/workloads/search');
+    const [one, two] = await Promise.all(
+      ['/b', '/c'].map((path) => ask('POST', '/workloads/search/edit', { permission_profile: { read: [path] } }, etag)),
+    );
+    expect([one?.status, two?.status].sort()).toEqual([200, 412]);
   });
 
   it('is made in a file of its own, with a permission profile beside it, and goes with it', async () => {

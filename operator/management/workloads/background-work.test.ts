@@ -1,0 +1,182 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { fileRecords } from '../stores/file-records.ts';
+import { join } from 'node:path';
+import { BackgroundWork } from './background-work.ts';
+import { SEARCH, type WorkloadsPlace, workloadsPlace } from './testdata/workloads-place.ts';
+import type { RecordStore } from '../stores/record-store.ts';
+
+let place: WorkloadsPlace;
+let records: RecordStore;
+let now: number;
+beforeEach(() => {
+  place = workloadsPlace({
+    'a.yaml': SEARCH.replace('search #', 'a #'),
+    'b.yaml': SEARCH.replace('search #', 'b #'),
+  });
+  records = fileRecords(join(place.state.path, 'records'), 'default')('operations');
+  now = Date.parse('2026-01-01T00:00:00Z');
+});
+afterEach(() => place.remove());
+
+const open = (more: Partial<ConstructorParameters<typeof BackgroundWork>[0]> = {}): BackgroundWork =>
+  new BackgroundWork({
+    records,
+    workloads: place.rooms().workloads,
+    now: () => now,
+    onFailure: (text) => void place.failures.push(text),
+    ...more,
+  });
+const all = () => place.rooms().workloads.all();
+const names = async () => (await all()).map(({ name }) => name);
+
+/** Work of a process that ended before it did anything. */
+async function left(type: 'delete' | 'restart'): Promise<string> {
+  const work = open();
+  const id = await work.begin(type, []);
+  const [record] = await records.list();
+  const workloads = (await all()).map(({ name }) => ({ name, status: 'pending', identity: '' }));
+  const value = { ...(record?.value as object), status: 'running', workloads };
+  await records.replace(
+    id,
+    Object.fromEntries(Object.entries(value).filter(([key]) => key !== 'finished_at')),
+    record?.version ?? '',
+  );
+  return id;
+}
+
+describe('work in the background', () => {
+  it('ends at once where there is nothing to do', async () => {
+    const work = open();
+    const id = await work.begin('delete', []);
+    expect(await work.get(id)).toEqual({
+      id,
+      type: 'delete',
+      status: 'succeeded',
+      created_at: '2026-01-01T00:00:00.000Z',
+      finished_at: '2026-01-01T00:00:00.000Z',
+      workloads: [],
+    });
+  });
+
+  it('that another process left is taken up by the next one', async () => {
+    const id = await left('delete');
+    const next = open();
+    await next.resume();
+    await next.idle();
+    expect([(await next.get(id)).status, await names()]).toEqual(['succeeded', []]);
+  });
+
+  it('that nobody touched for a while is taken up by who asks, and not before', async () => {
+    const id = await left('delete');
+    const next = open();
+    now += 29_000;
+    expect((await next.get(id)).status).toBe('running');
+    await next.idle();
+    expect(await names()).toEqual(['a', 'b']);
+    now += 2000;
+    await next.get(id);
+    await next.idle();
+    expect([(await next.get(id)).status, await names()]).toEqual(['succeeded', []]);
+  });
+
+  it('deletes no other workload that was made under the name since', async () => {
+    const work = open();
+    const former = (await all()).map((one) => ({ ...one, createdAt: '2020-01-01T00:00:00Z' }));
+    const id = await work.begin('delete', former);
+    await work.idle();
+    expect([(await work.get(id)).status, await names()]).toEqual(['succeeded', ['a', 'b']]);
+  });
+
+  it('takes away what is left of a workload whose deletion was half noted', async () => {
+    const profile = join(place.folder, 'configmap-a-permissions.yaml');
+    const { workloads } = place.rooms();
+    await workloads.edit('a', { permission_profile: { read: ['/a'] } }, () => Promise.resolve(), {});
+    expect(place.files()).toContain('configmap-a-permissions.yaml');
+    const id = await left('delete');
+    place.write('a.yaml', '');
+    const next = open();
+    await next.resume();
+    await next.idle();
+    expect((await next.get(id)).status).toBe('succeeded');
+    expect(place.files()).not.toContain(profile.split('/').at(-1));
+  });
+
+  it('starts nothing anew twice: a restart has one moment', async () => {
+    const id = await left('restart');
+    await Promise.all(
+      [open(), open()].map(async (work) => {
+        await work.resume();
+        await work.idle();
+      }),
+    );
+    expect((await open().get(id)).status).toBe('succeeded');
+    for (const { annotations } of await all())
+      expect(annotations['vmcp.dev/restarted-at']).toBe('2026-01-01T00:00:00.000Z');
+  });
+
+  it('has failed where something could not be done, and says why; the rest is done', async () => {
+    place.write(
+      'a.yaml',
+      'apiVersion: vmcp.dev/v1alpha1\nkind: MCPServer\nmetadata: { name: a, labels: { x: *t }, annotations: { vmcp.dev/restarted-at: &t "2020" } }\nspec: { image: x }\n'.replace(
+        'labels: { x: *t }, annotations: { vmcp.dev/restarted-at: &t "2020" }',
+        'annotations: { vmcp.dev/restarted-at: &t "2020" }, labels: { x: *t }',
+      ),
+    );
+    const work = open();
+    const id = await work.begin('restart', await all());
+    await work.idle();
+    expect(await work.get(id)).toEqual(
+      expect.objectContaining({
+        status: 'failed',
+        workloads: [
+          { name: 'a', status: 'failed', code: 'conflict', detail: expect.stringContaining('a.yaml') },
+          { name: 'b', status: 'done' },
+        ],
+      }),
+    );
+  });
+
+  it('stops where it is when its process ends, and whoever asks later finds it so', async () => {
+    const work = open();
+    const id = await work.begin('delete', await all());
+    await work.close();
+    const next = open();
+    const before = await next.get(id);
+    await next.resume();
+    await next.idle();
+    expect([before.status, (await next.get(id)).status]).toEqual(['running', 'succeeded']);
+  });
+
+  it('is told when its store fails, and goes on when somebody asks', async () => {
+    let broken = true;
+    const flaky: RecordStore = {
+      ...records,
+      list: () => records.list(),
+      get: (name) => records.get(name),
+      create: (name, value) => records.create(name, value),
+      delete: (name, version) => records.delete(name, version),
+      replace: (name, value, version) =>
+        broken ? Promise.reject(new Error('disk on fire')) : records.replace(name, value, version),
+    };
+    const work = open({ records: flaky });
+    const id = await work.begin('delete', await all());
+    await work.idle();
+    expect(place.failures).toEqual([expect.stringContaining(id)]);
+    broken = false;
+    now += 31_000;
+    await work.get(id);
+    await work.idle();
+    expect([(await work.get(id)).status, await names()]).toEqual(['succeeded', []]);
+  });
+
+  it('is forgotten a day after its end', async () => {
+    const work = open();
+    const id = await work.begin('delete', []);
+    now += 23 * 3600 * 1000;
+    await work.begin('delete', []);
+    expect((await work.get(id)).status).toBe('succeeded');
+    now += 3600 * 1000;
+    await work.begin('delete', []);
+    await expect(work.get(id)).rejects.toMatchObject({ code: 'not_found' });
+  });
+});

@@ -1,0 +1,72 @@
+import { describe, expect, it } from '@jest/globals';
+import { linesIn, mergeLines } from './merge-lines.ts';
+
+async function all(lines: AsyncIterable<string>): Promise<string[]> {
+  const found: string[] = [];
+  for await (const line of lines) found.push(line);
+  return found;
+}
+
+async function* pieces(...texts: (string | Uint8Array)[]): AsyncGenerator<Uint8Array> {
+  for (const text of texts)
+    yield await Promise.resolve(typeof text === 'string' ? new TextEncoder().encode(text) : text);
+}
+
+describe('lines of a text that comes in pieces', () => {
+  it('are whole, whatever the pieces are, and the last one has a line break, too', async () => {
+    expect(await all(linesIn(pieces('on', 'e\ntwo\n', '\nthr', 'ee')))).toEqual(['one\n', 'two\n', '\n', 'three\n']);
+  });
+
+  it('may have characters that are cut in two', async () => {
+    const [first, second] = [Uint8Array.of(0xc3), Uint8Array.of(0xa4, 0x0a)];
+    expect(await all(linesIn(pieces(first, second)))).toEqual(['ä\n']);
+  });
+
+  it('without an end come in parts', async () => {
+    const lines = await all(linesIn(pieces('x'.repeat(600_000))));
+    expect(lines.length).toBe(3);
+    expect(lines.join('').replaceAll('\n', '')).toBe('x'.repeat(600_000));
+  });
+});
+
+describe('lines of several', () => {
+  it('come as they are told, and end when all have', async () => {
+    const [slow, fast] = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
+    async function* one() {
+      yield await slow.promise;
+    }
+    async function* two() {
+      yield await fast.promise;
+      slow.resolve('slow\n');
+    }
+    fast.resolve('fast\n');
+    expect(await all(mergeLines([one(), two()]))).toEqual(['fast\n', 'slow\n']);
+    expect(await all(mergeLines([]))).toEqual([]);
+  });
+
+  it('end with the failure of one', async () => {
+    async function* bad(): AsyncGenerator<string> {
+      yield 'one\n';
+      await Promise.resolve();
+      throw new Error('cut');
+    }
+    await expect(all(mergeLines([bad()]))).rejects.toThrow('cut');
+  });
+
+  it('are not read on when nobody reads them', async () => {
+    let ended = false;
+    async function* endless() {
+      try {
+        for (;;) yield await Promise.resolve('x\n');
+      } finally {
+        ended = true;
+      }
+    }
+    for await (const line of mergeLines([endless()])) {
+      expect(line).toBe('x\n');
+      break;
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(ended).toBe(true);
+  });
+});

@@ -1,0 +1,127 @@
+import { describe, expect, it } from '@jest/globals';
+import type { BackendSummary, Status } from '#crds/kinds/status';
+import type { StoredResource } from '../stores/resources.ts';
+import type { Seen } from './runtime.ts';
+import { RUNNING, workloadState } from './workload-state.ts';
+
+const at = '2026-01-01T00:00:00Z';
+const condition = (type: string, status: 'True' | 'False', message: string) => ({
+  type,
+  status,
+  message,
+  reason: 'Some',
+  lastTransitionTime: at,
+});
+const statusOf = (phase: Status['phase'], ...conditions: Status['conditions']): Status => ({ phase, conditions });
+const backend = (phase: BackendSummary['phase'], message: string): BackendSummary => ({
+  name: 'search',
+  phase,
+  message,
+  lastTransitionTime: at,
+});
+const READY = statusOf('Ready', condition('Ready', 'True', 'Its pods are ready.'));
+const runs: Seen = { isRunning: true };
+const rests: Seen = { isRunning: false };
+
+interface Case {
+  name: string;
+  spec?: Record<string, unknown>;
+  status?: Status;
+  seen?: Seen;
+  backends?: BackendSummary[];
+  isBeingDeleted?: boolean;
+  is: [string, string];
+}
+
+const CASES: Case[] = [
+  { name: 'is being deleted', isBeingDeleted: true, seen: runs, is: ['removing', 'It is being deleted.'] },
+  { name: 'is stopped and still runs', spec: { suspend: true }, seen: runs, is: ['stopping', 'It is being stopped.'] },
+  { name: 'is stopped', spec: { suspend: true }, seen: rests, is: ['stopped', ''] },
+  { name: 'is nowhere, as nothing runs', is: ['unknown', 'Nothing runs here.'] },
+  { name: 'was not looked at yet', seen: rests, is: ['starting', ''] },
+  {
+    name: 'cannot be as it is written',
+    status: statusOf('Failed', condition('Stalled', 'True', 'Write image.'), condition('Ready', 'False', 'No.')),
+    seen: rests,
+    backends: [backend('Ready', '')],
+    is: ['error', 'Write image.'],
+  },
+  {
+    name: 'crashes',
+    status: READY,
+    seen: { isRunning: false, crashed: 'exited with code 3' },
+    is: ['error', 'The program exited with code 3; see its log.'],
+  },
+  {
+    name: 'waits for something',
+    status: statusOf(
+      'Pending',
+      condition('Waiting', 'True', 'There is no Secret a.'),
+      condition('Ready', 'False', 'No.'),
+    ),
+    seen: rests,
+    is: ['starting', 'There is no Secret a.'],
+  },
+  {
+    name: 'fails',
+    status: statusOf('Failed', condition('Ready', 'False', 'Its pods do not start.')),
+    seen: runs,
+    is: ['error', 'Its pods do not start.'],
+  },
+  {
+    name: 'begins',
+    status: statusOf('Pending', condition('Ready', 'False', 'Its pods are being made: wait.')),
+    seen: rests,
+    is: ['starting', 'Its pods are being made: wait.'],
+  },
+  { name: 'answers', status: READY, seen: runs, backends: [backend('Ready', 'It is well.')], is: ['running', ''] },
+  { name: 'is ready, and nobody offers it', status: READY, seen: runs, is: ['running', ''] },
+  {
+    name: 'does not answer',
+    status: READY,
+    seen: runs,
+    backends: [backend('Unavailable', 'It refuses the connection.')],
+    is: ['unhealthy', 'It refuses the connection.'],
+  },
+  {
+    name: 'is left out by every server',
+    status: READY,
+    seen: runs,
+    backends: [backend('Excluded', 'Its reference leads nowhere.')],
+    is: ['error', 'Its reference leads nowhere.'],
+  },
+  {
+    name: 'answers one server and not the other',
+    status: READY,
+    seen: runs,
+    backends: [backend('Unavailable', 'No.'), backend('Ready', '')],
+    is: ['running', ''],
+  },
+  {
+    name: 'has too few pods',
+    status: statusOf('Degraded', condition('Ready', 'True', '1 of 3 pods are ready.')),
+    seen: runs,
+    is: ['unhealthy', '1 of 3 pods are ready.'],
+  },
+];
+
+describe('a workload', () => {
+  it.each(CASES)('that $name is told so', ({ spec = {}, status, seen, backends = [], isBeingDeleted, is }) => {
+    const resource: StoredResource = {
+      kind: 'MCPServer',
+      name: 'search',
+      labels: {},
+      annotations: {},
+      version: '1',
+      spec,
+      status,
+      isBeingDeleted,
+    };
+    const { status: told, context } = workloadState(resource, { seen, backends });
+    expect([told, context]).toEqual(is);
+  });
+
+  it('counts as one that runs when it serves, or would if somebody logged in', () => {
+    expect([...RUNNING].sort()).toEqual(['running', 'unauthenticated', 'unhealthy']);
+  });
+});
