@@ -13,9 +13,13 @@ import type { Answer, Cluster, Namespace } from './use-cluster.ts';
 
 export const AUDIENCE = 'vmcp-management';
 const BASE = '/api/v1beta';
+const LOGS = [
+  { apiGroups: [''], resources: ['pods'], verbs: ['list'] },
+  { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
+];
 const SECRETS = { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'create', 'update'] };
 
-/** Who calls in the tests: by the roles of the chart; the editor besides with the right to Secrets, as who has the role edit. */
+/** Who calls in the tests: by the roles of the chart; the editor besides with the right to Secrets and logs, as who has the role edit. */
 export type Who = 'viewer' | 'editor' | 'keyless' | 'nobody' | 'neighbour';
 
 export interface Asked extends Answer {
@@ -83,7 +87,7 @@ export class ManagementStage {
     const account = (name: Who, roles: (string | object)[], where?: string) =>
       makeAccount(this.cluster, { namespace: this.namespace, name }, roles, where);
     await account('viewer', [view]);
-    await account('editor', [view, edit, SECRETS]);
+    await account('editor', [view, edit, SECRETS, ...LOGS]);
     await account('keyless', [view, edit]);
     await account('nobody', []);
     await account('neighbour', [view, edit, SECRETS], this.otherNamespace);
@@ -111,6 +115,14 @@ export class ManagementStage {
     this.#dispatcher = new Agent({
       connect: { ca: (body as { data: Record<string, string> }).data['ca.crt'], servername },
     });
+  }
+
+  /** Ends the operator as the system does that has no memory left. */
+  async kill(): Promise<void> {
+    process.kill(this.operator.pid, 'SIGKILL');
+    await this.operator.ended;
+    await this.#dispatcher?.close();
+    this.#dispatcher = undefined;
   }
 
   async stop(): Promise<void> {

@@ -6,7 +6,7 @@ import type { Rooms } from './rooms.ts';
 /** What a caller must be allowed to do, in the words of Kubernetes RBAC. */
 export interface Touch {
   verb: 'get' | 'list' | 'create' | 'update' | 'delete' | 'use';
-  /** Plural name within our API group: `mcpservers`, `clients`, `skills`. */
+  /** Plural name within our API group: `mcpservers`, `clients`, `skills`; of a subresource as roles write it: `pods/log`. */
   resource: string;
   /** Another API group; the empty text is that of Secrets and ConfigMaps. */
   group?: string;

@@ -28,6 +28,7 @@ export function openClusterApi(
     running: true,
     onFailure: ({ message }) => void err.write(`${message}\n`),
     async close() {
+      await rooms.operations.idle();
       await rooms.registries.close();
       await kube.close();
     },

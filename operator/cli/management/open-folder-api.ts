@@ -31,7 +31,11 @@ export function openFolderApi(
     place,
     running: false,
     onFailure: ({ message }) => void err.write(`${message}\n`),
-    close: () => rooms.registries.close(),
+    async close() {
+      // Nobody else would do what was begun.
+      await rooms.operations.idle();
+      await rooms.registries.close();
+    },
     stop,
   });
   return Promise.resolve(api);

@@ -143,6 +143,14 @@ export const OPERATOR_PERMISSIONS: readonly Permission[] = [
   {
     scope: 'watched',
     group: '',
+    resources: ['pods/log'],
+    verbs: ['get'],
+    when: 'management.enabled',
+    why: 'logs of workloads, for callers of the management API who may read them',
+  },
+  {
+    scope: 'watched',
+    group: '',
     resources: ['secrets', 'configmaps'],
     verbs: ['update'],
     when: 'management.enabled',

@@ -30,7 +30,15 @@ export async function reviewAccess(user: User, touch: Touch, { api, apiGroup, na
   // Without a namespace it would be the question for all of them.
   if (namespace === '') throw new Error(`${touch.resource} are touched outside of a namespace`);
   const { verb, resource, group = apiGroup, name } = touch;
-  const resourceAttributes = { namespace, verb, group, resource, ...(name !== undefined && { name }) };
+  const [plural, subresource] = resource.split('/');
+  const resourceAttributes = {
+    namespace,
+    verb,
+    group,
+    resource: plural,
+    ...(subresource !== undefined && { subresource }),
+    ...(name !== undefined && { name }),
+  };
   const { username, ...rest } = user;
   const { status } = await review(
     api,

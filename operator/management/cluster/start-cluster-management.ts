@@ -6,11 +6,13 @@ import { limitRate } from '../limit-rate.ts';
 import { listen, type Listening } from '../listen.ts';
 import { OPERATIONS } from '../operations/table.ts';
 import { renderAuditLine } from '../render-audit-line.ts';
+import type { Rooms } from '../rooms.ts';
 import { createRoutes } from '../routes.ts';
 import { Serving } from '../serving.ts';
 import { announceAuthority } from './announce-authority.ts';
 import { clusterAuthority } from './cluster-authority.ts';
 import { type ClusterPlace, clusterRooms } from './cluster-rooms.ts';
+import { resumeClusterWork } from './resume-cluster-work.ts';
 
 export interface ClusterManagementSettings extends ClusterPlace {
   /** Connection of this API alone, which closes it. */
@@ -47,7 +49,9 @@ const GRACE = 5000;
 export function startClusterManagement(settings: ClusterManagementSettings): { close(): Promise<void> } {
   const { api, name, namespace, port, host } = settings;
   const stop = new AbortController();
-  const answer = createRoutes(OPERATIONS, servingOf(settings));
+  const roomsOf = clusterRooms(settings);
+  const answer = createRoutes(OPERATIONS, servingOf(settings, roomsOf));
+  const resumed = resumeClusterWork({ ...settings, roomsOf });
   let listening: Listening | undefined;
   const serve = async (pair: Agreed) => {
     if (listening) {
@@ -78,17 +82,18 @@ export function startClusterManagement(settings: ClusterManagementSettings): { c
       stop.abort();
       await kept;
       await listening?.close(GRACE);
+      await resumed;
       await api.close();
     },
   };
 }
 
-function servingOf(settings: ClusterManagementSettings): Serving {
+function servingOf(settings: ClusterManagementSettings, roomsOf: (namespace: string) => Rooms): Serving {
   const { api, apiGroup, usualNamespace, watched, audit, onFailure } = settings;
   const now = () => performance.now();
   return new Serving({
     authority: clusterAuthority({ api, apiGroup, namespace: usualNamespace, watched }),
-    roomsOf: clusterRooms(settings),
+    roomsOf,
     addresses: limitRate({ ...ADDRESS_RATE, now }),
     callers: limitRate({ ...CALLER_RATE, now }),
     onChange: (change) => void audit.write(renderAuditLine(change, new Date())),

@@ -5,17 +5,14 @@ import type { Rooms } from '../rooms.ts';
 import type { StoredResource } from '../stores/resources.ts';
 import type { Edited } from '../workloads/detail.ts';
 import { referenceTouches } from '../workloads/find-references.ts';
-import { nameOf } from '../workloads/permission-profiles.ts';
 import type { Check } from '../workloads/workloads.ts';
 
 export const workload = (verb: Touch['verb'], name: string): Touch => ({ verb, resource: 'mcpservers', name });
 
 /** What a change hands on the caller must be allowed to use, and the group must be there. */
-export function checkChange(name: string, group: string | undefined, caller: Caller, { workloads }: Rooms): Check {
-  return async ({ spec, profile }: Edited) => {
+export function checkChange(group: string | undefined, caller: Caller, { workloads }: Rooms): Check {
+  return async ({ spec }: Edited) => {
     for (const touch of referenceTouches(spec)) await caller.check(touch);
-    const own = { group: '', resource: 'configmaps', name: nameOf(name) };
-    if (profile) for (const verb of ['create', 'update'] as const) await caller.check({ verb, ...own });
     if (group !== undefined && group !== '') await workloads.checkGroup(group, 'bad_request');
   };
 }

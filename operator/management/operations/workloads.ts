@@ -61,7 +61,7 @@ export const createWorkload = operation({
   touches: ({ body: { name } }) => [workload('create', name)],
   audit: 'management_workload_created',
   async run({ body, caller }, rooms) {
-    const made = await rooms.workloads.create(body, checkChange(body.name, body.group, caller, rooms));
+    const made = await rooms.workloads.create(body, checkChange(body.group, caller, rooms));
     return { body: renderChanged(made.resource), etag: versionOf(made) };
   },
 });
@@ -103,7 +103,7 @@ export const editWorkload = operation({
   touches: ({ params: { name } }) => [workload('update', name)],
   audit: 'management_workload_edited',
   async run({ params: { name }, query: { force }, body, ifMatch, caller }, rooms) {
-    const check = checkChange(name, body.group, caller, rooms);
+    const check = checkChange(body.group, caller, rooms);
     const edited = await rooms.workloads.edit(name, body, check, { version: ifMatch, force: isOn(force) });
     return { body: renderChanged(edited.resource), etag: versionOf(edited) };
   },

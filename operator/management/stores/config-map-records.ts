@@ -27,6 +27,8 @@ const DOCUMENT = 'record.json';
 
 /** Label with the kind of a record. */
 const LABEL = 'vmcp.dev/record';
+/** Selects the records of a kind. */
+export const recordSelector = (kind: RecordKind): string => `${LABEL}=${kind}`;
 /** Annotation with its name. */
 const NAME = 'vmcp.dev/record-name';
 /** Annotation that no two writes have in common: the API server counts up for what differs only. */
@@ -53,7 +55,7 @@ class ConfigMapRecords implements RecordStore {
     const records: StoredRecord[] = [];
     let next: string | undefined;
     do {
-      const selection = { namespace, labelSelector: `${LABEL}=${this.#kind}` };
+      const selection = { namespace, labelSelector: recordSelector(this.#kind) };
       const page = await attempt(api.list(CONFIG_MAPS, selection, { limit: PAGE, next }));
       records.push(...page.items.map((item) => this.#read(item)));
       next = page.next;

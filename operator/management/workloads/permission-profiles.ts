@@ -51,4 +51,4 @@ export class PermissionProfiles {
 }
 
 /** ConfigMap of a workload's own profile. */
-export const nameOf = (workload: string): string => `${workload}-permissions`;
+const nameOf = (workload: string): string => `${workload}-permissions`;

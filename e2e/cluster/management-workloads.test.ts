@@ -1,0 +1,176 @@
+import { expect, it } from '@jest/globals';
+import { OperationAccepted, WorkloadOperation } from '#operator/management/records/workload-operation';
+import { WorkloadList, WorkloadReport } from '#operator/management/records/workload';
+import { eventually } from '../local/run-vmcp.ts';
+import { fake } from './stage.ts';
+import { describeWithCluster } from './use-cluster.ts';
+import { useManagement } from './use-management.ts';
+
+const API = 'vmcp.dev/v1alpha1';
+
+describeWithCluster('workloads of a cluster by the management API', (cluster) => {
+  const stage = useManagement(cluster, 'management-workloads');
+  const ask: typeof stage.ask = (...question) => stage.ask(...question);
+  const codeOf = async (...question: Parameters<typeof stage.ask>) => {
+    const { status, body } = await ask(...question);
+    return [status, (body as { code?: string }).code];
+  };
+  const place = (name = '') => `/apis/${API}/namespaces/${stage.namespace}/mcpservers${name === '' ? '' : `/${name}`}`;
+  const live = async (name: string) =>
+    (await cluster.ask('GET', place(name))).body as {
+      metadata: { resourceVersion: string; generation: number; annotations?: Record<string, string> };
+      spec: Record<string, unknown>;
+    };
+  const apply = async (manager: string, name: string, spec: object) => {
+    const object = { apiVersion: API, kind: 'MCPServer', metadata: { name }, spec };
+    const { body } = await cluster.apply(place(name), object, { manager });
+    expect(body).toMatchObject({ kind: 'MCPServer', metadata: { name } });
+  };
+  const becomes = (name: string, status: string) =>
+    eventually(
+      async () => WorkloadReport.parse((await ask('GET', `/workloads/${name}/status`)).body),
+      (report) => report.status === status,
+      120_000,
+    );
+  const end = (id: string) =>
+    eventually(
+      async () => WorkloadOperation.parse((await ask('GET', `/operations/${id}`)).body),
+      ({ status }) => status !== 'running',
+      60_000,
+    );
+  const far = (name: string, more: object = {}) => ({ name, url: 'https://far.example/mcp', ...more });
+
+  it('are made in a group, run, tell their log, and are stopped and started', async () => {
+    expect((await ask('POST', '/groups', { body: { name: 'tools', description: 'Ours' } })).status).toBe(201);
+    const { image, command, env } = fake('', 'whoami') as {
+      image: string;
+      command: string[];
+      env: { name: string; value: string }[];
+    };
+    const env_vars = Object.fromEntries(env.map(({ name, value }) => [name, value]));
+    const body = { name: 'whoami', group: 'tools', image, command, transport: 'streamable-http', env_vars };
+    expect((await ask('POST', '/workloads', { body })).status).toBe(201);
+    await becomes('whoami', 'running');
+    const log = await ask('GET', '/workloads/whoami/logs?lines=5');
+    expect([log.status, log.headers['content-type']]).toEqual([200, 'text/plain; charset=utf-8']);
+    expect(await codeOf('GET', '/workloads/whoami/logs', { as: 'viewer' })).toEqual([403, 'forbidden']);
+    expect((await ask('POST', '/workloads/whoami/stop')).status).toBe(202);
+    await becomes('whoami', 'stopped');
+    expect(WorkloadList.parse((await ask('GET', '/workloads')).body).workloads).toEqual([]);
+    expect(await codeOf('GET', '/workloads/whoami/logs')).toEqual([404, 'not_found']);
+    expect((await ask('POST', '/workloads/whoami/start')).status).toBe(202);
+    expect((await live('whoami')).spec).not.toHaveProperty('suspend', true);
+    await becomes('whoami', 'running');
+    const { body: exported } = await ask('GET', '/workloads/whoami/export');
+    expect(exported).toMatchObject({ name: 'whoami', image, target_host: `mcp-whoami.${stage.namespace}.svc` });
+  }, 240_000);
+
+  it('are read and sent back without any change: nothing is rolled out', async () => {
+    await ask('POST', '/workloads', { body: far('same', { tools: ['find'], permission_profile: { read: ['/x'] } }) });
+    const { body, headers } = await ask('GET', '/workloads/same');
+    const before = await live('same');
+    const etag = String(headers.etag);
+    const edited = await ask('POST', '/workloads/same/edit', { body, headers: { 'if-match': etag } });
+    expect([edited.status, edited.headers.etag]).toEqual([200, etag]);
+    const after = await live('same');
+    expect([after.metadata.generation, after.spec]).toEqual([before.metadata.generation, before.spec]);
+    const late = { body: { tools: ['other'] }, headers: { 'if-match': '"former"' } };
+    expect(await codeOf('POST', '/workloads/same/edit', late)).toEqual([412, 'stale']);
+  }, 60_000);
+
+  it('lose no change of many at once', async () => {
+    await ask('POST', '/workloads', { body: far('busy') });
+    const edits = [
+      { tools: ['a'] },
+      { tools_override: { a: { name: 'b' } } },
+      { proxy_port: 9000 },
+      { group: 'tools' },
+    ];
+    const told = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => ask('POST', '/workloads/busy/edit', { body: edits[n % edits.length] })),
+    );
+    expect(told.map(({ status }) => status)).toEqual(Array(20).fill(200));
+    expect((await ask('GET', '/workloads/busy')).body).toMatchObject(Object.assign({}, ...edits));
+  }, 60_000);
+
+  it('keep what another manager owns, unless it is taken by force', async () => {
+    await apply('argocd', 'owned', { remoteUrl: 'https://far.example/mcp', toolsFilter: ['one'] });
+    const refused = await ask('POST', '/workloads/owned/edit', { body: { tools: ['two'] } });
+    expect([refused.status, refused.body]).toEqual([
+      409,
+      expect.objectContaining({ code: 'conflict', detail: expect.stringContaining('argocd') }),
+    ]);
+    expect((await ask('POST', '/workloads/owned/edit?force=true', { body: { tools: ['two'] } })).status).toBe(200);
+    expect((await live('owned')).spec.toolsFilter).toEqual(['two']);
+    // What nobody else has is nobody else's.
+    expect((await ask('POST', '/workloads/owned/stop')).status).toBe(202);
+    expect((await live('owned')).spec.suspend).toBe(true);
+  }, 60_000);
+
+  it('are read by viewers, and changed by editors, who need the rights to what they refer to', async () => {
+    for (const path of ['/workloads?all', '/workloads/same', '/workloads/same/status', '/groups', '/groups/tools'])
+      expect([path, (await ask('GET', path, { as: 'viewer' })).status]).toEqual([path, 200]);
+    for (const [method, path, body] of [
+      ['POST', '/workloads', far('theirs')],
+      ['POST', '/workloads/same/edit', { tools: ['x'] }],
+      ['POST', '/workloads/same/stop'],
+      ['POST', '/workloads/same/start'],
+      ['POST', '/workloads/same/restart'],
+      ['DELETE', '/workloads/same'],
+      ['POST', '/workloads/delete', { names: ['same'] }],
+      ['POST', '/workloads/restart', { group: 'tools' }],
+      ['POST', '/groups', { name: 'theirs' }],
+      ['PUT', '/groups/tools', { description: 'x' }],
+      ['DELETE', '/groups/tools'],
+    ] as const)
+      expect([method, path, ...(await codeOf(method, path, { as: 'viewer', body }))]).toEqual([
+        method,
+        path,
+        403,
+        'forbidden',
+      ]);
+    expect(await codeOf('GET', '/workloads', { as: 'neighbour' })).toEqual([403, 'forbidden']);
+    const named = far('named', { header_forward: { add_headers_from_secret: { 'X-Key': 'company/key' } } });
+    expect(await codeOf('POST', '/workloads', { as: 'keyless', body: named })).toEqual([403, 'forbidden']);
+    expect((await ask('POST', '/workloads', { body: named })).status).toBe(201);
+    expect(await codeOf('POST', '/workloads/named/edit', { as: 'keyless', body: { tools: ['x'] } })).toEqual([
+      403,
+      'forbidden',
+    ]);
+  }, 60_000);
+
+  it('are deleted in the background, also when the operator is killed meanwhile', async () => {
+    const names = Array.from({ length: 25 }, (_, n) => `far-${n}`);
+    for (const name of names) await apply('somebody', name, { remoteUrl: 'https://far.example/mcp' });
+    const { status, body } = await ask('POST', '/workloads/delete', { body: { names: [...names, 'none'] } });
+    const accepted = OperationAccepted.parse(body);
+    expect([status, accepted.accepted.length, accepted.unknown]).toEqual([202, 25, ['none']]);
+    await stage.kill();
+    const record = `/api/v1/namespaces/${stage.namespace}/configmaps/vmcp.operations.${accepted.operation_id}`;
+    const { body: found } = await cluster.ask('GET', record);
+    // Killed in the middle of it, or this proves nothing.
+    expect(JSON.parse((found as { data: Record<string, string> }).data['record.json'] ?? '')).toMatchObject({
+      status: 'running',
+    });
+    const kept = (await cluster.ask('GET', place())).body as { items: { metadata: { name: string } }[] };
+    expect(kept.items.map(({ metadata }) => metadata.name)).toContain('same');
+    await stage.start();
+    const told = await end(accepted.operation_id);
+    expect([told.status, new Set(told.workloads.map((one) => one.status))]).toEqual(['succeeded', new Set(['done'])]);
+    const left = (await cluster.ask('GET', place())).body as { items: { metadata: { name: string } }[] };
+    expect(left.items.filter(({ metadata }) => metadata.name.startsWith('far-'))).toEqual([]);
+  }, 180_000);
+
+  it('are restarted by group, and their group stays as long as it is used', async () => {
+    const { body } = await ask('POST', '/workloads/restart', { body: { group: 'tools' } });
+    const { operation_id: id, accepted } = OperationAccepted.parse(body);
+    expect(accepted).toEqual(['busy', 'whoami']);
+    expect((await end(id)).status).toBe('succeeded');
+    expect(Object.keys((await live('whoami')).metadata.annotations ?? {})).toContain('vmcp.dev/restarted-at');
+    expect(await codeOf('DELETE', '/groups/tools')).toEqual([409, 'in_use']);
+    await end(
+      OperationAccepted.parse((await ask('POST', '/workloads/delete', { body: { group: 'tools' } })).body).operation_id,
+    );
+    expect((await ask('DELETE', '/groups/tools')).status).toBe(204);
+  }, 120_000);
+});

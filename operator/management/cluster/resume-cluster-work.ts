@@ -1,0 +1,34 @@
+import type { KubeApi } from '#operator/kubernetes/api/api';
+import { CONFIG_MAPS } from '#operator/kubernetes/api/resources';
+import { problemOf } from '../problem.ts';
+import type { Rooms } from '../rooms.ts';
+import { recordSelector } from '../stores/config-map-records.ts';
+import { problemOfApi } from '../stores/problem-of-api.ts';
+
+interface LeftWork {
+  api: KubeApi;
+  /** Namespaces that the operator works for; empty: all. */
+  watched: readonly string[];
+  roomsOf: (namespace: string) => Pick<Rooms, 'operations'>;
+  /** Told of what cannot be taken up; holds no secret. */
+  onFailure: (text: string) => void;
+}
+
+/** Takes up what an operator that has ended left undone. What cannot be taken up now is when somebody asks for it. */
+export async function resumeClusterWork({ api, watched, roomsOf, onFailure }: LeftWork): Promise<void> {
+  try {
+    for (const namespace of await namespacesWithWork(api, watched)) await roomsOf(namespace).operations.resume();
+  } catch (problem) {
+    onFailure(`work that was left undone is not taken up: ${problemOf(problemOfApi(problem)).message}`);
+  }
+}
+
+async function namespacesWithWork(api: KubeApi, watched: readonly string[]): Promise<Set<string>> {
+  const places = watched.length === 0 ? [undefined] : watched;
+  const found = new Set<string>();
+  for (const namespace of places) {
+    const selection = { namespace, labelSelector: recordSelector('operations'), metadataOnly: true };
+    for (const { metadata } of (await api.list(CONFIG_MAPS, selection)).items) found.add(metadata.namespace ?? '');
+  }
+  return found;
+}
