@@ -4,7 +4,7 @@ import { expect, it } from '@jest/globals';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { OperationAccepted, WorkloadOperation } from '#operator/management/records/workload-operation';
-import { findFreePort } from '../gateway/start-gateway.ts';
+import { findFreePort } from '../gateway/find-free-port.ts';
 import { server } from '../local/manifests.ts';
 import { eventually, makeWorkplace } from '../local/run-vmcp.ts';
 

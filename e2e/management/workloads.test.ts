@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { findFreePort } from '../gateway/start-gateway.ts';
+import { findFreePort } from '../gateway/find-free-port.ts';
 import { server, whoami } from '../local/manifests.ts';
 import { eventually } from '../local/run-vmcp.ts';
 import { OperationAccepted, WorkloadOperation } from '#operator/management/records/workload-operation';

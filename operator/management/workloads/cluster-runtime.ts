@@ -68,7 +68,13 @@ async function podsOf({ api, namespace }: ClusterRuntimePlace, name: string): Pr
 
 const Statuses = z.object({
   containerStatuses: z
-    .array(z.object({ name: z.string(), restartCount: z.int(), state: z.object({ waiting: z.unknown() }).optional() }))
+    .array(
+      z.object({
+        name: z.string(),
+        restartCount: z.int(),
+        state: z.object({ waiting: z.unknown().optional() }).optional(),
+      }),
+    )
     .default([]),
 });
 
