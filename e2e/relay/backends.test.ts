@@ -5,7 +5,8 @@ import { servePlain } from '../fakes/backend/serve-plain.ts';
 import { serveFake } from '../fakes/mcp/serve.ts';
 import { send, sendStateless, SessionClient, type Rpc } from '../gateway/session-client.ts';
 import type { ServedGateway } from '../gateway/serve-gateway.ts';
-import { closeAll, closing, gatewayTo } from './gateway-to.ts';
+import { eventually } from '../local/run-vmcp.ts';
+import { closeAll, closing, configTo, gatewayTo } from './gateway-to.ts';
 
 afterEach(closeAll);
 
@@ -201,6 +202,31 @@ describe('partial_failure_mode', () => {
     expect((await sendStateless(gateway.url, 'tools/list')).answer.error).toMatchObject({
       data: { missing: ['away'] },
     });
+  });
+});
+
+describe('a backend that nobody knows yet', () => {
+  it.each([
+    ['fail', 'lets nobody connect before it was asked', /backend late cannot be reached/],
+    ['best_effort', 'stops nobody', undefined],
+  ] as const)('with partial_failure_mode %s %s', async (partial_failure_mode, _what, refused) => {
+    const handling = { partial_failure_mode, health_check_timeout: '1m' };
+    const operational = { operational: { failure_handling: handling } };
+    const good = closing(await servePlain({ tools: 1 }));
+    const late = closing(await serveMisbehaving('hang', { tools: 1, methods: ['*'] }));
+    const gateway = await gatewayTo({ good: good.url }, operational);
+    // It resolves when all were asked, which is a minute from now.
+    void gateway.reconfigure(configTo({ good: good.url, late: late.url }, operational));
+    const phases = () => gateway.runtime.gateway.rooms.backends.all.map(({ health }) => health.phase);
+    expect(
+      await eventually(
+        () => Promise.resolve(phases()),
+        (found) => found.length === 2,
+      ),
+    ).toEqual(['ready', 'unknown']);
+    if (refused === undefined)
+      expect(await (await SessionClient.open(gateway.url)).toolNames()).toEqual(['good_tool_0']);
+    else await expect(SessionClient.open(gateway.url)).rejects.toThrow(refused);
   });
 });
 
