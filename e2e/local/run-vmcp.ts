@@ -26,7 +26,10 @@ export interface Workplace {
   /** `environment` is added to that of the tests. */
   run(args: string[], environment?: NodeJS.ProcessEnv): Promise<Result>;
   /** A command that goes on: its process, and what it printed so far. */
-  start(args: string[]): {
+  start(
+    args: string[],
+    environment?: NodeJS.ProcessEnv,
+  ): {
     pid: number;
     output: () => string;
     ended: Promise<number | null>;
@@ -74,8 +77,8 @@ export function makeWorkplace(): Workplace {
       else writeFileSync(join(folder, name), text);
     },
     read: (file) => readFileSync(join(path, file), 'utf8'),
-    start(args) {
-      const { child, ended, stdout, stderr } = launch(path, args);
+    start(args, environment) {
+      const { child, ended, stdout, stderr } = launch(path, args, environment);
       return {
         pid: child.pid ?? 0,
         output: () => stdout() + stderr(),

@@ -13,11 +13,14 @@ export interface RunningApi {
   close(): Promise<void>;
 }
 
-/** Runs manifests (file name to text) by the command itself. */
-export async function useApi(manifests: Record<string, string>): Promise<RunningApi> {
+/** Runs manifests (file name to text) by the command itself; clients that are registered are those of a home of its own. */
+export async function useApi(
+  manifests: Record<string, string>,
+  environment: NodeJS.ProcessEnv = {},
+): Promise<RunningApi> {
   const place = makeWorkplace();
   for (const [name, text] of Object.entries(manifests)) place.manifest(name, text);
-  const running = place.start(['up', 'manifests']);
+  const running = place.start(['up', 'manifests'], { HOME: place.path, ...environment });
   const file = join(place.path, '.vmcp/management-address');
   try {
     await eventually(

@@ -24,12 +24,13 @@ const FLAGS = [
 /** A real browser without a screen, with a new profile. */
 export async function openChromium(
   options: BrowserContextOptions = {},
+  flags: readonly string[] = [],
 ): Promise<{ context: BrowserContext; close: () => Promise<void> }> {
   const profile = mkdtempSync(join(tmpdir(), 'vmcp-chromium-'));
   const context = await chromium.launchPersistentContext(profile, {
     executablePath: EXECUTABLE,
     headless: true,
-    args: FLAGS,
+    args: [...FLAGS, ...flags],
     ...options,
   });
   context.setDefaultTimeout(DEADLINE);

@@ -1,6 +1,8 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { Problem } from './problem.ts';
 
 /** Private key and certificate chain, PEM. */
 export interface KeyPair {
@@ -35,7 +37,7 @@ const LIMITS = {
   requestTimeout: REQUEST_TIMEOUT,
   keepAliveTimeout: KEPT_ALIVE,
   connectionsCheckingInterval: 2000,
-  maxHeaderSize: 16_384,
+  maxHeaderSize: 32_768,
   requireHostHeader: false,
 };
 
@@ -44,6 +46,7 @@ export async function listen(answer: RequestListener, { host, port, pair }: Plac
   const tls = pair && createTlsServer({ ...LIMITS, ...secured(pair) }, answer);
   const server: Server = tls ?? createServer(LIMITS, answer);
   server.maxConnections = CONNECTIONS;
+  server.on('clientError', answerUnread);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen({ host, port, exclusive: true }, resolve);
@@ -62,5 +65,31 @@ export async function listen(answer: RequestListener, { host, port, pair }: Plac
     },
   };
 }
+
+/** Answers what is not HTTP enough to be a request, in the form of every problem, and ends the connection. */
+function answerUnread({ code }: NodeJS.ErrnoException, socket: Duplex): void {
+  // A part of an answer may be on its way: nothing can follow it.
+  const isUnderWay = socket instanceof Socket && socket.bytesWritten > 0;
+  if (!socket.writable || isUnderWay) {
+    socket.destroy();
+    return;
+  }
+  const { status, body } = UNREAD[code ?? ''] ?? NOT_HTTP;
+  const text = JSON.stringify(body);
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+    'Content-Type: application/problem+json; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(text)}`,
+    'Cache-Control: no-store',
+    'Connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${text}`);
+}
+
+const NOT_HTTP = new Problem('bad_request', 'the request is not HTTP/1.1, or its head contradicts itself');
+const UNREAD: Readonly<Record<string, Problem>> = {
+  HPE_HEADER_OVERFLOW: new Problem('headers_too_large', 'send shorter headers, a shorter path or query'),
+  ERR_HTTP_REQUEST_TIMEOUT: new Problem('too_slow', 'send the request at once'),
+};
 
 const secured = ({ key, certificate }: KeyPair) => ({ key, cert: certificate, minVersion: 'TLSv1.2' as const });

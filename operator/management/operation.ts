@@ -139,6 +139,8 @@ export const EVERYWHERE = {
   foreign_host: 'the Host or Origin header is not one of this server',
   too_large: 'the body is longer than 4 MiB',
   unsupported_media_type: 'the body is not application/json in UTF-8, or is compressed',
+  too_slow: 'the request takes longer than 30 seconds to come, or its head longer than 10',
+  headers_too_large: 'path, query and headers together are longer than 32 KiB',
   too_many_requests: 'the caller makes more requests than it may',
   internal: 'something failed inside',
   unavailable: 'something that is needed does not answer, or it took too long',

@@ -152,6 +152,12 @@ describe('a request', () => {
       }
   });
 
+  it('without a token is told nothing of what else is wrong with it', async () => {
+    const headers = { authorization: 'Bearer x', 'if-match': 'v1' };
+    for (const body of ['{"name":"cup"}', '{', 'x'.repeat(5 * 1024 * 1024)])
+      expect((await post('/things/cup?colour=red', body, headers)).status).toBe(401);
+  });
+
   it('by another name of this server, as a page gets by rebinding DNS, is refused', async () => {
     expect(await raw('/version', { host: `127.0.0.1:${served.port}` })).toBe(200);
     expect(await raw('/version', { host: `LOCALHOST:${served.port}` })).toBe(200);
@@ -181,6 +187,11 @@ describe('a request', () => {
       expect(answer.headers.get('allow')).toBe('GET, POST');
       expect(await problemOf(answer)).toMatchObject({ status: 405, code: 'method_not_allowed' });
     }
+  });
+
+  it('with another method at a path of words is told those of that path alone', async () => {
+    const answer = await call('/things/delete', { method: 'PUT' });
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST']);
   });
 
   it('reaches the operation of a word before that of any name', async () => {

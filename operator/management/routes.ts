@@ -39,7 +39,10 @@ function inOrder(operations: readonly Operation[]): Operation[] {
 function refusal(operations: readonly Operation[], { path, method }: Request): Problem {
   const fits = (operation: Operation) =>
     new RegExp(`^${BASE}${operation.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path);
-  const allow = [...new Set(operations.filter(fits).map((operation) => operation.method))].join(', ');
+  // A path of words is itself, though a name could be written so.
+  const [nearest] = inOrder(operations.filter(fits));
+  const here = operations.filter((operation) => operation.path === nearest?.path);
+  const allow = here.map((operation) => operation.method).join(', ');
   if (allow === '') return new Problem('not_found', `there is nothing at this path; operations are below ${BASE}`);
   return new Problem('method_not_allowed', `this path takes ${allow}, not ${method}`, { headers: { Allow: allow } });
 }
@@ -50,7 +53,7 @@ async function answer(operation: Operation, request: Request, response: Response
   const asked = {
     params: { ...request.params },
     query: { ...request.query },
-    ifMatch: readTag(request.get('if-match')),
+    readTag: () => readTag(request.get('if-match')),
     readBody: () => readBody(request),
     gone: gone.signal,
   };

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { checkHead } from './check-head.ts';
 import type { RateLimit } from './limit-rate.ts';
 import type { Answer, Caller, Operation, RawRequest } from './operation.ts';
 import { Problem, problemOf } from './problem.ts';
@@ -55,8 +56,10 @@ export interface ChangeEvent {
 }
 
 /** An operation that is asked for. */
-export interface Asked extends Pick<RawRequest, 'params' | 'ifMatch'> {
+export interface Asked extends Pick<RawRequest, 'params'> {
   query: Record<string, unknown>;
+  /** Version of `If-Match`. @throws Problem `bad_request` */
+  readTag: () => string | undefined;
   readBody: () => Promise<unknown>;
   /** Aborted when nobody waits for the answer any more. */
   gone: AbortSignal;
@@ -79,8 +82,9 @@ export class Serving {
     this.#options = options;
   }
 
-  /** @throws Problem `foreign_host`, `too_many_requests` */
+  /** @throws Problem `bad_request`, `foreign_host`, `too_many_requests` */
   admit(request: IncomingMessage): void {
+    checkHead(request);
     this.#options.authority.admit(request);
     this.#options.addresses.take(request.socket.remoteAddress ?? '');
   }
@@ -115,8 +119,9 @@ export class Serving {
     const { namespace: wanted, ...query } = asked.query;
     const namespace = operation.namespaced === false ? '' : this.#options.authority.namespaceOf(wanted);
     progress.namespace = namespace;
+    const ifMatch = asked.readTag();
     const body = await asked.readBody();
-    const { params, ifMatch, gone } = asked;
+    const { params, gone } = asked;
     return this.#inTime(gone, (signal) => {
       const raw = { params, query, body, ifMatch, caller: visitor.in(namespace), signal };
       return operation.call(raw, this.#options.roomsOf(namespace));
@@ -160,7 +165,7 @@ export class Serving {
   }
 }
 
-const DENIED = new Set(['forbidden', 'unauthenticated', 'foreign_host']);
+const DENIED = new Set(['forbidden', 'unauthenticated']);
 
 function outcomeOf(problem: Problem | undefined): ChangeEvent['outcome'] {
   if (!problem) return 'success';

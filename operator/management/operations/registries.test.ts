@@ -179,6 +179,12 @@ describe('setting the default registry', () => {
   it.each<[string, unknown, string]>([
     ['two sources', { url: 'https://a.example', api_url: 'https://a.example' }, 'exclude each other'],
     ['no URL', { url: 'file:///etc/passwd' }, 'not an absolute http or https URL'],
+    ['what looks like a URL', { url: 'https://[' }, 'not a URL'],
+    [
+      'an issuer that looks like a URL',
+      { url: 'https://a.example', auth: { issuer: 'https://[', client_id: 'a' } },
+      'not a URL',
+    ],
     ['a URL with a password', { url: 'https://a:b@a.example' }, 'without user name and password'],
     ['plain http', { url: 'http://a.example/registry.json' }, 'plain http'],
     [

@@ -32,12 +32,17 @@ const Configuration = z
 export const RegisteredClient = z.strictObject({ ...Client.shape, configuration: Configuration });
 export type RegisteredClient = z.infer<typeof RegisteredClient>;
 
-export const NewClient = z.strictObject({ name: ClientName, groups: Groups });
+/** Whoever registers the clients says which ones there are, if it is none of them. */
+const KnownClient = ClientName.meta({ enum: CLIENTS.map(({ id }) => id) });
+
+export const NewClient = z.strictObject({ name: KnownClient, groups: Groups });
 export const NewClients = z.strictObject({
-  names: z.array(ClientName).min(1).max(50).describe('Which clients.'),
+  names: z.array(KnownClient).min(1).max(50).describe('Which clients.'),
   groups: Groups,
 });
-export const ClientInPath = z.strictObject({ name: ClientName });
+export const ClientInPath = z.strictObject({
+  name: ClientName.regex(/^[^\u0000-\u001f\u007f]+$/, 'a name has no control characters'),
+});
 export const ClientList = z.strictObject({ clients: z.array(Client).describe('Sorted by name.') });
 
 export const Forced = z.strictObject({

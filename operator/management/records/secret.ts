@@ -7,14 +7,16 @@ const SecretKey = z
   .min(1)
   .max(253)
   .regex(/^[-._A-Za-z0-9]+$/, 'not a key; write letters, digits, hyphens, dots and underscores')
-  .refine((key) => !key.startsWith('..') && key !== '.', 'not a key; write no dot alone, and no two dots first')
+  .regex(/^(?!\.\.)(?!\.$)/, 'not a key; write no dot alone, and no two dots first')
   .describe('Key: what resources name as `<secret>/<key>`, the secret being `vmcp-secrets`.');
 
 const SecretValue = z
   .string()
   .min(1)
+  .max(LONGEST_VALUE)
   .refine((value) => Buffer.byteLength(value) <= LONGEST_VALUE, `longer than ${LONGEST_VALUE} bytes in UTF-8`)
-  .refine((value) => value.isWellFormed() && !value.includes('\0'), 'no text: it has halves of characters, or NUL')
+  .regex(/^[^\u0000]*$/, 'no text: it has NUL')
+  .refine((value) => value.isWellFormed(), 'no text: it has halves of characters')
   .describe(`Value, at most ${LONGEST_VALUE} bytes in UTF-8. It is never returned.`);
 
 export const SecretInPath = z.strictObject({ key: SecretKey });

@@ -2,8 +2,12 @@ import { isAbsolute } from 'node:path';
 import { z } from 'zod';
 import { HttpUrl, IdentifierUrl, Scopes, text } from '#crds/parts/primitives';
 
+/** A text may look like a URL and be none, such as `https://[`. */
+const NO_URL = 'not a URL; write for example https://host.example/path';
+const Source = HttpUrl.refine((url) => URL.canParse(url), NO_URL);
+
 const Auth = z.strictObject({
-  issuer: IdentifierUrl.describe('Issuer of the tokens.'),
+  issuer: IdentifierUrl.refine((url) => URL.canParse(url), NO_URL).describe('Issuer of the tokens.'),
   client_id: text(512).describe('OAuth client that vmcp is.'),
   client_secret_ref: text(512)
     .regex(
@@ -21,13 +25,16 @@ const Auth = z.strictObject({
 
 const ONE_SOURCE = 'url, api_url and local_path exclude each other; write one, or none for what vmcp brings along';
 
+const ABSOLUTE = 'not an absolute path; write it from the root';
+
 /** Where a registry is read from; nothing: what vmcp brings along. */
 export const RegistrySettings = z
   .strictObject({
-    url: HttpUrl.optional().describe('A registry file.'),
-    api_url: HttpUrl.optional().describe('A registry that speaks the API of the official one (v0.1).'),
+    url: Source.optional().describe('A registry file.'),
+    api_url: Source.optional().describe('A registry that speaks the API of the official one (v0.1).'),
     local_path: text(4096)
-      .refine(isAbsolute, 'not an absolute path; write it from the root')
+      .regex(/^(\/|[A-Za-z]:[\\/])/, ABSOLUTE)
+      .refine(isAbsolute, ABSOLUTE)
       .optional()
       .describe('A registry file of this machine; not in a cluster.'),
     allow_private_ip: z
@@ -43,6 +50,14 @@ export const RegistrySettings = z
   .refine(({ url, api_url, auth }) => auth === undefined || url !== undefined || api_url !== undefined, {
     error: 'a login is for url and api_url only; remove it, or write one of them',
     path: ['auth'],
+  })
+  .meta({
+    allOf: [
+      { not: { required: ['url', 'api_url'] } },
+      { not: { required: ['url', 'local_path'] } },
+      { not: { required: ['api_url', 'local_path'] } },
+    ],
+    dependentSchemas: { auth: { anyOf: [{ required: ['url'] }, { required: ['api_url'] }] } },
   });
 export type RegistrySettings = z.infer<typeof RegistrySettings>;
 
