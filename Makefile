@@ -2,7 +2,7 @@
 # node_modules, whatever the system's is: always through npm.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help up down test verify lint test-unit test-e2e test-cluster test-clients conformance bench bench-operator images clean
+.PHONY: help up down test verify lint test-unit test-e2e test-cluster test-clients test-api conformance bench bench-operator images clean
 
 # npm writes this file when it is done.
 INSTALLED := node_modules/.package-lock.json
@@ -58,6 +58,9 @@ verify: $(INSTALLED) ## regenerate what is generated, lint, check the coverage p
 
 test-clients: $(INSTALLED) ## log in with mcporter, Codex CLI and fastmcp, which it installs (600 MB)
 	@$(RUN) test:all -- clients
+
+test-api: $(LINK) ## property tests of the management API from its OpenAPI document, by schemathesis, which it installs
+	@$(RUN) test:all -- property
 
 bench: $(LINK) ## speed and memory beside a direct call and a bare proxy; writes docs/benchmarks.md
 	@$(RUN) bench

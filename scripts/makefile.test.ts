@@ -16,6 +16,7 @@ const TARGETS = [
   'test-unit',
   'test-e2e',
   'test-cluster',
+  'test-api',
   'test-clients',
   'conformance',
   'bench',

@@ -1,4 +1,4 @@
-// Runs the tests, all or some (`unit`, `e2e`, `cluster`, `conformance`, `fuzz`, and only when named `clients`), and ends with one line that counts over all runners.
+// Runs the tests, all or some (`unit`, `e2e`, `cluster`, `conformance`, `fuzz`, and only when named `clients` and `property`), and ends with one line that counts over all runners.
 // One runner after the other: those of a cluster disturb what is open on this machine when it goes.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -117,15 +117,18 @@ const RUNNERS: Record<string, (say: Say) => Promise<Counts>> = {
     return runJest(say, ['--runInBand', '--forceExit', '--testMatch', '**/e2e/clients/outside.clients.ts']);
   },
   fuzz: (say) => runCounting(say, ['e2e/fuzz/run.ts', '4']),
+  // Its program comes from another registry than all others.
+  property: (say) => runCounting(say, ['e2e/management/property/run.ts']),
 };
 
 /** In order; those of one line run at the same time. */
-const ORDER = [['unit'], ['e2e'], ['cluster'], ['conformance'], ['fuzz'], ['clients']];
+const ORDER = [['unit'], ['e2e'], ['cluster'], ['conformance'], ['fuzz'], ['property'], ['clients']];
 
 const asked = process.argv.slice(2);
 const unknown = asked.find((name) => !(name in RUNNERS));
 if (unknown !== undefined) throw new Error(`no tests are called ${unknown}: write ${Object.keys(RUNNERS).join(', ')}`);
-const isChosen = (name: string) => (asked.length > 0 ? asked.includes(name) : name !== 'clients');
+const ASKED_FOR = new Set(['clients', 'property']);
+const isChosen = (name: string) => (asked.length > 0 ? asked.includes(name) : !ASKED_FOR.has(name));
 
 /** One that cannot be run counts as a failed test: the others still count. */
 async function runNamed(name: string, say: Say): Promise<Counts> {

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { findFreePort } from '../gateway/start-gateway.ts';
+import { findFreePort } from '../gateway/find-free-port.ts';
 import { server, whoami } from '../local/manifests.ts';
 import { eventually } from '../local/run-vmcp.ts';
 import { type RunningApi, useApi } from './use-api.ts';

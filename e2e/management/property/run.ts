@@ -4,7 +4,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findFreePort } from '../../gateway/start-gateway.ts';
+import { findFreePort } from '../../gateway/find-free-port.ts';
 import { server, whoami } from '../../local/manifests.ts';
 import { type RunningApi, useApi } from '../use-api.ts';
 
