@@ -134,6 +134,7 @@ export const Nothing = z.undefined();
 /** Problems that any operation may answer, and when. */
 export const EVERYWHERE = {
   bad_request: 'path, query or body is not what the operation takes',
+  namespace_missing: 'in a cluster, no namespace is named',
   unauthenticated: 'no token, or one that is not valid here',
   forbidden: 'the caller may not do this',
   foreign_host: 'the Host or Origin header is not one of this server',

@@ -128,9 +128,10 @@ function successOf({ success, result, media, givesTag }: Operation, schemas: Sch
 const SAID = { 200: 'Done.', 201: 'Made.', 202: 'Accepted; it goes on in the background.', 204: 'Gone.' } as const;
 
 /** Every problem that an operation may answer, and when. */
-export function allProblems({ problems, takesTag }: Operation): [ProblemCode, string][] {
+export function allProblems({ problems, takesTag, namespaced }: Operation): [ProblemCode, string][] {
   const tagged = takesTag ? { stale: 'it has changed since the entity tag of If-Match' } : {};
-  const all: Partial<Record<ProblemCode, string>> = { ...EVERYWHERE, ...tagged, ...problems };
+  const needless = namespaced === false ? { namespace_missing: undefined } : {};
+  const all: Partial<Record<ProblemCode, string | undefined>> = { ...EVERYWHERE, ...needless, ...tagged, ...problems };
   return (Object.keys(PROBLEMS) as ProblemCode[]).flatMap((code) => {
     const when = all[code];
     return when === undefined ? [] : [[code, when]];
