@@ -1,12 +1,15 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { readBoard } from '#operator/local/status-board';
 import { lastLines, nextLines } from '#operator/local/tail-log';
-import { backendChild, runtimeChildOf } from '#operator/plan/child-names';
+import { backendChild, runtimeChild, runtimeChildOf } from '#operator/plan/child-names';
 import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
+import { serversOf } from './summarise-board.ts';
 
 const LOOK = 300;
+const ALL = 1_000_000;
 
 /** What is no log for people: see its page. */
 const AUDIT = 'management-audit';
@@ -29,6 +32,20 @@ function meant(name: string | undefined, names: readonly string[]): string[] {
   const children = [backendChild(name), ...kinds.map((kind) => runtimeChildOf({ kind, name }))];
   return names.includes(name) ? [name] : names.filter((one) => children.includes(one));
 }
+
+/** The same for a program on stdio, which speaks inside of the servers that offer it: lines about it in their logs. */
+function meantInside(name: string, state: Context['state'], names: readonly string[]): string[] {
+  const board = readBoard(state);
+  const servers = board ? serversOf(board).filter(({ backends }) => backends.some((one) => one.name === name)) : [];
+  const children = servers.map((server) => runtimeChild(server.name));
+  return names.filter((one) => children.includes(one));
+}
+
+/** Runtimes write each line about a backend with its name. */
+const isAbout = (name: string) => {
+  const field = `"backend":${JSON.stringify(name)}`;
+  return (line: string): boolean => line.includes(field);
+};
 
 /** Prints the whole lines that are appended from now on, until `signal` says so. A log that is new is printed from its start. */
 async function follow(
@@ -60,23 +77,29 @@ export async function logs(
   signal: AbortSignal,
 ): Promise<number> {
   const names = logNames(state.logs);
-  if (name !== undefined && meant(name, names).length === 0) {
+  const isInside = name !== undefined && meant(name, names).length === 0;
+  if (isInside && meantInside(name, state, names).length === 0) {
     const known = names.join(', ') || 'none yet';
     const code = names.length === 0 ? EXIT_CODES.notRunning : EXIT_CODES.notFound;
     throw new CliError(code, `there is no log of ${name} (there is: ${known})`);
   }
-  const pathsNow = () => new Map(meant(name, logNames(state.logs)).map((one) => [one, join(state.logs, `${one}.log`)]));
+  const keeps = isInside ? isAbout(name) : () => true;
+  const now = () => {
+    const all = logNames(state.logs);
+    return isInside ? meantInside(name, state, all) : meant(name, all);
+  };
+  const pathsNow = () => new Map(now().map((one) => [one, join(state.logs, `${one}.log`)]));
   const paths = pathsNow();
   const isOne = name !== undefined && paths.size === 1;
   const width = Math.max(...[...paths.keys()].map((one) => one.length), 0);
   const print = (from: string, all: string[]): void => {
-    for (const line of all) out.write(isOne ? line : `${from.padEnd(width)} | ${line}`);
+    for (const line of all.filter(keeps)) out.write(isOne ? line : `${from.padEnd(width)} | ${line}`);
   };
   const seen = new Map<string, number>();
   for (const [one, path] of paths) {
-    const { lines: past, offset } = lastLines(path, lines, goOn);
+    const { lines: past, offset } = lastLines(path, isInside ? ALL : lines, goOn);
     seen.set(one, offset);
-    print(one, past);
+    print(one, past.filter(keeps).slice(lines === 0 ? past.length : -lines));
   }
   if (goOn) await follow(pathsNow, seen, print, signal);
   return EXIT_CODES.ok;

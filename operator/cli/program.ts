@@ -20,15 +20,19 @@ import type { Format } from './context.ts';
 import type { DiffOptions } from './diff.ts';
 import { down } from './down.ts';
 import { CliError, EXIT_CODE_HELP, EXIT_CODES } from './exit-codes.ts';
+import { addGroups } from './groups/add-groups.ts';
 import { printObject } from './print-object.ts';
 import { addRegistries } from './registries/add-registries.ts';
 import { render } from './render.ts';
+import { addRun } from './run/run-command.ts';
 import { addSecrets } from './secrets/add-secrets.ts';
+import { addSkills } from './skills/add-skills.ts';
 import { status } from './status.ts';
 import { CLIENT_ANNOTATION, token, USERS_ANNOTATION } from './token.ts';
 import { upDetached } from './up-detached.ts';
 import { up } from './up.ts';
 import { validate } from './validate.ts';
+import { addWorkloads } from './workloads/add-workloads.ts';
 import { addLogs } from './workloads/log-command.ts';
 
 const TOKEN_HELP = `The VirtualMCPServer names, by annotations, an OAuth client and a Secret with user names and passwords:
@@ -174,7 +178,7 @@ function addRest({ program, around, finish }: Parts): void {
 }
 
 /** Commands about records of the management API. */
-const RECORDS = [addRegistries, addSecrets, addClients];
+const RECORDS = [addRun, addWorkloads, addGroups, addRegistries, addSecrets, addClients, addSkills];
 
 /** The whole command, before it has read its arguments. */
 export function createProgram(parts: Omit<Parts, 'program'>): Command {

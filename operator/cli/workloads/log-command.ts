@@ -1,17 +1,31 @@
-import { contextOf, examples, type Parts, readCount, type StateOptions, stateOption } from '../command-parts.ts';
+import { contextOf, examples, type Parts, readCount } from '../command-parts.ts';
+import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import { type LogOptions, logs } from '../logs.ts';
+import { addTarget, isCluster, type TargetOptions } from '../management/target.ts';
 
-/** `vmcp logs`: from the log files, which are there also when nothing runs. */
+/** `vmcp logs`: on one machine from the log files, which are there also when nothing runs; of a cluster through its operation. */
 export function addLogs({ program, around, stop, finish }: Parts): void {
-  program
+  const command = program
     .command('logs')
     .description('print the logs of a workload, of an endpoint, or of all that vmcp runs here')
     .argument('[workload]', 'name of a workload or of a VirtualMCPServer, or "vmcp" for vmcp itself; default all')
     .option('-f, --follow', 'go on with what is appended', false)
     .option('--lines <number>', 'how many lines of each at first', readCount, 100)
-    .addOption(stateOption())
-    .addHelpText('after', examples(around, 'vmcp logs -f', 'vmcp logs github --lines 20'))
-    .action(async (name: string | undefined, options: StateOptions & LogOptions) =>
-      finish(await logs(name, options, contextOf(around, options), stop)),
+    .addHelpText('after', '\nIn a cluster only workloads have logs here, one at a time; those of others kubectl shows.')
+    .addHelpText(
+      'after',
+      examples(
+        around,
+        'vmcp logs -f',
+        'vmcp logs github --lines 20',
+        'vmcp logs github --context production -n team-a',
+      ),
     );
+  addTarget(command).action(async (name: string | undefined, options: TargetOptions & LogOptions) => {
+    const context = contextOf(around, options);
+    if (!isCluster(options)) return finish(await logs(name, options, context, stop));
+    if (name === undefined) throw new CliError(EXIT_CODES.usage, 'in a cluster name a workload: vmcp list shows them');
+    const { printClusterLogs } = await import('./cluster-logs.ts');
+    finish(await printClusterLogs(name, options, context, stop));
+  });
 }

@@ -1,0 +1,70 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { readLock } from '#operator/local/lock';
+import { readIfThere } from '#operator/local/write-file';
+import { shownPath } from '../check-folder.ts';
+import type { Context } from '../context.ts';
+import { withApi } from '../management/open-api.ts';
+import { isCluster, type TargetOptions, USUAL_FOLDER } from '../management/target.ts';
+import { usualProvider } from '../secrets/secrets-provider.ts';
+import { upDetached } from '../up-detached.ts';
+import { addWorkload, type Wish } from './add-workload.ts';
+import { USUAL_GROUP } from './choose-group.ts';
+import { makeFolder } from './make-folder.ts';
+import { readPlain, readSecrets } from './read-assignments.ts';
+import { tellEndpoint } from './tell-endpoint.ts';
+
+export interface RunOptions extends TargetOptions, Pick<Wish, 'name' | 'group' | 'transport' | 'port'> {
+  env: string[];
+  secret: string[];
+  header: string[];
+  headerSecret: string[];
+  /** Milliseconds. */
+  timeout: number;
+}
+
+/**
+ * Starts an MCP server in one command: adds it to what runs here or in a cluster, or else to a folder, which is made where there is none,
+ * and runs that. Nothing stays where it is refused. Returns the exit code. @throws CliError
+ */
+export async function run(
+  source: string,
+  args: readonly string[],
+  options: RunOptions,
+  context: Context,
+  stop: AbortSignal,
+): Promise<number> {
+  const wish = wishOf(source, args, options);
+  if (isCluster(options) || readLock(context.state) !== undefined) {
+    const name = await withApi(options, context, stop, (api) => addWorkload(api, wish, context));
+    return tellEndpoint(name, options, context, stop);
+  }
+  const folder = folderOf(options, context);
+  const unmake = makeFolder(folder, options.group ?? USUAL_GROUP);
+  try {
+    const name = await withApi({ ...options, folder }, context, stop, (api) => addWorkload(api, wish, context));
+    context.err.write(`${name} is in ${shownPath(folder)}; starting it\n`);
+  } catch (problem) {
+    unmake?.();
+    throw problem;
+  }
+  return upDetached(folder, options.timeout, context, stop);
+}
+
+function wishOf(source: string, args: readonly string[], options: RunOptions): Wish {
+  const { env, secret, header, headerSecret, ...rest } = options;
+  return {
+    ...rest,
+    source,
+    args,
+    variables: { plain: readPlain(env, '--env'), secrets: readSecrets(secret, '--secret') },
+    headers: { plain: readPlain(header, '--header'), secrets: readSecrets(headerSecret, '--header-secret') },
+    provider: usualProvider(options),
+  };
+}
+
+/** The folder that is named, the one that ran last, or the usual one. */
+function folderOf({ folder }: TargetOptions, { state }: Context): string {
+  const last = readIfThere(state.lastFolder);
+  return resolve(folder ?? (last !== undefined && existsSync(last) ? last : USUAL_FOLDER));
+}

@@ -1,0 +1,42 @@
+import { printClientLines } from '../client-lines.ts';
+import type { Context } from '../context.ts';
+import { EXIT_CODES } from '../exit-codes.ts';
+import { withApi } from '../management/open-api.ts';
+import { isCluster, type TargetOptions } from '../management/target.ts';
+import { shownName } from '../summarise-board.ts';
+import { waitForWorkloads } from '../workloads/wait-for-workloads.ts';
+import { workloadsOf } from '../workloads/workload-list.ts';
+import { waitUntilListed } from './wait-until-listed.ts';
+
+/** Waits until a new workload is served, and says where, and how clients get there. Returns the exit code. @throws CliError with code 3 */
+export async function tellEndpoint(
+  name: string,
+  options: TargetOptions & { timeout: number },
+  context: Context,
+  stop: AbortSignal,
+): Promise<number> {
+  if (isCluster(options)) return tellInCluster(name, options, context, stop);
+  for (const server of await waitUntilListed(name, options.timeout, context, stop)) {
+    const { endpoint } = server;
+    if (endpoint === null) continue;
+    context.out.write(`${shownName(server)}  ${endpoint}\n`);
+    context.out.write(`${printClientLines(server.name, endpoint, context).join('\n')}\n`);
+  }
+  return EXIT_CODES.ok;
+}
+
+/** Where clients get in is what the cluster's own Ingress or Gateway says: only the address within is known. */
+async function tellInCluster(
+  name: string,
+  options: TargetOptions & { timeout: number },
+  context: Context,
+  stop: AbortSignal,
+): Promise<number> {
+  await withApi(options, context, stop, async (api) => {
+    const waiting = { names: [name], what: 'running', patience: options.timeout };
+    await waitForWorkloads(api, { ...waiting, isDone: (one) => one?.status === 'running' }, context, stop);
+    const found = (await workloadsOf(api, { all: true })).find((one) => one.name === name);
+    context.out.write(`${name}  ${found?.url ?? 'is running'}\n`);
+  });
+  return EXIT_CODES.ok;
+}

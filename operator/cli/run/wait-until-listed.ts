@@ -1,0 +1,56 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readBoard } from '#operator/local/status-board';
+import type { Context } from '../context.ts';
+import { CliError, EXIT_CODES } from '../exit-codes.ts';
+import { showProgress } from '../show-progress.ts';
+import { type ServerSummary, serversOf } from '../summarise-board.ts';
+
+const LOOK = 200;
+
+interface Backend {
+  server: ServerSummary;
+  phase: string;
+  tools: number | null;
+  message: string;
+}
+
+/** A workload as the endpoints see it that offer it. */
+function backendsOf(name: string, context: Pick<Context, 'state'>): Backend[] {
+  const board = readBoard(context.state);
+  return (board ? serversOf(board) : []).flatMap((server) =>
+    server.backends.filter((backend) => backend.name === name).map((backend) => ({ ...backend, server })),
+  );
+}
+
+/**
+ * Waits until the tools of a workload are listed by an endpoint that runs here. Returns the endpoints that offer it.
+ * @throws CliError with code 3 that says what keeps it away
+ */
+export async function waitUntilListed(
+  name: string,
+  patience: number,
+  context: Pick<Context, 'state' | 'err' | 'typed'>,
+  stop: AbortSignal,
+): Promise<ServerSummary[]> {
+  const since = performance.now();
+  return showProgress(`waiting until the tools of ${name} are listed`, context, async (say) => {
+    for (;;) {
+      const backends = backendsOf(name, context);
+      const ready = backends.filter(({ phase, tools }) => phase === 'Ready' && tools !== null);
+      if (ready.length > 0 && ready.length === backends.length) return ready.map(({ server }) => server);
+      const [first] = backends.filter(({ message }) => message !== '');
+      if (first) say(`waiting for ${name}: ${first.message}`);
+      const excluded = backends.length > 0 && backends.every(({ phase }) => phase === 'Excluded');
+      if (excluded || performance.now() - since > patience) throw notListed(name, first, context);
+      await sleep(LOOK, undefined, { signal: stop }).catch(() => undefined);
+      if (stop.aborted)
+        throw new CliError(EXIT_CODES.failed, `stopped waiting; ${name} stays: ${context.typed(`rm ${name}`)}`);
+    }
+  });
+}
+
+function notListed(name: string, backend: Backend | undefined, { typed }: Pick<Context, 'typed'>): CliError {
+  const why = backend ? `: ${backend.message}` : ': no endpoint here offers its group';
+  const remedy = `see "${typed(`logs ${name}`)}"; "${typed(`edit ${name}`)}" changes it, "${typed(`rm ${name}`)}" takes it away`;
+  return new CliError(EXIT_CODES.notRunning, `${name} is there, but its tools are not listed${why}\n${remedy}`);
+}

@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs';
+import { parseDocument } from 'yaml';
+import { codeOf } from '#operator/local/code-of';
+import { editWorkload, getWorkload } from '#operator/management/operations/workloads';
+import { WorkloadDetail } from '#operator/management/records/workload';
+import { writeText } from '#operator/world';
+import type { Context } from '../context.ts';
+import { editText } from '../edit/edit-text.ts';
+import { CliError, EXIT_CODES } from '../exit-codes.ts';
+import type { ManagementApi } from '../management/management-api.ts';
+
+const ABOUT = `Edit it, save and close: what it says is done then. Close it unchanged, or empty, and nothing is.
+A field that you remove is taken away. Secrets are references <secret>/<key>: see vmcp secret.`;
+
+export interface EditOptions {
+  file?: string;
+  force: boolean;
+}
+
+/** Lets somebody edit a workload, or takes it from a file (`-`: standard input). Returns whether anything was changed. @throws CliError */
+export async function editByPerson(
+  api: ManagementApi,
+  name: string,
+  { file, force }: EditOptions,
+  context: Context,
+): Promise<boolean> {
+  const { body: before, etag } = await api.call(getWorkload, { params: { name } });
+  const apply = async (text: string): Promise<void> => {
+    const after = readDetail(text);
+    const body = { ...emptied(before, after), ...after };
+    await api.call(editWorkload, { params: { name }, query: { force: force ? 'true' : 'false' }, body, ifMatch: etag });
+  };
+  if (file !== undefined) {
+    await apply(readText(file));
+    return true;
+  }
+  return editText({
+    name,
+    text: writeText(before),
+    about: [`Workload ${name} of ${api.place}.`, ...ABOUT.split('\n')],
+    environment: context.environment,
+    apply,
+    mends: ({ exitCode }) => exitCode === EXIT_CODES.input,
+  });
+}
+
+/** A text as a workload, wrong or not: what is wrong in it the operation says. @throws CliError where it is no YAML mapping */
+function readDetail(text: string): WorkloadDetail {
+  const document = parseDocument(text);
+  const [error] = document.errors;
+  if (error) throw new CliError(EXIT_CODES.input, `not YAML: ${error.message.split('\n')[0] ?? ''}`);
+  const value: unknown = document.toJS({ maxAliasCount: 100 });
+  const { data, error: wrong } = WorkloadDetail.safeParse(value);
+  if (data) return data;
+  const lines = wrong.issues.map(({ path, message }) => `${path.join('.') || 'the text'}: ${message}`);
+  throw new CliError(EXIT_CODES.input, lines.join('\n'));
+}
+
+/** What is told of a workload and cannot be changed. */
+const READ_ONLY: readonly string[] = ['name', 'host'];
+
+/** The API keeps what is not sent: a field that somebody removed is sent empty. @throws CliError for one that is never without a value */
+export function emptied(before: WorkloadDetail, after: WorkloadDetail): WorkloadDetail {
+  const gone = Object.entries(before).filter(([field]) => !(field in after) && !READ_ONLY.includes(field));
+  const empty = WorkloadDetail.safeParse(Object.fromEntries(gone.map(([field, value]) => [field, emptyOf(value)])));
+  if (empty.success) return empty.data;
+  const lines = empty.error.issues.map(({ path }) => `${path.join('.')}: cannot be taken away; write another value`);
+  throw new CliError(EXIT_CODES.input, lines.join('\n'));
+}
+
+function emptyOf(value: unknown): unknown {
+  if (typeof value !== 'object') return '';
+  return Array.isArray(value) ? [] : {};
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file === '-' ? 0 : file, 'utf8');
+  } catch (problem) {
+    throw new CliError(EXIT_CODES.usage, `${file} cannot be read (${codeOf(problem) ?? 'unknown'})`);
+  }
+}

@@ -1,0 +1,33 @@
+import { listWorkloads } from '#operator/management/operations/workloads';
+import type { WorkloadSummary } from '#operator/management/records/workload';
+import type { ManagementApi } from '../management/management-api.ts';
+import type { Listing } from '../print-records.ts';
+
+export const WORKLOADS: Listing<WorkloadSummary> = {
+  columns: ['NAME', 'STATUS', 'GROUP', 'TRANSPORT', 'RUNS', 'URL', 'REASON'],
+  row: (one) => [
+    one.name,
+    one.status,
+    one.group,
+    one.transport_type,
+    one.remote ? 'elsewhere' : one.package,
+    // What speaks on stdio has no address that anybody could open.
+    one.url?.startsWith('http') === true ? one.url : '',
+    one.status_context,
+  ],
+  name: ({ name }) => name,
+  none: (typed) =>
+    `no workloads: ${typed('run <source>')} starts one, ${typed('list --all')} shows those that do not run`,
+};
+
+export interface Selection {
+  /** Those that are stopped, too. */
+  all: boolean;
+  group?: string;
+}
+
+/** Workloads by name. */
+export async function workloadsOf(api: ManagementApi, { all, group }: Selection): Promise<WorkloadSummary[]> {
+  const query = { all: all ? ('true' as const) : ('false' as const), ...(group !== undefined && { group }) };
+  return (await api.call(listWorkloads, { query })).body.workloads;
+}
