@@ -85,6 +85,17 @@ describe('completion in bash', () => {
     expect(inBash('vmcp token --server ')).toEqual(['demo']);
   });
 
+  it('knows commands below commands, and asks for what each of them takes', async () => {
+    expect(inBash('vmcp secret s')).toEqual(['set', 'setup']);
+    expect(inBash('vmcp client register cu')).toEqual(['cursor']);
+    expect(inBash('vmcp group get ')).toContain('demo');
+    expect(inBash('vmcp list --group ')).toEqual(['demo']);
+    expect(inBash('vmcp registry info gith')).toEqual(['github', 'github-remote']);
+    expect(inBash('vmcp run tim')).toEqual(['time']);
+    await place.run(['group', 'create', 'second']);
+    expect(inBash('vmcp group rm s')).toEqual(['second']);
+  });
+
   it('asks the state folder that is named, and is silent where nothing runs', () => {
     expect(inBash('vmcp token --state nowhere --server ')).toEqual(['']);
     expect(inBash('vmcp token --state .vmcp --server ')).toEqual(['demo']);
@@ -98,6 +109,8 @@ describe('completion in bash', () => {
     expect(inZsh('vmcp status -o ')).toEqual(['json', 'table', 'yaml']);
     expect(inZsh('vmcp token --server ')).toEqual(['demo']);
     expect(inZsh('vmcp token --state nowhere --server ')).toEqual(['']);
+    expect(inZsh('vmcp secret ')).toEqual(expect.arrayContaining(['set', 'list']));
+    expect(inZsh('vmcp list --group ')).toContain('demo');
   });
 });
 
@@ -108,5 +121,7 @@ describe('completion in bash', () => {
     expect(inFish('vmcp status -o ')).toEqual(['json', 'table', 'yaml']);
     expect(inFish('vmcp token --server ')).toEqual(['demo']);
     expect(inFish('vmcp token --state nowhere --server ')).toEqual(['']);
+    expect(inFish('vmcp secret s')).toEqual(['set', 'setup']);
+    expect(inFish('vmcp list --group ')).toContain('demo');
   });
 });

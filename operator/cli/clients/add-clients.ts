@@ -43,7 +43,7 @@ function addRegister({ parts, group }: Adding): void {
   const command = group
     .command('register')
     .description('give clients the endpoints of groups, in place of those that they had')
-    .addArgument(new Argument('<client...>', `which: ${KNOWN.map(({ id }) => id).join(', ')}`))
+    .addArgument(new Argument('<client...>', 'which').choices(KNOWN.map(({ id }) => id)))
     .option('-g, --group <group...>', 'groups; without, those of every group, of later ones, too')
     .option('--force', 'take the place of entries of the same name that are not of vmcp', false)
     .addOption(output('table', 'json', 'yaml'))

@@ -36,7 +36,7 @@ describe('vmcp client', () => {
   });
 
   it('ends with the code that fits, and names what there is', async () => {
-    expect(await vmcp('register', 'emacs')).toMatchObject({ code: 1, err: expect.stringContaining('claude-code') });
+    expect(await vmcp('register', 'emacs')).toMatchObject({ code: 2, err: expect.stringContaining('claude-code') });
     expect(await vmcp('register', 'zed', '-g', 'no')).toMatchObject({ code: 1, err: expect.stringContaining('dev') });
     expect(await vmcp('rm', 'zed')).toMatchObject({ code: 6 });
     expect(await vmcp('register')).toMatchObject({ code: 2 });

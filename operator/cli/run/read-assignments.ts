@@ -28,7 +28,7 @@ export function readPlain(texts: readonly string[], option: string): Map<string,
   return new Map(
     texts.map((text) => {
       const [name, value] = split(text, option);
-      if (value === undefined) throw new CliError(EXIT_CODES.usage, `${option} ${name}: write ${option} ${name}=VALUE`);
+      if (value === undefined) throw new CliError(EXIT_CODES.usage, `${option}: write ${option} NAME=VALUE`);
       return [name, value];
     }),
   );

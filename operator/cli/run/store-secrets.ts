@@ -4,7 +4,7 @@ import type { ProviderType } from '#operator/management/secrets/secrets';
 import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import type { ManagementApi } from '../management/management-api.ts';
-import { keysToWrite, putSecret } from '../secrets/secrets-provider.ts';
+import { keysToWrite, putSecret, storedKeys } from '../secrets/secrets-provider.ts';
 import type { Values } from './gather-values.ts';
 
 interface StoredSecrets {
@@ -31,7 +31,8 @@ export async function storeSecrets(
     for (const key of made.splice(0)) await api.call(deleteSecret, { params: { key } });
   };
   if (secrets.size === 0) return { references, undo };
-  const known = await keysToWrite(api, provider, context);
+  const isNew = [...secrets.values()].some((from) => 'value' in from);
+  const known = isNew ? await keysToWrite(api, provider, context) : ((await storedKeys(api)) ?? new Set<string>());
   try {
     for (const [name, from] of secrets) {
       const key = 'key' in from ? from.key : `${workload}.${name}`;

@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { callTool } from '../local/call-tool.ts';
+import { type FirstPlace, makeFirstPlace } from './first-place.ts';
+
+const SECRET = 'hunter2-of-a-new-user';
+const DIGEST = createHash('sha256').update(SECRET).digest('hex');
+
+let place: FirstPlace;
+beforeAll(() => {
+  place = makeFirstPlace();
+});
+afterAll(() => place.close());
+
+/** Texts of all files below a folder. */
+function textsBelow(folder: string): string {
+  return readdirSync(join(place.path, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8'))
+    .join('\n');
+}
+
+describe('somebody who has only --help, and starts from nothing', () => {
+  it('is told what there is, with examples', async () => {
+    const { stdout } = await place.vmcp('--help');
+    for (const command of ['registry', 'run', 'secret', 'list', 'connect']) expect(stdout).toMatch(`  ${command} `);
+    const { stdout: help } = await place.vmcp('run', '--help');
+    expect(help).toMatch(/Examples:\n {2}\$ .* run time\n/);
+    expect(help).toContain('vmcp registry search');
+  });
+
+  it('finds a server, and what it takes', async () => {
+    expect((await place.vmcp('registry', 'set', 'servers.json')).code).toBe(0);
+    expect((await place.vmcp('registry', 'search', 'secret', '-o', 'name')).stdout).toBe('tell-secret\n');
+    expect((await place.vmcp('registry', 'info', 'tell-secret')).stdout).toMatch(/TOKEN +needed, secret +Any word/);
+  });
+
+  it('is told what is missing where nobody can be asked, and what is misspelt runs nothing; both leave nothing behind', async () => {
+    const { code, stderr } = await place.vmcp('run', 'tell-secret');
+    expect([code, stderr]).toEqual([2, expect.stringContaining('TOKEN: --secret TOKEN=@file  (Any word)')]);
+    const misspelt = await place.vmcp('run', 'tel-secret');
+    expect([misspelt.code, misspelt.stderr]).toEqual([6, expect.stringContaining('npx://tel-secret')]);
+    const inline = await place.vmcp('run', 'tell-secret', '--secret', `TOKEN=${SECRET}`);
+    expect([inline.code, inline.stderr]).toEqual([2, expect.not.stringContaining(SECRET)]);
+    expect(existsSync(join(place.path, 'vmcp'))).toBe(false);
+    expect((await place.vmcp('secret', 'list', '-o', 'name')).stdout).toBe('');
+  });
+
+  it('starts it in one command that asks for its secret, and calls a tool that has it', async () => {
+    const shown = await place.onTerminal(
+      ['run', 'tell-secret', '--timeout', '100s', '--', '--quietly'],
+      [['TOKEN (Any word): ', SECRET]],
+    );
+    expect(shown).not.toContain(SECRET);
+    expect(shown).toContain('The registry suggests the arguments: -- --loud');
+    const [, url = ''] = /^tools +Ready +(http:\/\/127\.0\.0\.1:\d+\/mcp)/m.exec(shown) ?? [];
+    const told = await callTool(url, 'tell-secret_tell');
+    expect(told).toEqual({ digest: DIGEST, mode: 'quiet', args: ['--quietly'] });
+    expect(shown).toMatch(/connect cursor --write/);
+  }, 120_000);
+
+  it('has the secret nowhere but where it belongs: not in manifests, logs or lists of processes', async () => {
+    expect(textsBelow('vmcp')).toContain('key: tell-secret.TOKEN');
+    const all =
+      textsBelow('vmcp') + textsBelow('.vmcp/logs') + execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' });
+    expect(all).not.toContain(SECRET);
+    expect((await place.vmcp('export', 'tell-secret')).stdout).not.toContain(SECRET);
+    expect((await place.vmcp('secret', 'list', '-o', 'name')).stdout).toBe('tell-secret.TOKEN\n');
+  });
+
+  it('stops it, and has it again with its secret by the next up', async () => {
+    expect((await place.vmcp('down')).code).toBe(0);
+    expect((await place.vmcp('list')).stderr).toMatch(/list --all/);
+    expect((await place.vmcp('list', '--all', '-o', 'name')).stdout).toBe('tell-secret\n');
+    const { code, stdout } = await place.vmcp('up', 'vmcp', '--detach', '--timeout', '100s');
+    const [, url = ''] = /^tools +Ready +(http:\S+)/m.exec(stdout) ?? [];
+    expect([code, await callTool(url, 'tell-secret_tell')]).toEqual([0, expect.objectContaining({ digest: DIGEST })]);
+  }, 120_000);
+});

@@ -1,0 +1,56 @@
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { makeHome, type OwnHome } from '../testdata/own-home.ts';
+
+let home: OwnHome;
+beforeEach(() => {
+  home = makeHome();
+});
+afterEach(() => home.close());
+
+const run = (...args: string[]) => home.vmcp(['run', ...args]);
+
+/** What is left of a command that was refused. */
+const left = () => [...readdirSync(home.folder), ...(existsSync(home.state) ? readdirSync(home.state) : [])];
+
+describe('vmcp run, where it is refused', () => {
+  it.each([
+    [6, 'no entry of this name', ['no-such-entry'], 'npx://no-such-entry'],
+    [2, 'no package', ['npx://../evil'], 'is no package'],
+    [2, 'a secret in the command line', ['npx://cups', '--secret', 'TOKEN=hunter2'], 'seen by every user'],
+    [2, 'a value without a name', ['npx://cups', '--env', 'hunter2'], '--env'],
+    [
+      2,
+      'a secret among plain values',
+      ['brave-search', '--env', 'BRAVE_API_KEY=hunter2'],
+      '--secret BRAVE_API_KEY=@file',
+    ],
+    [2, 'values that are missing', ['grafana'], 'GRAFANA_SERVICE_ACCOUNT_TOKEN: --secret'],
+    [2, 'a password in a URL', ['https://a:hunter2@mcp.example.com/mcp'], '--header-secret'],
+    [6, 'a stored secret that is not there', ['npx://cups', '--secret', 'TOKEN=key:nowhere'], 'no stored secret'],
+    [1, 'a name that is none', ['npx://cups', '--name', 'Not A Name'], 'name'],
+    [2, 'a port that is none', ['npx://cups', '--port', '70000'], '1 to 65535'],
+  ])('ends with %d for %s, says what to do, and leaves nothing behind', async (code, _, args, said) => {
+    const { code: ended, out, err } = await run(...args);
+    expect([ended, out, err]).toEqual([code, '', expect.stringContaining(said)]);
+    expect(out + err).not.toContain('hunter2');
+    expect(left()).toEqual([]);
+  });
+
+  it('changes no workload that is there, and none of its secrets', async () => {
+    const server = 'apiVersion: vmcp.dev/v1alpha1\nkind: MCPServer\nmetadata: {name: cups}\nspec: {command: [cups]}\n';
+    writeFileSync(join(home.folder, 'cups.yaml'), server);
+    writeFileSync(join(home.path, 'token'), 'x');
+    const taken = await run('npx://cups', '--secret', `TOKEN=@${join(home.path, 'token')}`);
+    expect([taken.code, taken.err]).toEqual([7, expect.stringMatching(/--name.*vmcp rm cups/)]);
+    expect((await home.vmcp(['secret', 'list', '-o', 'name'])).out).toBe('');
+  });
+
+  it('asks which group is meant where there are several', async () => {
+    const group = (name: string) =>
+      `apiVersion: vmcp.dev/v1alpha1\nkind: MCPGroup\nmetadata: {name: ${name}}\nspec: {}\n`;
+    writeFileSync(join(home.folder, 'groups.yaml'), `${group('a')}---\n${group('b')}`);
+    expect(await run('npx://cups')).toMatchObject({ code: 2, err: expect.stringContaining('--group (a, b)') });
+  });
+});

@@ -1,0 +1,111 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { makeHome, type OwnHome } from '../testdata/own-home.ts';
+
+const MANIFESTS = `apiVersion: vmcp.dev/v1alpha1
+kind: MCPGroup
+metadata: {name: dev}
+spec: {}
+---
+# Counts cups
+apiVersion: vmcp.dev/v1alpha1
+kind: MCPServer
+metadata: {name: cups}
+spec:
+  groupRef: dev
+  command: [npx, -y, cups] # of the kitchen
+---
+apiVersion: vmcp.dev/v1alpha1
+kind: MCPServer
+metadata: {name: plates}
+spec:
+  groupRef: dev
+  suspend: true
+  command: [npx, -y, plates]
+`;
+
+let home: OwnHome;
+beforeEach(() => {
+  home = makeHome();
+  writeFileSync(join(home.folder, 'all.yaml'), MANIFESTS);
+});
+afterEach(() => home.close());
+
+const vmcp = (...args: string[]) => home.vmcp(args);
+const manifest = () => readFileSync(join(home.folder, 'all.yaml'), 'utf8');
+
+describe('workloads where nothing runs', () => {
+  it('are listed as what they are to be', async () => {
+    expect((await vmcp('list', '--all')).out).toMatch(/^NAME .*\ncups +unknown +dev +stdio +cups .*\nplates +stopped /);
+    expect((await vmcp('list')).err).toContain('vmcp list --all');
+    expect((await vmcp('list', '--all', '--group', 'dev', '-o', 'name')).out).toBe('cups\nplates\n');
+  });
+
+  it('are stopped and started in their manifests, without waiting; those of a group that it does not concern stay', async () => {
+    expect(await vmcp('stop', 'cups')).toMatchObject({
+      code: 0,
+      err: 'cups: stopped; it is taken over when vmcp runs\n',
+    });
+    expect(manifest()).toContain('# of the kitchen');
+    expect((await vmcp('stop', '--group', 'dev')).err).toBe('nothing to do\n');
+    expect((await vmcp('start', '--group', 'dev')).err).toMatch(/^cups, plates: started/);
+    expect(manifest()).not.toContain('suspend');
+  });
+
+  it('are changed by a text whose missing lines take fields away', async () => {
+    const { out: before } = await vmcp('get', 'cups');
+    const text = join(home.path, 'cups.yaml');
+    writeFileSync(text, `${before}env_vars: {SIZE: big}\n`);
+    expect(await vmcp('edit', 'cups', '-f', text)).toMatchObject({
+      code: 0,
+      err: expect.stringMatching(/^cups is changed/),
+    });
+    expect((await vmcp('get', 'cups')).out).toContain('SIZE: big');
+    writeFileSync(text, before);
+    expect((await vmcp('edit', 'cups', '-f', text)).code).toBe(0);
+    expect((await vmcp('get', 'cups')).out).toBe(before);
+    expect(manifest()).toContain('# Counts cups');
+  });
+
+  it('are not changed by a text that is wrong', async () => {
+    const text = join(home.path, 'cups.yaml');
+    for (const wrong of ['transport: [', 'transprot: stdio', 'name: saucers\ntransport: stdio\n']) {
+      writeFileSync(text, wrong);
+      expect((await vmcp('edit', 'cups', '-f', text)).code).toBe(1);
+    }
+    expect((await vmcp('edit', 'cups', '-f', join(home.path, 'nowhere'))).code).toBe(2);
+    expect((await vmcp('edit', 'saucers', '-f', text)).code).toBe(6);
+    expect(manifest()).toBe(MANIFESTS);
+  });
+
+  it('are deleted when that is confirmed, those that are there though another is not', async () => {
+    expect((await vmcp('rm', 'cups')).code).toBe(2);
+    expect(await vmcp('rm', 'saucers', 'cups', '--yes')).toMatchObject({
+      code: 6,
+      err: expect.stringContaining('"saucers"'),
+    });
+    expect((await vmcp('list', '--all', '-o', 'name')).out).toBe('plates\n');
+  });
+
+  it('are named, or their group is, and not both', async () => {
+    for (const which of [[], ['cups', '--group', 'dev']])
+      expect(await vmcp('stop', ...which)).toMatchObject({ code: 2, err: expect.stringContaining('not both') });
+    expect((await vmcp('stop', '--group', 'nowhere')).code).toBe(6);
+  });
+});
+
+describe('vmcp group', () => {
+  it('makes, describes, lists and deletes groups that nothing uses', async () => {
+    expect((await vmcp('group', 'create', 'ops', '--description', 'Runs')).code).toBe(0);
+    expect((await vmcp('group', 'create', 'ops')).code).toBe(7);
+    expect((await vmcp('group', 'create', 'Not A Name')).code).toBe(1);
+    expect((await vmcp('group', 'list')).out).toMatch(
+      /^NAME +WORKLOADS +DESCRIPTION\ndev +cups, plates +-\nops +- +Runs\n$/,
+    );
+    expect((await vmcp('group', 'edit', 'ops', '--description', '')).code).toBe(0);
+    expect((await vmcp('group', 'get', 'ops')).out).not.toContain('Runs');
+    expect(await vmcp('group', 'rm', 'dev', 'ops')).toMatchObject({ code: 7, err: expect.stringContaining('cups') });
+    expect((await vmcp('group', 'list', '-o', 'name')).out).toBe('dev\n');
+  });
+});
