@@ -111,8 +111,8 @@ describe('workloads where vmcp runs', () => {
       const louder = await place.run(['edit', 'first'], editor(`sed -i 's/MODE: first/MODE: second/' "$1"`));
       expect([louder.code, louder.stderr]).toEqual([0, 'first is changed\n']);
       await eventually(
-        () => callTool(endpoint, 'first_tell').catch(() => ({})),
-        ({ mode }) => mode === 'second',
+        () => callTool(endpoint, 'first_tell').catch(() => undefined),
+        (told) => told?.mode === 'second',
         60_000,
       );
       const without = await place.run(['edit', 'first'], editor(`sed -i '/^env_vars:/d; /MODE: /d' "$1"`));
