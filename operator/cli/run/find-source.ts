@@ -28,7 +28,7 @@ interface Entry {
 
 /** Finds what was named: in the registry, or by its form. @throws CliError where it is nothing that can be run */
 export async function findSource(api: ManagementApi, text: string, { typed }: Pick<Context, 'typed'>): Promise<Found> {
-  const entry = /:\/\//.test(text) ? undefined : await entryOf(api, text);
+  const entry = text.includes('://') ? undefined : await entryOf(api, text);
   const source = classifySource(text, () => entry !== undefined);
   if (source.kind !== 'entry') return foundOf(source);
   if (entry) return ofEntry(source.name, entry);

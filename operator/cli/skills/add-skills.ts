@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { SkillScope } from '#operator/management/records/skill';
 import { examples, output, type Parts } from '../command-parts.ts';
@@ -31,8 +32,7 @@ interface PlaceOptions {
 const projectOption = (): Option => new Option('--project <folder>', 'the skills of this project');
 const scopeOption = (): Option => new Option('--scope <scope>', 'for whom').choices(['user', 'project']);
 
-async function placeOf({ project, scope }: PlaceOptions) {
-  const { resolve } = await import('node:path');
+function placeOf({ project, scope }: PlaceOptions) {
   return { ...(scope && { scope }), ...(project !== undefined && { project_root: resolve(project) }) };
 }
 
@@ -53,7 +53,7 @@ function addList({ parts, group }: Adding): void {
     const { SKILLS } = await import('./skill-list.ts');
     const { client, group: of, output: format } = options;
     const query = {
-      ...(await placeOf(options)),
+      ...placeOf(options),
       ...(client !== undefined && { client }),
       ...(of !== undefined && { group: of }),
     };
@@ -73,7 +73,7 @@ function addInfo({ parts, group }: Adding): void {
   type Options = PlaceOptions & { output: 'yaml' | 'json' };
   withoutFolder<Options>(parts, command, async ([name = ''], { api, options, context }) => {
     const { getSkill } = await import('#operator/management/operations/skills');
-    const { body } = await api.call(getSkill, { params: { name }, query: await placeOf(options) });
+    const { body } = await api.call(getSkill, { params: { name }, query: placeOf(options) });
     context.out.write(printObject(body.installed_skill, options.output));
   });
 }
@@ -131,7 +131,7 @@ function addRemove({ parts, group }: Adding): void {
   withoutFolder<Options>(parts, command, async (names, { api, options, context }) => {
     const { uninstallSkill } = await import('#operator/management/operations/skills');
     await confirm(`uninstall ${names.join(', ')}`, options, context);
-    const query = { ...(await placeOf(options)), force: options.force ? 'true' : 'false' };
+    const query = { ...placeOf(options), force: options.force ? 'true' : 'false' };
     await changeEach(names, async (name) => {
       await api.call(uninstallSkill, { params: { name }, query });
       context.err.write(`${name} is uninstalled\n`);

@@ -1,4 +1,5 @@
 import { contextOf, examples, type Parts, readCount } from '../command-parts.ts';
+import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import { type LogOptions, logs } from '../logs.ts';
 import { addTarget, isCluster, type TargetOptions } from '../management/target.ts';
@@ -23,9 +24,19 @@ export function addLogs({ program, around, stop, finish }: Parts): void {
     );
   addTarget(command).action(async (name: string | undefined, options: TargetOptions & LogOptions) => {
     const context = contextOf(around, options);
-    if (!isCluster(options)) return finish(await logs(name, options, context, stop));
-    if (name === undefined) throw new CliError(EXIT_CODES.usage, 'in a cluster name a workload: vmcp list shows them');
-    const { printClusterLogs } = await import('./cluster-logs.ts');
-    finish(await printClusterLogs(name, options, context, stop));
+    finish(
+      isCluster(options) ? await ofCluster(name, options, context, stop) : await logs(name, options, context, stop),
+    );
   });
+}
+
+async function ofCluster(
+  name: string | undefined,
+  options: TargetOptions & LogOptions,
+  context: Context,
+  stop: AbortSignal,
+): Promise<number> {
+  if (name === undefined) throw new CliError(EXIT_CODES.usage, 'in a cluster name a workload: vmcp list shows them');
+  const { printClusterLogs } = await import('./cluster-logs.ts');
+  return printClusterLogs(name, options, context, stop);
 }
