@@ -128,13 +128,13 @@ function addChange(parts: Parts, { kind, about, done, waits = true, examples: li
     .command(kind)
     .description(about)
     .argument('[workload...]', 'their names')
-    .option('-g, --group <group>', 'those of a group')
-    .option(...FORCE);
+    .option('-g, --group <group>', 'those of a group');
   if (waits) {
     command.option('--no-wait', 'return at once; by default it is waited until it is done');
     command.addOption(timeoutOption('how long to wait', '60s'));
   }
   if (kind === 'rm') command.addOption(yesOption());
+  else command.option(...FORCE);
   command.addHelpText('after', examples(parts.around, ...lines));
   throughApi<ChangeOptions>(parts, command, async (names, { api, options, context, stop }) => {
     const { changeWorkloads } = await import('./change-workloads.ts');

@@ -15,7 +15,8 @@ import { workloadsOf } from './workload-list.ts';
 
 export interface ChangeOptions {
   group?: string;
-  force: boolean;
+  /** Only of what is written. */
+  force?: boolean;
   /** Only of what is waited for. */
   wait?: boolean;
   /** Milliseconds. */
@@ -50,7 +51,7 @@ const CHANGES: Record<ChangeKind, Change> = {
     concerns: ({ status }) => status !== 'stopped' && status !== 'stopping',
   },
   rm: {
-    act: (api, name, force) => api.call(deleteWorkload, asked(name, force)),
+    act: (api, name) => api.call(deleteWorkload, { params: { name } }),
     concerns: () => true,
     until: { what: 'gone', isDone: (one) => one === undefined },
   },
@@ -71,7 +72,7 @@ export async function changeWorkloads(
   stop: AbortSignal,
 ): Promise<string[]> {
   const { act, concerns, until } = CHANGES[kind];
-  const { force, wait = true, timeout: patience = 0, yes } = options;
+  const { force = false, wait = true, timeout: patience = 0, yes } = options;
   const chosen = await choose(api, names, options, concerns);
   if (yes !== undefined && chosen.length > 0) await confirm(`delete ${chosen.join(', ')}`, { yes }, context);
   const done: string[] = [];
