@@ -27,9 +27,10 @@ afterEach(() => {
   rmSync(state, { recursive: true });
 });
 
-async function names(kind: string): Promise<string> {
+/** `patience`: longer than the slowest machine takes, unless the answer is meant to be late. */
+async function names(kind: string, patience = 60_000): Promise<string> {
   let printed = '';
-  await printNames([kind, state], { write: (text: string) => (printed += text) });
+  await printNames([kind, state], { write: (text: string) => (printed += text) }, patience);
   return printed;
 }
 
@@ -69,9 +70,7 @@ describe('names for the completion of a shell', () => {
   it('are none, in silence, where the answer is late, refused or no answer', async () => {
     const held: ServerResponse[] = [];
     answer = (_, response) => void held.push(response);
-    const since = performance.now();
-    expect(await names('workload')).toBe('');
-    expect(performance.now() - since).toBeLessThan(2000);
+    expect(await names('workload', 50)).toBe('');
     answer = (_, response) => response.writeHead(401).end('{"workloads":[{"name":"a"}]}');
     expect(await names('workload')).toBe('');
     answer = (_, response) => response.end('<html>');

@@ -12,21 +12,26 @@ const MOST = 1000;
 
 /**
  * Prints the names of one kind, one a line, as what runs on a state folder knows them: `[kind, state folder]`. Prints nothing where
- * nothing answers in time. (Loads next to nothing: it runs at each press of the tab key.)
+ * nothing answers within `patience` milliseconds. (Loads next to nothing: it runs at each press of the tab key.)
  */
-export async function printNames([kind = '', state = '.vmcp']: readonly string[], out: Output): Promise<void> {
+export async function printNames(
+  [kind = '', state = '.vmcp']: readonly string[],
+  out: Output,
+  patience = PATIENCE,
+): Promise<void> {
   if (!isNameKind(kind)) return;
   const from = NAME_KINDS[kind];
   // A shell would show whatever goes wrong in the middle of the line that is being typed.
-  const answer = await (from.startsWith('/') ? ask(from, state) : readResources(state, from)).catch(() => undefined);
+  const asked = from.startsWith('/') ? ask(from, state, patience) : readResources(state, from);
+  const answer = await asked.catch(() => undefined);
   for (const name of namesIn(answer)) out.write(`${name}\n`);
 }
 
-async function ask(path: string, state: string): Promise<unknown> {
+async function ask(path: string, state: string, patience: number): Promise<unknown> {
   const read = (file: string): Promise<string> => readFile(join(state, file), 'utf8');
   const answer = await fetch(`${await read('management-address')}${BASE}${path}`, {
     headers: { authorization: `Bearer ${await read('management-token')}` },
-    signal: AbortSignal.timeout(PATIENCE),
+    signal: AbortSignal.timeout(patience),
     redirect: 'error',
   });
   return answer.ok ? answer.json() : undefined;
