@@ -146,7 +146,7 @@ describe('a request', () => {
   it('without a token, or with another one, is refused, at paths that are not there too', async () => {
     for (const authorization of ['', 'Bearer x', `bearer ${TOKEN}`, `Basic ${TOKEN}`, `Bearer ${TOKEN} `.repeat(2)])
       for (const path of ['/version', '/openapi.json', '/things/cup', '/nowhere']) {
-        const answer = await call(path, { headers: { authorization } });
+        const answer = await call(path, { headers: { authorization, 'if-match': 'no tag' } });
         expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="vmcp-management"');
         expect(await problemOf(answer)).toMatchObject({ status: 401, code: 'unauthenticated' });
       }

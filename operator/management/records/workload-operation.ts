@@ -56,5 +56,9 @@ export const WorkloadOperation = z
 export type WorkloadOperation = z.infer<typeof WorkloadOperation>;
 
 export const OperationInPath = z.strictObject({
-  id: z.string().min(1).max(253).describe('`operation_id` of what was accepted.'),
+  id: z
+    .string()
+    .max(253)
+    .regex(/^[-0-9A-Za-z]+$/, 'not the id of an operation; write operation_id as it was given')
+    .describe('`operation_id` of what was accepted.'),
 });

@@ -84,6 +84,16 @@ const CASES: Case[] = [
     is: ['unhealthy', 'It refuses the connection.'],
   },
   {
+    name: 'needs somebody to log in',
+    status: READY,
+    seen: runs,
+    backends: [{ ...backend('Unavailable', 'No token.'), loginUrl: 'http://127.0.0.1:4484/login' }],
+    is: [
+      'unauthenticated',
+      'A person has to log in there once: vmcp login search, or open http://127.0.0.1:4484/login',
+    ],
+  },
+  {
     name: 'is left out by every server',
     status: READY,
     seen: runs,

@@ -32,10 +32,16 @@ const SEEN: Record<BackendSummary['phase'], WorkloadStatus> = {
   Excluded: 'error',
   Suspended: 'stopped',
 };
-const BEST: readonly WorkloadStatus[] = ['running', 'unhealthy', 'starting', 'error', 'stopped'];
+const BEST: readonly WorkloadStatus[] = ['running', 'unauthenticated', 'unhealthy', 'starting', 'error', 'stopped'];
+
+function stateSeen({ name, phase, message, loginUrl }: BackendSummary): WorkloadState {
+  if (phase === 'Ready') return state('running');
+  if (loginUrl === undefined) return state(SEEN[phase], message);
+  return state('unauthenticated', `A person has to log in there once: vmcp login ${name}, or open ${loginUrl}`);
+}
 
 function seenState(backends: readonly BackendSummary[]): WorkloadState | undefined {
-  const seen = backends.map(({ phase, message }) => state(SEEN[phase], phase === 'Ready' ? '' : message));
+  const seen = backends.map(stateSeen);
   return seen.sort((a, b) => BEST.indexOf(a.status) - BEST.indexOf(b.status))[0];
 }
 
