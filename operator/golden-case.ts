@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { parse, stringify } from 'yaml';
-import { emptyWorld } from '#operator/empty-world';
+import { emptyWorld } from '#operator/testdata/empty-world';
 import { plan } from '#operator/plan/plan';
 import { type Manifest, parseKey, type World } from '#operator/world';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { emptyWorld } from '#operator/empty-world';
+import { emptyWorld } from '#operator/testdata/empty-world';
 import { Stalled, Waiting } from '#operator/errors';
 import type { Outcome } from '#operator/plan/outcome';
 import type { Platform } from '#operator/platform';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { bringAbout } from '#operator/bring-about';
-import { emptyWorld } from '#operator/empty-world';
+import { emptyWorld } from '#operator/testdata/empty-world';
 import type { Outcome } from '#operator/plan/outcome';
 import type { Platform } from '#operator/platform';
 import { findProblems, RememberedPolicies } from '#operator/remembered-policies';

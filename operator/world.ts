@@ -36,7 +36,10 @@ export interface Manifest {
   status?: unknown;
 }
 
-/** Data key to a keyed hash of its value (hex, at least 16 digits, under a key that only the platform has): it names a file and must not let anybody guess the value. */
+/**
+ * Data key to a keyed hash of its value (hex, at least 16 digits, under a key that only the platform has): it names a file and
+ * must not let anybody guess the value.
+ */
 export type SecretDigests = Record<string, string>;
 
 /**

@@ -254,6 +254,6 @@ describe('following a run configuration', () => {
 });
 
 async function waitFor(condition: () => boolean): Promise<void> {
-  for (let turn = 0; turn < 600 && !condition(); turn++) await new Promise((resolve) => setTimeout(resolve, 5));
+  for (let turn = 0; turn < 12_000 && !condition(); turn++) await new Promise((resolve) => setTimeout(resolve, 5));
   expect(condition()).toBe(true);
 }

@@ -105,7 +105,7 @@ describe('a run configuration that is refused', () => {
     });
     await check();
     expect(refused()).toBeDefined();
-    for (let i = 0; i < 100 && (await openFiles()).length > 1; i++) await sleep(10);
+    for (let i = 0; i < 6_000 && (await openFiles()).length > 1; i++) await sleep(10);
     expect(await openFiles()).toEqual(['one.log']);
   });
 });

@@ -6,8 +6,8 @@ import { endpointUrl } from '#runtime/http/resource-metadata';
 import { serve } from '#runtime/serve';
 
 /**
- * The paths of the public port: the MCP endpoint, also below its prefix and at the path of `resource_url`, its metadata (RFC 9728), and those of the
- * authorization server where there is one.
+ * The paths of the public port: the MCP endpoint, also below its prefix and at the path of `resource_url`, its metadata
+ * (RFC 9728), and those of the authorization server where there is one.
  */
 export function createRoutes(gateway: Gateway, address: { readonly host: string; readonly port: number }): Route {
   const { config } = gateway.rooms;

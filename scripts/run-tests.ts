@@ -1,5 +1,6 @@
-// Runs the tests, all or some (`unit`, `e2e`, `cluster`, `conformance`, `fuzz`, and only when named `clients` and `property`), and ends with one line that counts over all runners.
-// One runner after the other: those of a cluster disturb what is open on this machine when it goes.
+// Runs the tests, all or some (`unit`, `e2e`, `cluster`, `conformance`, `fuzz`, and only when named `clients` and `property`), and
+// ends with one line that counts over all runners. Those of a cluster run alone: they disturb what is open on this machine when it
+// goes.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -49,8 +50,8 @@ function withExitCode(counts: Counts, code: number): Counts {
   return code !== 0 && counts.failed === 0 ? { ...counts, failed: 1 } : counts;
 }
 
-/** Leaves a folder out, besides those that are always left out: the flag replaces what is configured. */
-const without = (folder: string) => ['--testPathIgnorePatterns', folder, '/node_modules/', '<rootDir>/dist/'];
+/** Leaves folders out, besides those that are always left out: the flag replaces what is configured. */
+const without = (...folders: string[]) => ['--testPathIgnorePatterns', ...folders, '/node_modules/', '<rootDir>/dist/'];
 
 async function runJest(say: Say, args: string[], env?: Environment): Promise<Counts> {
   const folder = mkdtempSync(join(tmpdir(), 'vmcp-tests-'));
@@ -103,11 +104,21 @@ async function runCluster(say: Say): Promise<Counts> {
   }
 }
 
+/** Their `vmcp up` looks for free ports by itself: two at the same time could find the same ones. */
+const OWN_PORTS = 'e2e/(cli|local|management)/';
+
+/** In two lanes at the same time; in each one after the other, as many of them start several processes. */
+async function runE2e(say: Say): Promise<Counts> {
+  const lane = ['--runInBand', '--forceExit'];
+  const others = ['e2e/', ...without('<rootDir>/e2e/cluster/', OWN_PORTS)];
+  const lanes = [[OWN_PORTS], others].map((paths) => (own: Say) => runJest(own, [...lane, ...paths]));
+  return (await inTurn(lanes, say)).reduce(add);
+}
+
 const RUNNERS: Record<string, (say: Say) => Promise<Counts>> = {
   // A test that fails leaves open what it would have closed; that must not keep the whole run waiting.
-  unit: (say) => runJest(say, ['--forceExit', ...without('<rootDir>/e2e/')]),
-  // One after the other: they start programs on ports of their own and measure time.
-  e2e: (say) => runJest(say, ['--runInBand', '--forceExit', 'e2e/', ...without('<rootDir>/e2e/cluster/')]),
+  unit: (say) => runJest(say, ['--maxWorkers=100%', '--forceExit', ...without('<rootDir>/e2e/')]),
+  e2e: runE2e,
   cluster: runCluster,
   conformance: (say) => runCounting(say, ['e2e/conformance/run.ts']),
   // They are large, so they are installed only where they are asked for.
@@ -122,7 +133,7 @@ const RUNNERS: Record<string, (say: Say) => Promise<Counts>> = {
 };
 
 /** In order; those of one line run at the same time. */
-const ORDER = [['unit'], ['e2e'], ['cluster'], ['conformance'], ['fuzz'], ['property'], ['clients']];
+const ORDER = [['unit'], ['e2e'], ['cluster'], ['conformance', 'fuzz'], ['property'], ['clients']];
 
 const asked = process.argv.slice(2);
 const unknown = asked.find((name) => !(name in RUNNERS));

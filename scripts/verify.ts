@@ -1,18 +1,27 @@
 // What must hold before every commit: what is generated is up to date, lint and types pass, the coverage page is true, and
 // nothing is left that would not be in the commit (what is staged counts as in it).
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { checkCoverage } from './check-coverage.ts';
+import { inTurn, type Say } from './in-turn.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 
 /** Commands that write generated files; each must leave the tree as it was. */
 const GENERATE = ['generate', 'golden'];
+/** Commands that only look: they run at the same time. */
 const CHECK = ['lint', 'types'];
 
-function run(script: string): boolean {
-  console.log(`== ${script} ==`);
-  return spawnSync('npm', ['run', '--silent', script], { cwd: ROOT, stdio: 'inherit' }).status === 0;
+/** Runs a script of the package, and says what it says. Resolves with whether it succeeded. */
+function run(script: string, say: Say): Promise<boolean> {
+  say(`== ${script} ==\n`);
+  const child = spawn('npm', ['run', '--silent', script], { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
+  child.stdout.on('data', say);
+  child.stderr.on('data', say);
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => resolve(code === 0));
+  });
 }
 
 function git(...args: string[]): string[] {
@@ -28,7 +37,12 @@ function differences(): string[] {
   return [...changed, ...unknown];
 }
 
-const failed = [...GENERATE, ...CHECK].filter((script) => !run(script));
+const print: Say = (part) => void process.stdout.write(part);
+const failed: string[] = [];
+for (const script of GENERATE) if (!(await run(script, print))) failed.push(script);
+const checks = CHECK.map((script) => (say: Say) => run(script, say));
+const passed = await inTurn(checks, print);
+failed.push(...CHECK.filter((_, index) => !passed[index]));
 console.log('== coverage page ==');
 const problems = checkCoverage(ROOT);
 console.log('== differences ==');

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { BackendStatus } from '../parts/backend-status.ts';
 import { ToolsFilter, ToolsOverride } from '../parts/aggregation.ts';
 import { AuditConfig } from '../parts/audit.ts';
 import { AuthzConfig } from '../parts/authz-config.ts';
@@ -23,7 +24,6 @@ import {
   Webhooks,
 } from '../parts/workload.ts';
 import { resource } from './resource.ts';
-import { BackendStatus } from './virtual-mcp-server.ts';
 
 const what = {
   image: text(1024).optional().describe('Container image. In local mode it is not used beside command.'),

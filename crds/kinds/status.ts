@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import { BackendStatus } from '../parts/backend-status.ts';
 import { Condition, Phase } from '../parts/conditions.ts';
 import { MCPGroupStatus } from './mcp-group.ts';
 import { MCPServerStatus } from './mcp-server.ts';
-import { BackendStatus, VirtualMCPServerStatus } from './virtual-mcp-server.ts';
+import { VirtualMCPServerStatus } from './virtual-mcp-server.ts';
 
 /** Excluded: left out of the document until a person mends something. Suspended: left out because a person said so. */
 const BackendPhase = z.enum(['Ready', 'Degraded', 'Unavailable', 'Unknown', 'Excluded', 'Suspended']);

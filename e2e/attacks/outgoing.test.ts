@@ -187,11 +187,12 @@ describe('a token exchange', () => {
   it('that takes forever keeps no call waiting forever, and no other call at all', async () => {
     const { call } = await exchanging(() => undefined);
     const started = performance.now();
-    const stuck = call('a_tool_0');
+    let isStuck = true;
+    const stuck = call('a_tool_0').finally(() => (isStuck = false));
     expect((await call('b_tool_0')).answer.result).toBeDefined();
-    expect(performance.now() - started).toBeLessThan(6_000);
+    expect(isStuck).toBe(true);
     expect((await stuck).answer.error).toBeDefined();
-    expect(performance.now() - started).toBeLessThan(20_000);
+    expect(performance.now() - started).toBeLessThan(40_000);
   });
 
   it('is done once for many calls at a time, and each caller has a token of their own', async () => {

@@ -141,7 +141,7 @@ describe('floods', () => {
     for (let i = 0; i < 40; i++)
       await Promise.all(Array.from({ length: 50 }, () => send(gateway.url, 'POST', {}, body)));
     expect(gateway.runtime.gateway.rooms.sessions.size).toBe(500);
-    expect(performance.now() - started).toBeLessThan(15_000);
+    expect(performance.now() - started).toBeLessThan(60_000);
   });
 
   it('of large profiles are refused', async () => {

@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
 import { sendStateless, SessionClient, type Rpc } from '../gateway/session-client.ts';
+import { until } from '../gateway/until.ts';
 import { closeAll, closing } from '../relay/gateway-to.ts';
 import { arrange, type ArrangementOptions } from './arrangement.ts';
 import { callWhoami, toolNames, whoIs } from './call-tool.ts';
@@ -134,7 +134,7 @@ describe('a call that needs a login, of a client with sessions', () => {
     await stream.waitFor(({ method }) => method === 'notifications/tools/list_changed');
     expect(streams).toEqual([]);
     await linkAll(client);
-    for (let waited = 0; streams.length === 0 && waited < 5_000; waited += 20) await sleep(20);
+    await until('a stream', () => streams.length > 0);
     expect(streams).toHaveLength(1);
     stream.close();
   });

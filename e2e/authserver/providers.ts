@@ -2,6 +2,7 @@ import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { shortHash, type Caller } from '../fakes/whoami/describe-caller.ts';
 import { serveIdentityProvider, type IdentityProvider } from '../fakes/identity-provider/serve.ts';
 import { GATEWAY_CLIENT } from '../fakes/identity-provider/users.ts';
+import { NESTED } from '../fakes/oauth-provider/nested-answers.ts';
 import { CLIENT_ID, CLIENT_SECRET, type OAuthProviderOptions } from '../fakes/oauth-provider/options.ts';
 import { serveOAuthProvider, type OAuthProvider } from '../fakes/oauth-provider/serve.ts';
 
@@ -111,17 +112,6 @@ const withUserInfo = (issuer: string) => ({
     field_mapping: { subject_fields: ['account.number'], name_fields: ['account.label'], email_fields: ['mail'] },
   },
 });
-
-/** As Slack answers. */
-const NESTED = {
-  token_response_mapping: {
-    access_token_path: 'authed_user.access_token',
-    refresh_token_path: 'authed_user.refresh_token',
-    expires_in_path: 'authed_user.expires_in',
-    scope_path: 'authed_user.scope',
-  },
-  identity_from_token: { subject_path: 'authed_user.id', name_path: 'authed_user.profile.name' },
-};
 
 /** Whose token a backend got: what the token itself says, or whom the provider gave it to. */
 export function accountAt({ odd }: RunningProvider, { subject, tokenHash }: Caller): string | undefined {

@@ -105,12 +105,12 @@ describe('the URL of a client metadata document', () => {
     const before = asked;
     const begun = new OAuthClient(world.origin, urlOf((server.address() as AddressInfo).port)).begin();
     const started = performance.now();
-    const answer = await fetch(begun.url, { redirect: 'manual', signal: AbortSignal.timeout(10_000) });
+    const answer = await fetch(begun.url, { redirect: 'manual', signal: AbortSignal.timeout(60_000) });
     expect({ status: answer.status, location: answer.headers.get('location') }).toEqual({
       status: 400,
       location: null,
     });
-    expect(performance.now() - started).toBeLessThan(6_000);
+    expect(performance.now() - started).toBeLessThan(20_000);
     expect(asked).toBe(before);
   });
 

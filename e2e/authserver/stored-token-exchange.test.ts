@@ -120,7 +120,7 @@ async function checkFault(name: string, answer: Answer, clock: WallClock): Promi
   clock.forward(1_000);
   const started = performance.now();
   const { status, text, answer: reply } = await at.call();
-  expect(performance.now() - started).toBeLessThan(5_000);
+  expect(performance.now() - started).toBeLessThan(20_000);
   expect({ name, status, error: reply.error?.message }).toEqual({
     name,
     status: 200,

@@ -10,6 +10,10 @@ import { type RedisServer, startRedis } from '../redis/start-redis.ts';
 const lifespan = 60_000;
 /** WAIT takes no longer. */
 const WAIT_MS = 100;
+/** What a busy machine may take besides. */
+const PAUSE_MS = 2_500;
+/** So many, one after the other, that such a pause is small beside what they would wait. */
+const CALLS = 100;
 
 async function took(ask: () => Promise<unknown>): Promise<number> {
   const begin = performance.now();
@@ -85,7 +89,7 @@ describeWithRedis('what must outlive a failover', () => {
     replica!.freeze();
     const waited = await took(async () => expect(await redeem(redis, id)).toEqual({ outcome: 'redeemed' }));
     expect(waited).toBeGreaterThan(WAIT_MS - 20);
-    expect(waited).toBeLessThan(WAIT_MS + 200);
+    expect(waited).toBeLessThan(WAIT_MS + PAUSE_MS);
     expect(redis.unacknowledged).toBe(before + 1);
     await redis.endSession(`session of ${id}`);
     await redis.endUser('ann');
@@ -95,18 +99,20 @@ describeWithRedis('what must outlive a failover', () => {
 
   it('waits once for all who come together, and keeps nobody else waiting', async () => {
     const redis = await open();
-    const ids = await Promise.all(Array.from({ length: 40 }, () => newCode(redis)));
+    const ids = await Promise.all(Array.from({ length: CALLS }, () => newCode(redis)));
     replica!.freeze();
     const all = took(() => Promise.all(ids.map((id) => redeem(redis, id))));
     const isDone = all.then(() => true);
-    const reads: number[] = [];
-    do reads.push(await took(() => redis.getSession('none')));
-    while (!(await Promise.race([isDone, sleep(1, false)])));
-    // One after the other they would take four seconds.
-    expect(await all).toBeLessThan(10 * WAIT_MS);
-    reads.sort((a, b) => a - b);
-    expect(reads[Math.floor(reads.length / 2)]).toBeLessThan(WAIT_MS / 2);
-    expect(redis.unacknowledged).toBe(40);
+    let reads = 0;
+    do {
+      await redis.getSession('none');
+      reads += 1;
+    } while (!(await Promise.race([isDone, sleep(1, false)])));
+    // One after the other they would take ten seconds.
+    expect(await all).toBeLessThan((CALLS * WAIT_MS) / 2);
+    // Behind them there would be one, or a second one.
+    expect(reads).toBeGreaterThan(3);
+    expect(redis.unacknowledged).toBe(CALLS);
   });
 
   describe('where an acknowledgement is required', () => {
@@ -176,8 +182,10 @@ describeWithRedis('what must outlive a failover', () => {
       const redis = await openRedis({ addr: alone.address, require_replica_ack: true });
       const id = await newCode(redis);
       await redeem(redis, id).catch(() => undefined);
-      const waited = await took(() => expect(redeem(redis, id)).rejects.toThrow(StorageUnavailable));
-      expect(waited).toBeLessThan(WAIT_MS / 2);
+      const waited = await took(async () => {
+        for (let call = 0; call < CALLS; call += 1) await expect(redeem(redis, id)).rejects.toThrow(StorageUnavailable);
+      });
+      expect(waited).toBeLessThan((CALLS * WAIT_MS) / 2);
       await redis.close();
       await alone.stop();
     });
@@ -186,9 +194,11 @@ describeWithRedis('what must outlive a failover', () => {
   it('is not waited for, nor counted, at one Redis without replicas', async () => {
     const alone = await startRedis();
     const redis = await openRedis({ addr: alone.address });
-    const id = await newCode(redis);
     await redeem(redis, await newCode(redis));
-    expect(await took(() => redeem(redis, id))).toBeLessThan(WAIT_MS / 2);
+    const waited = await took(async () => {
+      for (let call = 0; call < CALLS; call += 1) await redeem(redis, await newCode(redis));
+    });
+    expect(waited).toBeLessThan((CALLS * WAIT_MS) / 2);
     expect(redis.unacknowledged).toBe(0);
     await redis.close();
     await alone.stop();

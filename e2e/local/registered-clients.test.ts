@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { findFreePort } from '../gateway/find-free-port.ts';
+import { callApi } from '../management/use-api.ts';
 import { server, whoami } from './manifests.ts';
 import { eventually, makeWorkplace, type Workplace } from './run-vmcp.ts';
 
@@ -10,14 +11,7 @@ let home: string;
 let ports: number[];
 
 async function ask(method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown }> {
-  const answer = await fetch(`${place.read('.vmcp/management-address')}/api/v1beta${path}`, {
-    method,
-    headers: {
-      authorization: `Bearer ${place.read('.vmcp/management-token')}`,
-      ...(body !== undefined && { 'content-type': 'application/json' }),
-    },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  });
+  const answer = await callApi(place, method, path, body);
   const text = await answer.text();
   return { status: answer.status, body: text === '' ? undefined : JSON.parse(text) };
 }

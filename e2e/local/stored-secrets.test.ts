@@ -3,6 +3,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { findFreePort } from '../gateway/find-free-port.ts';
+import { callApi } from '../management/use-api.ts';
 import { callTool, connect } from './call-tool.ts';
 import { headerAuth, server, whoami } from './manifests.ts';
 import { eventually, makeWorkplace, type StatusOutput, type Workplace } from './run-vmcp.ts';
@@ -18,14 +19,8 @@ let place: Workplace;
 let endpoint: string;
 let environment: NodeJS.ProcessEnv;
 
-async function ask(method: string, path: string, body: unknown): Promise<number> {
-  const answer = await fetch(`${place.read('.vmcp/management-address')}/api/v1beta${path}`, {
-    method,
-    headers: { authorization: `Bearer ${place.read('.vmcp/management-token')}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  });
-  return answer.status;
-}
+const ask = async (method: string, path: string, body?: unknown): Promise<number> =>
+  (await callApi(place, method, path, body)).status;
 
 /** Hash of the header that the backend got; undefined while it is not served. */
 async function sent(): Promise<string | undefined> {
@@ -119,7 +114,7 @@ describe('a secret that the management API stores', () => {
   });
 
   it('that is deleted takes its backend away, which is never called without it', async () => {
-    expect(await ask('DELETE', `${KEYS}/API_KEY`, undefined)).toBe(204);
+    expect(await ask('DELETE', `${KEYS}/API_KEY`)).toBe(204);
     await eventually(sent, (hash) => hash === undefined);
     expect(JSON.stringify(await place.status())).toContain('vmcp secret set API_KEY');
   });

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually, makeWorkplace, type Workplace } from '../local/run-vmcp.ts';
 
@@ -8,9 +8,27 @@ export interface RunningApi {
   /** With the base path. */
   url: string;
   token: string;
-  /** With the token, and a body in JSON where one is given. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
   close(): Promise<void>;
+}
+
+/** Asks the management API of what runs in a workplace, with its token, and a body in JSON where one is given. */
+export function callApi(
+  place: Pick<Workplace, 'read'>,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers?: Record<string, string>,
+): Promise<Response> {
+  return fetch(`${place.read('.vmcp/management-address')}/api/v1beta${path}`, {
+    method,
+    headers: {
+      authorization: `Bearer ${place.read('.vmcp/management-token')}`,
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
 }
 
 /** Runs manifests (file name to text) by the command itself; clients that are registered are those of a home of its own. */
@@ -30,22 +48,11 @@ export async function useApi(
   } catch (error) {
     throw new Error(`vmcp up does not serve the API: ${running.output()}`, { cause: error });
   }
-  const token = place.read('.vmcp/management-token');
-  const url = `${readFileSync(file, 'utf8')}/api/v1beta`;
   return {
     place,
-    url,
-    token,
-    call: (method, path, body, headers) =>
-      fetch(url + path, {
-        method,
-        headers: {
-          authorization: `Bearer ${token}`,
-          ...(body !== undefined && { 'content-type': 'application/json' }),
-          ...headers,
-        },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
-      }),
+    url: `${place.read('.vmcp/management-address')}/api/v1beta`,
+    token: place.read('.vmcp/management-token'),
+    call: (method, path, body, headers) => callApi(place, method, path, body, headers),
     async close() {
       running.signal('SIGTERM');
       await running.ended;

@@ -57,7 +57,8 @@ describe('at the end', () => {
     const subscription = await openStream(gateway.url, headers, body);
     await subscription.waitFor(({ method }) => method?.endsWith('acknowledged') ?? false);
     const call = client.call('a_tool_0', { text: 'x' });
-    await sleep(100);
+    // With the stream and the subscription.
+    await until('the call', () => gateway.runtime.gateway.rooms.running.size === 3);
     const started = performance.now();
     const stopped = gateway.runtime.stop();
     await expect(connectTo(gateway.runtime.address.port)).rejects.toThrow(/ECONNREFUSED/);
@@ -82,7 +83,7 @@ describe('at the end', () => {
       answered = true;
       return reply;
     });
-    await sleep(100);
+    await until('the call', () => gateway.runtime.gateway.rooms.running.size === 1);
     const first = gateway.runtime.stop();
     await gateway.runtime.stop();
     expect(answered).toBe(true);
@@ -92,13 +93,11 @@ describe('at the end', () => {
 
   it('an answer that is still on its way to a slow client arrives whole', async () => {
     const bytes = 12_000_000;
-    let calls = 0;
     const backend = closing(
       await servePlain({
         tools: 1,
         intercept: (_request, response, body) => {
           if (!body.includes('tools/call')) return false;
-          calls++;
           const { id } = JSON.parse(body) as { id: number };
           const answer = { jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: 'x'.repeat(bytes) }] } };
           response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`data: ${JSON.stringify(answer)}\n\n`);
@@ -109,7 +108,7 @@ describe('at the end', () => {
     const gateway = await gatewayTo({ a: backend.url });
     const client = await SessionClient.open(gateway.url);
     await client.toolNames();
-    let startReading = () => undefined as unknown;
+    let startReading: (() => void) | undefined;
     const read = new Promise<number>((resolve, reject) => {
       const asked = request(
         gateway.url,
@@ -128,11 +127,10 @@ describe('at the end', () => {
       asked.on('error', reject);
       asked.end(client.message('tools/call', { name: 'a_tool_0' }));
     });
-    await until('the call at the backend', () => calls > 0);
-    for (let i = 0; i < 100 && gateway.runtime.gateway.rooms.running.size > 0; i++) await sleep(20);
+    await until('the beginning of the answer', () => startReading !== undefined);
     const stopped = gateway.runtime.stop();
     await sleep(100);
-    startReading();
+    startReading?.();
     await stopped;
     expect(await read).toBeGreaterThan(bytes);
   });
@@ -143,7 +141,7 @@ describe('at the end', () => {
     const client = await SessionClient.open(gateway.url);
     await client.toolNames();
     const call = client.call('a_tool_0', { text: 'x' }).catch((error: unknown) => error);
-    await sleep(100);
+    await until('the call', () => gateway.runtime.gateway.rooms.running.size === 1);
     const started = performance.now();
     await gateway.runtime.stop();
     // serve-gateway gives 500 ms.

@@ -131,10 +131,10 @@ describe('a client of 2026-07-28', () => {
     asked.on('error', () => undefined);
     asked.end(body);
     const { running } = gateway.runtime.gateway.rooms;
-    for (let i = 0; i < 100 && running.size === 0; i++) await sleep(10);
+    await until('the call', () => running.size > 0);
     expect(running.size).toBe(1);
     asked.destroy();
-    for (let i = 0; i < 100 && running.size > 0; i++) await sleep(10);
+    await until('its end', () => running.size === 0);
     expect(running.size).toBe(0);
   });
 
@@ -290,7 +290,7 @@ describe('a session with two backends', () => {
     const client = await SessionClient.open(gateway.url);
     await client.toolNames();
     const stream = await begin(client, 101, 'tools/call', { name: 'b_test_reconnection', arguments: {} });
-    for (let i = 0; i < 100 && stream.events().length === 0; i++) await sleep(10);
+    await until('an event', () => stream.events().length > 0);
     const id = stream.events().at(-1)?.id;
     expect(id).toMatch(/^b:/);
     await sleep(300);

@@ -4,6 +4,7 @@ import { behave } from '../fakes/backend/behaviours.ts';
 import { serveMisbehaving } from '../fakes/backend/serve-misbehaving.ts';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
 import { send, SessionClient } from '../gateway/session-client.ts';
+import { until } from '../gateway/until.ts';
 import type { ServedGateway } from '../gateway/serve-gateway.ts';
 import { closeAll, closing, gatewayTo } from './gateway-to.ts';
 
@@ -51,7 +52,7 @@ describe('a health check', () => {
     const handling = { health_check_interval: '50ms', unhealthy_threshold: 3 };
     const gateway = await gatewayTo({ a: backend.url }, { operational: { failure_handling: handling } });
     phase = () => gateway.runtime.gateway.rooms.backends.get('a')?.health.phase;
-    for (let i = 0; i < 500 && phases.length < 8; i++) await new Promise((resolve) => setTimeout(resolve, 20));
+    await until('eight checks', () => phases.length >= 8);
     expect(phases.slice(0, 8)).toEqual([...Array<string>(6).fill('ready'), 'unavailable', 'ready']);
   });
 });

@@ -13,7 +13,9 @@ import {
   statelessRequest,
   type Rpc,
 } from '../gateway/session-client.ts';
+import { until } from '../gateway/until.ts';
 import { closeAll, closing, configTo, gatewayTo } from './gateway-to.ts';
+import { serveHeld } from './serve-held.ts';
 
 afterEach(closeAll);
 
@@ -99,19 +101,19 @@ describe('a new run configuration', () => {
   });
 
   it('lets calls under way finish at a backend that is replaced or gone, and closes it then', async () => {
-    const a = closing(await serveMisbehaving('slow', { tools: 1, delayMs: 2_500 }));
-    const b = closing(await serveMisbehaving('slow', { tools: 1, delayMs: 2_500 }));
+    const [a, b] = [await serveHeld(), await serveHeld()];
     const gateway = await gatewayTo({ a: a.url, b: b.url });
     const client = await SessionClient.open(gateway.url);
     await client.toolNames();
     const calls = [client.call('a_tool_0', { text: 'x' }), client.call('b_tool_0', { text: 'x' })];
-    for (let i = 0; i < 100 && gateway.runtime.gateway.rooms.running.size < 2; i++) await sleep(5);
-    await sleep(100);
+    await Promise.all([a.called, b.called]);
     let isAnswered = false;
     const answered = Promise.all(calls).finally(() => (isAnswered = true));
-    await gateway.reconfigure(configTo({ a: a.url }, { limits: { connect_timeout: '4s' } }));
     // The change itself waits for no call.
+    await gateway.reconfigure(configTo({ a: a.url }, { limits: { connect_timeout: '4s' } }));
     expect(isAnswered).toBe(false);
+    a.finish();
+    b.finish();
     for (const { answer } of await answered) expect(answer.result).toBeDefined();
   });
 
@@ -121,7 +123,7 @@ describe('a new run configuration', () => {
     const client = await SessionClient.open(gateway.url);
     await client.toolNames();
     const call = client.call('a_tool_0', { text: 'x' }).catch((error: unknown) => error);
-    for (let i = 0; i < 100 && gateway.runtime.gateway.rooms.running.size < 1; i++) await sleep(5);
+    await until('the call', () => gateway.runtime.gateway.rooms.running.size === 1);
     await gateway.reconfigure(configTo({ a: a.url }, { limits: { connect_timeout: '4s' } }));
     const started = performance.now();
     await gateway.runtime.stop();

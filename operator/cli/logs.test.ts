@@ -34,7 +34,7 @@ function startFollowing(name?: string) {
   const ended = logs(name, { follow: true, lines: 2 }, context, stop.signal);
   return {
     shows: async (text: string) => {
-      for (let i = 0; i < 500 && printed !== text; i++) await new Promise((resolve) => setTimeout(resolve, 10));
+      for (let i = 0; i < 6_000 && printed !== text; i++) await new Promise((resolve) => setTimeout(resolve, 10));
       expect(printed).toBe(text);
     },
     async end() {

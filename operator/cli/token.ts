@@ -130,7 +130,10 @@ export async function token(user: string, server: string | undefined, context: C
   return EXIT_CODES.ok;
 }
 
-/** With an authorization server of its own the user logs in there, by an MCP client that is loaded only then; otherwise the issuer is asked by the password grant. */
+/**
+ * With an authorization server of its own the user logs in there, by an MCP client that is loaded only then; otherwise the
+ * issuer is asked by the password grant.
+ */
 async function tokenFor(
   user: string,
   manifest: Manifest,

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
   existsSync,
@@ -11,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { readIfThere } from '#operator/local/write-file';
+import { readIfThere, unfinished } from '#operator/local/write-file';
 
 /** How often a change of the file in between is followed by a new attempt. */
 const ATTEMPTS = 5;
@@ -79,7 +78,7 @@ const backupOf = (target: string): string => `${target}.vmcp-backup`;
 
 /** In place of the former backup, or of a link of that name, not through it. */
 function backUp(target: string, content: string): void {
-  const temporary = `${target}.${randomBytes(6).toString('hex')}.tmp`;
+  const temporary = unfinished(target);
   try {
     writeFileSync(temporary, content, { mode: 0o600, flag: 'wx' });
     chmodSync(temporary, statSync(target).mode & 0o777);
@@ -91,7 +90,7 @@ function backUp(target: string, content: string): void {
 
 /** Whether it was replaced: not when its content is no longer `before`. */
 function replace(target: string, before: string | undefined, after: string): boolean {
-  const temporary = `${target}.${randomBytes(6).toString('hex')}.tmp`;
+  const temporary = unfinished(target);
   try {
     writeFileSync(temporary, after, { mode: 0o600, flag: 'wx' });
     if (before !== undefined) {

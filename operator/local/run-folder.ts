@@ -63,13 +63,34 @@ export async function runFolder(options: RunOptions): Promise<RunningFolder> {
   const { folder, state } = options;
   openState(state);
   const giveBack = takeLock(state, folder, options.build);
+  let beside: Closable | undefined;
+  try {
+    clearUp(options);
+    const board = new StatusBoard(state, folder);
+    beside = await options.beside?.(board);
+    return await runBeside(beside, board, options, giveBack);
+  } catch (problem) {
+    await beside?.close();
+    giveBack();
+    throw problem;
+  }
+}
+
+/** What the one before left. */
+function clearUp({ folder, state }: RunOptions): void {
   writeFileAtomic(state.lastFolder, folder);
   endLeftovers(state);
   boundLog(state.ownLog);
   dropRun(state);
   dropOldLogins(state, systemClock.now());
-  const board = new StatusBoard(state, folder);
-  const beside = await options.beside?.(board);
+}
+
+async function runBeside(
+  beside: Closable | undefined,
+  board: StatusBoard,
+  options: RunOptions,
+  giveBack: () => void,
+): Promise<RunningFolder> {
   const platform = new LocalPlatform({ ...options, board, clock: systemClock });
   const reconciling = await reconcile(platform, systemClock, options.onProblem);
   await Promise.race([reconciling.idle(), aborted(options.stop)]);
@@ -82,7 +103,7 @@ export async function runFolder(options: RunOptions): Promise<RunningFolder> {
       await Promise.race([worked, new Promise((resolve) => setTimeout(resolve, WORK_ENDS))]);
       await platform.stopChildren();
       await worked;
-      dropRun(state);
+      dropRun(options.state);
       giveBack();
     },
   };

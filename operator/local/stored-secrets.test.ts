@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { ManualClock } from '#operator/kubernetes/testdata/manual-clock';
+import { ManualClock } from '#operator/testdata/manual-clock';
 import type { Manifest } from '#operator/world';
 import { CurrentSnapshot } from './current-snapshot.ts';
 import { type SecretsSource, StoredSecrets } from './stored-secrets.ts';

@@ -13,27 +13,35 @@ export function readIfThere(path: string): string | undefined {
   }
 }
 
+/** Where a file is written before it takes the place of another: beside it, under a name of its own. */
+export const unfinished = (path: string): string => `${path}.${randomBytes(6).toString('hex')}.tmp`;
+
+/** Whether a name is such a one. A file that stays behind is of a process that was killed. */
+export const isUnfinished = (name: string): boolean => /\.[0-9a-f]{12}\.tmp$/.test(name);
+
 /**
  * Writes a file of ours so that a reader sees the former or the new text, never half of it. An equal file is left alone:
  * who watches it is not woken. Returns whether it was written. Mode 0600, as everything below the state folder.
  */
 export function writeFileAtomic(path: string, text: string): boolean {
   if (readIfThere(path) === text) return false;
-  const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`;
-  writeFileSync(temporary, text, { mode: 0o600 });
-  renameSync(temporary, path);
+  const temporary = unfinished(path);
+  try {
+    writeFileSync(temporary, text, { mode: 0o600 });
+    renameSync(temporary, path);
+  } catch (problem) {
+    rmSync(temporary, { force: true });
+    throw problem;
+  }
   return true;
 }
-
-/** Name of the file that a write goes to first. One that stays behind is of a process that was killed. */
-export const isUnfinished = (name: string): boolean => /\.[0-9a-f]{12}\.tmp$/.test(name);
 
 /**
  * Replaces a file of ours whose content nobody else has: it is on the disk before the former one is gone, so that neither a
  * killed process nor a machine that stops loses both. Mode 0600.
  */
 export function replaceFile(path: string, content: string | Uint8Array): void {
-  const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`;
+  const temporary = unfinished(path);
   try {
     const file = openSync(temporary, 'wx', 0o600);
     try {

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { parse, stringify } from 'yaml';
 import { Status } from '#crds/kinds/status';
 import { RunConfig } from '#crds/run-config/run-config';
-import { emptyWorld } from '#operator/empty-world';
+import { emptyWorld } from '#operator/testdata/empty-world';
 import { goldenOutput } from '#operator/golden-case';
 import { FileList } from '#operator/plan/file-list';
 import type { Outcome } from '#operator/plan/outcome';

@@ -114,7 +114,8 @@ const strategies: Record<Spec['type'], (source: Source) => AuthDocument> = {
 
 /**
  * How a backend is authenticated at, as the run configuration has it. `around`: the upstream providers of the same
- * document, and whether it is that of an MCPServer by itself. Throws `Stalled` for what does not fit, `Waiting` for secrets that are not there.
+ * document, and whether it is that of an MCPServer by itself. Throws `Stalled` for what does not fit, `Waiting` for secrets
+ * that are not there.
  */
 export function renderCredential(
   name: string,

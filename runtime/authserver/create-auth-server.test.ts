@@ -10,6 +10,7 @@ import { request } from 'undici';
 import type { ProxySettings } from '#crds/connections/proxy';
 import { AuthServer as AuthServerConfig } from '#crds/run-config/auth-server';
 import { ConfigError } from '#runtime/errors';
+import { findFreePort } from '../../e2e/gateway/find-free-port.ts';
 import type { AuthServer } from './auth-server.ts';
 import { createAuthServer } from './create-auth-server.ts';
 import { hashId, newId } from './ids.ts';
@@ -47,15 +48,6 @@ const GITHUB = {
     token_endpoint: 'https://github.example/token',
   },
 };
-
-/** A port at which nobody listens. */
-async function freePort(): Promise<number> {
-  const taken = createServer();
-  await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
-  const { port } = taken.address() as AddressInfo;
-  await new Promise((resolve) => taken.close(resolve));
-  return port;
-}
 
 describe('the authorization server of a configuration', () => {
   let files: Record<string, string>;
@@ -326,7 +318,7 @@ describe('the authorization server of a configuration', () => {
   });
 
   it('tells its status without counts while the storage does not answer', async () => {
-    const addr = `127.0.0.1:${await freePort()}`;
+    const addr = `127.0.0.1:${await findFreePort()}`;
     const apart = await open(configOf({ storage: { type: 'redis', redis: { addr, key_prefix: 'vmcp:n/gateway:' } } }));
     expect(await apart.status()).toMatchObject({ storage: 'redis', sizes: undefined, secretsInUse: undefined });
     await apart.close();

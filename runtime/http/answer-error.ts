@@ -14,7 +14,8 @@ const RPC_INTERNAL = -32603;
 
 /**
  * Turns whatever was thrown into the answer of a request that has none yet; what fails after a stream has begun is written
- * into the stream by the relays, with `renderRpcError`. The cause stays private: the caller logs it. An answer that has begun is cut off, so that nobody takes its first part for the whole.
+ * into the stream by the relays, with `renderRpcError`. The cause stays private: the caller logs it. An answer that has begun
+ * is cut off, so that nobody takes its first part for the whole.
  * @returns what the client was told, for log, metrics and audit
  */
 export function answerError(res: ServerResponse, error: unknown, request: FailedRequest): PublicAnswer {

@@ -3,7 +3,7 @@ import type { ProxySettings } from '#crds/connections/proxy';
 import type { Backend } from '#crds/run-config/backend';
 import { faultOf } from '#runtime/http/read-answer';
 import type { Log } from '#runtime/telemetry/log';
-import { Webhook } from './create-webhook.ts';
+import { Webhook } from './webhook.ts';
 import { NoVerdict, type Verdict } from './read-verdict.ts';
 import { deniedByWebhook, webhookFailed } from './refusals.ts';
 import { renderQuestion } from './render-question.ts';
@@ -12,7 +12,7 @@ import type { WebhookCall, WebhookGate } from './webhook-call.ts';
 /** How a question ended; `failed`: without a verdict. */
 export type WebhookOutcome = 'allowed' | 'denied' | 'failed';
 
-export interface GateDeps {
+interface GateDeps {
   /** Of the VirtualMCPServer, or of the MCPServer by itself. */
   readonly server: { readonly namespace: string; readonly name: string };
   readonly readSecret: (file: string) => string;

@@ -49,8 +49,8 @@ export function httpApi(options: HttpApiOptions): ManagementApi {
     async *read(operation, ask = {}) {
       const late = new AbortController();
       const timer = setTimeout(() => late.abort(), deadline);
-      const { body } = await answered(options, late.signal, () => send(operation, ask, options, late.signal));
-      clearTimeout(timer);
+      const begun = answered(options, late.signal, () => send(operation, ask, options, late.signal));
+      const { body } = await begun.finally(() => clearTimeout(timer));
       const decoder = new TextDecoder();
       for await (const piece of body ?? []) yield decoder.decode(piece as Uint8Array, { stream: true });
       yield decoder.decode();

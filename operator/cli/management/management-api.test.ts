@@ -174,6 +174,19 @@ describe.each([
     expect(text).toBe('first €\nsecond\n');
   });
 
+  it('whose lines are refused keeps no timer: the command ends', async () => {
+    const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+    const read = () =>
+      api()
+        .read(refuse, { params: { code: 'not_found' } })
+        [Symbol.asyncIterator]()
+        .next();
+    await expect(read()).rejects.toMatchObject({ code: 'not_found' });
+    const before = timers();
+    await expect(read()).rejects.toMatchObject({ code: 'not_found' });
+    expect(timers()).toBe(before);
+  });
+
   it('says so where what answers is of another version', async () => {
     const here = { ...otherShape, result: z.strictObject({ older: z.string() }) };
     await expect(api().call(here)).rejects.toMatchObject({

@@ -12,7 +12,7 @@ export function openClusterApi(
   options: TargetOptions,
   { version, environment, err }: Context,
   stop: AbortSignal,
-): Promise<ManagementApi> {
+): ManagementApi {
   const kube = new KubeApi(connect(loadKubeConfig(options)));
   const namespace = options.namespace ?? kube.namespace ?? 'default';
   const rooms = clusterRooms({
@@ -22,7 +22,7 @@ export function openClusterApi(
     version,
     onFailure: (text) => void err.write(`${text}\n`),
   })(namespace);
-  const api = inProcessApi({
+  return inProcessApi({
     rooms,
     place: `namespace ${namespace}`,
     running: true,
@@ -34,5 +34,4 @@ export function openClusterApi(
     },
     stop,
   });
-  return Promise.resolve(api);
 }

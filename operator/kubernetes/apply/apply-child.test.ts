@@ -4,7 +4,7 @@ import { applyChild, type ApplyContext } from './apply-child.ts';
 import type { KubeObject } from '../api/object.ts';
 import { OwnedChildren } from '../watch/owned-children.ts';
 import { ObjectServer } from '../testdata/object-server.ts';
-import { statusBody } from '../testdata/watch-server.ts';
+import { statusBody } from '../testdata/fake-api-server.ts';
 
 const PATH = '/api/v1/namespaces/ns/configmaps/a';
 const owner = (uid: string, name = 'demo') => ({

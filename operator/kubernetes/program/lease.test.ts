@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { holdLease, type Lease, microTime } from './lease.ts';
 import { eventually } from '../testdata/eventually.ts';
 import { LeaseServer } from '../testdata/lease-server.ts';
-import { ManualClock } from '../testdata/manual-clock.ts';
+import { ManualClock } from '#operator/testdata/manual-clock';
 
 const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 const TIME_OF_DAY = Date.parse('2030-01-02T03:04:05.678Z');

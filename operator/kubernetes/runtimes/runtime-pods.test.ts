@@ -4,7 +4,7 @@ import { RuntimeStatus } from '#crds/run-config/runtime-status';
 import type { PodStatus } from './fetch-pod-status.ts';
 import { type RuntimePod, viewOfPod } from '../observe/view-of-pod.ts';
 import { type Runtime, RuntimePods } from './runtime-pods.ts';
-import { ManualClock } from '../testdata/manual-clock.ts';
+import { ManualClock } from '#operator/testdata/manual-clock';
 
 const FILES = { '/etc/vmcp/credentials/a': Buffer.from('value').toString('base64') };
 const hash = createHmac('sha256', 'new').update('value').digest('hex');

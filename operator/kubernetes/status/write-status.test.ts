@@ -3,9 +3,9 @@ import type { Status } from '#crds/kinds/status';
 import type { Manifest } from '#operator/world';
 import type { KubeApi } from '../api/api.ts';
 import { eventually } from '../testdata/eventually.ts';
-import { ManualClock } from '../testdata/manual-clock.ts';
+import { ManualClock } from '#operator/testdata/manual-clock';
 import { ObjectServer } from '../testdata/object-server.ts';
-import { statusBody } from '../testdata/watch-server.ts';
+import { statusBody } from '../testdata/fake-api-server.ts';
 import { StatusWriter } from './write-status.ts';
 
 const PATH = '/apis/vmcp.dev/v1alpha1/namespaces/ns/mcpgroups/tools';

@@ -1,36 +1,18 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { KubeConfig } from '@kubernetes/client-node';
-import { KubeApi } from '../api/api.ts';
-import { connect } from '../api/connection.ts';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { KubeObject } from '../api/object.ts';
-import { statusBody } from './watch-server.ts';
+import { FakeApiServer, statusBody } from './fake-api-server.ts';
 
 interface LeaseObject extends KubeObject {
   spec: { holderIdentity: string; leaseDurationSeconds: number; leaseTransitions: number; renewTime: string };
 }
 
 /** Keeps one Lease as an API server does: a version that is not current is a conflict. */
-export class LeaseServer {
+export class LeaseServer extends FakeApiServer {
   lease: LeaseObject | undefined;
   /** Everything is answered with 503. */
   down = false;
   requests = 0;
   #version = 0;
-  readonly #server = createServer((request, response) => void this.#serve(request, response));
-
-  async start(): Promise<this> {
-    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
-    return this;
-  }
-
-  /** Each caller has connections of its own. */
-  api(): KubeApi {
-    const server = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
-    const config = new KubeConfig();
-    config.loadFromClusterAndUser({ name: 'test', server, skipTLSVerify: true }, { name: 'tester' });
-    return new KubeApi(connect(config));
-  }
 
   /** Somebody else writes it. */
   write(spec: Partial<LeaseObject['spec']>): void {
@@ -38,14 +20,7 @@ export class LeaseServer {
     this.#store({ ...this.lease, spec: { ...this.lease.spec, ...spec } });
   }
 
-  async close(): Promise<void> {
-    this.#server.closeAllConnections();
-    await new Promise((resolve) => this.#server.close(resolve));
-  }
-
-  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    let body = '';
-    for await (const chunk of request) body += String(chunk);
+  protected serve(request: IncomingMessage, response: ServerResponse, body: string): void {
     this.requests += 1;
     const [status, answer] = this.down
       ? [503, statusBody(503, 'ServiceUnavailable')]

@@ -1,10 +1,6 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { KubeConfig } from '@kubernetes/client-node';
-import { KubeApi } from '../api/api.ts';
-import { connect } from '../api/connection.ts';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { KubeObject } from '../api/object.ts';
-import { statusBody } from './watch-server.ts';
+import { FakeApiServer, statusBody } from './fake-api-server.ts';
 
 interface Call {
   method: string;
@@ -16,26 +12,13 @@ interface Call {
  * Keeps objects by their path as an API server does, as far as the platform relies on it: server-side apply makes what is
  * not there, refuses another version or uid, and does not count up a version where nothing changed.
  */
-export class ObjectServer {
+export class ObjectServer extends FakeApiServer {
   readonly calls: Call[] = [];
   /** Taken instead of the next answer. */
   readonly nextAnswers: { status: number; body: object }[] = [];
   readonly #objects = new Map<string, KubeObject>();
   #version = 100;
   #uid = 0;
-  readonly #server = createServer((request, response) => void this.#serve(request, response));
-
-  async start(): Promise<this> {
-    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
-    return this;
-  }
-
-  api(): KubeApi {
-    const server = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
-    const config = new KubeConfig();
-    config.loadFromClusterAndUser({ name: 'test', server, skipTLSVerify: true }, { name: 'tester' });
-    return new KubeApi(connect(config));
-  }
 
   /** What stands at `/api/v1/namespaces/ns/secrets/a`. */
   at(path: string): KubeObject | undefined {
@@ -55,14 +38,7 @@ export class ObjectServer {
     return this.calls.filter(({ method }) => method !== 'GET').map(({ method, path }) => `${method} ${path}`);
   }
 
-  async close(): Promise<void> {
-    this.#server.closeAllConnections();
-    await new Promise((resolve) => this.#server.close(resolve));
-  }
-
-  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    let text = '';
-    for await (const chunk of request) text += String(chunk);
+  protected serve(request: IncomingMessage, response: ServerResponse, text: string): void {
     const { pathname: path, searchParams: query } = new URL(request.url ?? '', 'http://server');
     const body: unknown = text === '' ? undefined : JSON.parse(text);
     this.calls.push({ method: request.method ?? '', path, body });

@@ -1,9 +1,6 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { KubeConfig } from '@kubernetes/client-node';
-import { KubeApi, type OnRequest } from '../api/api.ts';
-import { connect } from '../api/connection.ts';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { KubeObject } from '../api/object.ts';
+import { FakeApiServer, statusBody } from './fake-api-server.ts';
 
 interface Answer {
   status: number;
@@ -25,16 +22,11 @@ interface Seen {
   body: string;
 }
 
-/** Status object as the API server sends it. */
-export function statusBody(code: number, reason: string, message = '', details: object = {}): object {
-  return { kind: 'Status', apiVersion: 'v1', status: 'Failure', code, reason, message, details };
-}
-
 /**
  * A server of one resource, `/apis/vmcp.dev/v1alpha1/things`, that speaks the list and watch protocol over HTTP: pages,
  * history, bookmarks, and every fault on order.
  */
-export class WatchServer {
+export class WatchServer extends FakeApiServer {
   readonly requests: Seen[] = [];
   /** Taken instead of the next answer to a list, a watch or anything else. */
   readonly nextLists: Answer[] = [];
@@ -47,26 +39,6 @@ export class WatchServer {
   #history: Event[] = [];
   #version = 100;
   #forgotten = 0;
-  readonly #server = createServer((request, response) => void this.#serve(request, response));
-
-  async start(): Promise<this> {
-    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
-    return this;
-  }
-
-  get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
-  }
-
-  /** A connection of its own, as by a kubeconfig. */
-  api(onRequest?: OnRequest): KubeApi {
-    const config = new KubeConfig();
-    config.loadFromClusterAndUser(
-      { name: 'test', server: this.url, skipTLSVerify: true },
-      { name: 'tester', token: 'a-token' },
-    );
-    return new KubeApi(connect(config), onRequest);
-  }
 
   count(what: 'list' | 'watch'): number {
     return this.requests.filter(({ query }) => query.has('watch') === (what === 'watch')).length;
@@ -123,10 +95,9 @@ export class WatchServer {
     return this.#watches.size;
   }
 
-  async close(): Promise<void> {
+  override close(): Promise<void> {
     this.cutWatches();
-    this.#server.closeAllConnections();
-    await new Promise((resolve) => this.#server.close(resolve));
+    return super.close();
   }
 
   #happen(event: Event): void {
@@ -136,10 +107,8 @@ export class WatchServer {
     }
   }
 
-  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  protected serve(request: IncomingMessage, response: ServerResponse, body: string): void {
     const { pathname, searchParams: query } = new URL(request.url ?? '/', this.url);
-    let body = '';
-    for await (const chunk of request) body += String(chunk);
     this.requests.push({ method: request.method ?? '', path: pathname, query, headers: request.headers, body });
     const namespace = /\/namespaces\/([^/]+)\/things$/.exec(pathname)?.[1];
     if (this.hold) return;

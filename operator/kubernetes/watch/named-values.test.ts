@@ -3,7 +3,7 @@ import type { KubeApi } from '../api/api.ts';
 import { NamedValues } from './named-values.ts';
 import { SECRETS } from '../api/resources.ts';
 import { ObjectServer } from '../testdata/object-server.ts';
-import { statusBody } from '../testdata/watch-server.ts';
+import { statusBody } from '../testdata/fake-api-server.ts';
 
 const path = (name: string) => `/api/v1/namespaces/ns/secrets/${name}`;
 const spec = (...names: string[]) => ({ hmacSecretRefs: names.map((name) => ({ name, key: 'k' })) });

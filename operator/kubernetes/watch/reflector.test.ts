@@ -3,7 +3,8 @@ import type { Clock } from '#operator/queue';
 import type { KubeObject } from '../api/object.ts';
 import { createReflector, type Reflector, type ReflectorOptions, type RestartReason } from './reflector.ts';
 import { eventually } from '../testdata/eventually.ts';
-import { statusBody, WatchServer } from '../testdata/watch-server.ts';
+import { statusBody } from '../testdata/fake-api-server.ts';
+import { WatchServer } from '../testdata/watch-server.ts';
 
 const THINGS = { group: 'vmcp.dev', version: 'v1alpha1', plural: 'things', namespaced: true };
 

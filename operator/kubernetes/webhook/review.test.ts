@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { emptyWorld } from '#operator/empty-world';
+import { emptyWorld } from '#operator/testdata/empty-world';
 import type { Manifest, World } from '#operator/world';
 import { review } from './review.ts';
 

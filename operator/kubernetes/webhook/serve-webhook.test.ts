@@ -2,7 +2,7 @@ import { request } from 'node:https';
 import { TLSSocket } from 'node:tls';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { emptyWorld } from '#operator/empty-world';
+import { emptyWorld } from '#operator/testdata/empty-world';
 import type { World } from '#operator/world';
 import { type Certificates, renewCertificates } from '../certificates/renew-certificates.ts';
 import { serveWebhook, type WebhookServer } from './serve-webhook.ts';

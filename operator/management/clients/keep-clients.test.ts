@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { ManualClock } from '#operator/kubernetes/testdata/manual-clock';
+import { ManualClock } from '#operator/testdata/manual-clock';
 import { KeepClients } from './keep-clients.ts';
 
 function kept(update: (namespace: string) => Promise<Map<string, unknown>>) {

@@ -1,8 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { codeOf } from '#operator/local/code-of';
-import { flushFolder, readIfThere } from '#operator/local/write-file';
+import { flushFolder, readIfThere, unfinished } from '#operator/local/write-file';
 
 const NEW_FILE = 0o644;
 
@@ -23,7 +22,7 @@ function targetOf(file: string): string {
 export function writeManifest(file: string, before: string | undefined, after: string | undefined): boolean {
   const target = targetOf(file);
   if (after === undefined) return remove(target, before);
-  const temporary = `${target}.${randomBytes(6).toString('hex')}.tmp`;
+  const temporary = unfinished(target);
   try {
     const descriptor = openSync(temporary, 'wx', statSync(target, { throwIfNoEntry: false })?.mode ?? NEW_FILE);
     try {

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { ConfigError } from '#runtime/errors';
-import { CLIENT_ID, CLIENT_SECRET, type Fault } from '../../../e2e/fakes/oauth-provider/options.ts';
+import { NESTED } from '../../../e2e/fakes/oauth-provider/nested-answers.ts';
+import { CLIENT_ID, CLIENT_SECRET } from '../../../e2e/fakes/oauth-provider/options.ts';
 import { numberOf } from '../../../e2e/fakes/oauth-provider/serve.ts';
-import { closeSides, failureOf, REDIRECT, startOAuth2 } from './testdata/leg.ts';
+import { closeSides, failureAtTokens, failureOf, REDIRECT, startOAuth2, TOKEN_FAULTS } from './testdata/leg.ts';
 
 afterEach(closeSides);
 
@@ -18,15 +19,6 @@ const userInfo = (issuer: string, more: Readonly<Record<string, unknown>> = {}) 
     ...more,
   },
 });
-const NESTED = {
-  token_response_mapping: {
-    access_token_path: 'authed_user.access_token',
-    refresh_token_path: 'authed_user.refresh_token',
-    expires_in_path: 'authed_user.expires_in',
-    scope_path: 'authed_user.scope',
-  },
-  identity_from_token: { subject_path: 'authed_user.id', name_path: 'authed_user.profile.name' },
-};
 
 describe('a login at an OAuth 2.0 provider', () => {
   it('redeems the code with PKCE, and takes tokens that neither end nor can be renewed', async () => {
@@ -164,20 +156,9 @@ describe('what comes back from an OAuth 2.0 provider', () => {
     }
   });
 
-  it.each<[Fault, boolean]>([
-    ['fail', false],
-    ['hang', false],
-    ['html', true],
-    ['redirect', true],
-    ['huge', false],
-    ['unknown-client', true],
-  ])('is an error without what the provider wrote: token endpoint %s', async (fault, answered) => {
-    const { fake, login } = await startOAuth2();
-    fake.setFault('token', fault);
-    const error = await failureOf(login());
-    expect(error).toMatchObject({ name: 'UpstreamUnavailable', answered });
-    expect(error.message).not.toContain('secret-detail');
-    expect(error.cause).toBeUndefined();
+  it.each(TOKEN_FAULTS)('is an error without what the provider wrote: token endpoint %s', async (fault, answered) => {
+    const failure = { name: 'UpstreamUnavailable', answered, tells: false };
+    expect(await failureAtTokens(await startOAuth2(), fault)).toEqual(failure);
   });
 });
 

@@ -80,7 +80,10 @@ export class RecordWriter {
     }
   }
 
-  /** Writes a record that is not there. `identity`: whose sessions at backends end where one has to make room. @throws StorageUnavailable */
+  /**
+   * Writes a record that is not there. `identity`: whose sessions at backends end where one has to make room.
+   * @throws StorageUnavailable
+   */
   async open(shared: SharedSession, identity: Identity): Promise<void> {
     const { records, seal, table } = this.#deps;
     const changes = sealChanges(shared, fieldsOfSession(shared.session, shared.openedAt), seal);

@@ -82,7 +82,7 @@ describe('parsing server-sent events', () => {
     const start = performance.now();
     expect(parse(chunks, 5_000_000)[0]?.data.length).toBe(data.length);
     // Copying the beginning for each chunk would take 80 GB of copies.
-    expect(performance.now() - start).toBeLessThan(3000);
+    expect(performance.now() - start).toBeLessThan(10_000);
   });
 });
 

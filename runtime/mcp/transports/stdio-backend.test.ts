@@ -365,7 +365,7 @@ describe.each(['shared', 'perSession'] as const)('a backend on standard input an
     expect(pids.filter(isAlive)).toEqual(pids);
     const before = performance.now();
     await backend.close();
-    expect(performance.now() - before).toBeLessThan(2000);
+    expect(performance.now() - before).toBeLessThan(10_000);
     await until(() => !pids.some(isAlive));
   });
 

@@ -3,7 +3,10 @@ import { MARK, USERS } from './script-parts.ts';
 
 // Each says its arguments after the prefix → its answer.
 
-/** sub, lifespan, code, its row, its lifespan, expected links; then for each link: provider, subject, row → provider of a conflict; 0: changed. */
+/**
+ * sub, lifespan, code, its row, its lifespan, expected links; then for each link: provider, subject, row → provider of a conflict;
+ * 0: changed.
+ */
 export const FINISH_LOGIN = script(
   USERS,
   `

@@ -1,7 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { Upstream } from '#crds/run-config/auth-server';
 import { newId } from '../../ids.ts';
-import { CLIENT_ID, CLIENT_SECRET, type OAuthProviderOptions } from '../../../../e2e/fakes/oauth-provider/options.ts';
+import {
+  CLIENT_ID,
+  CLIENT_SECRET,
+  type Fault,
+  type OAuthProviderOptions,
+} from '../../../../e2e/fakes/oauth-provider/options.ts';
 import { serveOAuthProvider, type OAuthProvider } from '../../../../e2e/fakes/oauth-provider/serve.ts';
 import { isRedirectOf, Robot } from '../../../../e2e/robot/robot.ts';
 import type { Person } from '../../../../e2e/robot/person.ts';
@@ -33,6 +38,25 @@ export async function failureOf(result: Promise<unknown>): Promise<UpstreamRefus
   );
   if (error instanceof UpstreamRefused || error instanceof UpstreamUnavailable) return error;
   throw new Error(`no failure of a provider: ${String(error)}`);
+}
+
+/** What may go wrong at a token endpoint, and whether that is an answer. */
+export const TOKEN_FAULTS: readonly (readonly [Fault, boolean])[] = [
+  ['fail', false],
+  ['hang', false],
+  ['html', true],
+  ['redirect', true],
+  ['huge', false],
+  ['unknown-client', true],
+];
+
+/** How a login fails for this fault of the token endpoint. */
+export async function failureAtTokens({ fake, login }: Sides, fault: Fault) {
+  fake.setFault('token', fault);
+  const failure = await failureOf(login());
+  const { name, message, cause } = failure;
+  const tells = message.includes('secret-detail') || cause !== undefined || fake.of('/internal').length > 0;
+  return { name, answered: 'answered' in failure && failure.answered, tells };
 }
 
 const opened: Sides[] = [];

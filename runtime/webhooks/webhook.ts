@@ -4,6 +4,7 @@ import type { Backend } from '#crds/run-config/backend';
 import { ConfigError } from '#runtime/errors';
 import { readAnswer } from '#runtime/http/read-answer';
 import { NoVerdict, readVerdict, type Verdict } from './read-verdict.ts';
+import type { Asked } from './render-question.ts';
 import { signQuestion } from './sign-question.ts';
 
 type Settings = Backend['webhooks'][number];
@@ -21,12 +22,8 @@ interface WebhookDeps {
   readonly proxy: ProxySettings | undefined;
 }
 
-/** One question. */
-export interface Question {
-  readonly uid: string;
+interface Question extends Asked {
   readonly body: string;
-  /** Milliseconds since the epoch. */
-  readonly at: number;
 }
 
 /** Asks one webhook, over connections that stay open. */
