@@ -105,7 +105,7 @@ describe('at the end', () => {
         },
       }),
     );
-    const gateway = await gatewayTo({ a: backend.url });
+    const gateway = await gatewayTo({ a: backend.url }, {}, { drain: 25_000 });
     const client = await SessionClient.open(gateway.url);
     await client.toolNames();
     let startReading: (() => void) | undefined;

@@ -111,7 +111,7 @@ function join(fake: OAuthProvider, upstream: Written, { deps = {} }: SidesOption
     readSecret: (file) => files.get(file) ?? readFileSync(file, 'utf8'),
     proxy: undefined,
     now: () => clock.time,
-    deadline: 300,
+    deadline: 1_500,
     ...deps,
   });
   const request = () => ({ verifier: newId(), nonce: newId(), state: newId() });
