@@ -99,7 +99,7 @@ describe('vmcp token', () => {
 
   it('knows no other user', async () => {
     expect(await place.run(['token', 'mallory'])).toMatchObject({
-      code: 5,
+      code: 6,
       stdout: '',
       stderr: expect.stringContaining('alice'),
     });

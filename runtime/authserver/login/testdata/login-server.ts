@@ -127,7 +127,8 @@ function providersOf(config: AuthServer, urls: AuthServerUrls, now: () => number
         readSecret: () => CLIENT_SECRET,
         proxy: undefined,
         now,
-        deadline: 300,
+        // What hangs is told from a machine that is slow.
+        deadline: 5_000,
       }),
     ]),
   );
