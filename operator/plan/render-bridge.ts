@@ -4,6 +4,7 @@ import { backendChild, bridgeOf } from './child-names.ts';
 import { checkDocument } from './check-document.ts';
 import { backendSelector, ownedMetadata } from './object-parts.ts';
 import type { ClusterObject } from './outcome.ts';
+import { LEAVE_SERVICE } from './leave-service.ts';
 import { RESTRICTED } from './pod-security.ts';
 import { CONTAINER_PORT } from './reach-backend.ts';
 import { serviceHosts } from './render-run-config.ts';
@@ -101,7 +102,7 @@ function renderContainer(image: string, mounts: object[]) {
     startupProbe: probe('/healthz', 1, 60),
     livenessProbe: probe('/healthz', 10, 3),
     readinessProbe: probe('/readyz', 5, 2),
-    lifecycle: { preStop: { sleep: { seconds: 1 } } },
+    lifecycle: LEAVE_SERVICE,
     resources: BRIDGE_RESOURCES,
     securityContext: RESTRICTED,
     volumeMounts: [

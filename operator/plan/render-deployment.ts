@@ -4,6 +4,7 @@ import { credentialsOf } from './child-names.ts';
 import { defined } from './defined.ts';
 import { childOf, ownedMetadata, podAnnotations, runtimeSelector, topologySpread } from './object-parts.ts';
 import type { ClusterObject, Rendered } from './outcome.ts';
+import { LEAVE_SERVICE } from './leave-service.ts';
 import { RESTRICTED, RESTRICTED_POD } from './pod-security.ts';
 import { configMapName } from './render-config-map.ts';
 import { keepsStateInProcess } from './check-replicas.ts';
@@ -16,8 +17,8 @@ const RUNTIME_RESOURCES = {
   limits: { cpu: '1', memory: '512Mi' },
 };
 
-/** Seconds that a pod has to end, and those of them in which calls under way may come to their end. */
-const GRACE = 30;
+/** Seconds that a pod has to end; those of them, after it has left the Service, in which calls under way may come to their end. */
+const GRACE = 35;
 const DRAIN = 25;
 
 const probe = (path: string, periodSeconds: number, failureThreshold: number) => ({
@@ -40,8 +41,7 @@ function renderContainer(spec: ServerSpec, rendered: Rendered, image: string) {
     startupProbe: probe('/healthz', 1, 60),
     livenessProbe: probe('/healthz', 10, 3),
     readinessProbe: probe('/readyz', 5, 2),
-    // The endpoint leaves the Service while requests still come in; without a pause some of them are refused.
-    lifecycle: { preStop: { sleep: { seconds: 1 } } },
+    lifecycle: LEAVE_SERVICE,
     resources: spec.resources ?? RUNTIME_RESOURCES,
     securityContext: RESTRICTED,
     volumeMounts: [
