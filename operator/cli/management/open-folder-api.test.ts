@@ -32,7 +32,7 @@ it('a command that works without a server ends after the work that it began', as
   };
   mkdirSync(context.state.path);
   try {
-    const api = await openFolderApi(folder, { state: context.state.path }, context, new AbortController().signal);
+    const api = openFolderApi(folder, { state: context.state.path }, context, new AbortController().signal);
     const { body } = await api.call(deleteWorkloads, { body: { names } });
     expect(body.accepted).toEqual(names);
     expect(names.some((name) => existsSync(join(folder, `${name}.yaml`)))).toBe(true);
