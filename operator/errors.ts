@@ -30,3 +30,11 @@ export class Waiting extends Error {
     this.retryIn = retryIn;
   }
 }
+
+/** A failure that says when another attempt is right. */
+export abstract class Retriable extends Error {
+  /** Milliseconds before which another attempt is of no use; undefined: nobody said so. */
+  abstract readonly retryAfter: number | undefined;
+  /** Milliseconds within which another attempt is right, however many have failed; undefined: they are to be rarer. */
+  abstract readonly retryWithin: number | undefined;
+}

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { emptyWorld } from '#operator/testdata/empty-world';
-import { Stalled, Waiting } from '#operator/errors';
+import { Retriable, Stalled, Waiting } from '#operator/errors';
 import type { Outcome } from '#operator/plan/outcome';
 import type { Platform } from '#operator/platform';
 import type { Clock } from '#operator/queue';
@@ -33,6 +33,18 @@ function worldOfBoth(): World {
     virtualMcpServers: { demo: server },
     mcpGroups: { tools: group },
   });
+}
+
+/** Somebody who cannot do it now. */
+class Busy extends Retriable {
+  readonly retryAfter: number | undefined;
+  readonly retryWithin: number | undefined;
+
+  constructor({ retryAfter, retryWithin }: { retryAfter?: number; retryWithin?: number }) {
+    super('too many requests');
+    this.retryAfter = retryAfter;
+    this.retryWithin = retryWithin;
+  }
 }
 
 /** A platform in memory that notes what it is told and fails where it is told to. */
@@ -230,8 +242,7 @@ describe('the control loop', () => {
   it('waits as long as the other side asks before it tries again', async () => {
     const platform = new MemoryPlatform();
     let left = 1;
-    platform.failApply = () =>
-      left-- > 0 ? Object.assign(new Error('too many requests'), { retryAfter: 9000 }) : undefined;
+    platform.failApply = () => (left-- > 0 ? new Busy({ retryAfter: 9000 }) : undefined);
     const { clock, problems, loop } = await started(platform);
     expect(problems.map(([, retryIn]) => retryIn)).toEqual([9000]);
     expect(clock.step()).toBe(9000);
@@ -243,8 +254,7 @@ describe('the control loop', () => {
   it('does not let an outage of the other side make the pauses longer than it says', async () => {
     const platform = new MemoryPlatform();
     let left = 16;
-    platform.failApply = () =>
-      left-- > 0 ? Object.assign(new Error('nobody answers'), { retryWithin: 5000 }) : undefined;
+    platform.failApply = () => (left-- > 0 ? new Busy({ retryWithin: 5000 }) : undefined);
     const { clock, problems, loop } = await started(platform);
     while (left > 0) {
       clock.step();

@@ -1,6 +1,6 @@
 import { affected } from '#operator/affected';
 import { type Attempted, bringAbout, resultOf, type WorkResult } from '#operator/bring-about';
-import { Stalled, Waiting } from '#operator/errors';
+import { Retriable, Stalled, Waiting } from '#operator/errors';
 import type { Platform } from '#operator/platform';
 import { type Clock, WorkQueue } from '#operator/queue';
 import { keyText, parseKey, type ResourceKey } from '#operator/world';
@@ -29,18 +29,13 @@ interface Reconciling {
   stop(): Promise<void>;
 }
 
-/** What an error may say of the next attempt in milliseconds: when at the earliest, and when at the latest. */
-function hintOf(problem: unknown, hint: 'retryAfter' | 'retryWithin', otherwise: number): number {
-  const said: unknown = problem instanceof Error ? Reflect.get(problem, hint) : undefined;
-  return typeof said === 'number' ? said : otherwise;
-}
-
 /** Only a change helps a stalled key; a waiting one is looked at again; anything else backs off as the other side asks. */
 function delayAfter(problem: unknown, queue: WorkQueue, text: string): number | undefined {
   if (problem instanceof Stalled) return undefined;
   if (problem instanceof Waiting) return problem.retryIn;
-  const backOff = Math.min(queue.failed(text), hintOf(problem, 'retryWithin', Infinity));
-  return Math.max(backOff, hintOf(problem, 'retryAfter', 0));
+  const backOff = queue.failed(text);
+  if (!(problem instanceof Retriable)) return backOff;
+  return Math.max(Math.min(backOff, problem.retryWithin ?? Infinity), problem.retryAfter ?? 0);
 }
 
 /** One step for one key, and when there is to be another one. */

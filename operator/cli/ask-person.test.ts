@@ -1,30 +1,16 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
-import { locateState } from '#operator/local/state-folder';
 import { askPerson } from './ask-person.ts';
 import { confirm } from './confirm.ts';
-import type { Context } from './context.ts';
 import { showProgress } from './show-progress.ts';
+import { contextWith } from './testdata/context-with.ts';
 
 /** A person at a terminal, or nobody. */
 function terminal(isTTY = true) {
   const input = Object.assign(new PassThrough(), { isTTY });
   const shown = { text: '' };
   const stream = { isTTY, columns: 40, write: (text: string) => (shown.text += text) };
-  const context: Context = {
-    input,
-    out: stream,
-    err: stream,
-    environment: {},
-    program: 'vmcp',
-    typed: (command) => command,
-    self: [],
-    runtime: [],
-    version: '0.0.0',
-    containerEngine: undefined,
-    state: locateState('nowhere'),
-  };
-  return { input, shown, context };
+  return { input, shown, context: contextWith({ input, out: stream, err: stream }) };
 }
 
 describe('a question on a terminal', () => {

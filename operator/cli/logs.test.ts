@@ -1,10 +1,10 @@
 import { appendFileSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { locateState } from '#operator/local/state-folder';
 import { logs } from './logs.ts';
+import { contextWith } from './testdata/context-with.ts';
 
 let folder: string;
 let log: (name: string) => string;
@@ -18,19 +18,8 @@ afterEach(() => rmSync(folder, { recursive: true }));
 function startFollowing(name?: string) {
   let printed = '';
   const stop = new AbortController();
-  const context = {
-    state: { ...locateState(folder), logs: folder },
-    input: Readable.from([]),
-    out: { write: (text: string) => (printed += text) },
-    err: { write: () => undefined },
-    environment: {},
-    program: 'vmcp',
-    typed: (command: string) => command,
-    self: [],
-    runtime: [],
-    version: '0.0.0',
-    containerEngine: undefined,
-  };
+  const out = { write: (text: string) => (printed += text) };
+  const context = contextWith({ state: { ...locateState(folder), logs: folder }, out });
   const ended = logs(name, { follow: true, lines: 2 }, context, stop.signal);
   return {
     shows: async (text: string) => {

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { answerJson } from '#runtime/mcp/relay/client-stream';
+import { answerJson } from './answer-json.ts';
 import { metadataPaths, resourceMetadata } from './resource-metadata.ts';
 
 interface ListenerOptions {

@@ -1,4 +1,4 @@
-import { answerJson } from '#runtime/mcp/relay/client-stream';
+import { answerJson } from './answer-json.ts';
 import { answerRoute, type Route, type RouteHandler } from './listener.ts';
 
 /** Where requests wait until there is something to serve them. */

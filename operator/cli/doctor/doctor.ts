@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { chooseUrl } from '../choose-url.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
+import { readGiven } from '../read-given.ts';
 import type { Context } from '../context.ts';
 import { printObject } from '../print-object.ts';
 import { printTable } from '../print-table.ts';
@@ -37,24 +37,10 @@ const LONGEST_TOKEN = 65_536;
 
 async function readToken(file: string | undefined, context: Pick<Context, 'input'>): Promise<string | undefined> {
   if (file === undefined) return undefined;
-  if (file === '-') return readPiped(context);
-  try {
-    return readFileSync(file, 'utf8').trim();
-  } catch (cause) {
-    throw new CliError(EXIT_CODES.usage, `${file} cannot be read: name a file with an access token`, { cause });
-  }
-}
-
-/** As a stream: read at once, a pipe into which nothing was written yet is an error (EAGAIN) where npx stands in between. */
-async function readPiped({ input }: Pick<Context, 'input'>): Promise<string> {
-  let text = '';
-  for await (const part of input) {
-    text += String(part);
-    if (text.length > LONGEST_TOKEN) throw new CliError(EXIT_CODES.usage, 'what is piped in is no access token');
-  }
-  if (text.trim() === '')
-    throw new CliError(EXIT_CODES.usage, 'nothing is piped in: pipe an access token, or name a file');
-  return text.trim();
+  const token = (await readGiven(file, LONGEST_TOKEN, context)).trim();
+  if (token !== '') return token;
+  const where = file === '-' ? 'standard input' : file;
+  throw new CliError(EXIT_CODES.input, `${where} is empty: pipe an access token in, or name a file with one`);
 }
 
 const MARKS = { ok: 'ok', warning: 'WARNING', failed: 'FAILED', skipped: 'skipped' } as const;

@@ -1,27 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Readable } from 'node:stream';
 import { expect, it } from '@jest/globals';
-import { locateState } from '#operator/local/state-folder';
 import { doctor } from './doctor.ts';
 import { serveFakeEndpoint } from './testdata/fake-endpoint.ts';
+import { contextWith } from '../testdata/context-with.ts';
 
 /** What `vmcp doctor --token-file -` says of the token that comes in these parts, one after the other. */
 async function verdictOn(parts: readonly string[]) {
   const fake = await serveFakeEndpoint();
   let printed = '';
-  const context = {
-    state: locateState('/nowhere'),
-    input: Readable.from(late(parts)),
-    out: { write: (text: string) => (printed += text) },
-    err: { write: () => undefined },
-    environment: {},
-    program: 'vmcp',
-    typed: (command: string) => command,
-    self: [],
-    runtime: [],
-    version: '0.0.0',
-    containerEngine: undefined,
-  };
+  const out = { write: (text: string) => (printed += text) };
+  const context = contextWith({ input: Readable.from(late(parts)), out });
   try {
     const options = { register: false, tokenFile: '-', output: 'json' } as const;
     await doctor(`${fake.origin}/mcp`, options, context);
@@ -46,7 +35,7 @@ it('a token is waited for, as it comes through a pipe', async () => {
 
 it('without a token in the pipe, that is said', async () => {
   await expect(verdictOn(['\n'])).rejects.toMatchObject({
-    exitCode: 2,
-    message: expect.stringContaining('nothing is piped in'),
+    exitCode: 1,
+    message: expect.stringContaining('standard input is empty'),
   });
 });

@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
 import { expect, it } from '@jest/globals';
 import { locateState } from '#operator/local/state-folder';
 import { deleteWorkloads } from '#operator/management/operations/workloads';
 import { openFolderApi } from './open-folder-api.ts';
+import { contextWith } from '../testdata/context-with.ts';
 
 it('a command that works without a server ends after the work that it began', async () => {
   const path = mkdtempSync(join(tmpdir(), 'vmcp-folder-api-'));
@@ -17,19 +17,7 @@ it('a command that works without a server ends after the work that it began', as
       join(folder, `${name}.yaml`),
       `apiVersion: vmcp.dev/v1alpha1\nkind: MCPServer\nmetadata: {name: ${name}}\nspec: {image: x}\n`,
     );
-  const context = {
-    state: locateState(join(path, 'state')),
-    input: Readable.from([]),
-    out: { write: () => undefined },
-    err: { write: () => undefined },
-    environment: {},
-    program: 'vmcp',
-    typed: (command: string) => command,
-    self: [],
-    runtime: [],
-    version: '0.0.0',
-    containerEngine: undefined,
-  };
+  const context = contextWith({ state: locateState(join(path, 'state')) });
   mkdirSync(context.state.path);
   try {
     const api = openFolderApi(folder, { state: context.state.path }, context, new AbortController().signal);

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { gatherValues, type Wanted } from './gather-values.ts';
 import { readPlain, readSecrets } from './read-assignments.ts';
@@ -36,7 +36,7 @@ async function gather(wanted: Wanted[], { secrets = [], plain = [], environment 
     shown.text += text;
     if (/\): $|\w: $/.test(text)) setImmediate(() => input.write(`${left.shift() ?? ''}\r`));
   }
-  const given = { plain: readPlain(plain, '--env'), secrets: readSecrets(secrets, '--secret') };
+  const given = { plain: readPlain(plain, '--env'), secrets: await readSecrets(secrets, '--secret', { input }) };
   const values = await gatherValues(wanted, given, { input, err, environment });
   return { plain: Object.fromEntries(values.plain), secrets: Object.fromEntries(values.secrets), shown: shown.text };
 }
@@ -85,20 +85,39 @@ describe('the values that a server needs', () => {
 });
 
 describe('a secret', () => {
-  it.each(['--secret', '--header-secret'])('is not taken from the command line by %s, and not repeated', (option) => {
-    const attempt = () => readSecrets(['TOKEN=hunter2'], option);
-    expect(attempt).toThrow('seen by every user of this machine');
-    expect(attempt).not.toThrow('hunter2');
-    expect(() => readSecrets(['hunter 2'], option)).not.toThrow('hunter');
-  });
+  it.each(['--secret', '--header-secret'])(
+    'is not taken from the command line by %s, and not repeated',
+    async (option) => {
+      const refusalOf = (text: string): Promise<unknown> =>
+        readSecrets([text], option, { input: Readable.from([]) }).catch(String);
+      expect(await refusalOf('TOKEN=hunter2')).toContain('seen by every user of this machine');
+      expect(await refusalOf('TOKEN=hunter2')).not.toContain('hunter2');
+      expect(await refusalOf('hunter 2')).not.toContain('hunter');
+    },
+  );
 
   it('is not taken as a plain value', async () => {
     const attempt = gather([TOKEN], { plain: ['TOKEN=hunter2'] });
     await expect(attempt).rejects.toMatchObject({ exitCode: 2, message: expect.not.stringContaining('hunter2') });
   });
 
-  it.each(['nowhere', 'empty'])('is in a file that can be read and holds something: %s', (name) => {
+  it.each(['nowhere', 'empty'])('is in a file that can be read and holds something: %s', async (name) => {
     writeFileSync(join(folder, 'empty'), '\n');
-    expect(() => readSecrets([`TOKEN=@${join(folder, name)}`], '--secret')).toThrow('the file with TOKEN');
+    const attempt = readSecrets([`TOKEN=@${join(folder, name)}`], '--secret', { input: Readable.from([]) });
+    await expect(attempt).rejects.toThrow(/the file with TOKEN is empty|nowhere cannot be read/);
+  });
+
+  it('may be piped in, in parts that come when they will', async () => {
+    const input = new PassThrough();
+    const bytes = Buffer.from('grün\n');
+    const reading = readSecrets(['TOKEN=@-'], '--secret', { input });
+    // The second part begins within a character.
+    for (const part of [bytes.subarray(0, 3), bytes.subarray(3)]) {
+      await new Promise(setImmediate);
+      input.write(part);
+    }
+    input.end();
+    const found = await reading;
+    expect(Object.fromEntries(found)).toEqual({ TOKEN: { value: 'grün' } });
   });
 });

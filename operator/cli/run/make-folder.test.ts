@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { locateState } from '#operator/local/state-folder';
 import { checkFolder } from '../check-folder.ts';
 import { makeFolder } from './make-folder.ts';
+import { contextWith } from '../testdata/context-with.ts';
 
 let home: string;
 let folder: string;
@@ -17,7 +18,7 @@ afterEach(() => rmSync(home, { recursive: true }));
 describe('the folder that is made', () => {
   it('is valid: one endpoint on loopback, and its group', () => {
     makeFolder(folder, 'tools');
-    const context = { ...NOBODY, state: locateState(join(home, 'state')) };
+    const context = contextWith({ state: locateState(join(home, 'state')) });
     const { snapshot, problems } = checkFolder(folder, context);
     expect(problems).toEqual([]);
     expect(snapshot.manifests.map(({ kind, metadata }) => `${kind}/${metadata.name}`)).toEqual([
@@ -47,16 +48,3 @@ describe('the folder that is made', () => {
     expect(() => makeFolder(join(home, 'file', 'below'), 'tools')).toThrow('--folder');
   });
 });
-
-const NOBODY = {
-  input: process.stdin,
-  out: { write: () => undefined },
-  err: { write: () => undefined },
-  environment: {},
-  program: 'vmcp',
-  typed: (command: string) => command,
-  self: [],
-  runtime: [],
-  version: '0.0.0',
-  containerEngine: undefined,
-};

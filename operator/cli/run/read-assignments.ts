@@ -1,6 +1,7 @@
-import { readFileSync } from 'node:fs';
-import { codeOf } from '#operator/local/code-of';
+import { LONGEST_VALUE } from '#operator/management/secrets/secrets';
+import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
+import { readGiven, withoutLineBreak } from '../read-given.ts';
 
 /** Where the value of a secret comes from. */
 export type SecretFrom =
@@ -35,17 +36,26 @@ export function readPlain(texts: readonly string[], option: string): Map<string,
 }
 
 /** `NAME`, `NAME=@file` or `NAME=key:KEY`: never the value itself, which every user of the machine could see. @throws CliError */
-export function readSecrets(texts: readonly string[], option: string): Map<string, SecretFrom> {
-  return new Map(
-    texts.map((text) => {
-      const [name, from] = split(text, option);
-      return [name, from === undefined ? { ask: true } : secretFrom(name, from, option)];
-    }),
-  );
+export async function readSecrets(
+  texts: readonly string[],
+  option: string,
+  context: Pick<Context, 'input'>,
+): Promise<Map<string, SecretFrom>> {
+  const found = new Map<string, SecretFrom>();
+  for (const text of texts) {
+    const [name, from] = split(text, option);
+    found.set(name, from === undefined ? { ask: true } : await secretFrom(name, from, option, context));
+  }
+  return found;
 }
 
-function secretFrom(name: string, from: string, option: string): SecretFrom {
-  if (from.startsWith('@')) return { value: readValue(from.slice(1), name) };
+async function secretFrom(
+  name: string,
+  from: string,
+  option: string,
+  context: Pick<Context, 'input'>,
+): Promise<SecretFrom> {
+  if (from.startsWith('@')) return { value: await readValue(from.slice(1), name, context) };
   const [, key = ''] = /^key:(.*)$/.exec(from) ?? [];
   if (KEY.test(key)) return { key };
   throw new CliError(
@@ -55,12 +65,8 @@ function secretFrom(name: string, from: string, option: string): SecretFrom {
 }
 
 /** A secret in a file, without the line break at its end. `-` is standard input. */
-function readValue(path: string, name: string): string {
-  try {
-    const value = readFileSync(path === '-' ? 0 : path, 'utf8').replace(/\r?\n$/, '');
-    if (value !== '') return value;
-  } catch (problem) {
-    throw new CliError(EXIT_CODES.usage, `the file with ${name} cannot be read (${codeOf(problem) ?? 'unknown'})`);
-  }
-  throw new CliError(EXIT_CODES.usage, `the file with ${name} is empty`);
+async function readValue(file: string, name: string, context: Pick<Context, 'input'>): Promise<string> {
+  const value = withoutLineBreak(await readGiven(file, LONGEST_VALUE, context));
+  if (value !== '') return value;
+  throw new CliError(EXIT_CODES.input, `the file with ${name} is empty`);
 }

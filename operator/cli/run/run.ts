@@ -34,7 +34,7 @@ export async function run(
   context: Context,
   stop: AbortSignal,
 ): Promise<number> {
-  const wish = wishOf(source, args, options);
+  const wish = await wishOf(source, args, options, context);
   if (isCluster(options) || readLock(context.state) !== undefined) {
     const name = await withApi(options, context, stop, (api) => addWorkload(api, wish, context));
     return tellEndpoint(name, options, context, stop);
@@ -51,14 +51,17 @@ export async function run(
   return upDetached(folder, options.timeout, context, stop);
 }
 
-function wishOf(source: string, args: readonly string[], options: RunOptions): Wish {
+async function wishOf(source: string, args: readonly string[], options: RunOptions, context: Context): Promise<Wish> {
   const { env, secret, header, headerSecret, ...rest } = options;
   return {
     ...rest,
     source,
     args,
-    variables: { plain: readPlain(env, '--env'), secrets: readSecrets(secret, '--secret') },
-    headers: { plain: readPlain(header, '--header'), secrets: readSecrets(headerSecret, '--header-secret') },
+    variables: { plain: readPlain(env, '--env'), secrets: await readSecrets(secret, '--secret', context) },
+    headers: {
+      plain: readPlain(header, '--header'),
+      secrets: await readSecrets(headerSecret, '--header-secret', context),
+    },
     provider: usualProvider(options),
   };
 }

@@ -1,6 +1,4 @@
-import { readFileSync } from 'node:fs';
 import { parseDocument } from 'yaml';
-import { codeOf } from '#operator/local/code-of';
 import { editWorkload, getWorkload } from '#operator/management/operations/workloads';
 import { WorkloadDetail } from '#operator/management/records/workload';
 import { writeText } from '#operator/world';
@@ -8,9 +6,13 @@ import type { Context } from '../context.ts';
 import { editText } from '../edit/edit-text.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import type { ManagementApi } from '../management/management-api.ts';
+import { readGiven } from '../read-given.ts';
 
 const ABOUT = `Edit it, save and close: what it says is done then. Close it unchanged, or empty, and nothing is.
 A field that you remove is taken away. Secrets are references <secret>/<key>: see vmcp secret.`;
+
+/** Longer than any body that the API takes. Bytes. */
+const LONGEST_TEXT = 4_194_304;
 
 export interface EditOptions {
   file?: string;
@@ -31,7 +33,7 @@ export async function editByPerson(
     await api.call(editWorkload, { params: { name }, query: { force: force ? 'true' : 'false' }, body, ifMatch: etag });
   };
   if (file !== undefined) {
-    await apply(readText(file));
+    await apply(await readGiven(file, LONGEST_TEXT, context));
     return true;
   }
   return editText({
@@ -71,12 +73,4 @@ export function emptied(before: WorkloadDetail, after: WorkloadDetail): Workload
 function emptyOf(value: unknown): unknown {
   if (typeof value !== 'object') return '';
   return Array.isArray(value) ? [] : {};
-}
-
-function readText(file: string): string {
-  try {
-    return readFileSync(file === '-' ? 0 : file, 'utf8');
-  } catch (problem) {
-    throw new CliError(EXIT_CODES.usage, `${file} cannot be read (${codeOf(problem) ?? 'unknown'})`);
-  }
 }

@@ -74,7 +74,7 @@ describe('workloads where nothing runs', () => {
       writeFileSync(text, wrong);
       expect((await vmcp('edit', 'cups', '-f', text)).code).toBe(1);
     }
-    expect((await vmcp('edit', 'cups', '-f', join(home.path, 'nowhere'))).code).toBe(2);
+    expect((await vmcp('edit', 'cups', '-f', join(home.path, 'nowhere'))).code).toBe(1);
     expect((await vmcp('edit', 'saucers', '-f', text)).code).toBe(6);
     expect(manifest()).toBe(MANIFESTS);
   });

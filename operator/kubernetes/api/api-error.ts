@@ -1,3 +1,5 @@
+import { Retriable } from '#operator/errors';
+
 /** One thing that is wrong with what was sent. `field` is a path such as `spec.replicas`. */
 export interface Cause {
   field?: string | undefined;
@@ -29,7 +31,7 @@ const AWAY = new Set([429, 502, 503, 504]);
 const RETRY_WITHIN = 10_000;
 
 /** The API server did not do what it was asked. The message never holds a value of a Secret. */
-export class ApiError extends Error {
+export class ApiError extends Retriable {
   override readonly name = 'ApiError';
   readonly status: number;
   readonly reason: string;
@@ -55,7 +57,6 @@ export class ApiError extends Error {
     return this.reason === 'Unreachable' || this.reason === 'Timeout' || AWAY.has(this.status);
   }
 
-  /** Milliseconds within which another attempt is right, however many have failed; undefined where they are to be rarer. */
   get retryWithin(): number | undefined {
     return this.isAway ? RETRY_WITHIN : undefined;
   }

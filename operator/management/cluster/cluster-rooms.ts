@@ -2,6 +2,7 @@ import type { KubeApi } from '#operator/kubernetes/api/api';
 import { Clients } from '../clients/clients.ts';
 import { renderOpenApi } from '../document/render-openapi.ts';
 import { OPERATIONS } from '../operations/table.ts';
+import { openRooms } from '../open-rooms.ts';
 import { perNamespace } from '../per-namespace.ts';
 import { clusterRegistries } from '../registries/cluster-registries.ts';
 import type { Rooms } from '../rooms.ts';
@@ -30,9 +31,7 @@ export interface ClusterPlace {
 /** What operations work with in a cluster, by namespace: in the operator, and in the command of somebody with a kubeconfig. */
 export function clusterRooms(place: ClusterPlace): (namespace: string) => Rooms {
   const { api, apiGroup, version } = place;
-  const openApi = renderOpenApi(OPERATIONS, version);
   const resources = (namespace: string) => clusterResources({ api, namespace, apiGroup });
-  const registries = perNamespace((namespace) => clusterRegistries(place, namespace, resources(namespace)));
   const skills = openClusterSkills(place);
   const clients = (namespace: string) =>
     new Clients({
@@ -40,36 +39,14 @@ export function clusterRooms(place: ClusterPlace): (namespace: string) => Rooms 
       resources: resources(namespace),
       home: undefined,
     });
-  const workloads = perNamespace((namespace) => clusterWorkloads(place, namespace, resources(namespace)));
-  return (namespace) => ({
+  return openRooms({
     version,
-    openApi,
-    now: Date.now,
-    // Each when it is asked for: an operation that is the same in every namespace has none to open them by.
-    get clients() {
-      return clients(namespace);
-    },
-    get registries() {
-      return registries(namespace);
-    },
-    get secrets() {
-      return kubernetesSecrets({ api, namespace });
-    },
-    get skills() {
-      return skills(namespace, clients(namespace));
-    },
-    get workloads() {
-      return workloads(namespace).workloads;
-    },
-    get runConfigurations() {
-      return workloads(namespace).runConfigurations;
-    },
-    get groups() {
-      return workloads(namespace).groups;
-    },
-    get operations() {
-      return workloads(namespace).operations;
-    },
+    openApi: renderOpenApi(OPERATIONS, version),
+    clients,
+    registries: perNamespace((namespace) => clusterRegistries(place, namespace, resources(namespace))),
+    secrets: (namespace) => kubernetesSecrets({ api, namespace }),
+    skills: (namespace) => skills(namespace, clients(namespace)),
+    workloads: perNamespace((namespace) => clusterWorkloads(place, namespace, resources(namespace))),
   });
 }
 

@@ -4,6 +4,7 @@ import type { StateFolder } from '#operator/local/state-folder';
 import { localClients } from '../clients/local-clients.ts';
 import { renderOpenApi } from '../document/render-openapi.ts';
 import { OPERATIONS } from '../operations/table.ts';
+import { openRooms } from '../open-rooms.ts';
 import { perNamespace } from '../per-namespace.ts';
 import { localRegistries } from '../registries/local-registries.ts';
 import type { Rooms } from '../rooms.ts';
@@ -35,39 +36,14 @@ export interface LocalPlace {
 /** What operations work with on one machine, by namespace: the same beside `vmcp up` and where nothing runs. */
 export function localRooms(place: LocalPlace): (namespace: string) => Rooms {
   const { version, secrets } = place;
-  const openApi = renderOpenApi(OPERATIONS, version);
-  const registries = perNamespace((namespace) => localRegistries(place, namespace));
-  const skills = openLocalSkills(place);
-  const workloads = perNamespace(localWorkloads(place));
-  return (namespace) => ({
+  return openRooms({
     version,
-    openApi,
-    now: Date.now,
-    // Each when it is asked for: an operation that is the same in every namespace has none to open them by.
-    get clients() {
-      return localClients(place, namespace);
-    },
-    get registries() {
-      return registries(namespace);
-    },
-    get secrets() {
-      return secrets.in(namespace);
-    },
-    get skills() {
-      return skills(namespace);
-    },
-    get workloads() {
-      return workloads(namespace).workloads;
-    },
-    get runConfigurations() {
-      return workloads(namespace).runConfigurations;
-    },
-    get groups() {
-      return workloads(namespace).groups;
-    },
-    get operations() {
-      return workloads(namespace).operations;
-    },
+    openApi: renderOpenApi(OPERATIONS, version),
+    clients: (namespace) => localClients(place, namespace),
+    registries: perNamespace((namespace) => localRegistries(place, namespace)),
+    secrets: (namespace) => secrets.in(namespace),
+    skills: openLocalSkills(place),
+    workloads: perNamespace(localWorkloads(place)),
   });
 }
 

@@ -1,3 +1,4 @@
+import type { z } from 'zod';
 import { NoBody, NoParams, NoQuery, Nothing, operation } from '../operation.ts';
 import { pageOf } from '../paging.ts';
 import { RunConfiguration } from '../records/run-configuration.ts';
@@ -14,6 +15,9 @@ import {
   WorkloadReport,
   WorkloadsWanted,
 } from '../records/workload.ts';
+import type { Rooms } from '../rooms.ts';
+import type { StoredResource } from '../stores/resources.ts';
+import type { Edited } from '../workloads/detail.ts';
 import { renderChanged } from '../workloads/render-summary.ts';
 import { restarted, started, stopped } from '../workloads/stop-and-start.ts';
 import { versionOf } from '../workloads/workload-version.ts';
@@ -140,20 +144,32 @@ const moving = {
   givesTag: true,
   takesTag: true,
   problems: { not_found: NOT_FOUND, ...WRITING },
+  touches: ({ params: { name } }: Pick<Move, 'params'>) => [workload('update', name)],
 } as const;
+
+interface Move {
+  params: z.output<typeof WorkloadInPath>;
+  query: z.output<typeof WorkloadForced>;
+  ifMatch?: string | undefined;
+}
+
+async function move(
+  { params: { name }, query: { force }, ifMatch }: Move,
+  { workloads }: Pick<Rooms, 'workloads'>,
+  how: (resource: StoredResource) => Edited,
+) {
+  const options = { version: ifMatch, force: isOn(force) };
+  const read = await workloads.change(name, options, ({ resource }) => how(resource));
+  return { body: renderChanged(read.resource), etag: versionOf(read) };
+}
 
 export const stopWorkload = operation({
   ...moving,
   id: 'stopWorkload',
   path: '/workloads/{name}/stop',
   summary: 'Stop a workload, and keep everything else of it',
-  touches: ({ params: { name } }) => [workload('update', name)],
   audit: 'management_workload_stopped',
-  async run({ params: { name }, query: { force }, ifMatch }, { workloads }) {
-    const options = { version: ifMatch, force: isOn(force) };
-    const read = await workloads.change(name, options, ({ resource }) => stopped(resource));
-    return { body: renderChanged(read.resource), etag: versionOf(read) };
-  },
+  run: (input, rooms) => move(input, rooms, stopped),
 });
 
 export const startWorkload = operation({
@@ -161,13 +177,8 @@ export const startWorkload = operation({
   id: 'startWorkload',
   path: '/workloads/{name}/start',
   summary: 'Start a workload that was stopped',
-  touches: ({ params: { name } }) => [workload('update', name)],
   audit: 'management_workload_started',
-  async run({ params: { name }, query: { force }, ifMatch }, { workloads }) {
-    const options = { version: ifMatch, force: isOn(force) };
-    const read = await workloads.change(name, options, ({ resource }) => started(resource));
-    return { body: renderChanged(read.resource), etag: versionOf(read) };
-  },
+  run: (input, rooms) => move(input, rooms, started),
 });
 
 export const restartWorkload = operation({
@@ -175,46 +186,41 @@ export const restartWorkload = operation({
   id: 'restartWorkload',
   path: '/workloads/{name}/restart',
   summary: 'Start a workload anew; one that is stopped is started',
-  touches: ({ params: { name } }) => [workload('update', name)],
   audit: 'management_workload_restarted',
-  async run({ params: { name }, query: { force }, ifMatch }, { workloads, now }) {
-    const options = { version: ifMatch, force: isOn(force) };
-    const at = new Date(now()).toISOString();
-    const read = await workloads.change(name, options, ({ resource }) => restarted(resource, at));
-    return { body: renderChanged(read.resource), etag: versionOf(read) };
+  run(input, rooms) {
+    const at = new Date(rooms.now()).toISOString();
+    return move(input, rooms, (resource) => restarted(resource, at));
   },
 });
 
-export const deleteWorkloads = operation({
-  number: 16,
-  id: 'deleteWorkloads',
+/** Rows that begin work on many workloads; which of them the caller may change is looked at when it begins. */
+const many = {
   method: 'POST',
-  path: '/workloads/delete',
-  summary: 'Delete workloads in the background',
   params: NoParams,
   query: NoQuery,
   body: WorkloadSelection,
   success: 202,
   result: OperationAccepted,
   problems: {},
-  touches: () => [{ verb: 'list', resource: 'mcpservers' }],
+  touches: () => [{ verb: 'list', resource: 'mcpservers' } as const],
+} as const;
+
+export const deleteWorkloads = operation({
+  ...many,
+  number: 16,
+  id: 'deleteWorkloads',
+  path: '/workloads/delete',
+  summary: 'Delete workloads in the background',
   audit: 'management_workloads_deleted',
   run: async ({ body, caller }, rooms) => ({ body: await beginWork('delete', body, caller, rooms) }),
 });
 
 export const restartWorkloads = operation({
+  ...many,
   number: 20,
   id: 'restartWorkloads',
-  method: 'POST',
   path: '/workloads/restart',
   summary: 'Start workloads anew, in the background',
-  params: NoParams,
-  query: NoQuery,
-  body: WorkloadSelection,
-  success: 202,
-  result: OperationAccepted,
-  problems: {},
-  touches: () => [{ verb: 'list', resource: 'mcpservers' }],
   audit: 'management_workloads_restarted',
   run: async ({ body, caller }, rooms) => ({ body: await beginWork('restart', body, caller, rooms) }),
 });

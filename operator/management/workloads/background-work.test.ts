@@ -87,6 +87,14 @@ describe('work in the background', () => {
     expect([(await work.get(id)).status, await names()]).toEqual(['succeeded', ['a', 'b']]);
   });
 
+  it('restarts no other workload that was made under the name since', async () => {
+    const work = open();
+    const former = (await all()).map((one) => ({ ...one, createdAt: '2020-01-01T00:00:00Z' }));
+    await work.begin('restart', former);
+    await work.idle();
+    for (const { annotations } of await all()) expect(annotations).toEqual({});
+  });
+
   it('takes away what is left of a workload whose deletion was half noted', async () => {
     const profile = join(place.folder, 'configmap-a-permissions.yaml');
     const { workloads } = place.rooms();

@@ -156,8 +156,10 @@ const STEPS: Record<Kept['type'], Step> = {
       await workloads.removeRest(name);
     }
   },
-  async restart(workloads, { name }, at) {
-    await workloads.change(name, {}, ({ resource }) => restarted(resource, at));
+  async restart(workloads, { name, identity }, at) {
+    await workloads.change(name, {}, ({ resource }) =>
+      identityOf(resource) === identity ? restarted(resource, at) : resource,
+    );
   },
 };
 

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { renderRpcError } from '#runtime/http/answer-error';
+import { answerJson } from '#runtime/http/answer-json';
 import { noteAnswer, noteRpcError } from '#runtime/note-trail';
 import type { Rooms } from '#runtime/rooms';
 import type { Trail } from '#runtime/trail';
@@ -7,7 +8,7 @@ import type { CallFailure, Flow } from '../backends/backend.ts';
 import type { BackendMessage } from '../envelope/decode-backend-message.ts';
 import type { DecodedRequest } from '../envelope/decode-request.ts';
 import { writeSse } from '../sse/write-sse.ts';
-import { answerJson, ClientDocument, ClientStream } from './client-stream.ts';
+import { ClientDocument, ClientStream } from './client-stream.ts';
 
 /** The request that is answered. */
 interface Answered {

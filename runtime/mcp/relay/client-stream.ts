@@ -84,21 +84,3 @@ export class ClientStream {
     for (const source of held) source.resume();
   }
 }
-
-const ONE_WRITE = 16_384;
-
-/** Answers with one JSON document. */
-export function answerJson(
-  res: ServerResponse,
-  status: number,
-  body: Buffer | string,
-  headers?: Record<string, string>,
-): void {
-  if (res.headersSent || res.destroyed) return;
-  const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
-  if (headers) res.writeHead(status, { 'content-type': 'application/json', 'content-length': length, ...headers });
-  else res.writeHead(status, { 'content-type': 'application/json', 'content-length': length });
-  // As text a small body leaves in one write with the headers; bytes would cost a second one.
-  if (typeof body !== 'string' && length <= ONE_WRITE) res.end(body.toString('latin1'), 'latin1');
-  else res.end(body);
-}

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { LoginNeeded } from '#runtime/authserver/user-tokens';
-import { answerJson } from '#runtime/mcp/relay/client-stream';
+import { answerJson } from '#runtime/http/answer-json';
 import type { ProviderLogin } from '#runtime/outgoing/credential';
 import type { Trail } from '#runtime/trail';
 import type { Identity } from '#runtime/incoming/identity';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { LoginNeeded } from '#runtime/authserver/user-tokens';
-import { answerJson } from '#runtime/mcp/relay/client-stream';
+import { answerJson } from '#runtime/http/answer-json';
 import { noteAnswer } from '#runtime/note-trail';
 import type { Backend } from '../backends/backend.ts';
 import { answerConnect as answerConnectTool, SILENT } from '../route/answer-connect.ts';

@@ -1,4 +1,4 @@
-import { answerJson } from '#runtime/mcp/relay/client-stream';
+import { answerJson } from '#runtime/http/answer-json';
 import { passthroughHeaders } from '#runtime/mcp/relay/passthrough-headers';
 import type { Asker } from '../aggregate/asker.ts';
 import { listEntries } from './list-entries.ts';
@@ -61,12 +61,8 @@ function forward(kind: 'tools' | 'prompts', target: Target, asker: Asker, reques
   if (target.entry.connects !== undefined) return connect(kind, target, request);
   const call = prepareNamed(kind, target, asker, request);
   const { webhooks } = target.backend;
-  if (webhooks && kind === 'tools') {
-    return askWebhooks(webhooks, target, request, () =>
-      relayCall(request, call, passthroughHeaders(request.trail.req, request.rooms)),
-    );
-  }
-  return relayCall(request, call, passthroughHeaders(request.trail.req, request.rooms));
+  const relay = () => relayCall(request, call, passthroughHeaders(request.trail.req, request.rooms));
+  return webhooks && kind === 'tools' ? askWebhooks(webhooks, target, request, relay) : relay();
 }
 
 async function connect(kind: 'tools' | 'prompts', target: Target, request: SessionRequest): Promise<void> {

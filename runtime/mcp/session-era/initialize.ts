@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Identity } from '#runtime/incoming/identity';
-import { answerJson } from '#runtime/mcp/relay/client-stream';
+import { answerJson } from '#runtime/http/answer-json';
 import type { Rooms } from '#runtime/rooms';
 import type { Trail } from '#runtime/trail';
 import { NoAnswer } from '../backends/ask.ts';

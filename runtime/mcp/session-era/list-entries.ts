@@ -1,4 +1,4 @@
-import { answerJson } from '#runtime/mcp/relay/client-stream';
+import { answerJson } from '#runtime/http/answer-json';
 import type { ListKind } from '../aggregate/list-kinds.ts';
 import { listPage } from '../route/list-page.ts';
 import { renderEntries } from '../route/render-entries.ts';

@@ -1,5 +1,5 @@
 import type { LoginNeeded } from '#runtime/authserver/user-tokens';
-import { answerJson } from '#runtime/mcp/relay/client-stream';
+import { answerJson } from '#runtime/http/answer-json';
 import { noteAnswer } from '#runtime/note-trail';
 import type { ProviderLogin } from '#runtime/outgoing/credential';
 import { isJsonObject, type DecodedRequest } from '../envelope/decode-request.ts';

@@ -1,5 +1,5 @@
 import { RequestError } from '#runtime/errors';
-import { answerJson } from '#runtime/mcp/relay/client-stream';
+import { answerJson } from '#runtime/http/answer-json';
 import type { Rooms } from '#runtime/rooms';
 import { serves } from '../backends/health.ts';
 import { ALL_REVISIONS, SESSION_REVISIONS, STATELESS_REVISION } from '../era.ts';

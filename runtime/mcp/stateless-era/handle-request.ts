@@ -1,4 +1,4 @@
-import { answerJson } from '#runtime/mcp/relay/client-stream';
+import { answerJson } from '#runtime/http/answer-json';
 import { passthroughHeaders } from '#runtime/mcp/relay/passthrough-headers';
 import type { ListKind } from '../aggregate/list-kinds.ts';
 import { statelessHeaders } from '../backends/probe.ts';
@@ -66,12 +66,8 @@ function forward(kind: 'tools' | 'prompts', target: Target, request: StatelessRe
   if (target.entry.connects !== undefined) return connect(kind, target, request);
   const call = prepareNamed(kind, target, statelessAsker(request), request, withoutOwnResponses(request.message));
   const { webhooks } = target.backend;
-  if (webhooks && kind === 'tools') {
-    return askWebhooks(webhooks, target, request, () =>
-      relayCall(request, call, headersFor(request, call.originalName)),
-    );
-  }
-  return relayCall(request, call, headersFor(request, call.originalName));
+  const relay = () => relayCall(request, call, headersFor(request, call.originalName));
+  return webhooks && kind === 'tools' ? askWebhooks(webhooks, target, request, relay) : relay();
 }
 
 async function connect(kind: 'tools' | 'prompts', target: Target, request: StatelessRequest): Promise<void> {

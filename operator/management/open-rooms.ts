@@ -1,0 +1,50 @@
+import type { OpenApiDocument } from './document/render-openapi.ts';
+import type { Rooms } from './rooms.ts';
+import type { WorkloadRooms } from './workloads/workload-rooms.ts';
+
+/** How each room of a namespace is opened. */
+interface Openers {
+  version: string;
+  openApi: OpenApiDocument;
+  clients: (namespace: string) => Rooms['clients'];
+  registries: (namespace: string) => Rooms['registries'];
+  secrets: (namespace: string) => Rooms['secrets'];
+  skills: (namespace: string) => Rooms['skills'];
+  workloads: (namespace: string) => WorkloadRooms;
+}
+
+/**
+ * The rooms of a namespace, each opened when it is asked for: an operation that is the same in every namespace has none to open
+ * them by.
+ */
+export function openRooms({ version, openApi, ...open }: Openers): (namespace: string) => Rooms {
+  return (namespace) => ({
+    version,
+    openApi,
+    now: Date.now,
+    get clients() {
+      return open.clients(namespace);
+    },
+    get registries() {
+      return open.registries(namespace);
+    },
+    get secrets() {
+      return open.secrets(namespace);
+    },
+    get skills() {
+      return open.skills(namespace);
+    },
+    get workloads() {
+      return open.workloads(namespace).workloads;
+    },
+    get runConfigurations() {
+      return open.workloads(namespace).runConfigurations;
+    },
+    get groups() {
+      return open.workloads(namespace).groups;
+    },
+    get operations() {
+      return open.workloads(namespace).operations;
+    },
+  });
+}
