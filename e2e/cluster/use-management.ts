@@ -1,3 +1,7 @@
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { request as requestHead } from 'node:https';
+import { text } from 'node:stream/consumers';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +17,8 @@ import type { Answer, Cluster, Namespace } from './use-cluster.ts';
 
 export const AUDIENCE = 'vmcp-management';
 const BASE = '/api/v1beta';
+/** Milliseconds that an answer may take: more than the operator gives the API server. */
+const ANSWER_DEADLINE = 20_000;
 const LOGS = [
   { apiGroups: [''], resources: ['pods'], verbs: ['list'] },
   { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
@@ -42,6 +48,8 @@ export class ManagementStage {
   #ours: Namespace | undefined;
   #theirs: Namespace | undefined;
   #operator: Program | undefined;
+  #port = 0;
+  #trust: { ca: string; servername: string } | undefined;
   #dispatcher: Agent | undefined;
   #takeAway: () => Promise<void> = () => Promise.resolve();
   readonly #tokens = new Map<Who, string>();
@@ -106,15 +114,16 @@ export class ManagementStage {
     this.#operator = startOperator({ ...this.cluster, kubeconfig }, [this.namespace, this.otherNamespace], flags);
     const name = `${this.release}-management-ca`;
     const path = `/api/v1/namespaces/${this.namespace}/configmaps/${name}`;
-    await portOf(this.#operator, 'managementPort');
+    // Asked for once: of what a program says only the latest is kept.
+    this.#port = await portOf(this.#operator, 'managementPort');
     const { body } = await eventually(
       () => this.cluster.ask('GET', path),
       ({ status }) => status === 200,
     );
     const servername = `${this.release}-management.${this.namespace}.svc`;
-    this.#dispatcher = new Agent({
-      connect: { ca: (body as { data: Record<string, string> }).data['ca.crt'], servername },
-    });
+    const { data } = body as { data: { 'ca.crt': string } };
+    this.#trust = { ca: data['ca.crt'], servername };
+    this.#dispatcher = new Agent({ connect: this.#trust });
   }
 
   /** Ends the operator as the system does that has no memory left. */
@@ -132,24 +141,49 @@ export class ManagementStage {
 
   /** With the namespace of this stage, unless another or none is given. */
   async ask(method: string, path: string, question: Question = {}): Promise<Asked> {
-    const { as = 'editor', body, headers } = question;
-    const authorization = typeof as === 'string' ? `Bearer ${this.token(as)}` : as.authorization;
-    const namespace = 'namespace' in question ? question.namespace : this.namespace;
-    const port = await portOf(this.operator, 'managementPort');
-    const url = new URL(`https://127.0.0.1:${port}${BASE}${path}`);
-    if (namespace !== undefined) url.searchParams.set('namespace', namespace);
-    const answer = await request(url, {
+    const { body } = question;
+    const answer = await request(this.#urlOf(path, question), {
       ...(this.#dispatcher && { dispatcher: this.#dispatcher }),
       method,
-      headers: {
-        ...(authorization !== undefined && { authorization }),
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-        ...headers,
-      },
+      headers: this.#headersOf(question),
       body: body === undefined ? null : typeof body === 'string' ? body : JSON.stringify(body),
+      signal: AbortSignal.timeout(ANSWER_DEADLINE),
     });
-    const text = await answer.body.text();
-    return { status: answer.statusCode, headers: answer.headers, body: text.startsWith('{') ? JSON.parse(text) : text };
+    return { status: answer.statusCode, headers: answer.headers, body: parsed(await answer.body.text()) };
+  }
+
+  /** The same with the head alone, which says that so many bytes are to come. */
+  async announce(method: string, path: string, length: number, question: Question = {}): Promise<Asked> {
+    const asking = requestHead(this.#urlOf(path, question), {
+      ...this.#trust,
+      method,
+      headers: { ...this.#headersOf({ body: '', ...question }), 'content-length': length },
+      signal: AbortSignal.timeout(ANSWER_DEADLINE),
+    });
+    asking.flushHeaders();
+    try {
+      const [answer] = (await once(asking, 'response')) as [IncomingMessage];
+      return { status: answer.statusCode ?? 0, headers: answer.headers, body: parsed(await text(answer)) };
+    } finally {
+      // Its end is never sent.
+      asking.on('error', () => undefined).destroy();
+    }
+  }
+
+  #urlOf(path: string, question: Question): URL {
+    const url = new URL(`https://127.0.0.1:${this.#port}${BASE}${path}`);
+    const namespace = 'namespace' in question ? question.namespace : this.namespace;
+    if (namespace !== undefined) url.searchParams.set('namespace', namespace);
+    return url;
+  }
+
+  #headersOf({ as = 'editor', body, headers }: Question): Record<string, string> {
+    const authorization = typeof as === 'string' ? `Bearer ${this.token(as)}` : as.authorization;
+    return {
+      ...(authorization !== undefined && { authorization }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...headers,
+    };
   }
 
   async close(): Promise<void> {
@@ -159,6 +193,8 @@ export class ManagementStage {
     rmSync(this.#folder, { recursive: true, force: true });
   }
 }
+
+const parsed = (answered: string): unknown => (answered.startsWith('{') ? JSON.parse(answered) : answered);
 
 /** A stage that is there before the first `beforeAll` of the suite, and goes after its last test. */
 export function useManagement(cluster: Cluster, suite: string): ManagementStage {

@@ -130,7 +130,8 @@ const SAID = { 200: 'Done.', 201: 'Made.', 202: 'Accepted; it goes on in the bac
 /** Every problem that an operation may answer, and when. */
 export function allProblems({ problems, takesTag, namespaced }: Operation): [ProblemCode, string][] {
   const tagged = takesTag ? { stale: 'it has changed since the entity tag of If-Match' } : {};
-  const needless = namespaced === false ? { namespace_missing: undefined } : {};
+  // What is the same in every namespace is for everybody who is known.
+  const needless = namespaced === false ? { namespace_missing: undefined, forbidden: undefined } : {};
   const all: Partial<Record<ProblemCode, string | undefined>> = { ...EVERYWHERE, ...needless, ...tagged, ...problems };
   return (Object.keys(PROBLEMS) as ProblemCode[]).flatMap((code) => {
     const when = all[code];

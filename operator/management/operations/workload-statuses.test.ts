@@ -1,25 +1,22 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Worker } from 'node:worker_threads';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { allProblems } from '../document/render-openapi.ts';
 import { keyOf } from '../stores/record-store.ts';
 import type { Operation } from '../operation.ts';
-import { ProblemBody, PROBLEMS, type ProblemCode } from '../problem.ts';
+import { ProblemBody, PROBLEMS } from '../problem.ts';
 import type { Rooms } from '../rooms.ts';
 import { type Asked, askOperation, type Told } from '../testdata/ask-operation.ts';
 import { serveOperations, type ServedOperations } from '../testdata/serve-operations.ts';
+import { isOfTable } from '../testdata/status-table.ts';
+import { type Scenarios, usualScenarios } from '../testdata/usual-scenarios.ts';
+import { untilDisturbed, writeAnew } from '../testdata/write-anew.ts';
 import { GROUP, SEARCH, type WorkloadsPlace, workloadsPlace } from '../workloads/testdata/workloads-place.ts';
 import { groupOperations } from './groups.ts';
 import { operationOperations } from './operations.ts';
 import { workloadOperations } from './workloads.ts';
 
 const ROWS: readonly Operation[] = [...workloadOperations, ...groupOperations, ...operationOperations];
-
-/** What nobody meets on one machine, where the token lets do everything; e2e/cluster has it. */
-const IN_A_CLUSTER: readonly ProblemCode[] = ['forbidden', 'namespace_missing'];
-/** What is answered before anybody knows which operation is meant; e2e/management/attacks.test.ts has it. */
-const OF_NO_ROW: readonly ProblemCode[] = ['too_slow', 'headers_too_large'];
 
 let place: WorkloadsPlace;
 let served: ServedOperations;
@@ -64,25 +61,10 @@ const USUAL: Record<string, Asked> = {
 const usual = (row: Operation): Asked => USUAL[row.id] ?? {};
 const ask = (row: Operation, more: Asked = {}): Promise<Told> => askOperation(served, row, { ...usual(row), ...more });
 
-/** Rooms of which each does as it is told. */
-const roomsThat = (act: () => unknown): Rooms =>
-  new Proxy({} as Rooms, {
-    get: (_, room) => (room === 'now' ? Date.now : new Proxy({}, { get: () => act })),
-  });
-
-/** Writes a manifest anew all the time, each time otherwise. */
-function disturb(file: string, text: string): Promise<void> {
-  const code = `
-    const { workerData: { file, text }, parentPort } = require('node:worker_threads');
-    const { renameSync, writeFileSync } = require('node:fs');
-    let n = 0;
-    const once = () => { writeFileSync(file + '.other', text + '# ' + n++ + '\\n'); renameSync(file + '.other', file); };
-    once();
-    parentPort.postMessage('');
-    for (;;) once();`;
-  const worker = new Worker(code, { eval: true, workerData: { file, text } });
-  closers.push(() => worker.terminate());
-  return new Promise((resolve) => void worker.once('message', () => resolve()));
+/** Until the test is over. */
+async function disturb(file: string, text: string): Promise<void> {
+  const { stop } = await writeAnew(file, `${text}# `, '\n');
+  closers.push(stop);
 }
 
 /** A manifest as text. */
@@ -111,49 +93,8 @@ const OWNED: Record<string, Record<string, string>> = {
   },
 };
 
-type Scenario = (row: Operation) => Promise<Told>;
-
-const SCENARIOS: Partial<Record<ProblemCode, Scenario>> = {
-  async bad_request(row) {
-    await serve(place.rooms());
-    return ask(row, { query: { unknown: '1' } });
-  },
-  async unauthenticated(row) {
-    await serve(place.rooms());
-    return ask(row, { headers: { authorization: 'Bearer other' } });
-  },
-  async foreign_host(row) {
-    await serve(place.rooms());
-    return ask(row, { headers: { origin: 'https://evil.example' } });
-  },
-  async too_large(row) {
-    await serve(place.rooms());
-    return ask(row, { raw: Buffer.alloc(4 * 1024 * 1024 + 1, ' ') });
-  },
-  async unsupported_media_type(row) {
-    await serve(place.rooms());
-    return ask(row, { raw: Buffer.from('{}'), headers: { 'content-type': 'text/plain' } });
-  },
-  async too_many_requests(row) {
-    await serve(place.rooms(), { burst: 1 });
-    await ask(row);
-    return ask(row);
-  },
-  async internal(row) {
-    await serve(
-      roomsThat(() => {
-        throw new Error('hunter2 is not told');
-      }),
-    );
-    return ask(row);
-  },
-  async unavailable(row) {
-    await serve(
-      roomsThat(() => new Promise(() => undefined)),
-      { deadline: 20 },
-    );
-    return ask(row);
-  },
+const SCENARIOS: Scenarios = {
+  ...usualScenarios({ rooms: () => place.rooms(), serve, ask }),
   async not_found(row) {
     await serve(place.rooms());
     return row.id === 'listWorkloads'
@@ -198,11 +139,11 @@ const SCENARIOS: Partial<Record<ProblemCode, Scenario>> = {
       rmSync(join(place.folder, 'group.yaml'));
       // With its comment the file stays when the group goes.
       await disturb(join(place.folder, `${name}.yaml`), `# Ours.\n${GROUP.replace('tools', name)}`);
-      return ask(row);
+      return untilDisturbed(409, () => ask(row));
     }
     const text = row.id === 'startWorkload' ? SEARCH.replace('spec:', 'spec:\n  suspend: true') : SEARCH;
     await disturb(join(place.folder, 'search.yaml'), text);
-    return ask(row);
+    return untilDisturbed(409, () => ask(row));
   },
   async store_damaged(row) {
     const folder = join(place.state.path, 'records/default/operations');
@@ -216,7 +157,7 @@ const SCENARIOS: Partial<Record<ProblemCode, Scenario>> = {
 /** Problems that a row may answer, each with its status. */
 const CASES = ROWS.flatMap((row) =>
   allProblems(row)
-    .filter(([code]) => ![...IN_A_CLUSTER, ...OF_NO_ROW].includes(code))
+    .filter(([code]) => isOfTable('machine', row.id, code))
     .map(([code]) => ({ row, code, status: PROBLEMS[code][0], name: `${row.method} ${row.path}` })),
 );
 

@@ -38,6 +38,8 @@ interface LocalSkillsOptions {
   home: Home;
   rules: SourceRules;
   now: () => number;
+  /** Milliseconds that are waited for somebody else who works on skills. */
+  patience?: number;
 }
 
 /** Skills in the folders of this machine's clients. One for a process. */
@@ -49,12 +51,12 @@ export class LocalSkills {
   readonly #lock: FileLock;
 
   constructor(options: LocalSkillsOptions) {
-    const { folder } = options;
+    const { folder, patience: deadline } = options;
     this.#options = options;
     this.#staging = join(folder, 'staging');
     this.#records = fileRecords(join(folder, 'records'), 'user')('skills');
     this.#journal = new Journal(join(folder, 'work.json'), this.#records);
-    this.#lock = new FileLock(join(folder, '.lock'));
+    this.#lock = new FileLock(join(folder, '.lock'), { ...(deadline !== undefined && { deadline }) });
   }
 
   for(readers: SkillReaders): Skills {

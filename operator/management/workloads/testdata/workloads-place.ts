@@ -30,6 +30,8 @@ spec:
 
 export interface WorkloadsPlace {
   folder: string;
+  /** Home of the user, with nothing in it. */
+  home: string;
   state: StateFolder;
   rooms: (namespace?: string) => Rooms;
   /** Told of what failed inside. */
@@ -48,7 +50,9 @@ export function workloadsPlace(manifests: Record<string, string> = { 'group.yaml
   const state = locateState(join(path, 'state'));
   mkdirSync(state.path);
   const failures: string[] = [];
-  const environment = {};
+  const home = join(path, 'home');
+  mkdirSync(home);
+  const environment = { HOME: home };
   const rooms = localRooms({
     state,
     folder,
@@ -59,6 +63,7 @@ export function workloadsPlace(manifests: Record<string, string> = { 'group.yaml
   });
   const place: WorkloadsPlace = {
     folder,
+    home,
     state,
     rooms: (namespace = 'default') => rooms(namespace),
     failures,

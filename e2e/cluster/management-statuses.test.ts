@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { allProblems } from '#operator/management/document/render-openapi';
+import type { Operation } from '#operator/management/operation';
+import { OPERATIONS } from '#operator/management/operations/table';
+import { PROBLEMS, type ProblemCode } from '#operator/management/problem';
+import { tgzOf } from '#operator/management/skills/testdata/archives';
+import { skillText } from '#operator/management/skills/testdata/skills-place';
+import { isOfTable } from '#operator/management/testdata/status-table';
+import { SAMPLES } from '../management/samples.ts';
+import { CutWay } from './cut-way.ts';
+import { describeWithCluster } from './use-cluster.ts';
+import { type Asked, ManagementStage } from './use-management.ts';
+
+type How = NonNullable<Parameters<ManagementStage['ask']>[2]>;
+type Scenario = (row: Operation) => Promise<Asked>;
+
+const LONGEST_BODY = 4 * 1024 * 1024;
+const ARCHIVE = (await tgzOf([{ name: 'SKILL.md', text: skillText('sample') }])).toString('base64');
+
+/** What is there from the beginning, and is changed by nothing. */
+const KEPT = {
+  '/groups': { name: 'kept' },
+  '/workloads': { name: 'kept', url: 'https://mcp.example.com/mcp', transport: 'streamable-http', group: 'kept' },
+  '/secrets/default/keys': { key: 'KEPT', value: 'x' },
+  '/skills': { archive: (await tgzOf([{ name: 'SKILL.md', text: skillText('kept') }])).toString('base64') },
+};
+
+/** What a row is told where it names a file or folder of the operator's machine. */
+const OF_THIS_MACHINE: Record<string, { path: string; body?: unknown }> = {
+  updateRegistry: { path: '/registry/default', body: { local_path: '/etc/hosts' } },
+  listSkills: { path: '/skills?project_root=/etc' },
+  getSkill: { path: '/skills/sample?project_root=/etc' },
+  installSkill: { path: '/skills', body: { name: '/etc' } },
+  uninstallSkill: { path: '/skills/sample?project_root=/etc' },
+  validateSkill: { path: '/skills/validate', body: { path: '/etc' } },
+};
+
+describeWithCluster('each operation of the management API in a cluster', (cluster) => {
+  const stage = new ManagementStage(cluster);
+  const way = new CutWay(cluster.config.getCurrentCluster()?.server ?? '');
+  beforeAll(async () => {
+    await stage.open('management-statuses', await way.open());
+    for (const [path, body] of [...Object.entries(KEPT), ['/groups', { name: 'empty' }] as const])
+      expect([path, (await stage.ask('POST', path, { body })).status]).toEqual([path, 201]);
+    const theirs = { metadata: { name: 'vmcp-secrets' }, stringData: { THEIRS: 'x' } };
+    await cluster.ask('POST', `/api/v1/namespaces/${stage.otherNamespace}/secrets`, theirs);
+  }, 90_000);
+  afterAll(async () => {
+    way.cut();
+    await stage.close();
+  }, 30_000);
+
+  /** What is to succeed, with something else in it. */
+  const ask = (row: Operation, how: How = {}, more = '') =>
+    stage.ask(row.method, pathOf(row) + more, { ...('body' in how ? {} : bodyOf(row)), ...how });
+
+  /** By code; what is not in here comes about in no cluster, or not for each operation: the table says why. */
+  const SCENARIOS: Partial<Record<ProblemCode, Scenario>> = {
+    bad_request: (row) => ask(row, {}, '?colour=red'),
+    unauthenticated: (row) => ask(row, { as: { authorization: undefined } }),
+    foreign_host: (row) => ask(row, { headers: { origin: 'https://evil.example' } }),
+    forbidden: (row) => ask(row, { as: 'nobody' }),
+    namespace_missing: (row) => ask(row, { namespace: undefined }),
+    too_large: (row) => stage.announce(row.method, pathOf(row), LONGEST_BODY + 1),
+    unsupported_media_type: (row) => ask(row, { body: 'x', headers: { 'content-type': 'text/plain' } }),
+    not_found: (row) =>
+      row.id === 'listWorkloads'
+        ? ask(row, {}, '?group=none')
+        : stage.ask(row.method, row.path.replaceAll(/\{\w+\}/g, 'none'), bodyOf(row)),
+    already_exists: (row) => stage.ask('POST', row.path, { body: KEPT[row.path as keyof typeof KEPT] }),
+    stale(row) {
+      const name = row.id === 'deleteGroup' ? 'empty' : 'kept';
+      const path = row.path.startsWith('/registry') ? pathOf(row) : row.path.replace('{name}', name);
+      return stage.ask(row.method, path, { ...bodyOf(row), headers: { 'if-match': '"another"' } });
+    },
+    in_use: (row) => stage.ask(row.method, row.path.replace('{name}', 'kept')),
+    path_not_available(row) {
+      const { path, body } = OF_THIS_MACHINE[row.id] ?? { path: '' };
+      return stage.ask(row.method, path, { body });
+    },
+    unsupported_provider: (row) => ask(row, { body: { provider_type: 'encrypted' } }),
+    inline_secret: (row) =>
+      stage.ask(row.method, row.path.replace('{name}', 'kept'), {
+        body: { ...(bodyOf(row).body as object), secrets: [{ name: 'hunter2', target: 'TOKEN' }] },
+      }),
+    upstream_failed: (row) => ask(row, { body: { url: 'http://127.0.0.1:1/r', allow_private_ip: true } }),
+    // A Secret of that name is there which is somebody else's.
+    conflict: (row) => ask(row, { as: 'neighbour', namespace: stage.otherNamespace }),
+  };
+
+  it('succeeds as it says', async () => {
+    const told: [string, number][] = [];
+    let operation = '';
+    for (const id of Object.keys(SAMPLES)) {
+      const row = find(id);
+      const made = id === 'installSkill' || id === 'validateSkill' ? { body: { archive: ARCHIVE } } : {};
+      const answer = id === 'getOperation' ? await stage.ask('GET', `/operations/${operation}`) : await ask(row, made);
+      if (id === 'restartWorkloads') operation = (answer.body as { operation_id: string }).operation_id;
+      told.push([id, answer.status]);
+    }
+    // A workload that runs elsewhere has no log here; e2e/cluster/management-workloads.test.ts reads one.
+    const expected = Object.keys(SAMPLES).map((id) => [id, id === 'getWorkloadLogs' ? 404 : find(id).success]);
+    expect(told).toEqual(expected);
+  }, 60_000);
+
+  const codes = (Object.keys(PROBLEMS) as ProblemCode[])
+    .map((code) => ({ code, status: PROBLEMS[code][0], rows: rowsOf(code) }))
+    .filter(({ rows }) => rows.length > 0);
+
+  it.each(codes.filter(({ code }) => code !== 'unavailable'))(
+    'is refused with $status $code',
+    async ({ code, status, rows }) => {
+      const scenario = SCENARIOS[code];
+      if (!scenario) throw new Error(`nobody has shown how ${code} comes about`);
+      const told = await Promise.all(rows.map(async (row) => [row.id, ...seen(await scenario(row))]));
+      expect(told).toEqual(rows.map(({ id }) => [id, status, code, 'application/problem+json']));
+    },
+    30_000,
+  );
+
+  it('is forbidden in a namespace where the role is not', async () => {
+    const rows = rowsOf('forbidden');
+    const told = await Promise.all(
+      rows.map(async (row) => [row.id, (await ask(row, { namespace: stage.otherNamespace })).status]),
+    );
+    expect(told).toEqual(rows.map(({ id }) => [id, 403]));
+  });
+
+  it('that names a Secret needs the right to it, as who applies the resource does', async () => {
+    const secrets = [{ name: 'vmcp-secrets/KEPT', target: 'TOKEN' }];
+    const body = { name: 'leaky', image: 'example/leaky:1', secrets };
+    const refused = await stage.ask('POST', '/workloads', { as: 'keyless', body });
+    expect([refused.status, refused.body]).toEqual([
+      403,
+      expect.objectContaining({ detail: expect.stringContaining('may not get secrets "vmcp-secrets"') }),
+    ]);
+    expect((await stage.ask('POST', '/workloads', { body })).status).toBe(201);
+    expect((await stage.ask('DELETE', '/workloads/leaky')).status).toBe(204);
+  });
+
+  it('is 503 while the API server does not answer', async () => {
+    way.cut();
+    const rows = rowsOf('unavailable');
+    const told = await Promise.all(rows.map(async (row) => [row.id, ...seen(await ask(row))]));
+    expect(told).toEqual(rows.map(({ id }) => [id, 503, 'unavailable', 'application/problem+json']));
+  }, 60_000);
+});
+
+/** Operations of which the table of a cluster has to show this problem. */
+function rowsOf(code: ProblemCode): Operation[] {
+  return OPERATIONS.filter(
+    (row) => isOfTable('cluster', row.id, code) && allProblems(row).some(([one]) => one === code),
+  );
+}
+
+const seen = ({ status, headers, body }: Asked) => [
+  status,
+  (body as { code?: string }).code,
+  String(headers['content-type']).split(';')[0],
+];
+
+function find(id: string): Operation {
+  const operation = OPERATIONS.find((one) => one.id === id);
+  if (!operation) throw new Error(`there is no operation ${id}`);
+  return operation;
+}
+
+const pathOf = ({ id }: Operation): string => SAMPLES[id]?.path ?? '';
+const bodyOf = ({ id }: Operation): { body?: unknown } => {
+  const { body } = SAMPLES[id] ?? {};
+  return body === undefined ? {} : { body };
+};

@@ -1,0 +1,65 @@
+import type { Operation } from '../operation.ts';
+import type { ProblemCode } from '../problem.ts';
+import type { Rooms } from '../rooms.ts';
+import type { Asked, Told } from './ask-operation.ts';
+
+/** Brings a problem about, and gives what was answered. */
+export type Scenario = (row: Operation) => Promise<Told>;
+export type Scenarios = Partial<Record<ProblemCode, Scenario>>;
+
+interface Place {
+  rooms: () => Rooms;
+  serve: (rooms: Rooms, options?: { burst?: number; deadline?: number }) => Promise<void>;
+  /** Asks what is to succeed, with something else in it. */
+  ask: (row: Operation, more?: Asked) => Promise<Told>;
+}
+
+/** Rooms of which each does as it is told. */
+const roomsThat = (act: () => unknown): Rooms =>
+  new Proxy({} as Rooms, {
+    get: (_, room) => (room === 'now' ? Date.now : new Proxy({}, { get: () => act })),
+  });
+
+/** Problems that any operation may answer. */
+export const usualScenarios = ({ rooms, serve, ask }: Place): Scenarios => ({
+  async bad_request(row) {
+    await serve(rooms());
+    return ask(row, { query: { unknown: '1' } });
+  },
+  async unauthenticated(row) {
+    await serve(rooms());
+    return ask(row, { headers: { authorization: 'Bearer other' } });
+  },
+  async foreign_host(row) {
+    await serve(rooms());
+    return ask(row, { headers: { origin: 'https://evil.example' } });
+  },
+  async too_large(row) {
+    await serve(rooms());
+    return ask(row, { raw: Buffer.alloc(4 * 1024 * 1024 + 1, ' ') });
+  },
+  async unsupported_media_type(row) {
+    await serve(rooms());
+    return ask(row, { raw: Buffer.from('{}'), headers: { 'content-type': 'text/plain' } });
+  },
+  async too_many_requests(row) {
+    await serve(rooms(), { burst: 1 });
+    await ask(row);
+    return ask(row);
+  },
+  async internal(row) {
+    await serve(
+      roomsThat(() => {
+        throw new Error('hunter2 is not told');
+      }),
+    );
+    return ask(row);
+  },
+  async unavailable(row) {
+    await serve(
+      roomsThat(() => new Promise(() => undefined)),
+      { deadline: 20 },
+    );
+    return ask(row);
+  },
+});
