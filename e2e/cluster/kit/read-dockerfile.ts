@@ -31,7 +31,7 @@ export function readDockerfile(file: string): Dockerfile {
   const one = (wanted: string) => final.findLast(([name]) => name === wanted)?.[1];
   const list = (wanted: string) => JSON.parse(one(wanted) ?? '[]') as string[];
   return {
-    stage: stage[1].slice(BUILD.length).replace(/^\s*&&/, ''),
+    stage: stage[1].slice(BUILD.length).replace(/^[\s\w]*&&/, ''),
     config: {
       Entrypoint: list('ENTRYPOINT'),
       Cmd: list('CMD'),
