@@ -72,12 +72,7 @@ describe('what a change affects', () => {
 
   it('reaches the server that still serves a backend after the backend left its group', () => {
     const left = manifest('MCPServer', 'weather', { groupRef: 'nowhere' });
-    const before = {
-      schema_version: 'v0.1.0' as const,
-      server: { namespace: 'default', name: 'front', uid: '1' },
-      incoming: { type: 'anonymous' as const },
-      backends: [{ name: 'weather', transport: 'streamable-http' as const, url: 'https://weather.example/mcp' }],
-    };
+    const before = 'backends:\n  - name: weather\n    url: https://weather.example/mcp\n';
     const moved = { ...world, mcpServers: byName(left), documents: { front: before } };
     expect(affectedBy('MCPServer/default/weather', moved)).toContain('VirtualMCPServer/front');
   });

@@ -33,7 +33,7 @@ function addServersOfBackend(backend: string, world: World, keys: Keys): void {
 }
 
 function serves({ metadata }: Manifest, backend: string, world: World): boolean {
-  return world.documents[metadata.name]?.backends.some((entry) => entry.name === backend) ?? false;
+  return world.documents[metadata.name]?.includes(backend) ?? false;
 }
 
 function addBackend(name: string, world: World, keys: Keys): void {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { parse, stringify } from 'yaml';
 import { emptyWorld } from '#operator/testdata/empty-world';
 import { plan } from '#operator/plan/plan';
-import { type Manifest, parseKey, type World } from '#operator/world';
+import { type Manifest, parseKey, type World, writeText } from '#operator/world';
 
 interface SecretOrConfigMap {
   kind: 'Secret' | 'ConfigMap';
@@ -58,7 +58,7 @@ function worldOf(input: GoldenInput): World {
     secrets: Object.fromEntries(entries('Secret').map(([name, values]) => [name, digests(values)])),
     configMaps: Object.fromEntries(entries('ConfigMap')),
     generated: input.generated ?? {},
-    documents: input.documents ?? {},
+    documents: Object.fromEntries(Object.entries(input.documents ?? {}).map(([name, one]) => [name, writeText(one)])),
     observed: input.observed ?? {},
     ...(input.deployments && { deployments: input.deployments }),
   });

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
-import type { RunConfigDocument } from '#crds/run-config/run-config';
 import type { RuntimeStatus } from '#crds/run-config/runtime-status';
 
 /** The kinds that are reconciled. */
@@ -137,8 +136,8 @@ export interface World {
 
   /** Per runtime (see `runtimeName`): digests of the secrets that the platform makes for it, once. */
   generated: Record<string, Partial<Record<GeneratedSecret, string>>>;
-  /** Per runtime: the document that it serves or is to serve; absent before the first. */
-  documents: Record<string, RunConfigDocument>;
+  /** Per runtime: the text of the document that it serves or is to serve; absent before the first. */
+  documents: Record<string, string>;
   /** Per runtime: what it answered at /status; absent while it does not answer. */
   observed: Record<string, ObservedRuntime>;
   /** Child name to its Deployment in a cluster; absent where there are none. */

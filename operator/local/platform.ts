@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { Waiting } from '#operator/errors';
 import { mayHaveRuntime } from '#operator/plan/child-names';
+import { documentText } from '#operator/plan/document-text';
 import type { Outcome, Rendered, SecretSource } from '#operator/plan/outcome';
 import type { Platform } from '#operator/platform';
 import type { Clock } from '#operator/queue';
@@ -172,7 +173,7 @@ export class LocalPlatform implements Platform {
       const rendered = this.#rendered.get(owner);
       if (!rendered || metadata.namespace !== namespace) continue;
       const name = runtimeName({ kind, ...metadata });
-      documents[name] = rendered.document;
+      documents[name] = documentText(rendered.document);
       const status = this.#runtimes.status(owner);
       if (status) observed[name] = { ...status, current: isInForce(rendered, status.config_digest) };
     }

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { documentText } from '#operator/plan/document-text';
 import type { Rendered, SecretSource } from '#operator/plan/outcome';
-import { writeText } from '#operator/world';
 import { readIfThere, writeFileAtomic } from './write-file.ts';
 
 /** Name of the document in a child's configuration folder. */
@@ -24,7 +24,7 @@ export function writeRendered(rendered: Rendered, valueOf: (source: SecretSource
   for (const [name, source] of Object.entries(secretFiles))
     writeFileAtomic(join(secretDirectory, name), valueOf(source));
   for (const [name, text] of Object.entries(plainFiles)) writeFileAtomic(join(configDirectory, name), text);
-  writeFileAtomic(join(configDirectory, RUN_CONFIG_FILE), writeText(document));
+  writeFileAtomic(join(configDirectory, RUN_CONFIG_FILE), documentText(document));
 }
 
 function pruneFolder(directory: string, kept: Set<string>): void {

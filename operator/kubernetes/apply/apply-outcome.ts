@@ -1,5 +1,6 @@
 import { Waiting } from '#operator/errors';
 import { credentialsOf, runtimeChildOf, sealingOf } from '#operator/plan/child-names';
+import { documentText } from '#operator/plan/document-text';
 import type { Outcome, Rendered, SecretSource } from '#operator/plan/outcome';
 import { ownedMetadata, runtimeSelector } from '#operator/plan/object-parts';
 import { type Manifest, type ResourceKey, runtimeName } from '#operator/world';
@@ -89,8 +90,8 @@ async function applyCredentials(
   const files = collectFiles(rendered.secretFiles, (source) => valueOf(source, namespace, made, values));
   const standing = await secrets.read(namespace, name);
   const observed = runtimes.observed.get(namespace, runtimeName(key));
-  const document = view.documents.get(namespace, runtimeName(key));
-  const delivered = observed?.current === true && JSON.stringify(document) === JSON.stringify(rendered.document);
+  const text = view.documents.get(namespace, runtimeName(key));
+  const delivered = observed?.current === true && text === documentText(rendered.document);
   const secret: KubeObject = {
     apiVersion: 'v1',
     kind: 'Secret',

@@ -1,7 +1,6 @@
 import type { Log } from '#operator/log';
 import { configMapName } from '#operator/plan/render-config-map';
 import { runtimeChildOf } from '#operator/plan/child-names';
-import type { RunConfigDocument } from '#crds/run-config/run-config';
 import type { Clock } from '#operator/queue';
 import {
   type Kind,
@@ -12,7 +11,7 @@ import {
   runtimeName,
 } from '#operator/world';
 import type { KubeApi } from '../api/api.ts';
-import { lazyDocument } from './document-of.ts';
+import { textOfDocument } from './document-of.ts';
 import { ManifestSection } from './manifest-section.ts';
 import { NamedValues } from '../watch/named-values.ts';
 import type { KubeObject } from '../api/object.ts';
@@ -62,7 +61,7 @@ const HELM_RELEASES = 'type!=helm.sh/release.v1';
 export class ClusterView {
   readonly manifests: Record<Kind, ManifestSection>;
   readonly children: OwnedChildren;
-  readonly documents = new Section<RunConfigDocument>();
+  readonly documents = new Section<string>();
   readonly deployments = new Section<ObservedDeployment>();
   readonly secrets: SecretValues['named'];
   readonly configMaps: NamedValues<Record<string, string>>;
@@ -227,7 +226,7 @@ export class ClusterView {
   #documentChanged(owner: ResourceKey, object: KubeObject, current: KubeObject | undefined): void {
     if (object.metadata.name !== configMapName(runtimeChildOf(owner))) return;
     const { namespace } = owner;
-    this.documents.setLazily(namespace, runtimeName(owner), current && lazyDocument(current));
+    this.documents.setLazily(namespace, runtimeName(owner), current && (() => textOfDocument(current)));
     this.#listener.runtime(owner);
   }
 

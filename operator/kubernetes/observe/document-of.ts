@@ -1,7 +1,5 @@
 import { createHash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
-import type { RunConfigDocument } from '#crds/run-config/run-config';
-import { readText } from '#operator/world';
 import type { KubeObject } from '../api/object.ts';
 
 const FILE = 'run-config.yaml';
@@ -26,26 +24,13 @@ export function digestOfDocument(configMap: KubeObject): string | undefined {
   return file && createHash('sha256').update(file).digest('hex');
 }
 
-/**
- * Reads the document of a ConfigMap at the first look, and keeps it as a text between looks: as objects, the documents of
- * thousands of servers would be the larger part of all that the operator holds.
- */
-export function lazyDocument(configMap: KubeObject): () => RunConfigDocument | undefined {
-  let text: string | undefined;
-  return () => {
-    text ??= JSON.stringify(documentOf(configMap) ?? null);
-    return (JSON.parse(text) as RunConfigDocument | null) ?? undefined;
-  };
-}
-
-/** The document of a ConfigMap; undefined for what is none, as after an edit by hand. */
-export function documentOf(configMap: KubeObject): RunConfigDocument | undefined {
+/** The document of a ConfigMap as text; undefined where there is none, or what is there cannot be unpacked. */
+export function textOfDocument(configMap: KubeObject & Texts): string | undefined {
+  const plain = configMap.data?.[FILE];
+  if (plain !== undefined) return plain;
   const file = fileOf(configMap);
-  if (!file) return undefined;
   try {
-    const text = file[0] === 0x1f ? gunzipSync(file, { maxOutputLength: LARGEST }) : file;
-    const document = readText(text.toString());
-    return typeof document === 'object' && document !== null ? (document as RunConfigDocument) : undefined;
+    return (file?.[0] === 0x1f ? gunzipSync(file, { maxOutputLength: LARGEST }) : file)?.toString();
   } catch {
     return undefined;
   }
