@@ -89,7 +89,7 @@ const byItself = {
   sessionAffinity: z
     .enum(['None', 'ClientIP'])
     .optional()
-    .describe('Session affinity of the Service. Accepted; not needed.'),
+    .describe('Session affinity of the Service; of use only with backends of transport sse.'),
   sessionStorage: SessionStorage.optional().describe('Where the sessions of its own endpoint are kept.'),
   audit: AuditConfig.optional().describe('Audit events of its own endpoint.'),
   telemetry: TelemetryConfig.optional().describe('Traces and metrics of its own endpoint.'),

@@ -42,7 +42,7 @@ const pods = {
   sessionAffinity: z
     .enum(['None', 'ClientIP'])
     .optional()
-    .describe('Session affinity of the Service. Accepted; not needed.'),
+    .describe('Session affinity of the Service; of use only with backends of transport sse.'),
   serviceAccount: ObjectName.optional().describe('Service account of the pods; it needs no permission.'),
   resources: Resources.optional().describe('Requests and limits of the container.'),
   podTemplateSpec: PodTemplateSpec.optional().describe(

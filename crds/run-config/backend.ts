@@ -92,5 +92,6 @@ const StdioBackend = z.strictObject({
 /** One MCP server behind the endpoint. */
 export const Backend = z.discriminatedUnion('transport', [StreamableHttpBackend, SseBackend, StdioBackend]);
 export type Backend = z.infer<typeof Backend>;
-export type HttpBackend = z.infer<typeof StreamableHttpBackend> | z.infer<typeof SseBackend>;
+export type HttpBackend = z.infer<typeof StreamableHttpBackend> | SseBackend;
+export type SseBackend = z.infer<typeof SseBackend>;
 export type StdioBackend = z.infer<typeof StdioBackend>;

@@ -25,17 +25,9 @@ export function checkStdioImage(name: string, spec: BackendSpec, cluster: Cluste
 }
 
 /** Throws `Stalled` for a backend that the runtime cannot serve as it is written. */
-export function checkBackendServed(name: string, spec: BackendSpec, world: World): void {
-  const refuse = (reason: string, what: string): never => {
-    throw new Stalled(reason, `MCPServer "${name}": ${what}`);
-  };
-  const transport = transportOf(spec);
-  if (transport === 'sse') {
-    refuse('SseNotServed', 'transport sse is not part of this release: use its streamable-http endpoint');
-  }
-  if (world.platform.mode === 'cluster' && spec.remoteUrl === undefined && transport === 'stdio') {
-    checkStdioImage(name, spec, world.platform);
-  }
+export function checkBackendServed(name: string, spec: BackendSpec, { platform }: World): void {
+  if (platform.mode !== 'cluster' || spec.remoteUrl !== undefined || transportOf(spec) !== 'stdio') return;
+  checkStdioImage(name, spec, platform);
 }
 
 /** Settings of a server that are valid and have no effect yet. */

@@ -42,6 +42,15 @@ function lostWithThePod(document: RunConfigDocument, world: World): Finding[] {
   return [warning('LostWithThePod', 'SessionsInMemory', message)];
 }
 
+/** A stream of events is held by one replica; the others open their own for the same client. */
+function streamsOfReplicas(spec: ServerSpec, document: RunConfigDocument): Finding[] {
+  const streamed = document.backends.filter(({ transport }) => transport === 'sse').map(({ name }) => name);
+  const replicas = spec.autoscaling?.maxReplicas ?? spec.replicas ?? 1;
+  if (streamed.length === 0 || replicas <= 1 || spec.sessionAffinity === 'ClientIP') return [];
+  const message = `Each replica has streams of its own to ${streamed.join(', ')} (transport sse), so what these servers remember of a session, or ask its client, is known to one replica only: write sessionAffinity: ClientIP or replicas: 1, or use their streamable-http endpoints.`;
+  return [warning('SessionsPerReplica', 'SseBackends', message)];
+}
+
 function notServed(document: RunConfigDocument): Finding[] {
   const settings = findNotServed(document);
   if (settings.length === 0) return [];
@@ -62,6 +71,7 @@ export function findWarnings(
     ...emptyGroup(spec, members),
     ...unknownNames(spec, members),
     ...lostWithThePod(document, world),
+    ...streamsOfReplicas(spec, document),
     ...notServed(document),
   ];
 }

@@ -136,7 +136,7 @@ class AwsStsCredential implements Credential {
   }
 
   /** RFC 9110 header names in lower case, as everywhere here; only what is named is signed. */
-  #sign({ verb, body }: OutgoingRequest, assumed: AssumedRole): CredentialHeaders {
+  #sign({ verb, body, path = this.#path }: OutgoingRequest, assumed: AssumedRole): CredentialHeaders {
     const { region, service = SERVICE } = this.#auth;
     const { credentials } = assumed;
     const date = new Date(this.#deps.now()).toISOString().replace(/[:-]|\.\d{3}/g, '');
@@ -145,7 +145,7 @@ class AwsStsCredential implements Credential {
       service,
       region,
       method: verb,
-      path: this.#path,
+      path,
       body: body ?? '',
       headers: {
         host: this.#host,

@@ -9,6 +9,8 @@ export type CredentialHeaders = readonly string[];
 export interface OutgoingRequest {
   readonly verb: 'POST' | 'GET' | 'DELETE';
   readonly body: Buffer | undefined;
+  /** Path and query, where they are not those of the backend's URL. */
+  readonly path?: string | undefined;
 }
 
 /** The provider at which a caller has to have logged in, of a credential that is made of the caller's stored token there. */

@@ -56,6 +56,8 @@ export interface AnswerSink {
   accepted(): void;
   open(flow: Flow, sessionId: string | undefined): void;
   event(event: StreamEvent): void;
+  /** An event whose data is no JSON-RPC message. */
+  named?(name: string | undefined, data: string): void;
   /** The stream ended; `complete`: the response was among its events. */
   close(complete: boolean): void;
   fail(failure: CallFailure): void;
@@ -76,6 +78,8 @@ export interface BackendCall {
   readonly headers: string[];
   /** The pod whose session it belongs to; undefined: whichever there is. */
   readonly address?: string | undefined;
+  /** Path and query at the backend's origin, where they are not those of its URL. */
+  readonly path?: string | undefined;
   /** Milliseconds without a sign of life after which the call is given up; 0: never. */
   readonly deadline: number;
   /** Whether it may be sent again when the connection broke after it was sent. */
@@ -90,7 +94,7 @@ export interface RunningCall {
   abort(): void;
 }
 
-/** One backend that is in force. Two implementations: over HTTP, and a process on standard input and output. */
+/** One backend that is in force. Two implementations: over streamable HTTP, and by channels (processes, event streams). */
 export interface Backend {
   readonly name: string;
   readonly config: BackendConfig;

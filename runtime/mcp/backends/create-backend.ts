@@ -3,12 +3,12 @@ import { createProxyDispatcher, isProxied, type ProxySettings } from '#crds/conn
 import type {
   Backend as BackendConfig,
   HttpBackend as HttpBackendConfig,
+  SseBackend as SseConfig,
   StdioBackend as StdioConfig,
 } from '#crds/run-config/backend';
 import type { RunConfig } from '#crds/run-config/run-config';
 import type { AuditEvent } from '#runtime/audit/audit';
 import type { UserTokens } from '#runtime/authserver/user-tokens';
-import { ConfigError } from '#runtime/errors';
 import { createCredential, type ExchangeOutcome } from '#runtime/outgoing/create-credential';
 import type { Credential } from '#runtime/outgoing/credential';
 import type { ExchangedTokens } from '#runtime/outgoing/exchanged-tokens';
@@ -25,7 +25,7 @@ import { createBreaker } from './breaker.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { KeptBytes } from './kept-bytes.ts';
 import { unknownHealth } from './health.ts';
-import { HttpBackend } from './http-backend.ts';
+import { HttpBackend, type HttpBackendOptions } from './http-backend.ts';
 import { ownInitialize } from './probe.ts';
 
 const START_DEADLINE = 30_000;
@@ -66,9 +66,7 @@ type Makers = {
 
 const makers: Makers = {
   'streamable-http': createHttpBackend,
-  sse: ({ name }) => {
-    throw new ConfigError(`backend ${name}: transport sse is not served; use the server's streamable-http endpoint`);
-  },
+  sse: createSse,
   stdio: createStdio,
 };
 
@@ -79,11 +77,31 @@ export function createBackend(settings: BackendConfig, deps: BackendDeps): Backe
 }
 
 async function createHttpBackend(settings: HttpBackendConfig, deps: BackendDeps): Promise<Backend> {
+  return new HttpBackend({ ...(await httpOptions(settings, deps)), config: settings });
+}
+
+async function createSse(settings: SseConfig, deps: BackendDeps): Promise<Backend> {
+  const { limits } = deps.config;
+  // Loaded when the first such server is configured: most have none.
+  const { createSseBackend } = await import('#runtime/mcp/transports/sse-backend');
+  return createSseBackend({
+    ...(await httpOptions(settings, deps)),
+    config: settings,
+    sessions: { max: limits.sessions_per_replica, idle: limits.session_idle },
+    log: deps.log,
+    onListChanged: (method) => deps.listChanged(settings.name, method),
+  });
+}
+
+/** What every backend has that is reached over HTTP. */
+async function httpOptions(
+  settings: HttpBackendConfig,
+  deps: BackendDeps,
+): Promise<Omit<HttpBackendOptions, 'config'>> {
   const { config, files, proxy } = deps;
   const { header_forward: forward, ca_bundle_file: ca } = settings;
-  return new HttpBackend({
+  return {
     ...(await makeParts(settings, deps)),
-    config: settings,
     connectTimeout: config.limits.connect_timeout,
     keptBytes: deps.keptBytes,
     maxStreams: config.limits.sessions_per_replica,
@@ -91,7 +109,7 @@ async function createHttpBackend(settings: HttpBackendConfig, deps: BackendDeps)
     ...(isProxied(proxy) ? { createPool: (_origin, options) => throughProxy(options, proxy) } : {}),
     fixedHeaders: fixedHeaders(forward, files),
     lookUp: deps.lookUp,
-  });
+  };
 }
 
 async function createStdio(settings: StdioConfig, deps: BackendDeps): Promise<Backend> {

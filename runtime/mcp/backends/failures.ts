@@ -15,6 +15,11 @@ export class StillStarting extends NotStarted {
   }
 }
 
+/** Why a stream of events does not serve. The message is in words of this program, so status may show it. */
+export class NotOpened extends Error {
+  override readonly name = 'NotOpened';
+}
+
 type Reason = CallFailure['reason'];
 
 /** What the client reads, after the name of the backend. Fixed words: nothing that a backend said goes through. */

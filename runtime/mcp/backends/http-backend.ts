@@ -3,20 +3,17 @@ import { Pool, type Dispatcher } from 'undici';
 import type { HttpBackend as HttpBackendConfig } from '#crds/run-config/backend';
 import { RequestError } from '#runtime/errors';
 import type { Identity } from '#runtime/incoming/identity';
-import type { Credential, CredentialHeaders } from '#runtime/outgoing/credential';
-import type { Authorizer } from '#runtime/policy/authorizer';
-import type { WebhookGate } from '#runtime/webhooks/webhook-call';
+import type { CredentialHeaders } from '#runtime/outgoing/credential';
 import type { Backend, BackendCall, CallFailure, RunningCall } from './backend.ts';
 import type { BackendParts } from './backend-parts.ts';
 import { BackendPods, type LookUp } from './backend-pods.ts';
 import type { Breaker } from './breaker.ts';
-import type { Deadlines } from './deadlines.ts';
+import { ConfiguredBackend } from './configured-backend.ts';
 import { callFailure } from './failures.ts';
-import type { BackendHealth } from './health.ts';
 import type { KeptBytes } from './kept-bytes.ts';
 import { HttpExchange, type ExchangeHost, type Load } from './http-exchange.ts';
 
-interface HttpBackendOptions extends BackendParts {
+export interface HttpBackendOptions extends BackendParts {
   readonly config: HttpBackendConfig;
   readonly keptBytes: KeptBytes;
   readonly connectTimeout: number;
@@ -51,15 +48,7 @@ function joined(lists: readonly (readonly string[])[]): string[] {
 }
 
 /** A backend that is reached over HTTP. Two pools: streams that stay open must not use up the connections of calls. */
-export class HttpBackend implements Backend, ExchangeHost {
-  readonly name: string;
-  readonly config: HttpBackendConfig;
-  readonly credential: Credential;
-  readonly authorizer: Authorizer | undefined;
-  readonly webhooks: WebhookGate | undefined;
-  readonly health: BackendHealth;
-  readonly sessions = true;
-  readonly deadlines: Deadlines;
+export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements Backend, ExchangeHost {
   readonly keptBytes: KeptBytes;
   readonly maxResponseBytes: number;
   readonly #origin: string;
@@ -79,14 +68,8 @@ export class HttpBackend implements Backend, ExchangeHost {
 
   constructor(options: HttpBackendOptions) {
     const { config, concurrency } = options;
+    super(options);
     const url = new URL(config.url);
-    this.name = config.name;
-    this.config = config;
-    this.credential = options.credential;
-    this.authorizer = options.authorizer;
-    this.webhooks = options.webhooks;
-    this.health = options.health;
-    this.deadlines = options.deadlines;
     this.keptBytes = options.keptBytes;
     this.maxResponseBytes = options.maxResponseBytes;
     this.#origin = url.origin;
@@ -192,9 +175,8 @@ export class HttpBackend implements Backend, ExchangeHost {
   }
 
   async close(): Promise<void> {
-    this.credential.close();
     const pools = [this.#calls, this.#streams, ...this.#fresh];
-    await Promise.all([this.webhooks?.close(), ...pools.map((pool) => pool.destroy())]);
+    await Promise.all([this.closeParts(), ...pools.map((pool) => pool.destroy())]);
     await this.#pods?.close();
   }
 
@@ -246,9 +228,9 @@ export class HttpBackend implements Backend, ExchangeHost {
   }
 
   #dispatchTo(exchange: HttpExchange, origin: string, pool: Dispatcher, headers: string[]): void {
-    const { verb, body } = exchange.call;
+    const { verb, body, path = this.#path } = exchange.call;
     // The origin is for a proxy's dispatcher; a pool has its own.
-    pool.dispatch({ origin, path: this.#path, method: verb, headers, body: body ?? null }, exchange);
+    pool.dispatch({ origin, path, method: verb, headers, body: body ?? null }, exchange);
     if (!exchange.needsFresh) return;
     exchange.needsFresh = false;
     void pool.close().finally(() => this.#fresh.delete(pool));

@@ -253,7 +253,10 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
     if (this.#over) return;
     const { data } = event;
     const message = data === '' ? undefined : decodeBackendMessage(data);
-    if (data !== '' && message === undefined) return;
+    if (data !== '' && message === undefined) {
+      this.call.sink.named?.(event.event, data);
+      return;
+    }
     if (message?.kind === 'response') {
       // Of one request there is one answer, and only that: another id would answer another backend's request.
       if (this.#answered || (this.call.idText !== undefined && message.idText !== this.call.idText)) return;

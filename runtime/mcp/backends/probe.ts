@@ -6,7 +6,7 @@ import type { Leg, ServerCapabilities } from '#runtime/mcp/sessions/session';
 import { LATEST_SESSION_REVISION, SESSION_REVISIONS, STATELESS_REVISION, type Era } from '../era.ts';
 import { ask, NoAnswer, type Answer, type Question } from './ask.ts';
 import type { Backend, CallFailure } from './backend.ts';
-import { NotStarted } from './failures.ts';
+import { NotOpened, NotStarted } from './failures.ts';
 
 /** What a probe found out. `eras` is undefined where the answer says nothing about them (a 401 without a credential). */
 export interface Finding {
@@ -50,6 +50,7 @@ const unreachable = (message: string): Finding => ({
 function whyAway({ reason, error }: CallFailure): string {
   const { cause, message } = error;
   if (cause instanceof NotStarted) return `its process ${cause.message}`;
+  if (cause instanceof NotOpened) return `its stream ${cause.message}: check its URL, and that it speaks SSE there`;
   const [what = message] = message.split(';', 1);
   const code = typeof cause === 'object' && cause && 'code' in cause ? cause.code : undefined;
   if (typeof code === 'string') return `${what} (${code}): check its URL, and that it runs`;

@@ -45,7 +45,8 @@ export function legField({ backend, at, sessionId, revision, address }: Leg): Se
 
 /** A session's id at one place is nobody else's business: a leg belongs to a URL, not only to a name. */
 function legName(backend: string, { config }: Backend): string | undefined {
-  return config.transport === 'stdio' ? undefined : `${LEG}${backend}:${sha256(config.url).slice(0, 12)}`;
+  // A session at a process or on a stream of events is the replica's own that has it.
+  return config.transport !== 'streamable-http' ? undefined : `${LEG}${backend}:${sha256(config.url).slice(0, 12)}`;
 }
 
 /** All fields of a session. `openedAt`: milliseconds since the epoch. */

@@ -1,7 +1,7 @@
 import { LIST_KINDS, LIST_SPECS } from '#runtime/mcp/aggregate/list-kinds';
 import type { Span } from '#runtime/mcp/envelope/scan-envelope';
 import type { Log } from '#runtime/telemetry/log';
-import type { Noise } from './stdio-connection.ts';
+import type { Noise } from './channel.ts';
 
 const LOGGED_LINES = 200;
 const LOGGED_CHARACTERS = 500;

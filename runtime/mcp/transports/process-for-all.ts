@@ -4,10 +4,12 @@ import { decodeRequest } from '#runtime/mcp/envelope/decode-request';
 import { LIST_KINDS, LIST_SPECS } from '#runtime/mcp/aggregate/list-kinds';
 import { isListChanged, logStderr, stringAt } from './observe-process.ts';
 import { SharedProcess } from './shared-process.ts';
-import type { ProcessMode, StdioBackendOptions } from './stdio-backend.ts';
-import type { Noise, StdioConnection } from './stdio-connection.ts';
-import type { StdioExchange } from './stdio-exchange.ts';
-import { readCancellation, SessionTable, trackCall, type StdioSession } from './stdio-sessions.ts';
+import type { ChannelMode } from './channel-backend.ts';
+import type { StdioBackendOptions } from './stdio-backend.ts';
+import type { StdioConnection } from './stdio-connection.ts';
+import type { Noise } from './channel.ts';
+import type { ChannelExchange } from './channel-exchange.ts';
+import { readCancellation, SessionTable, trackCall, type ChannelSession } from './channel-sessions.ts';
 
 const MAX_SUBSCRIPTIONS = 1_000;
 /** Pings in a row that a process may leave unanswered before it is started again. */
@@ -21,7 +23,7 @@ interface Then {
 }
 
 /** `stdio_process: shared`: one process, which knows the gateway as its only client, and sessions that are kept here. */
-export class ProcessForAll implements ProcessMode {
+export class ProcessForAll implements ChannelMode {
   readonly #options: StdioBackendOptions;
   readonly #process: SharedProcess;
   readonly #sessions: SessionTable;
@@ -71,7 +73,7 @@ export class ProcessForAll implements ProcessMode {
     return this.#process.isSilentStart;
   }
 
-  initialize(exchange: StdioExchange): void {
+  initialize(exchange: ChannelExchange): void {
     this.#whenReady(exchange, (connection) => {
       // The answer is known, but the process must show that it is alive: health checks come this way as well.
       const fail = (reason: 'unavailable' | 'timeout'): void =>
@@ -96,7 +98,7 @@ export class ProcessForAll implements ProcessMode {
     });
   }
 
-  request(exchange: StdioExchange, session: StdioSession | undefined): void {
+  request(exchange: ChannelExchange, session: ChannelSession | undefined): void {
     const { method, idText } = exchange.call;
     if (session && idText !== undefined) trackCall(exchange, session, idText);
     // One client's level would be everybody's.
@@ -111,17 +113,17 @@ export class ProcessForAll implements ProcessMode {
     });
   }
 
-  message(exchange: StdioExchange, session: StdioSession): void {
+  message(exchange: ChannelExchange, session: ChannelSession): void {
     // The process asks the gateway, not this client, so nothing else is for it.
     readCancellation(exchange, session)?.running?.cancel();
     exchange.accept();
   }
 
-  find(headers: readonly string[]): StdioSession | undefined {
+  find(headers: readonly string[]): ChannelSession | undefined {
     return this.#sessions.find(headers);
   }
 
-  end(session: StdioSession): void {
+  end(session: ChannelSession): void {
     this.#sessions.end(session);
   }
 
@@ -164,7 +166,7 @@ export class ProcessForAll implements ProcessMode {
     if (id === undefined) end();
   }
 
-  #openSession(exchange: StdioExchange): void {
+  #openSession(exchange: ChannelExchange): void {
     if (exchange.isOver) return;
     const session = this.#sessions.open();
     if (session) {
@@ -175,7 +177,7 @@ export class ProcessForAll implements ProcessMode {
     }
   }
 
-  #whenReady(exchange: StdioExchange, go: (connection: StdioConnection) => void): void {
+  #whenReady(exchange: ChannelExchange, go: (connection: StdioConnection) => void): void {
     const fail = (error: unknown) => exchange.fail(callFailure(this.#options.config.name, 'unavailable', false, error));
     const start = (connection: StdioConnection) => {
       if (!exchange.isOver) go(connection);
@@ -216,7 +218,7 @@ export class ProcessForAll implements ProcessMode {
       if (subscriptions.has(uri)) listener?.relay(line);
   }
 
-  #subscribe(exchange: StdioExchange, session: StdioSession, connection: StdioConnection): void {
+  #subscribe(exchange: ChannelExchange, session: ChannelSession, connection: StdioConnection): void {
     const uri = uriOf(exchange);
     if (uri !== undefined && session.subscriptions.size >= MAX_SUBSCRIPTIONS) {
       exchange.fail(callFailure(this.#options.config.name, 'busy', false));
@@ -226,7 +228,7 @@ export class ProcessForAll implements ProcessMode {
     exchange.begin(connection);
   }
 
-  #unsubscribe(exchange: StdioExchange, session: StdioSession, connection: StdioConnection): void {
+  #unsubscribe(exchange: ChannelExchange, session: ChannelSession, connection: StdioConnection): void {
     const uri = uriOf(exchange);
     if (uri !== undefined) session.subscriptions.delete(uri);
     // The process knows one client: it goes on while another session wants it.
@@ -239,13 +241,13 @@ export class ProcessForAll implements ProcessMode {
     return false;
   }
 
-  #forgetSubscriptions({ subscriptions }: StdioSession): void {
+  #forgetSubscriptions({ subscriptions }: ChannelSession): void {
     for (const uri of subscriptions)
       if (this.#connection && !this.#isWanted(uri)) this.#ask(this.#connection, 'resources/unsubscribe', { uri });
   }
 }
 
-function uriOf({ call }: StdioExchange): string | undefined {
+function uriOf({ call }: ChannelExchange): string | undefined {
   const message = call.body && decodeRequest(call.body);
   const uri = message?.kind === 'request' ? message.params?.uri : undefined;
   return typeof uri === 'string' ? uri : undefined;

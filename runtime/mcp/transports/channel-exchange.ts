@@ -2,22 +2,22 @@ import type { BackendCall, CallFailure, Flow, RunningCall } from '#runtime/mcp/b
 import type { Deadlines, Expiring } from '#runtime/mcp/backends/deadlines';
 import { callFailure, StillStarting } from '#runtime/mcp/backends/failures';
 import { decodeBackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
-import type { CallEnd, StdioConnection } from './stdio-connection.ts';
+import type { CallEnd, Channel } from './channel.ts';
 
 /** What one exchange needs of its backend. */
 export interface ExchangeHost {
   readonly name: string;
   readonly deadlines: Deadlines;
-  /** What calls wait for is a process that has been started, and that nothing has been heard of yet. */
+  /** What calls wait for was started, and nothing has been heard of it yet. */
   readonly isSilentStart: boolean;
   /** The exchange is over; called once. `failure` is undefined when there was an answer. */
-  settled(exchange: StdioExchange, failure: CallFailure | undefined): void;
+  settled(exchange: ChannelExchange, failure: CallFailure | undefined): void;
 }
 
 const METHOD_NOT_FOUND = -32601;
 
-/** One message to a process and what comes back for it. */
-export class StdioExchange implements RunningCall, Expiring, Flow {
+/** One message to the server of a channel and what comes back for it. */
+export class ChannelExchange implements RunningCall, Expiring, Flow {
   readonly call: BackendCall;
   readonly deadline: number;
   heard = true;
@@ -29,7 +29,7 @@ export class StdioExchange implements RunningCall, Expiring, Flow {
   /** Called when it is over, however it ended; `answer` is undefined without one. */
   onOver: ((answer: Buffer | undefined) => void) | undefined;
   readonly #host: ExchangeHost;
-  #connection: StdioConnection | undefined;
+  #channel: Channel | undefined;
   #id: number | undefined;
   #isStream = false;
   #isPaused = false;
@@ -46,15 +46,16 @@ export class StdioExchange implements RunningCall, Expiring, Flow {
     return this.#isOver;
   }
 
-  /** Sends the request to the process. */
-  begin(connection: StdioConnection): void {
+  /** Sends the request to the server. */
+  begin(channel: Channel): void {
     const { body, idText } = this.call;
     if (this.#isOver || body === undefined || idText === undefined) return;
     this.heard = true;
-    this.#connection = connection;
-    this.#id = connection.call({
+    this.#channel = channel;
+    this.#id = channel.call({
       body,
       idText,
+      from: this.call,
       onAnswer: (line, hasResult) => this.answer(line, hasResult),
       onProgress: (line) => this.relay(line),
       onEnd: (end) => this.#lose(end),
@@ -62,7 +63,7 @@ export class StdioExchange implements RunningCall, Expiring, Flow {
     if (this.#id === undefined) this.fail(callFailure(this.#host.name, 'busy', false));
   }
 
-  /** The answer, from the process or from the gateway in its place. */
+  /** The answer, from the server or from the gateway in its place. */
   answer(line: Buffer, hasResult: boolean): void {
     if (this.#isOver) return;
     const { sink } = this.call;
@@ -75,7 +76,7 @@ export class StdioExchange implements RunningCall, Expiring, Flow {
     }
   }
 
-  /** Answers in the place of the process. */
+  /** Answers in the place of the server. */
   #reply(outcome: string, hasResult: boolean): void {
     this.answer(Buffer.from(`{"jsonrpc":"2.0","id":${this.call.idText ?? 'null'},${outcome}}`), hasResult);
   }
@@ -86,7 +87,7 @@ export class StdioExchange implements RunningCall, Expiring, Flow {
     this.#reply(`"error":{"code":${METHOD_NOT_FOUND},"message":"Method not found"}`, false);
   }
 
-  /** Takes a notification or a response that has gone to the process. */
+  /** A notification or a response has gone to the server. */
   accept(): void {
     if (this.#isOver) return;
     this.#finish(undefined, undefined);
@@ -100,12 +101,12 @@ export class StdioExchange implements RunningCall, Expiring, Flow {
     this.call.sink.open(this, undefined);
   }
 
-  /** Passes a message of the process on, in this call's stream. While the reader is slow only requests are. */
+  /** Passes a message of the server on, in this call's stream. While the reader is slow only requests are. */
   relay(line: Buffer): void {
     if (this.#isOver) return;
     this.heard = true;
     this.listen();
-    // Holding back the process would hold back everybody's calls: a slow reader loses notifications instead.
+    // Holding back the server would hold back everybody's calls: a slow reader loses notifications instead.
     if (!this.#isPaused || decodeBackendMessage(line)?.kind === 'request') this.#emit(line);
   }
 
@@ -126,26 +127,26 @@ export class StdioExchange implements RunningCall, Expiring, Flow {
     this.#giveUp('timeout');
   }
 
-  /** The client has cancelled it: the process is told, and nobody waits for an answer. */
+  /** The client has cancelled it: the server is told, and nobody waits for an answer. */
   cancel(): void {
     this.#giveUp('aborted');
   }
 
   #giveUp(reason: 'timeout' | 'aborted'): void {
     if (this.#isOver) return;
-    if (this.#id !== undefined) this.#connection?.cancel(this.#id);
+    if (this.#id !== undefined) this.#channel?.cancel(this.#id);
     const cause = reason === 'timeout' && this.#isStarting() ? new StillStarting() : undefined;
     this.fail(callFailure(this.#host.name, reason, this.#id !== undefined, cause));
   }
 
-  /** Nothing has been heard yet of the process that is to answer. */
+  /** Nothing has been heard yet of what is to answer. */
   #isStarting(): boolean {
-    return this.#connection ? !this.#connection.hasSpoken : this.#host.isSilentStart;
+    return this.#channel ? !this.#channel.hasSpoken : this.#host.isSilentStart;
   }
 
   abort(): void {
     if (this.#isOver) return;
-    if (this.#id !== undefined) this.#connection?.forget(this.#id);
+    if (this.#id !== undefined) this.#channel?.forget(this.#id);
     this.#finish(callFailure(this.#host.name, 'aborted', this.#id !== undefined), undefined);
   }
 
@@ -162,7 +163,8 @@ export class StdioExchange implements RunningCall, Expiring, Flow {
   }
 
   #lose(end: CallEnd): void {
-    this.fail(callFailure(this.#host.name, end === 'too_large' ? 'too_large' : 'unavailable', true));
+    if (typeof end === 'object') this.fail(end);
+    else this.fail(callFailure(this.#host.name, end === 'too_large' ? 'too_large' : 'unavailable', true));
   }
 
   #finish(failure: CallFailure | undefined, answer: Buffer | undefined): void {

@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import { decodeRequest } from '#runtime/mcp/envelope/decode-request';
 import { idTextOf } from '#runtime/mcp/envelope/message-id';
-import type { StdioConnection } from './stdio-connection.ts';
-import type { StdioExchange } from './stdio-exchange.ts';
+import type { Channel } from './channel.ts';
+import type { ChannelExchange } from './channel-exchange.ts';
 
-/** What one client session has at a backend whose processes know no sessions. */
-export interface StdioSession {
+/** What one client session has at a backend that is reached by channels. */
+export interface ChannelSession {
   readonly id: string;
-  /** Its own process; undefined where one process serves all. */
-  readonly connection: StdioConnection | undefined;
+  /** Its own; undefined where one process serves all. */
+  readonly channel: Channel | undefined;
   /** The stream that the client holds open for what belongs to no call. */
-  listener: StdioExchange | undefined;
+  listener: ChannelExchange | undefined;
   /** Calls under way, by the client's id; the newest is the last. */
-  readonly calls: Map<string, StdioExchange>;
+  readonly calls: Map<string, ChannelExchange>;
   /** Resources whose changes it wants to know. */
   readonly subscriptions: Set<string>;
   lastUsed: number;
@@ -23,7 +23,7 @@ interface SessionTableSettings {
   /** Milliseconds after which a session without a stream or a call is ended, if nobody ended it. */
   readonly idle: number;
   readonly now: () => number;
-  readonly onEnd: (session: StdioSession) => void;
+  readonly onEnd: (session: ChannelSession) => void;
 }
 
 const SWEEP_EVERY = 5_000;
@@ -31,7 +31,7 @@ const SWEEP_EVERY = 5_000;
 /** The sessions of one backend. Ids are random and mean nothing to anybody else. */
 export class SessionTable {
   readonly #settings: SessionTableSettings;
-  readonly #sessions = new Map<string, StdioSession>();
+  readonly #sessions = new Map<string, ChannelSession>();
   readonly #timer: NodeJS.Timeout;
 
   constructor(settings: SessionTableSettings) {
@@ -39,16 +39,16 @@ export class SessionTable {
     this.#timer = setInterval(() => this.#endIdle(), Math.min(settings.idle, SWEEP_EVERY)).unref();
   }
 
-  values(): Iterable<StdioSession> {
+  values(): Iterable<ChannelSession> {
     return this.#sessions.values();
   }
 
   /** Undefined: there are too many. */
-  open(connection?: StdioConnection): StdioSession | undefined {
+  open(channel?: Channel): ChannelSession | undefined {
     if (!this.hasRoom()) return undefined;
-    const session: StdioSession = {
+    const session: ChannelSession = {
       id: randomUUID(),
-      connection,
+      channel,
       listener: undefined,
       calls: new Map(),
       subscriptions: new Set(),
@@ -65,7 +65,7 @@ export class SessionTable {
   }
 
   /** The session that these headers name, a flat list of names and values. */
-  find(headers: readonly string[]): StdioSession | undefined {
+  find(headers: readonly string[]): ChannelSession | undefined {
     const session = this.#sessions.get(sessionIdIn(headers) ?? '');
     if (session) session.lastUsed = this.#settings.now();
     return session;
@@ -76,7 +76,7 @@ export class SessionTable {
     clearInterval(this.#timer);
   }
 
-  end(session: StdioSession): void {
+  end(session: ChannelSession): void {
     if (!this.#sessions.delete(session.id)) return;
     session.listener?.end();
     this.#settings.onEnd(session);
@@ -96,7 +96,7 @@ function sessionIdIn(headers: readonly string[]): string | undefined {
 }
 
 /** Lets the session find the call by its id for as long as it is under way. */
-export function trackCall(exchange: StdioExchange, session: StdioSession, idText: string): void {
+export function trackCall(exchange: ChannelExchange, session: ChannelSession, idText: string): void {
   session.calls.set(idText, exchange);
   exchange.onOver = () => {
     if (session.calls.get(idText) === exchange) session.calls.delete(idText);
@@ -105,9 +105,9 @@ export function trackCall(exchange: StdioExchange, session: StdioSession, idText
 
 /** Which call this message cancels, if it is one of this session; undefined where the message is no cancellation. */
 export function readCancellation(
-  { call }: StdioExchange,
-  session: StdioSession,
-): { running: StdioExchange | undefined } | undefined {
+  { call }: ChannelExchange,
+  session: ChannelSession,
+): { running: ChannelExchange | undefined } | undefined {
   const message = call.body && decodeRequest(call.body);
   if (message?.kind !== 'notification' || message.method !== 'notifications/cancelled') return undefined;
   const id = message.params?.requestId;

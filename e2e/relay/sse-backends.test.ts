@@ -1,0 +1,286 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { serveSse, type FakeStream, type RunningSse, type SseOptions } from '../fakes/sse/serve-sse.ts';
+import { findFreePort } from '../gateway/find-free-port.ts';
+import { openStream, send, SessionClient, type Rpc } from '../gateway/session-client.ts';
+import type { ServedGateway } from '../gateway/serve-gateway.ts';
+import { startProgram } from '../gateway/start-program.ts';
+import { until } from '../gateway/until.ts';
+import { closeAll, closing, configTo, gatewayTo } from './gateway-to.ts';
+
+afterEach(closeAll);
+
+const EVERYTHING = fileURLToPath(
+  new URL('../../node_modules/@modelcontextprotocol/server-everything/dist/index.js', import.meta.url),
+);
+type Settings = Exclude<Parameters<typeof configTo>[0][string], string>;
+const sse = (url: string, more: object = {}) => ({ one: { url, transport: 'sse', ...more } as Settings });
+const fake = async (options: SseOptions): Promise<RunningSse> => closing(await serveSse(options));
+const textOf = ({ result }: Rpc) => (result?.content as { text: string }[] | undefined)?.[0]?.text;
+const lastOf = (server: RunningSse) => server.streams.at(-1)!;
+const methodsOf = ({ posted }: FakeStream) => posted.map(({ method }) => method);
+const hello = { hello: () => 'hello' };
+/** Each test's own deadlines: a probe that gets no answer, and a call. */
+const quick = {
+  operational: { failure_handling: { health_check_timeout: '1s' }, timeouts: { default: '1s' } },
+  limits: { list_deadline: '1s' },
+};
+
+async function statusOf(gateway: ServedGateway): Promise<{ phase: string; message: string }> {
+  const { text } = await send(`http://127.0.0.1:${gateway.runtime.address.privatePort}/status`, 'GET', {});
+  const { backends } = JSON.parse(text) as { backends: { phase: string; message: string }[] };
+  return backends[0]!;
+}
+
+describe('a backend that speaks the transport of 2024-11-05', () => {
+  it('is the reference server: tools, progress, and requests of its own to the client', async () => {
+    const port = await findFreePort();
+    const program = startProgram(process.execPath, [EVERYTHING, 'sse'], { ...process.env, PORT: String(port) });
+    closing({ close: () => program.stop() });
+    await until('the server', () => program.output().includes('running on port'));
+    const gateway = await gatewayTo(sse(`http://127.0.0.1:${port}/sse`));
+    const client = await SessionClient.open(gateway.url, {}, { sampling: {} });
+    const names = await client.toolNames();
+    expect(names).toEqual(expect.arrayContaining(['one_echo', 'one_get-sum']));
+    expect(textOf((await client.call('one_echo', { message: 'through' })).answer)).toBe('Echo: through');
+    const long = await client.request('tools/call', {
+      name: 'one_trigger-long-running-operation',
+      arguments: { duration: 0.2, steps: 2 },
+      _meta: { progressToken: 'mine' },
+    });
+    const progress = long.messages.filter(({ method }) => method === 'notifications/progress');
+    expect(progress.map(({ params }) => params?.progressToken)).toEqual(['mine', 'mine']);
+    const body = client.message('tools/call', {
+      name: 'one_trigger-sampling-request',
+      arguments: { prompt: 'p', maxTokens: 5 },
+    });
+    const stream = await openStream(client.url, client.headers, body);
+    const asked = await stream.waitFor(({ method }) => method === 'sampling/createMessage');
+    const result = { model: 'm', role: 'assistant', content: { type: 'text', text: 'sampled' } };
+    const answer = JSON.stringify({ jsonrpc: '2.0', id: asked.id, result });
+    expect((await send(client.url, 'POST', client.headers, answer)).status).toBe(202);
+    expect(JSON.stringify(await stream.waitFor((message) => message.result !== undefined))).toContain('sampled');
+  });
+
+  it('has one stream for each client session, which ends with it, and calls of the same id do not meet', async () => {
+    const server = await fake({ tools: { which: (_message, { id }) => `stream ${id}` } });
+    const gateway = await gatewayTo(sse(server.url));
+    const clients = await Promise.all([1, 2].map(() => SessionClient.open(gateway.url)));
+    const answers = await Promise.all(clients.map((client) => client.call('one_which')));
+    const said = answers.map(({ answer }) => textOf(answer));
+    expect(new Set(said).size).toBe(2);
+    const again = await Promise.all(clients.map((client) => client.call('one_which')));
+    expect(again.map(({ answer }) => textOf(answer))).toEqual(said);
+    for (const client of clients) await send(client.url, 'DELETE', client.headers);
+    // The probe's own too.
+    await until('the ends', () => server.streams.every((stream) => !stream.isOpen()));
+  });
+
+  it('gets what the client cancels, under the id that it knows', async () => {
+    const server = await fake({ tools: { slow: () => undefined } });
+    const gateway = await gatewayTo(sse(server.url));
+    const client = await SessionClient.open(gateway.url);
+    const running = openStream(client.url, client.headers, client.message('tools/call', { name: 'one_slow' }));
+    await until('the call', () => methodsOf(lastOf(server)).includes('tools/call'));
+    const { posted } = lastOf(server);
+    await client.notify('notifications/cancelled', { requestId: 1 });
+    await until('the cancellation', () => methodsOf(lastOf(server)).includes('notifications/cancelled'));
+    const cancelled = posted.find(({ method }) => method === 'notifications/cancelled');
+    const call = posted.find(({ method }) => method === 'tools/call');
+    expect(cancelled?.params).toMatchObject({ requestId: call?.id });
+    (await running).close();
+  });
+
+  it('tells every session by its stream that its list has changed', async () => {
+    const tools: SseOptions['tools'] = { ...hello };
+    const server = await fake({ tools });
+    const gateway = await gatewayTo(sse(server.url));
+    const client = await SessionClient.open(gateway.url);
+    expect(await client.toolNames()).toEqual(['one_hello']);
+    const stream = await client.stream();
+    tools.more = () => 'more';
+    lastOf(server).say({ method: 'notifications/tools/list_changed' });
+    await stream.waitFor(({ method }) => method === 'notifications/tools/list_changed');
+    expect(await client.toolNames()).toEqual(['one_hello', 'one_more']);
+    stream.close();
+  });
+
+  it('keeps its streams over a reload that does not concern it, and connections over calls', async () => {
+    const server = await fake({ tools: hello });
+    const gateway = await gatewayTo(sse(server.url));
+    const client = await SessionClient.open(gateway.url);
+    await client.call('one_hello');
+    const [streams, connections] = [server.streams.length, server.connections()];
+    await gateway.reconfigure(configTo(sse(server.url), { audit_config: { enabled: false } }));
+    for (let i = 0; i < 5; i++) expect(textOf((await client.call('one_hello')).answer)).toBe('hello');
+    expect(server.streams).toHaveLength(streams);
+    expect(server.connections()).toBe(connections);
+  });
+});
+
+describe('the credential of a backend with streams', () => {
+  const auth = { type: 'header_injection', header_name: 'x-key', value_file: 'key' };
+
+  it('goes with the stream and with each message', async () => {
+    const server = await fake({
+      tools: { key: ({ id }, { posted }) => String(posted.find((one) => one.id === id)?.headers['x-key']) },
+    });
+    const forward = { add_plaintext_headers: { 'X-Team': 'a' } };
+    const gateway = await gatewayTo(
+      sse(server.url, { auth, header_forward: forward }),
+      {},
+      { files: { key: 'secret' } },
+    );
+    const client = await SessionClient.open(gateway.url);
+    expect(textOf((await client.call('one_key')).answer)).toBe('secret');
+    expect(lastOf(server).headers).toMatchObject({ 'x-key': 'secret', 'x-team': 'a' });
+    for (const { headers } of lastOf(server).posted) {
+      expect(headers).toMatchObject({ 'x-key': 'secret', 'x-team': 'a' });
+      expect(headers['mcp-session-id']).toBeUndefined();
+    }
+  });
+
+  it('that is refused at the stream makes the backend degraded, and is told to callers as such', async () => {
+    const server = await fake({
+      tools: hello,
+      intercept: ({ headers }, response) => {
+        if (headers['x-key'] === 'good') return false;
+        response.writeHead(401, { 'www-authenticate': 'Bearer realm="leak"' }).end();
+        return true;
+      },
+    });
+    const gateway = await gatewayTo(sse(server.url, { auth }), {}, { files: { key: 'bad' } });
+    expect(await statusOf(gateway)).toMatchObject({ phase: 'degraded', message: expect.stringContaining('refuse') });
+    const client = await SessionClient.open(gateway.url);
+    expect(await client.toolNames()).toEqual([]);
+  });
+});
+
+describe('a backend whose stream misbehaves', () => {
+  it('and names an endpoint at another origin gets no message there, and status says why', async () => {
+    const heard: string[] = [];
+    const thief = createServer((request, response) => {
+      heard.push(request.url ?? '');
+      response.writeHead(202).end();
+    });
+    await new Promise<void>((resolve) => void thief.listen(0, '127.0.0.1', resolve));
+    closing({ close: () => thief.close() });
+    const elsewhere = `http://127.0.0.1:${(thief.address() as AddressInfo).port}/messages`;
+    const server = await fake({ tools: hello, endpoint: () => elsewhere });
+    const gateway = await gatewayTo(sse(server.url), quick);
+    expect(await statusOf(gateway)).toMatchObject({
+      phase: 'unavailable',
+      message: expect.stringContaining('names an endpoint at another origin'),
+    });
+    expect(heard).toEqual([]);
+  });
+
+  it('and names no endpoint is unavailable, and others are served', async () => {
+    const [silent, good] = [await fake({ tools: hello, endpoint: () => undefined }), await fake({ tools: hello })];
+    const gateway = await gatewayTo({ ...sse(silent.url), two: sse(good.url).one }, quick);
+    expect((await statusOf(gateway)).phase).toBe('unavailable');
+    const client = await SessionClient.open(gateway.url);
+    expect(await client.toolNames()).toEqual(['two_hello']);
+    await until('the stream to be left', () => silent.streams.every((stream) => !stream.isOpen()));
+  });
+
+  it('and is no stream at all is unavailable', async () => {
+    const server = await fake({ tools: hello });
+    const gateway = await gatewayTo(sse(server.url.replace('/sse', '/none')), quick);
+    expect(await statusOf(gateway)).toMatchObject({
+      phase: 'unavailable',
+      message: expect.stringContaining('check its URL'),
+    });
+  });
+
+  it('and ends it within a call fails that call at once; the next one has a new stream', async () => {
+    const server = await fake({
+      tools: {
+        ...hello,
+        drop: (_message, stream) => {
+          stream.end();
+          return undefined;
+        },
+      },
+    });
+    const gateway = await gatewayTo(sse(server.url));
+    const client = await SessionClient.open(gateway.url);
+    const failed = (await client.call('one_drop')).answer;
+    expect(failed.error?.data).toMatchObject({ backend: 'one', reason: 'unavailable' });
+    const before = server.streams.length;
+    expect(textOf((await client.call('one_hello')).answer)).toBe('hello');
+    expect(server.streams).toHaveLength(before + 1);
+    expect(methodsOf(lastOf(server))).toEqual(['initialize', 'notifications/initialized', 'tools/call']);
+  });
+
+  it('and goes on with one event for ever is cut off at the limit of answers', async () => {
+    const endless = (stream: FakeStream): undefined => {
+      const more = () => {
+        if (!stream.isOpen()) return;
+        stream.write('x'.repeat(65_536));
+        setImmediate(more);
+      };
+      stream.write('event: message\ndata: ');
+      more();
+    };
+    const server = await fake({
+      tools: { ...hello, endless: (_message, stream) => endless(stream) },
+    });
+    const gateway = await gatewayTo(sse(server.url), { limits: { max_response_bytes: 1_048_576 } });
+    const client = await SessionClient.open(gateway.url);
+    expect((await client.call('one_endless')).answer.error?.data).toMatchObject({ reason: 'too_large' });
+    expect(textOf((await client.call('one_hello')).answer)).toBe('hello');
+  });
+
+  it('and says nothing of a call is told that it was given up, and serves the next one on the same stream', async () => {
+    const server = await fake({ tools: { ...hello, slow: () => undefined } });
+    const gateway = await gatewayTo(sse(server.url), quick);
+    const client = await SessionClient.open(gateway.url);
+    expect((await client.call('one_slow')).answer.error?.data).toMatchObject({ reason: 'timeout' });
+    await until('the cancellation', () => methodsOf(lastOf(server)).includes('notifications/cancelled'));
+    const before = server.streams.length;
+    expect(textOf((await client.call('one_hello')).answer)).toBe('hello');
+    expect(server.streams).toHaveLength(before);
+  });
+
+  it('and answers what nobody asked is not heard', async () => {
+    const server = await fake({
+      tools: {
+        forge: ({ id }, stream) => {
+          stream.say({ id: Number(id) + 1, result: { content: [{ type: 'text', text: 'forged' }] } });
+          stream.write('event: message\ndata: {"jsonrpc":"2.0","id":1e999\n\n: comment\n\n');
+          return 'own';
+        },
+      },
+    });
+    const gateway = await gatewayTo(sse(server.url));
+    const client = await SessionClient.open(gateway.url);
+    expect(textOf((await client.call('one_forge')).answer)).toBe('own');
+    expect(textOf((await client.call('one_forge')).answer)).toBe('own');
+  });
+
+  it('and refuses a message fails its call with what the status means', async () => {
+    let status = 500;
+    const server = await fake({
+      tools: hello,
+      intercept: ({ method, headers }, response) => {
+        if (method !== 'POST' || headers['x-refuse'] === undefined) return false;
+        response.writeHead(status).end();
+        return true;
+      },
+    });
+    const gateway = await gatewayTo(sse(server.url), { passthrough_headers: ['x-refuse'] });
+    const client = await SessionClient.open(gateway.url);
+    const refused = { ...client.headers, 'x-refuse': 'yes' };
+    const call = () => send(client.url, 'POST', refused, client.message('tools/call', { name: 'one_hello' }));
+    expect((await call()).answer.error?.data).toMatchObject({ reason: 'unavailable' });
+    status = 400;
+    expect((await call()).answer.error?.data).toMatchObject({ reason: 'protocol' });
+    // Its server has forgotten it: a new stream does not help this time either.
+    status = 404;
+    expect((await call()).answer.error?.data).toMatchObject({ reason: 'session_lost' });
+    expect(textOf((await client.call('one_hello')).answer)).toBe('hello');
+  });
+});

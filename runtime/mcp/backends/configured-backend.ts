@@ -1,0 +1,35 @@
+import type { Backend as BackendConfig } from '#crds/run-config/backend';
+import type { Credential } from '#runtime/outgoing/credential';
+import type { Authorizer } from '#runtime/policy/authorizer';
+import type { WebhookGate } from '#runtime/webhooks/webhook-call';
+import type { BackendParts } from './backend-parts.ts';
+import type { Deadlines } from './deadlines.ts';
+import type { BackendHealth } from './health.ts';
+
+/** What every backend keeps of what it is made of, whatever its transport. */
+export abstract class ConfiguredBackend<Config extends BackendConfig> {
+  readonly name: string;
+  readonly config: Config;
+  readonly credential: Credential;
+  readonly authorizer: Authorizer | undefined;
+  readonly webhooks: WebhookGate | undefined;
+  readonly health: BackendHealth;
+  readonly deadlines: Deadlines;
+  readonly sessions = true;
+
+  constructor(options: BackendParts & { readonly config: Config }) {
+    this.name = options.config.name;
+    this.config = options.config;
+    this.credential = options.credential;
+    this.authorizer = options.authorizer;
+    this.webhooks = options.webhooks;
+    this.health = options.health;
+    this.deadlines = options.deadlines;
+  }
+
+  /** What it is authenticated with and asked by ends with it. */
+  protected async closeParts(): Promise<void> {
+    this.credential.close();
+    await this.webhooks?.close();
+  }
+}

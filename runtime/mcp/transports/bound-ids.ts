@@ -1,0 +1,36 @@
+import { randomBytes } from 'node:crypto';
+import type { BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
+import { scanEnvelope, type Span } from '#runtime/mcp/envelope/scan-envelope';
+import { splice } from '#runtime/mcp/envelope/splice';
+
+/**
+ * Ids of a server's requests, marked with the stream that they came on. Each replica has a stream of its own, on which the same
+ * numbers mean other requests: an answer must not reach another stream's.
+ */
+export class BoundIds {
+  readonly #mark = `${randomBytes(9).toString('base64url')}.`;
+
+  /** A message of the server with the ids that clients know. */
+  bind(line: Buffer, message: BackendMessage): Buffer {
+    const span =
+      message.kind === 'request'
+        ? message.spans.id
+        : message.method === 'notifications/cancelled'
+          ? message.spans['params.requestId']
+          : undefined;
+    return span ? splice(line, [{ ...span, text: JSON.stringify(this.#mark + textAt(line, span)) }]) : line;
+  }
+
+  /** A client's message with the ids that the server knows; undefined: it answers a request of another stream. */
+  release(body: Buffer): Buffer | undefined {
+    const { spans } = scanEnvelope(body.toString('latin1'), true, false);
+    if (spans.method || !spans.id) return body;
+    const id: unknown = JSON.parse(textAt(body, spans.id));
+    if (typeof id !== 'string' || !id.startsWith(this.#mark)) return undefined;
+    return splice(body, [{ ...spans.id, text: id.slice(this.#mark.length) }]);
+  }
+}
+
+function textAt(bytes: Buffer, { start, end }: Span): string {
+  return bytes.toString('utf8', start, end);
+}

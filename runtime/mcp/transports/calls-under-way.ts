@@ -1,0 +1,104 @@
+import { isUtf8 } from 'node:buffer';
+import { decodeBackendMessage, type BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
+import { scanEnvelope, type Span } from '#runtime/mcp/envelope/scan-envelope';
+import { splice, type Edit } from '#runtime/mcp/envelope/splice';
+import type { CallEnd, ChannelCall, ChannelEvents, Noise } from './channel.ts';
+
+interface Pending {
+  readonly call: ChannelCall;
+  /** JSON text of the client's progress token. */
+  readonly tokenText: string | undefined;
+}
+
+const LAST_ID = /"id"\s*:\s*(\d{1,16})\s*\}\s*$/;
+
+/** The calls under way in one channel. Ids and progress tokens are its own numbers, so clients never collide. */
+export class CallsUnderWay {
+  readonly noise: Noise = { garbage: 0, stray: 0, oversized: 0 };
+  readonly #onUnsolicited: ChannelEvents['onUnsolicited'];
+  readonly #pending = new Map<number, Pending>();
+  #lastId = 0;
+
+  constructor(onUnsolicited: ChannelEvents['onUnsolicited']) {
+    this.#onUnsolicited = onUnsolicited;
+  }
+
+  /** @returns the call's number, and the message with it; undefined where the message has no id */
+  add(call: ChannelCall): { id: number; message: Buffer } | undefined {
+    const { spans } = scanEnvelope(call.body.toString('latin1'), true, false);
+    if (!spans.id) return undefined;
+    const id = ++this.#lastId;
+    const token = spans['params._meta.progressToken'];
+    const edits: Edit[] = [{ ...spans.id, text: String(id) }];
+    if (token) edits.push({ ...token, text: String(id) });
+    this.#pending.set(id, { call, tokenText: token && call.body.toString('utf8', token.start, token.end) });
+    return { id, message: splice(call.body, edits) };
+  }
+
+  has(id: number): boolean {
+    return this.#pending.has(id);
+  }
+
+  /** @returns the call, if it is under way; what still comes of it is dropped */
+  delete(id: number): ChannelCall | undefined {
+    const call = this.#pending.get(id)?.call;
+    this.#pending.delete(id);
+    return call;
+  }
+
+  /** Takes a message of the server. */
+  take(raw: Buffer): void {
+    // A client must not get bytes that are no text because of one backend.
+    const line = isUtf8(raw) ? raw : Buffer.from(raw.toString('utf8'));
+    const message = decodeBackendMessage(line);
+    if (!message) this.noise.garbage++;
+    else if (message.kind === 'response') this.#takeAnswer(line, message);
+    else if (message.method === 'notifications/progress') this.#takeProgress(line, message);
+    else this.#onUnsolicited(line, message);
+  }
+
+  /** A message above the limit is gone, but not the others: its id stands at one of its ends. */
+  refuseOversized(head: Buffer, tail: Buffer): void {
+    this.noise.oversized++;
+    const start = head.toString('latin1');
+    const { id } = scanEnvelope(start, true, false).spans;
+    const number = Number(id ? start.slice(id.start, id.end) : LAST_ID.exec(tail.toString('latin1'))?.[1]);
+    this.delete(number)?.onEnd('too_large');
+  }
+
+  endAll(end: CallEnd): void {
+    const left = [...this.#pending.values()];
+    this.#pending.clear();
+    for (const { call } of left) call.onEnd(end);
+  }
+
+  #takeAnswer(line: Buffer, message: BackendMessage): void {
+    const call = this.delete(Number(message.idText));
+    const span = message.spans.id;
+    if (!call || !span) {
+      this.noise.stray++;
+      return;
+    }
+    const answer = withoutForgedMeta(splice(line, [{ ...span, text: call.idText }]), message);
+    call.onAnswer(answer, message.hasResult);
+  }
+
+  #takeProgress(line: Buffer, message: BackendMessage): void {
+    const span = message.spans['params.progressToken'];
+    const pending = span && this.#pending.get(numberAt(line, span));
+    if (!span || pending?.tokenText === undefined) {
+      this.noise.stray++;
+      return;
+    }
+    pending.call.onProgress(withoutForgedMeta(splice(line, [{ ...span, text: pending.tokenText }]), message));
+  }
+}
+
+function numberAt(line: Buffer, span: Span): number {
+  return Number(line.toString('latin1', span.start, span.end));
+}
+
+/** Without the protocol's own `_meta` keys, which a backend may not set. */
+function withoutForgedMeta(line: Buffer, { hasReservedMeta }: BackendMessage): Buffer {
+  return hasReservedMeta ? (decodeBackendMessage(line)?.clean(line) ?? line) : line;
+}

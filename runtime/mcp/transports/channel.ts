@@ -1,0 +1,63 @@
+import type { BackendCall, CallFailure } from '#runtime/mcp/backends/backend';
+import type { BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
+import type { ChannelExchange } from './channel-exchange.ts';
+
+/** Why a call that was sent got no answer. */
+export type CallEnd = 'exited' | 'too_large' | CallFailure;
+
+/** What a server wrote that was no answer to anything, since its channel was opened. */
+export interface Noise {
+  /** What is no MCP message. */
+  garbage: number;
+  /** Answers to no call, second answers, progress of no call. */
+  stray: number;
+  /** Messages above the size limit. */
+  oversized: number;
+}
+
+/** One request on its way through a channel. Its own id and progress token are replaced on the way and put back. */
+export interface ChannelCall {
+  /** The JSON-RPC request as the client wrote it. */
+  readonly body: Buffer;
+  /** JSON text of the client's id. */
+  readonly idText: string;
+  /** Whose request it is; undefined: the gateway's own. */
+  readonly from?: BackendCall | undefined;
+  /** The answer, with the client's id. */
+  readonly onAnswer: (line: Buffer, hasResult: boolean) => void;
+  /** A progress notification for this call, with the client's token. */
+  readonly onProgress: (line: Buffer) => void;
+  readonly onEnd: (end: CallEnd) => void;
+}
+
+/** What belongs to no call, and the end. */
+export interface ChannelEvents {
+  /** Notifications, and requests of the server. */
+  readonly onUnsolicited: (line: Buffer, message: BackendMessage) => void;
+  /** Called once, and never before the channel was returned. `reason`: in words of this program. */
+  readonly onExit: (reason: string) => void;
+}
+
+/**
+ * One way to a server that all messages of a session, or of everybody, go. Two implementations: standard input and output of a
+ * process, and a stream of events with the POSTs that belong to it.
+ */
+export interface Channel {
+  readonly noise: Noise;
+  /** The server is gone. */
+  readonly isOver: boolean;
+  /** Whether it has said anything yet. */
+  readonly hasSpoken: boolean;
+  /** Sends a request. The number is its name for `cancel` and `forget`; undefined when it could not be sent. */
+  call(call: ChannelCall): number | undefined;
+  /** Nobody waits for this call any longer: what still comes of it is dropped. */
+  forget(id: number): void;
+  /** Tells the server that this call is given up. */
+  cancel(id: number): void;
+  /**
+   * Sends a notification, or the answer to a request of the server, as it is; the exchange that it came in is over when it was
+   * taken. False: it cannot be delivered.
+   */
+  send(body: Buffer, exchange?: ChannelExchange): boolean;
+  close(): Promise<void>;
+}

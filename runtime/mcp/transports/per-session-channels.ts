@@ -1,0 +1,174 @@
+import { callFailure, NotStarted } from '#runtime/mcp/backends/failures';
+import { decodeBackendMessage, type BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
+import type { Log } from '#runtime/telemetry/log';
+import type { Channel, ChannelEvents, Noise } from './channel.ts';
+import type { ChannelMode } from './channel-backend.ts';
+import type { ChannelExchange } from './channel-exchange.ts';
+import { readCancellation, SessionTable, trackCall, type ChannelSession } from './channel-sessions.ts';
+import { addNoise, isListChanged } from './observe-process.ts';
+import type { Backoff } from './shared-process.ts';
+
+const INTERNAL_ERROR = -32603;
+
+export interface PerSessionOptions {
+  /** Name of the backend. */
+  readonly name: string;
+  /** Channels at once. */
+  readonly max: number;
+  /** Milliseconds after which a session that nobody uses is ended. */
+  readonly idle: number;
+  /** Opens the channel of the session that this exchange, its initialize, begins. */
+  readonly open: (exchange: ChannelExchange, events: ChannelEvents) => Channel;
+  /** How long to wait after channels that ended by themselves before they served; undefined: not at all. */
+  readonly backoff: Backoff | undefined;
+  /** Milliseconds of the monotonic clock. */
+  readonly now: () => number;
+  readonly log: Log;
+  readonly onListChanged: (method: string) => void;
+}
+
+/** Each session has a channel, initialized by the client's own message, which is all that its server knows. */
+export class PerSessionChannels implements ChannelMode {
+  readonly #options: PerSessionOptions;
+  readonly #sessions: SessionTable;
+  readonly #closing = new Set<Promise<void>>();
+  #starts = 0;
+  #failures = 0;
+  #notBefore = 0;
+  #reason: NotStarted | undefined;
+  #isClosed = false;
+  #pastNoise: Noise = { garbage: 0, stray: 0, oversized: 0 };
+
+  constructor(options: PerSessionOptions) {
+    this.#options = options;
+    const { max, idle, now } = options;
+    this.#sessions = new SessionTable({ max, idle, now, onEnd: (session) => this.#stop(session) });
+  }
+
+  get noise(): Noise {
+    let sum = this.#pastNoise;
+    for (const { channel } of this.#sessions.values()) if (channel) sum = addNoise(sum, channel.noise);
+    return sum;
+  }
+  get starts(): number {
+    return this.#starts;
+  }
+
+  /** Each call is sent to the server of its session at once. */
+  readonly isSilentStart = false;
+
+  initialize(exchange: ChannelExchange): void {
+    const { name, now } = this.#options;
+    // A call that began before a reload may come after it: nobody would end what it starts.
+    if (this.#isClosed || now() < this.#notBefore) {
+      exchange.fail(callFailure(name, 'unavailable', false, this.#reason));
+      return;
+    }
+    const session = this.#sessions.hasRoom() ? this.#open(exchange) : undefined;
+    if (!session?.channel) {
+      exchange.fail(callFailure(name, 'busy', false));
+      return;
+    }
+    exchange.opens = session.id;
+    const { channel } = session;
+    exchange.onOver = (answer) => {
+      if (answer && decodeBackendMessage(answer)?.hasResult) this.#failures = 0;
+      else this.#giveUp(session, channel.isOver);
+    };
+    exchange.begin(channel);
+  }
+
+  request(exchange: ChannelExchange, session: ChannelSession | undefined): void {
+    const { idText } = exchange.call;
+    if (!session?.channel || idText === undefined) {
+      exchange.fail(callFailure(this.#options.name, 'session_lost', false));
+      return;
+    }
+    trackCall(exchange, session, idText);
+    exchange.begin(session.channel);
+  }
+
+  message(exchange: ChannelExchange, session: ChannelSession): void {
+    const { body } = exchange.call;
+    const cancellation = readCancellation(exchange, session);
+    // A cancellation speaks of the client's id, which means another call to the server.
+    cancellation?.running?.cancel();
+    if (cancellation || !body) exchange.accept();
+    else if (!session.channel?.send(body, exchange))
+      exchange.fail(callFailure(this.#options.name, 'unavailable', false));
+  }
+
+  find(headers: readonly string[]): ChannelSession | undefined {
+    return this.#sessions.find(headers);
+  }
+
+  end(session: ChannelSession): void {
+    this.#sessions.end(session);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#sessions.close();
+    for (const session of [...this.#sessions.values()]) this.#sessions.end(session);
+    await Promise.all(this.#closing);
+  }
+
+  #open(exchange: ChannelExchange): ChannelSession | undefined {
+    this.#starts++;
+    const channel = this.#options.open(exchange, {
+      onUnsolicited: (line, message) => session && this.#takeUnsolicited(line, message, session),
+      onExit: (reason) => session && this.#exited(session, reason),
+    });
+    const session = this.#sessions.open(channel);
+    return session;
+  }
+
+  /** It never served. Where its channel ended by itself, the next ones wait longer and longer. */
+  #giveUp(session: ChannelSession, hasFailed: boolean): void {
+    this.#sessions.end(session);
+    const { backoff, now, log, name } = this.#options;
+    if (!hasFailed || !backoff) return;
+    this.#notBefore = now() + Math.min(backoff.first * 2 ** Math.min(this.#failures, 16), backoff.last);
+    this.#failures++;
+    log.warn('a process of a backend did not come up', { backend: name });
+  }
+
+  /** A session whose channel is gone is gone: the client's next message opens another. */
+  #exited(session: ChannelSession, reason: string): void {
+    this.#reason = new NotStarted(reason);
+    if (!this.#isOpen(session)) return;
+    this.#options.log.warn('what a session talked to is gone', { backend: this.#options.name, reason });
+    this.#sessions.end(session);
+  }
+
+  #isOpen(session: ChannelSession): boolean {
+    for (const one of this.#sessions.values()) if (one === session) return true;
+    return false;
+  }
+
+  #stop({ channel }: ChannelSession): void {
+    if (!channel) return;
+    this.#pastNoise = addNoise(this.#pastNoise, channel.noise);
+    const closing = channel.close().finally(() => this.#closing.delete(closing));
+    this.#closing.add(closing);
+  }
+
+  /** What belongs to no call goes to the newest call's stream, where the client looks for it, or to its own stream. */
+  #takeUnsolicited(line: Buffer, message: BackendMessage, session: ChannelSession): void {
+    if (message.kind === 'notification' && isListChanged(message.method ?? '')) {
+      this.#options.onListChanged(message.method ?? '');
+      return;
+    }
+    const target = [...session.calls.values()].at(-1) ?? session.listener;
+    if (target) target.relay(line);
+    else if (message.kind === 'request') session.channel?.send(answerInPlace(line, message));
+  }
+}
+
+/** Of a client that does not listen now. */
+function answerInPlace(line: Buffer, { method }: BackendMessage): Buffer {
+  const id = decodeBackendMessage(line)?.idText ?? 'null';
+  const error = `{"code":${INTERNAL_ERROR},"message":"The client is not listening"}`;
+  const outcome = method === 'ping' ? '"result":{}' : `"error":${error}`;
+  return Buffer.from(`{"jsonrpc":"2.0","id":${id},${outcome}}`);
+}

@@ -1,0 +1,222 @@
+import type { AnswerSink, Backend, BackendCall, CallFailure, RunningCall } from '#runtime/mcp/backends/backend';
+import { callFailure, NotOpened } from '#runtime/mcp/backends/failures';
+import { BoundIds } from './bound-ids.ts';
+import { CallsUnderWay } from './calls-under-way.ts';
+import type { Channel, ChannelCall, ChannelEvents, Noise } from './channel.ts';
+import type { ChannelExchange } from './channel-exchange.ts';
+import { readEndpoint } from './read-endpoint.ts';
+
+export interface SseChannelSettings extends ChannelEvents {
+  /** Carries the GET and the POSTs, each with the credential of who sends it. */
+  readonly http: Pick<Backend, 'name' | 'send'>;
+  /** Of the stream. */
+  readonly url: string;
+  /** The request that the session begins with. */
+  readonly first: BackendCall;
+  /** Milliseconds in which a ping is answered where the other side is there. */
+  readonly pingDeadline: number;
+}
+
+const MAX_WAITING = 1_000;
+/** Milliseconds for a message of no deadline of its own. */
+const POST_DEADLINE = 30_000;
+/** Headers that belong to the session of streamable HTTP, which means nothing here. */
+const NOT_SENT: ReadonlySet<string> = new Set(['mcp-session-id', 'last-event-id']);
+const ignore = () => undefined;
+
+/** One stream of the HTTP+SSE transport (revision 2024-11-05), and the POSTs to the endpoint that it names. */
+export class SseChannel implements Channel {
+  readonly #settings: SseChannelSettings;
+  readonly #calls: CallsUnderWay;
+  readonly #ids = new BoundIds();
+  #stream: RunningCall | undefined;
+  /** Path and query; undefined until the server has named it. */
+  #endpoint: string | undefined;
+  /** What is to be sent when the endpoint is known. */
+  #waiting: (() => void)[] = [];
+  #ping: NodeJS.Timeout | undefined;
+  #isOver = false;
+
+  /** It is never waited for in silence: each call has its own deadline. */
+  readonly hasSpoken = true;
+
+  constructor(settings: SseChannelSettings) {
+    this.#settings = settings;
+    this.#calls = new CallsUnderWay((line, message) => settings.onUnsolicited(this.#ids.bind(line, message), message));
+    // What is refused at once must not end before it was returned.
+    queueMicrotask(() => this.#open());
+  }
+
+  get noise(): Noise {
+    return this.#calls.noise;
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  call(call: ChannelCall): number | undefined {
+    if (this.#isOver || this.#waiting.length >= MAX_WAITING) return undefined;
+    const added = this.#calls.add(call);
+    if (!added) return undefined;
+    const { id, message } = added;
+    this.#post(message, call.from, {
+      isWanted: () => this.#calls.has(id),
+      accepted: ignore,
+      fail: (failure) => this.#lose(id, failure),
+    });
+    return id;
+  }
+
+  forget(id: number): void {
+    this.#calls.delete(id);
+  }
+
+  cancel(id: number): void {
+    const call = this.#calls.delete(id);
+    if (!call) return;
+    const message = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } };
+    this.#post(Buffer.from(JSON.stringify(message)), call.from, { accepted: ignore, fail: ignore });
+    this.#checkAlive();
+  }
+
+  send(body: Buffer, exchange?: ChannelExchange): boolean {
+    const message = this.#isOver || this.#waiting.length >= MAX_WAITING ? undefined : this.#ids.release(body);
+    if (!message) return false;
+    this.#post(message, exchange?.call, {
+      accepted: () => exchange?.accept(),
+      fail: (failure) => exchange?.fail(failure),
+    });
+    return true;
+  }
+
+  close(): Promise<void> {
+    this.#end('was closed', callFailure(this.#settings.http.name, 'unavailable', true));
+    return Promise.resolve();
+  }
+
+  #open(): void {
+    if (this.#isOver) return;
+    const { http, first } = this.#settings;
+    const { name } = http;
+    this.#stream = http.send({
+      ...first,
+      method: 'GET',
+      idText: undefined,
+      verb: 'GET',
+      body: undefined,
+      headers: sentHeaders(first.headers),
+      deadline: 0,
+      sink: {
+        json: ignore,
+        accepted: ignore,
+        open: ignore,
+        named: (event, data) => this.#takeNamed(event, data),
+        event: ({ data, message }) => {
+          if (message) this.#hear(data);
+        },
+        close: () => this.#end('closed its stream', callFailure(name, 'unavailable', this.#endpoint !== undefined)),
+        fail: (failure) => this.#end('has no stream', this.#whyNotOpened(failure)),
+      },
+    });
+    // It may have been refused at once.
+    if (this.isOver) this.#stream.abort();
+  }
+
+  /** A server that does not know the place of its own stream has lost no session. */
+  #whyNotOpened(failure: CallFailure): CallFailure {
+    if (failure.reason !== 'session_lost' || this.#settings.first.address !== undefined) return failure;
+    return callFailure(this.#settings.http.name, 'unavailable', false, new NotOpened('is not at its URL'));
+  }
+
+  #takeNamed(event: string | undefined, data: string): void {
+    if (event !== 'endpoint' || this.#endpoint !== undefined || this.#isOver) return;
+    const { http, url } = this.#settings;
+    const endpoint = readEndpoint(data, url);
+    if (endpoint === undefined) {
+      const cause = new NotOpened('names an endpoint at another origin than its own, or none');
+      this.#end(cause.message, callFailure(http.name, 'unavailable', false, cause));
+      return;
+    }
+    this.#endpoint = endpoint;
+    for (const send of this.#waiting.splice(0)) send();
+  }
+
+  #hear(data: string): void {
+    clearTimeout(this.#ping);
+    this.#ping = undefined;
+    this.#calls.take(Buffer.from(data));
+  }
+
+  #post(
+    body: Buffer,
+    from: BackendCall | undefined,
+    sink: Pick<AnswerSink, 'accepted' | 'fail'> & { readonly isWanted?: () => boolean },
+  ): void {
+    const { http, first } = this.#settings;
+    const { identity, method, headers, deadline, idempotent, isProbe = false } = from ?? first;
+    const send = () => {
+      if (this.#isOver || sink.isWanted?.() === false) return;
+      http.send({
+        identity,
+        era: 'session',
+        method,
+        // Whatever it answers with here is no answer: that comes on the stream.
+        idText: undefined,
+        verb: 'POST',
+        body,
+        headers: sentHeaders(headers),
+        address: first.address,
+        path: this.#endpoint,
+        deadline: deadline > 0 ? deadline : POST_DEADLINE,
+        idempotent,
+        isProbe,
+        sink: { ...sink, json: ignore, open: ignore, event: ignore, close: ignore },
+      });
+    };
+    if (this.#endpoint === undefined) this.#waiting.push(send);
+    else send();
+  }
+
+  /** A POST that came to nothing. How long its call may take is not measured by it. */
+  #lose(id: number, failure: CallFailure): void {
+    if (failure.reason === 'timeout') return;
+    this.#calls.delete(id)?.onEnd(failure);
+    if (failure.reason !== 'session_lost') return;
+    this.#end('no longer knows its session', callFailure(this.#settings.http.name, 'unavailable', true));
+  }
+
+  /** A connection may be dead without a sign of it: after a call that came to nothing, the other side has to show itself. */
+  #checkAlive(): void {
+    if (this.#ping || this.#isOver) return;
+    const { pingDeadline, http } = this.#settings;
+    const gone = () => this.#end('no longer answers', callFailure(http.name, 'unavailable', true));
+    this.#ping = setTimeout(gone, pingDeadline).unref();
+    this.call({
+      body: Buffer.from('{"jsonrpc":"2.0","id":0,"method":"ping"}'),
+      idText: '0',
+      onAnswer: ignore,
+      onProgress: ignore,
+      onEnd: ignore,
+    });
+  }
+
+  #end(reason: string, failure: CallFailure): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    clearTimeout(this.#ping);
+    this.#waiting = [];
+    this.#stream?.abort();
+    this.#calls.endAll(failure);
+    this.#settings.onExit(reason);
+  }
+}
+
+function sentHeaders(headers: readonly string[]): string[] {
+  const sent: string[] = [];
+  for (let at = 0; at + 1 < headers.length; at += 2) {
+    const [name = '', value = ''] = headers.slice(at, at + 2);
+    if (!NOT_SENT.has(name)) sent.push(name, value);
+  }
+  return sent;
+}
