@@ -15,8 +15,8 @@ const operator = {
   message: 'The runtime never imports the operator.',
 };
 const connectionsOnly = {
-  regex: '^(?!undici$|node:(dns|net)$|\\.|#crds/)',
-  message: 'crds/connections imports undici, node:dns and node:net only.',
+  regex: '^(?!undici$|ioredis$|node:(dns|net)$|\\.|#crds/)',
+  message: 'crds/connections imports undici, ioredis, node:dns and node:net only.',
 };
 const zodOnly = { regex: '^(?!zod$|\\.|#crds/)', message: 'crds imports zod only.' };
 const planOnly = {
@@ -63,6 +63,7 @@ export default tseslint.config(
   { files: ['crds/connections/**/*.ts'], ignores: tests, rules: walls(connectionsOnly) },
   { files: ['operator/**/*.ts'], ignores: tests, rules: walls(kubernetesClient, express, cedar, ioredis, runtime) },
   { files: ['operator/plan/**/*.ts'], ignores: tests, rules: walls(planOnly) },
+  { files: ['operator/storage/**/*.ts'], ignores: tests, rules: walls(kubernetesClient, express, cedar, runtime) },
   {
     files: ['operator/kubernetes/**/*.ts', 'operator/management/**/*.ts'],
     ignores: tests,

@@ -86,4 +86,21 @@ describe('the authorization server of an MCPServer by itself', () => {
     );
     expect(caller.headerNames).toContain('x-company-token');
   });
+
+  it('is purged of its logins while it runs, where that is forced; and of all when it is gone', async () => {
+    const purge = (...more: string[]) => place.run(['purge', 'MCPServer/inside', '--yes', '-o', 'json', ...more]);
+    expect((await purge()).code).toBe(7);
+    const shown = JSON.parse((await purge('--dry-run')).stdout) as { what: string; count: number }[];
+    expect(shown).toContainEqual({ where: expect.any(String), what: 'session', count: 1 });
+    expect((await purge('--force')).code).toBe(0);
+    await expect(client.refresh(tokens.refresh_token)).resolves.toMatchObject({ status: 401 });
+    client = await OAuthClient.register(origin);
+    tokens = await client.login({ user: 'alice' });
+    const { headerNames } = await callTool(`${origin}/mcp`, 'whoami', tokens.access_token);
+    expect(headerNames).toContain('x-company-token');
+    await place.run(['down']);
+    place.manifest('inside.yaml', undefined);
+    expect((await purge()).code).toBe(0);
+    expect((await purge()).code).toBe(6);
+  });
 });

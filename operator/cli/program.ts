@@ -22,6 +22,7 @@ import { down } from './down.ts';
 import { CliError, EXIT_CODE_HELP, EXIT_CODES } from './exit-codes.ts';
 import { addGroups } from './groups/add-groups.ts';
 import { printObject } from './print-object.ts';
+import { addPurge } from './purge/purge-command.ts';
 import { addRegistries } from './registries/add-registries.ts';
 import { render } from './render.ts';
 import { addRun } from './run/run-command.ts';
@@ -178,7 +179,7 @@ function addRest({ program, around, finish }: Parts): void {
 }
 
 /** Commands about records of the management API. */
-const RECORDS = [addRun, addWorkloads, addGroups, addRegistries, addSecrets, addClients, addSkills];
+const RECORDS = [addRun, addWorkloads, addGroups, addRegistries, addSecrets, addClients, addSkills, addPurge];
 
 /** The whole command, before it has read its arguments. */
 export function createProgram(parts: Omit<Parts, 'program'>): Command {

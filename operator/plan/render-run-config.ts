@@ -42,7 +42,7 @@ interface Listen {
 }
 
 /** Prefix of everything that a server stores in a shared store. */
-export function keyPrefixOf(manifest: Manifest, world: World): string {
+export function keyPrefixOf(manifest: Manifest, world: Pick<World, 'namespace'>): string {
   return `vmcp:${world.namespace}/${runtimeNameOf(manifest)}:`;
 }
 

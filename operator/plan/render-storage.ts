@@ -3,18 +3,21 @@ import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { defined } from './defined.ts';
 import type { FileList } from './file-list.ts';
 
+/** Where values of Secrets are read. */
+type SecretFiles = Pick<FileList, 'secret'>;
+
 type StorageDocument = NonNullable<RunConfigDocument['session_storage']>;
 type RedisDocument = Extract<StorageDocument, { type: 'redis' }>['redis'];
 type Tls = NonNullable<Redis['tls']>;
 
-function renderTls(tls: Tls, field: string, files: FileList) {
+function renderTls(tls: Tls, field: string, files: SecretFiles) {
   return defined({
     ca_cert_file: tls.caCertSecretRef && files.secret(tls.caCertSecretRef, `${field}.caCertSecretRef`),
     insecure_skip_verify: tls.insecureSkipVerify,
   });
 }
 
-function renderRedis(redis: Redis, keyPrefix: string, field: string, files: FileList): RedisDocument {
+function renderRedis(redis: Redis, keyPrefix: string, field: string, files: SecretFiles): RedisDocument {
   const { sentinelConfig: sentinel, aclUserConfig: user } = redis;
   return defined({
     addr: redis.addr,
@@ -45,7 +48,7 @@ function renderRedis(redis: Redis, keyPrefix: string, field: string, files: File
 export function renderAuthServerStorage(
   storage: AuthServerStorage,
   keyPrefix: string,
-  files: FileList,
+  files: SecretFiles,
 ): StorageDocument {
   if (!storage.redis) return { type: 'memory' };
   const field = 'authServerConfig.storage.redis';
@@ -56,7 +59,7 @@ export function renderAuthServerStorage(
 export function renderSessionStorage(
   storage: SessionStorage | undefined,
   keyPrefix: string,
-  files: FileList,
+  files: SecretFiles,
 ): StorageDocument {
   if (storage?.redis) {
     return { type: 'redis', redis: renderRedis(storage.redis, keyPrefix, 'sessionStorage.redis', files) };

@@ -1,5 +1,6 @@
 import { ROWS_OF_A_KIND } from './bounds.ts';
-import { connectRedis, type ReadSecret, type RedisConfig } from '#runtime/storage/redis/connect';
+import type { ReadSecret, RedisConfig } from '#crds/connections/redis-options';
+import { connectRedis } from '#runtime/storage/redis/connect';
 import { parseRow } from './parse-row.ts';
 import type { RedisConnection } from '#runtime/storage/redis/connection';
 import { Replication } from './redis/replication.ts';

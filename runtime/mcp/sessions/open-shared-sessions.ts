@@ -1,4 +1,5 @@
-import { connectRedis, type ReadSecret, type RedisConfig } from '#runtime/storage/redis/connect';
+import type { ReadSecret, RedisConfig } from '#crds/connections/redis-options';
+import { connectRedis } from '#runtime/storage/redis/connect';
 import { StorageUnavailable } from '#runtime/storage/storage-unavailable';
 import { createRecordSeal, type RecordPlace } from './record-seal.ts';
 import { ReplicaNews, type News } from './replica-news.ts';

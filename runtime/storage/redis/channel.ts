@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
-import { connectRedis, type ReadSecret, type RedisConfig } from './connect.ts';
+import type { ReadSecret, RedisConfig } from '#crds/connections/redis-options';
+import { connectRedis } from './connect.ts';
 import type { RedisConnection } from './connection.ts';
 
 export interface ChannelListener {

@@ -1,0 +1,77 @@
+import type { RedisOptions } from 'ioredis';
+import type { Storage } from '../run-config/storage.ts';
+
+export type RedisConfig = Extract<Storage, { type: 'redis' }>['redis'];
+/** The text of a file that a configuration names. */
+export type ReadSecret = (file: string) => string;
+
+const REDIS_PORT = 6379;
+const SENTINEL_PORT = 26379;
+const SENTINEL_RECONNECT_MS = 2_000;
+
+/** An address that is none. The message names it and says what to write. */
+export class NoRedisAddress extends Error {
+  override readonly name = 'NoRedisAddress';
+}
+
+/**
+ * Where the one Redis is, or the Sentinels that name the master, and who signs in there. `attempt` counts from 0: each begins with another
+ * Sentinel. @throws NoRedisAddress, and what `readSecret` throws
+ */
+export function redisOptions(config: RedisConfig, readSecret: ReadSecret, attempt: number): RedisOptions {
+  return {
+    ...credentials(config, readSecret),
+    ...(config.tls && { tls: tlsOptions(config.tls, readSecret) }),
+    ...target(config, attempt, readSecret),
+  };
+}
+
+function credentials({ acl_user_config }: RedisConfig, readSecret: ReadSecret): RedisOptions {
+  if (!acl_user_config) return {};
+  const { username_file, password_file } = acl_user_config;
+  const password = readSecret(password_file);
+  return username_file === undefined ? { password } : { username: readSecret(username_file), password };
+}
+
+function target({ addr, db, ...config }: RedisConfig, attempt: number, readSecret: ReadSecret): RedisOptions {
+  const { sentinel_config, sentinel_tls, tls } = config;
+  if (!sentinel_config) return { ...parseAddress(addr ?? '', REDIS_PORT), db };
+  const { master_name, sentinel_addrs } = sentinel_config;
+  // One that is silent, as its machine is down, must not cost each attempt a timeout.
+  const first = attempt % sentinel_addrs.length;
+  const inTurn = [...sentinel_addrs.slice(first), ...sentinel_addrs.slice(0, first)];
+  return {
+    name: master_name,
+    db: sentinel_config.db,
+    sentinels: inTurn.map((address) => parseAddress(address, SENTINEL_PORT)),
+    // Those that are configured, and no others: their names are what certificates hold.
+    updateSentinels: false,
+    sentinelCommandTimeout: config.read_timeout,
+    sentinelRetryStrategy: () => null,
+    sentinelReconnectStrategy: () => SENTINEL_RECONNECT_MS,
+    // A master that was cut off goes on answering: the Sentinels say when another took its place.
+    failoverDetector: true,
+    enableTLSForSentinelMode: tls !== undefined,
+    ...(sentinel_tls && { sentinelTLS: tlsOptions(sentinel_tls, readSecret) }),
+  };
+}
+
+function tlsOptions(tls: NonNullable<RedisConfig['tls']>, readSecret: ReadSecret) {
+  const { ca_cert_file, insecure_skip_verify } = tls;
+  return {
+    rejectUnauthorized: !insecure_skip_verify,
+    ...(ca_cert_file !== undefined && { ca: readSecret(ca_cert_file) }),
+  };
+}
+
+/** `host:port`, `host`, `[address]:port`. */
+function parseAddress(address: string, port: number): { host: string; port: number } {
+  const parts = /^(?:\[(?<literal>[0-9a-fA-F:.%]+)\]|(?<name>[^:[\]\s/@]+))(?::(?<port>\d{1,5}))?$/.exec(
+    address,
+  )?.groups;
+  const host = parts?.literal ?? parts?.name;
+  const written = Number(parts?.port ?? port);
+  if (host === undefined || written < 1 || written > 65_535)
+    throw new NoRedisAddress(`${JSON.stringify(address)} is no address; write host:port`);
+  return { host, port: written };
+}

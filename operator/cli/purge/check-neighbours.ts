@@ -1,0 +1,32 @@
+import { CliError, EXIT_CODES } from '../exit-codes.ts';
+import type { Place } from './chosen-places.ts';
+import type { Neighbour } from './stored.ts';
+import { placeText } from './written-places.ts';
+
+/**
+ * Longer prefixes below this one, which are of other servers. Two that share one prefix cannot be told apart: nothing is deleted then,
+ * unless they are in two Redis, as whoever says `--force` knows. @throws CliError
+ */
+export function checkNeighbours(
+  { config }: Place,
+  neighbours: readonly Neighbour[],
+  { force }: { force: boolean },
+): string[] {
+  const { key_prefix: prefix } = config;
+  const longer: string[] = [];
+  for (const { shown, places } of neighbours) {
+    for (const other of places) {
+      const { key_prefix: its } = other.config;
+      if (its !== prefix) {
+        if (its.startsWith(prefix)) longer.push(its);
+      } else if (placeText(other.config) === placeText(config)) {
+        const remedy = 'nobody can tell which are whose; delete both servers, and then this';
+        throw new CliError(EXIT_CODES.conflict, `${shown} has its keys under the same prefix ${prefix}: ${remedy}`);
+      } else if (!force) {
+        const remedy = 'if that is another Redis, say --force';
+        throw new CliError(EXIT_CODES.conflict, `${shown} has keys under the same prefix ${prefix}: ${remedy}`);
+      }
+    }
+  }
+  return longer;
+}

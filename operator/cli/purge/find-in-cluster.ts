@@ -1,0 +1,156 @@
+import { DEFAULT_API_GROUP } from '#crds/kinds/kind-names';
+import { isStatus } from '#operator/kubernetes/api/api-error';
+import { KubeApi } from '#operator/kubernetes/api/api';
+import { connect, loadKubeConfig } from '#operator/kubernetes/api/connection';
+import type { KubeObject } from '#operator/kubernetes/api/object';
+import { ownResource, PODS, SECRETS } from '#operator/kubernetes/api/resources';
+import { runtimeSelector, selectorText } from '#operator/plan/object-parts';
+import { type Kind, keyText, type Manifest } from '#operator/world';
+import { CliError, EXIT_CODES } from '../exit-codes.ts';
+import type { TargetOptions } from '../management/target.ts';
+import { type Neighbour, readServer, SERVER_KINDS, type ServerKey, shownServer, type Stored } from './stored.ts';
+import { authConfigNameOf, placesOfNeighbour, secretFile, type WrittenPlace, writtenPlaces } from './written-places.ts';
+
+/** Resources that are read at a time. */
+const PAGE = 500;
+
+const manifestOf = (kind: Kind, object: KubeObject): Manifest => ({ ...object, kind }) as unknown as Manifest;
+
+async function read(api: KubeApi, kind: Kind, namespace: string, name: string): Promise<Manifest | undefined> {
+  try {
+    return manifestOf(kind, await api.get(ownResource(kind, DEFAULT_API_GROUP), { namespace, name }));
+  } catch (problem) {
+    if (isStatus(problem, 404)) return undefined;
+    throw problem;
+  }
+}
+
+async function placesOf(api: KubeApi, manifest: Manifest): Promise<WrittenPlace[]> {
+  const name = authConfigNameOf(manifest);
+  const config =
+    name === undefined ? undefined : await read(api, 'MCPExternalAuthConfig', manifest.metadata.namespace, name);
+  return writtenPlaces(manifest, config);
+}
+
+/** Whether its pods still run: they would write anew what is deleted. */
+async function hasPods(api: KubeApi, { kind, namespace, name }: ServerKey): Promise<boolean | undefined> {
+  const labelSelector = selectorText(runtimeSelector({ kind, metadata: { name, namespace } } as Manifest));
+  try {
+    return (await api.list(PODS, { namespace, labelSelector }, { limit: 1 })).items.length > 0;
+  } catch (problem) {
+    if (isStatus(problem, 403)) return undefined;
+    throw problem;
+  }
+}
+
+async function whyStanding(api: KubeApi, key: ServerKey, manifest: Manifest | undefined): Promise<string | undefined> {
+  const name = shownServer(key);
+  if (manifest) return `${name} is still there`;
+  const pods = await hasPods(api, key);
+  if (pods === undefined) return `whether pods of ${name} still run cannot be seen: you may not list pods`;
+  return pods ? `pods of ${name} still run: wait until they have ended` : undefined;
+}
+
+async function listAll(api: KubeApi, kind: Kind, namespace: string | undefined): Promise<Manifest[]> {
+  const found: Manifest[] = [];
+  let next: string | undefined;
+  do {
+    const page = await api.list(ownResource(kind, DEFAULT_API_GROUP), { namespace }, { limit: PAGE, next });
+    found.push(...page.items.map((item) => manifestOf(kind, item)));
+    ({ next } = page);
+  } while (next !== undefined);
+  return found;
+}
+
+/** Of all namespaces, of this one where others may not be seen; none where the definitions are gone. */
+async function listOf(api: KubeApi, kind: Kind, namespace: string): Promise<Manifest[]> {
+  try {
+    return await listAll(api, kind, undefined);
+  } catch (problem) {
+    if (isStatus(problem, 404)) return [];
+    if (isStatus(problem, 403)) return listAll(api, kind, namespace);
+    throw problem;
+  }
+}
+
+async function findNeighbours(api: KubeApi, key: ServerKey): Promise<Neighbour[]> {
+  const [servers, configs] = await Promise.all([
+    Promise.all(SERVER_KINDS.map((kind) => listOf(api, kind, key.namespace))),
+    listOf(api, 'MCPExternalAuthConfig', key.namespace),
+  ]);
+  const placeOf = (namespace: string, name = '') => `${namespace}/${name}`;
+  const byPlace = new Map(configs.map((one) => [placeOf(one.metadata.namespace, one.metadata.name), one]));
+  const own = keyText(key);
+  return servers
+    .flat()
+    .filter(({ kind, metadata }) => keyText({ kind, ...metadata }) !== own)
+    .map((manifest) => {
+      const { namespace, name } = manifest.metadata;
+      const config = byPlace.get(placeOf(namespace, authConfigNameOf(manifest)));
+      return { shown: placeOf(namespace, name), places: placesOfNeighbour(manifest, config) };
+    });
+}
+
+/** Values of the Secrets that the places name, and of no others. */
+async function readValues(api: KubeApi, namespace: string, places: readonly WrittenPlace[]) {
+  const values = new Map<string, string>();
+  const problems = new Map<string, string>();
+  for (const reference of places.flatMap(({ references }) => references)) {
+    const { name, key } = reference;
+    try {
+      const data = (await api.get(SECRETS, { namespace, name })).data as Record<string, string> | undefined;
+      if (data?.[key] === undefined) problems.set(secretFile(reference), 'has no such key');
+      else values.set(secretFile(reference), Buffer.from(data[key], 'base64').toString('utf8'));
+    } catch (problem) {
+      if (!isStatus(problem, 403, 404)) throw problem;
+      problems.set(secretFile(reference), problem.status === 403 ? 'may not be read by you' : 'is not there');
+    }
+  }
+  return (file: string): string => {
+    const value = values.get(file);
+    if (value !== undefined) return value.replace(/[\r\n]+$/, '');
+    const problem = problems.get(file) ?? 'is not there';
+    throw new CliError(EXIT_CODES.forbidden, `the Secret ${namespace}/${file} ${problem}: write --password-file`);
+  };
+}
+
+/** Which Service it would be, and how it is reached from here. */
+function remedyFor({ context, kubeconfig }: TargetOptions, home: string): (host: string) => string {
+  return (host) => {
+    const [service = host, namespace = home] = /^[\d.:a-f]+$/.test(host) ? ['<redis>'] : host.split('.');
+    const cluster = [
+      ...(kubeconfig === undefined ? [] : ['--kubeconfig', kubeconfig]),
+      ...(context === undefined ? [] : ['--context', context]),
+    ].join(' ');
+    return (
+      `where it is inside of the cluster, run "kubectl ${cluster} -n ${namespace} port-forward service/${service} 6379" ` +
+      'beside this, and name that with --redis-address 127.0.0.1:6379 (behind Sentinels: the pod that is master now)'
+    );
+  };
+}
+
+/** What a server of a cluster stored, as its kubeconfig's own rights let it be seen. `close` ends the connections. */
+export async function findInCluster(
+  server: string,
+  options: TargetOptions,
+): Promise<{ key: ServerKey; stored: Stored; close: () => Promise<void> }> {
+  const api = new KubeApi(connect(loadKubeConfig(options)));
+  try {
+    const key = readServer(server, options.namespace ?? api.namespace ?? 'default');
+    const manifest = await read(api, key.kind, key.namespace, key.name);
+    const written = manifest ? await placesOf(api, manifest) : [];
+    const stored: Stored = {
+      standing: await whyStanding(api, key, manifest),
+      written,
+      neighbours: await findNeighbours(api, key),
+      readSecret: await readValues(api, key.namespace, written),
+      files: [],
+      removeFiles: () => undefined,
+      remedy: remedyFor(options, key.namespace),
+    };
+    return { key, stored, close: () => api.close() };
+  } catch (problem) {
+    await api.close();
+    throw problem;
+  }
+}

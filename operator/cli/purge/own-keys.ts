@@ -1,0 +1,31 @@
+/** What a key is, by what follows the prefix: docs/storage-schema.md has the same table. */
+const SINGLE = ['clients', 'logins', 'browsers', 'tickets', 'sessions', 'linked', 'mcps', 'mark'] as const;
+const OF_MANY = [
+  'client',
+  'login',
+  'browser',
+  'ticket',
+  'code',
+  'session',
+  'user',
+  'links',
+  'lease',
+  'count',
+  'mcp',
+  'mcp-of',
+] as const;
+
+/** Each kind of key: as the page names it. */
+export const KEY_KINDS: readonly string[] = [...SINGLE, ...OF_MANY.map((kind) => `${kind}:`)];
+
+/**
+ * Kind of a key of the server whose keys have this prefix; undefined for a key of somebody else: one that no server writes, or one below the
+ * longer prefix of another server.
+ */
+export function kindOfKey(key: string, prefix: string, others: readonly string[]): string | undefined {
+  if (!key.startsWith(prefix) || others.some((other) => other.startsWith(prefix) && key.startsWith(other)))
+    return undefined;
+  const rest = key.slice(prefix.length);
+  const single = SINGLE.find((kind) => kind === rest);
+  return single ?? OF_MANY.find((kind) => rest.startsWith(`${kind}:`) && rest.length > kind.length + 1);
+}

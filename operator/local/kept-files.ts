@@ -1,0 +1,100 @@
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { type ResourceKey, runtimeFolder, runtimeName } from '#operator/world';
+import { readAllotments, writeAllotments } from './allotments.ts';
+import type { StateFolder } from './state-folder.ts';
+
+type Server = Pick<ResourceKey, 'kind' | 'namespace' | 'name'>;
+
+/** A file that is kept for a server, and what is in it where it is a database: kind of row to how many there are. */
+interface KeptFile {
+  path: string;
+  rows: Record<string, number>;
+}
+
+/** What SQLite has beside a database. */
+const PART_OF_DATABASE = /\.sqlite-(wal|shm|journal)$/;
+const DATABASE = '.sqlite';
+/** Names of the kinds of rows, as they are called in Redis, by their tables. */
+const ROW_KINDS: Record<string, string> = {
+  codes: 'code',
+  sessions: 'session',
+  links: 'links',
+  leases: 'lease',
+  counts: 'count',
+};
+const BUSY_MS = 5000;
+
+function foldersOf(state: StateFolder, { kind, namespace, name }: Server): string[] {
+  return [state.logins, state.generated].map((below) => join(below, namespace, runtimeFolder({ kind, name })));
+}
+
+const filesIn = (folder: string): string[] => (existsSync(folder) ? readdirSync(folder).sort() : []);
+
+/** Runs `work` on a database file of ours. A file that is none has no rows. */
+function withDatabase<T>(path: string, readOnly: boolean, work: (database: DatabaseSync) => T): T | undefined {
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(path, { readOnly, timeout: BUSY_MS });
+    return work(database);
+  } catch (problem) {
+    if (readOnly) return undefined;
+    throw problem;
+  } finally {
+    database?.close();
+  }
+}
+
+function tablesOf(database: DatabaseSync): string[] {
+  const names = database.prepare(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`);
+  return names.all().map(({ name }) => String(name));
+}
+
+const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
+
+function countRows(database: DatabaseSync): Record<string, number> {
+  const counted: Record<string, number> = {};
+  for (const table of tablesOf(database)) {
+    const kind = table === 'plain' ? 'kind' : `'${ROW_KINDS[table] ?? 'row'}'`;
+    const sql = `SELECT ${kind} AS kind, count(*) AS count FROM ${quoted(table)} GROUP BY 1`;
+    for (const row of database.prepare(sql).all()) counted[String(row.kind)] = Number(row.count);
+  }
+  return counted;
+}
+
+/** What is kept for a server below the state folder: its database of logins, its keys. */
+export function keptFiles(state: StateFolder, server: Server): KeptFile[] {
+  return foldersOf(state, server).flatMap((folder) =>
+    filesIn(folder)
+      .filter((name) => !PART_OF_DATABASE.test(name))
+      .map((name) => {
+        const path = join(folder, name);
+        return { path, rows: (name.endsWith(DATABASE) ? withDatabase(path, true, countRows) : undefined) ?? {} };
+      }),
+  );
+}
+
+/** Removes it, and the identity for which it was sealed. Nothing may run on the state folder that has it open. */
+export function removeKeptFiles(state: StateFolder, server: Server): void {
+  for (const folder of foldersOf(state, server)) rmSync(folder, { recursive: true, force: true });
+}
+
+/** What comes back under that name is another server: what may be left of this one does not open for it. */
+export function forgetIdentity(state: StateFolder, server: Server): void {
+  const allotments = readAllotments(state);
+  const place = `${server.namespace}/${runtimeName(server)}`;
+  const uids = Object.fromEntries(Object.entries(allotments.uids).filter(([name]) => name !== place));
+  if (place in allotments.uids) writeAllotments(state, { ...allotments, uids });
+}
+
+/** Takes all rows out of the databases of a server that has them open, in one step each; its keys stay. */
+export function emptyDatabases(state: StateFolder, server: Server): void {
+  for (const { path } of keptFiles(state, server).filter((file) => file.path.endsWith(DATABASE))) {
+    withDatabase(path, false, (database) => {
+      database.exec('BEGIN IMMEDIATE');
+      for (const table of tablesOf(database)) database.exec(`DELETE FROM ${quoted(table)}`);
+      database.exec('COMMIT');
+    });
+  }
+}
