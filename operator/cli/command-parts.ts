@@ -45,8 +45,20 @@ export interface StateOptions {
   state: string;
 }
 
-export const contextOf = (around: Surroundings, { state }: StateOptions): Context => ({
+/** Where a command works, as far as what is to be typed next has to say it again. */
+interface Where extends StateOptions {
+  kubeconfig?: string | undefined;
+  context?: string | undefined;
+  namespace?: string | undefined;
+}
+
+export const contextOf = (around: Surroundings, where: Where): Context => ({
   ...around,
-  state: locateState(state),
-  typed: (command) => [around.program, command, ...(state === USUAL_STATE ? [] : ['--state', quoted(state)])].join(' '),
+  state: locateState(where.state),
+  typed: (command) => [around.program, command, ...againOf(where)].join(' '),
 });
+
+function againOf({ state, kubeconfig, context, namespace }: Where): string[] {
+  const options = { state: state === USUAL_STATE ? undefined : state, kubeconfig, context, namespace };
+  return Object.entries(options).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, quoted(value)]));
+}

@@ -1,6 +1,7 @@
 import type { Caller } from '#operator/management/operation';
-import { problemOf } from '#operator/management/problem';
+import { type Problem, problemOf } from '#operator/management/problem';
 import type { Rooms } from '#operator/management/rooms';
+import type { CliError } from '../exit-codes.ts';
 import type { ManagementApi } from './management-api.ts';
 import { readResult } from './read-result.ts';
 import { Refusal } from './refusal.ts';
@@ -11,6 +12,8 @@ interface InProcessOptions {
   running: boolean;
   /** Told of what failed inside, as nobody keeps a log of it. */
   onFailure: (problem: Error) => void;
+  /** What the command ends with in place of the API's own words; undefined: these. */
+  explain?: (problem: Problem) => CliError | undefined;
   close: () => Promise<void>;
   stop: AbortSignal;
 }
@@ -19,10 +22,15 @@ interface InProcessOptions {
 const MYSELF: Caller = { name: 'local', check: () => Promise.resolve() };
 
 /** The operations themselves, where nothing runs that could be asked. */
-export function inProcessApi({ rooms, place, running, onFailure, close, stop }: InProcessOptions): ManagementApi {
-  const refused = (error: unknown): Refusal => {
+export function inProcessApi(options: InProcessOptions): ManagementApi {
+  const { rooms, place, running, onFailure, explain, close, stop } = options;
+  const refused = (error: unknown): CliError => {
     const problem = problemOf(error);
-    if (problem.status >= 500 && problem.cause instanceof Error) onFailure(problem.cause);
+    const explained = explain?.(problem);
+    if (explained) return explained;
+    const { cause, message } = problem;
+    // Where both say the same, once is enough.
+    if (problem.status >= 500 && cause instanceof Error && cause.message !== message) onFailure(cause);
     return new Refusal(problem.body, { cause: error });
   };
   const run = async (

@@ -36,7 +36,7 @@ const store = (wanted: Record<string, { value: string } | { key: string }>) =>
     api,
     'github',
     new Map(Object.entries(wanted)),
-    { environment, err: { write: (text: string) => (said += text) } },
+    { environment, err: { write: (text: string) => (said += text) }, typed: (command) => `vmcp ${command}` },
     'encrypted',
   );
 const keys = async () => (await api.call(listSecrets)).body.keys.map(({ key }) => key);
@@ -60,10 +60,17 @@ describe('the secrets of a workload', () => {
     expect([existsSync(password()), said]).toEqual([false, '']);
   });
 
-  it('replace those of a former workload of that name', async () => {
-    await store({ TOKEN: { value: 'old' } });
-    await store({ TOKEN: { value: 'new' } });
-    expect((await secrets.read('default', ['github.TOKEN'])).get('github.TOKEN')).toBe('new');
+  it('leave those of a former workload of that name as they are, and say so', async () => {
+    for (const value of ['old', 'new', 'newest']) await store({ TOKEN: { value } });
+    const { references, undo } = await store({ TOKEN: { value: 'refused' } });
+    expect(references.get('TOKEN')).toBe('vmcp-secrets/github.TOKEN-4');
+    await undo();
+    const stored = await secrets.read('default', ['github.TOKEN', 'github.TOKEN-2', 'github.TOKEN-3']);
+    expect([...stored.values()]).toEqual(['old', 'new', 'newest']);
+    expect(await keys()).toHaveLength(3);
+    expect(said).toContain(
+      'github.TOKEN stays as it is; where nothing needs it any more: vmcp secret rm github.TOKEN\n',
+    );
   });
 
   it('may be stored before, under another name', async () => {

@@ -1,10 +1,10 @@
 import { STORED_SECRET } from '#crds/parts/stored-secret';
-import { deleteSecret } from '#operator/management/operations/secrets';
+import { createSecret, deleteSecret } from '#operator/management/operations/secrets';
 import type { ProviderType } from '#operator/management/secrets/secrets';
 import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import type { ManagementApi } from '../management/management-api.ts';
-import { keysToWrite, putSecret, storedKeys } from '../secrets/secrets-provider.ts';
+import { keysToWrite, storedKeys } from '../secrets/secrets-provider.ts';
 import type { Values } from './gather-values.ts';
 
 interface StoredSecrets {
@@ -16,13 +16,14 @@ interface StoredSecrets {
 
 /**
  * Stores the secrets of a workload, each under `<workload>.<name>`, in the secrets provider that is in force; where there is none, the
- * one that needs no preparation is set up. @throws CliError, and then nothing is stored
+ * one that needs no preparation is set up. What is stored of a former workload stays, as the new one may be refused yet, and others may
+ * refer to it. @throws CliError, and then nothing is stored
  */
 export async function storeSecrets(
   api: ManagementApi,
   workload: string,
   secrets: Values['secrets'],
-  context: Pick<Context, 'environment' | 'err'>,
+  context: Pick<Context, 'environment' | 'err' | 'typed'>,
   provider: ProviderType,
 ): Promise<StoredSecrets> {
   const references = new Map<string, string>();
@@ -35,11 +36,11 @@ export async function storeSecrets(
   const known = isNew ? await keysToWrite(api, provider, context) : ((await storedKeys(api)) ?? new Set<string>());
   try {
     for (const [name, from] of secrets) {
-      const key = 'key' in from ? from.key : `${workload}.${name}`;
+      const key = 'key' in from ? from.key : freeKey(`${workload}.${name}`, known, context);
       if ('key' in from) checkKnown(key, known);
       else {
-        await putSecret(api, key, from.value, known);
-        if (!known.has(key)) made.push(key);
+        await api.call(createSecret, { body: { key, value: from.value } });
+        made.push(key);
       }
       references.set(name, `${STORED_SECRET}/${key}`);
     }
@@ -48,6 +49,13 @@ export async function storeSecrets(
     throw problem;
   }
   return { references, undo };
+}
+
+/** The key itself, or where it is taken the next one that is free. */
+function freeKey(key: string, known: ReadonlySet<string>, { err, typed }: Pick<Context, 'err' | 'typed'>): string {
+  if (!known.has(key)) return key;
+  err.write(`the stored secret ${key} stays as it is; where nothing needs it any more: ${typed(`secret rm ${key}`)}\n`);
+  for (let number = 2; ; number += 1) if (!known.has(`${key}-${number}`)) return `${key}-${number}`;
 }
 
 function checkKnown(key: string, known: ReadonlySet<string>): void {

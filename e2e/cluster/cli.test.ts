@@ -1,0 +1,169 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
+import { WorkloadSummary } from '#operator/management/records/workload';
+import { skillText } from '#operator/management/skills/testdata/skills-place';
+import { eventually, makeWorkplace, type Workplace } from '../local/run-vmcp.ts';
+import { kubeconfigOf, makeAccount } from './accounts.ts';
+import { runProgram } from './run-program.ts';
+import { backend, fake, server, Stage } from './stage.ts';
+import { describeWithCluster } from './use-cluster.ts';
+import { useManagement } from './use-management.ts';
+
+describeWithCluster('the command on a cluster', (cluster) => {
+  const stage = useManagement(cluster, 'cli');
+  const folder = mkdtempSync(join(tmpdir(), 'vmcp-cli-'));
+  const place: Workplace = makeWorkplace();
+  const kubeconfigs = { editor: join(folder, 'editor'), viewer: join(folder, 'viewer'), away: join(folder, 'away') };
+  const secret = join(folder, 'token');
+  beforeAll(async () => {
+    const { release, namespace } = stage;
+    const somebody = { namespace, name: 'somebody' };
+    await makeAccount(cluster, somebody, ['edit', `${release}-view`, `${release}-edit`]);
+    await kubeconfigOf(cluster, somebody, kubeconfigs.editor);
+    await kubeconfigOf(cluster, { namespace, name: 'viewer' }, kubeconfigs.viewer);
+    await kubeconfigOf(cluster, somebody, kubeconfigs.away, 'https://127.0.0.1:1');
+    writeFileSync(secret, 'hunter2');
+    const ours = new Stage(cluster, { name: namespace, delete: () => Promise.resolve() });
+    await ours.apply(server('demo', 'tools'), backend('whoami', fake('tools', 'whoami')));
+  }, 60_000);
+  afterAll(async () => {
+    await place.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  const as = (who: keyof typeof kubeconfigs, ...args: string[]) =>
+    place.run([...args, '--kubeconfig', kubeconfigs[who]]);
+  /** What a command prints that has to succeed. */
+  async function vmcp(...args: string[]): Promise<string> {
+    const { code, stdout, stderr } = await as('editor', ...args);
+    expect([args, code, stderr]).toEqual([args, 0, stderr]);
+    return stdout + stderr;
+  }
+
+  it('makes groups, shows what is there, and waits until what it started runs', async () => {
+    expect(await vmcp('group', 'create', 'tools', '--description', 'Ours')).toContain('group tools is made');
+    const url = `http://mcp-whoami.${stage.namespace}.svc:8080/mcp`;
+    const started = await vmcp('run', url, '--name', 'far', '--header-secret', `X-Key=@${secret}`, '--timeout', '90s');
+    expect(started).toContain(`far  ${url}`);
+    expect(await vmcp('group', 'list')).toMatch(/tools +far, whoami +Ours/);
+    const listed = WorkloadSummary.array().parse(JSON.parse(await vmcp('list', '-o', 'json')));
+    expect(listed.map(({ name, status }) => [name, status])).toEqual([
+      ['far', 'running'],
+      ['whoami', 'running'],
+    ]);
+    expect(await vmcp('list', '-o', 'name', '--context', 'e2e', '-n', stage.namespace)).toBe('far\nwhoami\n');
+    expect(parse(await vmcp('list', '-o', 'yaml'))).toEqual(JSON.parse(JSON.stringify(listed)));
+    expect(await vmcp('list')).toMatch(/^NAME +STATUS[^]*far +running +tools/);
+    expect(parse(await vmcp('get', 'far'))).toMatchObject({
+      url,
+      header_forward: { add_headers_from_secret: { 'X-Key': 'vmcp-secrets/far.X-Key' } },
+    });
+    const exported = await vmcp('export', 'far');
+    expect(JSON.parse(exported)).toMatchObject({ name: 'far', remote_url: url });
+    expect(exported).not.toContain('hunter2');
+  }, 120_000);
+
+  it('prints the log of pods, and goes on with it', async () => {
+    expect(await vmcp('logs', 'whoami', '--lines', '3')).toContain('8080/mcp');
+    const following = place.start(['logs', 'whoami', '-f', '--kubeconfig', kubeconfigs.editor]);
+    await eventually(
+      () => following.output(),
+      (text) => text.includes('8080/mcp'),
+    );
+    following.signal('SIGINT');
+    await following.ended;
+    expect((await as('editor', 'logs', 'far')).code).toBe(6);
+  }, 60_000);
+
+  it('edits, starts anew, stops and starts, while another one watches', async () => {
+    const watching = place.start(['list', '--all', '--watch', '-o', 'json', '--kubeconfig', kubeconfigs.editor]);
+    const shows = (status: string) =>
+      eventually(
+        () => watching.output(),
+        (text) => text.split('\n').some((line) => line.includes('"whoami"') && line.includes(`"status":"${status}"`)),
+      );
+    await shows('running');
+    const text = join(folder, 'whoami.yaml');
+    writeFileSync(text, `${await vmcp('get', 'whoami')}tools: [whoami]\n`);
+    expect(await vmcp('edit', 'whoami', '-f', text)).toContain('whoami is changed');
+    expect(parse(await vmcp('get', 'whoami'))).toMatchObject({ tools: ['whoami'] });
+    expect(await vmcp('restart', 'whoami')).toContain('whoami: being started anew');
+    expect(await vmcp('stop', 'whoami')).toContain('whoami: stopped');
+    await shows('stopped');
+    expect(await vmcp('list', '-o', 'name')).toBe('far\n');
+    expect(await vmcp('start', 'whoami')).toContain('whoami: started');
+    watching.signal('SIGINT');
+    expect(await watching.ended).toBe(0);
+  }, 120_000);
+
+  it('keeps secrets in the cluster, and shows no value of them', async () => {
+    expect(await vmcp('secret', 'set', 'OTHER', '--file', secret)).toContain('vmcp-secrets');
+    expect(await vmcp('secret', 'list', '-o', 'name')).toBe('OTHER\nfar.X-Key\n');
+    const { body } = await cluster.ask('GET', `/api/v1/namespaces/${stage.namespace}/secrets/vmcp-secrets`);
+    expect(body.data.OTHER).toBe(Buffer.from('hunter2').toString('base64'));
+    expect(await vmcp('secret', 'rm', 'OTHER', '--yes')).toContain('OTHER is deleted');
+    expect(await vmcp('secret', 'setup')).toContain('provider kubernetes is in force');
+  }, 60_000);
+
+  it('prints what clients need, and reads registries and skills of the namespace', async () => {
+    expect(await vmcp('client', 'register', 'zed')).toContain(`http://vmcp-demo.${stage.namespace}.svc:4483/mcp`);
+    expect(await vmcp('client', 'list', '-o', 'name')).toBe('zed\n');
+    expect(await vmcp('client', 'rm', 'zed')).toContain('not registered any more');
+    expect(await vmcp('registry', 'list', '-o', 'name')).toBe('default\ncluster\n');
+    expect(await vmcp('registry', 'search', 'github', '-o', 'name')).toContain('github\n');
+    expect(await vmcp('registry', 'info', 'github')).toMatch(/Run it: .* run github --kubeconfig /);
+    const archive = join(folder, 'notes.tar');
+    writeFileSync(join(folder, 'SKILL.md'), skillText('notes'));
+    await runProgram('tar', ['-cf', archive, '-C', folder, 'SKILL.md'], { deadline: 10_000 });
+    expect(await vmcp('skill', 'install', archive)).toContain('notes');
+    expect(await vmcp('skill', 'list', '-o', 'name')).toBe('notes\n');
+    expect(await vmcp('skill', 'rm', 'notes', '--yes')).toContain('notes');
+  }, 60_000);
+
+  describe('ends with a code and with what to do', () => {
+    it.each<[string, keyof typeof kubeconfigs, string[], number, string]>([
+      ['a workload that is not there', 'editor', ['get', 'none'], 6, 'there is no workload "none"'],
+      ['a group that is used', 'editor', ['group', 'rm', 'tools'], 7, 'tools'],
+      ['a name that is taken', 'editor', ['run', 'https://a.example/mcp', '--name', 'far'], 7, 'rm far --kubeconfig'],
+      ['a folder of this machine', 'editor', ['skill', 'install', '.'], 1, 'archive'],
+      ['what a viewer may not change', 'viewer', ['stop', 'whoami'], 8, 'cannot patch resource "mcpservers"'],
+      ['secrets, which a viewer may not see', 'viewer', ['secret', 'list'], 8, 'kubectl auth can-i --list -n'],
+      ['a log, which a viewer may not see', 'viewer', ['logs', 'whoami'], 8, 'the role edit'],
+      ['a namespace of others', 'editor', ['list', '-n', 'kube-system'], 8, 'auth can-i --list -n kube-system'],
+      ['an unknown context', 'editor', ['list', '--context', 'nowhere'], 1, 'use one of e2e'],
+      ['a cluster that is away', 'away', ['list'], 3, 'https://127.0.0.1:1 does not answer'],
+    ])('for %s', async (_what, who, args, code, said) => {
+      const told = await as(who, ...args);
+      expect([told.code, told.stdout, told.stderr]).toEqual([code, '', expect.stringContaining(said)]);
+      expect(told.stderr.match(new RegExp(said.slice(0, 20).replaceAll(/[^\w ]/g, '.'), 'g'))).toHaveLength(1);
+    });
+
+    it('for a kubeconfig that is not there', async () => {
+      const { code, stderr } = await place.run(['list', '--kubeconfig', join(folder, 'none')]);
+      expect([code, stderr]).toEqual([1, expect.stringContaining('name a file that can be read')]);
+    });
+
+    it('and leaves nothing of what was refused', async () => {
+      const refused = ['run', 'https://a.example/mcp', '--name', 'refused', '--header-secret', `X=@${secret}`];
+      expect((await as('viewer', ...refused)).code).toBe(8);
+      expect(await vmcp('list', '--all', '-o', 'name')).toBe('far\nwhoami\n');
+      expect(await vmcp('secret', 'list', '-o', 'name')).toBe('far.X-Key\n');
+    });
+  });
+
+  it('takes workloads away, and their group when nothing uses it any more', async () => {
+    expect(await vmcp('rm', '--group', 'tools', '--yes')).toContain('far, whoami: deleted');
+    expect(await vmcp('list', '--all', '-o', 'json')).toBe('[]\n');
+    const { code, stderr } = await as('editor', 'group', 'rm', 'tools');
+    expect([code, stderr]).toEqual([7, expect.stringContaining('used by VirtualMCPServer demo')]);
+    await cluster.ask('DELETE', `/apis/vmcp.dev/v1alpha1/namespaces/${stage.namespace}/virtualmcpservers/demo`);
+    await eventually(
+      () => as('editor', 'group', 'rm', 'tools'),
+      (told) => told.code === 0,
+    );
+    expect(await vmcp('group', 'list', '-o', 'json')).toBe('[]\n');
+  }, 60_000);
+});
