@@ -57,6 +57,8 @@ export interface LocalFacts {
   ports: Record<string, { port: number; privatePort: number }>;
   /** Port of each MCPServer that is started here and speaks HTTP, by name; `mcpPort` wins. */
   backendPorts: Record<string, number>;
+  /** MCPServer name to the files of its `envFileDir`, absolute paths; absent where that cannot be read. */
+  envFiles?: Record<string, string[]>;
   /** Identity of what each runtime serves (see `runtimeName`), made once and kept. */
   uids: Record<string, string>;
   /** Absolute path below which each runtime has the folder that outlives a restart, by `runtimeFolder`. */

@@ -1,4 +1,4 @@
-// Runs the tests, all or some (`unit`, `e2e`, `cluster`, `conformance`, `fuzz`, and only when named `clients` and `property`), and
+// Runs the tests, all or some (`unit`, `e2e`, `cluster`, `conformance`, `fuzz`, `property`, and only when named `clients`), and
 // ends with one line that counts over all runners. Those of a cluster run alone: they disturb what is open on this machine when it
 // goes.
 import { spawn } from 'node:child_process';
@@ -128,17 +128,16 @@ const RUNNERS: Record<string, (say: Say) => Promise<Counts>> = {
     return runJest(say, ['--runInBand', '--forceExit', '--testMatch', '**/e2e/clients/outside.clients.ts']);
   },
   fuzz: (say) => runCounting(say, ['e2e/fuzz/run.ts', '4']),
-  // Its program comes from another registry than all others.
   property: (say) => runCounting(say, ['e2e/management/property/run.ts']),
 };
 
 /** In order; those of one line run at the same time. */
-const ORDER = [['unit'], ['e2e'], ['cluster'], ['conformance', 'fuzz'], ['property'], ['clients']];
+const ORDER = [['unit'], ['e2e'], ['cluster'], ['conformance', 'fuzz', 'property'], ['clients']];
 
 const asked = process.argv.slice(2);
 const unknown = asked.find((name) => !(name in RUNNERS));
 if (unknown !== undefined) throw new Error(`no tests are called ${unknown}: write ${Object.keys(RUNNERS).join(', ')}`);
-const ASKED_FOR = new Set(['clients', 'property']);
+const ASKED_FOR = new Set(['clients']);
 const isChosen = (name: string) => (asked.length > 0 ? asked.includes(name) : !ASKED_FOR.has(name));
 
 /** One that cannot be run counts as a failed test: the others still count. */

@@ -7,17 +7,20 @@ import { mapOf } from '../parts/collections.ts';
 import { backReferences, Phase, statusFields } from '../parts/conditions.ts';
 import { OidcConfig, OidcConfigRef, secureUrl } from '../parts/oidc-config.ts';
 import { PodTemplateSpec, Replicas, Resources } from '../parts/pod.ts';
-import { Cidr, HttpUrl, ObjectName, Port, text } from '../parts/primitives.ts';
+import { Cidr, HttpUrl, ObjectName, Port } from '../parts/primitives.ts';
 import { RateLimitingConfig } from '../parts/rate-limiting.ts';
 import { CaBundleRef, named } from '../parts/references.ts';
 import { needs, notBoth, type Rule, withRules } from '../parts/rule.ts';
 import { SessionStorage } from '../parts/storage.ts';
 import { TelemetryConfig } from '../parts/telemetry.ts';
 import {
+  EnvFileFolder,
   EnvSecrets,
   EnvVars,
   HeaderForward,
+  Image,
   PermissionProfile,
+  PublishedPorts,
   RemoteAuth,
   ResourceOverrides,
   Volumes,
@@ -26,7 +29,7 @@ import {
 import { resource } from './resource.ts';
 
 const what = {
-  image: text(1024).optional().describe('Container image. In local mode it is not used beside command.'),
+  image: Image.optional().describe('Container image. In local mode it is not used beside command.'),
   command: z
     .array(z.string().max(4096))
     .min(1)
@@ -56,6 +59,15 @@ const what = {
   volumes: Volumes.optional().describe('Folders of the machine that the program sees.'),
   permissionProfile: PermissionProfile.optional().describe('What it may reach, read and write.'),
   suspend: z.boolean().default(false).describe('Stop it, and keep everything else.'),
+};
+
+/** A container engine of one machine takes these; they are kept everywhere. */
+const engine = {
+  publish: PublishedPorts.optional().describe(
+    'More ports of its container on this machine; without an address on 127.0.0.1 alone.',
+  ),
+  allowDockerGateway: z.boolean().optional().describe('Its container knows the machine as host.docker.internal.'),
+  envFileDir: EnvFileFolder.optional().describe('Folder of this machine with files of variables for its container.'),
 };
 
 const offer = {
@@ -93,6 +105,7 @@ const byItself = {
   sessionStorage: SessionStorage.optional().describe('Where the sessions of its own endpoint are kept.'),
   audit: AuditConfig.optional().describe('Audit events of its own endpoint.'),
   telemetry: TelemetryConfig.optional().describe('Traces and metrics of its own endpoint.'),
+  debug: z.boolean().optional().describe('Its own endpoint logs what it does in detail.'),
 };
 
 const pods = {
@@ -106,7 +119,7 @@ const pods = {
   resourceOverrides: ResourceOverrides.optional().describe('Labels, annotations and variables of what is rendered.'),
 };
 
-const Fields = z.strictObject({ ...what, ...offer, ...byItself, ...pods });
+const Fields = z.strictObject({ ...what, ...engine, ...offer, ...byItself, ...pods });
 type Fields = z.infer<typeof Fields>;
 
 /** What an MCPServer speaks, its default included. */

@@ -17,6 +17,12 @@ export const EnvVars = listByKey(
 
 const AbsolutePath = z.string().max(4096).regex(/^\//, 'not an absolute path; write it from /');
 
+/** What a container engine would read as an option is no image. */
+export const Image = z
+  .string()
+  .max(1024)
+  .regex(/^[A-Za-z0-9][!-~]*$/, 'not an image reference; write for example ghcr.io/owner/name:1.0');
+
 export const EnvSecrets = listByKey(
   z
     .strictObject({
@@ -40,6 +46,26 @@ export const Volumes = listByKey(
   64,
   'name',
 );
+
+const BYTE = '(25[0-5]|2[0-4][0-9]|1?[0-9]{1,2})';
+const ADDRESS = `(${BYTE}(\\.${BYTE}){3}|\\[[0-9A-Fa-f:.]{2,45}\\])`;
+const PORT = '(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5][0-9]{4}|[1-9][0-9]{0,3})';
+const PUBLISHED = new RegExp(`^(${ADDRESS}:)?(${PORT}:)?${PORT}(/(tcp|udp))?$`);
+
+/** Ports of a container, as engines write them: `[address:][port of the machine:]port of the container[/tcp|udp]`. */
+export const PublishedPorts = z
+  .array(
+    z
+      .string()
+      .max(80)
+      .regex(
+        PUBLISHED,
+        'not a published port; write <port of the machine>:<port of the container>, for example 8080:80',
+      ),
+  )
+  .max(64);
+
+export const EnvFileFolder = AbsolutePath;
 
 export const HeaderForward = z.strictObject({
   addPlaintextHeaders: mapOf(HeaderName, z.string().max(8192), 64)

@@ -2,6 +2,7 @@ import { relative, resolve } from 'node:path';
 import { allot, readAllotments } from '#operator/local/allotments';
 import { codeOf } from '#operator/local/code-of';
 import { applicantsOf, buildWorld } from '#operator/local/build-world';
+import { listEnvFiles } from '#operator/local/list-env-files';
 import { listManifestFiles, readSnapshot, type Snapshot } from '#operator/local/manifest-folder';
 import type { Problem } from '#operator/local/resource';
 import type { Condition } from '#crds/parts/conditions';
@@ -46,6 +47,7 @@ function planAll(snapshot: Snapshot, { state, containerEngine }: Context): Outco
     directory: state.run,
     loginDirectory: state.logins,
     containerEngine,
+    envFiles: listEnvFiles,
     digest: (_value: string, place: string) => contentHash(place),
     generated: ({ metadata: { name } }: Manifest) =>
       Object.fromEntries(GENERATED_SECRETS.map((which) => [which, contentHash(`${name} ${which}`)])),

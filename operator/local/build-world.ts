@@ -18,6 +18,8 @@ export interface Known {
   /** The same for what authorization servers keep. */
   loginDirectory: string;
   containerEngine: LocalFacts['containerEngine'];
+  /** Absolute paths of the files of variables in a folder; undefined where it cannot be read. */
+  envFiles: (folder: string) => string[] | undefined;
   /** Keyed hash of a secret value; `place` is `<namespace>/<secret>/<key>`. */
   digest: (value: string, place: string) => string;
   generated: (served: Manifest) => NonNullable<World['generated'][string]>;
@@ -69,7 +71,16 @@ function inside<T>(entries: Iterable<[string, T]>, namespace: string): [string, 
   );
 }
 
-function factsOf(namespace: string, { allotments, directory, loginDirectory, containerEngine }: Known): LocalFacts {
+function envFilesOf(manifests: readonly Manifest[], { envFiles }: Known): [string, string[]][] {
+  return manifests.flatMap(({ kind, spec, metadata: { name } }) => {
+    const folder = kind === 'MCPServer' ? MCPServerSpec.safeParse(spec).data?.envFileDir : undefined;
+    const files = folder === undefined ? undefined : envFiles(folder);
+    return files ? [[name, files] as [string, string[]]] : [];
+  });
+}
+
+function factsOf(namespace: string, manifests: readonly Manifest[], known: Known): LocalFacts {
+  const { allotments, directory, loginDirectory, containerEngine } = known;
   const { slots, privateSlots, backendPlaces, uids } = allotments;
   const ports = inside(Object.entries(slots), namespace).map(([name, slot]) => {
     const privateSlot = privateSlots[`${namespace}/${name}`] ?? slot;
@@ -83,6 +94,7 @@ function factsOf(namespace: string, { allotments, directory, loginDirectory, con
     backendPorts: named(
       inside(Object.entries(backendPlaces), namespace).map(([name, place]) => [name, portOfPlace(place)]),
     ),
+    envFiles: named(envFilesOf(manifests, known)),
     uids: named(inside(Object.entries(uids), namespace)),
     ...(containerEngine === undefined ? {} : { containerEngine }),
   };
@@ -111,7 +123,7 @@ export function buildWorld(snapshot: Snapshot, namespace: string, known: Known):
   return {
     namespace,
     apiGroup: manifests[0]?.apiVersion.split('/')[0] ?? API_GROUP,
-    platform: factsOf(namespace, known),
+    platform: factsOf(namespace, manifests, known),
     virtualMcpServers: ofKind('VirtualMCPServer'),
     mcpGroups: ofKind('MCPGroup'),
     mcpServers: ofKind('MCPServer'),

@@ -22,6 +22,7 @@ import { applicantsOf, buildWorld } from './build-world.ts';
 import { findBusyPorts } from './check-port.ts';
 import { Children, type LocalChild } from './children.ts';
 import { CurrentSnapshot } from './current-snapshot.ts';
+import { listEnvFiles } from './list-env-files.ts';
 import { dropGeneratedSecrets, generatedSecret, secretDigester } from './generated-secrets.ts';
 import { neededSecrets } from './needed-secrets.ts';
 import { ObservedRuntimes } from './observed-runtimes.ts';
@@ -105,6 +106,7 @@ export class LocalPlatform implements Platform {
       directory: state.run,
       loginDirectory: state.logins,
       containerEngine,
+      envFiles: listEnvFiles,
       digest: this.#digest,
       generated: (served) => this.#generated(served),
       status: (key) => this.#options.board.statusOf(key),

@@ -12,6 +12,7 @@ const OF_OWN_ENDPOINT = [
   'sessionStorage',
   'audit',
   'telemetry',
+  'debug',
   'replicas',
   'resourceOverrides',
 ] as const;
@@ -31,7 +32,18 @@ function notConfined(spec: BackendSpec, world: World): Finding[] {
   return [warning('NotConfined', 'PlainProcess', message)];
 }
 
+/** A container engine of one machine takes these. */
+function withoutEngine(spec: BackendSpec, world: World): Finding[] {
+  if (world.platform.mode === 'local' && spec.image !== undefined && !spec.command) return [];
+  const written = (['publish', 'allowDockerGateway', 'envFileDir'] as const).filter(
+    (field) => spec[field] !== undefined,
+  );
+  if (written.length === 0) return [];
+  const message = `No container engine of one machine runs it, so ${written.join(', ')} have no effect: they are kept.`;
+  return [warning('NoEngine', 'NotAContainer', message)];
+}
+
 /** What of an MCPServer is not as its spec might make people think. */
 export function findBackendWarnings(spec: BackendSpec, world: World): Finding[] {
-  return [...withoutEndpoint(spec), ...notConfined(spec, world)];
+  return [...withoutEndpoint(spec), ...notConfined(spec, world), ...withoutEngine(spec, world)];
 }

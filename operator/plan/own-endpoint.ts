@@ -70,6 +70,7 @@ export function ownEndpoint({ metadata: { name } }: Manifest, spec: BackendSpec,
     }),
     config: {
       groupRef: name,
+      ...(spec.debug && { operational: { logLevel: 'debug' } }),
       // Names stay as they are.
       aggregation: { conflictResolution: 'priority', conflictResolutionConfig: { priorityOrder: [name] } },
     },

@@ -42,7 +42,7 @@ export function localCommand(name: string, spec: BackendSpec, port: number | und
       `MCPServer "${name}" runs an image, and there is no container engine: ${remedy}`,
     );
   }
-  return containerCommand(local.containerEngine, name, spec, port);
+  return containerCommand(local.containerEngine, name, spec, port, local);
 }
 
 /** Port on this machine of a backend that speaks HTTP. */

@@ -14,7 +14,7 @@ const FOLDER = join(import.meta.dirname, '../../../node_modules/.schemathesis');
 const DOCUMENT = join(import.meta.dirname, '../../../operator/management/openapi.json');
 const SETTINGS = join(import.meta.dirname, 'schemathesis.toml');
 /** Requests of one operation in each phase. */
-const EXAMPLES = '15';
+const EXAMPLES = '5';
 /** Below the rate of one caller. */
 const RATE = '90/s';
 const DEADLINE = 540_000;

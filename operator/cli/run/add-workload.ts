@@ -7,7 +7,7 @@ import type { ManagementApi } from '../management/management-api.ts';
 import { Refusal } from '../management/refusal.ts';
 import { chooseGroup } from './choose-group.ts';
 import { findSource, type Found } from './find-source.ts';
-import { gatherValues, type Given, type Values } from './gather-values.ts';
+import { gatherValues, HEADERS, type Given, type Values } from './gather-values.ts';
 import { storeSecrets } from './store-secrets.ts';
 
 /** What somebody wants to run. */
@@ -33,7 +33,9 @@ export async function addWorkload(api: ManagementApi, wish: Wish, context: Conte
   await checkFree(api, name, context);
   for (const note of found.notes) context.err.write(`${note}\n`);
   const variables = await gatherValues(found.remote ? [] : found.wanted, wish.variables, context);
-  const headers = await gatherValues(found.remote ? found.wanted : [], wish.headers, context);
+  // Whoever wrote the entry could name any variable, and would be sent its value.
+  const outside = { ...context, environment: {}, options: HEADERS };
+  const headers = await gatherValues(found.remote ? found.wanted : [], wish.headers, outside);
   const group = await chooseGroup(api, wish.group);
   const secrets = new Map([...variables.secrets, ...headers.secrets]);
   const { references, undo } = await storeSecrets(api, name, secrets, context, wish.provider);

@@ -1,19 +1,25 @@
-import { getRegistryServer } from '#operator/management/operations/registries';
+import { pathToFileURL } from 'node:url';
+import { getRegistryServer, listRegistries } from '#operator/management/operations/registries';
 import type { ImageServer, RemoteServer } from '#operator/management/records/registry-entry';
 import type { NewWorkload } from '#operator/management/records/workload';
-import { readPackageImage } from '#operator/management/registries/image-of-package';
+import { isImage, readPackageImage } from '#operator/management/registries/image-of-package';
 import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import type { ManagementApi } from '../management/management-api.ts';
 import { Refusal } from '../management/refusal.ts';
+import { oneLine } from '../one-line.ts';
 import { classifySource, nameOf, type Source } from './classify-source.ts';
+import { decidesWhatRuns } from './decides-what-runs.ts';
 import type { Wanted } from './gather-values.ts';
 
 /** What would run, before anybody was asked for anything. */
 export interface Found {
   /** What the workload would be called. */
   name: string;
-  body: Pick<NewWorkload, 'image' | 'url' | 'command' | 'transport' | 'target_port' | 'oauth_config'>;
+  body: Pick<
+    NewWorkload,
+    'image' | 'url' | 'command' | 'transport' | 'target_port' | 'oauth_config' | 'registry_url' | 'registry_api_url'
+  >;
   /** Variables, or headers of what runs elsewhere, that it takes. */
   wanted: readonly Wanted[];
   remote: boolean;
@@ -31,7 +37,7 @@ export async function findSource(api: ManagementApi, text: string, { typed }: Pi
   const entry = text.includes('://') ? undefined : await entryOf(api, text);
   const source = classifySource(text, () => entry !== undefined);
   if (source.kind !== 'entry') return foundOf(source);
-  if (entry) return ofEntry(source.name, entry);
+  if (entry) return recorded(ofEntry(source.name, entry), await originOf(api));
   throw new CliError(
     EXIT_CODES.notFound,
     `there is no entry "${text}" in the registry: see "${typed('registry search')}"; for an npm package write npx://${text}, for one of Python uvx://${text}, for an image its tag, too`,
@@ -46,6 +52,21 @@ async function entryOf(api: ManagementApi, serverName: string): Promise<Entry | 
     if (isNone) return undefined;
     throw problem;
   }
+}
+
+type Origin = Pick<NewWorkload, 'registry_url' | 'registry_api_url'>;
+
+const recorded = (found: Found, origin: Origin): Found => ({ ...found, body: { ...found.body, ...origin } });
+
+/** Where the entries come from; nothing for those that vmcp brings along. */
+async function originOf(api: ManagementApi): Promise<Origin> {
+  const { registries } = (await api.call(listRegistries)).body;
+  const { type, source = '' } = registries.find(({ name }) => name === 'default') ?? {};
+  if (type === 'file') return { registry_url: pathToFileURL(source).href };
+  if (type !== 'url' && type !== 'api') return {};
+  // A query may hold what lets one in.
+  const { origin, pathname } = new URL(source);
+  return { [type === 'api' ? 'registry_api_url' : 'registry_url']: `${origin}${pathname}` };
 }
 
 function foundOf(source: Exclude<Source, { kind: 'entry' }>): Found {
@@ -68,32 +89,51 @@ function programOf(image: string): Pick<NewWorkload, 'image' | 'command' | 'tran
 
 function ofEntry(entryName: string, { server, remote_server: remote }: Entry): Found {
   const name = nameOf({ kind: 'entry', name: entryName });
-  if (server) {
-    const { image, transport, target_port: port, env_vars: wanted = [] } = server;
-    const body = {
-      ...programOf(image),
-      ...(transport && { transport }),
-      ...(port !== undefined && port > 0 && { target_port: port }),
-    };
-    return { name, body, wanted, remote: false, notes: notesOf(server) };
-  }
-  if (!remote) throw new CliError(EXIT_CODES.failed, `the entry "${entryName}" of the registry says nothing to run`);
-  if (/[{}]/.test(remote.url)) {
-    throw new CliError(
-      EXIT_CODES.usage,
-      `the URL of "${entryName}" has parts to fill in: run vmcp run with the whole of ${remote.url}`,
-    );
-  }
-  const { url, transport, headers: wanted = [], oauth_config } = remote;
-  const body = { url, ...(transport && { transport }), ...(oauth_config && { oauth_config }) };
-  return { name, body, wanted, remote: true, notes: notesOf(remote) };
+  if (server) return { name, ...ofImage(entryName, server) };
+  if (remote) return { name, ...ofRemote(entryName, remote) };
+  throw new CliError(EXIT_CODES.failed, `the entry "${entryName}" of the registry says nothing to run`);
 }
+
+function ofImage(entryName: string, server: ImageServer): Omit<Found, 'name'> {
+  const { image, transport, target_port: port, env_vars: named = [] } = server;
+  if (!isImage(image) && !readPackageImage(image)) {
+    const why = `the image of "${entryName}" is none that an engine or a package runner may be given`;
+    throw new CliError(EXIT_CODES.failed, `${why}: "${oneLine(image)}"`);
+  }
+  const { wanted, withheld } = withoutDeciding(named);
+  const body = {
+    ...programOf(image),
+    ...(transport && { transport }),
+    ...(port !== undefined && port > 0 && { target_port: port }),
+  };
+  return { body, wanted, remote: false, notes: [...notesOf(server), ...withheld.map(noteOf)] };
+}
+
+function ofRemote(entryName: string, remote: RemoteServer): Omit<Found, 'name'> {
+  const { url, transport, headers: wanted = [], oauth_config } = remote;
+  if (/[{}]/.test(url)) {
+    const remedy = `run vmcp run with the whole of ${oneLine(url)}`;
+    throw new CliError(EXIT_CODES.usage, `the URL of "${entryName}" has parts to fill in: ${remedy}`);
+  }
+  const body = { url, ...(transport && { transport }), ...(oauth_config && { oauth_config }) };
+  return { body, wanted, remote: true, notes: notesOf(remote) };
+}
+
+/** An entry says what runs by its image or package alone. */
+function withoutDeciding(named: readonly Wanted[]): { wanted: Wanted[]; withheld: string[] } {
+  const isHarmless = ({ name }: Wanted) => !decidesWhatRuns(name);
+  const withheld = named.filter((one) => !isHarmless(one)).map(({ name }) => oneLine(name));
+  return { wanted: named.filter(isHarmless), withheld };
+}
+
+const noteOf = (variable: string): string =>
+  `The registry names ${variable}, which decides what runs: it gets no value; write --env ${variable}=VALUE if you want it`;
 
 /** What an entry says of arguments and rights is told and never applied: whoever runs it decides. */
 function notesOf(entry: ImageServer | RemoteServer): string[] {
   const args = 'args' in entry ? (entry.args ?? []) : [];
   return [
     ...(entry.status === 'deprecated' ? ['The registry says that this server should not be used any more.'] : []),
-    ...(args.length > 0 ? [`The registry suggests the arguments: -- ${args.join(' ')}`] : []),
+    ...(args.length > 0 ? [`The registry suggests the arguments: -- ${oneLine(args.join(' '))}`] : []),
   ];
 }

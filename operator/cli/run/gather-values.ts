@@ -3,6 +3,7 @@ import type { EnvVar } from '#operator/management/records/registry-entry';
 import { askPerson, isAnswered } from '../ask-person.ts';
 import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
+import { oneLine } from '../one-line.ts';
 import type { SecretFrom } from './read-assignments.ts';
 
 /** A variable or header that a server takes. */
@@ -20,31 +21,38 @@ export interface Values {
   secrets: Map<string, { value: string } | { key: string }>;
 }
 
-type Around = Pick<Context, 'input' | 'err' | 'environment'>;
+/** By which options values are given. */
+export const VARIABLES = { plain: '--env', secret: '--secret' };
+export const HEADERS = { plain: '--header', secret: '--header-secret' };
+
+interface Around extends Pick<Context, 'input' | 'err' | 'environment'> {
+  options?: typeof VARIABLES;
+}
 
 /**
  * Finds the values of what a server takes: those that are given, of what it needs besides from the environment, or else by asking.
  * Nothing is changed before all of them are there. @throws CliError that names all that are missing
  */
 export async function gatherValues(wanted: readonly Wanted[], given: Given, around: Around): Promise<Values> {
-  checkKinds(wanted, given);
+  const { options = VARIABLES } = around;
+  checkKinds(wanted, given, options);
   const declared = new Set(wanted.map(({ name }) => name));
   const added = [...given.secrets.keys()].filter((name) => !declared.has(name));
   const all = [...wanted, ...added.map((name): Wanted => ({ name, secret: true, required: true }))];
   const missing = all.filter((one) => isMissing(one, given, around));
-  if (missing.length > 0 && !isAnswered(around)) throw notGiven(missing);
+  if (missing.length > 0 && !isAnswered(around)) throw notGiven(missing, options);
   const values: Values = { plain: new Map(given.plain), secrets: new Map() };
   for (const one of all) await gather(one, given, around, values);
   return values;
 }
 
 /** A secret among the plain values would stand in the manifest, and in the list of processes. */
-function checkKinds(wanted: readonly Wanted[], { plain }: Given): void {
+function checkKinds(wanted: readonly Wanted[], { plain }: Given, options: typeof VARIABLES): void {
   for (const { name, secret } of wanted)
     if (secret === true && plain.has(name))
       throw new CliError(
         EXIT_CODES.usage,
-        `${name} is a secret: write --secret ${name}=@file, or --secret ${name} to be asked`,
+        `${name} is a secret: write ${options.secret} ${name}=@file, or ${options.secret} ${name} to be asked`,
       );
 }
 
@@ -59,14 +67,14 @@ function isMissing(
   return (required === true || from !== undefined) && known === '';
 }
 
-function notGiven(missing: readonly Wanted[]): CliError {
+function notGiven(missing: readonly Wanted[], options: typeof VARIABLES): CliError {
   const lines = missing.map(({ name, secret, description }) => {
-    const how = secret === true ? `--secret ${name}=@file` : `--env ${name}=VALUE`;
-    return `  ${name}: ${how}${description === undefined ? '' : `  (${description})`}`;
+    const how = secret === true ? `${options.secret} ${name}=@file` : `${options.plain} ${name}=VALUE`;
+    return `  ${name}: ${how}${description === undefined ? '' : `  (${oneLine(description)})`}`;
   });
   return new CliError(
     EXIT_CODES.usage,
-    `it needs values that were not given, and nobody is here to ask; write them, or set the variables of this name:\n${lines.join('\n')}`,
+    `it needs values that were not given, and nobody is here to ask; write them${options === VARIABLES ? ', or set the variables of this name' : ''}:\n${lines.join('\n')}`,
   );
 }
 
@@ -92,7 +100,7 @@ async function find({ name, secret, description, default: usual }: Wanted, aroun
     return known;
   }
   if (usual !== undefined && usual !== '') return usual;
-  const about = description === undefined ? '' : ` (${description})`;
+  const about = description === undefined ? '' : ` (${oneLine(description)})`;
   const answer = (await askPerson(`${name}${about}: `, around, secret === true)).trim();
   if (answer !== '') return answer;
   throw new CliError(EXIT_CODES.usage, `${name} is needed: nothing was changed`);

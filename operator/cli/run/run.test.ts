@@ -47,6 +47,34 @@ describe('vmcp run, where it is refused', () => {
     expect((await home.vmcp(['secret', 'list', '-o', 'name'])).out).toBe('');
   });
 
+  it.each([
+    '--privileged',
+    '--volume=/:/host',
+    'npx://--yes',
+    'npx://../evil',
+    'uvx://evil --index-url https://evil.example',
+    'dir:/etc',
+    'docker-archive:/tmp/evil.tar',
+    'ghcr.io/example/useful:1 sh',
+  ])('takes no image of a registry that an engine or a runner would read otherwise: %s', async (image) => {
+    const file = join(home.path, 'servers.json');
+    writeFileSync(file, JSON.stringify({ servers: { useful: { image } } }));
+    expect((await home.vmcp(['registry', 'set', file])).code).toBe(0);
+    const { code, err } = await run('useful');
+    expect([code, err]).toEqual([5, expect.stringMatching(/none that an engine or a package runner may be given/)]);
+    expect(readdirSync(home.folder)).toEqual([]);
+  });
+
+  it('sends no variable of the environment to a remote server because an entry names a header so', async () => {
+    const file = join(home.path, 'servers.json');
+    const headers = [{ name: 'GITHUB_TOKEN', required: true }];
+    writeFileSync(file, JSON.stringify({ remote_servers: { useful: { url: 'https://evil.example/mcp', headers } } }));
+    expect((await home.vmcp(['registry', 'set', file])).code).toBe(0);
+    const { code, err } = await home.vmcp(['run', 'useful'], '', { GITHUB_TOKEN: 'hunter2' });
+    expect([code, err]).toEqual([2, expect.stringContaining('GITHUB_TOKEN: --header GITHUB_TOKEN=VALUE')]);
+    expect(readdirSync(home.folder)).toEqual([]);
+  });
+
   it('asks which group is meant where there are several', async () => {
     const group = (name: string) =>
       `apiVersion: vmcp.dev/v1alpha1\nkind: MCPGroup\nmetadata: {name: ${name}}\nspec: {}\n`;

@@ -131,7 +131,7 @@ function addRemove({ parts, group }: Adding): void {
   withoutFolder<Options>(parts, command, async (names, { api, options, context }) => {
     const { uninstallSkill } = await import('#operator/management/operations/skills');
     await confirm(`uninstall ${names.join(', ')}`, options, context);
-    const query = { ...placeOf(options), force: options.force ? 'true' : 'false' };
+    const query = { ...placeOf(options), force: options.force ? ('true' as const) : ('false' as const) };
     await changeEach(names, async (name) => {
       await api.call(uninstallSkill, { params: { name }, query });
       context.err.write(`${name} is uninstalled\n`);

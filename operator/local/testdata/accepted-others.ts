@@ -71,6 +71,10 @@ resourceOverrides:
 trustProxyHeaders: true
 trustedProxies: [10.0.0.0/8]
 endpointPrefix: /git
+publish: ['8080:80', '127.0.0.1:9000:9000/tcp', '53/udp', '[::1]:1:65535']
+allowDockerGateway: true
+envFileDir: /run/variables
+debug: true
 sessionAffinity: None
 suspend: true
 oidcConfigRef: { name: company, audience: git }

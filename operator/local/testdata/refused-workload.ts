@@ -35,6 +35,19 @@ export const REFUSED_WORKLOAD: ManifestCase[] = [
     problems: ['7 spec.backendReplicas: a program on stdio has one pod; write 0 or 1, or another transport'],
   },
   {
+    of: 'an image that engines would read as an option',
+    text: manifest('MCPServer', "image: '--privileged'"),
+    problems: ['6 spec.image: not an image reference; write for example ghcr.io/owner/name:1.0'],
+  },
+  {
+    of: 'published ports that are none',
+    text: manifest('MCPServer', "image: a\npublish: ['65536:80', '8080', '0:1', '256.0.0.1:1:1', '80:--privileged']"),
+    problems: [0, 2, 3, 4].map(
+      (index) =>
+        `7 spec.publish[${index}]: not a published port; write <port of the machine>:<port of the container>, for example 8080:80`,
+    ),
+  },
+  {
     of: 'headers on stdio',
     text: manifest('MCPServer', 'command: [a]\nheaderForward: { addPlaintextHeaders: { A: b } }'),
     problems: [

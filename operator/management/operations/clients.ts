@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isOn } from '../flag.ts';
 import { NoBody, NoParams, NoQuery, Nothing, operation, type Touch } from '../operation.ts';
 import { ClientInPath, ClientList, Forced, NewClient, NewClients, RegisteredClient } from '../records/client.ts';
 
@@ -30,7 +31,7 @@ export const registerClient = operation({
   touches: ({ body: { name } }) => registering([name]),
   audit: 'management_client_registered',
   async run({ body: { name, groups }, query: { force } }, { clients }) {
-    const [body] = await clients.register([name], groups, force === 'true');
+    const [body] = await clients.register([name], groups, isOn(force));
     if (!body) throw new Error('a client was registered and not told');
     return { body };
   },
@@ -51,7 +52,7 @@ export const registerClients = operation({
   touches: ({ body: { names } }) => registering(names),
   audit: 'management_clients_registered',
   async run({ body: { names, groups }, query: { force } }, { clients }) {
-    return { body: await clients.register(names, groups, force === 'true') };
+    return { body: await clients.register(names, groups, isOn(force)) };
   },
 });
 

@@ -1,8 +1,9 @@
+import { isOn } from '../flag.ts';
 import { z } from 'zod';
 import { NoBody, NoParams, NoQuery, Nothing, operation, type Touch } from '../operation.ts';
 import { pageOf, PAGING } from '../paging.ts';
 import { ChangedGroup, GroupInPath, GroupList, NewGroup, WorkloadGroup } from '../records/group.ts';
-import { isOn, WorkloadForced } from '../records/workload.ts';
+import { WorkloadForced } from '../records/workload.ts';
 
 /** Who reads a group learns which workloads it has. */
 const MEMBERS: Touch = { verb: 'list', resource: 'mcpservers' };

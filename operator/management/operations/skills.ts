@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { flag, isOn } from '../flag.ts';
 import { NoBody, Nothing, NoParams, NoQuery, operation, type Touch } from '../operation.ts';
 import { InstalledSkill, SKILL_NAME, SkillMetadata, SkillScope } from '../records/skill.ts';
-import { unusable } from '../skills/skill-limits.ts';
 
 const SkillInPath = z.strictObject({
   name: z
@@ -12,7 +12,12 @@ const SkillInPath = z.strictObject({
     .describe('Name of the skill.'),
 });
 
-const ProjectRoot = z.string().min(1).max(4096).describe('Absolute path of the project; on one machine alone.');
+const AbsolutePath = z
+  .string()
+  .max(4096)
+  .regex(/^(\/|[A-Za-z]:[\\/])/, 'not an absolute path; write it from the root');
+
+const ProjectRoot = AbsolutePath.describe('Absolute path of the project; on one machine alone.');
 
 const PLACE = {
   scope: SkillScope.optional().describe(
@@ -23,8 +28,12 @@ const PLACE = {
 
 const Archive = z
   .base64()
+  .min(4)
   .max(4_000_000)
   .describe('A tar (gzip or not) or zip archive of the skill in base64, in place of a name or path.');
+
+/** One of two fields, and not both, as a schema says it. */
+const oneOf = (one: string, other: string) => ({ oneOf: [{ required: [one] }, { required: [other] }] });
 
 const skill = (verb: Touch['verb'], name?: string): Touch => ({
   verb,
@@ -67,10 +76,7 @@ export const getSkill = operation({
   params: SkillInPath,
   query: z.strictObject({
     ...PLACE,
-    archive: z
-      .stringbool({ truthy: ['true'], falsy: ['false'] })
-      .default(false)
-      .describe('Also give the archive that it was installed from, where vmcp keeps it: in a cluster.'),
+    archive: flag('Also give the archive that it was installed from, where vmcp keeps it: in a cluster.'),
   }),
   body: NoBody,
   success: 200,
@@ -83,42 +89,54 @@ export const getSkill = operation({
   touches: ({ params: { name } }) => [skill('get', name)],
   async run({ params: { name }, query: { scope, project_root: projectRoot, archive: isWanted } }, { skills }) {
     const { skill: installed_skill, metadata, archive } = await skills.get(name, { scope, projectRoot });
-    return { body: { installed_skill, metadata, ...(isWanted && archive !== undefined && { archive }) } };
+    return { body: { installed_skill, metadata, ...(isOn(isWanted) && archive !== undefined && { archive }) } };
   },
 });
 
-const NewSkill = z.strictObject({
-  name: z
-    .string()
-    .min(1)
-    .max(2048)
-    .optional()
-    .describe(
-      'Where it comes from: `ghcr.io/owner/skill:tag`, `git://host/owner/repository@ref#folder`, or on one machine a folder.',
-    ),
-  archive: Archive.optional(),
-  version: z.string().min(1).max(256).optional().describe('Tag or ref, where the name has none.'),
-  digest: z
-    .string()
-    .regex(/^sha256:[0-9a-f]{64}$/, 'not a digest; write sha256: and 64 hexadecimal digits')
-    .optional()
-    .describe('Digest that it must have; else nothing is installed.'),
-  scope: SkillScope.default('user').describe('For all that the user does, or for one project.'),
-  project_root: ProjectRoot.optional(),
-  clients: z
-    .array(z.string().min(1).max(64))
-    .max(32)
-    .optional()
-    .describe('MCP clients that are to read it; absent: those that are registered, for the group where one is named.'),
-  group: z.string().min(1).max(63).optional().describe('Group that it belongs to.'),
-  allow_private_ip: z
-    .boolean()
-    .default(false)
-    .describe(
-      'Private addresses may be called, and these by plain HTTP; of what the skill needs those of its own host.',
-    ),
-  force: z.boolean().default(false).describe('Replace what is there, also what was changed by hand.'),
-});
+const NewSkill = z
+  .strictObject({
+    name: z
+      .string()
+      .min(1)
+      .max(2048)
+      .optional()
+      .describe(
+        'Where it comes from: `ghcr.io/owner/skill:tag`, `git://host/owner/repository@ref#folder`, or on one machine a folder.',
+      ),
+    archive: Archive.optional(),
+    version: z.string().min(1).max(256).optional().describe('Tag or ref, where the name has none.'),
+    digest: z
+      .string()
+      .regex(/^sha256:[0-9a-f]{64}$/, 'not a digest; write sha256: and 64 hexadecimal digits')
+      .optional()
+      .describe('Digest that it must have; else nothing is installed.'),
+    scope: SkillScope.default('user').describe('For all that the user does, or for one project.'),
+    project_root: ProjectRoot.optional(),
+    clients: z
+      .array(z.string().min(1).max(64))
+      .max(32)
+      .optional()
+      .describe(
+        'MCP clients that are to read it; absent: those that are registered, for the group where one is named.',
+      ),
+    group: z.string().min(1).max(63).optional().describe('Group that it belongs to.'),
+    allow_private_ip: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Private addresses may be called, and these by plain HTTP; of what the skill needs those of its own host.',
+      ),
+    force: z.boolean().default(false).describe('Replace what is there, also what was changed by hand.'),
+  })
+  .refine(({ name, archive }) => (name === undefined) !== (archive === undefined), {
+    error: 'name and archive exclude each other; write one of them',
+    path: ['name'],
+  })
+  .refine(({ archive, version }) => archive === undefined || version === undefined, {
+    error: 'an archive has no version; leave it out',
+    path: ['version'],
+  })
+  .meta({ ...oneOf('name', 'archive'), not: { required: ['archive', 'version'] } });
 
 export const installSkill = operation({
   number: 12,
@@ -142,10 +160,6 @@ export const installSkill = operation({
   touches: () => [skill('create')],
   audit: 'management_skill_installed',
   async run({ body: { name, archive, project_root: projectRoot, ...body }, signal }, { skills }) {
-    if ((name === undefined) === (archive === undefined))
-      throw unusable('name, archive: write one of them, and not both');
-    if (archive !== undefined && body.version !== undefined)
-      throw unusable('version: an archive has none; leave it out');
     const { version, digest, scope, clients, group, force, allow_private_ip: allowPrivateAddress } = body;
     return {
       body: {
@@ -167,10 +181,7 @@ export const uninstallSkill = operation({
   params: SkillInPath,
   query: z.strictObject({
     ...PLACE,
-    force: z
-      .stringbool({ truthy: ['true'], falsy: ['false'] })
-      .default(false)
-      .describe('Also where another skill needs it, or it has been changed by hand.'),
+    force: flag('Also where another skill needs it, or it has been changed by hand.'),
   }),
   body: NoBody,
   success: 204,
@@ -185,7 +196,7 @@ export const uninstallSkill = operation({
   touches: ({ params: { name } }) => [skill('delete', name)],
   audit: 'management_skill_uninstalled',
   async run({ params: { name }, query: { scope, project_root: projectRoot, force } }, { skills }) {
-    await skills.uninstall(name, { scope, projectRoot }, force);
+    await skills.uninstall(name, { scope, projectRoot }, isOn(force));
     return { body: undefined };
   },
 });
@@ -198,10 +209,16 @@ export const validateSkillOperation = operation({
   summary: 'Say what is right and wrong with a skill; nothing is installed',
   params: NoParams,
   query: NoQuery,
-  body: z.strictObject({
-    path: z.string().min(1).max(4096).optional().describe('Absolute path of its folder; on one machine alone.'),
-    archive: Archive.optional(),
-  }),
+  body: z
+    .strictObject({
+      path: AbsolutePath.optional().describe('Absolute path of its folder; on one machine alone.'),
+      archive: Archive.optional(),
+    })
+    .refine(({ path, archive }) => (path === undefined) !== (archive === undefined), {
+      error: 'path and archive exclude each other; write one of them',
+      path: ['path'],
+    })
+    .meta(oneOf('path', 'archive')),
   success: 200,
   result: z.strictObject({
     valid: z.boolean().describe('There are no errors.'),
@@ -211,8 +228,6 @@ export const validateSkillOperation = operation({
   problems: { path_not_available: 'path in a cluster' },
   touches: () => [skill('get')],
   async run({ body: { path, archive }, signal }, { skills }) {
-    if ((path === undefined) === (archive === undefined))
-      throw unusable('path, archive: write one of them, and not both');
     return { body: await skills.validate({ path, archive: bytesOf(archive), signal }) };
   },
 });

@@ -1,10 +1,10 @@
 import type { z } from 'zod';
+import { isOn } from '../flag.ts';
 import { NoBody, NoParams, NoQuery, Nothing, operation } from '../operation.ts';
 import { pageOf } from '../paging.ts';
 import { RunConfiguration } from '../records/run-configuration.ts';
 import { OperationAccepted, WorkloadSelection } from '../records/workload-operation.ts';
 import {
-  isOn,
   LogsWanted,
   NewWorkload,
   WorkloadChanged,

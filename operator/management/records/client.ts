@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { flag } from '../flag.ts';
 import { CLIENTS } from '#operator/clients/clients';
 
 const ClientName = z
@@ -46,8 +47,5 @@ export const ClientInPath = z.strictObject({
 export const ClientList = z.strictObject({ clients: z.array(Client).describe('Sorted by name.') });
 
 export const Forced = z.strictObject({
-  force: z
-    .enum(['true', 'false'])
-    .default('false')
-    .describe('Takes the place of entries of the same name that somebody else wrote.'),
+  force: flag('Takes the place of entries of the same name that somebody else wrote.'),
 });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AuditConfig } from '#crds/parts/audit';
 import { TelemetryConfig } from '#crds/parts/telemetry';
+import { recordedFields } from './recorded.ts';
 import { RunAuthServer } from './run-auth-server.ts';
 
 const text = (what: string) => z.string().optional().describe(what);
@@ -36,9 +37,9 @@ const scalars = {
   ),
   registry_api_url: text('API of the registry that its entry came from.'),
   registry_url: text('URL of the registry that its entry came from.'),
-  env_file_dir: text('Recorded.'),
-  allow_docker_gateway: flag('Recorded.'),
-  debug: flag('Recorded.'),
+  env_file_dir: text('Folder of the machine with files of variables for its container.'),
+  allow_docker_gateway: flag('Its container knows the machine as host.docker.internal.'),
+  debug: flag('Its own endpoint logs in detail.'),
 };
 
 const lists = {
@@ -52,7 +53,7 @@ const lists = {
     .optional()
     .describe('Original tool name to what replaces its own texts.'),
   container_labels: textMap('Labels of what its program runs in.'),
-  publish: texts('Recorded.'),
+  publish: texts('More ports of its container: [address:][port here:]port there.'),
   header_forward: z
     .strictObject({
       add_plaintext_headers: textMap('Header to value.'),
@@ -202,14 +203,8 @@ const others = {
     })
     .optional()
     .describe('How many there are, and what they share.'),
-  runtime_config: z
-    .strictObject({ additional_packages: texts('Recorded.'), builder_image: text('Recorded.') })
-    .optional()
-    .describe('Recorded.'),
-  ignore_config: z
-    .strictObject({ loadGlobal: flag('Recorded.'), printOverlays: flag('Recorded.') })
-    .optional()
-    .describe('Recorded.'),
+  runtime_config: recordedFields.runtime_config,
+  ignore_config: recordedFields.ignore_config,
 };
 
 /** Everything that a workload is run with, without a secret in it: what `export` gives. */

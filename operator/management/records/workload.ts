@@ -2,7 +2,9 @@ import { z } from 'zod';
 import { Condition } from '#crds/parts/conditions';
 import { PermissionProfileDocument } from '#crds/parts/permission-profile';
 import { ResourceName } from '#crds/parts/object-meta';
+import { flag } from '../flag.ts';
 import { NEXT_CURSOR, PAGING } from '../paging.ts';
+import { recordedFields } from './recorded.ts';
 import { Header, OAuthConfig } from './registry-entry.ts';
 
 const Text = z.string().max(65_536);
@@ -117,6 +119,11 @@ export const WorkloadDetail = z
     oidc: Oidc.optional().describe('Whose tokens its own endpoint lets in.'),
     oauth_config: RemoteOAuth.optional().describe('How vmcp logs in at a remote server.'),
     trust_proxy_headers: z.boolean().optional().describe('Forwarding headers of trusted proxies count.'),
+    publish: Texts.optional().describe('More ports of its container: [address:][port here:]port there.'),
+    allow_docker_gateway: z.boolean().optional().describe('Its container knows the machine as host.docker.internal.'),
+    env_file_dir: Text.optional().describe('Folder of the machine with files of variables for its container.'),
+    debug: z.boolean().optional().describe('Its own endpoint logs in detail.'),
+    ...recordedFields,
   })
   .meta({ id: 'WorkloadDetail' });
 export type WorkloadDetail = z.infer<typeof WorkloadDetail>;
@@ -151,10 +158,6 @@ export const WorkloadReport = z
 export type WorkloadReport = z.infer<typeof WorkloadReport>;
 
 export const WorkloadInPath = z.strictObject({ name: z.string().min(1).max(253).describe('Name of a workload.') });
-
-/** A parameter that is on by its name alone. */
-const flag = (what: string) => z.enum(['true', 'false', '']).default('false').describe(what);
-export const isOn = (value: 'true' | 'false' | ''): boolean => value !== 'false';
 
 export const WorkloadsWanted = z.strictObject({
   all: flag('Also those that do not run.'),

@@ -27,6 +27,7 @@ const DEFAULT_CONTAINER = 'kubectl.kubernetes.io/default-container';
 export function clusterRuntime(place: ClusterRuntimePlace): WorkloadRuntime {
   return {
     host: '::',
+    hasPaths: false,
     targetHost: (name) => `${backendChild(name)}.${place.namespace}.svc`,
     // The operator counts the pods: nobody needs the right to list them.
     look: () => Promise.resolve(({ status }) => ({ isRunning: (status?.replicas ?? 0) > 0 })),

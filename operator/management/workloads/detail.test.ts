@@ -6,7 +6,7 @@ import type { StoredResource } from '../stores/resources.ts';
 import { applyDetail, renderDetail } from './detail.ts';
 import { readSpec } from './spec.ts';
 
-const place = { host: '127.0.0.1', profile: undefined };
+const place = { host: '127.0.0.1', hasPaths: true, profile: undefined };
 const stored = (spec: Record<string, unknown>, annotations: Record<string, string> = {}): StoredResource => ({
   kind: 'MCPServer',
   name: 'search',
@@ -29,6 +29,29 @@ const optional = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefine
 const uniqueBy = <T>(value: fc.Arbitrary<T>, selector: (entry: T) => unknown) =>
   fc.uniqueArray(value, { maxLength: 3, selector });
 
+const published = fc.oneof(
+  port.map(String),
+  fc.tuple(port, port).map(([here, there]) => `${here}:${there}/udp`),
+  fc.tuple(port, port).map(([here, there]) => `192.0.2.7:${here}:${there}`),
+  port.map((there) => `[::1]:${there}`),
+);
+/** As an annotation has it. */
+const recorded = fc
+  .record({
+    registry_url: optional(
+      fc.oneof(
+        url,
+        path.map((at) => `file://${at}`),
+      ),
+    ),
+    registry_api_url: optional(url),
+    runtime_config: optional(
+      fc.record({ builder_image: optional(word), additional_packages: optional(fc.array(word)) }),
+    ),
+    ignore_config: optional(fc.record({ loadGlobal: optional(fc.boolean()), printOverlays: optional(fc.boolean()) })),
+  })
+  .map((value): Record<string, string> => ({ 'vmcp.dev/recorded': JSON.stringify(value), other: 'kept' }));
+
 const common = {
   groupRef: optional(name),
   toolsFilter: optional(fc.array(word, { maxLength: 3 })),
@@ -36,6 +59,10 @@ const common = {
   proxyPort: optional(port),
   proxyMode: optional(fc.constantFrom('sse', 'streamable-http')),
   trustProxyHeaders: optional(fc.boolean()),
+  debug: optional(fc.boolean()),
+  publish: optional(fc.array(published, { maxLength: 3 })),
+  allowDockerGateway: optional(fc.boolean()),
+  envFileDir: optional(path),
   suspend: optional(fc.boolean()),
   endpointPrefix: optional(path),
   audit: optional(fc.record({ enabled: fc.boolean() })),
@@ -123,11 +150,12 @@ const spec = fc
 describe('a workload as a record', () => {
   it('can be sent back as it was read, which changes nothing, whatever it is like', () => {
     fc.assert(
-      fc.property(spec, (written) => {
-        const detail = JSON.parse(JSON.stringify(render(written))) as WorkloadDetail;
-        const edited = applyDetail(WorkloadDetail.parse(detail), stored(written), place);
+      fc.property(spec, recorded, fc.boolean(), (written, annotations, hasPaths) => {
+        const there = { ...place, hasPaths };
+        const detail: unknown = JSON.parse(JSON.stringify(renderDetail(stored(written, annotations), there)));
+        const edited = applyDetail(WorkloadDetail.parse(detail), stored(written, annotations), there);
         expect(edited.spec).toEqual(written);
-        expect(edited.annotations).toEqual({});
+        expect(edited.annotations).toEqual(annotations);
         expect(edited.profile).toBeUndefined();
       }),
       { numRuns: 200 },
@@ -220,6 +248,50 @@ describe('an edit', () => {
       annotations: {},
     });
   });
+
+  it('records where a workload came from and what its engine is told, gives it back, and takes it away', () => {
+    const sent: WorkloadDetail = {
+      publish: ['8080:80', '[::1]:53:53/udp'],
+      allow_docker_gateway: true,
+      env_file_dir: '/run/secrets',
+      debug: true,
+      registry_url: 'https://registry.example/servers.json',
+      registry_api_url: 'https://registry.example',
+      runtime_config: { builder_image: 'node:24', additional_packages: ['git'] },
+      ignore_config: { loadGlobal: true, printOverlays: false },
+    };
+    const made = edit(written, sent);
+    expect(made.spec).toMatchObject({ publish: sent.publish, allowDockerGateway: true, envFileDir: '/run/secrets' });
+    expect(renderDetail(stored(made.spec, made.annotations), place)).toMatchObject(sent);
+    const nothing: WorkloadDetail = {
+      publish: [],
+      env_file_dir: '',
+      registry_url: '',
+      registry_api_url: '',
+      runtime_config: {},
+      ignore_config: {},
+    };
+    expect(applyDetail(nothing, stored(made.spec, made.annotations), place)).toEqual({
+      spec: { ...written, allowDockerGateway: true, debug: true },
+      annotations: {},
+    });
+  });
+
+  it.each(['env_file_dir', 'ignore_config'] as const)(
+    'of %s is refused in a cluster, where it names no file',
+    (field) => {
+      const sent = { env_file_dir: '/run/secrets', ignore_config: { loadGlobal: true } };
+      const attempt = () => applyDetail({ [field]: sent[field] }, stored(written), { ...place, hasPaths: false });
+      expect(attempt).toThrow(expect.objectContaining({ code: 'path_not_available' }));
+    },
+  );
+
+  it.each(['https://user:hunter2@registry.example/', 'javascript:alert(1)', 'file:relative'])(
+    'refuses what is no place of a registry: %s',
+    (registry_url) => {
+      expect(WorkloadDetail.safeParse({ registry_url }).success).toBe(false);
+    },
+  );
 
   it('keeps of an issuer and of policies what the record does not have', () => {
     const oidcConfig = {

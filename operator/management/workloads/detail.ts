@@ -3,6 +3,7 @@ import { Problem } from '../problem.ts';
 import { sameValue } from '../same-value.ts';
 import type { StoredResource } from '../stores/resources.ts';
 import { AUTH_FIELDS } from './auth-fields.ts';
+import { ENGINE_FIELDS } from './engine-fields.ts';
 import { type Around, type Change, type Field, type Fields, Recorded } from './field.ts';
 import { OFFER_FIELDS } from './offer-fields.ts';
 import { PERMISSION_FIELDS } from './permission-fields.ts';
@@ -15,6 +16,7 @@ const FIELDS: Fields<Exclude<keyof WorkloadDetail, 'name'>> = {
   ...OFFER_FIELDS,
   ...AUTH_FIELDS,
   ...PERMISSION_FIELDS,
+  ...ENGINE_FIELDS,
 };
 type FieldName = keyof typeof FIELDS;
 const NAMES = Object.keys(FIELDS) as FieldName[];
@@ -35,7 +37,7 @@ export function recordedOf({ annotations }: Pick<StoredResource, 'annotations'>)
 }
 
 /** What stands beside the resource. */
-export type Place = Pick<Around, 'host' | 'profile'>;
+export type Place = Pick<Around, 'host' | 'hasPaths' | 'profile'>;
 
 /** A workload as a record. */
 export function renderDetail(resource: StoredResource, around: Place): WorkloadDetail {

@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import type { PermissionProfileDocument } from '#crds/parts/permission-profile';
 import { Header } from '../records/registry-entry.ts';
+import { recordedFields } from '../records/recorded.ts';
 import type { WorkloadDetail } from '../records/workload.ts';
-import type { Spec, SpecChange, WrittenSpec } from './spec.ts';
+import { orNothing, type Spec, type SpecChange, type WrittenSpec } from './spec.ts';
 
 /** What a record says that means nothing to an MCPServer: it is recorded with the resource, and given back. */
 export const Recorded = z.strictObject({
   headers: z.array(Header.strict()).max(256).optional(),
   skip_browser: z.boolean().optional(),
-  registry_url: z.string().max(2048).optional(),
-  registry_api_url: z.string().max(2048).optional(),
+  ...recordedFields,
 });
 export type Recorded = z.infer<typeof Recorded>;
 
@@ -19,6 +19,8 @@ export interface Around {
   name: string;
   /** Address that endpoints of workloads listen on here. */
   host: string;
+  /** Paths of the machine mean something here. */
+  hasPaths: boolean;
   recorded: Recorded;
   /** What the ConfigMap of the permission profile holds, where there is one. */
   profile: PermissionProfileDocument | undefined;
@@ -38,6 +40,22 @@ export interface Field<T> {
   read(spec: Spec, around: Around): T | undefined;
   /** Undefined takes it away. `written` is the spec as it stands: what the record does not have is kept. */
   write(value: T | undefined, written: WrittenSpec, around: Around): Change;
+}
+
+/** A field that stands in the spec as it does in the record. */
+export function same<K extends keyof Spec>(name: K): Field<NonNullable<Spec[K]>> {
+  return {
+    read: (spec) => orNothing(spec[name]) ?? undefined,
+    write: (value) => ({ spec: { [name]: orNothing(value) } }),
+  };
+}
+
+/** A field that is only kept with the resource. */
+export function recorded<K extends keyof Recorded>(name: K): Field<NonNullable<Recorded[K]>> {
+  return {
+    read: (_, around) => orNothing(around.recorded[name]) ?? undefined,
+    write: (value, _, around) => ({ recorded: { ...around.recorded, [name]: orNothing(value) } }),
+  };
 }
 
 type Full = Required<WorkloadDetail>;

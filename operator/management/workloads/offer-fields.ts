@@ -1,5 +1,5 @@
 import { Problem } from '../problem.ts';
-import type { Fields } from './field.ts';
+import { type Fields, recorded } from './field.ts';
 import { readReference, referenceText } from './secret-reference.ts';
 import { orNothing, present } from './spec.ts';
 
@@ -44,10 +44,7 @@ export const OFFER_FIELDS: Fields<
     read: ({ toolsOverride }) => orNothing(toolsOverride),
     write: (value) => ({ spec: { toolsOverride: orNothing(value) } }),
   },
-  headers: {
-    read: (_, { recorded }) => orNothing(recorded.headers),
-    write: (value, _, { recorded }) => ({ recorded: { ...recorded, headers: orNothing(value) } }),
-  },
+  headers: recorded('headers'),
   header_forward: {
     read: ({ headerForward: { addPlaintextHeaders: plain, addHeadersFromSecret: secret = {} } = {} }) => {
       const references = Object.entries(secret).map(

@@ -1,16 +1,8 @@
 import { transportOf } from '#crds/kinds/index';
 import { Problem } from '../problem.ts';
-import type { Field, Fields } from './field.ts';
+import { type Fields, same } from './field.ts';
 import { readReference, referenceText } from './secret-reference.ts';
 import { list, mapping, orNothing, type Spec } from './spec.ts';
-
-/** A field that stands in the spec as it does in the record. */
-function same<K extends keyof Spec>(name: K): Field<NonNullable<Spec[K]>> {
-  return {
-    read: (spec) => orNothing(spec[name]) ?? undefined,
-    write: (value) => ({ spec: { [name]: orNothing(value) } }),
-  };
-}
 
 /** Entries that say the same keep what the record does not have of them. */
 function kept(written: unknown, field: string, wanted: Record<string, unknown>): Record<string, unknown> {

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { transportOf } from '#crds/kinds/index';
+import { OWN_RUNTIME } from '#operator/plan/child-names';
 import type { WorkloadChanged, WorkloadSummary } from '../records/workload.ts';
 import type { StoredResource } from '../stores/resources.ts';
 import { readSpec, type Spec } from './spec.ts';
@@ -14,11 +15,25 @@ function packageOf({ image, remoteUrl, command }: Spec): string {
   return /(^|\/)(npx|uvx)$/.test(program) && named !== undefined ? named : program;
 }
 
-/** Port of a URL. */
-export function portOf(url: string | undefined): number | undefined {
-  if (url === undefined || !URL.canParse(url)) return undefined;
-  const { port, protocol } = new URL(url);
-  return Number(port) || (protocol === 'https:' ? 443 : 80);
+/** Port of a URL; what is on stdio has none. */
+function portOf(url: string | undefined): number | undefined {
+  const { port, protocol } = (url === undefined ? undefined : URL.parse(url)) ?? {};
+  const usual = protocol === undefined ? undefined : USUAL_PORTS.get(protocol);
+  return usual && (Number(port) || usual);
+}
+
+const USUAL_PORTS = new Map([
+  ['http:', 80],
+  ['https:', 443],
+]);
+
+/** Port of its own endpoint: the one that is written, or that it was given; undefined where it has none, or not yet. */
+export function ownPortOf({ spec: written, status }: Pick<StoredResource, 'spec' | 'status'>): number | undefined {
+  const spec = readSpec(written);
+  const has = OWN_RUNTIME.some((field) => spec[field] !== undefined);
+  // Until it is ready its status may tell of its program alone.
+  const given = status?.url === spec.remoteUrl ? undefined : portOf(status?.url);
+  return has ? (spec.proxyPort ?? given) : undefined;
 }
 
 /** Since when a resource is ready. */
@@ -51,6 +66,6 @@ export function renderSummary(resource: StoredResource, { status, context }: Wor
 }
 
 /** What came of a change. */
-export function renderChanged({ name, spec, status }: StoredResource): z.input<typeof WorkloadChanged> {
-  return { name, port: readSpec(spec).proxyPort ?? portOf(status?.url) ?? 0 };
+export function renderChanged(resource: StoredResource): z.input<typeof WorkloadChanged> {
+  return { name: resource.name, port: ownPortOf(resource) ?? 0 };
 }

@@ -4,6 +4,8 @@ import type { StoredResource } from '../stores/resources.ts';
 export interface WorkloadRuntime {
   /** Address that endpoints of workloads listen on. */
   readonly host: string;
+  /** Paths of the machine mean something. */
+  readonly hasPaths: boolean;
   /** Host at which the program of a workload is reached. */
   targetHost(name: string): string;
   /** Looks once, and tells of each workload what was seen; undefined where nobody can say: nothing runs here at all. */

@@ -82,7 +82,7 @@ export class Workloads {
     const { name } = detail;
     const spec = command === undefined ? {} : { command };
     const empty: StoredResource = { kind: SERVER, name, labels: {}, annotations: {}, spec, version: '' };
-    const edited = applyDetail(detail, empty, { host: this.#in.runtime.host, profile: undefined });
+    const edited = applyDetail(detail, empty, this.#placeOf({ profile: undefined }));
     await check(edited);
     return this.#turns.run(name, async () => {
       if (await this.#in.resources.get(SERVER, name))
@@ -150,8 +150,9 @@ export class Workloads {
     return { resource, profile: await this.#in.profiles.read(resource) };
   }
 
-  #placeOf({ profile }: Read): Place {
-    return { host: this.#in.runtime.host, profile };
+  #placeOf({ profile }: Pick<Read, 'profile'>): Place {
+    const { host, hasPaths } = this.#in.runtime;
+    return { host, hasPaths, profile };
   }
 }
 

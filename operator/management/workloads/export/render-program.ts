@@ -82,6 +82,14 @@ export function renderProgram(spec: Spec, detail: WorkloadDetail, where: Whereab
       header_forward: detail.header_forward,
       container_labels: labelsOf(spec),
       scaling_config: scaling(spec),
+      publish: detail.publish,
+      allow_docker_gateway: detail.allow_docker_gateway,
+      env_file_dir: detail.env_file_dir,
+      debug: detail.debug,
+      registry_url: detail.registry_url,
+      registry_api_url: detail.registry_api_url,
+      runtime_config: detail.runtime_config,
+      ignore_config: detail.ignore_config,
     }),
   };
 }

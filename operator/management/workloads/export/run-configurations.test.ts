@@ -5,11 +5,18 @@ import { type WorkloadsPlace, workloadsPlace } from '../testdata/workloads-place
 let place: WorkloadsPlace;
 afterEach(() => place.remove());
 
-const head = (kind: string, name: string): string =>
-  `apiVersion: vmcp.dev/v1alpha1\nkind: ${kind}\nmetadata: { name: ${name} }\nspec:\n`;
+const head = (kind: string, name: string, annotations = '{}'): string =>
+  `apiVersion: vmcp.dev/v1alpha1\nkind: ${kind}\nmetadata: { name: ${name}, annotations: ${annotations} }\nspec:\n`;
+
+const RECORDED = {
+  registry_url: 'https://registry.example/servers.json',
+  registry_api_url: 'https://registry.example',
+  runtime_config: { builder_image: 'node:24', additional_packages: ['git'] },
+  ignore_config: { loadGlobal: true, printOverlays: false },
+};
 
 /** A workload with everything that a run configuration has a place for. */
-const FULL = `${head('MCPServer', 'full')}  groupRef: tools
+const FULL = `${head('MCPServer', 'full', `{ vmcp.dev/recorded: '${JSON.stringify(RECORDED)}' }`)}  groupRef: tools
   image: example/full:1
   args: [--fast]
   transport: streamable-http
@@ -18,6 +25,10 @@ const FULL = `${head('MCPServer', 'full')}  groupRef: tools
   proxyMode: streamable-http
   endpointPrefix: /full
   trustProxyHeaders: true
+  publish: ['9001:9001']
+  allowDockerGateway: true
+  envFileDir: /run/secrets
+  debug: true
   env: [{ name: LEVEL, value: debug }]
   secrets: [{ name: company, key: token, targetEnvName: TOKEN }, { name: company, key: other }]
   volumes: [{ name: data, hostPath: /data, mountPath: /in, readOnly: true }]
@@ -133,6 +144,11 @@ describe('an exported run configuration', () => {
         backend_replicas: 2,
         session_redis: { address: 'redis:6379', db: 0, key_prefix: 'full:' },
       },
+      publish: ['9001:9001'],
+      allow_docker_gateway: true,
+      env_file_dir: '/run/secrets',
+      debug: true,
+      ...RECORDED,
       middleware_configs: expect.any(Array),
     });
     expect(config.middleware_configs.map(({ type }) => type)).toEqual([

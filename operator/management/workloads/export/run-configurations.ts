@@ -4,8 +4,8 @@ import { MCPOIDCConfigSpec } from '#crds/kinds/mcp-oidc-config';
 import type { RunConfiguration } from '../../records/run-configuration.ts';
 import type { Resources, StoredResource } from '../../stores/resources.ts';
 import { recordedOf, renderDetail } from '../detail.ts';
-import { portOf } from '../render-summary.ts';
-import { present, readSpec, type Spec } from '../spec.ts';
+import { ownPortOf } from '../render-summary.ts';
+import { readSpec, type Spec } from '../spec.ts';
 import type { PermissionProfiles } from '../permission-profiles.ts';
 import type { WorkloadRuntime } from '../runtime.ts';
 import type { Workloads } from '../workloads.ts';
@@ -18,7 +18,7 @@ interface Sources {
   workloads: Pick<Workloads, 'found'>;
   resources: Pick<Resources, 'get'>;
   profiles: PermissionProfiles;
-  runtime: Pick<WorkloadRuntime, 'host' | 'targetHost'>;
+  runtime: Pick<WorkloadRuntime, 'host' | 'hasPaths' | 'targetHost'>;
 }
 
 /** Run configurations of the workloads of one namespace. */
@@ -34,17 +34,16 @@ export class RunConfigurations {
     const { workloads, profiles, runtime } = this.#in;
     const resource = await workloads.found(name);
     const spec = readSpec(resource.spec);
-    const { host } = runtime;
-    const detail = renderDetail(resource, { host, profile: await profiles.read(resource) });
-    const where = { host, port: portNow(resource, spec), targetHost: runtime.targetHost(name) };
+    const { host, hasPaths } = runtime;
+    const detail = renderDetail(resource, { host, hasPaths, profile: await profiles.read(resource) });
+    const where = { host, port: ownPortOf(resource), targetHost: runtime.targetHost(name) };
     const credential = await this.#credential(spec);
     const audience = resourceUrlOf(spec);
-    const recorded = recordedOf(resource);
+    const skipBrowser = recordedOf(resource).skip_browser;
     const config = {
       ...renderProgram(spec, detail, where),
       ...renderIncoming(spec, await this.#sharedIssuer(spec)),
-      ...renderOutgoing(spec, credential, { skipBrowser: recorded.skip_browser, audience }),
-      ...present({ registry_url: recorded.registry_url, registry_api_url: recorded.registry_api_url }),
+      ...renderOutgoing(spec, credential, { skipBrowser, audience }),
     };
     const outgoing = spec.remoteAuth ? 'remoteAuth' : credential?.type;
     return { schema_version: 'v0.1.0', name, ...config, middleware_configs: listRooms(spec, config, outgoing) };
@@ -68,10 +67,4 @@ export class RunConfigurations {
     const resource = name === undefined ? undefined : await this.#in.resources.get(kind, name);
     return resource && schema.safeParse(resource.spec).data;
   }
-}
-
-/** Port of its own endpoint: the one that is written, or that it was given. */
-function portNow({ status }: StoredResource, { proxyPort, remoteUrl }: Spec): number | undefined {
-  if (proxyPort !== undefined || status?.url === remoteUrl) return proxyPort;
-  return portOf(status?.url);
 }

@@ -1,0 +1,26 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { listEnvFiles } from './list-env-files.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'vmcp-env-files-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+describe('the files of variables in a folder', () => {
+  it('are those that are not hidden, by name, links to files among them', () => {
+    for (const name of ['b.env', 'a', '.hidden']) writeFileSync(join(folder, name), 'A=b\n');
+    mkdirSync(join(folder, 'inside'));
+    symlinkSync('.hidden', join(folder, 'linked'));
+    expect(listEnvFiles(folder)).toEqual(['a', 'b.env', 'linked'].map((name) => join(folder, name)));
+  });
+
+  it('are not known where the folder cannot be read, or holds too many', () => {
+    expect(listEnvFiles(join(folder, 'nowhere'))).toBeUndefined();
+    for (let number = 0; number < 65; number += 1) writeFileSync(join(folder, `f${number}`), '');
+    expect(listEnvFiles(folder)).toBeUndefined();
+  });
+});

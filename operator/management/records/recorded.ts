@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { HttpUrl } from '#crds/parts/primitives';
+
+const Text = z.string().max(4096);
+
+/** How images are built of packages elsewhere; vmcp runs packages by their own runner. */
+export const RuntimeConfig = z.strictObject({
+  builder_image: Text.optional().describe('Image that builds; recorded.'),
+  additional_packages: z.array(Text).max(256).optional().describe('Packages that it adds; recorded.'),
+});
+
+/** Which lists of ignored files somebody wants to have read; vmcp reads none. */
+export const IgnoreConfig = z.strictObject({
+  loadGlobal: z.boolean().optional().describe('The list of the machine is read, too; recorded.'),
+  printOverlays: z.boolean().optional().describe('What is hidden is told; recorded.'),
+});
+
+/** What a workload record has that nothing follows from: it is recorded with the resource, and given back. */
+export const recordedFields = {
+  registry_url: z
+    .union([
+      z.literal(''),
+      HttpUrl,
+      z
+        .string()
+        .max(2048)
+        .regex(/^file:\/\/\//),
+    ])
+    .optional()
+    .describe('Registry file that its entry came from; recorded.'),
+  registry_api_url: z
+    .union([z.literal(''), HttpUrl])
+    .optional()
+    .describe('API of the registry that its entry came from; recorded.'),
+  runtime_config: RuntimeConfig.optional().describe('How its image was built; recorded.'),
+  ignore_config: IgnoreConfig.optional().describe('Lists of ignored files; recorded, and on one machine only.'),
+};

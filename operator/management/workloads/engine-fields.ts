@@ -1,0 +1,34 @@
+import { Problem } from '../problem.ts';
+import { type Field, type Fields, recorded, same } from './field.ts';
+
+/** In a cluster no path of a machine is taken. @throws Problem `path_not_available` */
+function ofMachine<T>(name: string, field: Field<T>): Field<T> {
+  return {
+    read: (spec, around) => field.read(spec, around),
+    write(value, written, around) {
+      if (value === undefined || around.hasPaths) return field.write(value, written, around);
+      throw new Problem('path_not_available', `body ${name}: it is about files of one machine; leave it out`);
+    },
+  };
+}
+
+/** What a container engine of one machine is told, and what is only kept: where the workload came from, how its image was built. */
+export const ENGINE_FIELDS: Fields<
+  | 'publish'
+  | 'allow_docker_gateway'
+  | 'env_file_dir'
+  | 'debug'
+  | 'registry_url'
+  | 'registry_api_url'
+  | 'runtime_config'
+  | 'ignore_config'
+> = {
+  publish: same('publish'),
+  allow_docker_gateway: same('allowDockerGateway'),
+  env_file_dir: ofMachine('env_file_dir', same('envFileDir')),
+  debug: same('debug'),
+  registry_url: recorded('registry_url'),
+  registry_api_url: recorded('registry_api_url'),
+  runtime_config: recorded('runtime_config'),
+  ignore_config: ofMachine('ignore_config', recorded('ignore_config')),
+};
