@@ -224,9 +224,16 @@ export class ClusterView {
   }
 
   #documentChanged(owner: ResourceKey, object: KubeObject, current: KubeObject | undefined): void {
-    if (object.metadata.name !== configMapName(runtimeChildOf(owner))) return;
+    const { apiVersion, kind, metadata } = object;
     const { namespace } = owner;
-    this.documents.setLazily(namespace, runtimeName(owner), current && (() => textOfDocument(current)));
+    if (metadata.name !== configMapName(runtimeChildOf(owner))) return;
+    // Looked for at each look, by its place alone: the watch tells once more what we wrote, and only one of both is to be kept.
+    const place = { apiVersion, kind, metadata: { namespace, name: metadata.name } };
+    const look = () => {
+      const standing = this.children.at(place);
+      return standing && textOfDocument(standing);
+    };
+    this.documents.setLazily(namespace, runtimeName(owner), current && look);
     this.#listener.runtime(owner);
   }
 

@@ -1,4 +1,5 @@
 import { cutDepth } from './cut-depth.ts';
+import { shareTexts } from './share-texts.ts';
 import type { KubeObject } from '../api/object.ts';
 
 /** The whole object once more, as an annotation. */
@@ -13,6 +14,7 @@ export function stripWeight(object: KubeObject): KubeObject {
   if (metadata.annotations?.[LAST_APPLIED] !== undefined) {
     object.metadata.annotations = without(metadata.annotations, LAST_APPLIED);
   }
+  shareTexts(object);
   return object;
 }
 
