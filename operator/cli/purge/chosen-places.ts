@@ -115,10 +115,14 @@ function checkAccess({ username, passwordFile, caFile, tls, sentinelTls }: Redis
     throw wrong('--ca-file: write --tls or --sentinel-tls, for which it is');
 }
 
-/** Where keys of the server are to be deleted. @throws CliError where options do not fit together, or fit two places */
-export function choosePlaces(options: RedisOptions, choosing: Choosing): Place[] {
+/** @throws CliError where options do not fit together */
+export function checkOptions(options: RedisOptions): void {
   checkAddress(options);
   checkAccess(options);
+}
+
+/** Where keys of the server are to be deleted. @throws CliError where options fit two places */
+export function choosePlaces(options: RedisOptions, choosing: Choosing): Place[] {
   const { redisAddress, keyPrefix, only } = options;
   const written = choosing.written.filter(({ contents }) => only === undefined || contents.includes(only));
   const isSaid = redisAddress !== undefined || keyPrefix !== undefined;

@@ -9,7 +9,7 @@ import { isCluster, type TargetOptions } from '../management/target.ts';
 import { readGiven } from '../read-given.ts';
 import { type Listing, printRecords, tableOf } from '../print-records.ts';
 import { checkNeighbours } from './check-neighbours.ts';
-import { choosePlaces, type Place, type RedisOptions } from './chosen-places.ts';
+import { checkOptions, choosePlaces, type Place, type RedisOptions } from './chosen-places.ts';
 import { kindOfKey } from './own-keys.ts';
 import { type Amount, readServer, type ServerKey, shownServer, type Stored } from './stored.ts';
 
@@ -117,6 +117,7 @@ export async function purge(
   context: Context,
   stop: AbortSignal,
 ): Promise<number> {
+  checkOptions(options);
   if (isCluster(options)) {
     const { findInCluster } = await import('./find-in-cluster.ts');
     const { key, stored, close } = await findInCluster(server, options);
