@@ -45,6 +45,7 @@ describeWithCluster('the skills of a real cluster', (cluster) => {
       api: openApi(),
       apiGroup: 'vmcp.dev',
       environment: {},
+      privateAddresses: false,
       version: '1.2.3',
       onFailure: () => undefined,
     };

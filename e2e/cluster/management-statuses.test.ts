@@ -35,6 +35,12 @@ const OF_THIS_MACHINE: Record<string, { path: string; body?: unknown }> = {
   validateSkill: { path: '/skills/validate', body: { path: '/etc' } },
 };
 
+/** What would have the operator call its own network. */
+const INSIDE: Record<string, unknown> = {
+  updateRegistry: { url: 'http://127.0.0.1:1/r', allow_private_ip: true },
+  installSkill: { name: '127.0.0.1:1/o/n', allow_private_ip: true },
+};
+
 describeWithCluster('each operation of the management API in a cluster', (cluster) => {
   const stage = new ManagementStage(cluster);
   const way = new CutWay(cluster.config.getCurrentCluster()?.server ?? '');
@@ -83,7 +89,8 @@ describeWithCluster('each operation of the management API in a cluster', (cluste
       stage.ask(row.method, row.path.replace('{name}', 'kept'), {
         body: { ...(bodyOf(row).body as object), secrets: [{ name: 'hunter2', target: 'TOKEN' }] },
       }),
-    upstream_failed: (row) => ask(row, { body: { url: 'http://127.0.0.1:1/r', allow_private_ip: true } }),
+    upstream_failed: (row) => ask(row, { body: { url: 'https://registry.invalid/r' } }),
+    private_address_refused: (row) => stage.ask(row.method, pathOf(row), { body: INSIDE[row.id] }),
     // A Secret of that name is there which is somebody else's.
     conflict: (row) => ask(row, { as: 'neighbour', namespace: stage.otherNamespace }),
   };

@@ -11,6 +11,10 @@ export const PROBLEMS = {
   namespace_missing: [400, 'In a cluster `?namespace=` says which one is meant.'],
   unauthenticated: [401, 'No token, or one that is not valid here.'],
   forbidden: [403, 'The caller may not do this; `detail` names verb and resource.'],
+  private_address_refused: [
+    403,
+    'The operator calls no private addresses for this API; its administrator decides (`--management-allow-private-addresses`).',
+  ],
   foreign_host: [403, 'The Host or Origin header is not one of this server: another page may not use it.'],
   not_found: [404, 'There is nothing of this name.'],
   method_not_allowed: [405, 'The path does not take this method; see `Allow`.'],

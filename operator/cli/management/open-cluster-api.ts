@@ -27,6 +27,8 @@ export function openClusterApi(
     api: kube,
     apiGroup: DEFAULT_API_GROUP,
     environment,
+    // From this machine, by its own user.
+    privateAddresses: true,
     version,
     onFailure: (text) => void err.write(`${text}\n`),
   })(namespace);

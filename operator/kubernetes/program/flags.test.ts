@@ -25,6 +25,7 @@ describe('the command line of the operator', () => {
       imagePullSecret: [],
       stdioAttach: false,
       allowHostPaths: false,
+      managementAllowPrivateAddresses: false,
       maxConcurrentRollouts: 10,
       scraperNamespace: [],
       workers: 4,

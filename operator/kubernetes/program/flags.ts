@@ -26,6 +26,7 @@ export interface Flags {
   webhookPort?: number;
   managementPort?: number;
   managementNamespace?: string;
+  managementAllowPrivateAddresses: boolean;
   logLevel: (typeof LOG_LEVELS)[number];
   logFormat: (typeof LOG_FORMATS)[number];
   kubeconfig?: string;
@@ -142,6 +143,10 @@ const MANAGEMENT = [
     '--management-namespace <name>',
     'namespace that a request to the management API means where it names none; without: it must name one',
   ).argParser(readName),
+  new Option(
+    '--management-allow-private-addresses',
+    'allow registries and skills at private addresses, which the operator then calls for whoever may write them',
+  ).default(false),
 ];
 
 const CONNECTION = [

@@ -22,6 +22,8 @@ export interface ClusterPlace {
   apiGroup: string;
   /** Of this process: proxies are named there. */
   environment: NodeJS.ProcessEnv;
+  /** Records may have private addresses called, from where this process is. */
+  privateAddresses: boolean;
   /** Of this program. */
   version: string;
   /** Told of what failed inside; holds no secret. */

@@ -164,6 +164,7 @@ export const updateRegistry = operation({
   problems: {
     not_found: `another name than \`${DEFAULT}\``,
     path_not_available: 'local_path in a cluster',
+    private_address_refused: 'allow_private_ip where the administrator of the operator does not allow it',
     ...DAMAGED,
     upstream_failed: 'the registry or its issuer cannot be reached, or answers something else',
     upstream_timeout: 'the registry or its issuer does not answer in time',

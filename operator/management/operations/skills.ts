@@ -151,6 +151,7 @@ export const installSkill = operation({
   result: z.strictObject({ skill: InstalledSkill }),
   problems: {
     path_not_available: 'a folder, project_root or scope project in a cluster',
+    private_address_refused: 'allow_private_ip where the administrator of the operator does not allow it',
     already_exists: 'it is installed already, or another version of it',
     conflict: 'something else is where it belongs, or it has been changed by hand',
     busy: 'skills are being worked on by somebody else',

@@ -108,7 +108,7 @@ const installedFile = (): string => join(place.home, '.claude/skills/notes/SKILL
 
 /** The skills of this machine, which wait for nobody. */
 const impatientSkills = (): Rooms['skills'] => {
-  const rules = { localPaths: true, proxy: undefined, searchPath: '', deadline: 10_000 };
+  const rules = { localPaths: true, privateAddresses: true, proxy: undefined, searchPath: '', deadline: 10_000 };
   const home = homeOf({ HOME: place.home });
   const skills = new LocalSkills({ folder: skillsFolder(), home, rules, now: Date.now, patience: 0 });
   return skills.for({ list: () => Promise.resolve([]), checkGroup: () => Promise.resolve() });

@@ -12,7 +12,7 @@ const SecretData = z.record(z.string(), z.string()).optional();
 
 /** The registries of one namespace of a cluster. */
 export function clusterRegistries(
-  { api, environment, onFailure }: ClusterPlace,
+  { api, environment, privateAddresses, onFailure }: ClusterPlace,
   namespace: string,
   resources: Pick<Resources, 'list'>,
 ): Registries {
@@ -21,6 +21,7 @@ export function clusterRegistries(
     settings: records('registries'),
     copies: records('registrycopies'),
     proxy: proxyOf(environment),
+    privateAddresses,
     readSecret: async ({ name, key }) => {
       try {
         const value = SecretData.parse((await api.get(SECRETS, { namespace, name })).data)?.[key];

@@ -1,9 +1,14 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Resources, StoredResource } from '../stores/resources.ts';
+import { answerJson, FILE, serveRegistry } from './testdata/serve-registry.ts';
 import { openRegistries, type OpenRegistries } from './testdata/open-registries.ts';
 
 let opened: OpenRegistries;
-afterEach(() => opened.close());
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  await opened.close();
+  for (const close of closing.splice(0)) await close();
+});
 
 const resource = (name: string, spec: Record<string, unknown>): StoredResource => ({
   ...{ kind: 'MCPServer', name, labels: {}, annotations: {}, spec, version: '1', uid: `uid-${name}` },
@@ -11,12 +16,19 @@ const resource = (name: string, spec: Record<string, unknown>): StoredResource =
 });
 
 async function openCluster(...found: StoredResource[]): Promise<OpenRegistries> {
+  return openWith(found);
+}
+
+async function openWith(
+  found: StoredResource[],
+  more: () => { privateAddresses?: boolean } = () => ({}),
+): Promise<OpenRegistries> {
   const only = (): Promise<never> => Promise.reject(new Error('the registry only lists'));
   const resources: Resources = {
     list: (kind) => Promise.resolve(kind === 'MCPServer' ? found : []),
     ...{ get: only, create: only, replace: only, delete: only },
   };
-  opened = await openRegistries({ cluster: { resources, namespace: 'team-a' } });
+  opened = await openRegistries(() => ({ cluster: { resources, namespace: 'team-a' }, ...more() }));
   return opened;
 }
 
@@ -62,5 +74,31 @@ describe('the registry of a cluster', () => {
     const { ask } = await openCluster();
     const { status, body } = await ask('PUT', '/registry/default', { local_path: '/etc/passwd' });
     expect([status, body.code]).toEqual([400, 'path_not_available']);
+  });
+
+  it('calls no private address for who may write it, unless the operator allows that; nor one that was stored while it did', async () => {
+    const inside = await serveRegistry(answerJson(FILE));
+    closing.push(() => inside.close());
+    let privateAddresses = true;
+    const registries = await openWith([], () => ({ privateAddresses }));
+    const { ask, clock, problems } = registries;
+    const settings = { url: `${inside.url}/r`, allow_private_ip: true };
+    expect((await ask('PUT', '/registry/default', settings)).status).toBe(200);
+    expect(inside.asked).toHaveLength(1);
+    privateAddresses = false;
+    await registries.restart();
+    const refused = await ask('PUT', '/registry/default', settings);
+    expect([refused.status, refused.body.code]).toEqual([403, 'private_address_refused']);
+    expect(refused.body.detail).toContain('management.allowPrivateAddresses');
+    clock.now += 60 * 60_000;
+    expect((await ask('GET', '/registry/default')).body.version).toBe(FILE.version);
+    expect(problems.join()).toContain('--management-allow-private-addresses');
+    const { origin } = new URL(inside.url);
+    const issuer = {
+      url: 'https://127.0.0.1:1/r',
+      auth: { issuer: origin.replace('http:', 'https:'), client_id: 'a' },
+    };
+    expect((await ask('PUT', '/registry/default', issuer)).status).toBe(400);
+    expect(inside.asked).toHaveLength(1);
   });
 });

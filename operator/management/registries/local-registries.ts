@@ -12,6 +12,7 @@ export function localRegistries({ state, environment, secrets, onFailure }: Loca
     settings: records('registries'),
     copies: records('registrycopies'),
     proxy: proxyOf(environment),
+    privateAddresses: true,
     readSecret: async ({ name, key }) =>
       name === STORED_SECRET ? (await secrets.read(namespace, [key])).get(key) : undefined,
     now: Date.now,

@@ -1,5 +1,6 @@
 import type * as oidc from 'openid-client';
 import type { ProxySettings } from '#crds/connections/proxy';
+import { PRIVATE_OFF } from '../fetching/check-private.ts';
 import { FetchFailure } from '../fetching/fetch-failure.ts';
 import { createHttpClient, type HttpClient } from '../fetching/http-client.ts';
 import { discoverIssuer } from './discover-issuer.ts';
@@ -9,6 +10,8 @@ import { RegistryLogin } from './registry-login.ts';
 import { type RegistrySettings, secretOf, sourceOf } from './registry-settings.ts';
 
 export interface SourceDeps {
+  /** Records may have private addresses called. */
+  privateAddresses: boolean;
   proxy: ProxySettings | undefined;
   /** Value of a key of a Secret of the namespace; undefined where there is none. */
   readSecret: (secret: { name: string; key: string }) => Promise<string | undefined>;
@@ -27,8 +30,9 @@ export interface OpenSource {
 /** Settings that are read from somewhere else than this program. */
 export function openSource(settings: RegistrySettings, deps: SourceDeps): OpenSource {
   const http = createHttpClient({
-    allowPrivateAddress: settings.allow_private_ip,
-    remedy: 'set allow_private_ip to allow it',
+    // One that was stored while it was allowed is called no more.
+    allowPrivateAddress: settings.allow_private_ip && deps.privateAddresses,
+    remedy: deps.privateAddresses ? 'set allow_private_ip to allow it' : PRIVATE_OFF,
     proxy: deps.proxy,
   });
   const login = settings.auth && openLogin(settings.auth, http, deps);

@@ -1,3 +1,4 @@
+import { checkPrivate } from '../fetching/check-private.ts';
 import { FetchFailure } from '../fetching/fetch-failure.ts';
 import { Problem } from '../problem.ts';
 import { RegistryContent, type Registry, type RegistryInfo } from '../records/registry.ts';
@@ -91,7 +92,8 @@ export class Registries {
 
   /**
    * Reads the default registry from somewhere else from now on. What cannot be read is not taken over, and nothing changes.
-   * @throws Problem `not_found`, `bad_request`, `path_not_available`, `stale`, `upstream_failed`, `upstream_timeout`
+   * @throws Problem `not_found`, `bad_request`, `path_not_available`, `private_address_refused`, `stale`, `upstream_failed`,
+   * `upstream_timeout`
    */
   async configure(
     name: string,
@@ -102,6 +104,7 @@ export class Registries {
       throw new Problem('not_found', `"${name}" cannot be configured: only the registry "${DEFAULT}" can`);
     if (settings.local_path !== undefined && this.#options.cluster)
       throw new Problem('path_not_available', 'in a cluster a registry is read from url or api_url');
+    checkPrivate(settings.allow_private_ip, this.#options.privateAddresses);
     const former = await this.#stored();
     if (expected !== undefined && expected !== former.version) throw changedMeanwhile();
     const live = this.#open({ settings, version: '' });

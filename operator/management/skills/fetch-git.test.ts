@@ -33,7 +33,14 @@ function fetchFrom(addresses: string[], more: { httpsProxy?: string; allowPrivat
   const { httpsProxy, allowPrivateAddress = false } = more;
   const proxy = httpsProxy === undefined ? undefined : { httpsProxy };
   return fetchSkill(readReference('git://skills.example/o/r@main'), {
-    rules: { localPaths: false, proxy, lookup: resolve, searchPath: `${base}:/usr/bin:/bin`, deadline: 1 },
+    rules: {
+      localPaths: false,
+      privateAddresses: true,
+      proxy,
+      lookup: resolve,
+      searchPath: `${base}:/usr/bin:/bin`,
+      deadline: 1,
+    },
     ...{ allowPrivateAddress, into: join(base, 'into'), space: new Space(), signal: AbortSignal.timeout(20_000) },
   });
 }

@@ -14,7 +14,13 @@ it('a source that never answers is given up after a while, whoever waits', async
   const skills = new LocalSkills({
     folder: join(home, 'state'),
     home: { platform: 'linux', path: home, environment: {} },
-    rules: { localPaths: true, proxy: undefined, searchPath: '/usr/local/bin:/usr/bin:/bin', deadline: 500 },
+    rules: {
+      localPaths: true,
+      privateAddresses: true,
+      proxy: undefined,
+      searchPath: '/usr/local/bin:/usr/bin:/bin',
+      deadline: 500,
+    },
     now: Date.now,
   }).for({ list: () => Promise.resolve([]), checkGroup: () => Promise.resolve() });
   const nothing = { version: undefined, archive: undefined, digest: undefined, clients: undefined, group: undefined };

@@ -11,9 +11,11 @@ import type { SkillReaders, Skills } from './skills.ts';
 export function openClusterSkills({
   api,
   environment,
+  privateAddresses,
 }: ClusterPlace): (namespace: string, readers: SkillReaders) => Skills {
   const rules = {
     localPaths: false,
+    privateAddresses,
     proxy: proxyOf(environment),
     searchPath: environment.PATH ?? '',
     deadline: FETCH_DEADLINE,

@@ -16,6 +16,7 @@ export function openLocalSkills(place: LocalPlace): (namespace: string) => Skill
     home,
     rules: {
       localPaths: true,
+      privateAddresses: true,
       proxy: proxyOf(environment),
       searchPath: environment.PATH ?? '',
       deadline: FETCH_DEADLINE,

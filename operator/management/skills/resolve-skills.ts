@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { checkPrivate } from '../fetching/check-private.ts';
 import type { SkillMetadata } from '../records/skill.ts';
 import { digestTree } from './digest-tree.ts';
 import { extractArchive } from './extract-archive.ts';
@@ -68,6 +69,7 @@ class Resolution {
   }
 
   async resolve({ reference, version, archive, digest, allowPrivateAddress }: Wanted): Promise<ResolvedSkill[]> {
+    checkPrivate(allowPrivateAddress, this.#with.rules.privateAddresses);
     if (archive !== undefined) {
       const into = await this.#unpack(archive);
       await this.#take({ ...UNNAMED, into }, { from: undefined, allowPrivateAddress }, digest);

@@ -6,6 +6,8 @@ import type { Space } from './skill-limits.ts';
 export interface SourceRules {
   /** Folders and repositories of this machine may be read. */
   localPaths: boolean;
+  /** Callers may have private addresses called. */
+  privateAddresses: boolean;
   proxy: ProxySettings | undefined;
   /** How names become addresses; the system's own without. */
   lookup?: typeof lookup;

@@ -28,6 +28,7 @@ const REACH: Record<ProblemCode, Reach> = {
   namespace_missing: IN_A_CLUSTER,
   unauthenticated: BOTH,
   forbidden: IN_A_CLUSTER,
+  private_address_refused: IN_A_CLUSTER,
   foreign_host: BOTH,
   not_found: BOTH,
   method_not_allowed: {

@@ -45,23 +45,23 @@ export interface Asked {
   headers: Headers;
 }
 
-/** The registries' operations over HTTP, on files. */
-export async function openRegistries(more: Partial<Options> = {}): Promise<OpenRegistries> {
+/** The registries' operations over HTTP, on files; a function says anew at each start of a process how. */
+export async function openRegistries(more: Partial<Options> | (() => Partial<Options>) = {}): Promise<OpenRegistries> {
   const folder = mkdtempSync(join(tmpdir(), 'vmcp-registries-'));
   const problems: string[] = [];
   const clock = { now: Date.parse('2026-05-05T00:00:00Z') };
-  const make = () => {
-    const records = fileRecords(join(folder, 'records'), 'default');
-    return new Registries({
+  const records = fileRecords(join(folder, 'records'), 'default');
+  const make = () =>
+    new Registries({
       settings: records('registries'),
       copies: records('registrycopies'),
       proxy: undefined,
+      privateAddresses: true,
       readSecret: () => Promise.resolve(undefined),
       now: () => clock.now,
       onProblem: (text) => void problems.push(text),
-      ...more,
+      ...(typeof more === 'function' ? more() : more),
     });
-  };
   const opened: OpenRegistries = {
     registries: make(),
     served: undefined as never,

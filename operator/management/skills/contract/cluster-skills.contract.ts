@@ -8,7 +8,7 @@ import { roomsWith } from '../../testdata/rooms-with.ts';
 import { serveOperations, type ServedOperations, TOKEN } from '../../testdata/serve-operations.ts';
 import { ClusterRoom } from '../cluster-room.ts';
 import { clusterSkills } from '../cluster-skills.ts';
-import { FETCH_DEADLINE } from '../skill-source.ts';
+import { FETCH_DEADLINE, type SourceRules } from '../skill-source.ts';
 import { tgzOf } from '../testdata/archives.ts';
 import { type ArtifactServer, serveArtifacts } from '../testdata/serve-artifacts.ts';
 import { skillText } from '../testdata/skills-place.ts';
@@ -28,10 +28,14 @@ export function clusterSkillsContract(name: string, openRecords: () => Promise<R
     let records: RecordStore;
     let served: ServedOperations;
     let registry: ArtifactServer;
+    let rules: SourceRules;
     beforeEach(async () => {
       records = await openRecords();
       registry = await serveArtifacts();
-      const rules = { localPaths: false, proxy: undefined, searchPath: '/none', deadline: FETCH_DEADLINE };
+      rules = {
+        ...{ localPaths: false, privateAddresses: true, proxy: undefined },
+        ...{ searchPath: '/none', deadline: FETCH_DEADLINE },
+      };
       const readers = {
         list: () => Promise.resolve([{ name: 'cursor', groups: ['tools'] }]),
         checkGroup: () => Promise.resolve(),
@@ -143,6 +147,13 @@ export function clusterSkillsContract(name: string, openRecords: () => Promise<R
       ['DELETE', '/skills/none', undefined, 404, 'not_found'],
     ])('answer %s %s with %j (%#) as it is documented', async (method, path, body, status, code) => {
       expect(answered(await ask(method, path, body))).toEqual([status, code]);
+    });
+
+    it('are fetched from no private address where the operator does not allow it', async () => {
+      registry.put('o/notes', 'v1', await skill('notes'));
+      rules.privateAddresses = false;
+      expect(answered(await install(at('notes:v1')))).toEqual([403, 'private_address_refused']);
+      expect(registry.asked).toEqual([]);
     });
 
     it('that cannot be read any more are told as such', async () => {
