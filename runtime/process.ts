@@ -13,6 +13,7 @@ import { createOpeningGate } from '#runtime/http/opening-gate';
 import { createPrivatePort, type PrivatePort } from '#runtime/http/private-port';
 import type { LookUp } from '#runtime/mcp/backends/backend-pods';
 import { createObserver, type Observer } from '#runtime/observer';
+import { followSseEndpoint } from '#runtime/mcp/sse-endpoint/follow-sse-endpoint';
 import { openLogins } from '#runtime/open-logins';
 import type { LocalLogins } from '#runtime/remote-login/local-logins';
 import type { SharedLogin } from '#runtime/remote-login/shared-login';
@@ -109,12 +110,13 @@ async function open(options: RuntimeOptions, opened: Closing[]): Promise<Running
   opened.push(() => privatePort.close(0));
   const { authenticator, authServer } = gateway.rooms;
   for (const warning of [...authenticator.warnings, ...(authServer?.warnings ?? [])]) log.warn(warning);
-  route = createRoutes(gateway, listening);
+  const sse = followSseEndpoint(() => gateway.rooms);
+  route = createRoutes(gateway, listening, await sse());
   gate.open(route);
   await followed.follow({
     apply: async (next) => {
       await takeOver(next.config, options, { gateway, observer });
-      route = createRoutes(gateway, listening);
+      route = createRoutes(gateway, listening, await sse());
     },
     refused: () => observer.configReloaded('failure'),
     filesChanged: (changed) => {

@@ -3,26 +3,53 @@ import type { Gateway } from '#runtime/gateway';
 import { answerError } from '#runtime/http/answer-error';
 import { metadataRoutes, type Route, type RouteHandler } from '#runtime/http/listener';
 import { endpointUrl } from '#runtime/http/resource-metadata';
+import type { SseEndpoint } from '#runtime/mcp/sse-endpoint/sse-endpoint';
 import { serve } from '#runtime/serve';
 
 /**
  * The paths of the public port: the MCP endpoint, also below its prefix and at the path of `resource_url`, its metadata
  * (RFC 9728), and those of the authorization server where there is one.
  */
-export function createRoutes(gateway: Gateway, address: { readonly host: string; readonly port: number }): Route {
+export function createRoutes(
+  gateway: Gateway,
+  address: { readonly host: string; readonly port: number },
+  sse: SseEndpoint | undefined,
+): Route {
   const { config } = gateway.rooms;
   const resourceUrl = endpointUrl(config, address);
-  const serveMcp: RouteHandler = (req, res) => {
-    if (req.method !== 'OPTIONS' || req.headers['access-control-request-method'] === undefined)
-      return serve(req, res, gateway.rooms);
-    preflight(req, res, gateway);
-    return undefined;
-  };
+  const answering =
+    (handle: RouteHandler): RouteHandler =>
+    (req, res) => {
+      if (req.method !== 'OPTIONS' || req.headers['access-control-request-method'] === undefined)
+        return handle(req, res);
+      preflight(req, res, gateway);
+      return undefined;
+    };
+  const serveMcp = answering((req, res) => serve(req, res, gateway.rooms));
   const routes = metadataRoutes({ resourceUrl, incoming: config.incoming });
   routes.set('/mcp', serveMcp);
   routes.set(`${config.endpoint_prefix ?? ''}/mcp`, serveMcp);
   routes.set(new URL(resourceUrl).pathname, serveMcp);
+  if (sse) for (const prefix of new Set(['', config.endpoint_prefix ?? ''])) addSse(routes, prefix, sse, answering);
   return (path) => routes.get(path) ?? authServerRoute(path, gateway);
+}
+
+/** The paths of the HTTP+SSE transport. Where one is the endpoint's own, what is no request for a stream of that transport stays there. */
+function addSse(
+  routes: Map<string, RouteHandler>,
+  prefix: string,
+  sse: SseEndpoint,
+  answering: (handle: RouteHandler) => RouteHandler,
+): void {
+  const own = routes.get(`${prefix}/sse`);
+  const stream = answering((req, res) => sse.stream(req, res));
+  const isStream = ({ method, headers }: Parameters<RouteHandler>[0]) =>
+    method === 'GET' && headers['mcp-session-id'] === undefined;
+  routes.set(`${prefix}/sse`, (req, res) => (own === undefined || isStream(req) ? stream : own)(req, res));
+  routes.set(
+    `${prefix}/messages`,
+    answering((req, res) => sse.message(req, res)),
+  );
 }
 
 /** Requests that name another host are refused there too: what a browser holds is meant for this one. */

@@ -89,7 +89,9 @@ const byItself = {
   proxyMode: z
     .enum(['streamable-http', 'sse'])
     .optional()
-    .describe('What its own endpoint speaks; default streamable-http.'),
+    .describe(
+      'What its own endpoint speaks; default streamable-http. With sse clients of the older HTTP+SSE transport too, at /sse.',
+    ),
   endpointPrefix: z
     .string()
     .max(1024)

@@ -57,6 +57,10 @@ export const RunConfig = z.strictObject({
     .regex(/^\/[^\s?#]*[^\s?#/]$/)
     .optional()
     .describe('Path before /mcp at which it answers besides, for a proxy in front that does not take it away.'),
+  proxy_mode: z
+    .enum(['streamable-http', 'sse'])
+    .default('streamable-http')
+    .describe('sse: it answers also at /sse and /messages, for clients of the HTTP+SSE transport of 2024-11-05.'),
   allowed_hosts: z
     .array(z.string().max(260))
     .max(100)

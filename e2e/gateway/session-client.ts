@@ -49,7 +49,7 @@ export function send(url: string, method: string, headers: Headers, body?: strin
 
 function readMessages(text: string, type: string): Rpc[] {
   if (!type.startsWith('text/event-stream')) return text.startsWith('{') ? [JSON.parse(text) as Rpc] : [];
-  return readEvents(text).flatMap(({ data }) => (data === '' ? [] : [JSON.parse(data) as Rpc]));
+  return readEvents(text).flatMap(({ data }) => (data.startsWith('{') ? [JSON.parse(data) as Rpc] : []));
 }
 
 interface Event {

@@ -42,11 +42,16 @@ function lostWithThePod(document: RunConfigDocument, world: World): Finding[] {
   return [warning('LostWithThePod', 'SessionsInMemory', message)];
 }
 
+const STREAMS_OF_CLIENTS =
+  'A stream of proxyMode sse lives at one replica, and a message that reaches another is refused: write sessionAffinity: ClientIP or replicas: 1, or let clients use /mcp.';
+
 /** A stream of events is held by one replica; the others open their own for the same client. */
 function streamsOfReplicas(spec: ServerSpec, document: RunConfigDocument): Finding[] {
   const streamed = document.backends.filter(({ transport }) => transport === 'sse').map(({ name }) => name);
   const replicas = spec.autoscaling?.maxReplicas ?? spec.replicas ?? 1;
-  if (streamed.length === 0 || replicas <= 1 || spec.sessionAffinity === 'ClientIP') return [];
+  if (replicas <= 1 || spec.sessionAffinity === 'ClientIP') return [];
+  if (spec.proxyMode === 'sse') return [warning('SessionsPerReplica', 'SseEndpoint', STREAMS_OF_CLIENTS)];
+  if (streamed.length === 0) return [];
   const message = `Each replica has streams of its own to ${streamed.join(', ')} (transport sse), so what these servers remember of a session, or ask its client, is known to one replica only: write sessionAffinity: ClientIP or replicas: 1, or use their streamable-http endpoints.`;
   return [warning('SessionsPerReplica', 'SseBackends', message)];
 }

@@ -38,12 +38,6 @@ function authServer(embedded: EmbeddedServer | undefined): object | undefined {
   return embedded && Object.fromEntries(Object.entries(embedded).filter(([field]) => !SWAP.has(field)));
 }
 
-function checkServedAlone(name: string, spec: BackendSpec): void {
-  if (spec.proxyMode !== 'sse') return;
-  const message = `MCPServer "${name}": proxyMode sse is not part of this release: write streamable-http`;
-  throw new Stalled('SseNotServed', message);
-}
-
 /** An authorization server of its own needs boundary 1 to say who its tokens are for. Throws `Stalled`. */
 export function checkEmbeddedServer(name: string, spec: BackendSpec, world: World): void {
   if (hasOwnEndpoint(spec) && spec.oidcConfig) return;
@@ -56,7 +50,6 @@ export function checkEmbeddedServer(name: string, spec: BackendSpec, world: Worl
 
 /** What the runtime of an MCPServer by itself is to serve. Throws `Stalled` for what it cannot. */
 export function ownEndpoint({ metadata: { name } }: Manifest, spec: BackendSpec, world: World): ServerSpec {
-  checkServedAlone(name, spec);
   const server = readValue(VirtualMCPServerSpec, {
     ...defined({
       authServerConfig: authServer(embeddedServer(spec, world)),
@@ -79,6 +72,11 @@ export function ownEndpoint({ metadata: { name } }: Manifest, spec: BackendSpec,
   });
   const prefix = spec.endpointPrefix?.replace(/\/+$/, '');
   if ('data' in server)
-    return { ...server.data, port: spec.proxyPort, endpointPrefix: prefix === '' ? undefined : prefix };
+    return {
+      ...server.data,
+      port: spec.proxyPort,
+      endpointPrefix: prefix === '' ? undefined : prefix,
+      proxyMode: spec.proxyMode,
+    };
   throw new Stalled('InvalidSpec', `MCPServer "${name}" by itself: ${server.problems.join('; ')}`);
 }

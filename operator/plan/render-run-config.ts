@@ -19,6 +19,8 @@ export type ServerSpec = VirtualMCPServer['spec'] & {
   port?: number | undefined;
   /** Path before /mcp, without a slash at its end. */
   endpointPrefix?: string | undefined;
+  /** What its endpoint speaks besides streamable HTTP. */
+  proxyMode?: 'streamable-http' | 'sse' | undefined;
 };
 
 /** Public port in a cluster. */
@@ -143,6 +145,7 @@ export function renderRunConfig(parts: ServerParts, world: World, files: FileLis
     listen: defined({ ...listenOf(manifest, spec, world), tls: renderTls(spec, files) }),
     resource_url: resourceUrlOf(spec.incomingAuth),
     endpoint_prefix: spec.endpointPrefix,
+    proxy_mode: spec.proxyMode === 'sse' ? spec.proxyMode : undefined,
     allowed_hosts: hosts.length === 0 ? undefined : hosts,
     allowed_origins: spec.incomingAuth.allowedOrigins,
     trusted_proxies: spec.trustedProxies,
