@@ -10,6 +10,7 @@ import { goldenOutput } from '#operator/golden-case';
 import { FileList } from '#operator/plan/file-list';
 import type { Outcome } from '#operator/plan/outcome';
 import { plan } from '#operator/plan/plan';
+import type { World } from '#operator/world';
 
 const folder = join(import.meta.dirname, 'testdata');
 const input = (name: string) => readFileSync(join(folder, `${name}.in.yaml`), 'utf8');
@@ -119,6 +120,20 @@ describe('what a status says', () => {
     const status = Status.parse(outcomeOf(text).status);
     expect(status.backends?.map(({ message }) => message.length)).toEqual([0, 4_096]);
     expect(status.conditions.find(({ message }) => message.includes('xxx'))?.message).toMatch(/x…$/);
+  });
+
+  it('lists the first thousand backends, and counts those that are not served, too', () => {
+    const mcpServers: World['mcpServers'] = {};
+    for (let at = 0; at <= 1000; at++) {
+      const spec = { groupRef: 'tools', remoteUrl: `https://b${at}.example/mcp`, suspend: at === 1000 };
+      const metadata = { name: `b${at}`, namespace: 'default' };
+      mcpServers[metadata.name] = { apiVersion: 'vmcp.dev/v1alpha1', kind: 'MCPServer', metadata, spec };
+    }
+    const key = { kind: 'VirtualMCPServer', namespace: 'default', name: 'demo' } as const;
+    const { status } = plan(key, { ...world, mcpServers }, '2030-01-02T03:04:05Z');
+    const taken = Status.parse(status);
+    expect(taken.backends).toHaveLength(1000);
+    expect(taken.backendCount).toBe(1001);
   });
 });
 

@@ -27,6 +27,9 @@ export interface ServerFindings {
 /** Backends that a condition names one by one; a condition has a longest message. */
 const NAMED = 20;
 
+/** Backends that a status lists; `backendCount` counts all. */
+const LISTED = 1000;
+
 /** Warnings of a runtime that a condition repeats; its log has all. */
 const RUNTIME_WARNINGS = 20;
 
@@ -225,7 +228,7 @@ export function summariseServer(
     phase: phaseOf(ready, delivery, backends),
     observedGeneration: manifest.metadata.generation,
     url: findings.url,
-    backends,
+    backends: backends.slice(0, LISTED),
     backendCount: backends.length,
     toolCount: observed?.tools ?? undefined,
     redirectUris: findings.redirectUris,

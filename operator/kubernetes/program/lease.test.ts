@@ -130,6 +130,16 @@ describe('a Lease', () => {
     expect([first.lease.isHeld(), first.lost]).toEqual([true, false]);
   });
 
+  it('survives it until its last moment too, as told by a clock that knows fractions of a millisecond', async () => {
+    const first = await join('first');
+    first.clock.pass(0.25);
+    server.down = true;
+    await first.pass(8000);
+    server.down = false;
+    await first.pass(5000);
+    expect([first.lease.isHeld(), first.lost]).toEqual([true, false]);
+  });
+
   it('is lost at once when another one holds it', async () => {
     const first = await join('first');
     server.write({ holderIdentity: 'usurper' });

@@ -199,10 +199,10 @@ class Election implements Lease {
     return this.#renewedAt + this.#options.renewWithin - this.#options.clock.now();
   }
 
-  /** For one request: never longer than the holder may act. */
+  /** For one request: never longer than the holder may act. Whole milliseconds, as timers take no fractions and clocks tell them. */
   #deadline(): number {
-    const longest = this.#options.renewWithin / 2;
-    return this.#held ? Math.max(1, Math.min(longest, this.#remaining())) : longest;
+    const longest = Math.floor(this.#options.renewWithin / 2);
+    return this.#held ? Math.max(1, Math.min(longest, Math.floor(this.#remaining()))) : longest;
   }
 
   #isStopped(): boolean {

@@ -4,7 +4,8 @@ import { z } from 'zod';
 import { RuntimeStatus } from '#crds/run-config/runtime-status';
 
 const DEADLINE = 3000;
-const LARGEST = 8 * 1024 * 1024;
+/** Characters. What many pods say is held at once, and whoever may start pods may start many. */
+const LARGEST = 1024 * 1024;
 const PRIVATE_PORT = 4484;
 
 /** What a pod says of itself, and a keyed HMAC of each secret file by the path that its document names. */

@@ -26,7 +26,10 @@ function mergeBackend(seen: BackendStatus[]): BackendStatus {
 export function mergeStatuses(statuses: readonly RuntimeStatus[]): RuntimeStatus | undefined {
   const [first, ...others] = statuses;
   if (!first || others.length === 0) return first;
-  const names = [...new Set(statuses.flatMap(({ backends }) => backends.map(({ name }) => name)))];
+  const seen = Map.groupBy(
+    statuses.flatMap(({ backends }) => backends),
+    ({ name }) => name,
+  );
   return {
     ...first,
     ready: statuses.some(({ ready }) => ready),
@@ -36,8 +39,6 @@ export function mergeStatuses(statuses: readonly RuntimeStatus[]): RuntimeStatus
       null,
     ),
     warnings: [...new Set(statuses.flatMap(({ warnings }) => warnings))],
-    backends: names.map((name) =>
-      mergeBackend(statuses.flatMap(({ backends }) => backends.filter((one) => one.name === name))),
-    ),
+    backends: [...seen.values()].map(mergeBackend),
   };
 }

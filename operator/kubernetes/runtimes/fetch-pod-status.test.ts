@@ -1,0 +1,77 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { fetchPodStatus } from './fetch-pod-status.ts';
+
+const servers: Server[] = [];
+afterEach(() => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+interface Answer {
+  body?: string;
+  code?: number;
+  headers?: Record<string, string>;
+}
+
+/** A pod that answers so, and what it was asked. */
+async function pod({ body = '', code = 200, headers = {} }: Answer): Promise<{ port: number; asked: string[] }> {
+  const asked: string[] = [];
+  const server = createServer((req, res) => {
+    asked.push(`${req.url ?? ''} ${req.headers.authorization ?? ''}`);
+    res.writeHead(code, headers).end(body);
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { port: (server.address() as AddressInfo).port, asked };
+}
+
+const ask = (port: number) => fetchPodStatus('127.0.0.1', ['token'], port);
+const backend = (name: string, more: object = {}) => ({ name, phase: 'ready', tools: 1, ...more });
+
+describe('a pod that was broken into', () => {
+  it('is listened to as far as there is room: so many backends, warnings and letters', async () => {
+    const long = 'x'.repeat(5000);
+    const { port } = await pod({
+      body: JSON.stringify({
+        backends: [
+          backend('first', { message: long, login_url: `https://evil.example/${long}` }),
+          ...Array.from({ length: 9000 }, (_, at) => backend(`b${at}`)),
+        ],
+        warnings: Array<string>(5000).fill(long.slice(0, 50)),
+        config_refused: { message: 'no '.repeat(20_000) },
+      }),
+    });
+    const status = (await ask(port))?.status;
+    expect(status?.backends).toHaveLength(1000);
+    expect(status?.warnings).toHaveLength(100);
+    expect(status?.backends[0]).toMatchObject({ name: 'first', message: 'x'.repeat(4096), login_url: null });
+    expect(status?.config_refused?.message).toHaveLength(16_384);
+  });
+
+  it('is not listened to where it says more than a megabyte', async () => {
+    const { port, asked } = await pod({ body: JSON.stringify({ ready: true, more: 'x'.repeat(1024 * 1024) }) });
+    expect(await ask(port)).toBeUndefined();
+    expect(asked).toEqual(['/status Bearer token']);
+  });
+
+  it('leads nobody elsewhere: a redirect is no status', async () => {
+    const elsewhere = await pod({ body: '{}' });
+    const location = `http://127.0.0.1:${elsewhere.port}/status`;
+    const { port } = await pod({ code: 307, headers: { location } });
+    expect(await ask(port)).toBeUndefined();
+    expect(elsewhere.asked).toEqual([]);
+  });
+
+  it.each([
+    ['is no JSON', 'ready'],
+    ['is nested a hundred thousand levels deep', '['.repeat(100_000)],
+    ['is of another shape', '{"backends":[{"name":1}]}'],
+  ])('says nothing by what %s', async (_, body) => {
+    const { port } = await pod({ body });
+    expect(await ask(port)).toBeUndefined();
+  });
+});
