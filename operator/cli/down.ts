@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { endLeftovers } from '#operator/local/children-record';
+import { removeNoted } from '#operator/local/containers';
 import { readLock } from '#operator/local/lock';
 import { isRunning } from '#operator/local/process-identity';
 import type { Context } from './context.ts';
@@ -10,7 +11,7 @@ import { EXIT_CODES } from './exit-codes.ts';
 const PATIENCE = 6000;
 
 /** Ends what runs on this state folder, and what a killed predecessor left. Harmless when nothing runs. */
-export async function down({ state, out }: Context): Promise<number> {
+export async function down({ state, out, environment }: Context): Promise<number> {
   const lock = readLock(state);
   if (lock) {
     process.kill(lock.pid, 'SIGTERM');
@@ -19,8 +20,10 @@ export async function down({ state, out }: Context): Promise<number> {
     if (isRunning(lock)) process.kill(lock.pid, 'SIGKILL');
   }
   const left = endLeftovers(state);
+  const containers = await removeNoted(state, environment);
   for (const path of [state.lock, state.status, state.run]) rmSync(path, { recursive: true, force: true });
   if (left.length > 0) out.write(`ended what was left: ${left.join(', ')}\n`);
+  if (containers > 0) out.write(`removed ${containers} containers that were left\n`);
   out.write(lock ? `stopped (${lock.folder})\n` : 'nothing was running\n');
   return EXIT_CODES.ok;
 }

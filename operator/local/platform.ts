@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { Waiting } from '#operator/errors';
 import { mayHaveRuntime } from '#operator/plan/child-names';
+import { folderLabel } from '#operator/plan/container-command';
 import { documentText } from '#operator/plan/document-text';
 import type { Outcome, Rendered, SecretSource } from '#operator/plan/outcome';
 import type { Platform } from '#operator/platform';
@@ -21,6 +23,7 @@ import { allot, type Allotments, candidatePorts, readAllotments, writeAllotments
 import { applicantsOf, buildWorld } from './build-world.ts';
 import { findBusyPorts } from './check-port.ts';
 import { Children, type LocalChild } from './children.ts';
+import { noteContainers } from './containers.ts';
 import { CurrentSnapshot } from './current-snapshot.ts';
 import { listEnvFiles } from './list-env-files.ts';
 import { dropGeneratedSecrets, generatedSecret, secretDigester } from './generated-secrets.ts';
@@ -197,9 +200,18 @@ export class LocalPlatform implements Platform {
       writeRendered(rendered, (source) => this.#valueOf(key, source));
       this.#rendered.set(owner, rendered);
     }
+    this.#noteContainers(key, children, rendered);
     for (const child of children) if (!current.includes(child)) await this.#start(key, child, rendered);
     const digest = this.#runtimes.status(owner)?.config_digest;
     if (rendered && isInForce(rendered, digest)) pruneRendered(rendered);
+  }
+
+  /** Before the first of them is started: those on standard input and output are started by the runtime. */
+  #noteContainers({ namespace }: ResourceKey, children: LocalChild[], rendered: Rendered | undefined): void {
+    const { state, containerEngine: engine } = this.#options;
+    const commands = [...children, ...(rendered?.document.backends ?? [])];
+    if (engine === undefined || !commands.some((one) => 'command' in one && one.command === engine)) return;
+    noteContainers(state, { engine, labels: [folderLabel(join(state.run, namespace))] });
   }
 
   async #start(key: ResourceKey, child: LocalChild, rendered: Rendered | undefined): Promise<void> {

@@ -3,6 +3,7 @@ import { systemClock } from '#operator/queue';
 import { reconcile } from '#operator/reconcile';
 import type { LocalFacts, ResourceKey } from '#operator/world';
 import { endLeftovers } from './children-record.ts';
+import { removeNoted } from './containers.ts';
 import { dropOldLogins } from './generated-secrets.ts';
 import { takeLock } from './lock.ts';
 import { boundLog } from './log-file.ts';
@@ -65,7 +66,7 @@ export async function runFolder(options: RunOptions): Promise<RunningFolder> {
   const giveBack = takeLock(state, folder, options.build);
   let beside: Closable | undefined;
   try {
-    clearUp(options);
+    await clearUp(options);
     const board = new StatusBoard(state, folder);
     beside = await options.beside?.(board);
     return await runBeside(beside, board, options, giveBack);
@@ -77,9 +78,10 @@ export async function runFolder(options: RunOptions): Promise<RunningFolder> {
 }
 
 /** What the one before left. */
-function clearUp({ folder, state }: RunOptions): void {
+async function clearUp({ folder, state, environment }: RunOptions): Promise<void> {
   writeFileAtomic(state.lastFolder, folder);
   endLeftovers(state);
+  await removeNoted(state, environment);
   boundLog(state.ownLog);
   dropRun(state);
   dropOldLogins(state, systemClock.now());
@@ -102,6 +104,7 @@ async function runBeside(
       const worked = reconciling.stop();
       await Promise.race([worked, new Promise((resolve) => setTimeout(resolve, WORK_ENDS))]);
       await platform.stopChildren();
+      await removeNoted(options.state, options.environment);
       await worked;
       dropRun(options.state);
       giveBack();

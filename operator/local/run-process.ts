@@ -18,6 +18,8 @@ export interface ProcessSpec {
   args: string[];
   env: NodeJS.ProcessEnv;
   directory: string;
+  /** Takes away what a killed process left that does not end with it. */
+  cleanUp?: () => Promise<unknown>;
 }
 
 export const ProcessState = z.object({
@@ -101,6 +103,7 @@ export class SupervisedProcess {
     this.#cancelRestart?.();
     const child = this.#child;
     if (child?.pid !== undefined) await endGroup(child, child.pid, this.#around.clock);
+    await this.#spec.cleanUp?.();
     this.#become({ state: 'stopped' });
   }
 
@@ -157,8 +160,13 @@ export class SupervisedProcess {
     const delay = Math.min(FIRST_DELAY * 2 ** (this.#crashes - 1), LONGEST_DELAY);
     this.#become({ state: 'waiting', lastEnd: how });
     this.#cancelRestart = this.#around.clock.after(delay, () => {
-      this.#state = { ...this.#state, restarts: this.#state.restarts + 1 };
-      this.#start();
+      void this.#startAgain();
     });
+  }
+  async #startAgain(): Promise<void> {
+    await this.#spec.cleanUp?.();
+    if (!this.#wanted) return;
+    this.#state = { ...this.#state, restarts: this.#state.restarts + 1 };
+    this.#start();
   }
 }

@@ -1,15 +1,10 @@
 import { join } from 'node:path';
+import { inheritedVariables } from '#crds/parts/inherited-variables';
 import type { SecretSource } from '#operator/plan/outcome';
 import type { LocalChild } from './children.ts';
+import { removeContainers } from './containers.ts';
 import type { ProcessSpec } from './run-process.ts';
 import { RUN_CONFIG_FILE } from './write-rendered.ts';
-
-/** What a backend gets of vmcp's own environment: what programs need to run at all, never what may hold a secret. */
-const INHERITED = [
-  'PATH HOME USER LOGNAME SHELL TERM LANG LC_ALL TZ TMPDIR',
-  'HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy no_proxy NODE_EXTRA_CA_CERTS SSL_CERT_FILE',
-  'XDG_RUNTIME_DIR DOCKER_HOST CONTAINER_HOST CONTAINERS_CONF CONTAINERS_STORAGE_CONF',
-].flatMap((line) => line.split(' '));
 
 /** Seconds that a runtime has to finish the calls under way; it is killed soon after. */
 const DRAIN = '2';
@@ -21,12 +16,6 @@ interface ChildSurroundings {
   folder: string;
   environment: NodeJS.ProcessEnv;
   valueOf: (source: SecretSource) => string;
-}
-
-function inherited(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(
-    INHERITED.flatMap((name) => (environment[name] === undefined ? [] : [[name, environment[name]]])),
-  );
 }
 
 /** The operator's own: secrets of the environment, and the password of the encrypted ones. A runtime reads files. */
@@ -48,6 +37,8 @@ export function specOfChild(
     return { name: child.name, command, args, env: withoutSecrets(environment), directory };
   }
   const secrets = Object.entries(child.secretEnv).map(([name, source]) => [name, around.valueOf(source)] as const);
-  const env = { ...inherited(environment), ...child.env, ...Object.fromEntries(secrets) };
-  return { name: child.name, command: child.command, args: child.args, env, directory };
+  const env = { ...inheritedVariables(environment), ...child.env, ...Object.fromEntries(secrets) };
+  const { name, command, args, container } = child;
+  const cleanUp = container && { cleanUp: () => removeContainers(container, environment) };
+  return { name, command, args, env, directory, ...cleanUp };
 }

@@ -15,6 +15,8 @@ export interface StateFolder {
   digestKey: string;
   /** Processes started, so that those of a killed predecessor can be ended. */
   children: string;
+  /** By which engine containers may run, and how they are labelled: those of a killed predecessor are ended. */
+  containers: string;
   /** What `vmcp status` reads. */
   status: string;
   logs: string;
@@ -49,6 +51,7 @@ export function locateState(path = '.vmcp'): StateFolder {
     allotments: inside('allotments.json'),
     digestKey: inside('digest.key'),
     children: inside('children.json'),
+    containers: inside('containers.json'),
     status: inside('status.json'),
     logs: inside('logs'),
     ownLog: inside('logs/vmcp.log'),

@@ -1,6 +1,7 @@
 import type { World } from '../world.ts';
 import type { BackendSpec } from './find-group-members.ts';
 import { hasOwnEndpoint } from './own-endpoint.ts';
+import { readPermissionProfile } from './read-permission-profile.ts';
 import type { Finding } from './summarise-status.ts';
 
 const warning = (type: string, reason: string, message: string): Finding => ({ type, status: 'True', reason, message });
@@ -43,7 +44,21 @@ function withoutEngine(spec: BackendSpec, world: World): Finding[] {
   return [warning('NoEngine', 'NotAContainer', message)];
 }
 
+/** An engine gives a container the network, or none. */
+function egressOfContainer(name: string, spec: BackendSpec, world: World): Finding[] {
+  if (world.platform.mode !== 'local' || spec.command || spec.remoteUrl !== undefined) return [];
+  const { egress } = readPermissionProfile(name, spec, world);
+  if (!egress || (!egress.everywhere && egress.addresses.length === 0)) return [];
+  const message = `A container engine knows no addresses and ports, so every address may be reached, not those of the permission profile alone: write an empty outbound for no network at all, or limit it by a firewall.`;
+  return [warning('EgressNotEnforced', 'ContainerEngine', message)];
+}
+
 /** What of an MCPServer is not as its spec might make people think. */
-export function findBackendWarnings(spec: BackendSpec, world: World): Finding[] {
-  return [...withoutEndpoint(spec), ...notConfined(spec, world), ...withoutEngine(spec, world)];
+export function findBackendWarnings(name: string, spec: BackendSpec, world: World): Finding[] {
+  return [
+    ...withoutEndpoint(spec),
+    ...notConfined(spec, world),
+    ...withoutEngine(spec, world),
+    ...egressOfContainer(name, spec, world),
+  ];
 }

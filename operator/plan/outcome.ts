@@ -56,6 +56,8 @@ export interface BackendProcess {
   env: Record<string, string>;
   /** Variable name to the Secret key with its value. */
   secretEnv: Record<string, { secret: string; key: string; digest: string }>;
+  /** The command is the client of this engine: its containers have these labels. */
+  container?: { engine: 'podman' | 'docker' | 'nerdctl'; labels: string[] };
   port: number;
   url: string;
   /** Any change of it means a restart of this process, and only this. */

@@ -4,6 +4,7 @@ import { checkChildNames } from './check-child-names.ts';
 import { backendChild } from './child-names.ts';
 import { secretVariables } from './command-of-backend.ts';
 import { FileList, secretDigest } from './file-list.ts';
+import { containerLabels } from './container-command.ts';
 import { findBackendWarnings } from './find-backend-warnings.ts';
 import { findReferences } from './find-references.ts';
 import type { BackendSpec } from './find-group-members.ts';
@@ -18,6 +19,12 @@ import { renderBackendObjects } from './render-backend-objects.ts';
 import { summariseProgram } from './summarise-program.ts';
 import type { Finding } from './summarise-status.ts';
 
+/** Where the process is the client of an engine: what is left of it is found by these labels. */
+function containerOf(name: string, spec: BackendSpec, local: LocalFacts): Pick<BackendProcess, 'container'> {
+  const { containerEngine: engine } = local;
+  return spec.command || !engine ? {} : { container: { engine, labels: containerLabels(name, local) } };
+}
+
 /** The process of a backend that speaks HTTP on this machine. */
 function renderProcess(
   manifest: Manifest,
@@ -28,12 +35,12 @@ function renderProcess(
 ): BackendProcess {
   const { name } = manifest.metadata;
   const port = localPort(name, spec, local);
-  const command = localCommand(name, spec, port, local);
+  const command = localCommand(name, spec, port, local, world);
   const secrets = Object.entries(secretVariables(spec)).map(([variable, reference]) => {
     const digest = secretDigest(world, reference, `MCPServer "${name}" secrets`);
     return [variable, { secret: reference.name, key: reference.key, digest }] as const;
   });
-  const what = { ...command, secretEnv: Object.fromEntries(secrets), port };
+  const what = { ...command, ...containerOf(name, spec, local), secretEnv: Object.fromEntries(secrets), port };
   const restartToken = contentHash(JSON.stringify([what, restartedAt(manifest)]));
   return { platform: 'local', role: 'backend', name: backendChild(name), ...what, url, restartToken };
 }
@@ -61,7 +68,7 @@ export function planBackend(key: ResourceKey, manifest: Manifest, world: World, 
     checkEmbeddedServer(key.name, spec, world);
     const reach = reachBackend(key.name, spec, world, new FileList(world, { secret: '', config: '' }));
     const { children, warnings } = renderProgram(manifest, spec, reach, world);
-    const found = { url: placeOf(spec, reach), warnings: [...warnings, ...findBackendWarnings(spec, world)] };
+    const found = { url: placeOf(spec, reach), warnings: [...warnings, ...findBackendWarnings(key.name, spec, world)] };
     const program = summariseProgram(manifest, spec, found, world, now);
     if (spec.suspend || !hasOwnEndpoint(spec)) {
       return { key, action: 'apply', children, status: { ...program, ...references } };

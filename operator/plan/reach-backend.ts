@@ -3,7 +3,8 @@ import { Stalled, Waiting } from '../errors.ts';
 import type { ClusterFacts, LocalFacts, World } from '../world.ts';
 import { checkHostAccess } from './check-host-access.ts';
 import { backendChild, podsOf } from './child-names.ts';
-import { type Command, containerCommand, processCommand, secretVariables } from './command-of-backend.ts';
+import { type Command, processCommand, secretVariables } from './command-of-backend.ts';
+import { containerCommand } from './container-command.ts';
 import type { FileList } from './file-list.ts';
 import { restartedAt } from './object-parts.ts';
 import { parseUrl } from './parse-url.ts';
@@ -33,7 +34,13 @@ function pathOf(spec: BackendSpec): string {
 }
 
 /** The program of a backend on this machine: the process that is written, else the image by a container engine. */
-export function localCommand(name: string, spec: BackendSpec, port: number | undefined, local: LocalFacts): Command {
+export function localCommand(
+  name: string,
+  spec: BackendSpec,
+  port: number | undefined,
+  local: LocalFacts,
+  world: World,
+): Command {
   if (spec.command) return processCommand(spec.command, spec, port);
   if (!local.containerEngine) {
     const remedy = 'install podman, docker or nerdctl, or write command';
@@ -42,7 +49,7 @@ export function localCommand(name: string, spec: BackendSpec, port: number | und
       `MCPServer "${name}" runs an image, and there is no container engine: ${remedy}`,
     );
   }
-  return containerCommand(local.containerEngine, name, spec, port, local);
+  return containerCommand(local.containerEngine, name, spec, port, local, world);
 }
 
 /** Port on this machine of a backend that speaks HTTP. */
@@ -65,7 +72,7 @@ function reachLocal(name: string, spec: BackendSpec, local: LocalFacts, world: W
   const at = manifest === undefined ? '' : restartedAt(manifest);
   return {
     transport,
-    ...localCommand(name, spec, undefined, local),
+    ...localCommand(name, spec, undefined, local, world),
     env_files: Object.fromEntries(secrets),
     stdio_process: spec.stdioProcess,
     ...(at === '' ? {} : { restarted_at: at }),

@@ -20,11 +20,11 @@ interface HostFolder {
   readOnly: boolean;
 }
 
-/** A permission profile as a cluster can hold a pod to it. */
+/** A permission profile as a program can be held to it. */
 export interface Permissions {
   /** Undefined: nothing is said about the network. */
   egress?: Egress;
-  /** Host names that no NetworkPolicy can name. */
+  /** Host names, which a cluster cannot hold it to: no NetworkPolicy can name them. */
   unenforced: string[];
   folders: HostFolder[];
   privileged: boolean;
@@ -43,6 +43,13 @@ function readEgress(network: PermissionProfileDocument['network']): Pick<Permiss
   return { egress: { addresses, ports, everywhere }, unenforced };
 }
 
+/** What the mode of a network says beside its addresses: the usual one, or none at all. Another one leads out of confinement. */
+function isOff(name: string, mode = 'default'): boolean {
+  if (['none', 'default', 'bridge', ''].includes(mode)) return mode === 'none';
+  const message = `MCPServer "${name}" permissionProfile: network.mode "${mode}" is not served: write none, or leave it out`;
+  throw new Stalled('UnsupportedPermissionProfile', message);
+}
+
 function folder(text: string, readOnly: boolean): HostFolder {
   const [hostPath = '', mountPath = hostPath] = text.split(':');
   return { hostPath, mountPath, readOnly };
@@ -51,14 +58,17 @@ function folder(text: string, readOnly: boolean): HostFolder {
 function readDocument(name: string, document: PermissionProfileDocument): Permissions {
   const { allow_host: inbound } = document.network?.inbound ?? {};
   if (inbound && inbound.length > 0) {
-    const message = `MCPServer "${name}" permissionProfile: network.inbound cannot be had in a cluster, where only runtimes reach it: remove it`;
+    const message = `MCPServer "${name}" permissionProfile: network.inbound cannot be enforced, as only vmcp reaches it: remove it`;
     throw new Stalled('UnsupportedPermissionProfile', message);
   }
   const folders = [
     ...(document.read ?? []).map((text) => folder(text, true)),
     ...(document.write ?? []).map((text) => folder(text, false)),
   ];
-  return { ...readEgress(document.network), folders, privileged: document.privileged ?? false };
+  const egress = isOff(name, document.network?.mode)
+    ? { egress: CLOSED, unenforced: [] }
+    : readEgress(document.network);
+  return { ...egress, folders, privileged: document.privileged ?? false };
 }
 
 /** The permission profile of a program. Throws `Waiting` for a missing ConfigMap, `Stalled` for one that is not valid. */

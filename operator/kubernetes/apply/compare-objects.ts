@@ -1,37 +1,12 @@
+import { readQuantity } from '#crds/parts/quantity';
 import { contentHash } from '#operator/world';
 import type { KubeObject } from '../api/object.ts';
-
-const SUFFIXES: Record<string, number> = {
-  n: 1e-9,
-  u: 1e-6,
-  m: 1e-3,
-  '': 1,
-  k: 1e3,
-  M: 1e6,
-  G: 1e9,
-  T: 1e12,
-  P: 1e15,
-  E: 1e18,
-  Ki: 2 ** 10,
-  Mi: 2 ** 20,
-  Gi: 2 ** 30,
-  Ti: 2 ** 40,
-  Pi: 2 ** 50,
-  Ei: 2 ** 60,
-};
-
-/** The number that a Kubernetes quantity stands for; undefined for what is none. */
-function quantity(value: unknown): number | undefined {
-  const parts = /^([+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?)([A-Za-z]*)$/.exec(String(value));
-  const factor = SUFFIXES[parts?.[2] ?? ''];
-  return parts?.[1] === undefined || factor === undefined ? undefined : Number(parts[1]) * factor;
-}
 
 /** The API server writes quantities and numbers its own way: `1000m` comes back as `1`. */
 function sameScalar(desired: unknown, live: unknown): boolean {
   if (desired === live) return true;
-  const number = quantity(desired);
-  return number !== undefined && number === quantity(live);
+  const number = readQuantity(desired);
+  return number !== undefined && number === readQuantity(live);
 }
 
 const isEmpty = (value: unknown): boolean =>

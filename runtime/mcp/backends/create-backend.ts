@@ -1,5 +1,6 @@
 import type { Dispatcher, Pool } from 'undici';
 import { createProxyDispatcher, isProxied, type ProxySettings } from '#crds/connections/proxy';
+import { inheritedVariables } from '#crds/parts/inherited-variables';
 import type {
   Backend as BackendConfig,
   HttpBackend as HttpBackendConfig,
@@ -115,12 +116,12 @@ async function httpOptions(
 async function createStdio(settings: StdioConfig, deps: BackendDeps): Promise<Backend> {
   const { config, files, log, environment, version, listChanged } = deps;
   // Loaded when the first process is needed: most servers have none.
-  const { createStdioBackend, defaultBackoff, inheritedBy } = await import('#runtime/mcp/transports/stdio-backend');
+  const { createStdioBackend, defaultBackoff } = await import('#runtime/mcp/transports/stdio-backend');
   const secrets = Object.entries(settings.env_files).map(([name, file]) => [name, files.read(file)] as const);
   return createStdioBackend({
     ...(await makeParts(settings, deps)),
     config: settings,
-    env: { ...inheritedBy(environment), ...settings.env, ...Object.fromEntries(secrets) },
+    env: { ...inheritedVariables(environment), ...settings.env, ...Object.fromEntries(secrets) },
     secrets: secrets.map(([, value]) => value),
     sessions: {
       max: config.limits.sessions_per_replica,

@@ -33,19 +33,6 @@ export interface StdioBackendOptions extends BackendParts {
 
 export type StdioBackend = ChannelBackend<StdioConfig>;
 
-/** What programs need to be found, to start, and to reach the network where it is guarded; nothing else, as it may be secret. */
-const INHERITED = [
-  'PATH HOME LANG LC_ALL TZ TMPDIR TERM USER LOGNAME SHELL SystemRoot',
-  'HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy no_proxy NODE_EXTRA_CA_CERTS SSL_CERT_FILE',
-].flatMap((line) => line.split(' '));
-
-/** What a process gets of the gateway's own environment. */
-export function inheritedBy(environment: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  return Object.fromEntries(
-    INHERITED.flatMap((name) => (environment[name] === undefined ? [] : [[name, environment[name]]])),
-  );
-}
-
 export const defaultBackoff: Backoff = { first: 500, last: 30_000, healthy: 60_000 };
 
 /** A backend that is a process of this machine, or one for each session. */

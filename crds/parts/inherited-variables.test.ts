@@ -1,0 +1,13 @@
+import { expect, it } from '@jest/globals';
+import { inheritedVariables } from './inherited-variables.ts';
+
+it('a process gets of the environment what it needs to start and to reach the network, and no more', () => {
+  const needed = {
+    PATH: '/bin',
+    HOME: '/home/a',
+    HTTPS_PROXY: 'http://proxy:1',
+    NODE_EXTRA_CA_CERTS: '/ca.pem',
+    DOCKER_HOST: 'unix:///d',
+  };
+  expect(inheritedVariables({ ...needed, AWS_SECRET_ACCESS_KEY: 'hidden', NODE_OPTIONS: '--inspect' })).toEqual(needed);
+});
