@@ -73,7 +73,9 @@ export const HeaderName = z
 export const EnvName = z
   .string()
   .max(256)
-  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'not the name of an environment variable; write letters, digits and underscores');
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'not the name of an environment variable; write letters, digits and underscores')
+  // Maps by name pass over it.
+  .refine((name) => name !== '__proto__', 'not a name that a variable can have; write another one');
 
 /** `host[:port]`, or `*.` and a suffix. */
 export const HostPattern = z

@@ -43,11 +43,18 @@ async function readBytes(request: IncomingMessage): Promise<Buffer> {
 
 function parse(bytes: Buffer): unknown {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-  } catch {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes), refuseProto);
+  } catch (error) {
+    if (error instanceof Problem) throw error;
     // The parser's own words repeat the text, which may hold a secret.
     throw new Problem('bad_request', 'body: not valid JSON in UTF-8');
   }
+}
+
+/** Checks of a shape pass over this name, so it would be dropped without a word. */
+function refuseProto(key: string, value: unknown): unknown {
+  if (key === '__proto__') throw new Problem('bad_request', 'body: no field may be called __proto__');
+  return value;
 }
 
 const tooLarge = (): Problem => new Problem('too_large', `the body is longer than ${LONGEST_BODY} bytes`);

@@ -1,9 +1,9 @@
-import { request } from 'node:http';
+import { request, ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { z } from 'zod';
 import { renderOpenApi } from './document/render-openapi.ts';
 import { NoBody, NoParams, NoQuery, Nothing, operation } from './operation.ts';
@@ -26,6 +26,14 @@ async function* lines(signal: AbortSignal) {
   } finally {
     ended = true;
   }
+}
+
+/** Called when the last long line is taken. */
+let afterLongLines = (): void => undefined;
+
+async function* longLines() {
+  for (let at = 0; at < 200; at += 1) yield await Promise.resolve(`${'x'.repeat(100_000)}\n`);
+  afterLongLines();
 }
 
 const operations = [
@@ -80,7 +88,8 @@ const operations = [
     media: 'text/plain; charset=utf-8',
     success: 200,
     result: Nothing,
-    run: ({ signal }) => Promise.resolve({ body: undefined, lines: lines(signal) }),
+    run: ({ params, signal }) =>
+      Promise.resolve({ body: undefined, lines: params.name === 'long' ? longLines() : lines(signal) }),
   }),
 ];
 
@@ -266,6 +275,13 @@ describe('a body', () => {
     expect(await problemOf(chunked)).toMatchObject({ status: 413 });
   });
 
+  it('with a field that checks would pass over is refused, wherever it stands', async () => {
+    for (const sent of ['{"__proto__": {"name": "a"}, "name": "a"}', '{"name": "a", "more": [{"__proto__": 1}]}']) {
+      const detail = 'body: no field may be called __proto__';
+      expect(await problemOf(await post('/things/cup', sent))).toEqual({ status: 400, code: 'bad_request', detail });
+    }
+  });
+
   it('that is compressed is refused', async () => {
     const answer = await call('/things/cup', {
       method: 'POST',
@@ -349,6 +365,21 @@ describe('an operation', () => {
     expect(read).toMatch(/^line 0\nline 1\nline 2\n/);
     for (let tries = 0; !ended && tries < 12_000; tries += 1) await sleep(5);
     expect(ended).toBe(true);
+  });
+});
+
+describe('lines that are longer than a connection holds', () => {
+  it('come whole, and nothing is left behind by each that had to wait', async () => {
+    let listening: number | undefined;
+    const heads = jest.spyOn(ServerResponse.prototype, 'flushHeaders');
+    afterLongLines = () => {
+      const response: unknown = heads.mock.contexts[0];
+      listening = response instanceof ServerResponse ? response.listenerCount('close') : undefined;
+    };
+    const answer = await call('/things/long/logs');
+    expect((await answer.text()).length).toBe(200 * 100_001);
+    heads.mockRestore();
+    expect(listening).toBeLessThan(10);
   });
 });
 

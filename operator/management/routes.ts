@@ -79,10 +79,20 @@ async function writeLines(response: Response, { media }: Operation, lines: Async
   response.flushHeaders();
   for await (const line of lines) {
     if (response.destroyed) return;
-    if (!response.write(line))
-      await new Promise((resolve) => void response.once('drain', resolve).once('close', resolve));
+    if (!response.write(line)) await taken(response);
   }
   response.end();
+}
+
+/** Until what was written is on its way, or nobody reads any more. */
+function taken(response: Response): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      response.off('drain', done).off('close', done);
+      resolve();
+    };
+    response.on('drain', done).on('close', done);
+  });
 }
 
 /** The one place that turns errors into answers. */

@@ -29,16 +29,34 @@ export async function readBody(answer: HttpAnswer, maxBytes: number): Promise<Bu
   return Buffer.concat(chunks);
 }
 
-/** An answer that is JSON. @throws FetchFailure */
+/** How large a JSON text may be that somebody else wrote. */
+export interface JsonBounds {
+  bytes: number;
+  /** Each costs more memory and time than its bytes tell. */
+  objects: number;
+}
+
+/** Whether a JSON text has more objects than that. Braces in strings count. */
+export function hasMoreObjects(text: string, most: number): boolean {
+  let count = 0;
+  for (let at = text.indexOf('{'); at >= 0 && count <= most; at = text.indexOf('{', at + 1)) count += 1;
+  return count > most;
+}
+
+/** An answer that is JSON, and its bytes. @throws FetchFailure */
 export async function readJson(
   answer: HttpAnswer,
-  maxBytes: number,
+  { bytes, objects }: JsonBounds,
   parse: (text: string) => unknown = JSON.parse,
-): Promise<unknown> {
-  const text = (await readBody(answer, maxBytes)).toString('utf8');
+): Promise<{ value: unknown; bytes: number }> {
+  const body = await readBody(answer, bytes);
+  const text = body.toString('utf8');
+  const { host, pathname } = answer.url;
+  if (hasMoreObjects(text, objects))
+    throw new FetchFailure('unexpected', `${host} answered more than ${objects} objects`);
   try {
-    return parse(text);
+    return { value: parse(text), bytes: body.length };
   } catch (cause) {
-    throw new FetchFailure('unexpected', `${answer.url.host}${answer.url.pathname} did not answer JSON`, { cause });
+    throw new FetchFailure('unexpected', `${host}${pathname} did not answer JSON`, { cause });
   }
 }

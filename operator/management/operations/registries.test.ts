@@ -234,6 +234,7 @@ describe('setting the default registry', () => {
       'half an answer',
       (_, response) => response.writeHead(200, { 'content-length': '100' }).write('{', () => response.destroy()),
     ],
+    ['more objects than it may', answerJson({ servers: {}, groups: [], x: new Array(100_000).fill({}) })],
     ['more than it may', (_, response) => response.writeHead(200, { 'content-length': '999999999' }).end('{}')],
   ])('answers 502 to %s, and nothing changes', async (_what, answer) => {
     const file = await serve(answer);
@@ -292,6 +293,19 @@ describe('a registry file of this machine', () => {
     clock.now += 6 * MINUTE;
     expect((await ask('GET', '/registry/default')).body.version).toBe('3');
     expect(problems).toEqual([expect.stringContaining('servers.a.image')]);
+  });
+
+  it.each([
+    ['what is no JSON', 'hunter2 ssh-rsa', 'is no JSON'],
+    ['what is nearly JSON', '{"a": hunter2}', 'is no JSON'],
+    ['more objects than it may', `[${'{},'.repeat(100_001)}{}]`, 'more than 100000 objects'],
+  ])('is refused as %s, and not repeated', async (_what, text, said) => {
+    const { ask, folder } = await open();
+    const path = join(folder, 'registry.json');
+    writeFileSync(path, text);
+    const { status, body } = await ask('PUT', '/registry/default', { local_path: path });
+    expect([status, body.detail]).toEqual([400, expect.stringContaining(said)]);
+    expect(body.detail).not.toMatch(/hunter|ssh/);
   });
 
   it('is told by file, field and remedy where it is wrong', async () => {

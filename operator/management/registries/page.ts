@@ -7,6 +7,8 @@ export const Page = z.object({
   from: z.string(),
   /** To ask whether it has changed. */
   tag: z.string().optional(),
+  /** How long it was. */
+  bytes: z.int().optional(),
   /** Where the next one is. */
   next: z.string().optional(),
   content: RegistryContent,

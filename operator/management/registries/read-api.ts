@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import { FetchFailure } from '../fetching/fetch-failure.ts';
-import { readJson } from '../fetching/read-body.ts';
+import { type JsonBounds, readJson } from '../fetching/read-body.ts';
 import { mapServers } from './map-server-json.ts';
 import type { Page } from './page.ts';
 import type { Reading } from './read-source.ts';
 
-const LONGEST_PAGE = 4 * 1024 * 1024;
+const BOUNDS: JsonBounds = { bytes: 4 * 1024 * 1024, objects: 20_000 };
+/** Bytes of all pages. */
+const LONGEST = 64 * 1024 * 1024;
 const PAGE_SIZE = 100;
 const MOST_PAGES = 200;
 
@@ -24,11 +26,14 @@ export async function readApi(reading: Reading): Promise<Page[]> {
   const seen = new Set<string>();
   const pages: Page[] = [];
   let url: string | undefined = firstUrl(reading.source);
+  let bytes = 0;
   while (url !== undefined) {
     if (pages.length >= MOST_PAGES || seen.has(url))
       throw new FetchFailure('unexpected', `${new URL(url).host} has more than ${MOST_PAGES} pages, or repeats them`);
     seen.add(url);
     const page: Page = await readPage(url, reading, known.get(url));
+    bytes += page.bytes ?? 0;
+    if (bytes > LONGEST) throw new FetchFailure('unexpected', `${new URL(url).host} has more than ${LONGEST} bytes`);
     pages.push(page);
     url = page.next;
   }
@@ -63,13 +68,15 @@ async function readPage(
     await answer.body.dump();
     throw new FetchFailure('unexpected', `${host} answered ${answer.status}`, { status: answer.status });
   }
-  const parsed = Answer.safeParse(await readJson(answer, LONGEST_PAGE));
+  const { value, bytes } = await readJson(answer, BOUNDS);
+  const parsed = Answer.safeParse(value);
   if (!parsed.success) throw new FetchFailure('unexpected', `${host} does not answer as a registry API (v0.1)`);
   const { servers, metadata } = parsed.data;
   const tag = answer.headers.etag;
   const next = nextUrl(url, metadata?.nextCursor);
   return {
     from: url,
+    bytes,
     ...(tag !== undefined && { tag }),
     ...(next !== undefined && { next }),
     content: mapServers(servers),

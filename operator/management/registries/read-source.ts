@@ -3,14 +3,14 @@ import { explainIssues } from '#crds/parts/explain';
 import { codeOf } from '#operator/local/code-of';
 import { FetchFailure } from '../fetching/fetch-failure.ts';
 import type { HttpClient } from '../fetching/http-client.ts';
-import { readJson } from '../fetching/read-body.ts';
+import { hasMoreObjects, type JsonBounds, readJson } from '../fetching/read-body.ts';
 import { Problem } from '../problem.ts';
 import { RegistryContent } from '../records/registry.ts';
 import type { Page } from './page.ts';
 import { readApi } from './read-api.ts';
 
-/** Bytes of a registry file. */
-const LONGEST = 32 * 1024 * 1024;
+/** Of a registry file: ten thousand servers. It is read at once, in the process that does everything else, too. */
+const BOUNDS: JsonBounds = { bytes: 16 * 1024 * 1024, objects: 100_000 };
 const REDIRECTS = 3;
 
 export interface Reading {
@@ -50,7 +50,7 @@ async function readUrl({ source, http, authorization, signal }: Reading, former:
     await answer.body.dump();
     throw new FetchFailure('unexpected', `${host} answered ${answer.status}`, { status: answer.status });
   }
-  const parsed = RegistryContent.safeParse(await readJson(answer, LONGEST, parseRegistryText));
+  const parsed = RegistryContent.safeParse((await readJson(answer, BOUNDS, parseRegistryText)).value);
   if (!parsed.success) {
     const [first = ''] = explainIssues(parsed.error, { file: host, lineOf: () => undefined, schema: RegistryContent });
     throw new FetchFailure('unexpected', `it is no registry file: ${first}`);
@@ -63,7 +63,7 @@ async function readRegistryFile(path: string, former: Page | undefined): Promise
   try {
     const found = await stat(path);
     if (!found.isFile()) throw new Problem('bad_request', `${path} is no file; write the path of a registry file`);
-    if (found.size > LONGEST) throw new Problem('bad_request', `${path} is longer than ${LONGEST} bytes`);
+    if (found.size > BOUNDS.bytes) throw new Problem('bad_request', `${path} is longer than ${BOUNDS.bytes} bytes`);
     const tag = `${found.mtimeMs}-${found.size}-${found.ino}`;
     if (former?.tag === tag) return former;
     return { from: path, tag, content: parseFile(path, await readFile(path, 'utf8')) };
@@ -75,11 +75,15 @@ async function readRegistryFile(path: string, former: Page | undefined): Promise
 }
 
 function parseFile(path: string, text: string): RegistryContent {
+  if (hasMoreObjects(text, BOUNDS.objects))
+    throw new Problem('bad_request', `${path} holds more than ${BOUNDS.objects} objects`);
   let value: unknown;
   try {
     value = parseRegistryText(text);
   } catch (error) {
-    throw new Problem('bad_request', `${path} is no JSON: ${error instanceof Error ? error.message : ''}`);
+    // The parser's own words repeat the text, which may be any file of this machine.
+    const where = /\(line \d+ column \d+\)/.exec(error instanceof Error ? error.message : '')?.[0];
+    throw new Problem('bad_request', `${path} is no JSON${where === undefined ? '' : ` ${where}`}`);
   }
   const parsed = RegistryContent.safeParse(value);
   if (parsed.success) return parsed.data;

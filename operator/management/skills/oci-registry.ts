@@ -11,7 +11,7 @@ const MANIFEST_TYPES = [
   'application/vnd.docker.distribution.manifest.list.v2+json',
 ].join(', ');
 const LONGEST_MANIFEST = 4 * 1024 * 1024;
-const LONGEST_TOKEN = 131_072;
+const TOKEN_BOUNDS = { bytes: 131_072, objects: 100 };
 const REDIRECTS = 3;
 
 /** One repository of a registry (OCI Distribution Specification 1.1), read as anybody may. */
@@ -87,7 +87,8 @@ export class OciRepository {
     if (service !== undefined) realm.searchParams.set('service', service);
     realm.searchParams.set('scope', `repository:${this.#name}:pull`);
     const answer = await this.#http.call(realm.href, { headers: { accept: 'application/json' }, signal: this.#signal });
-    const body = (await readJson(answer, LONGEST_TOKEN)) as { token?: unknown; access_token?: unknown } | null;
+    const { value } = await readJson(answer, TOKEN_BOUNDS);
+    const body = value as { token?: unknown; access_token?: unknown } | null;
     const token = body?.token ?? body?.access_token;
     if (typeof token === 'string' && /^[\x21-\x7e]+$/.test(token)) return token;
     throw new FetchFailure('unexpected', `${realm.host} gives no token`, { status: answer.status });
