@@ -1,0 +1,115 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { Program } from '../gateway/start-program.ts';
+import { eventually } from '../local/run-vmcp.ts';
+import { countWrites, readMetric, sumOf, untilReady } from './operator-metrics.ts';
+import { backend, group, installDefinitions, server, Stage } from './stage.ts';
+import { startOperator } from './start-operator.ts';
+import { describeWithCluster } from './use-cluster.ts';
+
+// How many requests of the operator an edit takes, as it counts them itself. Servers without pods: what pods are told is counted elsewhere.
+
+/** So long nothing may be asked before it counts as done; statuses of one object are a second apart. */
+const QUIET_MS = 1200;
+const GROUPS = { few: 1, many: 8 };
+const SERVERS = 4;
+
+type Requests = Record<string, number>;
+
+describeWithCluster('requests of the operator', (cluster) => {
+  const stage = new Stage(cluster);
+  let operator: Program;
+  beforeAll(async () => {
+    await installDefinitions(cluster);
+    stage.namespace = await cluster.makeNamespace('requests');
+  });
+  afterAll(async () => {
+    await operator.stop();
+    await stage.namespace.delete();
+  });
+
+  const start = async () => {
+    operator = startOperator(cluster, [stage.namespace.name], ['--resync=1h']);
+    await untilReady(operator);
+  };
+
+  const fill = async (from: number, to: number) => {
+    for (let i = from; i < to; i += 1) {
+      const servers = Array.from({ length: SERVERS }, (_, nr) => server(`s-${i}-${nr}`, `g-${i}`, { replicas: 0 }));
+      const remote = { remoteUrl: `http://127.0.0.1:9/${i}`, transport: 'streamable-http', groupRef: `g-${i}` };
+      await stage.apply(group(`g-${i}`), backend(`b-${i}`, remote), ...servers);
+    }
+  };
+
+  /** All that were ever sent but watches and Leases, by verb and resource. */
+  async function requests(): Promise<Requests> {
+    const counted: Requests = {};
+    for (const { labels, value } of await readMetric(operator, 'vmcp_operator_api_requests_total')) {
+      const { verb = '', resource = '' } = labels;
+      const name = `${verb} ${resource}`;
+      if (verb !== 'watch' && resource !== 'leases') counted[name] = (counted[name] ?? 0) + value;
+    }
+    return counted;
+  }
+
+  async function settled(): Promise<Requests> {
+    let [last, since] = ['', Date.now()];
+    await eventually(
+      async () => {
+        const text = JSON.stringify([await requests(), await sumOf(operator, 'vmcp_operator_queue_depth')]);
+        if (text !== last) [last, since] = [text, Date.now()];
+        await sleep(50);
+        return Date.now() - since;
+      },
+      (quiet) => quiet > QUIET_MS,
+    );
+    return requests();
+  }
+
+  async function during(work: () => Promise<void>): Promise<Requests> {
+    const before = await settled();
+    await work();
+    const after = await settled();
+    return Object.fromEntries(
+      Object.entries(after).flatMap(([name, value]) => {
+        const more = value - (before[name] ?? 0);
+        return more === 0 ? [] : [[name, more]];
+      }),
+    );
+  }
+
+  const edit = (name: string, header: string) =>
+    stage.patch('VirtualMCPServer', name, { spec: { passthroughHeaders: [header] } });
+
+  it('are two for one edit, one of its document and one of its status, among few and among many', async () => {
+    await start();
+    const told: Requests[] = [];
+    for (const [from, to] of [
+      [0, GROUPS.few],
+      [GROUPS.few, GROUPS.many],
+    ] as const) {
+      await fill(from, to);
+      told.push(await during(() => edit('s-0-0', `x-${to}`)));
+    }
+    expect(told).toEqual([1, 2].map(() => ({ 'apply configmaps': 1, 'apply virtualmcpservers': 1 })));
+  }, 90_000);
+
+  it('are none for a start among what stands', async () => {
+    await operator.stop();
+    await start();
+    await settled();
+    expect(await sumOf(operator, 'vmcp_operator_reconciles_total')).toBeGreaterThanOrEqual(GROUPS.many * SERVERS);
+    expect(await countWrites(operator)).toBe(0);
+  }, 60_000);
+
+  it('are one status a second at most where edits follow one another', async () => {
+    const startedAt = Date.now();
+    const found = await during(async () => {
+      for (let i = 0; i < 10; i += 1) await edit('s-1-1', `x-${i}`);
+    });
+    const seconds = (Date.now() - startedAt) / 1000;
+    expect(Object.keys(found).sort()).toEqual(['apply configmaps', 'apply virtualmcpservers']);
+    expect(found['apply configmaps']).toBeLessThanOrEqual(10);
+    expect(found['apply virtualmcpservers']).toBeLessThanOrEqual(1 + seconds);
+  }, 60_000);
+});
