@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { Program } from '../gateway/start-program.ts';
+import { eventually } from '../local/run-vmcp.ts';
+import { FIELD_MANAGER } from '#operator/kubernetes/apply/apply-child';
+import { untilReady } from './operator-metrics.ts';
+import { backend, group, installDefinitions, server, Stage } from './stage.ts';
+import { startOperator } from './start-operator.ts';
+import { describeWithCluster } from './use-cluster.ts';
+
+// Whose the fields of an object are, by a real API server's own account of them. No pod is needed: the server has none.
+
+const CHILDREN = ['ConfigMap', 'Secret', 'Service', 'ServiceAccount', 'Deployment', 'NetworkPolicy'];
+const DEPLOYMENT = 'vmcp-staff';
+const OURS = { 'app.kubernetes.io/instance': 'staff' };
+
+interface Managed {
+  metadata: { finalizers?: string[]; managedFields?: { manager: string; operation: string; subresource?: string }[] };
+}
+interface Template {
+  replicas: number;
+  revisionHistoryLimit: number;
+  template: { metadata: { labels: Record<string, string> }; spec: { containers: { image: string }[] } };
+}
+
+describeWithCluster('fields of the objects of a server', (cluster) => {
+  const stage = new Stage(cluster);
+  let operator: Program;
+  beforeAll(async () => {
+    await installDefinitions(cluster);
+    stage.namespace = await cluster.makeNamespace('fields');
+    operator = startOperator(cluster, [stage.namespace.name]);
+    await untilReady(operator);
+    const remote = { remoteUrl: 'http://127.0.0.1:9/one', transport: 'streamable-http', groupRef: 'team' };
+    await stage.apply(group('team'), backend('one', remote), server('staff', 'team', { replicas: 0 }));
+    await eventually(
+      () => stage.get('Deployment', DEPLOYMENT),
+      (live) => live !== undefined,
+    );
+  }, 90_000);
+  afterAll(async () => {
+    await operator.stop();
+    await stage.namespace.delete();
+  });
+
+  const path = () => `/apis/apps/v1/namespaces/${stage.namespace.name}/deployments/${DEPLOYMENT}`;
+  const deployment = async () => {
+    const live = await stage.get('Deployment', DEPLOYMENT);
+    return { ...(live as unknown as Managed), ...(live?.metadata ?? {}), spec: live?.spec as unknown as Template };
+  };
+  /** Applies fields as somebody else, by force, as who takes them over does. */
+  const applyAs = async (manager: string, fields: { metadata?: object; spec?: object }) => {
+    const { metadata, spec } = fields;
+    const object = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: DEPLOYMENT, ...metadata }, spec };
+    const { status, body } = await cluster.apply(path(), object, { manager, force: true });
+    expect([status, body.code]).toEqual([200, undefined]);
+  };
+  const generation = async () => (await stage.get('VirtualMCPServer', 'staff'))?.metadata.generation;
+  /** An edit that changes the Deployment, brought about. */
+  const edit = async (label: string) => {
+    const podTemplateSpec = { metadata: { labels: { round: label } } };
+    await stage.patch('VirtualMCPServer', 'staff', { spec: { podTemplateSpec } });
+    await eventually(deployment, ({ spec }) => spec.template.metadata.labels.round === label);
+  };
+
+  it('that another manager has stay over every write of the operator', async () => {
+    await applyAs('team-tool', {
+      metadata: { annotations: { 'team/owner': 'ann' } },
+      spec: { revisionHistoryLimit: 3 },
+    });
+    await edit('one');
+    const live = await deployment();
+    expect([live.annotations?.['team/owner'], live.spec.revisionHistoryLimit]).toEqual(['ann', 3]);
+    const managers = live.metadata.managedFields?.map(({ manager, operation }) => `${operation} ${manager}`);
+    expect(managers?.sort()).toEqual(expect.arrayContaining([`Apply ${FIELD_MANAGER}`, 'Apply team-tool']));
+    // One name for all of its writes: what one of them leaves out would stay under the other.
+    expect(managers?.filter((one) => one.includes('vmcp'))).toEqual([`Apply ${FIELD_MANAGER}`]);
+  }, 60_000);
+
+  it('that are the operator’s are put back, also when another manager took them over by force', async () => {
+    const { image } = (await deployment()).spec.template.spec.containers[0]!;
+    await applyAs('evil', {
+      spec: {
+        replicas: 2,
+        selector: { matchLabels: { 'app.kubernetes.io/name': 'vmcp-runtime', ...OURS } },
+        template: { spec: { containers: [{ name: 'vmcp', image: 'registry.evil.example/vmcp:1' }] } },
+      },
+    });
+    const isOurs = ({ spec }: Awaited<ReturnType<typeof deployment>>) =>
+      spec.replicas === 0 && spec.template.spec.containers[0]?.image === image;
+    await eventually(deployment, isOurs, 30_000);
+  }, 60_000);
+
+  it('that it wants no more go, and nothing of what another manager has', async () => {
+    await edit('two');
+    await applyAs('team-tool', { metadata: { annotations: { 'team/owner': 'ann' } } });
+    await stage.patch('VirtualMCPServer', 'staff', { spec: { podTemplateSpec: null } });
+    await eventually(deployment, ({ spec }) => spec.template.metadata.labels.round === undefined);
+    expect((await deployment()).annotations?.['team/owner']).toBe('ann');
+  }, 60_000);
+
+  it('have no finalizer among them: nothing outside has to be cleaned up, so nothing waits for the operator to go', async () => {
+    const objects = (await Promise.all(CHILDREN.map((kind) => stage.list(kind)))).flat();
+    const ours = objects.filter(({ metadata }) => metadata.ownerReferences?.some(({ name }) => name === 'staff'));
+    expect(new Set(ours.map(({ kind }) => kind))).toEqual(new Set(CHILDREN));
+    const own = [await stage.get('VirtualMCPServer', 'staff'), await stage.get('MCPServer', 'one')];
+    for (const object of [...ours, ...own]) expect((object as unknown as Managed).metadata.finalizers).toBeUndefined();
+    await operator.stop();
+    await stage.remove('VirtualMCPServer', 'staff');
+    expect(await generation()).toBeUndefined();
+  }, 60_000);
+});
