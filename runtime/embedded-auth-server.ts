@@ -4,6 +4,7 @@ import type { AuthServer } from '#runtime/authserver/auth-server';
 import type { GatewayOptions } from '#runtime/gateway-options';
 import { endpointUrl } from '#runtime/http/resource-metadata';
 import { identityKey } from '#runtime/incoming/build-identity';
+import type { SharedLogin } from '#runtime/remote-login/shared-login';
 
 /** The authorization server that another configuration needs, before that is in force. */
 export interface PreparedAuthServer {
@@ -24,6 +25,8 @@ export class EmbeddedAuthServer {
   #issuer = '';
   /** Told of a principal (`Identity.key`) whose links at providers have changed. */
   linksChanged: (principal: string) => void = () => undefined;
+  /** Logins at remote servers that administrators begin and end at its pages. */
+  sharedLogins: () => readonly SharedLogin[] = () => [];
 
   constructor(options: GatewayOptions) {
     this.#options = options;
@@ -97,6 +100,7 @@ export class EmbeddedAuthServer {
       answered: observer.authServerAnswered,
       log,
       proxy,
+      sharedLogins: () => this.sharedLogins(),
       now: Date.now,
       random: randomBytes,
     });

@@ -67,6 +67,7 @@ export class Gateway {
     try {
       await (await embedded.prepare(config)).commit();
       const gateway = new Gateway(config, authorizer, options, embedded);
+      embedded.sharedLogins = () => gateway.rooms.backends.all.flatMap((one) => one.credential.sharedLogin ?? []);
       close = () => gateway.close();
       await gateway.apply(config);
       return gateway;
@@ -177,10 +178,8 @@ export class Gateway {
     await this.#embedded.filesChanged(this.#inForce.config);
     this.#sharing.filesChanged(this.#inForce.config);
     const { authenticator: retired, config } = this.#inForce;
-    this.#inForce = {
-      ...this.#inForce,
-      authenticator: buildAuthenticator(config, this.#options, this.#inForce.authServer),
-    };
+    const authenticator = buildAuthenticator(config, this.#options, this.#inForce.authServer);
+    this.#inForce = { ...this.#inForce, authenticator };
     this.#rooms = this.#furnish();
     retired.close();
   }

@@ -1,6 +1,9 @@
 import { isLoopbackHost } from '#crds/parts/loopback';
+import type { RunConfig } from '#crds/run-config/run-config';
+import { authServerUrls } from '#runtime/authserver/urls';
 import type { Gateway } from '#runtime/gateway';
 import { LocalLogins } from '#runtime/remote-login/local-logins';
+import type { SharedLogin } from '#runtime/remote-login/shared-login';
 import type { Log } from '#runtime/telemetry/log';
 
 /**
@@ -19,4 +22,12 @@ export function openLogins(
     find: (backend) => gateway.rooms.backends.get(backend)?.credential.sharedLogin,
     log,
   });
+}
+
+/** The page at which administrators log in for all callers; undefined: that is done on this machine. */
+export function loginPage(
+  { embedded_auth_server_config: config }: RunConfig,
+  { administrators }: SharedLogin,
+): string | undefined {
+  return config && administrators.length > 0 ? authServerUrls(config).connections : undefined;
 }

@@ -14,7 +14,7 @@ import { createPrivatePort, type PrivatePort } from '#runtime/http/private-port'
 import type { LookUp } from '#runtime/mcp/backends/backend-pods';
 import { createObserver, type Observer } from '#runtime/observer';
 import { followSseEndpoint } from '#runtime/mcp/sse-endpoint/follow-sse-endpoint';
-import { openLogins } from '#runtime/open-logins';
+import { loginPage, openLogins } from '#runtime/open-logins';
 import type { LocalLogins } from '#runtime/remote-login/local-logins';
 import type { SharedLogin } from '#runtime/remote-login/shared-login';
 import { createRoutes } from '#runtime/routes';
@@ -187,7 +187,7 @@ function openPrivatePort(
     rooms,
     ready: () => !state.draining,
     draining: () => state.draining,
-    loginUrl: (login: SharedLogin) => logins?.urlOf(login),
+    loginUrl: (login: SharedLogin) => loginPage(rooms().config, login) ?? logins?.urlOf(login),
     version,
     now: Date.now,
   };

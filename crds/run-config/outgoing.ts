@@ -112,6 +112,13 @@ export const RemoteAuth = z.strictObject({
     .optional()
     .describe('Port of the callback on this machine; absent: the private port.'),
   timeout: Milliseconds.prefault(DEFAULTS.remoteLoginTimeout).describe('Longest time that the login may take.'),
+  administrators: z
+    .array(text(512))
+    .max(100)
+    .default([])
+    .describe(
+      'Subjects of users who begin and end the login at /connections; empty: who runs this, at the private port.',
+    ),
   storage: Storage.describe('Where the tokens are kept, sealed.'),
   sealing_secret_files: z.array(File).min(1).max(16).describe('Files with secrets: the first seals, all open.'),
   owner: z

@@ -55,6 +55,7 @@ const { route } = assembleRoutes({
   readSource: ({ socket }) => socket.remoteAddress ?? '',
   changed: silent,
   answered: silent,
+  sharedLogins: () => [],
 });
 await addClient(CLIENT);
 

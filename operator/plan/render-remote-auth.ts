@@ -10,6 +10,16 @@ type RemoteAuthDocument = Extract<AuthDocument, { type: 'remote_auth' }>;
 type RemoteAuth = NonNullable<BackendSpec['remoteAuth']>;
 type Kept = Pick<RemoteAuthDocument, 'storage' | 'sealing_secret_files' | 'owner'>;
 
+/** What the document that a login is for says of where it can be done in a cluster. */
+export interface LoginPlace {
+  /** The server, for messages. */
+  server: string;
+  /** It has a page where users sign in. */
+  hasPage: boolean;
+  /** Its shared store, and what seals there; undefined: it has none. Throws `Waiting` for secrets. */
+  shared: (files: FileList) => Pick<Kept, 'storage' | 'sealing_secret_files'> | undefined;
+}
+
 /** On one machine every runtime of the folder finds the tokens at one place, so that one login serves all. Throws `Waiting`. */
 function keptHere(name: string, local: LocalFacts, world: World, files: FileList): Kept {
   const owner = { kind: 'MCPServer', name } as const;
@@ -26,13 +36,48 @@ function keptHere(name: string, local: LocalFacts, world: World, files: FileList
   };
 }
 
-/** How vmcp logs in at a remote server. Throws `Stalled` where there is no place to do so, `Waiting` for secrets. */
-export function renderRemoteAuth(name: string, auth: RemoteAuth, world: World, files: FileList): AuthDocument {
-  const place = `MCPServer "${name}" remoteAuth`;
-  if (world.platform.mode === 'cluster') {
-    const message = `MCPServer "${name}": a login by remoteAuth is for one machine yet: write bearerTokenSecretRef, or externalAuthConfigRef`;
-    throw new Stalled('RemoteAuthNotServed', message);
+/** In a cluster the login is that of one endpoint: at its page, and in its store. Throws `Stalled`, `Waiting`. */
+function keptInCluster(
+  name: string,
+  { administrators = [], callbackPort }: RemoteAuth,
+  { server, hasPage, shared }: LoginPlace,
+  world: World,
+  files: FileList,
+): Kept & Pick<RemoteAuthDocument, 'administrators'> {
+  const refuse = (reason: string, remedy: string): never => {
+    const message = `MCPServer "${name}": a login by remoteAuth in a cluster ${remedy}; or write bearerTokenSecretRef, or externalAuthConfigRef`;
+    throw new Stalled(reason, message);
+  };
+  if (!hasPage) {
+    const remedy = `is done at the page of a VirtualMCPServer with authServerConfig: ${server} has none`;
+    return refuse('AuthServerNeeded', remedy);
   }
+  const kept = shared(files);
+  if (!kept) return refuse('RedisNeeded', `is kept in Redis: write sessionStorage.provider redis in ${server}`);
+  if (administrators.length === 0) {
+    return refuse(
+      'AdministratorsNeeded',
+      'is for administrators: write in remoteAuth.administrators the subjects of those who may do it',
+    );
+  }
+  if (callbackPort !== undefined)
+    return refuse('CallbackPortIsLocal', 'comes back to that page: remove remoteAuth.callbackPort');
+  const uid = world.mcpServers[name]?.metadata.uid;
+  if (uid === undefined)
+    throw new Waiting('UidNotMade', `MCPServer "${name}" has no uid yet: it is made at the next look`);
+  return { ...kept, owner: { namespace: world.namespace, name, uid }, administrators };
+}
+
+/** How vmcp logs in at a remote server. Throws `Stalled` where there is no place to do so, `Waiting` for secrets. */
+export function renderRemoteAuth(
+  name: string,
+  auth: RemoteAuth,
+  login: LoginPlace,
+  world: World,
+  files: FileList,
+): AuthDocument {
+  const place = `MCPServer "${name}" remoteAuth`;
+  const { platform } = world;
   return defined({
     type: 'remote_auth' as const,
     issuer: auth.issuer,
@@ -46,6 +91,8 @@ export function renderRemoteAuth(name: string, auth: RemoteAuth, world: World, f
     use_pkce: auth.usePkce,
     callback_port: auth.callbackPort,
     timeout: auth.timeout,
-    ...keptHere(name, world.platform, world, files),
+    ...(platform.mode === 'cluster'
+      ? keptInCluster(name, auth, login, world, files)
+      : keptHere(name, platform, world, files)),
   });
 }

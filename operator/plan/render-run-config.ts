@@ -115,7 +115,12 @@ function renderTls(spec: ServerSpec, files: FileList) {
 }
 
 /** Secrets that seal what is stored outside of the process. */
-function renderSealing(manifest: Manifest, spec: ServerSpec, world: World, files: FileList): string[] | undefined {
+export function renderSealing(
+  manifest: Manifest,
+  spec: ServerSpec,
+  world: World,
+  files: FileList,
+): string[] | undefined {
   const storage = spec.sessionStorage ?? spec.config.sessionStorage;
   if (storage?.sealingSecretRefs) {
     return storage.sealingSecretRefs.map((reference, index) =>

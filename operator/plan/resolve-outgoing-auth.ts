@@ -9,7 +9,7 @@ import { checkAllowed } from './check-allowed.ts';
 import { readSpec } from './read-resource.ts';
 import { type Reach } from './reach-backend.ts';
 import { renderCredential } from './render-credential.ts';
-import { renderRemoteAuth } from './render-remote-auth.ts';
+import { type LoginPlace, renderRemoteAuth } from './render-remote-auth.ts';
 
 export type AuthDocument = NonNullable<RunConfigDocument['backends'][number]['auth']>;
 
@@ -29,6 +29,8 @@ export interface OutgoingContext {
   byItself: boolean;
   /** Names of the upstream providers of the authorization server of the same document. */
   providers: string[];
+  /** Where logins at remote servers are done and kept in a cluster. */
+  login: LoginPlace;
   world: World;
 }
 
@@ -48,12 +50,12 @@ function choiceFor(name: string, outgoing: OutgoingAuth): 'own' | { name: string
 function ownToken(
   name: string,
   auth: NonNullable<BackendSpec['remoteAuth']>,
-  world: World,
+  { login, world }: Pick<OutgoingContext, 'login' | 'world'>,
   files: FileList,
 ): ResolvedAuth {
   const authType = 'remoteAuth';
   const reference = auth.bearerTokenSecretRef;
-  if (!reference) return { authType, auth: renderRemoteAuth(name, auth, world, files) };
+  if (!reference) return { authType, auth: renderRemoteAuth(name, auth, login, world, files) };
   const file = files.secret(reference, `MCPServer "${name}" remoteAuth.bearerTokenSecretRef`);
   return { authType, auth: { type: 'bearer_token', token_file: file } };
 }
@@ -63,11 +65,12 @@ export function resolveOutgoingAuth(
   name: string,
   spec: BackendSpec,
   reach: Reach,
-  { outgoing, providers, byItself, world }: OutgoingContext,
+  context: OutgoingContext,
   files: FileList,
 ): ResolvedAuth {
+  const { outgoing, providers, byItself, world } = context;
   const choice = choiceFor(name, outgoing);
-  if (choice === 'own' && spec.remoteAuth) return ownToken(name, spec.remoteAuth, world, files);
+  if (choice === 'own' && spec.remoteAuth) return ownToken(name, spec.remoteAuth, context, files);
   const reference = (choice === 'own' ? spec.externalAuthConfigRef : choice)?.name;
   if (reference === undefined) return NONE;
   const manifest = world.mcpExternalAuthConfigs[reference];

@@ -9,7 +9,9 @@ import { FileList } from './file-list.ts';
 import { findWarnings } from './find-warnings.ts';
 import { childOf, runtimeNameOf, runtimeSelector, selectorText } from './object-parts.ts';
 import type { Rendered } from './outcome.ts';
-import { endpointOf, keyPrefixOf, renderRunConfig, type ServerSpec } from './render-run-config.ts';
+import type { LoginPlace } from './render-remote-auth.ts';
+import { endpointOf, keyPrefixOf, renderRunConfig, renderSealing, type ServerSpec } from './render-run-config.ts';
+import { renderSessionStorage } from './render-storage.ts';
 import { type AuthServerPlace, resolveAuthServer } from './resolve-auth-server.ts';
 import { resolveIncomingAuth } from './resolve-incoming-auth.ts';
 import type { OutgoingContext } from './resolve-outgoing-auth.ts';
@@ -53,6 +55,25 @@ function authServerPlace(manifest: Manifest, spec: ServerSpec, world: World): Au
   return { ...place, kept: { database, secrets: world.generated[runtimeNameOf(manifest)] ?? {} } };
 }
 
+/** Logins at remote servers have a part of their own in the store of the sessions, sealed as these are. */
+function loginPlace(manifest: Manifest, spec: ServerSpec, world: World): LoginPlace {
+  const written = spec.sessionStorage ?? spec.config.sessionStorage;
+  return {
+    server: `${manifest.kind} "${manifest.metadata.name}"`,
+    hasPage: spec.authServerConfig !== undefined,
+    shared(files) {
+      const storage = renderSessionStorage(written, keyPrefixOf(manifest, world), files);
+      const sealing = renderSealing(manifest, spec, world, files);
+      if (storage.type !== 'redis' || sealing === undefined) return undefined;
+      const { redis } = storage;
+      return {
+        storage: { type: 'redis', redis: { ...redis, key_prefix: `${redis.key_prefix}remote:` } },
+        sealing_secret_files: sealing,
+      };
+    },
+  };
+}
+
 /**
  * The ordered list: incoming, authorization server, backends with outgoing, run configuration. `resolve` finds the backends.
  * Throws `Stalled` and `Waiting`.
@@ -74,6 +95,7 @@ export function resolveRuntime(
     providers: authServer?.document.upstreams.map((upstream) => upstream.name) ?? [],
     groupsClaim: incoming.type === 'oidc' ? incoming.groups_claim : undefined,
     byItself: manifest.kind === 'MCPServer',
+    login: loginPlace(manifest, spec, world),
     world,
   };
   const { entries: backends, findings, members } = resolve(context, files);

@@ -164,6 +164,16 @@ function backendFinding(backends: BackendFinding[]): Finding {
   return { type, status: 'False', reason, message };
 }
 
+/** Logins at remote servers that a person has to do: where. */
+function loginFindings(backends: BackendSummary[]): Finding[] {
+  const missing = backends.filter(({ loginUrl }) => loginUrl !== undefined);
+  if (missing.length === 0) return [];
+  const list = missing.slice(0, NAMED).map(({ name, loginUrl }) => `${name}: open ${loginUrl ?? ''}`);
+  const more = missing.length > NAMED ? [`and ${missing.length - NAMED} more, see status.backends`] : [];
+  const message = `A person has to log in once, for everybody who may call: ${[...list, ...more].join('; ')}`;
+  return [{ type: 'LoginNeeded', status: 'True', reason: 'RemoteLoginMissing', message }];
+}
+
 function phaseOf(ready: Finding, delivery: Finding[], backends: BackendSummary[]): Status['phase'] {
   if (ready.status === 'False') return ready.reason === 'PodsFail' ? 'Failed' : 'Pending';
   const hangs = delivery.some(({ reason }) => reason === 'RolloutHangs');
@@ -220,6 +230,7 @@ export function summariseServer(
     ready,
     resolved,
     ...delivery,
+    ...loginFindings(backends),
     ...findings.warnings,
     ...findOldSecrets(observed),
     ...runtimeFindings(observed),

@@ -84,6 +84,7 @@ describe('the authorization server of a configuration', () => {
       answered: () => undefined,
       log: silent,
       proxy,
+      sharedLogins: () => [],
       now: () => clock.time,
       random: randomBytes,
     });

@@ -5,6 +5,8 @@ import type { RequestRules } from './authorize/check-request.ts';
 import type { Browsers } from './browser/browsers.ts';
 import { createChangeConnections } from './connections/change-connections.ts';
 import { createFollowLink, createShowLink } from './connections/follow-link.ts';
+import type { ConnectionsSettings } from './connections/connections-settings.ts';
+import { createSharedCallback } from './connections/shared-logins.ts';
 import { createShowConnections } from './connections/show-connections.ts';
 import { createDecideConsent } from './consent/decide-consent.ts';
 import type { NextStep } from './login/next-step.ts';
@@ -27,13 +29,14 @@ interface LoginEndpointSettings {
   readonly clients: Clients;
   readonly nextStep: NextStep;
   readonly record: Audit['record'];
+  readonly sharedLogins: ConnectionsSettings['sharedLogins'];
   readonly changed: (sub: string) => void;
   readonly now: () => number;
 }
 
 export type LoginEndpoints = Pick<
   Handlers,
-  'register' | 'authorize' | 'consent' | 'connections' | 'changeConnections' | 'link' | 'followLink'
+  'register' | 'authorize' | 'consent' | 'connections' | 'changeConnections' | 'sharedCallback' | 'link' | 'followLink'
 >;
 
 /** The endpoints that clients and people come to before and beside a login's legs. */
@@ -48,6 +51,7 @@ export function createLoginEndpoints({ config, ...settings }: LoginEndpointSetti
     consent: createDecideConsent(shared),
     connections: createShowConnections(shared),
     changeConnections: createChangeConnections(shared),
+    sharedCallback: createSharedCallback(shared),
     link: createShowLink(shared),
     followLink: createFollowLink(shared),
   };

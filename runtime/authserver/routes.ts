@@ -22,6 +22,8 @@ export interface Handlers {
   readonly connections: Handler | undefined;
   /** The forms of the connections page. */
   readonly changeConnections: Handler | undefined;
+  /** `params.backend` names the remote server at which an administrator logged in. */
+  readonly sharedCallback: Handler | undefined;
   /** A link URL, and its form. */
   readonly link: Handler | undefined;
   readonly followLink: Handler | undefined;
@@ -47,6 +49,7 @@ function endpoints(of: Handlers): readonly Endpoint[] {
     { method: 'GET', path: '/oauth/callback/:provider', handle: of.callback, kind: 'page' },
     { method: 'GET', path: '/connections', handle: of.connections, kind: 'page' },
     { method: 'POST', path: '/connections', handle: of.changeConnections, kind: 'page', body: 'form' },
+    { method: 'GET', path: '/connections/callback/:backend', handle: of.sharedCallback, kind: 'page' },
     { method: 'GET', path: '/connections/link', handle: of.link, kind: 'page' },
     { method: 'POST', path: '/connections/link', handle: of.followLink, kind: 'page', body: 'form' },
   ];

@@ -3,6 +3,7 @@ import type { AuthServer as AuthServerConfig } from '#crds/run-config/auth-serve
 import type { AuditEvent } from '#runtime/audit/audit';
 import { BoundedMap } from '#runtime/bounded-map';
 import type { ReadSource } from '#runtime/http/read-source';
+import type { SharedLogin } from '#runtime/remote-login/shared-login';
 import type { Log } from '#runtime/telemetry/log';
 import type { LiveSecretRing } from '#runtime/keys/create-secret-ring';
 import type { LiveSigningKeys } from './keys/create-signing-keys.ts';
@@ -32,6 +33,8 @@ export interface AuthServerOptions {
   readonly answered: (endpoint: string, status: number) => void;
   readonly log: Log;
   readonly proxy: ProxySettings | undefined;
+  /** Logins at remote servers that serve all callers, as they are now. */
+  readonly sharedLogins: () => readonly SharedLogin[];
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   readonly random: (bytes: number) => Buffer;

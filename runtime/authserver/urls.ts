@@ -15,6 +15,8 @@ export interface AuthServerUrls {
   readonly connections: string;
   /** What link URLs begin with. */
   readonly link: string;
+  /** What remote servers redirect to at which an administrator logs in for everybody. */
+  readonly sharedCallback: (backend: string) => string;
   /** What upstream providers redirect to. */
   readonly callback: (provider: string) => string;
 }
@@ -42,6 +44,7 @@ export function authServerUrls(config: AuthServerConfig): AuthServerUrls {
     jwks: join(issuer, '/.well-known/jwks.json'),
     connections: join(browser, '/connections'),
     link: join(browser, '/connections/link'),
+    sharedCallback: (backend) => join(browser, `/connections/callback/${backend}`),
     callback: (provider) => written.get(provider) ?? join(browser, `/oauth/callback/${provider}`),
   };
 }

@@ -53,11 +53,13 @@ export interface RemoteStore {
   /** To which client the tokens were given: another may have been registered since. */
   holder(): Promise<RemoteClient | undefined>;
   keepTokens(tokens: UpstreamTokens, holder: RemoteClient): Promise<void>;
+  /** Nobody is logged in any more. */
+  forgetTokens(): Promise<void>;
   /** Whether there are tokens that nobody has refused. */
   hasTokens(): Promise<boolean>;
   keepPending(state: string, pending: PendingLogin, lifespan: number): Promise<void>;
-  /** At most once. Undefined: there is no such login here. */
-  takePending(state: string): Promise<PendingLogin | undefined>;
+  /** At most once. Undefined: there is no such login here, or another browser began it, whose it stays. */
+  takePending(state: string, browser: string): Promise<PendingLogin | undefined>;
   close(): Promise<void>;
 }
 
@@ -110,6 +112,11 @@ class SealedStore implements RemoteStore {
     await this.#keep({ [this.id]: this.#row(sealed, tokens.expires_at), ...this.#clientRow('holder', holder) });
   }
 
+  async forgetTokens(): Promise<void> {
+    await this.storage.unlink(SHARED, this.id);
+    await this.storage.unlink(SHARED, `${this.id}-holder`);
+  }
+
   async hasTokens(): Promise<boolean> {
     return (await this.storage.getLink(SHARED, this.id))?.state === 'linked';
   }
@@ -133,8 +140,9 @@ class SealedStore implements RemoteStore {
     await this.storage.put('login', id, row, { lifespan, capacity: MAX_PENDING });
   }
 
-  async takePending(state: string): Promise<PendingLogin | undefined> {
+  async takePending(state: string, browser: string): Promise<PendingLogin | undefined> {
     const id = hashId(state);
+    if ((await this.storage.get('login', id))?.browser !== browser) return undefined;
     const row = await this.storage.take('login', id);
     if (row?.leg?.provider !== this.id || row.sub !== SHARED || this.#now() >= row.ends_at) return undefined;
     return PendingLogin.safeParse(this.#unsealed(row.leg.secrets, pendingAad(this.#owner, id, this.id))).data;

@@ -29,6 +29,15 @@ interface LoginParts {
   readonly now: () => number;
 }
 
+/** Who logs in. */
+export interface Person {
+  /** Hash of the cookie that the callback has to bring; empty: whoever has the link. */
+  readonly browser: string;
+  readonly subjects: AuditEvent['subjects'];
+}
+
+const ON_THIS_MACHINE: Person = { browser: '', subjects: undefined };
+
 /** Why a login did not come about, in words for whoever does it. */
 export class LoginFailed extends Error {
   override readonly name = 'LoginFailed';
@@ -44,6 +53,16 @@ export class SharedLogin {
   constructor(parts: LoginParts) {
     this.name = parts.name;
     this.#parts = parts;
+  }
+
+  /** Subjects of users who may begin and end it at a page; empty: that is done on this machine. */
+  get administrators(): readonly string[] {
+    return this.#parts.auth.administrators;
+  }
+
+  /** @throws StorageUnavailable */
+  isLoggedIn(): Promise<boolean> {
+    return this.#parts.store.hasTokens();
   }
 
   /** Port at which the callback is to be received; undefined: wherever. */
@@ -62,29 +81,28 @@ export class SharedLogin {
   }
 
   /**
-   * Where to send the browser. `browser`: hash of the cookie that its callback has to bring, empty for none.
-   * @throws LoginFailed, StorageUnavailable
+   * Where to send the browser. @throws LoginFailed, StorageUnavailable
    */
-  async begin(redirectUri: string, browser = ''): Promise<string> {
+  async begin(redirectUri: string, { browser, subjects }: Person = ON_THIS_MACHINE): Promise<string> {
     const { auth, store, record } = this.#parts;
     try {
       const server = await this.#parts.server();
       const client = await this.#clientFor(server, redirectUri);
       const [state, verifier] = [newId(), randomBytes(32).toString('base64url')];
       await store.keepPending(state, { verifier, redirect_uri: redirectUri, client, browser }, auth.timeout);
-      record(this.#event('auth_login_started', 'success'));
+      record(this.#event('auth_login_started', 'success', subjects));
       return this.#authorizationUrl(server, client, { redirectUri, state, verifier });
     } catch (error) {
-      throw this.#failed(error);
+      throw this.#failed(error, subjects);
     }
   }
 
   /** Takes what the browser brings back. @throws LoginFailed, StorageUnavailable */
-  async finish(callback: URL, browser = ''): Promise<void> {
+  async finish(callback: URL, { browser, subjects }: Person = ON_THIS_MACHINE): Promise<void> {
     const { store, provider, auth, record, log, changed } = this.#parts;
     const [state = '', ...more] = callback.searchParams.getAll('state');
-    const pending = more.length > 0 || state === '' ? undefined : await store.takePending(state);
-    if (pending?.browser !== browser) {
+    const pending = more.length > 0 || state === '' ? undefined : await store.takePending(state, browser);
+    if (pending === undefined) {
       throw new LoginFailed('This login is over, or it was begun elsewhere: begin it again.');
     }
     try {
@@ -94,10 +112,19 @@ export class SharedLogin {
       const { registered } = client;
       if (registered) await store.keepRegistered({ ...client, registered: { ...registered, is_doubtful: false } });
     } catch (error) {
-      throw this.#failed(error);
+      throw this.#failed(error, subjects);
     }
-    record(this.#event('auth_login_completed', 'success'));
+    record(this.#event('auth_login_completed', 'success', subjects));
     log.info('somebody logged in at a remote server', { backend: this.name });
+    changed();
+  }
+
+  /** Nobody is logged in there any more: other processes see it within 5 s. @throws StorageUnavailable */
+  async end({ subjects }: Person): Promise<void> {
+    const { store, record, log, changed } = this.#parts;
+    await store.forgetTokens();
+    record(this.#event('auth_token_revoked', 'success', subjects));
+    log.info('the login at a remote server was ended', { backend: this.name });
     changed();
   }
 
@@ -141,16 +168,16 @@ export class SharedLogin {
     return url.href;
   }
 
-  #failed(error: unknown): unknown {
+  #failed(error: unknown, subjects: Person['subjects']): unknown {
     const { log, record } = this.#parts;
     if (!(error instanceof UpstreamRefused || error instanceof UpstreamUnavailable)) return error;
-    record(this.#event('auth_login_failed', 'failure'));
+    record(this.#event('auth_login_failed', 'failure', subjects));
     log.warn('a login at a remote server failed', { backend: this.name, reason: error.message });
     const isDenied = error instanceof UpstreamRefused && error.denied;
     return new LoginFailed(isDenied ? 'The login was refused there.' : error.message, { cause: error });
   }
 
-  #event(type: 'auth_login_started' | 'auth_login_completed' | 'auth_login_failed', outcome: AuditEvent['outcome']) {
-    return { type, outcome, target: { type: 'remote_server', name: this.name } } as const;
+  #event(type: AuditEvent['type'], outcome: AuditEvent['outcome'], subjects: Person['subjects']): AuditEvent {
+    return { type, outcome, target: { type: 'remote_server', name: this.name }, ...(subjects && { subjects }) };
   }
 }

@@ -37,7 +37,9 @@ const BEST: readonly WorkloadStatus[] = ['running', 'unauthenticated', 'unhealth
 function stateSeen({ name, phase, message, loginUrl }: BackendSummary): WorkloadState {
   if (phase === 'Ready') return state('running');
   if (loginUrl === undefined) return state(SEEN[phase], message);
-  return state('unauthenticated', `A person has to log in there once: vmcp login ${name}, or open ${loginUrl}`);
+  // In a cluster it is the page of the endpoint, and for administrators.
+  const way = loginUrl.endsWith('/connections') ? 'as an administrator' : `vmcp login ${name}, or`;
+  return state('unauthenticated', `A person has to log in there once: ${way} open ${loginUrl}`);
 }
 
 function seenState(backends: readonly BackendSummary[]): WorkloadState | undefined {

@@ -6,6 +6,7 @@ import { redirectAnswer, type Answer, type Handler, type RequestFacts } from '..
 import { PageError } from '../page-error.ts';
 import { confirmSignOutPage, confirmUnlinkPage, signedOutPage, signInPage } from '../pages/connections-page.ts';
 import { viewChain } from '../chain.ts';
+import { beginSharedLogin, endSharedLogin } from './shared-logins.ts';
 import { connectionsFrame, openForm, type ConnectionsSettings } from './connections-settings.ts';
 
 interface SignedIn {
@@ -41,6 +42,8 @@ const CHANGES: ReadonlyMap<string, Change> = new Map<string, Change>([
   ['link', link],
   ['unlink', unlink],
   ['sign-out', signOut],
+  ['begin-login', beginSharedLogin],
+  ['end-login', endSharedLogin],
 ]);
 
 async function link(settings: ConnectionsSettings, { browser, login: { user }, facts }: SignedIn): Promise<Answer> {

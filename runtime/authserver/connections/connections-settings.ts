@@ -1,4 +1,5 @@
 import type { Audit } from '#runtime/audit/audit';
+import type { SharedLogin } from '#runtime/remote-login/shared-login';
 import type { Browser, Browsers } from '../browser/browsers.ts';
 import { isFromOwnPage } from '../browser/own-page.ts';
 import type { LoginRowSettings } from '../login/login-rows.ts';
@@ -11,12 +12,14 @@ import type { Chain } from '../chain.ts';
 import type { AuthServerUrls } from '../urls.ts';
 
 export interface ConnectionsSettings extends LoginRowSettings {
-  readonly urls: Pick<AuthServerUrls, 'connections' | 'link'>;
+  readonly urls: Pick<AuthServerUrls, 'connections' | 'link' | 'sharedCallback'>;
   readonly frame: PageFrame;
   readonly chain: Chain;
   readonly browsers: Browsers;
   readonly nextStep: NextStep;
   readonly record: Audit['record'];
+  /** Logins at remote servers, as they are now. */
+  readonly sharedLogins: () => readonly SharedLogin[];
   /** Told of a user whose links or sessions changed. */
   readonly changed: (sub: string) => void;
 }

@@ -1,9 +1,13 @@
 import type { Handler } from '../handler.ts';
 import { connectionsPage, signInPage } from '../pages/connections-page.ts';
 import { viewChain } from '../chain.ts';
+import { viewSharedLogins } from './shared-logins.ts';
 import { connectionsFrame, type ConnectionsSettings } from './connections-settings.ts';
 
-/** The signed-in user's providers; without a browser login, the way to one. `?linked=` names a provider that was just linked. */
+/**
+ * The signed-in user's providers; without a browser login, the way to one. `?linked=` names a provider that was just linked, `?logged-in=` a
+ * remote server.
+ */
 export function createShowConnections(settings: ConnectionsSettings): Handler {
   const { storage, browsers, chain } = settings;
   return async ({ cookies, query }) => {
@@ -11,9 +15,15 @@ export function createShowConnections(settings: ConnectionsSettings): Handler {
     const frame = connectionsFrame(settings, browser);
     if (browser.login === undefined) return signInPage(frame, chain.primary);
     const { user } = browser.login;
-    const [links, sessions] = await Promise.all([storage.linksOf(user.sub), storage.sessionsOf(user.sub)]);
+    const [links, sessions, sharedLogins] = await Promise.all([
+      storage.linksOf(user.sub),
+      storage.sessionsOf(user.sub),
+      viewSharedLogins(settings, user),
+    ]);
     const providers = viewChain(chain, links);
     const linked = providers.find(({ name, state }) => name === query.get('linked') && state === 'linked')?.name;
-    return connectionsPage(frame, { user, providers, sessions: sessions.length, linked });
+    const done = sharedLogins?.find(({ name, isLoggedIn }) => isLoggedIn && name === query.get('logged-in'))?.name;
+    const shared = sharedLogins && { logins: sharedLogins, subject: user.sub, done };
+    return connectionsPage(frame, { user, providers, sessions: sessions.length, linked, shared });
   };
 }

@@ -2,6 +2,7 @@ import type { Answer } from '../handler.ts';
 import type { UserProfile } from '../storage/rows.ts';
 import { html, type Html, type Part } from './html.ts';
 import { pageAnswer, postForm, type PageFrame } from './page.ts';
+import { type SharedLoginView, sharedLoginRows } from './shared-logins.ts';
 import { accountName, providerName, type ProviderView } from './provider-view.ts';
 
 /** What all pages around the connections need. */
@@ -19,6 +20,10 @@ interface ConnectionsView {
   readonly sessions: number;
   /** Name of a provider that was just linked. */
   readonly linked: string | undefined;
+  /** Logins for everybody; undefined: there are none here. */
+  readonly shared:
+    | { readonly logins: readonly SharedLoginView[]; readonly subject: string; readonly done: string | undefined }
+    | undefined;
 }
 
 /** The signed-in person's providers: as whom, since when, in which state. */
@@ -35,6 +40,7 @@ export function connectionsPage(frame: ConnectionsFrame, view: ConnectionsView):
     <ul class="rows">
       ${providers.map((provider) => html`<li>${row(frame, provider)}</li>`)}
     </ul>
+    ${view.shared && sharedLoginRows(frame, view.shared)}
     <h2>Applications</h2>
     <p>${sessionsText(view.sessions)}</p>
     ${action(frame, { action: 'sign-out' }, html`<button class="danger">Sign out everywhere…</button>`)}`;

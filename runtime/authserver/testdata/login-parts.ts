@@ -32,5 +32,6 @@ export function loginParts(origin: string, { config: more, time, documents, wrap
   const browsers = createBrowsers({ storage, cookie, primary: chain.primary.name, now });
   const clients = createClients({ storage, documents, now });
   const resources = [RESOURCE] as const;
-  return { config, urls, clock, now, memory, storage, cookie, chain, browsers, clients, frame: FRAME, resources };
+  const people = { cookie, chain, browsers, clients, sharedLogins: () => [] };
+  return { config, urls, clock, now, memory, storage, ...people, frame: FRAME, resources };
 }

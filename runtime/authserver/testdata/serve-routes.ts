@@ -30,6 +30,7 @@ const ABSENT: Handlers = {
   callback: undefined,
   connections: undefined,
   changeConnections: undefined,
+  sharedCallback: undefined,
   link: undefined,
   followLink: undefined,
 };
