@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { CLIENTS } from './clients.ts';
-import { dropEntry, EDITORS, entryIn, putEntry, UnreadableConfig } from './edit-config.ts';
+import { UnreadableConfig } from './config-editor.ts';
+import { dropEntry, EDITORS, entryIn, putEntry } from './edit-config.ts';
 
 const URL = 'http://127.0.0.1:4483/mcp';
 
@@ -72,6 +73,30 @@ args = [
     expect(EDITORS[format].read(after)).toEqual({ a: 1, t: { x: { url: URL } } });
   });
 
+  it.each([
+    ['{}', 't:\n  x:\n    url: y\n'],
+    ['{} # mine', 't:  # mine\n  x:\n    url: y\n'],
+    [
+      '{a: {mode: 017, long: 12345678901234567890}}',
+      't: { a: { mode: 017, long: 12345678901234567890 }, x: { url: y } }\n',
+    ],
+  ])('goes into a table of YAML that is written %s, and no value becomes another one', (table, after) => {
+    expect(putEntry(`t: ${table}\n`, 'yaml', 't', 'x', { url: 'y' }).replace(': \n', ':\n')).toBe(after);
+  });
+
+  it('takes the place of a former one in YAML, and no line beside it changes', () => {
+    const before = 't:\n    x:\n        url: old\n    a:   1 # mine\nlast: "x"\n';
+    expect(putEntry(before, 'yaml', 't', 'x', { url: 'y' })).toBe(
+      't:\n    x:\n      url: y\n    a:   1 # mine\nlast: "x"\n',
+    );
+  });
+
+  it('goes into a file that holds comments alone', () => {
+    const after = putEntry('// mine', 'jsonc', 't', 'x', { url: URL });
+    expect(after.startsWith('// mine\n{')).toBe(true);
+    expect(entryIn(after, 'jsonc', 't', 'x')).toEqual({ url: URL });
+  });
+
   it('keeps line ends and a byte order mark', () => {
     expect(putEntry('a = 1\r\n', 'toml', 't', 'x', { url: URL })).toBe(`a = 1\r\n\r\n[t.x]\r\nurl = "${URL}"\r\n`);
     const json = putEntry('\uFEFF{\r\n\t"a": 1\r\n}\r\n', 'json', 't', 'x', { url: URL });
@@ -114,6 +139,16 @@ describe('an entry that is taken out again', () => {
     ['yaml', '# goose\na: 1\n'],
     ['yaml', ''],
     ['toml', ''],
+    ['jsonc', '{\n\t"context_servers": {\n\t\t"a": 1, // mine\n\t},\n}\n'],
+    ['jsonc', '{\n  "context_servers": {\n    // none yet\n  }\n}\n'],
+    ['yaml', '# goose\r\ncontext_servers:\r\n  dev:\r\n    args: [a, b]\r\n'],
+    [
+      'yaml',
+      'context_servers:\n    dev:\n        cmd:   npx # mine\n        list:\n        - a\n\n# next\nlast: "x"\n',
+    ],
+    ['yaml', '# nothing yet\n'],
+    ['yaml', 'mode: 017\nlong: 12345678901234567890\nratio: 1.50\n'],
+    ['yaml', 'context_servers:\n  dev:\n    script: |\n      a\n      # b\nlast: 1\n'],
   ] as const)('leaves %s as it was, byte for byte: %j', (format, before) => {
     const put = putEntry(before, format, 'context_servers', 'my.tools', { url: URL });
     expect(put).not.toBe(before);
@@ -129,6 +164,19 @@ describe('an entry that is taken out again', () => {
     expect(EDITORS.toml.read(dropEntry(inline, 'toml', 't', 'b'))).toEqual({ t: { a: { url: 'x' } } });
     const json = dropEntry('{"t": {"b": {"url": "y"}, /* a */ "a": 1}, "z": [1]} // end', 'jsonc', 't', 'b');
     expect([EDITORS.jsonc.read(json), json]).toEqual([{ t: { a: 1 }, z: [1] }, expect.stringContaining('// end')]);
+  });
+
+  it.each([
+    [
+      'jsonc',
+      '{\n  "z": 1, // mine\n  /* mine */ "t": {"b": {"url": "y"}},\n}',
+      '{\n  "z": 1, // mine\n  /* mine */ \n}',
+    ],
+    ['jsonc', '{"t": {"a": 1, // mine\n"b": {"url": "y"}}}', '{"t": {"a": 1 // mine\n}}'],
+    ['jsonc', '{"t": {"b": {"url": "y"} /* mine */}}', '{"t": { /* mine */}}'],
+    ['yaml', 'z: 1\nt:\n  # mine\n  b:\n    url: y\n', 'z: 1\nt: {}\n  # mine\n'],
+  ] as const)('leaves the comments of somebody else in %s: %j', (format, before, after) => {
+    expect(dropEntry(before, format, 't', 'b')).toBe(after);
   });
 
   it('that is not there changes nothing', () => {

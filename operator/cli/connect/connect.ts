@@ -7,7 +7,8 @@ import { printObject } from '../print-object.ts';
 import { printTable } from '../print-table.ts';
 import { chooseServer, runningBoard } from '../status.ts';
 import { CLIENTS, type Home, homeOf, type McpClient } from '#operator/clients/clients';
-import { EDITORS, entryIn, putEntry, UnreadableConfig } from '#operator/clients/edit-config';
+import { UnreadableConfig } from '#operator/clients/config-editor';
+import { EDITORS, entryIn, putEntry } from '#operator/clients/edit-config';
 import { changeFile, ForeignFile, readClientFile } from '#operator/clients/write-config';
 
 export interface ConnectOptions {

@@ -1,5 +1,6 @@
 import type { Home, McpClient } from '#operator/clients/clients';
-import { dropEntry, entryIn, putEntry, UnreadableConfig } from '#operator/clients/edit-config';
+import { UnreadableConfig } from '#operator/clients/config-editor';
+import { dropEntry, entryIn, putEntry } from '#operator/clients/edit-config';
 import { changeFile, ForeignFile, readClientFile, type Written } from '#operator/clients/write-config';
 import { Problem } from '../problem.ts';
 import { problemOfFile } from '../stores/problem-of-file.ts';

@@ -1,0 +1,140 @@
+import { isMap, isScalar, parseDocument, stringify, type YAMLMap } from 'yaml';
+import {
+  type Editor,
+  lineEndOf,
+  sameValues,
+  tableOf,
+  UnreadableConfig,
+  type Values,
+  withEntry,
+  withoutEmpty,
+  withoutEntry,
+} from './config-editor.ts';
+
+function documentOf(text: string, schema: 'core' | 'failsafe') {
+  const document = parseDocument(text, { schema });
+  const [first] = document.errors;
+  if (first) throw new UnreadableConfig(first.message.split('\n')[0] ?? 'not YAML', { cause: first });
+  return document;
+}
+
+const read = (text: string): Values => tableOf(documentOf(text, 'core').toJS() ?? {}, 'the file');
+
+/** Each scalar as it is written: 017 is not 17 for every program, and a number may be longer than can be held here. */
+function exact(text: string, table: string): Values {
+  const values = tableOf(documentOf(text, 'failsafe').toJS() ?? {}, 'the file');
+  return typeof values[table] === 'string' ? { ...values, [table]: {} } : values;
+}
+
+const print = (table: string, name: string, entry: Values): string =>
+  stringify({ [table]: { [name]: entry } }, { lineWidth: 0 }).trimEnd();
+
+interface Place {
+  from: number;
+  to: number;
+  /** Before each line of what stands there. */
+  indent: string;
+}
+
+const lineStart = (text: string, offset: number): number => text.lastIndexOf('\n', offset - 1) + 1;
+
+function lineEnd(text: string, offset: number): number {
+  if (text[offset - 1] === '\n') return offset;
+  const end = text.indexOf('\n', offset);
+  return end < 0 ? text.length : end + 1;
+}
+
+/** The lines of one member of a table that is written as a block; undefined where there is none, or it is written otherwise. */
+function linesOf(text: string, map: YAMLMap, name: string): (Place & { value: unknown }) | undefined {
+  const pair = map.items.find(({ key }) => isScalar(key) && String(key.value) === name);
+  if (!pair || !isScalar(pair.key) || !pair.key.range) return undefined;
+  const { key, value } = pair;
+  const [start, keyEnd] = pair.key.range;
+  const from = lineStart(text, start);
+  const indent = text.slice(from, start);
+  if (map.flow === true || indent.trim() !== '' || key.comment) return undefined;
+  const end = isMap(value) || isScalar(value) ? value.range?.[2] : undefined;
+  return { from, to: lineEnd(text, end ?? keyEnd), indent, value };
+}
+
+const indented = (lines: string, indent: string): string => lines.replaceAll(/^/gm, indent);
+
+/** With the entry among the lines of its table, or of a new table at the end; undefined where that cannot be done by lines. */
+function insert(text: string, table: string, name: string, entry: Values): string | undefined {
+  const root = documentOf(text, 'failsafe').contents;
+  const eol = lineEndOf(text);
+  const inPlace = ({ from, to, indent }: Place, before = text.slice(0, from)): string => {
+    const block = indented(stringify({ [name]: entry }, { lineWidth: 0 }).trimEnd(), indent).replaceAll('\n', eol);
+    const gap = before === '' || before.endsWith('\n') ? '' : eol;
+    return `${before}${gap}${block}${eol}${text.slice(to)}`;
+  };
+  const found = isMap(root) ? linesOf(text, root, table) : undefined;
+  if (!found) {
+    const gap = text === '' || text.endsWith('\n') ? '' : eol;
+    return `${text}${gap}${print(table, name, entry).replaceAll('\n', eol)}${eol}`;
+  }
+  const { value, to } = found;
+  if (isMap(value) && value.items.length > 0) {
+    const [first] = value.items;
+    const known =
+      linesOf(text, value, name) ?? linesOf(text, value, isScalar(first?.key) ? String(first.key.value) : '');
+    if (!known) return undefined;
+    return inPlace(linesOf(text, value, name) ? known : { from: to, to, indent: known.indent });
+  }
+  // `{}`, `~` or nothing, perhaps with a comment behind it.
+  const [start, end] = (isMap(value) || isScalar(value) ? value.range : undefined) ?? [to, to];
+  return inPlace({ from: to, to, indent: '  ' }, text.slice(0, start) + text.slice(end, Math.max(to, end)));
+}
+
+/** Without the lines of the entry; undefined as `insert`. */
+function cut(text: string, table: string, name: string): string | undefined {
+  const root = documentOf(text, 'failsafe').contents;
+  const found = isMap(root) ? linesOf(text, root, table) : undefined;
+  if (!found || !isMap(found.value)) return undefined;
+  const entry = linesOf(text, found.value, name);
+  if (!entry) return undefined;
+  const rest = text.slice(0, entry.from) + text.slice(entry.to);
+  if (found.value.items.length > 1) return rest;
+  const left = text.slice(found.from, entry.from) + text.slice(entry.to, found.to);
+  const others = text.slice(0, found.from) + text.slice(found.to);
+  if (!left.includes('#')) return others;
+  return `${text.slice(0, found.from)}${left.replace(':', ': {}')}${text.slice(found.to)}`;
+}
+
+/** What `change` makes of the document, written anew: its comments stay, its layout does not. */
+function rewrite(text: string, change: (document: ReturnType<typeof documentOf>) => void): string {
+  const document = documentOf(text, 'failsafe');
+  change(document);
+  return document.toString({ lineWidth: 0 }).replaceAll('\n', lineEndOf(text));
+}
+
+/** The first that holds these values, each as it is written. @throws UnreadableConfig where none does */
+function firstThat(wanted: Values, table: string, changes: readonly (() => string | undefined)[]): string {
+  for (const change of changes) {
+    try {
+      const changed = change();
+      if (changed !== undefined && sameValues(withoutEmpty(exact(changed, table), table), wanted)) return changed;
+    } catch (problem) {
+      if (!(problem instanceof UnreadableConfig)) throw problem;
+    }
+  }
+  throw new UnreadableConfig('it is written in a way that cannot be changed safely');
+}
+
+export const yamlEditor: Editor = {
+  read,
+  print,
+  put(text, table, name, entry) {
+    const written = tableOf(exact(print(table, name, entry), table)[table], table)[name];
+    return firstThat(withEntry(exact(text, table), table, name, written), table, [
+      () => insert(text, table, name, entry),
+      () => rewrite(text, (document) => document.setIn([table, name], document.createNode(written))),
+    ]);
+  },
+  drop(text, table, name) {
+    return firstThat(withoutEntry(exact(text, table), table, name), table, [
+      () => cut(text, table, name),
+      () => rewrite(text, (document) => void document.deleteIn([table, name])),
+    ]);
+  },
+};
