@@ -111,6 +111,7 @@ args = [
     ['toml', 'a = [1,\n b', /TOML/],
     ['yaml', 'a: [1\nb: 2', /./],
     ['yaml', '- a\n', /no table/],
+    ['yaml', 'a: &a {b: 1}\nt: *a\n', /cannot be changed safely/],
   ] as const)('is refused where %s cannot be understood: %s', (format, text, message) => {
     expect(() => putEntry(text, format, 't', 'x', { url: URL })).toThrow(UnreadableConfig);
     expect(() => putEntry(text, format, 't', 'x', { url: URL })).toThrow(message);

@@ -62,28 +62,33 @@ const indented = (lines: string, indent: string): string => lines.replaceAll(/^/
 /** With the entry among the lines of its table, or of a new table at the end; undefined where that cannot be done by lines. */
 function insert(text: string, table: string, name: string, entry: Values): string | undefined {
   const root = documentOf(text, 'failsafe').contents;
-  const eol = lineEndOf(text);
-  const inPlace = ({ from, to, indent }: Place, before = text.slice(0, from)): string => {
-    const block = indented(stringify({ [name]: entry }, { lineWidth: 0 }).trimEnd(), indent).replaceAll('\n', eol);
-    const gap = before === '' || before.endsWith('\n') ? '' : eol;
-    return `${before}${gap}${block}${eol}${text.slice(to)}`;
-  };
   const found = isMap(root) ? linesOf(text, root, table) : undefined;
-  if (!found) {
-    const gap = text === '' || text.endsWith('\n') ? '' : eol;
-    return `${text}${gap}${print(table, name, entry).replaceAll('\n', eol)}${eol}`;
-  }
+  if (!found) return join(text, print(table, name, entry), '');
   const { value, to } = found;
+  const lines = stringify({ [name]: entry }, { lineWidth: 0 }).trimEnd();
   if (isMap(value) && value.items.length > 0) {
-    const [first] = value.items;
-    const known =
-      linesOf(text, value, name) ?? linesOf(text, value, isScalar(first?.key) ? String(first.key.value) : '');
-    if (!known) return undefined;
-    return inPlace(linesOf(text, value, name) ? known : { from: to, to, indent: known.indent });
+    const former = linesOf(text, value, name);
+    const place = former ?? lastLine(text, value, to);
+    return place && join(text.slice(0, place.from), indented(lines, place.indent), text.slice(place.to));
   }
   // `{}`, `~` or nothing, perhaps with a comment behind it.
   const [start, end] = (isMap(value) || isScalar(value) ? value.range : undefined) ?? [to, to];
-  return inPlace({ from: to, to, indent: '  ' }, text.slice(0, start) + text.slice(end, Math.max(to, end)));
+  return join(text.slice(0, start) + text.slice(end, to), indented(lines, '  '), text.slice(to));
+}
+
+/** Where a table ends, indented as its members are. */
+function lastLine(text: string, { items: [first] }: YAMLMap, end: number): Place | undefined {
+  const [start] = (isScalar(first?.key) ? first.key.range : undefined) ?? [];
+  if (start === undefined) return undefined;
+  const indent = text.slice(lineStart(text, start), start);
+  return indent.trim() === '' ? { from: end, to: end, indent } : undefined;
+}
+
+/** Lines between two parts of a text, with its line ends. */
+function join(before: string, lines: string, after: string): string {
+  const eol = lineEndOf(before + after);
+  const gap = before === '' || before.endsWith('\n') ? '' : eol;
+  return `${before}${gap}${lines.replaceAll('\n', eol)}${eol}${after}`;
 }
 
 /** Without the lines of the entry; undefined as `insert`. */
@@ -104,7 +109,11 @@ function cut(text: string, table: string, name: string): string | undefined {
 /** What `change` makes of the document, written anew: its comments stay, its layout does not. */
 function rewrite(text: string, change: (document: ReturnType<typeof documentOf>) => void): string {
   const document = documentOf(text, 'failsafe');
-  change(document);
+  try {
+    change(document);
+  } catch (cause) {
+    throw new UnreadableConfig('its table is written in a way that cannot be changed', { cause });
+  }
   return document.toString({ lineWidth: 0 }).replaceAll('\n', lineEndOf(text));
 }
 
