@@ -3,6 +3,7 @@ import { STORED_SECRET } from '#crds/parts/stored-secret';
 import { Waiting } from '../errors.ts';
 import { contentHash, type GeneratedSecret, type World } from '../world.ts';
 import type { Rendered, SecretSource } from './outcome.ts';
+import { ownValue } from './own-value.ts';
 
 /** A key of a Secret or of a ConfigMap. */
 export interface KeyReference {
@@ -26,14 +27,14 @@ function fileName(prefix: string, digest: string): string {
 
 /** The text under a key of a ConfigMap. Throws `Waiting` when it is not there. */
 export function configMapText(world: World, reference: KeyReference, field: string): string {
-  const entries = world.configMaps[reference.name];
+  const entries = ownValue(world.configMaps, reference.name);
   if (entries === undefined) {
     throw new Waiting(
       'ConfigMapNotFound',
       `${field} names ConfigMap "${reference.name}", which does not exist: create it`,
     );
   }
-  const text = entries[reference.key];
+  const text = ownValue(entries, reference.key);
   if (text !== undefined) return text;
   const keys = Object.keys(entries).join(', ') || 'none';
   throw new Waiting(
@@ -44,12 +45,13 @@ export function configMapText(world: World, reference: KeyReference, field: stri
 
 /** Keyed hash of the value under a key of a Secret. Throws `Waiting` when it is not there. */
 export function secretDigest(world: World, reference: KeyReference, field: string): string {
-  const entries = world.secrets[reference.name];
-  if (reference.name === STORED_SECRET && entries?.[reference.key] === undefined) throw notStored(reference, field);
+  const entries = ownValue(world.secrets, reference.name);
+  if (reference.name === STORED_SECRET && ownValue(entries, reference.key) === undefined)
+    throw notStored(reference, field);
   if (entries === undefined) {
     throw new Waiting('SecretNotFound', `${field} names Secret "${reference.name}", which does not exist: create it`);
   }
-  const digest = entries[reference.key];
+  const digest = ownValue(entries, reference.key);
   if (digest !== undefined) return digest;
   const keys = Object.keys(entries).join(', ') || 'none';
   throw new Waiting(

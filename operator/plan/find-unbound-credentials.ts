@@ -2,6 +2,7 @@ import { MCPExternalAuthConfig } from '#crds/kinds/index';
 import { readValue } from '#crds/parts/read-value';
 import { valueAt } from '#crds/parts/rule';
 import type { World } from '../world.ts';
+import { ownValue } from './own-value.ts';
 import type { ServerSpec } from './render-run-config.ts';
 import type { Finding } from './summarise-status.ts';
 
@@ -17,7 +18,7 @@ function goesAnywhere(reference: string, world: World): boolean {
 function givenTo({ outgoingAuth }: ServerSpec, members: string[], world: World): Map<string, string[]> {
   const given = new Map<string, string[]>();
   for (const name of members) {
-    const reference = (outgoingAuth.backends?.[name] ?? outgoingAuth.default)?.externalAuthConfigRef?.name;
+    const reference = (ownValue(outgoingAuth.backends, name) ?? outgoingAuth.default)?.externalAuthConfigRef?.name;
     if (reference === undefined) continue;
     if (valueAt(world.mcpServers[name]?.spec, ['externalAuthConfigRef', 'name']) === reference) continue;
     given.set(reference, [...(given.get(reference) ?? []), name]);

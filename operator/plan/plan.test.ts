@@ -144,6 +144,29 @@ describe('the keys that a document needs', () => {
   });
 });
 
+describe('a name that every object has', () => {
+  it.each(['toString', 'constructor', '__proto__'])('is no key of a Secret that has no %s', (key) => {
+    const text = input('outgoing-ref-missing').replace('name: api, key: key', `name: api, key: ${key}`);
+    const { status } = outcomeOf(text);
+    const message = expect.stringContaining(`Secret "api" has no key "${key}"`);
+    expect(status?.backends).toContainEqual(expect.objectContaining({ name: 'keyless', phase: 'Excluded', message }));
+  });
+
+  it('is no entry for a backend that is called so: it gets the default', () => {
+    const text = input('outgoing-inline-default').replace('name: unlisted', 'name: constructor');
+    const { backends } = RunConfig.parse(outcomeOf(text).rendered?.document);
+    expect(backends.find(({ name }) => name === 'constructor')?.auth.type).toBe('header_injection');
+  });
+
+  it('is no key of a ConfigMap', () => {
+    const text = input('outgoing-inline').replace(
+      'caBundleRef: { name: corporate-ca }',
+      'caBundleRef: { name: corporate-ca, key: valueOf }',
+    );
+    expect(stringify(outcomeOf(text).status)).toContain('ConfigMap "corporate-ca" has no key "valueOf"');
+  });
+});
+
 /** Replaces one value somewhere below. */
 function mutated(value: unknown, path: readonly number[], replacement: unknown): unknown {
   const [step, ...rest] = path;

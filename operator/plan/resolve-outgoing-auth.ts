@@ -6,6 +6,7 @@ import type { World } from '../world.ts';
 import type { FileList } from './file-list.ts';
 import type { BackendSpec } from './find-group-members.ts';
 import { checkAllowed } from './check-allowed.ts';
+import { ownValue } from './own-value.ts';
 import { readSpec } from './read-resource.ts';
 import { type Reach } from './reach-backend.ts';
 import { renderCredential } from './render-credential.ts';
@@ -42,7 +43,7 @@ const NONE: ResolvedAuth = { authType: 'unauthenticated', auth: { type: 'unauthe
  */
 function choiceFor(name: string, outgoing: OutgoingAuth): 'own' | { name: string } | undefined {
   if (outgoing.source === 'discovered') return 'own';
-  const entry = outgoing.backends?.[name] ?? outgoing.default;
+  const entry = ownValue(outgoing.backends, name) ?? outgoing.default;
   return entry?.type === 'discovered' ? 'own' : entry?.externalAuthConfigRef;
 }
 
