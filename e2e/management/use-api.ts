@@ -8,6 +8,8 @@ export interface RunningApi {
   /** With the base path. */
   url: string;
   token: string;
+  /** What the command printed so far. */
+  output(): string;
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
   close(): Promise<void>;
 }
@@ -52,6 +54,7 @@ export async function useApi(
     place,
     url: `${place.read('.vmcp/management-address')}/api/v1beta`,
     token: place.read('.vmcp/management-token'),
+    output: running.output,
     call: (method, path, body, headers) => callApi(place, method, path, body, headers),
     async close() {
       running.signal('SIGTERM');

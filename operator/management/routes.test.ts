@@ -384,6 +384,27 @@ describe('lines that are longer than a connection holds', () => {
 });
 
 describe('a caller', () => {
+  it('that reads twenty logs may read another one when one of them has ended, and do everything else', async () => {
+    const leave = Array.from({ length: 20 }, () => new AbortController());
+    const answers = await Promise.all(leave.map(({ signal }) => call('/things/cup/logs', { signal })));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    const refused = await call('/things/cup/logs');
+    expect(refused.headers.get('retry-after')).toBe('5');
+    expect(await problemOf(refused)).toMatchObject({ status: 429, code: 'too_many_requests' });
+    expect((await call('/things/cup')).status).toBe(200);
+    leave[0]?.abort();
+    let status = 429;
+    for (let tries = 0; status === 429 && tries < 1000; tries += 1) {
+      served.clock.now += 1000;
+      const another = new AbortController();
+      status = (await call('/things/cup/logs', { signal: another.signal })).status;
+      another.abort();
+      await sleep(5);
+    }
+    expect(status).toBe(200);
+    for (const one of leave) one.abort();
+  });
+
   it('that asks too often is told when to come again, and may then', async () => {
     const statuses = await Promise.all(Array.from({ length: 220 }, async () => (await call('/version')).status));
     expect(statuses.filter((status) => status === 200)).toHaveLength(200);

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { checkHead } from './check-head.ts';
 import type { RateLimit } from './limit-rate.ts';
+import { StreamLimit } from './limit-streams.ts';
 import type { Answer, Caller, Operation, RawRequest } from './operation.ts';
 import { Problem, problemOf } from './problem.ts';
 import type { Rooms } from './rooms.ts';
@@ -77,6 +78,7 @@ const DEADLINE = 60_000;
 /** The way of a request to an operation: who, where, how often, what. */
 export class Serving {
   readonly #options: ServingOptions;
+  readonly #streams = new StreamLimit();
 
   constructor(options: ServingOptions) {
     this.#options = options;
@@ -116,6 +118,7 @@ export class Serving {
   async #run(operation: Operation, asked: Asked, request: IncomingMessage, progress: Progress) {
     const visitor = await this.identify(request);
     progress.user = visitor.name;
+    if (operation.media !== undefined) this.#streams.take(visitor.name, asked.gone);
     const { namespace: wanted, ...query } = asked.query;
     const namespace = operation.namespaced === false ? '' : this.#options.authority.namespaceOf(wanted);
     progress.namespace = namespace;
