@@ -66,7 +66,7 @@ describeWithCluster('vmcp purge in a cluster', (cluster) => {
       await put('virtualmcpservers', server('tools', stored()));
       expect(await purge('tools', '--yes')).toMatchObject({ code: 7, err: expect.stringContaining('--force') });
       const without = await purge('tools', '--yes', '--force');
-      expect(without).toMatchObject({ code: 8, err: expect.stringMatching(/redis\/\w+ is not there/) });
+      expect(without).toMatchObject({ code: 1, err: expect.stringMatching(/redis\/\w+ is not there/) });
       await put('secrets', {
         kind: 'Secret',
         metadata: { name: 'redis' },

@@ -1,11 +1,10 @@
 import { DEFAULT_API_GROUP } from '#crds/kinds/kind-names';
 import { KubeApi } from '#operator/kubernetes/api/api';
-import { ApiError } from '#operator/kubernetes/api/api-error';
-import { connect, type Connection, loadKubeConfig } from '#operator/kubernetes/api/connection';
 import { clusterRooms } from '#operator/management/cluster/cluster-rooms';
 import type { Problem } from '#operator/management/problem';
 import type { Context } from '../context.ts';
-import { CliError, EXIT_CODES } from '../exit-codes.ts';
+import type { CliError } from '../exit-codes.ts';
+import { connectCluster, explainAway, rightsRemedy } from './connect-cluster.ts';
 import { inProcessApi } from './in-process-api.ts';
 import type { ManagementApi } from './management-api.ts';
 import { Refusal } from './refusal.ts';
@@ -20,7 +19,7 @@ export function openClusterApi(
   { version, environment, err }: Context,
   stop: AbortSignal,
 ): ManagementApi {
-  const connection = openConnection(options);
+  const connection = connectCluster(options);
   const kube = new KubeApi(connection);
   const namespace = options.namespace ?? kube.namespace ?? 'default';
   const rooms = clusterRooms({
@@ -47,24 +46,11 @@ export function openClusterApi(
   });
 }
 
-function openConnection(options: TargetOptions): Connection {
-  try {
-    return connect(loadKubeConfig(options));
-  } catch (cause) {
-    throw new CliError(EXIT_CODES.input, cause instanceof Error ? cause.message : String(cause), { cause });
-  }
-}
-
 /** What is to be done about a cluster that does not answer, or does not let this account do it. */
 function explain(
   { code, message, cause }: Problem,
-  { server, namespace }: { server: string; namespace: string },
+  asked: { server: string; namespace: string },
 ): CliError | undefined {
-  if (cause instanceof ApiError && cause.status === 0) {
-    const remedy = 'see whether it runs and can be reached from here, or name another context with --context';
-    return new CliError(EXIT_CODES.notRunning, `${server} does not answer: ${remedy} (${message})`, { cause });
-  }
-  if (code !== 'forbidden') return undefined;
-  const remedy = `"kubectl auth can-i --list -n ${namespace}" says what this account may do; an administrator gives it more, e.g. by the role edit`;
-  return new Refusal({ code, detail: `${message}\n${remedy}` }, { cause });
+  if (code !== 'forbidden') return explainAway(cause, asked);
+  return new Refusal({ code, detail: `${message}\n${rightsRemedy(asked)}` }, { cause });
 }

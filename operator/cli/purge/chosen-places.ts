@@ -41,8 +41,9 @@ interface Choosing {
   readFile: (path: string) => string;
 }
 
-function hostOf({ addr = '' }: { addr?: string | undefined }): string | undefined {
-  const host = addr.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
+/** Host of an address, an IPv6 literal without its brackets; undefined where none is written. */
+export function hostOf(address = ''): string | undefined {
+  const host = address.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
   return host === '' ? undefined : host;
 }
 
@@ -67,7 +68,7 @@ function givenText(file: string, options: RedisOptions, { readFile }: Choosing):
   const { username = '', passwordFile = '', caFile = '' } = options;
   if (file === FILES.user) return username;
   if (file === FILES.ca) return readFile(caFile);
-  return file === FILES.password ? readFile(passwordFile).replace(/[\r\n]+$/, '') : undefined;
+  return file === FILES.password ? readFile(passwordFile) : undefined;
 }
 
 /** The address that options say, else the one that the manifest says. */
@@ -93,8 +94,10 @@ function changed(base: WrittenPlace | undefined, options: RedisOptions, choosing
     contents: base?.contents ?? CONTENTS,
     config: { ...parsed, ...defined({ dial_timeout, read_timeout }) },
     // Through a forwarded port it has another address, and the certificate is still that of the one which is meant.
-    tlsName: tlsName ?? (redisAddress === undefined ? undefined : hostOf({ addr })),
-    readSecret: (file: string) => givenText(file, options, choosing) ?? choosing.readSecret(file),
+    tlsName: tlsName ?? (redisAddress === undefined ? undefined : hostOf(addr)),
+    // As servers read such files: a line break at the end is no part of a password.
+    readSecret: (file: string) =>
+      (givenText(file, options, choosing) ?? choosing.readSecret(file)).replace(/[\r\n]+$/, ''),
   };
 }
 

@@ -1,12 +1,13 @@
+import { isIP } from 'node:net';
 import { DEFAULT_API_GROUP } from '#crds/kinds/kind-names';
 import { isStatus } from '#operator/kubernetes/api/api-error';
 import { KubeApi } from '#operator/kubernetes/api/api';
-import { connect, loadKubeConfig } from '#operator/kubernetes/api/connection';
 import type { KubeObject } from '#operator/kubernetes/api/object';
 import { ownResource, PODS, SECRETS } from '#operator/kubernetes/api/resources';
 import { runtimeSelector, selectorText } from '#operator/plan/object-parts';
 import { type Kind, keyText, type Manifest } from '#operator/world';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
+import { connectCluster, explainFailure } from '../management/connect-cluster.ts';
 import type { TargetOptions } from '../management/target.ts';
 import { type Neighbour, readServer, SERVER_KINDS, type ServerKey, shownServer, type Stored } from './stored.ts';
 import { authConfigNameOf, placesOfNeighbour, secretFile, type WrittenPlace, writtenPlaces } from './written-places.ts';
@@ -94,30 +95,32 @@ async function findNeighbours(api: KubeApi, key: ServerKey): Promise<Neighbour[]
 /** Values of the Secrets that the places name, and of no others. */
 async function readValues(api: KubeApi, namespace: string, places: readonly WrittenPlace[]) {
   const values = new Map<string, string>();
-  const problems = new Map<string, string>();
+  const refused = new Set<string>();
   for (const reference of places.flatMap(({ references }) => references)) {
     const { name, key } = reference;
     try {
       const data = (await api.get(SECRETS, { namespace, name })).data as Record<string, string> | undefined;
-      if (data?.[key] === undefined) problems.set(secretFile(reference), 'has no such key');
-      else values.set(secretFile(reference), Buffer.from(data[key], 'base64').toString('utf8'));
+      if (data?.[key] !== undefined)
+        values.set(secretFile(reference), Buffer.from(data[key], 'base64').toString('utf8'));
     } catch (problem) {
       if (!isStatus(problem, 403, 404)) throw problem;
-      problems.set(secretFile(reference), problem.status === 403 ? 'may not be read by you' : 'is not there');
+      if (problem.status === 403) refused.add(secretFile(reference));
     }
   }
   return (file: string): string => {
     const value = values.get(file);
-    if (value !== undefined) return value.replace(/[\r\n]+$/, '');
-    const problem = problems.get(file) ?? 'is not there';
-    throw new CliError(EXIT_CODES.forbidden, `the Secret ${namespace}/${file} ${problem}: write --password-file`);
+    if (value !== undefined) return value;
+    const [code, problem] = refused.has(file)
+      ? [EXIT_CODES.forbidden, 'may not be read by you']
+      : [EXIT_CODES.input, 'is not there'];
+    throw new CliError(code, `the Secret ${namespace}/${file} ${problem}: write --password-file`);
   };
 }
 
 /** Which Service it would be, and how it is reached from here. */
 function remedyFor({ context, kubeconfig }: TargetOptions, home: string): (host: string) => string {
   return (host) => {
-    const [service = host, namespace = home] = /^[\d.:a-f]+$/.test(host) ? ['<redis>'] : host.split('.');
+    const [service = host, namespace = home] = isIP(host) !== 0 ? ['<redis>'] : host.split('.');
     const cluster = [
       ...(kubeconfig === undefined ? [] : ['--kubeconfig', kubeconfig]),
       ...(context === undefined ? [] : ['--context', context]),
@@ -129,14 +132,16 @@ function remedyFor({ context, kubeconfig }: TargetOptions, home: string): (host:
   };
 }
 
-/** What a server of a cluster stored, as its kubeconfig's own rights let it be seen. `close` ends the connections. */
+/** What a server of a cluster stored, as its kubeconfig's own rights let it be seen. `close` ends the connections. @throws CliError */
 export async function findInCluster(
   server: string,
   options: TargetOptions,
 ): Promise<{ key: ServerKey; stored: Stored; close: () => Promise<void> }> {
-  const api = new KubeApi(connect(loadKubeConfig(options)));
+  const connection = connectCluster(options);
+  const api = new KubeApi(connection);
+  const namespace = options.namespace ?? api.namespace ?? 'default';
   try {
-    const key = readServer(server, options.namespace ?? api.namespace ?? 'default');
+    const key = readServer(server, namespace);
     const manifest = await read(api, key.kind, key.namespace, key.name);
     const written = manifest ? await placesOf(api, manifest) : [];
     const stored: Stored = {
@@ -151,6 +156,6 @@ export async function findInCluster(
     return { key, stored, close: () => api.close() };
   } catch (problem) {
     await api.close();
-    throw problem;
+    throw explainFailure(problem, { server: connection.server, namespace });
   }
 }

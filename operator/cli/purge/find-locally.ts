@@ -75,7 +75,7 @@ async function readSecrets(
   );
   return (file) => {
     const value = values.get(file);
-    if (value !== undefined) return value.replace(/[\r\n]+$/, '');
+    if (value !== undefined) return value;
     throw new CliError(
       EXIT_CODES.input,
       `the manifest names the Secret ${file}, which is not there: write --password-file`,

@@ -9,7 +9,7 @@ import { isCluster, type TargetOptions } from '../management/target.ts';
 import { readGiven } from '../read-given.ts';
 import { type Listing, printRecords, tableOf } from '../print-records.ts';
 import { checkNeighbours } from './check-neighbours.ts';
-import { checkOptions, choosePlaces, type Place, type RedisOptions } from './chosen-places.ts';
+import { checkOptions, choosePlaces, hostOf, type Place, type RedisOptions } from './chosen-places.ts';
 import { kindOfKey } from './own-keys.ts';
 import { type Amount, readServer, type ServerKey, shownServer, type Stored } from './stored.ts';
 
@@ -48,8 +48,7 @@ function explained(problem: unknown, { shown, config }: Place, remedy: (host: st
   if (!(problem instanceof RedisFailure)) return problem;
   const { word, message } = problem;
   if (word === undefined) {
-    const address = config.addr ?? config.sentinel_config?.sentinel_addrs[0] ?? '';
-    const host = address.replace(/:\d+$/, '');
+    const host = hostOf(config.addr ?? config.sentinel_config?.sentinel_addrs[0]) ?? '';
     return new CliError(EXIT_CODES.failed, `${shown}: not reached from here (${message}): ${remedy(host)}`, {
       cause: problem,
     });
