@@ -46,7 +46,7 @@ export async function installPackages(places: Places, tell: Tell): Promise<void>
 }
 
 /** The Go to build with: from 1.21 on it fetches the version that go.mod asks for, an older one has it fetched as a module. */
-async function findGo(): Promise<string> {
+export async function findGo(): Promise<string> {
   const { stdout } = await runProgram('go', ['env', 'GOVERSION'], { deadline: 10_000 });
   const [, minor = '0'] = /^go1\.(\d+)/.exec(stdout) ?? [];
   if (Number(minor) >= 21) return 'go';

@@ -1,0 +1,148 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { parseAllDocuments } from 'yaml';
+import { PROGRAM } from '../local/run-vmcp.ts';
+import { isInstalled } from '../redis/is-installed.ts';
+import { renderChart } from './chart.ts';
+import { fetchModule } from './kit/fetch-module.ts';
+import { run } from './run-program.ts';
+import { describeWithCluster, type Namespace } from './use-cluster.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const FLUX = join(ROOT, 'examples/gitops/flux');
+
+/** Modules of other projects, and the definitions of theirs that our manifests need. */
+const DEFINITIONS: Record<string, string[]> = {
+  'github.com/prometheus-operator/prometheus-operator@v0.85.0': [
+    'example/prometheus-operator-crd/monitoring.coreos.com_servicemonitors.yaml',
+  ],
+  'github.com/fluxcd/source-controller@v1.9.6': ['config/crd/bases/source.toolkit.fluxcd.io_gitrepositories.yaml'],
+  'github.com/fluxcd/kustomize-controller@v1.9.6': ['config/crd/bases/kustomize.toolkit.fluxcd.io_kustomizations.yaml'],
+  'github.com/fluxcd/helm-controller@v1.6.0': ['config/crd/bases/helm.toolkit.fluxcd.io_helmreleases.yaml'],
+};
+
+const SERVER = `
+apiVersion: vmcp.dev/v1alpha1
+kind: MCPGroup
+metadata: { name: tools }
+---
+apiVersion: vmcp.dev/v1alpha1
+kind: VirtualMCPServer
+metadata: { name: front }
+spec:
+  config: { groupRef: tools }
+  incomingAuth: { type: anonymous }
+`;
+
+interface Made {
+  kind: string;
+  metadata: { name: string; namespace: string; labels?: Record<string, string> };
+  spec: {
+    selector: Record<string, string> & { matchLabels?: Record<string, string> };
+    namespaceSelector?: { any: boolean };
+    endpoints: { port?: string; targetPort?: number; path: string }[];
+    ports: { name: string; targetPort: string | number }[];
+    template: {
+      metadata: { labels: Record<string, string> };
+      spec: { containers: { ports?: { name: string; containerPort: number }[] }[] };
+    };
+  };
+}
+
+const objectsOf = (text: string) => parseAllDocuments(text).flatMap((document) => (document.toJS() ?? []) as Made[]);
+const named = (objects: Made[], kind: string) => objects.filter((object) => object.kind === kind);
+const portsOf = (deployment: Made) => deployment.spec.template.spec.containers.flatMap(({ ports }) => ports ?? []);
+
+describeWithCluster('kinds of other projects', (cluster) => {
+  const folder = mkdtempSync(join(tmpdir(), 'vmcp-foreign-'));
+  const test = isInstalled('go') ? it : it.skip;
+  const files: string[] = [];
+  let namespace: Namespace;
+  const dryRun = (text: string) =>
+    cluster.kubectl(['apply', '--server-side', '--dry-run=server', '--validate=strict', '-f', '-'], text);
+
+  /** Makes these Services, and asks the API server for those that a monitor selects. */
+  async function selected(services: Made[], monitor: Made): Promise<Made[]> {
+    const text = services.map((service) =>
+      JSON.stringify({ ...service, metadata: { ...service.metadata, namespace: namespace.name } }),
+    );
+    const applied = await cluster.kubectl(['apply', '--server-side', '-f', '-'], text.join('\n---\n'));
+    expect([applied.code, applied.stderr]).toEqual([0, '']);
+    const labels = Object.entries(monitor.spec.selector.matchLabels ?? {}).map(([name, value]) => `${name}=${value}`);
+    const { stdout } = await cluster.kubectl([
+      '-n',
+      namespace.name,
+      'get',
+      'services',
+      '-l',
+      labels.join(','),
+      '-o',
+      'json',
+    ]);
+    return (JSON.parse(stdout) as { items: Made[] }).items;
+  }
+
+  beforeAll(async () => {
+    namespace = await cluster.makeNamespace('foreign');
+    const fetched = Object.entries(DEFINITIONS).map(async ([module, paths]) => {
+      const at = await fetchModule(module);
+      files.push(...paths.map((path) => join(at, path)));
+    });
+    await Promise.all(fetched);
+    const each = files.flatMap((file) => ['-f', file]);
+    const applied = await cluster.kubectl(['apply', '--server-side', ...each]);
+    expect([applied.code, applied.stderr]).toEqual([0, '']);
+    const established = await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=50s', ...each]);
+    expect(established.code).toBe(0);
+  }, 300_000);
+  afterAll(async () => {
+    await cluster.kubectl(['delete', '--ignore-not-found', '--wait=false', ...files.flatMap((file) => ['-f', file])]);
+    await namespace.delete();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test('the ServiceMonitors of the chart are taken, and the first selects the port of the operator for metrics, and no other', async () => {
+    const values = [
+      '--set=serviceMonitor.enabled=true,serviceMonitor.labels.release=prometheus,management.enabled=true',
+    ];
+    const made = objectsOf(await renderChart([...values, `--namespace=${namespace.name}`]));
+    const monitors = named(made, 'ServiceMonitor');
+    const taken = await dryRun(monitors.map((one) => JSON.stringify(one)).join('\n---\n'));
+    expect([taken.code, taken.stderr]).toEqual([0, '']);
+    const [monitor] = monitors;
+    const [endpoint] = monitor!.spec.endpoints;
+    const found = await selected(named(made, 'Service'), monitor!);
+    const ports = found.flatMap(({ metadata, spec }) =>
+      spec.ports.filter(({ name }) => name === endpoint!.port).map(({ targetPort }) => [metadata.name, targetPort]),
+    );
+    expect([endpoint!.path, ports]).toEqual(['/metrics', [['vmcp-metrics', 'metrics']]]);
+    const deployment = named(made, 'Deployment').find(({ metadata }) => metadata.name === 'vmcp');
+    expect(portsOf(deployment!).map(({ name }) => name)).toContain('metrics');
+    expect(monitors.map(({ metadata }) => metadata.labels?.release)).toEqual(['prometheus', 'prometheus']);
+  });
+
+  test('the second selects of a server the Service for metrics alone, whose pods have that port', async () => {
+    writeFileSync(join(folder, 'server.yaml'), SERVER);
+    const rendered = await run(process.execPath, [PROGRAM, 'render', folder, '--cluster', '-n', namespace.name]);
+    const made = objectsOf(rendered);
+    const monitor = named(objectsOf(await renderChart(['--set=serviceMonitor.enabled=true'])), 'ServiceMonitor')[1];
+    expect(monitor!.spec.namespaceSelector).toEqual({ any: true });
+    const found = await selected(named(made, 'Service'), monitor!);
+    expect(found.map(({ metadata }) => metadata.name)).toEqual(['vmcp-front-metrics']);
+    const [deployment] = named(made, 'Deployment');
+    expect(portsOf(deployment!).map(({ containerPort }) => containerPort)).toContain(
+      monitor!.spec.endpoints[0]!.targetPort,
+    );
+    expect(deployment!.spec.template.metadata.labels).toMatchObject(found[0]!.spec.selector);
+  });
+
+  test.each(['operator.yaml', 'team.yaml'])('the example for Flux is taken field by field: %s', async (file) => {
+    const text = readFileSync(join(FLUX, file), 'utf8').replaceAll('flux-system', namespace.name);
+    const taken = await dryRun(text);
+    expect([taken.code, taken.stderr]).toEqual([0, '']);
+    const refused = await dryRun(text.replace('interval:', 'intervall: 1h\n  interval:'));
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('intervall')]);
+  });
+});

@@ -1,0 +1,15 @@
+import { z } from 'zod';
+import { runProgram } from '../run-program.ts';
+import { findGo } from './build-programs.ts';
+
+const MINUTES = 60_000;
+const Module = z.object({ Dir: z.string() });
+
+/** The folder with the files of a Go module, `path@version`, which the module proxy has; Go keeps it from run to run. */
+export async function fetchModule(module: string): Promise<string> {
+  const go = await findGo();
+  const { stdout, stderr } = await runProgram(go, ['mod', 'download', '-json', module], { deadline: 5 * MINUTES });
+  const read = Module.safeParse(JSON.parse(stdout || '{}'));
+  if (!read.success) throw new Error(`go mod download ${module}: ${stderr || stdout}`);
+  return read.data.Dir;
+}
