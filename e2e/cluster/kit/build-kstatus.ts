@@ -1,0 +1,12 @@
+import { join } from 'node:path';
+import { run } from '../run-program.ts';
+import { findGo } from './build-programs.ts';
+
+const MINUTES = 60_000;
+
+/** Builds the program that says what kstatus makes of objects, to this path. Most of it is compiled for Kubernetes already. */
+export async function buildKstatus(program: string): Promise<void> {
+  const env = { CGO_ENABLED: '0', GOTOOLCHAIN: 'auto', GOFLAGS: '' };
+  const args = ['build', '-trimpath', '-buildvcs=false', '-ldflags', '-s -w', '-o', program, '.'];
+  await run(await findGo(), args, { cwd: join(import.meta.dirname, 'kstatus'), env, deadline: 5 * MINUTES });
+}

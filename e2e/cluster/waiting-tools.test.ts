@@ -1,0 +1,58 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
+import type { Outcome } from '#operator/plan/outcome';
+import { isInstalled } from '../redis/is-installed.ts';
+import { buildKstatus } from './kit/build-kstatus.ts';
+import { run } from './run-program.ts';
+import { describeWithCluster } from './use-cluster.ts';
+
+const GOLDEN = join(import.meta.dirname, '../../operator/plan/testdata');
+const GENERATION = 2;
+
+type Status = NonNullable<Outcome['status']>;
+
+describeWithCluster('what waits by kstatus, as Flux does', () => {
+  const test = isInstalled('go') ? it : it.skip;
+  const folder = mkdtempSync(join(tmpdir(), 'vmcp-kstatus-'));
+  const program = join(folder, 'kstatus');
+
+  /** One word for each: Current, InProgress, Failed. */
+  async function wordsFor(statuses: readonly (Status | undefined)[]): Promise<string[]> {
+    const metadata = { name: 'a', generation: GENERATION };
+    const objects = statuses.map((status) => ({
+      apiVersion: 'vmcp.dev/v1alpha1',
+      kind: 'MCPServer',
+      metadata,
+      status,
+    }));
+    return JSON.parse(await run(program, [], { input: JSON.stringify(objects) })) as string[];
+  }
+
+  beforeAll(() => buildKstatus(program), 300_000);
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  test('takes each status that the plan writes for what it is: there, failed, or on its way', async () => {
+    const outcomes = readdirSync(GOLDEN)
+      .filter((file) => file.endsWith('.out.yaml'))
+      .map((file) => [file, parse(readFileSync(join(GOLDEN, file), 'utf8')) as Outcome] as const);
+    const written = outcomes.flatMap(([file, { status }]) => (status ? [{ file, status }] : []));
+    const words = await wordsFor(written.map(({ status }) => ({ ...status, observedGeneration: GENERATION })));
+    const expected = written.map(({ file, status }) => {
+      const is = (type: string) => status.conditions.some((one) => one.type === type && one.status === 'True');
+      if (is('Stalled')) return [file, 'Failed'];
+      return [file, is('Ready') && !is('Reconciling') ? 'Current' : 'InProgress'];
+    });
+    expect(written.map(({ file }, index) => [file, words[index]])).toEqual(expected);
+    expect(new Set(words)).toEqual(new Set(['Current', 'Failed', 'InProgress']));
+  });
+
+  test('waits while another generation is in force', async () => {
+    const ready = { type: 'Ready', status: 'True', reason: 'Valid', message: 'It is valid.' };
+    const status = { phase: 'Ready', conditions: [{ ...ready, lastTransitionTime: '2026-01-02T03:04:05Z' }] };
+    const words = await wordsFor([1, 2].map((observedGeneration) => ({ ...status, observedGeneration }) as Status));
+    expect(words).toEqual(['InProgress', 'Current']);
+  });
+});
