@@ -277,6 +277,16 @@ describe('an edit', () => {
     });
   });
 
+  it('leaves an annotation of somebody else who uses the same word, and takes one of another group for its own', () => {
+    const theirs = { 'example.com/recorded': 'yes' };
+    const registry_url = 'https://registry.example/a';
+    const made = applyDetail({ registry_url }, stored(written, theirs), place);
+    expect(made.annotations).toEqual({ ...theirs, 'vmcp.dev/recorded': JSON.stringify({ registry_url }) });
+    const ours = { 'tools.example.com/recorded': JSON.stringify({ registry_url }) };
+    expect(renderDetail(stored(written, ours), place)).toMatchObject({ registry_url });
+    expect(applyDetail({ registry_url: '' }, stored(written, ours), place).annotations).toEqual({});
+  });
+
   it.each(['env_file_dir', 'ignore_config'] as const)(
     'of %s is refused in a cluster, where it names no file',
     (field) => {

@@ -23,17 +23,23 @@ const NAMES = Object.keys(FIELDS) as FieldName[];
 
 /** Annotation with what is recorded, below the API group. */
 const RECORDED = 'recorded';
+
+/** One of somebody else, who uses the same word, is not touched. */
 const annotationOf = (annotations: Record<string, string>): string =>
-  Object.keys(annotations).find((name) => name.endsWith(`/${RECORDED}`)) ?? `vmcp.dev/${RECORDED}`;
+  Object.keys(annotations).find((name) => name.endsWith(`/${RECORDED}`) && readRecorded(annotations[name])) ??
+  `vmcp.dev/${RECORDED}`;
+
+function readRecorded(text = ''): Recorded | undefined {
+  try {
+    return Recorded.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
 
 /** What was recorded with a resource; what somebody wrote there by hand and is none, is none. */
 export function recordedOf({ annotations }: Pick<StoredResource, 'annotations'>): Recorded {
-  const text = annotations[annotationOf(annotations)];
-  try {
-    return Recorded.safeParse(JSON.parse(text ?? '{}')).data ?? {};
-  } catch {
-    return {};
-  }
+  return readRecorded(annotations[annotationOf(annotations)]) ?? {};
 }
 
 /** What stands beside the resource. */
@@ -97,9 +103,9 @@ function changeOf<K extends FieldName>(
 }
 
 function annotated(annotations: Record<string, string>, recorded: Recorded): Record<string, string> {
+  if (sameValue(recorded, recordedOf({ annotations }))) return annotations;
   const name = annotationOf(annotations);
   const others = Object.fromEntries(Object.entries(annotations).filter(([one]) => one !== name));
   const text = JSON.stringify(recorded);
-  if (text === '{}') return others;
-  return sameValue(recorded, recordedOf({ annotations })) ? annotations : { ...others, [name]: text };
+  return text === '{}' ? others : { ...others, [name]: text };
 }
