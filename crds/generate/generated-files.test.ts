@@ -15,6 +15,8 @@ interface Crd {
     names: { kind: string; shortNames: string[]; categories: string[] };
     versions: {
       name: string;
+      served: boolean;
+      storage: boolean;
       subresources: object;
       additionalPrinterColumns: { name: string }[];
       schema: { openAPIV3Schema: Node };
@@ -49,6 +51,15 @@ describe('the generated files', () => {
   it.each([...files.keys()])('are committed as they are generated: %s', (path) => {
     expect(readFileSync(join(root, path), 'utf8')).toBe(files.get(path));
   });
+
+  it.each(crds)(
+    'serve and store one version, the one of which the way to the next begins: $spec.names.kind',
+    ({ spec }) => {
+      expect(spec.versions.map(({ name, served, storage }) => [name, served, storage])).toEqual([
+        ['v1alpha1', true, true],
+      ]);
+    },
+  );
 
   it.each(GENERATED_FOLDERS)('leave nothing else in %s', (folder) => {
     expect(

@@ -119,15 +119,19 @@ function explain(error: z.ZodError, schema: z.ZodType, file: string, document: Y
   return explainProblems(error, source).map((problem) => ({ ...problem, line: problem.line ?? document.line }));
 }
 
+function remedyForKind(kind: string): string {
+  if (kind === 'Kustomization') return 'write what `kubectl kustomize` prints into a folder, and name that one';
+  const meant = nearest(kind, KNOWN_KINDS);
+  return meant === undefined ? 'move it to another folder' : `did you mean \`${meant}\`?`;
+}
+
 function unknownKind(kind: string | undefined, file: string, { line, lineOf }: YamlDocument): Problem {
   const place = { file, line: lineOf(['kind']) ?? line };
   const known = KNOWN_KINDS.join(', ');
   if (kind === undefined) {
     return { ...place, path: 'kind', message: `required field is missing; write one of ${known}` };
   }
-  const meant = nearest(kind, KNOWN_KINDS);
-  const remedy = meant === undefined ? 'move it to another folder' : `did you mean \`${meant}\`?`;
-  return { ...place, path: 'kind', message: `unknown kind \`${kind}\`; known are ${known}; ${remedy}` };
+  return { ...place, path: 'kind', message: `unknown kind \`${kind}\`; known are ${known}; ${remedyForKind(kind)}` };
 }
 
 function duplicate(resource: Resource, first: Resource, { lineOf }: YamlDocument): Problem {

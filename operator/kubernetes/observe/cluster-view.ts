@@ -29,7 +29,7 @@ import {
   watchedChildren,
 } from '../api/resources.ts';
 import { isOlder, Section } from '../watch/section.ts';
-import { stripWeight } from '../watch/strip-weight.ts';
+import { placeAndOwner, stripWeight } from '../watch/strip-weight.ts';
 import type { SecretValues } from '../secrets/secret-values.ts';
 
 interface ViewOptions {
@@ -93,12 +93,12 @@ export class ClusterView {
         this.children.told(old, current);
       });
     }
-    const metadataOnly = true;
+    const references = { metadataOnly: true, transform: placeAndOwner };
     this.#secretMetadata = this.#follow(
-      { resource: SECRETS, fieldSelector: HELM_RELEASES, metadataOnly },
+      { resource: SECRETS, fieldSelector: HELM_RELEASES, ...references },
       (old, current) => this.#secretTold(old, current),
     );
-    this.#follow({ resource: CONFIG_MAPS, metadataOnly }, (old, current) => this.#configMapTold(old, current));
+    this.#follow({ resource: CONFIG_MAPS, ...references }, (old, current) => this.#configMapTold(old, current));
     this.#follow({ resource: PODS, labelSelector: RUNTIME_PODS, transform: viewOfPod }, (old, current) =>
       this.#listener.pod(old as RuntimePod | undefined, current as RuntimePod | undefined),
     );

@@ -1,3 +1,4 @@
+import { defined } from '#operator/plan/defined';
 import { cutDepth } from './cut-depth.ts';
 import { shareTexts } from './share-texts.ts';
 import type { KubeObject } from '../api/object.ts';
@@ -16,6 +17,21 @@ export function stripWeight(object: KubeObject): KubeObject {
   }
   shareTexts(object);
   return object;
+}
+
+/**
+ * What is kept of a Secret or a ConfigMap that is watched by its metadata: where it is, which version, whose. There are many, and
+ * annotations and labels, of which nothing here is read, may have 256 kB each.
+ */
+export function placeAndOwner({ apiVersion, kind, metadata }: KubeObject): KubeObject {
+  const { name, namespace, uid, resourceVersion, ownerReferences, deletionTimestamp } = metadata;
+  const kept = {
+    apiVersion,
+    kind,
+    metadata: defined({ name, namespace, uid, resourceVersion, ownerReferences, deletionTimestamp }),
+  };
+  shareTexts(kept);
+  return kept;
 }
 
 function without<V>(record: Record<string, V>, name: string): Record<string, V> {

@@ -60,6 +60,13 @@ export const REFUSED_DOCUMENTS: ManifestCase[] = [
     ],
   },
   {
+    of: 'a folder that Kustomize puts together',
+    text: 'apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [../base]\n',
+    problems: [
+      '2 kind: unknown kind `Kustomization`; known are VirtualMCPServer, MCPGroup, MCPServer, MCPExternalAuthConfig, MCPOIDCConfig, Secret, ConfigMap; write what `kubectl kustomize` prints into a folder, and name that one',
+    ],
+  },
+  {
     of: 'another version',
     text: 'apiVersion: vmcp.dev/v1beta1\nkind: MCPGroup\nmetadata: { name: a }\n',
     problems: ['1 apiVersion: not an API version of this kind; write <api_group>/v1alpha1'],

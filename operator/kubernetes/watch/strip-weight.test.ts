@@ -1,0 +1,20 @@
+import { expect, it } from '@jest/globals';
+import { placeAndOwner } from './strip-weight.ts';
+
+it('of a Secret that is watched by its metadata nothing is kept that may be long', () => {
+  const ownerReferences = [
+    { apiVersion: 'vmcp.dev/v1alpha1', kind: 'VirtualMCPServer', name: 'demo', uid: 'u', controller: true },
+  ];
+  const place = { name: 'a', namespace: 'ns', uid: 's', resourceVersion: '7', ownerReferences };
+  const long = { note: 'x'.repeat(250_000) };
+  const watched = {
+    apiVersion: 'meta.k8s.io/v1',
+    kind: 'PartialObjectMetadata',
+    metadata: { ...place, annotations: long, labels: { app: 'a' }, finalizers: ['one.example/two'] },
+  };
+  expect(placeAndOwner(watched)).toEqual({
+    apiVersion: 'meta.k8s.io/v1',
+    kind: 'PartialObjectMetadata',
+    metadata: place,
+  });
+});
