@@ -259,4 +259,34 @@ describe('pods of a runtime', () => {
     expect(most).toBe(50);
     many.close();
   });
+
+  it('that do not answer hold up no pod of another namespace', async () => {
+    const release: (() => void)[] = [];
+    const asked: string[] = [];
+    const crowd = new RuntimePods({
+      clock,
+      random: () => 0.5,
+      fetchStatus: async (ip) => {
+        asked.push(ip);
+        if (ip.startsWith('10.0.1.')) await new Promise<void>((resolve) => release.push(resolve));
+        return says('one');
+      },
+      push: () => Promise.resolve(),
+      changed: () => undefined,
+    });
+    crowd.expect(runtime('one'));
+    crowd.expect({ ...runtime('one'), namespace: 'other' });
+    for (let n = 0; n < 200; n++) crowd.told(undefined, pod(`p${n}`, { ip: `10.0.1.${n}` }));
+    await pass(0);
+    const elsewhere = pod('elsewhere', { ip: '10.0.2.1' });
+    elsewhere.metadata.namespace = 'other';
+    crowd.told(undefined, elsewhere);
+    await pass(0);
+    expect(asked).not.toContain('10.0.2.1');
+    for (const one of release.splice(0, 2)) one();
+    await pass(0);
+    expect(asked).toContain('10.0.2.1');
+    for (const one of release.splice(0)) one();
+    crowd.close();
+  });
 });

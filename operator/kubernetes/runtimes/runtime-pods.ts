@@ -182,7 +182,7 @@ export class RuntimePods {
     if (this.#closed) return;
     let cancelled = false;
     const cancelTimer = this.#options.clock.after(milliseconds, () => {
-      void this.#limited(() => this.#look(place, watched, () => cancelled));
+      void this.#limited(watched.pod.metadata.namespace ?? '', () => this.#look(place, watched, () => cancelled));
     });
     watched.cancel = () => {
       cancelled = true;

@@ -101,7 +101,7 @@ export class Runtimes {
     if (!texts || texts.size === 0) return;
     this.#toMake.delete(namespace);
     const keys = [...this.#keys.values()].filter((key) => key.namespace === namespace && texts.has(keyText(key)));
-    await Promise.all(keys.map((key) => this.#limited(() => this.#makeOne(key))));
+    await Promise.all(keys.map((key) => this.#limited(namespace, () => this.#makeOne(key))));
   }
 
   /** What was made for a runtime. Throws why it was not. */
