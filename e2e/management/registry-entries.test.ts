@@ -1,4 +1,5 @@
-import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
@@ -80,12 +81,11 @@ let engine: string;
 beforeAll(async () => {
   registry = await serveRegistry(answerJson({}));
   const port = await findFreePort();
-  const folder = join(process.env.TMPDIR ?? '/tmp', `vmcp-engine-${process.pid}-${port}`);
-  mkdirSync(folder);
+  const folder = mkdtempSync(join(tmpdir(), 'vmcp-engine-'));
   engine = join(folder, 'calls');
   const program = join(ROOT, 'e2e/cli/testdata/tell-secret.ts');
-  // In place of a container engine: it notes how it was started, and is the server.
-  const script = `#!/bin/sh\n{ for word in "$@"; do echo "$word"; done; echo; env; echo ---; } >>'${engine}'\nexec '${process.execPath}' '${program}'\n`;
+  // In place of a container engine: it notes how it was started, and is the server. There are no containers that it could tell of.
+  const script = `#!/bin/sh\n[ "$1" = run ] || exit 0\n{ for word in "$@"; do echo "$word"; done; echo; env; echo ---; } >>'${engine}'\nexec '${process.execPath}' '${program}'\n`;
   writeFileSync(join(folder, 'podman'), script);
   chmodSync(join(folder, 'podman'), 0o755);
   api = await useApi({ 'server.yaml': server('demo', port) }, { PATH: `${folder}:${process.env.PATH ?? ''}` });
@@ -118,6 +118,12 @@ function starts(): { args: string[]; env: string[] }[] {
 }
 
 const RUN = ['run', '--rm', '--init', '--interactive', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'];
+/** How `vmcp` finds the containers of a workload again. */
+const labelsOf = (name: string) =>
+  [`folder=${join(api.place.path, '.vmcp/run/default')}`, `server=mcp-${name}`].flatMap((label) => [
+    '--label',
+    `vmcp.dev/${label}`,
+  ]);
 
 const SOURCES: [string, string, () => object, () => Record<string, string>][] = [
   [
@@ -153,7 +159,7 @@ describe('an entry of a registry', () => {
       expect([code, stderr]).toEqual([0, expect.stringContaining('--env DOCKER_HOST=VALUE')]);
 
       const [started] = await eventually(starts, (all) => all.length > 0);
-      expect(started?.args).toEqual([...RUN, '--env', 'MODE', IMAGE]);
+      expect(started?.args).toEqual([...RUN, ...labelsOf(name), '--env', 'MODE', IMAGE]);
       expect(started?.env).toContain('MODE=quiet');
       for (const value of Object.values(DECIDING)) expect(started?.env.join('\n')).not.toContain(value);
 
@@ -220,7 +226,7 @@ describe('annotations and labels', () => {
         JSON.stringify({ apiVersion: 'vmcp.dev/v1alpha1', kind: 'MCPServer', metadata, spec }),
       );
       const [started] = await eventually(starts, (all) => all.length > 0);
-      expect(started?.args).toEqual([...RUN, IMAGE]);
+      expect(started?.args).toEqual([...RUN, ...labelsOf('labelled'), IMAGE]);
       expect(await read('/workloads/labelled')).not.toHaveProperty('volumes');
     },
     MINUTES,
