@@ -48,6 +48,10 @@ export type SecretDigests = Record<string, string>;
 export const GENERATED_SECRETS = ['sealing', 'statusToken', 'signingKey', 'hmacSecret'] as const;
 export type GeneratedSecret = (typeof GENERATED_SECRETS)[number];
 
+/** What runs images on one machine; the first one that is there does. */
+export const CONTAINER_ENGINES = ['podman', 'docker', 'nerdctl'] as const;
+export type ContainerEngine = (typeof CONTAINER_ENGINES)[number];
+
 /** What only a folder on one machine has. */
 export interface LocalFacts {
   mode: 'local';
@@ -64,7 +68,7 @@ export interface LocalFacts {
   /** Absolute path below which each runtime has the folder that outlives a restart, by `runtimeFolder`. */
   loginDirectory: string;
   /** The engine that runs images, if there is one. */
-  containerEngine?: 'podman' | 'docker' | 'nerdctl';
+  containerEngine?: ContainerEngine;
 }
 
 /** What only a cluster has. */

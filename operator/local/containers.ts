@@ -3,14 +3,15 @@ import { rmSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 import { inheritedVariables } from '#crds/parts/inherited-variables';
+import { CONTAINER_ENGINES } from '#operator/world';
 import type { StateFolder } from './state-folder.ts';
 import { readIfThere, writeFileAtomic } from './write-file.ts';
 
 const runFile = promisify(execFile);
-/** How long an engine may take for one answer. */
+/** How long an engine may take for one answer. Milliseconds. */
 const PATIENCE = 5000;
 
-const Container = z.object({ engine: z.enum(['podman', 'docker', 'nerdctl']), labels: z.array(z.string()).min(1) });
+const Container = z.object({ engine: z.enum(CONTAINER_ENGINES), labels: z.array(z.string()).min(1) });
 /** Containers of one engine that have all of these labels, each `name=value`. */
 export type Containers = z.infer<typeof Container>;
 

@@ -1,8 +1,6 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import type { LocalFacts } from '#operator/world';
-
-const ENGINES = ['podman', 'docker', 'nerdctl'] as const;
+import { CONTAINER_ENGINES, type ContainerEngine } from '#operator/world';
 
 function isProgram(path: string): boolean {
   try {
@@ -14,7 +12,7 @@ function isProgram(path: string): boolean {
 }
 
 /** The first container engine of a search path. */
-export function findContainerEngine(searchPath: string): LocalFacts['containerEngine'] {
+export function findContainerEngine(searchPath: string): ContainerEngine | undefined {
   const folders = searchPath.split(delimiter).filter((folder) => folder !== '');
-  return ENGINES.find((engine) => folders.some((folder) => isProgram(join(folder, engine))));
+  return CONTAINER_ENGINES.find((engine) => folders.some((folder) => isProgram(join(folder, engine))));
 }

@@ -1,13 +1,11 @@
 import { readQuantity } from '#crds/parts/quantity';
 import { Stalled } from '../errors.ts';
-import type { LocalFacts, World } from '../world.ts';
+import type { ContainerEngine, LocalFacts, World } from '../world.ts';
 import { backendChild } from './child-names.ts';
 import { type Command, variablesOf } from './command-of-backend.ts';
 import { envFileFlags, passVariables } from './container-variables.ts';
 import type { BackendSpec } from './find-group-members.ts';
 import { type Permissions, readPermissionProfile } from './read-permission-profile.ts';
-
-type ContainerEngine = NonNullable<LocalFacts['containerEngine']>;
 
 /** Port that a program in a container listens on where `mcpPort` is not written. */
 const CONTAINER_PORT = 8080;

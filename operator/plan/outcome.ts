@@ -1,6 +1,6 @@
 import type { Status } from '#crds/kinds/status';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
-import type { GeneratedSecret, ResourceKey } from '../world.ts';
+import type { ContainerEngine, GeneratedSecret, ResourceKey } from '../world.ts';
 
 /** Where the content of a secret file comes from. The plan never sees a value. */
 export type SecretSource =
@@ -57,7 +57,7 @@ export interface BackendProcess {
   /** Variable name to the Secret key with its value. */
   secretEnv: Record<string, { secret: string; key: string; digest: string }>;
   /** The command is the client of this engine: its containers have these labels. */
-  container?: { engine: 'podman' | 'docker' | 'nerdctl'; labels: string[] };
+  container?: { engine: ContainerEngine; labels: string[] };
   port: number;
   url: string;
   /** Any change of it means a restart of this process, and only this. */

@@ -22,7 +22,7 @@ export interface Values {
 }
 
 /** By which options values are given. */
-export const VARIABLES = { plain: '--env', secret: '--secret' };
+const VARIABLES = { plain: '--env', secret: '--secret' };
 export const HEADERS = { plain: '--header', secret: '--header-secret' };
 
 interface Around extends Pick<Context, 'input' | 'err' | 'environment'> {

@@ -4,13 +4,13 @@ import { HttpUrl } from '#crds/parts/primitives';
 const Text = z.string().max(4096);
 
 /** How images are built of packages elsewhere; vmcp runs packages by their own runner. */
-export const RuntimeConfig = z.strictObject({
+const RuntimeConfig = z.strictObject({
   builder_image: Text.optional().describe('Image that builds; recorded.'),
   additional_packages: z.array(Text).max(256).optional().describe('Packages that it adds; recorded.'),
 });
 
 /** Which lists of ignored files somebody wants to have read; vmcp reads none. */
-export const IgnoreConfig = z.strictObject({
+const IgnoreConfig = z.strictObject({
   loadGlobal: z.boolean().optional().describe('The list of the machine is read, too; recorded.'),
   printOverlays: z.boolean().optional().describe('What is hidden is told; recorded.'),
 });

@@ -10,7 +10,7 @@ import type { Backoff } from './shared-process.ts';
 
 const INTERNAL_ERROR = -32603;
 
-export interface PerSessionOptions {
+interface PerSessionOptions {
   /** Name of the backend. */
   readonly name: string;
   /** Channels at once. */

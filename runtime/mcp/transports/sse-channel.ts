@@ -6,7 +6,7 @@ import type { Channel, ChannelCall, ChannelEvents, Noise } from './channel.ts';
 import type { ChannelExchange } from './channel-exchange.ts';
 import { readEndpoint } from './read-endpoint.ts';
 
-export interface SseChannelSettings extends ChannelEvents {
+interface SseChannelSettings extends ChannelEvents {
   /** Carries the GET and the POSTs, each with the credential of who sends it. */
   readonly http: Pick<Backend, 'name' | 'send'>;
   /** Of the stream. */
