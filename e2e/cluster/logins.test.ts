@@ -8,8 +8,9 @@ import { eventually } from '../local/run-vmcp.ts';
 import type { Program } from '../gateway/start-program.ts';
 import { forwardPorts } from './forward-ports.ts';
 import { startLoad } from './load.ts';
-import { backend, fake, group, secret, server } from './stage.ts';
+import { backend, fake, group, secret, type Seen, server } from './stage.ts';
 import { startIdentityProvider } from './start-identity-provider.ts';
+import { startRedisPod } from './start-redis-pod.ts';
 import { describeWithCluster } from './use-cluster.ts';
 import { useStage } from './use-stage.ts';
 
@@ -126,6 +127,24 @@ describeWithCluster('logins at authorization servers of pods', (cluster) => {
       expect(await pods()).toEqual(before);
     }, 240_000);
   });
+
+  it('a remote server that needs one: its condition names the page of administrators', async () => {
+    const origin = 'http://127.0.0.1:4483';
+    const remoteAuth = { administrators: ['nobody-yet'] };
+    await stage.apply(
+      group('remote'),
+      backend('far', { groupRef: 'remote', remoteUrl: 'https://far.example/mcp', remoteAuth }),
+      server('shared', 'remote', {
+        incomingAuth: { type: 'oidc', resourceUrl: `${origin}/mcp`, oidcConfig: inline(origin) },
+        authServerConfig: { issuer: origin, ...upstreams },
+        sessionStorage: { provider: 'redis', address: await startRedisPod(cluster, stage.namespace.name) },
+      }),
+    );
+    const needed = (seen: Seen) => seen.conditions?.find(({ type }) => type === 'LoginNeeded')?.message;
+    const seen = await stage.status('VirtualMCPServer', 'shared', (one) => needed(one) !== undefined, 90_000);
+    expect(needed(seen)).toContain(`far: open ${origin}/connections`);
+    expect(seen.backends).toMatchObject([{ name: 'far', phase: 'Degraded' }]);
+  }, 150_000);
 
   it('an MCPServer with an endpoint of its own: one logs in there, and its program gets the token of the provider', async () => {
     const origin = originOf(OWN);

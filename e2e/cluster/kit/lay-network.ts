@@ -49,9 +49,15 @@ export function nodeNamespaces(): string[] {
   }
 }
 
+function nodeLinks(): string[] {
+  return readdirSync('/sys/class/net').filter((name) => /^vmcp-n\d+$/.test(name));
+}
+
 /** Takes away all that `layNetwork` laid; what is not there is no error. */
 export async function removeNetwork(): Promise<void> {
   const away = (command: string) => runProgram('ip', command.split(' '), { deadline: 10_000 });
+  // A container of somebody else that began meanwhile may keep a namespace, and with it its link.
+  for (const name of nodeLinks()) await away(`link del ${name}`);
   for (const name of nodeNamespaces()) await away(`netns del ${name}`);
   await away(`link del ${BRIDGE}`);
   for (const range of [SERVICE_RANGE, POD_RANGE]) await away(`route del unreachable ${range}`);
