@@ -61,6 +61,18 @@ describe('the generated files', () => {
     },
   );
 
+  it('let no reference name another namespace, by a field or within its name', () => {
+    const references = crds
+      .flatMap((crd) => below(schemaOf(crd).properties!.spec!))
+      .filter(({ properties }) => properties?.name && properties.key);
+    expect(references.length).toBeGreaterThan(30);
+    for (const { properties } of references) {
+      expect(properties).not.toHaveProperty('namespace');
+      expect('other/secret').not.toMatch(new RegExp(String(properties!.name!.pattern)));
+      expect('..').not.toMatch(new RegExp(String(properties!.name!.pattern)));
+    }
+  });
+
   it.each(GENERATED_FOLDERS)('leave nothing else in %s', (folder) => {
     expect(
       readdirSync(join(root, folder))

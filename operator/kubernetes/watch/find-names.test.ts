@@ -28,6 +28,14 @@ describe('names of Secrets and ConfigMaps', () => {
     expect(found.secrets.size).toBe(0);
   });
 
+  it.each(['..', '.', '../../other/secrets/a', 'other/a', 'A', ''])(
+    'takes %j for no name: as a part of a path it would lead elsewhere',
+    (name) => {
+      const found = findNames({ anything: { name, key: 'b' }, configMapRef: { name } });
+      expect(found).toEqual({ secrets: new Set(), configMaps: new Set() });
+    },
+  );
+
   it('reads nothing that only the kubelet needs, and no name of another kind', () => {
     const found = findNames({
       config: { groupRef: 'tools' },

@@ -13,8 +13,11 @@ const FOREIGN_FIELDS = new Set(['podTemplateSpec', 'imagePullSecrets', 'env', 'v
 /** Secrets that are named without a key: all of them is meant. */
 const WHOLE_SECRET_FIELDS = new Set(['secretRef']);
 
+/** RFC 1123, section 2.1. Whatever else is written names nothing that there can be, and `..` in a path is another path. */
+const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
+
 function nameOf(value: object): string | undefined {
-  return 'name' in value && typeof value.name === 'string' && value.name !== '' ? value.name : undefined;
+  return 'name' in value && typeof value.name === 'string' && NAME.test(value.name) ? value.name : undefined;
 }
 
 function collect(value: unknown, field: string, found: Names): void {
