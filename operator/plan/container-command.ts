@@ -27,12 +27,9 @@ function publishedAt(text: string): string {
   return `${address}:${here}:${there}`;
 }
 
-/** Ways into and out of the container besides the usual ones. */
-function moreNetworkFlags({ publish = [], allowDockerGateway }: BackendSpec): string[] {
-  return [
-    ...publish.flatMap((text) => ['--publish', publishedAt(text)]),
-    ...(allowDockerGateway ? ['--add-host', 'host.docker.internal:host-gateway'] : []),
-  ];
+/** podman gives the name by itself, and for long did not know how to write it. */
+function gatewayFlags(engine: ContainerEngine, { allowDockerGateway }: BackendSpec): string[] {
+  return allowDockerGateway && engine !== 'podman' ? ['--add-host', 'host.docker.internal:host-gateway'] : [];
 }
 
 /** The network, if any, is all or nothing here. */
@@ -44,14 +41,14 @@ function networkFlags(
   inside: number,
 ): string[] {
   const none = egress && !egress.everywhere && egress.addresses.length === 0;
-  const more = moreNetworkFlags(spec);
+  const more = (spec.publish ?? []).flatMap((text) => ['--publish', publishedAt(text)]);
   const refuse = (what: string) => {
     throw new Stalled(
       'UnsupportedPermissionProfile',
       `MCPServer "${name}": a permission profile without network ${what}`,
     );
   };
-  if (none && more.length > 0)
+  if (none && (more.length > 0 || spec.allowDockerGateway))
     refuse('leaves none for publish and allowDockerGateway: let it have network, or remove them');
   if (port === undefined) return none ? ['--network', 'none'] : more;
   if (none) refuse('leaves no way to its port: let it have network, or write transport stdio');
@@ -101,6 +98,7 @@ export function containerCommand(
     ...['run', '--rm', '--init', '--interactive', ...confined],
     ...containerLabels(name, local).flatMap((label) => ['--label', label]),
     ...networkFlags(name, spec, permissions, port, inside),
+    ...gatewayFlags(engine, spec),
     ...limitFlags(spec),
     ...envFileFlags(name, spec, local),
     ...flags,
