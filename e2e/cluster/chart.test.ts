@@ -339,11 +339,12 @@ describeWithCluster('an installation of the chart', (cluster) => {
       // Who mends one thing of two that were wrong is not held up by the other.
       isDone(await kubectl('annotate', server, 'e2e.test/touched=yes'));
       isDone(await patch('permit(principal in Group::"engineering", action, resource);'));
-      isDone(
-        await kubectl('wait', server, '--for=condition=Stalled=false', '--timeout=30s').then(() =>
-          kubectl('wait', server, '--for=condition=Ready', '--timeout=60s'),
-        ),
+      await eventually(
+        () => kubectl('get', server, '-o', 'jsonpath={.status.conditions[*].type}'),
+        ({ code, stdout: types }) => code === 0 && !types.includes('Stalled'),
+        30_000,
       );
+      isDone(await kubectl('wait', server, '--for=condition=Ready', '--timeout=60s'));
     }, 240_000);
   });
 

@@ -15,6 +15,9 @@ const OF_MANY = [
   'mcp-of',
 ] as const;
 
+/** Logins at remote servers are rows of the same kinds below this. */
+const REMOTE = 'remote:';
+
 /** Each kind of key: as the page names it. */
 export const KEY_KINDS: readonly string[] = [...SINGLE, ...OF_MANY.map((kind) => `${kind}:`)];
 
@@ -25,7 +28,8 @@ export const KEY_KINDS: readonly string[] = [...SINGLE, ...OF_MANY.map((kind) =>
 export function kindOfKey(key: string, prefix: string, others: readonly string[]): string | undefined {
   if (!key.startsWith(prefix) || others.some((other) => other.startsWith(prefix) && key.startsWith(other)))
     return undefined;
-  const rest = key.slice(prefix.length);
+  const whole = key.slice(prefix.length);
+  const rest = whole.startsWith(REMOTE) ? whole.slice(REMOTE.length) : whole;
   const single = SINGLE.find((kind) => kind === rest);
   return single ?? OF_MANY.find((kind) => rest.startsWith(`${kind}:`) && rest.length > kind.length + 1);
 }

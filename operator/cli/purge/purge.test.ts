@@ -159,18 +159,20 @@ describeWithRedis('vmcp purge in Redis', () => {
       ...keysBelow('vmcp:default2/tools:'),
       ...keysBelow('xvmcp:default/tools:'),
       `${PREFIX}cache:1`,
+      `${PREFIX}remote:cache:1`,
       `${PREFIX}session:`,
       'vmcp:default/tools',
     ];
     const many = Array.from({ length: 5000 }, (_, i) => `${PREFIX}session:s${i}`);
-    await store([...keysBelow(PREFIX), ...foreign, ...many]);
+    const remote = keysBelow(`${PREFIX}remote:`);
+    await store([...keysBelow(PREFIX), ...remote, ...foreign, ...many]);
     const shown = await purge(['tools', '--dry-run', '-o', 'json', ...at()]);
     const amounts = JSON.parse(shown.out) as { what: string; count: number }[];
     expect(amounts).toHaveLength(KEY_KINDS.length);
-    expect(amounts.find(({ what }) => what === 'session')?.count).toBe(5001);
+    expect(amounts.find(({ what }) => what === 'session')?.count).toBe(5002);
     expect(await purge(['tools', '--yes', ...at()])).toMatchObject({
       code: 0,
-      err: expect.stringContaining(`deleted ${5000 + KEY_KINDS.length} keys`),
+      err: expect.stringContaining(`deleted ${5000 + 2 * KEY_KINDS.length} keys`),
     });
     expect(await left()).toEqual(foreign.sort());
   });
