@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { callTool } from '../local/call-tool.ts';
 import { type FirstPlace, makeFirstPlace } from './first-place.ts';
@@ -56,7 +57,9 @@ describe('somebody who has only --help, and starts from nothing', () => {
     );
     expect(shown).not.toContain(SECRET);
     expect(shown).toContain('The registry suggests the arguments: -- --loud');
-    const [, url = ''] = /^tools +Ready +(http:\/\/127\.0\.0\.1:\d+\/mcp)/m.exec(shown) ?? [];
+    const [, url = ''] =
+      /^tools +Ready +(http:\/\/127\.0\.0\.1:\d+\/mcp)/m.exec(stripVTControlCharacters(shown).replaceAll('\r', '\n')) ??
+      [];
     const told = await callTool(url, 'tell-secret_tell');
     expect(told).toEqual({ digest: DIGEST, mode: 'quiet', args: ['--quietly'] });
     expect(shown).toMatch(/connect cursor --write/);
@@ -78,5 +81,16 @@ describe('somebody who has only --help, and starts from nothing', () => {
     const { code, stdout } = await place.vmcp('up', 'vmcp', '--detach', '--timeout', '100s');
     const [, url = ''] = /^tools +Ready +(http:\S+)/m.exec(stdout) ?? [];
     expect([code, await callTool(url, 'tell-secret_tell')]).toEqual([0, expect.objectContaining({ digest: DIGEST })]);
+  }, 120_000);
+
+  it('is not told that all is well where the first server does not start, but why and what to do', async () => {
+    const other = makeFirstPlace();
+    try {
+      const { code, stdout, stderr } = await other.vmcp('run', 'npx://tell-nothing', '--timeout', '13s');
+      expect([code, stdout]).toEqual([3, expect.stringMatching(/^tools +Degraded/)]);
+      expect(stderr).toMatch(/tell-nothing is there, but its tools are not listed: .*\n.*logs tell-nothing/);
+    } finally {
+      await other.close();
+    }
   }, 120_000);
 });

@@ -126,7 +126,9 @@ describe('workloads where vmcp runs', () => {
       const wrong = await vmcp('edit', 'first', '--file', 'wrong.yaml');
       expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('transprot')]);
       writeFileSync(join(place.path, 'kept.yaml'), (await vmcp('get', 'first')).stdout);
-      expect((await vmcp('edit', 'first', '--file', 'kept.yaml')).code).toBe(0);
+      const kept = await vmcp('edit', 'first', '--file', 'kept.yaml');
+      expect([kept.code, kept.stderr]).toEqual([0, 'nothing was changed\n']);
+      expect((await vmcp('logs', 'frist')).stderr).toContain('(there is: first, second, ');
       writeFileSync(join(place.path, 'bare.yaml'), 'group: tools\n');
       const bare = await vmcp('edit', 'first', '--file', 'bare.yaml');
       expect([bare.code, bare.stderr]).toEqual([1, expect.stringMatching(/^vmcp: transport: cannot be taken away/)]);
@@ -181,7 +183,7 @@ describe('workloads where vmcp runs', () => {
   it(
     'that cannot be started are told with the reason, and stay to be looked at',
     async () => {
-      const { code, stderr } = await vmcp('run', 'npx://tell-nothing', '--name', 'broken', '--timeout', '20s');
+      const { code, stderr } = await vmcp('run', 'npx://tell-nothing', '--name', 'broken', '--timeout', '8s');
       expect([code, stderr]).toEqual([
         3,
         expect.stringMatching(/broken is there, but its tools are not listed: .*\n.*rm broken/),

@@ -33,6 +33,12 @@ function meant(name: string | undefined, names: readonly string[]): string[] {
   return names.includes(name) ? [name] : names.filter((one) => children.includes(one));
 }
 
+/** Names of all workloads that the servers here offer. */
+function workloadsIn(state: Context['state']): string[] {
+  const board = readBoard(state);
+  return board ? serversOf(board).flatMap(({ backends }) => backends.map(({ name }) => name)) : [];
+}
+
 /** The same for a program on stdio, which speaks inside of the servers that offer it: lines about it in their logs. */
 function meantInside(name: string, state: Context['state'], names: readonly string[]): string[] {
   const board = readBoard(state);
@@ -79,7 +85,7 @@ export async function logs(
   const names = logNames(state.logs);
   const isInside = name !== undefined && meant(name, names).length === 0;
   if (isInside && meantInside(name, state, names).length === 0) {
-    const known = names.join(', ') || 'none yet';
+    const known = [...new Set([...workloadsIn(state), ...names])].join(', ') || 'none yet';
     const code = names.length === 0 ? EXIT_CODES.notRunning : EXIT_CODES.notFound;
     throw new CliError(code, `there is no log of ${name} (there is: ${known})`);
   }

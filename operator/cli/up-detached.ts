@@ -57,14 +57,15 @@ function sizeOf(path: string): number {
 }
 
 /**
- * Runs a folder in the background. Returns when it serves: 0; when it does not within `patience` milliseconds, or only in
- * part: 3, and it goes on trying. When nothing can be served, it ends with the messages that say why.
+ * Runs a folder in the background. Returns when it serves, and `until` has ended: 0; when it does not within `patience` milliseconds, or
+ * only in part: 3, and it goes on trying. When nothing can be served, it ends with the messages that say why.
  */
 export async function upDetached(
   folder: string,
   patience: number,
   context: Context,
   stop: AbortSignal,
+  until?: () => Promise<unknown>,
 ): Promise<number> {
   const { err, state, typed } = context;
   checkThereIsAServer(folder);
@@ -74,16 +75,23 @@ export async function upDetached(
   const before = sizeOf(state.ownLog);
   const child = startInBackground(folder, context);
   const { board, outcome } = await waitUntilReady(child, context, patience, stop);
-  if (outcome === 'ended' || outcome === 'stuck') {
-    while (child.exitCode === null && child.signalCode === null) await sleep(LOOK);
-    const said = readFileSync(state.ownLog).subarray(before).toString();
-    throw new CliError(child.exitCode ?? EXIT_CODES.failed, `nothing is served:\n${said.trimEnd()}`);
+  if (outcome === 'ended' || outcome === 'stuck') throw await nothingServed(child, state, before);
+  try {
+    if (outcome === 'ready') await until?.();
+  } finally {
+    if (board) report(readBoard(state) ?? board, context);
   }
-  if (board) report(board, context);
   if (outcome === 'ready') return EXIT_CODES.ok;
   const what = outcome === 'crashing' ? 'a runtime ends again and again' : `not ready after ${patience / 1000} s`;
   err.write(`${what}; it goes on in the background: see "${typed('status')}" and "${typed('logs')}"\n`);
   return EXIT_CODES.notRunning;
+}
+
+/** Waits for the end of a process that serves nothing. Its words, after so many bytes of its log, say why. */
+async function nothingServed(child: ChildProcess, { ownLog }: Context['state'], before: number): Promise<CliError> {
+  while (child.exitCode === null && child.signalCode === null) await sleep(LOOK);
+  const said = readFileSync(ownLog).subarray(before).toString();
+  return new CliError(child.exitCode ?? EXIT_CODES.failed, `nothing is served:\n${said.trimEnd()}`);
 }
 
 function report(board: Board, context: Context): void {

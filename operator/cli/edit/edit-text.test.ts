@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -31,10 +31,14 @@ esac
 const shown = (count: number): string => readFileSync(join(folder, `shown-${count}`), 'utf8');
 const path = (): string => readFileSync(join(folder, 'path'), 'utf8').trim();
 
-function edit(environment: NodeJS.ProcessEnv, apply: (text: string) => Promise<void> = () => Promise.resolve()) {
+function edit(
+  environment: NodeJS.ProcessEnv,
+  apply: (text: string) => Promise<void> = () => Promise.resolve(),
+  hasTerminal = false,
+) {
   const about = ['Edit it.', '', 'Twice.'];
   const mends = ({ exitCode }: CliError) => exitCode === 1;
-  return editText({ name: 'cup', text: 'size: 1\n', about, environment, apply, mends });
+  return editText({ name: 'cup', text: 'size: 1\n', about, environment, hasTerminal, apply, mends });
 }
 
 describe('editing', () => {
@@ -98,5 +102,14 @@ describe('editing', () => {
     await expect(edit(editor('exit 3'))).rejects.toThrow('ended with 3');
     expect(existsSync(path())).toBe(false);
     await expect(edit({ PATH: '/usr/bin:/bin', EDITOR: '/nowhere/edit' })).rejects.toThrow('it is not there');
+  });
+
+  it('opens vi on a terminal alone, and says what else there is', async () => {
+    const bin = join(folder, 'bin');
+    mkdirSync(bin);
+    writeFileSync(join(bin, 'vi'), `#!/bin/sh\necho "size: 2" > "$1"\n`, { mode: 0o755 });
+    const environment = { PATH: `${bin}:/usr/bin:/bin` };
+    await expect(edit(environment)).rejects.toMatchObject({ exitCode: 2, message: expect.stringContaining('--file') });
+    expect(await edit(environment, undefined, true)).toBe(true);
   });
 });

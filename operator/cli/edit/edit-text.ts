@@ -2,16 +2,15 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CliError } from '../exit-codes.ts';
-import { runEditor } from './run-editor.ts';
+import { type EditorPlace, runEditor } from './run-editor.ts';
 
-interface Editing {
+interface Editing extends EditorPlace {
   /** Ends in the file's name. */
   name: string;
   /** What is edited. */
   text: string;
   /** Lines of a comment above it. */
   about: readonly string[];
-  environment: NodeJS.ProcessEnv;
   /** Does what the text says. @throws CliError; the text is shown again with its message where `mends` says so */
   apply: (text: string) => Promise<void>;
   mends: (problem: CliError) => boolean;
@@ -45,16 +44,12 @@ interface Progress {
   refused: CliError | undefined;
 }
 
-async function editIn(
-  file: string,
-  { about, environment, apply, mends }: Editing,
-  progress: Progress,
-): Promise<boolean> {
+async function editIn(file: string, { about, apply, mends, ...place }: Editing, progress: Progress): Promise<boolean> {
   for (;;) {
     const { text, refused } = progress;
     const above = comment(refused ? [...about, '', ...refused.message.split('\n')] : about);
     writeFileSync(file, `${above}${text}`, { mode: 0o600 });
-    await runEditor(file, environment);
+    await runEditor(file, place);
     const edited = withoutAbove(readFileSync(file, 'utf8'));
     if (edited.trim() === '' || edited === text) return false;
     progress.text = edited;

@@ -1,9 +1,22 @@
 import { spawn } from 'node:child_process';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 
-/** Opens a file in the person's editor (VISUAL, EDITOR, else vi), and waits for its end. @throws CliError where it fails */
-export async function runEditor(file: string, environment: NodeJS.ProcessEnv): Promise<void> {
-  const chosen = [environment.VISUAL, environment.EDITOR].find((one) => one !== undefined && one !== '') ?? 'vi';
+/** Where an editor is opened. */
+export interface EditorPlace {
+  environment: NodeJS.ProcessEnv;
+  /** Whether somebody is there who types. */
+  hasTerminal: boolean;
+}
+
+/** Opens a file in the person's editor (VISUAL, EDITOR, else on a terminal vi), and waits for its end. @throws CliError where it fails */
+export async function runEditor(file: string, { environment, hasTerminal }: EditorPlace): Promise<void> {
+  const named = [environment.VISUAL, environment.EDITOR].find((one) => one !== undefined && one !== '');
+  if (named === undefined && !hasTerminal) {
+    const remedy =
+      'give the text by --file (- is the standard input), or set EDITOR to a program that needs no terminal';
+    throw new CliError(EXIT_CODES.usage, `there is no terminal for an editor: ${remedy}`);
+  }
+  const chosen = named ?? 'vi';
   // Editors are written with options, and in quotes where their path has spaces: as a shell reads them.
   const child = spawn('sh', ['-c', `${chosen} "$1"`, 'sh', file], { stdio: 'inherit', env: environment });
   const code = await new Promise<number | null>((resolve) => {

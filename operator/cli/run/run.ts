@@ -13,6 +13,7 @@ import { USUAL_GROUP } from './choose-group.ts';
 import { makeFolder } from './make-folder.ts';
 import { readPlain, readSecrets } from './read-assignments.ts';
 import { tellEndpoint } from './tell-endpoint.ts';
+import { waitUntilListed } from './wait-until-listed.ts';
 
 export interface RunOptions extends TargetOptions, Pick<Wish, 'name' | 'group' | 'transport' | 'port'> {
   env: string[];
@@ -41,14 +42,18 @@ export async function run(
   }
   const folder = folderOf(options, context);
   const unmake = makeFolder(folder, options.group ?? USUAL_GROUP);
+  let name: string;
   try {
-    const name = await withApi({ ...options, folder }, context, stop, (api) => addWorkload(api, wish, context));
+    name = await withApi({ ...options, folder }, context, stop, (api) => addWorkload(api, wish, context));
     context.err.write(`${name} is in ${shownPath(folder)}; starting it\n`);
   } catch (problem) {
     unmake?.();
     throw problem;
   }
-  return upDetached(folder, options.timeout, context, stop);
+  const since = performance.now();
+  return upDetached(folder, options.timeout, context, stop, () =>
+    waitUntilListed(name, options.timeout - (performance.now() - since), context, stop),
+  );
 }
 
 async function wishOf(source: string, args: readonly string[], options: RunOptions, context: Context): Promise<Wish> {

@@ -12,6 +12,8 @@ interface Backend {
   phase: string;
   tools: number | null;
   message: string;
+  /** Where a person has to log in first; null: nowhere. */
+  loginUrl: string | null;
 }
 
 /** A workload as the endpoints see it that offer it. */
@@ -38,10 +40,10 @@ export async function waitUntilListed(
       const backends = backendsOf(name, context);
       const ready = backends.filter(({ phase, tools }) => phase === 'Ready' && tools !== null);
       if (ready.length > 0 && ready.length === backends.length) return ready.map(({ server }) => server);
-      const [first] = backends.filter(({ message }) => message !== '');
+      const [first] = backends.filter(({ message, loginUrl }) => message !== '' || loginUrl !== null);
       if (first) say(`waiting for ${name}: ${first.message}`);
-      const excluded = backends.length > 0 && backends.every(({ phase }) => phase === 'Excluded');
-      if (excluded || performance.now() - since > patience) throw notListed(name, first, context);
+      const stuck = backends.length > 0 && backends.every(needsSomebody);
+      if (stuck || performance.now() - since > patience) throw notListed(name, first, context);
       await sleep(LOOK, undefined, { signal: stop }).catch(() => undefined);
       if (stop.aborted)
         throw new CliError(EXIT_CODES.failed, `stopped waiting; ${name} stays: ${context.typed(`rm ${name}`)}`);
@@ -49,7 +51,14 @@ export async function waitUntilListed(
   });
 }
 
+/** Whether no waiting makes its tools known. */
+const needsSomebody = ({ phase, loginUrl }: Backend): boolean => phase === 'Excluded' || loginUrl !== null;
+
 function notListed(name: string, backend: Backend | undefined, { typed }: Pick<Context, 'typed'>): CliError {
+  if (backend && backend.loginUrl !== null) {
+    const message = `${name} is there, and a person has to log in at it once: ${typed(`login ${name}`)}`;
+    return new CliError(EXIT_CODES.notRunning, message);
+  }
   const why = backend ? `: ${backend.message}` : ': no endpoint here offers its group';
   const remedy = `see "${typed(`logs ${name}`)}"; "${typed(`edit ${name}`)}" changes it, "${typed(`rm ${name}`)}" takes it away`;
   return new CliError(EXIT_CODES.notRunning, `${name} is there, but its tools are not listed${why}\n${remedy}`);

@@ -49,6 +49,8 @@ function sourceOf(from: string): { path?: string; archive?: string; name?: strin
   const path = resolve(from);
   const found = from.includes('://') ? undefined : statSync(path, { throwIfNoEntry: false });
   if (found?.isDirectory()) return { path };
+  if (!found && /^[./~]/.test(from))
+    throw new CliError(EXIT_CODES.usage, `${from}: there is no such folder, and no such archive`);
   if (!found) return { name: from };
   if (found.size > LONGEST) throw new CliError(EXIT_CODES.input, `${from} is longer than ${LONGEST} bytes`);
   try {

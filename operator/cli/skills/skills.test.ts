@@ -64,6 +64,7 @@ describe('vmcp skill', () => {
     expect(JSON.parse((await vmcp('validate', wrong, '-o', 'json')).out)).toMatchObject({ valid: false });
     expect((await vmcp('install', wrong, '--client', 'claude-code')).code).toBe(1);
     expect((await vmcp('validate', join(home.path, 'nowhere'))).code).toBe(2);
+    expect((await vmcp('install', './nowhere')).err).toContain('./nowhere: there is no such folder');
     expect((await vmcp('list', '-o', 'name')).out).toBe('');
   });
 });

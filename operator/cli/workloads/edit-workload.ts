@@ -1,6 +1,7 @@
 import { parseDocument } from 'yaml';
 import { editWorkload, getWorkload } from '#operator/management/operations/workloads';
 import { WorkloadDetail } from '#operator/management/records/workload';
+import { sameValue } from '#operator/management/same-value';
 import { writeText } from '#operator/world';
 import type { Context } from '../context.ts';
 import { editText } from '../edit/edit-text.ts';
@@ -33,7 +34,9 @@ export async function editByPerson(
     await api.call(editWorkload, { params: { name }, query: { force: force ? 'true' : 'false' }, body, ifMatch: etag });
   };
   if (file !== undefined) {
-    await apply(await readGiven(file, LONGEST_TEXT, context));
+    const text = await readGiven(file, LONGEST_TEXT, context);
+    if (!force && sameValue(readDetail(text), before)) return false;
+    await apply(text);
     return true;
   }
   return editText({
@@ -41,6 +44,7 @@ export async function editByPerson(
     text: writeText(before),
     about: [`Workload ${name} of ${api.place}.`, ...ABOUT.split('\n')],
     environment: context.environment,
+    hasTerminal: context.input.isTTY === true,
     apply,
     mends: ({ exitCode }) => exitCode === EXIT_CODES.input,
   });

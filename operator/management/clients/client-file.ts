@@ -64,7 +64,7 @@ export class ClientFile {
   }
 
   #foreign(name: string, known: string): Problem {
-    const remedy = 'remove that entry, rename the VirtualMCPServer, or say force=true';
+    const remedy = 'remove that entry, rename the VirtualMCPServer, or say force=true (--force)';
     return new Problem(
       'conflict',
       `${this.path} has an entry "${name}" already that is not of vmcp (${known}): ${remedy}`,

@@ -79,7 +79,8 @@ export class Registries {
       const { info, content } = await this.#cluster(this.#options.cluster);
       return { registry: { ...info, registry: content } };
     }
-    if (name !== DEFAULT) throw new Problem('not_found', `there is no registry "${name}"; see GET /registry`);
+    if (name !== DEFAULT)
+      throw new Problem('not_found', `there is no registry "${name}"; see GET /registry, or vmcp registry list`);
     const stored = await this.#stored();
     const content = await this.#content(stored).catch((cause: unknown) => {
       if (cause instanceof FetchFailure || (cause instanceof Problem && cause.code === 'bad_request'))

@@ -74,7 +74,7 @@ export class Workloads {
   /** @throws Problem */
   async checkGroup(group: string, code: 'not_found' | 'bad_request'): Promise<void> {
     if (await this.#in.resources.get('MCPGroup', group)) return;
-    throw new Problem(code, `there is no group "${group}": make it first (POST /groups)`);
+    throw new Problem(code, `there is no group "${group}": make it first (POST /groups, or vmcp group create)`);
   }
 
   /** @throws Problem `already_exists`, `bad_request`, `inline_secret`, and what `check` throws */

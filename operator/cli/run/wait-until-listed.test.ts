@@ -1,0 +1,45 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { takeLock } from '#operator/local/lock';
+import { locateState, openState, type StateFolder } from '#operator/local/state-folder';
+import { waitUntilListed } from './wait-until-listed.ts';
+
+const LONGER_THAN_THE_TEST = 600_000;
+
+let state: StateFolder;
+beforeEach(() => {
+  state = locateState(mkdtempSync(join(tmpdir(), 'vmcp-listed-')));
+  openState(state);
+});
+afterEach(() => rmSync(state.path, { recursive: true }));
+
+/** What `vmcp up` would report of a server with this one backend. */
+function report(backend: Record<string, unknown>): void {
+  const lastTransitionTime = '2026-01-02T03:04:05Z';
+  const status = { phase: 'Degraded', conditions: [], backends: [{ lastTransitionTime, message: '', ...backend }] };
+  const key = { kind: 'VirtualMCPServer', namespace: 'default', name: 'tools' };
+  const resources = [{ key, status, isEndpoint: true }];
+  const board = { pid: process.pid, folder: state.path, settled: true, problems: [], resources, processes: [] };
+  writeFileSync(state.status, JSON.stringify(board));
+}
+
+const wait = () => {
+  const context = { state, err: new PassThrough(), typed: (line: string) => `vmcp ${line}` };
+  return waitUntilListed('notes', LONGER_THAN_THE_TEST, context, new AbortController().signal);
+};
+
+it.each([
+  [{ phase: 'Unavailable', loginUrl: 'https://id.example.com/' }, /log in at it once: vmcp login notes$/],
+  [{ phase: 'Excluded', message: 'no such Secret' }, /its tools are not listed: no such Secret\nsee "vmcp logs notes"/],
+])('does not wait for what no waiting mends: %j', async (backend, said) => {
+  const unlock = takeLock(state, state.path, 'test');
+  try {
+    report({ name: 'notes', ...backend });
+    await expect(wait()).rejects.toMatchObject({ exitCode: 3, message: expect.stringMatching(said) });
+  } finally {
+    unlock();
+  }
+});
