@@ -1,16 +1,17 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { packAll } from './images.ts';
+import { checkBuilt, packAll } from './images.ts';
 import { bringUp, importImages, isUp, takeDown } from './kit/bring-up.ts';
 import type { Tell } from './kit/build-programs.ts';
 import { isInstalled } from '../redis/is-installed.ts';
 import { whyNoCluster } from './kit/missing.ts';
 import { usualPlaces } from './kit/places.ts';
-import { run } from './run-program.ts';
+import { run, runProgram } from './run-program.ts';
 
 const NODES = 2;
 const KIND_MS = 10 * 60_000;
+const DOCKER_MS = 20_000;
 
 /** A cluster for one run of the tests. */
 export interface OpenCluster {
@@ -61,12 +62,19 @@ async function openOwn(tell: Tell): Promise<OpenCluster | { missing: string }> {
 async function openKind(tell: Tell): Promise<OpenCluster | { missing: string }> {
   const programs = ['kind', 'docker', 'kubectl', 'helm'].filter((program) => !isInstalled(program));
   if (programs.length > 0) return { missing: `E2E_CLUSTER=kind needs ${programs.join(', ')}` };
+  const docker = await runProgram('docker', ['info'], { deadline: DOCKER_MS });
+  if (docker.code !== 0)
+    return { missing: 'E2E_CLUSTER=kind needs Docker, and no daemon answers docker info: start it' };
+  checkBuilt();
   const folder = mkdtempSync(join(tmpdir(), 'vmcp-kind-'));
   const [kubeconfig, archive] = [join(folder, 'kubeconfig'), join(folder, 'images.tar')];
   const kind = (...args: string[]) => run('kind', [...args, '--name', 'vmcp-e2e'], { deadline: KIND_MS });
   const close = async () => {
-    await kind('delete', 'cluster');
-    rmSync(folder, { recursive: true, force: true });
+    try {
+      await kind('delete', 'cluster');
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
   };
   try {
     tell('kind makes a cluster');
@@ -74,7 +82,8 @@ async function openKind(tell: Tell): Promise<OpenCluster | { missing: string }> 
     await packAll(archive);
     await kind('load', 'image-archive', archive);
   } catch (problem) {
-    await close();
+    // What went wrong first is what has to be mended.
+    await close().catch(() => undefined);
     throw problem;
   }
   return { kubeconfig, close };
