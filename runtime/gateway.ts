@@ -228,7 +228,7 @@ export class Gateway {
       version,
       latest: () => this.#rooms,
       running: this.#running,
-      finish: (trail) => observer.finished(trail),
+      ...observer.trails,
     };
   }
 

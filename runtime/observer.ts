@@ -7,6 +7,9 @@ import { createAudit } from '#runtime/audit/create-audit';
 import { createReadSource, type ReadSource } from '#runtime/http/read-source';
 import type { ExchangeOutcome } from '#runtime/outgoing/create-credential';
 import type { PolicyMetrics } from '#runtime/policy/policy-metrics';
+import type { Rooms } from '#runtime/rooms';
+import type { SecretFiles } from '#runtime/secret-files';
+import { followTracing, type FollowedTracing } from '#runtime/telemetry/follow-tracing';
 import type { Log } from '#runtime/telemetry/log';
 import type { Metrics } from '#runtime/telemetry/metrics';
 import type { Trail } from '#runtime/trail';
@@ -14,8 +17,8 @@ import type { WebhookOutcome } from '#runtime/webhooks/create-webhook-gate';
 
 /** What the rooms tell of, for audit and metrics. */
 export interface Observer {
-  /** A request is over. */
-  finished(trail: Trail): void;
+  /** How the rooms tell of each request. */
+  readonly trails: Pick<Rooms, 'begin' | 'finish'>;
   /** Something that is no MCP request has happened. */
   readonly record: (event: AuditEvent) => void;
   /** The client's address, by the proxies that are trusted now. */
@@ -33,7 +36,7 @@ export interface Observer {
    * Makes what another configuration needs: to be put in force, or closed again.
    * @throws ConfigError, and then the former goes on
    */
-  prepare(config: RunConfig): PreparedObserver;
+  prepare(config: RunConfig): Promise<PreparedObserver>;
   /** Opens the audit file anew, after it was moved away. */
   reopen(): void;
   close(): Promise<void>;
@@ -50,15 +53,21 @@ interface ObserverDeps {
   readonly log: Log;
   /** Where audit lines go when no file is configured. */
   readonly auditStream: Writable;
+  readonly version: string;
+  /** The environment of this process, read in main.ts. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly files: Pick<SecretFiles, 'read'>;
 }
 
 const CLOSE_WITHIN = 2_000;
 
 /** @throws ConfigError */
-export function createObserver(config: RunConfig, { metrics, log, auditStream }: ObserverDeps): Observer {
+export async function createObserver(config: RunConfig, deps: ObserverDeps): Promise<Observer> {
+  const { metrics, log, auditStream } = deps;
   const open = ({ audit_config: settings, server }: RunConfig): Audit =>
     createAudit(settings, { component: server.name, stream: auditStream, now: Date.now, log, counts: metrics.audit });
   let inForce = config;
+  const tracing = await followTracing(config, { ...deps, counts: metrics.spans });
   let audit = open(config);
   let readSource: ReadSource = createReadSource(config.trusted_proxies);
   const sourceOf = (trail: Trail) => readSource(trail.req);
@@ -67,42 +76,74 @@ export function createObserver(config: RunConfig, { metrics, log, auditStream }:
     audit.record({ type, outcome });
   };
   return {
-    finished(trail) {
-      const duration = performance.now() - trail.startedAt;
+    trails: watchTrails(tracing, (trail, duration) => {
       if (inForce.telemetry_config.metricsEnabled) countRequest(metrics, trail, duration);
       auditRequest(audit, trail, duration, sourceOf);
-    },
+    }),
     record: (event) => audit.record(event),
     readSource: (req) => readSource(req),
-    exchanged: metrics.exchanged,
-    webhookAsked: metrics.webhookAsked,
+    ...countersOf(metrics),
     authServerAnswered(endpoint, status) {
       if (inForce.telemetry_config.metricsEnabled) metrics.authRequestDone(endpoint, status);
     },
     policyReloaded: () => reloaded('policy_reloaded', 'success'),
     configReloaded: (outcome) => reloaded('config_reloaded', outcome),
-    policy: metrics.policy,
-    tokenLookedUp: (remembered) => metrics.lookedUp('verified_tokens', remembered),
-    prepare(next) {
+    async prepare(next) {
       const nextSource = createReadSource(next.trusted_proxies);
       const isSame = JSON.stringify(next.audit_config) === JSON.stringify(inForce.audit_config);
-      const nextAudit = isSame ? audit : open(next);
+      const traces = await tracing.prepare(next);
+      const nextAudit = isSame ? audit : orAbandon(() => open(next), traces);
       return {
         commit() {
           const before = audit;
           audit = nextAudit;
+          traces.commit();
           readSource = nextSource;
           inForce = next;
           if (!isSame) void before.close(CLOSE_WITHIN);
         },
         abandon() {
+          traces.abandon();
           if (!isSame) void nextAudit.close(CLOSE_WITHIN);
         },
       };
     },
     reopen: () => audit.reopen(),
-    close: () => audit.close(CLOSE_WITHIN),
+    close: () => Promise.all([audit.close(CLOSE_WITHIN), tracing.close()]).then(() => undefined),
   };
+}
+
+/** How the rooms tell of each request. */
+function watchTrails(
+  { begun, finished }: FollowedTracing,
+  note: (trail: Trail, milliseconds: number) => void,
+): Observer['trails'] {
+  return {
+    begin: begun,
+    finish(trail) {
+      const duration = performance.now() - trail.startedAt;
+      note(trail, duration);
+      finished(trail, duration);
+    },
+  };
+}
+
+function countersOf(metrics: Metrics): Pick<Observer, 'exchanged' | 'webhookAsked' | 'policy' | 'tokenLookedUp'> {
+  const { exchanged, webhookAsked, policy } = metrics;
+  return {
+    ...{ exchanged, webhookAsked, policy },
+    tokenLookedUp: (remembered) => metrics.lookedUp('verified_tokens', remembered),
+  };
+}
+
+/** @throws what `make` throws, and then the traces that were prepared are closed again */
+function orAbandon<T>(make: () => T, traces: { abandon(): void }): T {
+  try {
+    return make();
+  } catch (error) {
+    traces.abandon();
+    throw error;
+  }
 }
 
 function countRequest(metrics: Metrics, { method, req, outcome, status, backend }: Trail, duration: number): void {

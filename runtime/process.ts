@@ -90,7 +90,7 @@ async function open(options: RuntimeOptions, opened: Closing[]): Promise<Running
   const { config } = followed.current;
   const { namespace, name } = config.server;
   const metrics = createMetrics({ version, namespace, server: name });
-  const observer = createObserver(config, { metrics, log, auditStream: options.auditStream });
+  const observer = await createObserver(config, { ...options, metrics, files: followed.files });
   opened.push(() => observer.close());
   const gate = createOpeningGate();
   let route: Route = gate.route;
@@ -146,7 +146,7 @@ async function takeOver(
   { gateway, observer }: Pick<Parts, 'gateway' | 'observer'>,
 ) {
   checkSamePlace(next, followed.current.config);
-  const prepared = observer.prepare(next);
+  const prepared = await observer.prepare(next);
   try {
     await gateway.apply(next);
   } catch (error) {

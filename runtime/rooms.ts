@@ -5,6 +5,7 @@ import type { Authenticator } from '#runtime/incoming/identity';
 import type { Catalogues } from '#runtime/mcp/aggregate/catalogues';
 import type { BackendSet } from '#runtime/mcp/backends/backend-set';
 import type { Announcer } from '#runtime/mcp/announcer';
+import type { DecodedMessage } from '#runtime/mcp/envelope/decode-request';
 import type { SessionStore } from '#runtime/mcp/sessions/session-store';
 import type { StreamQuota } from '#runtime/mcp/sessions/stream-quota';
 import type { Authorizer } from '#runtime/policy/authorizer';
@@ -31,6 +32,8 @@ export interface Rooms {
   readonly latest: () => Rooms;
   /** Requests and streams under way; draining waits for them. */
   readonly running: UnderWay<Trail>;
-  /** Told of each request when it is over: audit, metrics. */
+  /** Told of each message when it was read: traces. */
+  readonly begin: (trail: Trail, message: DecodedMessage) => void;
+  /** Told of each request when it is over: audit, metrics, traces. */
   readonly finish: (trail: Trail) => void;
 }

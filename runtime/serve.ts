@@ -69,5 +69,6 @@ async function servePost(
   const message = decodeRequest(body);
   const era = classifyEra(req.headers, message);
   noteMessage(trail, message, era);
+  rooms.begin(trail, message);
   await eras[era](res, body, message, identity, rooms, trail);
 }

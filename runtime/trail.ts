@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Identity } from '#runtime/incoming/identity';
 import type { Era } from '#runtime/mcp/era';
 import type { Decision } from '#runtime/policy/authorizer';
+import type { RequestTrace } from '#runtime/telemetry/request-trace';
 import type { Entry } from '#runtime/under-way';
 
 export type Outcome = 'success' | 'failure' | 'error' | 'denied';
@@ -28,6 +29,8 @@ export class Trail implements Entry {
   clientName: string | undefined;
   clientVersion: string | undefined;
   decision: Decision | undefined;
+  /** undefined: it is not traced. */
+  trace: RequestTrace | undefined;
   /** The webhook that did not let the call through. */
   webhook: string | undefined;
   outcome: Outcome = 'success';

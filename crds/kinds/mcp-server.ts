@@ -12,7 +12,7 @@ import { RateLimitingConfig } from '../parts/rate-limiting.ts';
 import { CaBundleRef, named } from '../parts/references.ts';
 import { needs, notBoth, type Rule, withRules } from '../parts/rule.ts';
 import { SessionStorage } from '../parts/storage.ts';
-import { TelemetryConfig } from '../parts/telemetry.ts';
+import { Telemetry } from '../parts/telemetry.ts';
 import {
   EnvFileFolder,
   EnvSecrets,
@@ -106,7 +106,7 @@ const byItself = {
     .describe('Session affinity of the Service; of use only with backends of transport sse.'),
   sessionStorage: SessionStorage.optional().describe('Where the sessions of its own endpoint are kept.'),
   audit: AuditConfig.optional().describe('Audit events of its own endpoint.'),
-  telemetry: TelemetryConfig.optional().describe('Traces and metrics of its own endpoint.'),
+  telemetry: Telemetry.optional().describe('Traces and metrics of its own endpoint.'),
   debug: z.boolean().optional().describe('Its own endpoint logs what it does in detail.'),
 };
 

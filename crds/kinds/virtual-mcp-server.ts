@@ -15,13 +15,13 @@ import { RateLimitingConfig } from '../parts/rate-limiting.ts';
 import { named } from '../parts/references.ts';
 import { notBoth, type Rule, withRules } from '../parts/rule.ts';
 import { SessionStorage } from '../parts/storage.ts';
-import { TelemetryConfig } from '../parts/telemetry.ts';
+import { Telemetry } from '../parts/telemetry.ts';
 import { resource } from './resource.ts';
 
 /** Accepted at two places: directly under spec, and under config. */
 const atTwoPlaces = {
   audit: AuditConfig.optional().describe('Audit events.'),
-  telemetry: TelemetryConfig.optional().describe('Traces and metrics.'),
+  telemetry: Telemetry.optional().describe('Traces and metrics.'),
   sessionStorage: SessionStorage.optional().describe('Where sessions are kept.'),
 };
 

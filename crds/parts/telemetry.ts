@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { mapOf } from './collections.ts';
+import { SecretKeyRef } from './references.ts';
 
-/** Traces and metrics. The same shape in a resource and in a run configuration. */
+/** Traces and metrics. What a resource and a run configuration have in common. */
 export const TelemetryConfig = z.strictObject({
   endpoint: z.string().max(2048).optional().describe('OTLP/HTTP endpoint for traces.'),
   serviceName: z.string().max(253).optional().describe('service.name; default the server name.'),
@@ -28,3 +29,18 @@ export const TelemetryConfig = z.strictObject({
   useLegacyAttributes: z.boolean().default(false).describe('Also set attribute names of older semantic conventions.'),
 });
 export type TelemetryConfig = z.infer<typeof TelemetryConfig>;
+
+/** As a resource writes it: secrets are references. */
+export const Telemetry = TelemetryConfig.extend({
+  headersFromSecret: mapOf(z.string().max(256), SecretKeyRef, 64)
+    .optional()
+    .describe('Header of the export requests to the Secret key with its value.'),
+});
+export type Telemetry = z.infer<typeof Telemetry>;
+
+/** As the runtime reads it: secrets are files. */
+export const TelemetryRunConfig = TelemetryConfig.extend({
+  header_files: mapOf(z.string().max(256), z.string().min(1).max(4096), 64)
+    .default({})
+    .describe('Header of the export requests to the file with its value.'),
+});

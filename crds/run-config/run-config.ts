@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AuditConfig } from '../parts/audit.ts';
-import { TelemetryConfig } from '../parts/telemetry.ts';
+import { TelemetryRunConfig } from '../parts/telemetry.ts';
 import { Aggregation } from './aggregation.ts';
 import { AuthServer } from './auth-server.ts';
 import { Backend } from './backend.ts';
@@ -92,7 +92,7 @@ export const RunConfig = z.strictObject({
     .describe('Files with secrets that seal what is stored: the first seals, all open.'),
   embedded_auth_server_config: AuthServer.optional().describe('The embedded authorization server.'),
   audit_config: AuditConfig.prefault({}).describe('Audit events.'),
-  telemetry_config: TelemetryConfig.prefault({}).describe('Traces and metrics.'),
+  telemetry_config: TelemetryRunConfig.prefault({}).describe('Traces and metrics.'),
   status_token_file: File.optional().describe('Bearer token that /status asks for.'),
 });
 /** The parsed document, as the runtime uses it. */

@@ -32,8 +32,5 @@ export function checkBackendServed(name: string, spec: BackendSpec, { platform }
 
 /** Settings of a server that are valid and have no effect yet. */
 export function findNotServed(document: RunConfigDocument): string[] {
-  return [
-    ...(document.rate_limiting ? ['rateLimiting'] : []),
-    ...(document.telemetry_config?.tracingEnabled ? ['telemetry.tracingEnabled'] : []),
-  ];
+  return [...(document.rate_limiting ? ['rateLimiting'] : [])];
 }

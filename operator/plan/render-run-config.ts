@@ -11,6 +11,7 @@ import { parseUrl } from './parse-url.ts';
 import { renderAggregation } from './render-aggregation.ts';
 import type { BackendDocument } from './render-backend.ts';
 import { renderLimits, renderOperational, renderRateLimiting } from './render-operational.ts';
+import { renderTelemetry } from './render-telemetry.ts';
 import { renderSessionStorage } from './render-storage.ts';
 
 /** What a runtime is to serve: a VirtualMCPServer's own spec, and what only an MCPServer by itself has. */
@@ -170,7 +171,7 @@ export function renderRunConfig(parts: ServerParts, world: World, files: FileLis
     ),
     sealing_secret_files: renderSealing(manifest, spec, world, files),
     audit_config: spec.audit ?? config.audit,
-    telemetry_config: spec.telemetry ?? config.telemetry,
+    telemetry_config: renderTelemetry(spec.telemetry ?? config.telemetry, files),
     status_token_file: statusToken === undefined ? undefined : files.generated('statusToken', statusToken),
   });
   return { schema_version: RUN_CONFIG_VERSION, ...document };

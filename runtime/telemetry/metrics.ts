@@ -4,7 +4,9 @@ import type { ExchangeOutcome } from '#runtime/outgoing/create-credential';
 import type { PolicyMetrics } from '#runtime/policy/policy-metrics';
 import type { WebhookOutcome } from '#runtime/webhooks/create-webhook-gate';
 import { LabelledCounts } from './labelled-counts.ts';
+import { METHODS } from './methods.ts';
 import { type MetricSources, registerCounters, registerGauges } from './register-metrics.ts';
+import type { SpanCounts } from './span-counts.ts';
 import { classOf, type Outcome, RequestSeries } from './request-series.ts';
 
 type CacheName = 'policy_decisions' | 'verified_tokens' | 'exchanged_tokens';
@@ -24,17 +26,11 @@ export interface Metrics {
   readonly policy: PolicyMetrics;
   /** Counted up by the audit log itself. */
   readonly audit: AuditCounts;
+  /** Counted up by the queue of spans. */
+  readonly spans: SpanCounts;
   watch(sources: MetricSources): void;
   render(): Promise<{ contentType: string; text: string }>;
 }
-
-const METHODS: ReadonlySet<string> = new Set([
-  ...['initialize', 'ping', 'server/discover', 'tools/list', 'tools/call', 'prompts/list', 'prompts/get'],
-  ...['resources/list', 'resources/read', 'resources/templates/list', 'resources/subscribe', 'resources/unsubscribe'],
-  ...['completion/complete', 'logging/setLevel', 'subscriptions/listen', 'response', 'GET', 'DELETE', 'POST'],
-  ...['notifications/initialized', 'notifications/cancelled', 'notifications/progress'],
-  ...['notifications/roots/list_changed'],
-]);
 
 /** Metrics of one process. `labels` go into `vmcp_info`. */
 export function createMetrics(labels: { version: string; namespace: string; server: string }): Metrics {
@@ -43,10 +39,11 @@ export function createMetrics(labels: { version: string; namespace: string; serv
   const byBackend = new Map<string, RequestSeries>();
   const counts = new LabelledCounts();
   const audit: AuditCounts = { written: 0, dropped: 0 };
+  const spans: SpanCounts = { exported: 0, dropped: 0 };
   let sources: MetricSources | undefined;
 
   collectDefaultMetrics({ register: registry });
-  registerCounters(registry, { byMethod, byBackend, counts, audit });
+  registerCounters(registry, { byMethod, byBackend, counts, audit, spans });
   registerGauges(registry, () => sources);
   new Gauge({
     name: 'vmcp_info',
@@ -67,13 +64,9 @@ export function createMetrics(labels: { version: string; namespace: string; serv
     webhookAsked: (webhook, outcome) => counts.add('webhooks', webhook, outcome),
     lookedUp: (cache, hit) => counts.add('cache', cache, hit ? 'hit' : 'miss'),
     reloaded: (what, outcome) => counts.add('reloads', what, outcome),
-    policy: {
-      decided: (outcome) => counts.add('policy_decisions', outcome),
-      lookedUp: (remembered) => counts.add('cache', 'policy_decisions', remembered ? 'hit' : 'miss'),
-      policyErred: (effect) => counts.add('policy_errors', effect),
-      engineFailed: () => counts.add('policy_errors', 'engine'),
-    },
+    policy: policyMetrics(counts),
     audit,
+    spans,
     watch(wanted) {
       sources = wanted;
     },
@@ -108,4 +101,13 @@ function histogram(name: string, help: string, label: string, all: ReadonlyMap<s
     durations.render(name, `${label}=${JSON.stringify(value)}`),
   );
   return [`# HELP ${name} ${help}`, `# TYPE ${name} histogram`, ...series];
+}
+
+function policyMetrics(counts: LabelledCounts): PolicyMetrics {
+  return {
+    decided: (outcome) => counts.add('policy_decisions', outcome),
+    lookedUp: (remembered) => counts.add('cache', 'policy_decisions', remembered ? 'hit' : 'miss'),
+    policyErred: (effect) => counts.add('policy_errors', effect),
+    engineFailed: () => counts.add('policy_errors', 'engine'),
+  };
 }

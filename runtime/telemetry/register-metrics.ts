@@ -1,6 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { AuditCounts } from '#runtime/audit/batch-writer';
 import type { LabelledCounts } from './labelled-counts.ts';
+import type { SpanCounts } from './span-counts.ts';
 import type { RequestSeries } from './request-series.ts';
 
 /** What gauges read when they are asked. Names of backends come from the configuration alone. */
@@ -26,12 +27,13 @@ interface Counted {
   readonly byBackend: ReadonlyMap<string, RequestSeries>;
   readonly counts: LabelledCounts;
   readonly audit: AuditCounts;
+  readonly spans: SpanCounts;
 }
 
 type Row = readonly [labels: Record<string, string>, value: number];
 type Rows = (from: MetricSources) => Iterable<Row> | Promise<Iterable<Row>>;
 
-export function registerCounters(registry: Registry, { byMethod, byBackend, counts, audit }: Counted): void {
+export function registerCounters(registry: Registry, { byMethod, byBackend, counts, audit, spans }: Counted): void {
   function counter(name: string, help: string, labelNames: string[], rows: () => Iterable<Row>): void {
     new Counter({
       name,
@@ -76,11 +78,12 @@ export function registerCounters(registry: Registry, { byMethod, byBackend, coun
   counter('vmcp_reloads_total', 'Changes of configuration and policies.', ['what', 'outcome'], () =>
     labelled('reloads', 'what', 'outcome'),
   );
-  counter('vmcp_audit_events_total', 'Audit events, written or lost.', ['result'], () => [
-    [{ result: 'written' }, audit.written],
-    [{ result: 'dropped' }, audit.dropped],
-  ]);
+  counter('vmcp_audit_events_total', 'Audit events, written or lost.', ['result'], () => results({ ...audit }));
+  counter('vmcp_spans_total', 'Spans, taken by the collector or lost.', ['result'], () => results({ ...spans }));
 }
+
+const results = (counts: Record<string, number>): Row[] =>
+  Object.entries(counts).map(([result, value]) => [{ result }, value]);
 
 function* requests(all: ReadonlyMap<string, RequestSeries>, label: string): Generator<Row> {
   for (const [value, series] of all) {

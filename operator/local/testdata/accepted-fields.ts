@@ -10,6 +10,7 @@ audit:
   includeResponseData: true
   logFile: /var/log/vmcp/audit.log
 telemetry:
+  headersFromSecret: { x-key: { name: otel, key: header } }
   serviceName: gate
   serviceVersion: '1'
   insecure: true

@@ -3,6 +3,7 @@ import type { Identity } from '#runtime/incoming/identity';
 import type { BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
 import type { Credential } from '#runtime/outgoing/credential';
 import type { Authorizer } from '#runtime/policy/authorizer';
+import type { RequestTrace } from '#runtime/telemetry/request-trace';
 import type { RequestError } from '#runtime/errors';
 import type { WebhookGate } from '#runtime/webhooks/webhook-call';
 import type { Era } from '../era.ts';
@@ -86,6 +87,8 @@ export interface BackendCall {
   readonly idempotent: boolean;
   /** A health probe: it is no live request, so neither the circuit breaker nor the limit of calls concerns it. */
   readonly isProbe?: boolean;
+  /** undefined: it is not traced. */
+  readonly trace?: RequestTrace | undefined;
   readonly sink: AnswerSink;
 }
 

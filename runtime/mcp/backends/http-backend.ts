@@ -199,9 +199,16 @@ export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements
     try {
       const headers = this.credential.headersFor(identity, exchange.call);
       if (headers instanceof Promise) {
+        const step = exchange.call.trace?.begin('credential');
         headers.then(
-          (resolved) => this.#dispatch(exchange, resolved),
-          (error: unknown) => this.#refuse(exchange, error),
+          (resolved) => {
+            step?.end();
+            this.#dispatch(exchange, resolved);
+          },
+          (error: unknown) => {
+            step?.end('credential');
+            this.#refuse(exchange, error);
+          },
         );
       } else {
         this.#dispatch(exchange, headers);

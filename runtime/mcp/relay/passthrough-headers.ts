@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { TraceStep } from '#runtime/telemetry/request-trace';
 import type { Rooms } from '#runtime/rooms';
 
 /** Never passed on, whatever is configured: the client's credential, hop-by-hop and forwarding headers, what we write ourselves. */
@@ -41,4 +42,14 @@ export function passthroughHeaders(req: IncomingMessage, { config }: Rooms): rea
     if (typeof value === 'string') passed.push(lower, value);
   }
   return passed;
+}
+
+/** These headers with the trace of this step; what the client says of its own does not go beside it. */
+export function tracedHeaders(headers: readonly string[], { headers: context }: TraceStep): string[] {
+  const traced = [...context];
+  for (let at = 0; at + 1 < headers.length; at += 2) {
+    const [name = '', value = ''] = headers.slice(at, at + 2);
+    if (name !== 'traceparent' && name !== 'tracestate') traced.push(name, value);
+  }
+  return traced;
 }

@@ -96,7 +96,9 @@ export function authorizeCall(
   trail.backend = backend.name;
   for (const authorizer of [rooms.authorizer, backend.authorizer]) {
     if (!authorizer) continue;
+    const step = trail.trace?.begin('policy');
     const decision = authorizer.decide(asker.identity, actions[kind], entry, args);
+    step?.end(decision.allowed ? undefined : 'denied');
     if (decision.wouldDeny || !decision.allowed) trail.decision = decision;
     if (!decision.allowed) throw deniedByPolicy(decision);
   }

@@ -1,5 +1,6 @@
 import { LoginNeeded } from '#runtime/authserver/user-tokens';
 import { callDeadline } from '#runtime/mcp/relay/call-deadline';
+import { tracedHeaders } from '#runtime/mcp/relay/passthrough-headers';
 import { ClientAnswer } from '#runtime/mcp/relay/client-answer';
 import type { AnswerSink, CallFailure, Flow, RunningCall, StreamEvent } from '../backends/backend.ts';
 import { NoAnswer } from '../backends/ask.ts';
@@ -8,6 +9,7 @@ import type { PreparedCall } from '../route/prepare-call.ts';
 import { dropLeg, ensureLeg, legHeaders } from '../sessions/open-leg.ts';
 import type { Leg } from '../sessions/session.ts';
 import { answerLogin } from './answer-login.ts';
+import type { TraceStep } from '#runtime/telemetry/request-trace';
 import { relayedEvent } from './relayed-event.ts';
 import type { SessionRequest } from './session-request.ts';
 
@@ -33,6 +35,7 @@ class SessionRelay implements AnswerSink {
   #reopened = false;
   #resumable = false;
   #isOver = false;
+  #step: TraceStep | undefined;
 
   constructor(
     request: SessionRequest,
@@ -106,6 +109,7 @@ class SessionRelay implements AnswerSink {
   }
 
   fail(failure: CallFailure): void {
+    this.#step?.end(failure.reason);
     if (failure.reason === 'session_lost' && !this.#reopened) {
       this.#reopen();
       return;
@@ -133,21 +137,28 @@ class SessionRelay implements AnswerSink {
     // The client has left while it was opened: nobody would take the answer.
     if (this.#isOver) return;
     this.#leg = leg;
-    const { message, identity, rooms } = this.#request;
+    const { message, identity, rooms, trail } = this.#request;
     const { backend, body, idempotent } = this.#call;
+    const step = (this.#step = trail.trace?.callBackend(backend.name));
     this.#running = backend.send({
       identity,
       era: 'session',
       method: message.method,
       idText: message.idText,
       verb: 'POST',
-      body,
-      headers: this.#passthrough.length === 0 ? legHeaders(leg) : legHeaders(leg).concat(this.#passthrough),
+      body: step ? step.inMeta(body) : body,
+      headers: this.#headers(leg, step),
       address: leg.address,
       deadline: callDeadline(rooms, backend.name),
       idempotent,
+      trace: trail.trace,
       sink: this,
     });
+  }
+
+  #headers(leg: Leg, step: TraceStep | undefined): string[] {
+    const headers = this.#passthrough.length === 0 ? legHeaders(leg) : legHeaders(leg).concat(this.#passthrough);
+    return step ? tracedHeaders(headers, step) : headers;
   }
 
   /** The backend has forgotten the session: a 404 executed nothing, so a new one is opened and the call sent again. */
@@ -180,6 +191,7 @@ class SessionRelay implements AnswerSink {
   #over(answered = true): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#step?.end();
     const { session, message, rooms } = this.#request;
     session.calls--;
     rooms.sessions.touch(session);

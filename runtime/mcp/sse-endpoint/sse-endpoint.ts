@@ -74,6 +74,7 @@ export class SseEndpoint {
       const body = await readBody(req, rooms.config.limits.max_request_bytes);
       const message = decodeRequest(body);
       noteMessage(trail, message, 'session');
+      rooms.begin(trail, message);
       checkBegun(client, message);
       res.writeHead(202, { 'content-type': 'text/plain' }).end('Accepted');
       // Whatever the client says of its session, it is the one of this stream.

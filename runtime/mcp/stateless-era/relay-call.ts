@@ -1,10 +1,12 @@
 import { LoginNeeded } from '#runtime/authserver/user-tokens';
 import { callDeadline } from '#runtime/mcp/relay/call-deadline';
+import { tracedHeaders } from '#runtime/mcp/relay/passthrough-headers';
 import { ClientAnswer } from '#runtime/mcp/relay/client-answer';
 import { writeSse } from '#runtime/mcp/sse/write-sse';
 import { kindsOfNotification } from '../aggregate/list-kinds.ts';
 import type { AnswerSink, CallFailure, Flow, RunningCall, StreamEvent } from '../backends/backend.ts';
 import { callFailure } from '../backends/failures.ts';
+import type { TraceStep } from '#runtime/telemetry/request-trace';
 import type { PreparedCall } from '../route/prepare-call.ts';
 import { answerLogin, awaitLogin } from './answer-login.ts';
 import type { StatelessRequest } from './stateless-request.ts';
@@ -27,6 +29,7 @@ class StatelessRelay implements AnswerSink {
   #running: RunningCall | undefined;
   #waited = false;
   #isOver = false;
+  #step: TraceStep | undefined;
 
   constructor(
     request: StatelessRequest,
@@ -50,18 +53,20 @@ class StatelessRelay implements AnswerSink {
   }
 
   #send(): void {
-    const { message, identity, rooms } = this.#request;
+    const { message, identity, rooms, trail } = this.#request;
     const { backend, body, idempotent } = this.#call;
+    const step = (this.#step = trail.trace?.callBackend(backend.name));
     this.#running = backend.send({
       identity,
       era: 'stateless',
       method: message.method,
       idText: message.idText,
       verb: 'POST',
-      body,
-      headers: this.#headers,
+      body: step ? step.inMeta(body) : body,
+      headers: step ? tracedHeaders(this.#headers, step) : this.#headers,
       deadline: callDeadline(rooms, backend.name),
       idempotent,
+      trace: trail.trace,
       sink: this,
     });
   }
@@ -112,6 +117,7 @@ class StatelessRelay implements AnswerSink {
   }
 
   fail(failure: CallFailure): void {
+    this.#step?.end(failure.reason);
     if (failure.reason === 'unavailable') this.#request.rooms.backends.watch(this.#call.backend.name)?.nudge();
     if (this.#answer.fail(failure)) this.#resolve();
     else this.#refused(failure.error);
@@ -140,6 +146,7 @@ class StatelessRelay implements AnswerSink {
 
   #over(): void {
     this.#isOver = true;
+    this.#step?.end();
     this.#resolve();
   }
 }

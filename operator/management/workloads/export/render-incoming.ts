@@ -69,6 +69,9 @@ export type Issuer = { [K in keyof Inline]?: Inline[K] | undefined };
 export function renderIncoming(spec: Spec, shared: Issuer | undefined): Partial<RunConfiguration> {
   const { authzConfig, audit, telemetry, webhooks } = spec;
   const policies = authzConfig?.configMap;
+  // The record has no place for references to its secrets.
+  const settings = { ...telemetry };
+  delete settings.headersFromSecret;
   return {
     ...present({
       oidc_config: renderOidc(spec, shared),
@@ -76,7 +79,7 @@ export function renderIncoming(spec: Spec, shared: Issuer | undefined): Partial<
       authz_config_path: policies && configMapText(policies),
       jwks_auth_token_file: spec.oidcConfig?.inline?.jwksAuthTokenPath,
       audit_config: audit,
-      telemetry_config: telemetry,
+      telemetry_config: telemetry && settings,
       validating_webhooks: orNothing(webhooks?.validating?.map(renderWebhook)),
     }),
   };

@@ -1,0 +1,247 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { protectedGateway } from '../attacks/protected-gateway.ts';
+import { servePlain, type PlainBackend } from '../fakes/backend/serve-plain.ts';
+import type { Intercept } from '../fakes/mcp/serve.ts';
+import { serveTokens } from '../fakes/token-service.ts';
+import { serveCollector, type CollectedSpan, type Collector } from '../fakes/otlp/serve-collector.ts';
+import { send, sendStateless, SessionClient } from '../gateway/session-client.ts';
+import type { ServedGateway } from '../gateway/serve-gateway.ts';
+import { until } from '../gateway/until.ts';
+import { closeAll, closing, configTo, gatewayTo } from './gateway-to.ts';
+
+afterEach(closeAll);
+
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
+const PARENT = '00f067aa0ba902b7';
+const CONTEXT = { traceparent: `00-${TRACE}-${PARENT}-01`, tracestate: 'vendor=1' };
+
+const collector = async (options?: Parameters<typeof serveCollector>[0]) => closing(await serveCollector(options));
+const telemetry = (endpoint: string, more: object = {}) => ({
+  telemetry_config: { tracingEnabled: true, endpoint, insecure: true, samplingRate: '1', ...more },
+});
+
+/** A backend that keeps what it was sent with each call of a tool. */
+async function keepingBackend(): Promise<
+  PlainBackend & { calls: { traceparent: unknown; state: unknown; body: string }[] }
+> {
+  const calls: { traceparent: unknown; state: unknown; body: string }[] = [];
+  const backend = await servePlain({
+    tools: 1,
+    intercept: ({ headers }, _response, body) => {
+      if (body.includes('tools/call'))
+        calls.push({ traceparent: headers.traceparent, state: headers.tracestate, body });
+      return false;
+    },
+  });
+  return closing({ ...backend, calls });
+}
+
+const named = ({ spans }: Collector, name: string) => spans.filter((span) => span.name === name);
+async function first(from: Collector, name: string): Promise<CollectedSpan> {
+  await until(`the span ${name}`, () => named(from, name).length > 0);
+  return named(from, name)[0]!;
+}
+async function metric(gateway: ServedGateway, line: string): Promise<number> {
+  const { text } = await send(`http://127.0.0.1:${gateway.runtime.address.privatePort}/metrics`, 'GET', {});
+  return Number(
+    text
+      .split('\n')
+      .find((one) => one.startsWith(line))
+      ?.split(' ')
+      .at(-1) ?? 'NaN',
+  );
+}
+const call = (client: SessionClient, args: object = { text: 'x' }, meta?: object) =>
+  client.request('tools/call', { name: 'a_tool_0', arguments: args, ...(meta && { _meta: meta }) });
+
+describe('a traced request', () => {
+  it('is a span of the server with those of the decision and of the call of the backend, and the backend gets its context', async () => {
+    const [to, backend] = [await collector(), await keepingBackend()];
+    const authz = { policies: ['permit(principal, action, resource);'] };
+    const gateway = await gatewayTo({ a: backend.url }, { ...telemetry(to.url), authz });
+    const client = await SessionClient.open(gateway.url);
+    await call(client);
+    const server = await first(to, 'tools/call a_tool_0');
+    expect(server).toMatchObject({ kind: 2, parentId: '', status: 0 });
+    expect(server.attributes).toMatchObject({
+      'http.request.method': 'POST',
+      'http.response.status_code': 200,
+      'url.path': '/mcp',
+      'mcp.method.name': 'tools/call',
+      'mcp.protocol.version': '2025-11-25',
+      'gen_ai.operation.name': 'execute_tool',
+      'gen_ai.tool.name': 'a_tool_0',
+      'vmcp.backend': 'a',
+      'vmcp.outcome': 'success',
+    });
+    expect(server.resource).toEqual({
+      'service.name': 'gateway',
+      'service.version': '0.0.0',
+      'service.namespace': 'e2e',
+    });
+    const [policy, backendCall] = [await first(to, 'policy'), await first(to, 'call a')];
+    for (const { traceId, parentId } of [policy, backendCall])
+      expect([traceId, parentId]).toEqual([server.traceId, server.spanId]);
+    expect(backendCall.kind).toBe(3);
+    expect(backend.calls).toMatchObject([{ traceparent: `00-${server.traceId}-${backendCall.spanId}-01` }]);
+    expect(server.milliseconds).toBeGreaterThanOrEqual(backendCall.milliseconds);
+  });
+
+  it('goes on with the context of the caller, of the message before that of the headers, in both revisions', async () => {
+    const [to, backend] = [await collector(), await keepingBackend()];
+    const config = { ...telemetry(to.url), passthrough_headers: ['traceparent'] };
+    const gateway = await gatewayTo({ a: backend.url }, config);
+    const client = await SessionClient.open(gateway.url);
+    const body = client.message('tools/call', { name: 'a_tool_0', arguments: { text: 'x' } });
+    await send(client.url, 'POST', { ...client.headers, ...CONTEXT }, body);
+    await first(to, 'tools/call a_tool_0');
+    const other = { ...CONTEXT, traceparent: CONTEXT.traceparent.replace(TRACE, TRACE.replace('4', '5')) };
+    await send(
+      client.url,
+      'POST',
+      { ...client.headers, ...other },
+      client.message('tools/call', { name: 'a_tool_0', arguments: { text: 'x' }, _meta: { ...CONTEXT, mine: [1] } }),
+    );
+    await sendStateless(gateway.url, 'tools/call', { name: 'a_tool_0', arguments: { text: 'x' }, _meta: CONTEXT });
+    await until('all', () => named(to, 'tools/call a_tool_0').length === 3);
+    for (const { traceId, parentId, traceState } of named(to, 'tools/call a_tool_0'))
+      expect([traceId, parentId, traceState]).toEqual([TRACE, PARENT, 'vendor=1']);
+    await until('the calls', () => named(to, 'call a').length === 3);
+    const sent = named(to, 'call a').map(({ spanId }) => `00-${TRACE}-${spanId}-01`);
+    expect(new Set(backend.calls.map(({ traceparent }) => traceparent))).toEqual(new Set(sent));
+    // The message says the same as the headers, and keeps what else it says.
+    const [, second] = backend.calls;
+    expect(JSON.parse(second!.body)).toMatchObject({
+      params: { _meta: { traceparent: second!.traceparent, mine: [1] } },
+    });
+    expect(second!.state).toBe('vendor=1');
+  });
+
+  it('says why it failed by stable words, and nothing of tokens, arguments, results or names that nobody offers', async () => {
+    const to = await collector();
+    const { gateway, backend, ...at } = await protectedGateway({
+      config: telemetry(to.url, { useLegacyAttributes: true }),
+    });
+    const alice = await at.bearer();
+    const client = await SessionClient.open(gateway.url, alice);
+    await call(client, { text: 'secret-argument' });
+    await client.call('secret-tool-name', {});
+    await client.request('secret/method');
+    await send(gateway.url, 'POST', { authorization: 'Bearer secret-token' }, client.message('ping'));
+    await backend.close();
+    await call(client, { text: 'secret-argument' });
+    await until('all', () => to.spans.filter(({ kind }) => kind === 2).length >= 7);
+    const failures = to.spans.filter(({ kind }) => kind === 2).map(({ attributes }) => attributes['error.type']);
+    expect(failures).toEqual(
+      expect.arrayContaining(['unknown_name', 'method_not_found', 'invalid_token', 'backend_unavailable']),
+    );
+    const away = to.spans.find(({ attributes }) => attributes['error.type'] === 'backend_unavailable');
+    expect(away).toMatchObject({ status: 2, attributes: { 'mcp.tool.name': 'a_tool_0', 'http.status_code': 200 } });
+    expect(to.spans.find(({ name, status }) => name === 'call a' && status === 2)).toMatchObject({
+      attributes: { 'error.type': 'unavailable' },
+    });
+    expect(to.raw()).not.toMatch(/secret|xxxx/);
+    expect(to.raw()).not.toContain(client.headers['mcp-session-id']);
+    expect(to.raw()).not.toContain(alice.authorization.split('.')[1]);
+    expect(to.raw()).not.toContain('alice');
+  });
+
+  it('has a span of the credential that is made for it', async () => {
+    const [to, tokens] = [await collector(), closing(await serveTokens())];
+    let refusals = 1;
+    const intercept: Intercept = (_request, response, body) => {
+      if (!body.includes('tools/call') || refusals-- <= 0) return false;
+      response.writeHead(401).end();
+      return true;
+    };
+    const { backend, ...at } = await protectedGateway({ backend: { intercept } });
+    const auth = { type: 'token_exchange' as const, token_url: tokens.url, audience: 'a' };
+    const backends = [{ name: 'a', transport: 'streamable-http' as const, url: backend.url, auth }];
+    await at.gateway.reconfigure({ incoming: at.incoming, backends, ...telemetry(to.url) });
+    const client = await SessionClient.open(at.gateway.url, await at.bearer());
+    expect((await call(client)).answer.result).toBeDefined();
+    const server = await first(to, 'tools/call a_tool_0');
+    expect(await first(to, 'credential')).toMatchObject({ kind: 1, traceId: server.traceId, parentId: server.spanId });
+    expect(to.raw()).not.toContain('opaque');
+  });
+
+  it('carries what the configuration says of the service, its headers, secret ones too, its attributes and its variables', async () => {
+    const to = await collector();
+    process.env.VMCP_TEST_ZONE = 'zone-1';
+    const settings = {
+      ...{ serviceName: 'tools', serviceVersion: '7', headers: { 'x-key': 'k' }, header_files: { 'x-secret': 'key' } },
+      ...{ customAttributes: { team: 'a' }, environmentVariables: ['VMCP_TEST_ZONE', 'VMCP_TEST_NONE'] },
+    };
+    const { url } = await keepingBackend();
+    const gateway = await gatewayTo({ a: url }, telemetry(`${to.url}/own/path`, settings), {
+      files: { key: 'hidden' },
+    });
+    await call(await SessionClient.open(gateway.url));
+    const span = await first(to, 'call a');
+    expect(span.resource).toMatchObject({ 'service.name': 'tools', 'service.version': '7' });
+    expect(span.attributes).toMatchObject({ team: 'a', 'environment.VMCP_TEST_ZONE': 'zone-1' });
+    expect(to.requests[0]).toMatchObject({ path: '/own/path', headers: { 'x-key': 'k', 'x-secret': 'hidden' } });
+    expect(to.spans.every(({ attributes }) => attributes['http.method'] === undefined)).toBe(true);
+  });
+});
+
+describe('traces', () => {
+  it('are of the share that is asked for; a caller that is traced is followed', async () => {
+    const [to, backend] = [await collector(), await keepingBackend()];
+    const gateway = await gatewayTo({ a: backend.url }, telemetry(to.url, { samplingRate: '0' }));
+    const client = await SessionClient.open(gateway.url);
+    await call(client);
+    const notTraced = { traceparent: CONTEXT.traceparent.replace(/01$/, '00') };
+    const body = client.message('tools/call', { name: 'a_tool_0', arguments: { text: 'x' } });
+    await send(client.url, 'POST', { ...client.headers, ...notTraced }, body);
+    await send(client.url, 'POST', { ...client.headers, ...CONTEXT }, body);
+    await first(to, 'tools/call a_tool_0');
+    expect(to.spans.every(({ traceId }) => traceId === TRACE)).toBe(true);
+    expect(named(to, 'tools/call a_tool_0')).toHaveLength(1);
+    const [own, unsampled] = backend.calls;
+    expect(own!.traceparent).toBeUndefined();
+    expect(unsampled!.traceparent).toMatch(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-00$`));
+  });
+
+  it('come and go with the configuration, and what waits is sent then and at the end', async () => {
+    const [one, two, backend] = [await collector(), await collector(), await keepingBackend()];
+    const gateway = await gatewayTo({ a: backend.url });
+    const client = await SessionClient.open(gateway.url);
+    await call(client);
+    expect(backend.calls[0]!.traceparent).toBeUndefined();
+    await gateway.reconfigure(configTo({ a: backend.url }, telemetry(one.url)));
+    await call(client);
+    await gateway.reconfigure(configTo({ a: backend.url }, telemetry(two.url)));
+    await first(one, 'tools/call a_tool_0');
+    await call(client);
+    await gateway.runtime.stop();
+    expect(named(one, 'tools/call a_tool_0')).toHaveLength(1);
+    expect(named(two, 'tools/call a_tool_0')).toHaveLength(1);
+  });
+
+  it('that cannot be sent as they are written refuse the configuration, and the former goes on', async () => {
+    const { url } = await keepingBackend();
+    const gateway = await gatewayTo({ a: url });
+    await gateway.reconfigure(configTo({ a: url }, telemetry('http://127.0.0.1:9', { insecure: false })));
+    expect(gateway.log()).toContain('endpoint is http: write https, or insecure: true');
+    expect((await call(await SessionClient.open(gateway.url))).answer.result).toBeDefined();
+  });
+
+  it.each([
+    ['is not there', undefined],
+    ['refuses them', { status: 400 }],
+    ['says nothing', { silent: true }],
+  ])('cost nothing but themselves where the collector %s', async (what, options) => {
+    const to = options ? await collector(options) : undefined;
+    const { url } = await keepingBackend();
+    const gateway = await gatewayTo({ a: url }, telemetry(to?.url ?? 'http://127.0.0.1:9'));
+    const client = await SessionClient.open(gateway.url);
+    for (let i = 0; i < 800; i++) await client.request('ping');
+    expect((await call(client)).answer.result).toBeDefined();
+    if (what !== 'says nothing')
+      await until('the loss', async () => (await metric(gateway, 'vmcp_spans_total{result="dropped"}')) > 0);
+    const before = performance.now();
+    await gateway.runtime.stop();
+    expect(performance.now() - before).toBeLessThan(20_000);
+  });
+});

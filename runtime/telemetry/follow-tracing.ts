@@ -1,0 +1,66 @@
+import type { RunConfig } from '#crds/run-config/run-config';
+import type { DecodedMessage } from '#runtime/mcp/envelope/decode-request';
+import type { SecretFiles } from '#runtime/secret-files';
+import type { Trail } from '#runtime/trail';
+import type { Tracing } from './request-trace.ts';
+import type { SpanCounts } from './span-counts.ts';
+
+export interface TracingDeps {
+  readonly version: string;
+  /** The environment of this process, read in main.ts. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly files: Pick<SecretFiles, 'read'>;
+  readonly counts: SpanCounts;
+}
+
+/** Traces as the configuration in force asks for them: most ask for none. */
+export interface FollowedTracing {
+  readonly begun: (trail: Trail, message: DecodedMessage) => void;
+  readonly finished: (trail: Trail, milliseconds: number) => void;
+  /** Makes what another configuration needs. @throws ConfigError, and then the former goes on */
+  prepare(next: RunConfig): Promise<{ commit(): void; abandon(): void }>;
+  close(): Promise<void>;
+}
+
+/** Milliseconds for what waits to be sent. */
+const CLOSE_WITHIN = 2_000;
+
+/** @throws ConfigError */
+export async function followTracing(config: RunConfig, deps: TracingDeps): Promise<FollowedTracing> {
+  let inForce = config;
+  let tracing = await openTracing(config, deps);
+  return {
+    begun(trail, message) {
+      if (tracing) trail.trace = tracing.begin(trail.req, message, trail.startedAt);
+    },
+    finished: (trail, milliseconds) => tracing?.finished(trail, milliseconds),
+    async prepare(next) {
+      const isSame = tracedBy(next) === tracedBy(inForce);
+      const made = isSame ? tracing : await openTracing(next, deps);
+      return {
+        commit() {
+          const before = tracing;
+          tracing = made;
+          inForce = next;
+          if (!isSame) void before?.close(CLOSE_WITHIN);
+        },
+        abandon() {
+          if (!isSame) void made?.close(0);
+        },
+      };
+    },
+    close: async () => tracing?.close(CLOSE_WITHIN),
+  };
+}
+
+/** What spans are made by. */
+function tracedBy({ server, telemetry_config: settings }: RunConfig): string {
+  return JSON.stringify([server, settings]);
+}
+
+/** Loaded where traces are on. @throws ConfigError */
+async function openTracing(config: RunConfig, deps: TracingDeps): Promise<Tracing | undefined> {
+  if (!config.telemetry_config.tracingEnabled) return undefined;
+  const { createTracing } = await import('./tracing/create-tracing.ts');
+  return createTracing(config, deps);
+}

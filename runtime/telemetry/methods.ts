@@ -1,0 +1,8 @@
+/** What requests are called in metrics and traces; any other method is the caller's own text. */
+export const METHODS: ReadonlySet<string> = new Set([
+  ...['initialize', 'ping', 'server/discover', 'tools/list', 'tools/call', 'prompts/list', 'prompts/get'],
+  ...['resources/list', 'resources/read', 'resources/templates/list', 'resources/subscribe', 'resources/unsubscribe'],
+  ...['completion/complete', 'logging/setLevel', 'subscriptions/listen', 'response', 'GET', 'DELETE', 'POST'],
+  ...['notifications/initialized', 'notifications/cancelled', 'notifications/progress'],
+  ...['notifications/roots/list_changed'],
+]);

@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto';
+import type { Attributes } from '@opentelemetry/api';
+import { METHODS } from '#runtime/telemetry/methods';
+import type { Trail } from '#runtime/trail';
+
+/** Names of older conventions, beside those of today. */
+const LEGACY: readonly (readonly [string, string])[] = [
+  ['http.request.method', 'http.method'],
+  ['http.response.status_code', 'http.status_code'],
+  ['url.path', 'http.target'],
+  ['mcp.method.name', 'mcp.method'],
+  ['gen_ai.tool.name', 'mcp.tool.name'],
+  ['gen_ai.prompt.name', 'mcp.prompt.name'],
+];
+
+/** `tools/call <tool>`, as the conventions for MCP name a span; a name that nobody offers is the caller's own text and stays out. */
+export function nameOf({ method, req, target, backend }: Trail): string {
+  const known = knownMethod(method ?? req.method);
+  const isNamed = backend !== undefined && target !== undefined && (known === 'tools/call' || known === 'prompts/get');
+  return isNamed ? `${known} ${target}` : known;
+}
+
+/** What is said of a request. No argument, URI of a resource, token or text of an error is among it. */
+export function describeRequest(trail: Trail, useLegacy: boolean): Attributes {
+  const { req, status, revision, session, backend, outcome, code } = trail;
+  const all: Attributes = {
+    'http.request.method': req.method ?? '_OTHER',
+    'http.response.status_code': status,
+    'url.path': pathOf(req.url ?? ''),
+    'network.protocol.version': req.httpVersion,
+    'mcp.method.name': knownMethod(trail.method),
+    'mcp.protocol.version': revision,
+    'mcp.session.id': session === undefined ? undefined : shortHash(session),
+    'vmcp.backend': backend,
+    'vmcp.outcome': outcome,
+    'error.type': outcome === 'success' ? undefined : (code ?? String(status)),
+    ...describeTarget(trail),
+  };
+  const present = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+  return useLegacy ? { ...present, ...legacyOf(present) } : present;
+}
+
+function describeTarget({ method, target, backend }: Trail): Attributes {
+  if (backend === undefined || target === undefined) return {};
+  if (method === 'tools/call') return { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': target };
+  return method === 'prompts/get' ? { 'gen_ai.prompt.name': target } : {};
+}
+
+function legacyOf(attributes: Attributes): Attributes {
+  return Object.fromEntries(
+    LEGACY.filter(([today]) => attributes[today] !== undefined).map(([today, before]) => [before, attributes[today]]),
+  );
+}
+
+/** Methods that MCP does not know are the caller's own text. */
+function knownMethod(method: string | undefined): string {
+  return method !== undefined && METHODS.has(method) ? method : '_OTHER';
+}
+
+function pathOf(url: string): string {
+  const query = url.indexOf('?');
+  return query < 0 ? url : url.slice(0, query);
+}
+
+/** A session's id lets in; its hash tells requests of one session apart. */
+function shortHash(id: string): string {
+  return createHash('sha256').update(id).digest('hex').slice(0, 16);
+}

@@ -1,0 +1,80 @@
+import { ExportResultCode } from '@opentelemetry/core';
+import type { ReadableSpan, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace';
+import { TraceFlags } from '@opentelemetry/api';
+import type { SpanCounts } from '#runtime/telemetry/span-counts';
+
+interface QueueSettings {
+  readonly exporter: SpanExporter;
+  readonly counts: SpanCounts;
+}
+
+const MAX_WAITING = 2_048;
+const BATCH = 512;
+const GATHER = 1_000;
+
+/** Spans on their way out: gathered, sent a batch at a time, and dropped where the collector does not keep up. */
+export class SpanQueue implements SpanProcessor {
+  readonly #settings: QueueSettings;
+  #waiting: ReadableSpan[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #sending: Promise<void> | undefined;
+  #isClosed = false;
+
+  constructor(settings: QueueSettings) {
+    this.#settings = settings;
+  }
+
+  onStart(): void {
+    // Only what is over is sent.
+  }
+
+  onEnd(span: ReadableSpan): void {
+    if ((span.spanContext().traceFlags & TraceFlags.SAMPLED) === 0) return;
+    if (this.#isClosed || this.#waiting.length >= MAX_WAITING) {
+      this.#settings.counts.dropped++;
+      return;
+    }
+    this.#waiting.push(span);
+    if (this.#waiting.length >= BATCH) void this.#send();
+    else this.#timer ??= setTimeout(() => void this.#send(), GATHER).unref();
+  }
+
+  /** Settles when all that waits now was sent or dropped. */
+  async forceFlush(): Promise<void> {
+    await this.#sending;
+    await this.#send();
+  }
+
+  /** What still waits is dropped. */
+  async shutdown(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    this.#settings.counts.dropped += this.#waiting.length;
+    this.#waiting = [];
+    await this.#settings.exporter.shutdown();
+  }
+
+  /** One batch after the other; who comes meanwhile waits for the same end. */
+  #send(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    return (this.#sending ??= this.#sendAll().finally(() => {
+      this.#sending = undefined;
+    }));
+  }
+
+  async #sendAll(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.splice(0, BATCH);
+      const wasTaken = await this.#export(batch);
+      if (wasTaken) this.#settings.counts.exported += batch.length;
+      else this.#settings.counts.dropped += batch.length;
+    }
+  }
+
+  #export(batch: ReadableSpan[]): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.#settings.exporter.export(batch, ({ code }) => resolve(code === ExportResultCode.SUCCESS));
+    });
+  }
+}
