@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
+import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { OPERATIONS } from '../operations/table.ts';
 import { PROBLEMS } from '../problem.ts';
 import { generatedDocuments } from './generated-documents.ts';
@@ -30,7 +31,22 @@ describe('the documents of the management API', () => {
   });
 });
 
+/** What the linter says of a document, by rule and place. */
+async function lint(text: string): Promise<string[]> {
+  // The rule does not know that what stands below `not` must be absent.
+  const rules = { 'no-required-schema-properties-undefined': 'off' } as const;
+  const config = await createConfig({ extends: ['recommended'], rules });
+  const problems = await lintFromString({ source: text, absoluteRef: '/openapi.json', config });
+  return problems.map(({ ruleId, message, location: [at] }) => `${ruleId} ${at?.pointer ?? ''}: ${message}`);
+}
+
 describe('the OpenAPI document', () => {
+  it('is taken by a linter', async () => {
+    const text = readFileSync(join(root, 'operator/management/openapi.json'), 'utf8');
+    expect(await lint(text)).toEqual([]);
+    expect(await lint(text.replace('"operationId": "getVersion"', '"operationId": "listWorkloads"'))).not.toEqual([]);
+  });
+
   it('has each operation once', () => {
     const ids = valuesOf(document, 'operationId');
     expect(ids).toEqual([...new Set(ids)]);
