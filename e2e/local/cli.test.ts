@@ -49,9 +49,13 @@ describe('the command line', () => {
     [['try', 'localhost:4483/mcp'], 'is no URL'],
     [['doctor', 'nonsense'], 'is no URL'],
     [['connect', 'cursor', '--url', 'nonsense'], 'is no URL'],
-    [['doctor', 'http://127.0.0.1:4483/mcp', '--token-file', 'nowhere'], 'nowhere cannot be read'],
   ])('says what is wrong with %j, with code 2', async (args, message) => {
     expect(await place.run(args)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(message) });
+  });
+
+  it('names a file that cannot be read, with code 1', async () => {
+    const seen = await place.run(['doctor', 'http://127.0.0.1:4483/mcp', '--token-file', 'nowhere']);
+    expect(seen).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('nowhere cannot be read') });
   });
 
   it('says what is not running where nothing runs', async () => {
