@@ -65,8 +65,9 @@ describeWithCluster('kinds of other projects', (cluster) => {
 
   /** Makes these Services, and asks the API server for those that a monitor selects. */
   async function selected(services: Made[], monitor: Made): Promise<Made[]> {
-    const text = services.map((service) =>
-      JSON.stringify({ ...service, metadata: { ...service.metadata, namespace: namespace.name } }),
+    // Without their owner, which is not there: they would be garbage.
+    const text = services.map(({ metadata: { name, labels }, ...service }) =>
+      JSON.stringify({ ...service, metadata: { name, labels, namespace: namespace.name } }),
     );
     const applied = await cluster.kubectl(['apply', '--server-side', '-f', '-'], text.join('\n---\n'));
     expect([applied.code, applied.stderr]).toEqual([0, '']);

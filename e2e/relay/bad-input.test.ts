@@ -44,11 +44,6 @@ describe('a run configuration that cannot be served ends the start with what is 
       /status_token_file: nowhere: there is no such file/,
     ],
     ['with a policy that is none', { authz: { policies: ['permit(principal, action'] } }, /polic/i],
-    [
-      'with a backend over SSE',
-      { backends: [{ name: 'old', transport: 'sse', url: 'http://127.0.0.1:1/sse' }] },
-      /backend old: transport sse is not served/,
-    ],
   ];
   it.each(documents)('%s', async (_name, more, message) => {
     const { code, output } = await startWith(more);
