@@ -14,7 +14,7 @@ import { type Findings, renderReport } from './report.ts';
 const PAGE = join(import.meta.dirname, '../../docs/benchmarks-operator.md');
 const CRDS = 'crds/manifests';
 /** As in the image: the young generation is bounded. */
-const NODE_FLAGS = ['--max-semi-space-size=8'];
+const NODE_FLAGS = ['--max-semi-space-size=4'];
 const IDLE_MS = 20_000;
 
 const PREFACE = `# Benchmarks of the operator
