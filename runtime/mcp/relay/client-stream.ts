@@ -57,20 +57,19 @@ export class ClientStream {
     this.#res.flushHeaders();
   }
 
-  /** Writes text in the wire form of events. `source` is held back until the client has caught up. */
-  write(text: string, source?: Flow): void {
-    if (this.#res.destroyed || this.#res.writableEnded) return;
-    if (this.#res.write(text)) return;
+  /** Writes text or bytes in the wire form of events. `source` is held back until the client has caught up: false. */
+  write(text: string | Buffer, source?: Flow): boolean {
+    if (this.#res.destroyed || this.#res.writableEnded || this.#res.write(text)) return true;
     if (source === undefined) {
       // What the gateway says by itself cannot be held back: a client that reads nothing is let go.
       if (this.#res.writableLength > MAX_UNREAD) this.#res.destroy();
-      return;
+      return true;
     }
     source.pause();
     this.#held.add(source);
-    if (this.#draining) return;
+    if (!this.#draining) this.#res.once('drain', () => this.#release());
     this.#draining = true;
-    this.#res.once('drain', () => this.#release());
+    return false;
   }
 
   end(): void {

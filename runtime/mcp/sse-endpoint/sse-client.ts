@@ -68,8 +68,7 @@ export class SseClient {
 
   /** Whole events. `more` is called when the client has caught up. */
   pass(events: Buffer, more: () => void): void {
-    if (this.#res.destroyed || this.#res.writableEnded || this.#res.write(events)) more();
-    else this.#res.once('drain', more);
+    if (this.#stream.write(events, { pause: () => undefined, resume: more })) more();
   }
 
   /** Ends the stream when what was asked is answered. */
