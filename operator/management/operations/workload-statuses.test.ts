@@ -1,14 +1,12 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { allProblems } from '../document/render-openapi.ts';
 import { keyOf } from '../stores/record-store.ts';
 import type { Operation } from '../operation.ts';
-import { ProblemBody, PROBLEMS } from '../problem.ts';
 import type { Rooms } from '../rooms.ts';
 import { type Asked, askOperation, type Told } from '../testdata/ask-operation.ts';
+import { meetProblem, problemCases } from '../testdata/problem-cases.ts';
 import { serveOperations, type ServedOperations } from '../testdata/serve-operations.ts';
-import { isOfTable } from '../testdata/status-table.ts';
 import { type Scenarios, usualScenarios } from '../testdata/usual-scenarios.ts';
 import { untilDisturbed, writeAnew } from '../testdata/write-anew.ts';
 import { GROUP, SEARCH, type WorkloadsPlace, workloadsPlace } from '../workloads/testdata/workloads-place.ts';
@@ -154,25 +152,8 @@ const SCENARIOS: Scenarios = {
   },
 };
 
-/** Problems that a row may answer, each with its status. */
-const CASES = ROWS.flatMap((row) =>
-  allProblems(row)
-    .filter(([code]) => isOfTable('machine', row.id, code))
-    .map(([code]) => ({ row, code, status: PROBLEMS[code][0], name: `${row.method} ${row.path}` })),
-);
-
 describe('each problem that an operation may answer', () => {
-  it.each(CASES)('is met on one machine: $name $status $code', async ({ row, code, status }) => {
-    const scenario = SCENARIOS[code];
-    if (!scenario) throw new Error(`nobody has shown how ${code} comes about`);
-    const told = await scenario(row);
-    expect([told.status, told.type, ProblemBody.parse(told.body)]).toEqual([
-      status,
-      'application/problem+json',
-      expect.objectContaining({ status, code }),
-    ]);
-    expect(JSON.stringify(told.body)).not.toContain('hunter2');
-  });
+  it.each(problemCases(ROWS))('is met on one machine: $name $status $code', (met) => meetProblem(met, SCENARIOS));
 });
 
 describe('each operation', () => {
