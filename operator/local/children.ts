@@ -48,13 +48,16 @@ export class Children {
   readonly #state: StateFolder;
   readonly #clock: Clock;
   readonly #board: StatusBoard;
+  readonly #runtimeEnded: (owner: string) => void;
   readonly #children = new Map<string, Child>();
   #closed = false;
 
-  constructor(state: StateFolder, clock: Clock, board: StatusBoard) {
+  /** `runtimeEnded` is called with the owner of a runtime that ended by itself, before it is started again. */
+  constructor(state: StateFolder, clock: Clock, board: StatusBoard, runtimeEnded: (owner: string) => void) {
     this.#state = state;
     this.#clock = clock;
     this.#board = board;
+    this.#runtimeEnded = runtimeEnded;
   }
 
   /** Whether this very child runs, or is between two attempts. */
@@ -82,6 +85,7 @@ export class Children {
       changed: (state) => {
         this.#board.setProcess(state);
         this.#record();
+        if (state.state === 'waiting' && child.role === 'runtime') this.#runtimeEnded(owner);
       },
     });
     this.#children.set(child.name, { owner, child, token: tokenOf(child), process });

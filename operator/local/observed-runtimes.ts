@@ -41,6 +41,15 @@ export class ObservedRuntimes {
     void this.#look(name, watched);
   }
 
+  /** Its process has ended: what it said holds no longer, whoever listens there next. */
+  lost(name: string): void {
+    const present = this.#watched.get(name);
+    if (!present) return;
+    this.forget(name);
+    this.watch(name, present.port, present.token);
+    if (present.status) this.#changed(name);
+  }
+
   forget(name: string): void {
     this.#watched.get(name)?.cancel();
     this.#watched.delete(name);

@@ -71,8 +71,8 @@ export class LocalPlatform implements Platform {
     this.#options = options;
     this.#stored = new StoredSecrets(options.secrets, clock);
     this.#snapshot = new CurrentSnapshot(folder, this.#stored);
-    this.#children = new Children(state, clock, board);
     this.#runtimes = new ObservedRuntimes(clock, (name) => this.#changed(parseKey(name)));
+    this.#children = new Children(state, clock, board, (owner) => this.#runtimes.lost(owner));
     this.#digest = secretDigester(state);
     this.#allotments = readAllotments(state);
   }

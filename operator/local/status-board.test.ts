@@ -65,7 +65,7 @@ describe('the board of what runs', () => {
 
   it('shows that the processes cannot be noted, and ends nothing for it', async () => {
     const board = new StatusBoard(state, folder);
-    const children = new Children(state, systemClock, board);
+    const children = new Children(state, systemClock, board, () => undefined);
     block(state.children);
     const child = { platform: 'local', role: 'backend', name: 'mcp-one', port: 0, restartToken: '1' } as never;
     const spec = { name: 'mcp-one', command: process.execPath, args: ['-e', 'setInterval(() => 0, 1000)'] };
