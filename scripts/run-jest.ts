@@ -1,0 +1,69 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Say } from './in-turn.ts';
+import { add, filesToRepeat, type Merged, mergeReports, NONE, Report } from './merge-reports.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const JEST = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning', 'node_modules/jest/bin/jest.js'];
+/** In it is the line of counts of a program that ends with one. Characters. */
+const END = 2000;
+
+type Environment = Record<string, string>;
+
+/** Runs node, says what it says, and returns its exit code and the end of its output. */
+export async function runNode(
+  args: string[],
+  say: Say,
+  more: Environment = {},
+): Promise<{ code: number; end: string }> {
+  const env = { ...process.env, ...more };
+  const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let end = '';
+  child.stdout.on('data', (part: Buffer) => {
+    end = (end + part.toString()).slice(-END);
+    say(part);
+  });
+  child.stderr.on('data', say);
+  const code = await new Promise<number>((resolve) => child.once('close', (status) => resolve(status ?? 1)));
+  return { code, end };
+}
+
+/** One run of jest. */
+export interface Run {
+  report: Report;
+  /** It ended badly without saying which test failed. */
+  endedBadly: boolean;
+}
+
+/** Runs jest once. `env` is added to this program's environment. */
+export async function runJest(say: Say, args: string[], env?: Environment): Promise<Run> {
+  const folder = mkdtempSync(join(tmpdir(), 'vmcp-tests-'));
+  const file = join(folder, 'report.json');
+  try {
+    const colors = process.stdout.isTTY ? ['--colors'] : [];
+    const { code } = await runNode([...JEST, '--json', `--outputFile=${file}`, ...colors, ...args], say, env);
+    const report = Report.parse(JSON.parse(readFileSync(file, 'utf8')));
+    return { report, endedBadly: code !== 0 && mergeReports(ROOT, report).counts.failed === 0 };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * What runs of jest come to. The files in which something failed, unless they are many, are run once more, alone: what only
+ * passes then counts as passed and is named.
+ */
+export async function repeatFailed(say: Say, runs: readonly Run[], env?: Environment): Promise<Merged> {
+  const first: Report = { testResults: runs.flatMap(({ report }) => report.testResults) };
+  const files = filesToRepeat(first);
+  let again: Run | undefined;
+  if (files.length > 0) {
+    say(`\n== once more, alone: ${files.length} files in which something failed ==\n`);
+    again = await runJest(say, ['--runInBand', '--forceExit', '--runTestsByPath', ...files], env);
+  }
+  const merged = mergeReports(ROOT, first, again?.report);
+  const endedBadly = [...runs, ...(again ? [again] : [])].filter((run) => run.endedBadly).length;
+  return { ...merged, counts: add(merged.counts, { ...NONE, failed: endedBadly }) };
+}
