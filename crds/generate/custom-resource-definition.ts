@@ -1,8 +1,10 @@
 import { CATEGORY, KIND_NAMES, type KindName } from '../kinds/kind-names.ts';
 import { VERSION } from '../kinds/resource.ts';
 import { OBJECTS } from '../kinds/schemas.ts';
+import type { Condition } from '../parts/conditions.ts';
 import { checkStructural } from './check-structural.ts';
 import { PRINTER_COLUMNS } from './printer-columns.ts';
+import type { SchemaNode } from './schema-node.ts';
 import { structuralSchema } from './structural.ts';
 
 /** Paths of the scale subresource, for the kinds that have one. */
@@ -14,10 +16,33 @@ const SCALE: Partial<Record<KindName, object>> = {
   },
 };
 
+/**
+ * The status of what no operator has looked at: tools that read kstatus take a resource without conditions for ready. Without
+ * observedGeneration, which says that something is in force.
+ */
+const NOT_LOOKED_AT: { conditions: Condition[] } = {
+  conditions: [
+    {
+      type: 'Ready',
+      status: 'Unknown',
+      reason: 'NotLookedAt',
+      message: 'No operator has looked at it yet: wait, or see that one runs and watches this namespace.',
+      lastTransitionTime: '1970-01-01T00:00:00Z',
+    },
+  ],
+};
+
+/** The schema of a kind with what the API server shows as its status until one is written. */
+function schemaOf(kind: KindName): SchemaNode {
+  const schema = structuralSchema(OBJECTS[kind]);
+  const status = { ...schema.properties?.status, default: NOT_LOOKED_AT };
+  return { ...schema, properties: { ...schema.properties, status } };
+}
+
 /** The CustomResourceDefinition of a kind, ready to be written as YAML. Throws when the API server would refuse it. */
 export function customResourceDefinition(kind: KindName, group: string, annotations?: Record<string, string>) {
   const { plural, singular, shortName } = KIND_NAMES[kind];
-  const schema = structuralSchema(OBJECTS[kind]);
+  const schema = schemaOf(kind);
   checkStructural(kind, schema);
   return {
     apiVersion: 'apiextensions.k8s.io/v1',

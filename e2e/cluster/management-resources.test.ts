@@ -59,6 +59,11 @@ describeWithCluster('resources of a cluster', (cluster) => {
       expect(status).toBe(201);
     });
 
+    it('are read, and are without a status while no operator has looked at them', async () => {
+      expect((await cluster.ask('GET', path)).body.status.conditions).toMatchObject([{ reason: 'NotLookedAt' }]);
+      expect(await read()).toMatchObject({ spec: { image: 'example/x:1' }, status: undefined });
+    });
+
     it('are not changed, and the manager is named', async () => {
       const before = await read();
       await expect(resources.replace({ ...before, spec: { ...before.spec, image: 'y' } })).rejects.toMatchObject({

@@ -1,23 +1,29 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import type { Outcome } from '#operator/plan/outcome';
 import { isInstalled } from '../redis/is-installed.ts';
 import { buildKstatus } from './kit/build-kstatus.ts';
+import { LEAST_SPECS } from './least-specs.ts';
 import { run } from './run-program.ts';
-import { describeWithCluster } from './use-cluster.ts';
+import { collectionOf } from './send-manifests.ts';
+import { installDefinitions } from './stage.ts';
+import { describeWithCluster, type Namespace } from './use-cluster.ts';
 
 const GOLDEN = join(import.meta.dirname, '../../operator/plan/testdata');
 const GENERATION = 2;
 
 type Status = NonNullable<Outcome['status']>;
 
-describeWithCluster('what waits by kstatus, as Flux does', () => {
+describeWithCluster('what waits by kstatus, as Flux does', (cluster) => {
   const test = isInstalled('go') ? it : it.skip;
   const folder = mkdtempSync(join(tmpdir(), 'vmcp-kstatus-'));
   const program = join(folder, 'kstatus');
+
+  const judge = async (objects: readonly unknown[]) =>
+    JSON.parse(await run(program, [], { input: JSON.stringify(objects) })) as string[];
 
   /** One word for each: Current, InProgress, Failed. */
   async function wordsFor(statuses: readonly (Status | undefined)[]): Promise<string[]> {
@@ -28,7 +34,7 @@ describeWithCluster('what waits by kstatus, as Flux does', () => {
       metadata,
       status,
     }));
-    return JSON.parse(await run(program, [], { input: JSON.stringify(objects) })) as string[];
+    return judge(objects);
   }
 
   beforeAll(() => buildKstatus(program), 300_000);
@@ -54,5 +60,26 @@ describeWithCluster('what waits by kstatus, as Flux does', () => {
     const status = { phase: 'Ready', conditions: [{ ...ready, lastTransitionTime: '2026-01-02T03:04:05Z' }] };
     const words = await wordsFor([1, 2].map((observedGeneration) => ({ ...status, observedGeneration }) as Status));
     expect(words).toEqual(['InProgress', 'Current']);
+  });
+
+  describe('where no operator is', () => {
+    let namespace: Namespace;
+    beforeAll(async () => {
+      await installDefinitions(cluster);
+      namespace = await cluster.makeNamespace('waiting-tools');
+    }, 60_000);
+    afterAll(() => namespace.delete());
+
+    test('waits for what has not been looked at, of each kind, from its first moment on', async () => {
+      const asked = Object.entries(LEAST_SPECS).map(async ([kind, spec]) => {
+        const apiVersion = 'vmcp.dev/v1alpha1';
+        const collection = collectionOf({ apiVersion, kind, metadata: {} }, namespace.name);
+        const made = await cluster.ask('POST', collection, { apiVersion, kind, metadata: { name: 'a' }, spec });
+        const read = await cluster.ask('GET', `${collection}/a`);
+        return [made.body as unknown, read.body as unknown];
+      });
+      const objects = (await Promise.all(asked)).flat();
+      expect(await judge(objects)).toEqual(objects.map(() => 'InProgress'));
+    });
   });
 });

@@ -38,7 +38,14 @@ const CASES: Case[] = [
   { name: 'is stopped and still runs', spec: { suspend: true }, seen: runs, is: ['stopping', 'It is being stopped.'] },
   { name: 'is stopped', spec: { suspend: true }, seen: rests, is: ['stopped', ''] },
   { name: 'is nowhere, as nothing runs', is: ['unknown', 'Nothing runs here.'] },
-  { name: 'was not looked at yet', seen: rests, is: ['starting', ''] },
+  {
+    name: 'was not looked at yet',
+    seen: rests,
+    is: [
+      'starting',
+      'It has not been looked at yet: wait, or see that the operator runs and watches its namespace.',
+    ],
+  },
   {
     name: 'cannot be as it is written',
     status: statusOf('Failed', condition('Stalled', 'True', 'Write image.'), condition('Ready', 'False', 'No.')),

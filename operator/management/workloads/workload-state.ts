@@ -47,6 +47,8 @@ function seenState(backends: readonly BackendSummary[]): WorkloadState | undefin
   return seen.sort((a, b) => BEST.indexOf(a.status) - BEST.indexOf(b.status))[0];
 }
 
+const NOT_LOOKED_AT = 'It has not been looked at yet: wait, or see that the operator runs and watches its namespace.';
+
 /** How a workload is. What somebody asked for counts first, then what keeps it from being so, then how it is seen. */
 export function workloadState(resource: StoredResource, sightings: Sightings): WorkloadState {
   const { spec, status, isBeingDeleted } = resource;
@@ -54,7 +56,7 @@ export function workloadState(resource: StoredResource, sightings: Sightings): W
   if (isBeingDeleted) return state('removing', 'It is being deleted.');
   if (spec.suspend === true)
     return seen?.isRunning === true ? state('stopping', 'It is being stopped.') : state('stopped');
-  if (!status) return seen === undefined ? state('unknown', 'Nothing runs here.') : state('starting');
+  if (!status) return seen === undefined ? state('unknown', 'Nothing runs here.') : state('starting', NOT_LOOKED_AT);
   const ready = status.conditions.find(({ type }) => type === 'Ready')?.message;
   const hindered = hindrance(status, seen?.crashed, ready);
   return hindered ?? seenState([...backends, ...(status.backends ?? [])]) ?? phaseState(status, ready);
