@@ -41,10 +41,7 @@ const CASES: Case[] = [
   {
     name: 'was not looked at yet',
     seen: rests,
-    is: [
-      'starting',
-      'It has not been looked at yet: wait, or see that the operator runs and watches its namespace.',
-    ],
+    is: ['starting', 'It has not been looked at yet: wait, or see that the operator runs and watches its namespace.'],
   },
   {
     name: 'cannot be as it is written',
