@@ -21,6 +21,11 @@ interface Made {
   apiVersion: string;
   kind: string;
   metadata: { name: string; namespace?: string };
+  spec?: object;
+}
+
+interface Pods {
+  spec: { containers: { name: string; resources?: object }[] };
 }
 
 const objectsOf = (text: string) => parseAllDocuments(text).flatMap((document) => (document.toJS() ?? []) as Made[]);
@@ -141,6 +146,19 @@ describeWithCluster('the chart', (cluster) => {
     );
     expect(text).toContain('--image-pull-secret=one');
     expect(text).toContain('--image-pull-secret=two');
+  });
+
+  it('gives every container requests and limits of CPU and memory, and no Service one family of addresses alone', async () => {
+    const made = objectsOf(await renderChart(['--set=demo.enabled=true,management.enabled=true']));
+    const containers = made.flatMap(({ spec }) => {
+      const { template, podTemplateSpec } = (spec ?? {}) as Partial<Record<'template' | 'podTemplateSpec', Pods>>;
+      return [template, podTemplateSpec].flatMap((pods) => pods?.spec.containers ?? []);
+    });
+    expect(containers.map(({ name }) => name).sort()).toEqual(['clean-up', 'identity-provider', 'operator']);
+    const amounts = { cpu: expect.anything(), memory: expect.anything() };
+    for (const { resources } of containers) expect(resources).toMatchObject({ requests: amounts, limits: amounts });
+    const services = made.filter(({ kind }) => kind === 'Service').map(({ spec }) => spec);
+    expect(services).toEqual(Array(3).fill(expect.objectContaining({ ipFamilyPolicy: 'PreferDualStack' })));
   });
 
   it('lists every image, for sites without a registry outside', async () => {

@@ -1,7 +1,8 @@
 import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { type AddressInfo, Socket } from 'node:net';
+import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { bindServer } from '#crds/connections/bind-server';
 import { Problem } from './problem.ts';
 
 /** Private key and certificate chain, PEM. */
@@ -47,12 +48,9 @@ export async function listen(answer: RequestListener, { host, port, pair }: Plac
   const server: Server = tls ?? createServer(LIMITS, answer);
   server.maxConnections = CONNECTIONS;
   server.on('clientError', answerUnread);
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ host, port, exclusive: true }, resolve);
-  });
+  const bound = await bindServer(server, { host, port, exclusive: true });
   return {
-    port: (server.address() as AddressInfo).port,
+    port: bound,
     use: (next) => tls?.setSecureContext(secured(next)),
     async close(grace = 0) {
       const closed = new Promise<void>((resolve) => {

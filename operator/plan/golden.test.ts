@@ -16,7 +16,54 @@ const documents = cases.flatMap((name): [string, Rendered][] => {
   return rendered ? [[name, rendered]] : [];
 });
 
+interface Container {
+  name: string;
+  resources?: Record<'requests' | 'limits', Record<string, string> | undefined>;
+}
+
+/** What the plan makes in a cluster, of one kind. */
+const childrenOf = (kind: string) =>
+  cases.flatMap((name) => {
+    const { children } = parse(readFileSync(join(folder, `${name}.out.yaml`), 'utf8')) as Outcome;
+    return (children ?? []).flatMap((child) =>
+      'object' in child && child.object.kind === kind ? [[name, child.object] as const] : [],
+    );
+  });
+
+/** Containers that the plan writes by itself, and no podTemplateSpec. */
+const OURS = ['vmcp', 'mcp', 'bridge', 'pipes'];
+
 describe('plan', () => {
+  it('gives every container requests and limits of CPU and memory, where nothing of it is written', () => {
+    const found = ['Deployment', 'StatefulSet'].flatMap(childrenOf).flatMap(([name, { spec }]) => {
+      const { containers, initContainers = [] } = (
+        spec as { template: { spec: Record<'containers' | 'initContainers', Container[] | undefined> } }
+      ).template.spec;
+      return [...(containers ?? []), ...initContainers].map((container) => ({ name, container }));
+    });
+    const without = found.filter(({ container: { name, resources } }) => {
+      const given = [resources?.requests, resources?.limits].flatMap((some) => [some?.cpu, some?.memory]);
+      return OURS.includes(name) && given.includes(undefined);
+    });
+    // It says what of CPU it wants, and no more.
+    const written = { requests: { cpu: 1, memory: '128Mi' }, limits: { memory: '512Mi' } };
+    expect(without).toEqual([
+      { name: 'cluster-server-scaled', container: expect.objectContaining({ resources: written }) },
+    ]);
+    expect([...new Set(found.map(({ container }) => container.name))]).toEqual(expect.arrayContaining(OURS));
+  });
+
+  it('makes no Service of one family of addresses where there are two', () => {
+    const services = childrenOf('Service');
+    const policies = services.map(([, { spec }]) => (spec as { ipFamilyPolicy?: string }).ipFamilyPolicy);
+    expect(new Set(policies)).toEqual(new Set(['PreferDualStack']));
+    const listening = documents.flatMap(([name, { document, configDirectory }]) =>
+      configDirectory.startsWith('/etc/vmcp') ? [[name, document.listen?.host, document.listen?.private_host]] : [],
+    );
+    expect(listening.length).toBeGreaterThan(10);
+    expect(listening.filter(([, host, privateHost]) => host !== '::' || privateHost !== '::')).toEqual([]);
+  });
+
   it('has at least forty golden pairs', () => {
     expect(cases.length).toBeGreaterThanOrEqual(40);
   });

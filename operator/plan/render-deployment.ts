@@ -1,6 +1,7 @@
 import type { ClusterFacts, Manifest, World } from '../world.ts';
 import { applyPodTemplate, checkServiceAccount } from './apply-pod-template.ts';
 import { credentialsOf } from './child-names.ts';
+import { withDefaults } from './default-resources.ts';
 import { defined } from './defined.ts';
 import { childOf, ownedMetadata, podAnnotations, runtimeSelector, topologySpread } from './object-parts.ts';
 import type { ClusterObject, Rendered } from './outcome.ts';
@@ -42,7 +43,7 @@ function renderContainer(spec: ServerSpec, rendered: Rendered, image: string) {
     livenessProbe: probe('/healthz', 10, 3),
     readinessProbe: probe('/readyz', 5, 2),
     lifecycle: LEAVE_SERVICE,
-    resources: spec.resources ?? RUNTIME_RESOURCES,
+    resources: withDefaults(spec.resources, RUNTIME_RESOURCES),
     securityContext: RESTRICTED,
     volumeMounts: [
       { name: 'config', mountPath: rendered.configDirectory, readOnly: true },

@@ -1,6 +1,7 @@
 import { transportOf } from '#crds/kinds/index';
 import type { ClusterFacts } from '../world.ts';
 import { secretVariables, variablesOf } from './command-of-backend.ts';
+import { withDefaults } from './default-resources.ts';
 import { defined } from './defined.ts';
 import type { BackendSpec } from './find-group-members.ts';
 import { topologySpread } from './object-parts.ts';
@@ -62,7 +63,7 @@ function renderContainer(spec: BackendSpec, permissions: Permissions) {
     image: spec.image,
     ...renderStart(spec),
     env: renderEnv(spec),
-    resources: spec.resources ?? BACKEND_RESOURCES,
+    resources: withDefaults(spec.resources, BACKEND_RESOURCES),
     securityContext: permissions.privileged ? { privileged: true } : RESTRICTED,
     volumeMounts: [{ name: 'tmp', mountPath: '/tmp' }, ...folders, ...pipes],
   });

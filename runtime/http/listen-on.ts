@@ -1,4 +1,5 @@
 import type { Server } from 'node:net';
+import { bindServer } from '#crds/connections/bind-server';
 import { ConfigError } from '#runtime/errors';
 
 /**
@@ -8,13 +9,7 @@ import { ConfigError } from '#runtime/errors';
  */
 export async function listenOn(server: Server, host: string, port: number): Promise<number> {
   try {
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen({ host, port }, () => {
-        server.off('error', reject);
-        resolve();
-      });
-    });
+    return await bindServer(server, { host, port });
   } catch (cause) {
     const code = typeof cause === 'object' && cause !== null && 'code' in cause ? String(cause.code) : 'unknown';
     throw new ConfigError(
@@ -22,6 +17,4 @@ export async function listenOn(server: Server, host: string, port: number): Prom
       { cause },
     );
   }
-  const address = server.address();
-  return typeof address === 'object' && address !== null ? address.port : port;
 }

@@ -1,11 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { bindServer } from '#crds/connections/bind-server';
 import { createReadSource, type ReadSource } from './read-source.ts';
 
-async function sourceSeen(read: ReadSource, headers: Record<string, string>): Promise<string | undefined> {
+async function sourceSeen(
+  read: ReadSource,
+  headers: Record<string, string>,
+  host = '127.0.0.1',
+): Promise<string | undefined> {
   const server = createServer((req, res) => res.end(read(req) ?? ''));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await bindServer(server, { host, port: 0 });
   try {
     const { port } = server.address() as AddressInfo;
     return await new Promise((resolve, reject) => {
@@ -40,6 +45,13 @@ describe('the client address', () => {
   it('is the peer where the header of an untrusted peer or nonsense stands', async () => {
     expect(await sourceSeen(createReadSource(['10.0.0.0/8']), { 'x-forwarded-for': '203.0.113.9' })).toBe('127.0.0.1');
     expect(await sourceSeen(createReadSource(['127.0.0.0/8']), { 'x-forwarded-for': 'nobody' })).toBe('127.0.0.1');
+  });
+
+  it('is one and the same, whether the socket is for both families or for one', async () => {
+    const forwarded = { 'x-forwarded-for': '::ffff:203.0.113.9, ::FFFF:10.1.2.3' };
+    expect(await sourceSeen(createReadSource([]), {}, '::')).toBe('127.0.0.1');
+    expect(await sourceSeen(createReadSource(['10.0.0.0/8']), forwarded, '::')).toBe('127.0.0.1');
+    expect(await sourceSeen(createReadSource(['127.0.0.0/8', '10.0.0.0/8']), forwarded, '::')).toBe('203.0.113.9');
   });
 
   it.each([

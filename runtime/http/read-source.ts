@@ -7,16 +7,15 @@ export type ReadSource = (req: IncomingMessage) => string | undefined;
 
 /** `trustedProxies`: CIDRs. @throws ConfigError for what is no CIDR */
 export function createReadSource(trustedProxies: readonly string[]): ReadSource {
-  if (trustedProxies.length === 0) return (req) => req.socket.remoteAddress;
+  if (trustedProxies.length === 0) return ({ socket }) => plainAddress(socket.remoteAddress);
   const trusted = new BlockList();
   for (const cidr of trustedProxies) addCidr(trusted, cidr);
   const isTrusted = (address: string): boolean => {
-    const plain = address.replace(/^::ffff:/, '');
-    const family = isIP(plain);
-    return family !== 0 && trusted.check(plain, family === 6 ? 'ipv6' : 'ipv4');
+    const family = isIP(address);
+    return family !== 0 && trusted.check(address, family === 6 ? 'ipv6' : 'ipv4');
   };
   return (req) => {
-    const peer = req.socket.remoteAddress;
+    const peer = plainAddress(req.socket.remoteAddress);
     if (peer === undefined || !isTrusted(peer)) return peer;
     const forwarded = req.headers['x-forwarded-for'];
     const hops = (Array.isArray(forwarded) ? forwarded.join(',') : (forwarded ?? '')).split(',').map(addressOf);
@@ -27,11 +26,16 @@ export function createReadSource(trustedProxies: readonly string[]): ReadSource 
   };
 }
 
+/** A socket for both families says of a peer of IPv4 an address of IPv6 (RFC 4291 §2.5.5.2): the peer is one and the same. */
+function plainAddress<T extends string | undefined>(address: T): T | string {
+  return address?.replace(/^::ffff:(?=\d+\.)/i, '') ?? address;
+}
+
 /** Some proxies write the port, too: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
 function addressOf(hop: string): string | undefined {
   const text = hop.trim();
   const address = /^\[([^\]]*)\](?::\d{1,5})?$/.exec(text)?.[1] ?? /^([\d.]+):\d{1,5}$/.exec(text)?.[1] ?? text;
-  return isIP(address) === 0 ? undefined : address;
+  return isIP(address) === 0 ? undefined : plainAddress(address);
 }
 
 function addCidr(list: BlockList, cidr: string): void {

@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { bindServer } from '#crds/connections/bind-server';
 import type { OperatorMetrics } from './metrics.ts';
 
 /** Path to what is answered there. */
@@ -50,14 +50,11 @@ async function listen(flag: string, port: number, address: string, answers: Answ
   server.requestTimeout = 5000;
   server.headersTimeout = 5000;
   server.maxConnections = 100;
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (cause: NodeJS.ErrnoException) => {
-      const why = cause.code === 'EADDRINUSE' ? 'another program listens there' : cause.message;
-      reject(new Error(`${flag}=${port}: ${why}: choose another port, or another --bind-address`, { cause }));
-    });
-    server.listen(port, address, resolve);
+  const bound = await bindServer(server, { host: address, port }).catch((cause: NodeJS.ErrnoException) => {
+    const why = cause.code === 'EADDRINUSE' ? 'another program listens there' : cause.message;
+    throw new Error(`${flag}=${port}: ${why}: choose another port, or another --bind-address`, { cause });
   });
-  return { port: (server.address() as AddressInfo).port, close: () => closeServer(server) };
+  return { port: bound, close: () => closeServer(server) };
 }
 
 async function closeServer(server: Server): Promise<void> {
