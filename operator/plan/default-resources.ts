@@ -1,8 +1,7 @@
-import type { z } from 'zod';
-import type { Resources } from '#crds/parts/pod';
 import { defined } from './defined.ts';
+import type { ServerSpec } from './render-run-config.ts';
 
-type Written = z.infer<typeof Resources>;
+type Written = NonNullable<ServerSpec['resources']>;
 type Amounts = Record<'cpu' | 'memory', string>;
 
 /**

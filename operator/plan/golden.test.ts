@@ -25,7 +25,7 @@ interface Container {
 const childrenOf = (kind: string) =>
   cases.flatMap((name) => {
     const { children } = parse(readFileSync(join(folder, `${name}.out.yaml`), 'utf8')) as Outcome;
-    return (children ?? []).flatMap((child) =>
+    return children.flatMap((child) =>
       'object' in child && child.object.kind === kind ? [[name, child.object] as const] : [],
     );
   });

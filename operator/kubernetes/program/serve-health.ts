@@ -50,8 +50,9 @@ async function listen(flag: string, port: number, address: string, answers: Answ
   server.requestTimeout = 5000;
   server.headersTimeout = 5000;
   server.maxConnections = 100;
-  const bound = await bindServer(server, { host: address, port }).catch((cause: NodeJS.ErrnoException) => {
-    const why = cause.code === 'EADDRINUSE' ? 'another program listens there' : cause.message;
+  const bound = await bindServer(server, { host: address, port }).catch((cause: unknown) => {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    const why = code === 'EADDRINUSE' ? 'another program listens there' : message;
     throw new Error(`${flag}=${port}: ${why}: choose another port, or another --bind-address`, { cause });
   });
   return { port: bound, close: () => closeServer(server) };
