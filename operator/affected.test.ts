@@ -70,6 +70,19 @@ describe('what a change affects', () => {
     expect(affectedBy(change)).toEqual(expected);
   });
 
+  it('of a server are the programs that it is to start anew, on one machine: it tells when it has', () => {
+    const asked = (status: object) => ({
+      ...manifest('MCPServer', 'weather', { groupRef: 'tools' }, status),
+      metadata: { name: 'weather', namespace: 'default', annotations: { 'vmcp.dev/restarted-at': '2026-01-01' } },
+    });
+    const waiting = { ...world, mcpServers: byName(asked({})) };
+    expect(affectedBy('VirtualMCPServer/default/front', waiting)).toContain('MCPServer/weather');
+    const done = { ...world, mcpServers: byName(asked({ restartedAt: '2026-01-01' })) };
+    expect(affectedBy('VirtualMCPServer/default/front', done)).not.toContain('MCPServer/weather');
+    const cluster = { ...waiting, platform: { mode: 'cluster' as const, runtimeImage: 'x', allowHostPaths: false } };
+    expect(affectedBy('VirtualMCPServer/default/front', cluster)).not.toContain('MCPServer/weather');
+  });
+
   it('reaches the server that still serves a backend after the backend left its group', () => {
     const left = manifest('MCPServer', 'weather', { groupRef: 'nowhere' });
     const before = 'backends:\n  - name: weather\n    url: https://weather.example/mcp\n';

@@ -1,3 +1,4 @@
+import { awaitsRestart } from '#operator/plan/carried-out-restart';
 import { rivals } from '#operator/plan/check-child-names';
 import { groupOf } from '#operator/plan/find-group-members';
 import { isIndexed, resourcesNaming, resourcesNamingInStatus } from '#operator/plan/resource-index';
@@ -77,6 +78,13 @@ function addUsed(name: string, manifest: Manifest | undefined, world: World, key
   }
 }
 
+/** Programs that the runtime of a server has to start anew: it tells when it has. In a cluster their own pods do. */
+function addRestarting({ platform, mcpServers }: World, keys: Keys): void {
+  if (platform.mode !== 'local') return;
+  for (const manifest of Object.values(mcpServers))
+    if (awaitsRestart(manifest)) keys.add('MCPServer', manifest.metadata.name);
+}
+
 /** All texts in a value. Names too many are harmless: a key that need not be worked on changes nothing. */
 function textsIn(value: unknown): string[] {
   if (typeof value === 'string') return [value];
@@ -92,6 +100,7 @@ export function affected(change: ResourceKey, world: World): ResourceKey[] {
   switch (kind) {
     case 'VirtualMCPServer':
       addUsed(name, world.virtualMcpServers[name], world, keys);
+      addRestarting(world, keys);
       break;
     case 'MCPServer':
       addBackend(name, world, keys);

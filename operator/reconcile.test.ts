@@ -160,6 +160,26 @@ describe('the control loop', () => {
     await loop.stop();
   });
 
+  it('does not say of a restart that could not be applied that it was carried out', async () => {
+    const platform = new MemoryPlatform();
+    const metadata = { name: 'api', namespace: 'default', annotations: { 'vmcp.dev/restarted-at': '2026-01-01' } };
+    const spec = { command: ['node', 'api.js'], transport: 'streamable-http', mcpPort: 8000 };
+    const api: Manifest = { apiVersion: 'vmcp.dev/v1alpha1', kind: 'MCPServer', metadata, spec };
+    platform.world = { ...platform.world, mcpServers: { api } };
+    let port: Error | undefined = new Stalled('PortInUse', 'port 8000 is in use: write another one');
+    platform.failApply = () => port;
+    const { loop } = await started(platform);
+    const reported = async () => {
+      platform.change(parseKey('MCPServer/default/api'));
+      await loop.idle();
+      return platform.reported.filter(({ key }) => key.kind === 'MCPServer').at(-1)?.status;
+    };
+    expect(await reported()).not.toHaveProperty('restartedAt');
+    port = undefined;
+    expect(await reported()).toHaveProperty('restartedAt', '2026-01-01');
+    await loop.stop();
+  });
+
   it('does not try again what only the user can mend', async () => {
     const platform = new MemoryPlatform();
     platform.failApply = () => new Stalled('PortInUse', 'port 4483 is in use: write another one');

@@ -92,7 +92,11 @@ export interface ClusterFacts {
 }
 
 /** A runtime's answer at /status. `current`: what it serves is the document that stands in `World.documents`. */
-export type ObservedRuntime = RuntimeStatus & { current: boolean };
+export type ObservedRuntime = RuntimeStatus & {
+  current: boolean;
+  /** The restart (see the annotation `restarted-at`) since which this process runs, on one machine. */
+  restartedAt?: string | undefined;
+};
 
 /** How far a Deployment of ours is, as its controller says. */
 export interface ObservedDeployment {
@@ -105,6 +109,8 @@ export interface ObservedDeployment {
   problem?: string;
   /** `spec.replicas` as it stands. */
   wanted?: number;
+  /** The restart that its pods are of, as their template says it. */
+  restartedAt?: string;
   /** Another manager has `spec.replicas`: an autoscaler that has begun to work. */
   scaledByOther?: boolean;
 }

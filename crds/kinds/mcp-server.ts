@@ -195,6 +195,11 @@ export const MCPServerStatus = z.object({
     .optional()
     .describe('Provider name to the redirect URI that has to be registered there.'),
   replicas: z.int().min(0).optional().describe('Pods that there are.'),
+  restartedAt: z
+    .string()
+    .max(256)
+    .optional()
+    .describe('Value of the annotation restarted-at that has been carried out: all that runs is new since.'),
   ...backReferences,
   ...statusFields,
 });

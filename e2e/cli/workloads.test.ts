@@ -137,16 +137,20 @@ describe('workloads where vmcp runs', () => {
   );
 
   it(
-    'are started anew, and have a log, though they speak inside of their server',
+    'are started anew, which is waited for, and have a log, though they speak inside of their server',
     async () => {
       const before = (await vmcp('logs', 'second')).stdout.split('\n').length;
-      expect(await vmcp('restart', 'second', 'nowhere')).toMatchObject({ code: 6 });
+      expect(await vmcp('restart', 'second', 'nowhere', ...PATIENCE)).toMatchObject({ code: 6 });
       await eventually(
         async () => (await vmcp('logs', 'second')).stdout.split('\n').length,
         (lines) => lines > before,
         60_000,
       );
       expect((await vmcp('logs', 'second')).stdout).not.toContain('"backend":"first"');
+      const again = await vmcp('restart', 'second', ...PATIENCE);
+      expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('second: started anew')]);
+      const listed = JSON.parse((await vmcp('list', '-o', 'json')).stdout) as { name: string; status: string }[];
+      expect(listed.find(({ name }) => name === 'second')?.status).toBe('running');
       expect((await vmcp('logs', 'nowhere')).code).not.toBe(0);
     },
     MINUTES,

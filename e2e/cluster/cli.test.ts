@@ -90,7 +90,7 @@ describeWithCluster('the command on a cluster', (cluster) => {
     writeFileSync(text, `${await vmcp('get', 'whoami')}tools: [whoami]\n`);
     expect(await vmcp('edit', 'whoami', '-f', text)).toContain('whoami is changed');
     expect(parse(await vmcp('get', 'whoami'))).toMatchObject({ tools: ['whoami'] });
-    expect(await vmcp('restart', 'whoami')).toContain('whoami: being started anew');
+    expect(await vmcp('restart', 'whoami')).toContain('whoami: started anew');
     expect(await vmcp('stop', 'whoami')).toContain('whoami: stopped');
     await shows('stopped');
     expect(await vmcp('list', '-o', 'name')).toBe('far\n');

@@ -65,6 +65,12 @@ export class Children {
     return this.#children.get(child.name)?.token === tokenOf(child);
   }
 
+  /** The restart since which the runtime of that name runs; undefined where none was asked for. */
+  restartedAt(name: string): string | undefined {
+    const child = this.#children.get(name)?.child;
+    return child?.role === 'runtime' ? child.restartedAt : undefined;
+  }
+
   /**
    * Starts a child, in place of its predecessor if it has one, when the backends on the `awaited` ports listen or have had
    * their time. Throws Waiting when its port is taken.

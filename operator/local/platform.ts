@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Waiting } from '#operator/errors';
-import { mayHaveRuntime } from '#operator/plan/child-names';
+import { mayHaveRuntime, runtimeChildOf } from '#operator/plan/child-names';
 import { folderLabel } from '#operator/plan/container-command';
 import { documentText } from '#operator/plan/document-text';
 import type { Outcome, Rendered, SecretSource } from '#operator/plan/outcome';
@@ -180,7 +180,9 @@ export class LocalPlatform implements Platform {
       const name = runtimeName({ kind, ...metadata });
       documents[name] = documentText(rendered.document);
       const status = this.#runtimes.status(owner);
-      if (status) observed[name] = { ...status, current: isInForce(rendered, status.config_digest) };
+      if (!status) continue;
+      const restartedAt = this.#children.restartedAt(runtimeChildOf({ kind, ...metadata }));
+      observed[name] = { ...status, current: isInForce(rendered, status.config_digest), restartedAt };
     }
     return { documents, observed };
   }
@@ -222,6 +224,8 @@ export class LocalPlatform implements Platform {
     const awaited = rendered && child.role === 'runtime' ? this.#portsStartedHere(rendered) : [];
     await this.#children.start(keyText(key), child, spec, awaited);
     if (child.role === 'runtime') {
+      // What its predecessor said is no answer of this one.
+      this.#runtimes.forget(keyText(key));
       this.#runtimes.watch(keyText(key), child.privatePort, this.#made(key, 'statusToken'));
     }
   }

@@ -39,10 +39,16 @@ export function selectorText(selector: Record<string, string>): string {
 
 const RESTARTED_AT = 'restarted-at';
 
-/** When a person asked for a restart, whatever the API group of the annotation; empty where nobody did. */
+type Annotations = Readonly<Record<string, string>>;
+
+/** The restart that annotations ask for, whatever their API group; empty where they ask for none. */
+export function restartOf(annotations: Annotations = {}): string {
+  return Object.entries(annotations).find(([name]) => name.endsWith(`/${RESTARTED_AT}`))?.[1] ?? '';
+}
+
+/** When a person asked for a restart; empty where nobody did. */
 export function restartedAt(manifest: Manifest): string {
-  const entries = Object.entries(manifest.metadata.annotations ?? {});
-  return entries.find(([name]) => name.endsWith(`/${RESTARTED_AT}`))?.[1] ?? '';
+  return restartOf(manifest.metadata.annotations);
 }
 
 /** Annotations of a pod template: which container people mean, and what brings a restart about. */

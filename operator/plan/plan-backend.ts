@@ -1,8 +1,10 @@
 import { MCPServer } from '#crds/kinds/index';
 import { contentHash, type LocalFacts, type Manifest, type ResourceKey, runtimeName, type World } from '../world.ts';
+import { carriedOutRestart } from './carried-out-restart.ts';
 import { checkChildNames } from './check-child-names.ts';
 import { backendChild } from './child-names.ts';
 import { secretVariables } from './command-of-backend.ts';
+import { defined } from './defined.ts';
 import { FileList, secretDigest } from './file-list.ts';
 import { containerLabels } from './container-command.ts';
 import { findBackendWarnings } from './find-backend-warnings.ts';
@@ -69,7 +71,8 @@ export function planBackend(key: ResourceKey, manifest: Manifest, world: World, 
     const reach = reachBackend(key.name, spec, world, new FileList(world, { secret: '', config: '' }));
     const { children, warnings } = renderProgram(manifest, spec, reach, world);
     const found = { url: placeOf(spec, reach), warnings: [...warnings, ...findBackendWarnings(key.name, spec, world)] };
-    const program = summariseProgram(manifest, spec, found, world, now);
+    const restart = defined({ restartedAt: carriedOutRestart(manifest, spec, world) });
+    const program = { ...summariseProgram(manifest, spec, found, world, now), ...restart };
     if (spec.suspend || !hasOwnEndpoint(spec)) {
       return { key, action: 'apply', children, status: { ...program, ...references } };
     }

@@ -291,5 +291,7 @@ export function withProblem(outcome: Outcome, problem: unknown, manifest: Manife
   const replaced = new Set(findings.map((finding) => finding.type));
   const kept = outcome.status.conditions.filter((condition) => !replaced.has(condition.type));
   const phase = outcome.status.phase === 'Ready' ? 'Degraded' : outcome.status.phase;
-  return { ...outcome, status: { ...outcome.status, phase, conditions: [...findings, ...kept] } };
+  // What was to be started anew may not have been.
+  const { restartedAt } = previousStatus(manifest);
+  return { ...outcome, status: defined({ ...outcome.status, phase, restartedAt, conditions: [...findings, ...kept] }) };
 }

@@ -90,8 +90,6 @@ interface Verb {
   kind: ChangeKind;
   about: string;
   done: string;
-  /** False: it is not waited for. */
-  waits?: boolean;
   examples: string[];
 }
 
@@ -110,10 +108,9 @@ const VERBS: Verb[] = [
   },
   {
     kind: 'restart',
-    about: 'start workloads anew, without waiting for it; stopped ones are started where they are named',
-    done: 'being started anew',
-    waits: false,
-    examples: ['vmcp restart github', 'vmcp restart --group tools'],
+    about: 'start workloads anew; stopped ones are started where they are named',
+    done: 'started anew',
+    examples: ['vmcp restart github', 'vmcp restart --group tools --no-wait'],
   },
   {
     kind: 'rm',
@@ -123,16 +120,14 @@ const VERBS: Verb[] = [
   },
 ];
 
-function addChange(parts: Parts, { kind, about, done, waits = true, examples: lines }: Verb): void {
+function addChange(parts: Parts, { kind, about, done, examples: lines }: Verb): void {
   const command = parts.program
     .command(kind)
     .description(about)
     .argument('[workload...]', 'their names')
     .option('-g, --group <group>', 'those of a group');
-  if (waits) {
-    command.option('--no-wait', 'return at once; by default it is waited until it is done');
-    command.addOption(timeoutOption('how long to wait', '60s'));
-  }
+  command.option('--no-wait', 'return at once; by default it is waited until it is done');
+  command.addOption(timeoutOption('how long to wait', '60s'));
   if (kind === 'rm') command.addOption(yesOption());
   else command.option(...FORCE);
   command.addHelpText('after', examples(parts.around, ...lines));

@@ -29,8 +29,8 @@ interface Change {
   act: (api: ManagementApi, name: string, force: 'true' | 'false') => Promise<unknown>;
   /** Whether a workload of a group that is named is concerned. */
   concerns: (workload: WorkloadSummary) => boolean;
-  /** How they are then, and whether one is. Absent: that cannot be seen. */
-  until?: { what: string; isDone: (workload: WorkloadSummary | undefined) => boolean };
+  /** How they are then, and whether one is. */
+  until: { what: string; isDone: (workload: WorkloadSummary | undefined) => boolean };
 }
 
 const asked = (name: string, force: 'true' | 'false') => ({ params: { name }, query: { force } });
@@ -49,6 +49,8 @@ const CHANGES: Record<ChangeKind, Change> = {
   restart: {
     act: (api, name, force) => api.call(restartWorkload, asked(name, force)),
     concerns: ({ status }) => status !== 'stopped' && status !== 'stopping',
+    // As long as it has not been carried out, the status is `starting`.
+    until: { what: 'running', isDone: (one) => one?.status === 'running' },
   },
   rm: {
     act: (api, name) => api.call(deleteWorkload, { params: { name } }),
@@ -77,7 +79,7 @@ export async function changeWorkloads(
   if (yes !== undefined && chosen.length > 0) await confirm(`delete ${chosen.join(', ')}`, { yes }, context);
   const done: string[] = [];
   const waiting = async (): Promise<void> => {
-    if (until && wait && api.running && done.length > 0)
+    if (wait && api.running && done.length > 0)
       await waitForWorkloads(api, { ...until, names: done, patience }, context, stop);
   };
   try {

@@ -15,6 +15,16 @@ const managed = (manager: string) => ({
 });
 
 describe('a Deployment', () => {
+  it('tells the restart that its pods are of, whatever the group of the annotation', () => {
+    const restarted = deployment(DONE);
+    const annotations = {
+      'kubectl.kubernetes.io/restartedAt': 'x',
+      'mcp.example/restarted-at': '2026-01-01T00:00:00Z',
+    };
+    restarted.spec = { replicas: 2, template: { metadata: { annotations } } };
+    expect(observeDeployment(restarted).restartedAt).toBe('2026-01-01T00:00:00Z');
+  });
+
   it('is complete when its controller has seen it and every pod has the latest shape', () => {
     expect(observeDeployment(deployment(DONE))).toEqual({
       replicas: 2,

@@ -1,3 +1,5 @@
+import { defined } from '#operator/plan/defined';
+import { restartOf } from '#operator/plan/object-parts';
 import type { ObservedDeployment } from '#operator/world';
 import { FIELD_MANAGER } from '../apply/apply-child.ts';
 import type { KubeObject } from '../api/object.ts';
@@ -11,7 +13,7 @@ interface Condition {
 }
 
 interface DeploymentFields {
-  spec?: { replicas?: number };
+  spec?: { replicas?: number; template?: { metadata?: { annotations?: Record<string, string> } } };
   status?: {
     observedGeneration?: number;
     replicas?: number;
@@ -59,13 +61,14 @@ function isComplete({ metadata, spec, status = {} }: KubeObject & DeploymentFiel
 export function observeDeployment(object: KubeObject): ObservedDeployment {
   const deployment = object as KubeObject & DeploymentFields;
   const { replicas = 0, readyReplicas = 0, conditions = [] } = deployment.status ?? {};
-  const problem = problemOf(conditions);
-  return {
+  const restart = restartOf(deployment.spec?.template?.metadata?.annotations);
+  return defined({
     replicas,
     readyReplicas,
     complete: isComplete(deployment),
     wanted: deployment.spec?.replicas ?? 1,
     scaledByOther: deployment.scaledByOther ?? false,
-    ...(problem !== undefined && { problem }),
-  };
+    problem: problemOf(conditions),
+    restartedAt: restart === '' ? undefined : restart,
+  });
 }

@@ -1,3 +1,4 @@
+import { restartOf } from '#operator/plan/object-parts';
 import type { StoredResource } from '../stores/resources.ts';
 import type { Edited } from './detail.ts';
 
@@ -22,4 +23,10 @@ export function restarted(resource: StoredResource, at: string): Edited {
   const name = former ?? `vmcp.dev/${RESTARTED_AT}`;
   const last = annotations[name] ?? '';
   return { spec, annotations: last >= at ? annotations : { ...annotations, [name]: at } };
+}
+
+/** Whether it is to be started anew, and that has not been carried out yet. */
+export function isRestarting({ annotations, status }: StoredResource): boolean {
+  const at = restartOf(annotations);
+  return at !== '' && status?.restartedAt !== at;
 }

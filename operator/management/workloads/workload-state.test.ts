@@ -30,6 +30,7 @@ interface Case {
   seen?: Seen;
   backends?: BackendSummary[];
   isBeingDeleted?: boolean;
+  annotations?: Record<string, string>;
   is: [string, string];
 }
 
@@ -117,23 +118,49 @@ const CASES: Case[] = [
     seen: runs,
     is: ['unhealthy', '1 of 3 pods are ready.'],
   },
+  {
+    name: 'is to be started anew, and was not yet',
+    annotations: { 'vmcp.dev/restarted-at': at },
+    status: { ...READY, restartedAt: '2025-12-31T23:59:59Z' },
+    seen: { isRunning: false, crashed: 'exited with code 3' },
+    backends: [backend('Ready', '')],
+    is: ['starting', 'It is being started anew.'],
+  },
+  {
+    name: 'is being started anew, and something hinders it',
+    annotations: { 'vmcp.dev/restarted-at': at },
+    status: statusOf('Failed', condition('Ready', 'False', 'Its pods do not start.')),
+    seen: rests,
+    is: ['starting', 'It is being started anew. Its pods do not start.'],
+  },
+  {
+    name: 'was started anew',
+    annotations: { 'vmcp.dev/restarted-at': at },
+    status: { ...READY, restartedAt: at },
+    seen: runs,
+    backends: [backend('Ready', '')],
+    is: ['running', ''],
+  },
 ];
 
 describe('a workload', () => {
-  it.each(CASES)('that $name is told so', ({ spec = {}, status, seen, backends = [], isBeingDeleted, is }) => {
-    const resource: StoredResource = {
-      kind: 'MCPServer',
-      name: 'search',
-      labels: {},
-      annotations: {},
-      version: '1',
-      spec,
-      status,
-      isBeingDeleted,
-    };
-    const { status: told, context } = workloadState(resource, { seen, backends });
-    expect([told, context]).toEqual(is);
-  });
+  it.each(CASES)(
+    'that $name is told so',
+    ({ spec = {}, status, seen, backends = [], isBeingDeleted, annotations = {}, is }) => {
+      const resource: StoredResource = {
+        kind: 'MCPServer',
+        name: 'search',
+        labels: {},
+        annotations,
+        version: '1',
+        spec,
+        status,
+        isBeingDeleted,
+      };
+      const { status: told, context } = workloadState(resource, { seen, backends });
+      expect([told, context]).toEqual(is);
+    },
+  );
 
   it('counts as one that runs when it serves, or would if somebody logged in', () => {
     expect([...RUNNING].sort()).toEqual(['running', 'unauthenticated', 'unhealthy']);

@@ -2,6 +2,7 @@ import type { BackendSummary, Status } from '#crds/kinds/status';
 import type { WorkloadStatus } from '../records/workload.ts';
 import type { StoredResource } from '../stores/resources.ts';
 import type { Seen } from './runtime.ts';
+import { isRestarting } from './stop-and-start.ts';
 
 /** How a workload is, and why. */
 export interface WorkloadState {
@@ -58,8 +59,15 @@ export function workloadState(resource: StoredResource, sightings: Sightings): W
     return seen?.isRunning === true ? state('stopping', 'It is being stopped.') : state('stopped');
   if (!status) return seen === undefined ? state('unknown', 'Nothing runs here.') : state('starting', NOT_LOOKED_AT);
   const ready = status.conditions.find(({ type }) => type === 'Ready')?.message;
+  if (isRestarting(resource) && !conditionOf(status, 'Stalled')) return restarting(status);
   const hindered = hindrance(status, seen?.crashed, ready);
   return hindered ?? seenState([...backends, ...(status.backends ?? [])]) ?? phaseState(status, ready);
+}
+
+/** What is known of it is of what ran before, but for what keeps it from being started anew. */
+function restarting({ conditions }: Status): WorkloadState {
+  const said = conditions.find(({ type, status }) => type === 'Ready' && status !== 'True')?.message;
+  return state('starting', ['It is being started anew.', said].filter((text) => text !== undefined).join(' '));
 }
 
 /** What keeps it from running, the heaviest first. */

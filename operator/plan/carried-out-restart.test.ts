@@ -1,0 +1,107 @@
+import { describe, expect, it } from '@jest/globals';
+import { MCPServer } from '#crds/kinds/index';
+import { emptyWorld } from '#operator/testdata/empty-world';
+import { type Manifest, type World, writeText } from '#operator/world';
+import { carriedOutRestart } from './carried-out-restart.ts';
+import { readSpec } from './read-resource.ts';
+
+const FORMER = '2026-01-01T00:00:00Z';
+const AT = '2026-01-01T00:00:01Z';
+const LOCAL: World['platform'] = {
+  mode: 'local',
+  directory: '/x',
+  ports: {},
+  backendPorts: {},
+  uids: {},
+  loginDirectory: '/x/logins',
+};
+const STDIO = { command: ['node', 'a.js'] };
+const HTTP = { command: ['node', 'a.js'], transport: 'streamable-http' };
+const REMOTE = { remoteUrl: 'https://far.example/mcp' };
+const front: Manifest = {
+  apiVersion: 'vmcp.dev/v1alpha1',
+  kind: 'VirtualMCPServer',
+  metadata: { name: 'front', namespace: 'default' },
+};
+
+const serving = (backend: string, at?: string) =>
+  writeText({ backends: [{ name: backend, transport: 'stdio', ...(at === undefined ? {} : { restarted_at: at }) }] });
+const seen = (current: boolean, restartedAt?: string): World['observed'][string] => ({
+  current,
+  restartedAt,
+  ready: true,
+  tools: 1,
+  backends: [],
+  warnings: [],
+  auth_server: null,
+});
+
+function carriedOut(spec: object, world: Partial<World> = {}, at = AT): string | undefined {
+  const manifest: Manifest = {
+    apiVersion: 'vmcp.dev/v1alpha1',
+    kind: 'MCPServer',
+    metadata: {
+      name: 'a',
+      namespace: 'default',
+      ...(at === '' ? {} : { annotations: { 'vmcp.dev/restarted-at': at } }),
+    },
+    spec,
+    status: { restartedAt: FORMER },
+  };
+  const full = emptyWorld({ platform: LOCAL, virtualMcpServers: { front }, ...world });
+  return carriedOutRestart(manifest, readSpec(MCPServer, manifest), full);
+}
+
+describe('on one machine a restart is carried out', () => {
+  it('of a program on standard input and output when the server that starts it has taken that over', () => {
+    const documents = { front: serving('a', AT) };
+    expect(carriedOut(STDIO, { documents: { front: serving('a', FORMER) }, observed: { front: seen(true) } })).toBe(
+      FORMER,
+    );
+    expect(carriedOut(STDIO, { documents: { front: serving('a') }, observed: { front: seen(true) } })).toBe(FORMER);
+    expect(carriedOut(STDIO, { documents, observed: { front: seen(false) } })).toBe(FORMER);
+    expect(carriedOut(STDIO, { documents })).toBe(FORMER);
+    expect(carriedOut(STDIO, { documents, observed: { front: seen(true) } })).toBe(AT);
+  });
+
+  it('of one that no server starts, of a process of its own, and of what runs elsewhere, with its plan', () => {
+    expect(carriedOut(STDIO)).toBe(AT);
+    expect(carriedOut(STDIO, { documents: { front: serving('another-a') } })).toBe(AT);
+    expect(carriedOut(HTTP)).toBe(AT);
+    expect(carriedOut(REMOTE)).toBe(AT);
+  });
+
+  it('of an endpoint of its own when the process that answers is of that restart', () => {
+    const spec = { ...HTTP, proxyMode: 'streamable-http' };
+    expect(carriedOut(spec)).toBe(FORMER);
+    expect(carriedOut(spec, { observed: { 'MCPServer/a': seen(true, FORMER) } })).toBe(FORMER);
+    expect(carriedOut(spec, { observed: { 'MCPServer/a': seen(true, AT) } })).toBe(AT);
+  });
+
+  it('not as long as it is stopped', () => {
+    expect(carriedOut({ ...HTTP, suspend: true })).toBe(FORMER);
+  });
+});
+
+describe('in a cluster a restart is carried out', () => {
+  const CLUSTER: World['platform'] = { mode: 'cluster', runtimeImage: 'x', allowHostPaths: false };
+  const pods = (complete: boolean, restartedAt: string) => ({ replicas: 1, readyReplicas: 1, complete, restartedAt });
+  const inCluster = (spec: object, deployments: World['deployments'] = {}) =>
+    carriedOut(spec, { platform: CLUSTER, deployments });
+
+  it('when all pods are of the new template, those of its own endpoint too', () => {
+    const image = { image: 'x' };
+    const both = { ...image, proxyMode: 'streamable-http' };
+    expect(inCluster(image)).toBe(FORMER);
+    expect(inCluster(image, { 'mcp-a': pods(true, FORMER) })).toBe(FORMER);
+    expect(inCluster(image, { 'mcp-a': pods(false, AT) })).toBe(FORMER);
+    expect(inCluster(image, { 'mcp-a': pods(true, AT) })).toBe(AT);
+    expect(inCluster(both, { 'mcp-a': pods(true, AT) })).toBe(FORMER);
+    expect(inCluster(both, { 'mcp-a': pods(true, AT), 'mcp-a-proxy': pods(true, AT) })).toBe(AT);
+  });
+
+  it('stays so while pods change for another reason, and is nothing where nobody asks', () => {
+    expect(carriedOut({ image: 'x' }, { platform: CLUSTER }, FORMER)).toBe(FORMER);
+    expect(carriedOut({ image: 'x' }, { platform: CLUSTER }, '')).toBeUndefined();
+  });
+});

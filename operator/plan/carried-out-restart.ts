@@ -1,0 +1,62 @@
+import { transportOf } from '#crds/kinds/index';
+import type { Status } from '#crds/kinds/status';
+import { valueAt } from '#crds/parts/rule';
+import { type Manifest, readText, runtimeName, type World } from '../world.ts';
+import { backendChild, runtimeChildOf } from './child-names.ts';
+import type { BackendSpec } from './find-group-members.ts';
+import { restartedAt } from './object-parts.ts';
+import { hasOwnEndpoint } from './own-endpoint.ts';
+
+const formerOf = ({ status }: Manifest) => (status as Partial<Status> | undefined)?.restartedAt;
+
+/** Whether a person asked for a restart that has not been carried out yet. */
+export function awaitsRestart(manifest: Manifest): boolean {
+  const at = restartedAt(manifest);
+  return at !== '' && at !== formerOf(manifest);
+}
+
+/** What runs an MCPServer in a cluster: one without any has nothing to start anew. */
+function childrenOf({ kind, metadata: { name } }: Manifest, spec: BackendSpec): string[] {
+  const program = spec.remoteUrl === undefined ? [backendChild(name)] : [];
+  return [...program, ...(hasOwnEndpoint(spec) ? [runtimeChildOf({ kind, name })] : [])];
+}
+
+/** Whether a runtime that starts this program on standard input and output has taken over that it is another one from then on. */
+function hasTakenOver(runtime: string, backend: string, at: string, { documents, observed }: World): boolean {
+  const text = documents[runtime];
+  if (text?.includes(backend) !== true) return true;
+  const backends = valueAt(readText(text), ['backends']);
+  const entries: unknown[] = Array.isArray(backends) ? backends : [];
+  const entry = entries.find((one) => valueAt(one, ['name']) === backend);
+  return entry === undefined || (valueAt(entry, ['restarted_at']) === at && observed[runtime]?.current === true);
+}
+
+/** Whether all that runs it on this machine was started after it was asked for. What is a process of its own is, once this plan is applied. */
+function isDoneHere(manifest: Manifest, spec: BackendSpec, at: string, world: World): boolean {
+  const { kind, metadata } = manifest;
+  const own = runtimeName({ kind, name: metadata.name });
+  if (hasOwnEndpoint(spec) && world.observed[own]?.restartedAt !== at) return false;
+  if (spec.remoteUrl !== undefined || transportOf(spec) !== 'stdio') return true;
+  const runtimes = [own, ...Object.keys(world.virtualMcpServers)];
+  return runtimes.every((runtime) => hasTakenOver(runtime, metadata.name, at, world));
+}
+
+/**
+ * The restart (RFC 3339, as it was asked for) that has been carried out last: every process or pod of the workload is a new one.
+ * Undefined where none was asked for, or the first has not been carried out yet.
+ */
+export function carriedOutRestart(manifest: Manifest, spec: BackendSpec, world: World): string | undefined {
+  const at = restartedAt(manifest);
+  if (at === '') return undefined;
+  if (!awaitsRestart(manifest)) return at;
+  if (spec.suspend) return formerOf(manifest);
+  const { platform, deployments } = world;
+  const isDone =
+    platform.mode === 'local'
+      ? isDoneHere(manifest, spec, at, world)
+      : childrenOf(manifest, spec).every((child) => {
+          const observed = deployments?.[child];
+          return observed?.complete === true && observed.restartedAt === at;
+        });
+  return isDone ? at : formerOf(manifest);
+}
