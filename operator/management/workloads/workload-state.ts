@@ -35,16 +35,19 @@ const SEEN: Record<BackendSummary['phase'], WorkloadStatus> = {
 };
 const BEST: readonly WorkloadStatus[] = ['running', 'unauthenticated', 'unhealthy', 'starting', 'error', 'stopped'];
 
-function stateSeen({ name, phase, message, loginUrl }: BackendSummary): WorkloadState {
+/** `mayStart`: its program runs here. As long as it has never answered (nobody has listed its tools) it is about to. */
+function stateSeen({ name, phase, message, loginUrl, tools }: BackendSummary, mayStart: boolean): WorkloadState {
   if (phase === 'Ready') return state('running');
+  if (phase === 'Unavailable' && mayStart && tools === undefined && loginUrl === undefined)
+    return state('starting', message);
   if (loginUrl === undefined) return state(SEEN[phase], message);
   // In a cluster it is the page of the endpoint, and for administrators.
   const way = loginUrl.endsWith('/connections') ? 'as an administrator' : `vmcp login ${name}, or`;
   return state('unauthenticated', `A person has to log in there once: ${way} open ${loginUrl}`);
 }
 
-function seenState(backends: readonly BackendSummary[]): WorkloadState | undefined {
-  const seen = backends.map(stateSeen);
+function seenState(backends: readonly BackendSummary[], mayStart: boolean): WorkloadState | undefined {
+  const seen = backends.map((backend) => stateSeen(backend, mayStart));
   return seen.sort((a, b) => BEST.indexOf(a.status) - BEST.indexOf(b.status))[0];
 }
 
@@ -58,10 +61,22 @@ export function workloadState(resource: StoredResource, sightings: Sightings): W
   if (spec.suspend === true)
     return seen?.isRunning === true ? state('stopping', 'It is being stopped.') : state('stopped');
   if (!status) return seen === undefined ? state('unknown', 'Nothing runs here.') : state('starting', NOT_LOOKED_AT);
-  const ready = status.conditions.find(({ type }) => type === 'Ready')?.message;
   if (isRestarting(resource) && !conditionOf(status, 'Stalled')) return restarting(status);
+  return reportedState(status, seen, { backends, isRemote: spec.remoteUrl !== undefined });
+}
+
+interface Reported {
+  backends: readonly BackendSummary[];
+  /** It runs elsewhere: nobody starts it here. */
+  isRemote: boolean;
+}
+
+function reportedState(status: Status, seen: Seen | undefined, { backends, isRemote }: Reported): WorkloadState {
+  const ready = status.conditions.find(({ type }) => type === 'Ready')?.message;
   const hindered = hindrance(status, seen?.crashed, ready);
-  return hindered ?? seenState([...backends, ...(status.backends ?? [])]) ?? phaseState(status, ready);
+  if (hindered) return hindered;
+  const mayStart = seen?.isRunning === true && !isRemote;
+  return seenState([...backends, ...(status.backends ?? [])], mayStart) ?? phaseState(status, ready);
 }
 
 /** What is known of it is of what ran before, but for what keeps it from being started anew. */
