@@ -1,20 +1,18 @@
 import { performance } from 'node:perf_hooks';
 import type { RunConfig } from '#crds/run-config/run-config';
-import type { AuthServer } from '#runtime/authserver/auth-server';
 import { buildAuthenticator } from '#runtime/build-authenticator';
 import { buildHostOriginCheck } from '#runtime/build-host-origin-check';
 import { EmbeddedAuthServer } from '#runtime/embedded-auth-server';
-import { backendDeps, type GatewayOptions } from '#runtime/gateway-options';
+import type { GatewayOptions } from '#runtime/gateway-options';
 import { ConfigError } from '#runtime/errors';
-import { authenticatorSettings } from '#runtime/incoming/authenticator-settings';
-import type { Authenticator } from '#runtime/incoming/identity';
 import { Catalogues } from '#runtime/mcp/aggregate/catalogues';
 import { ListCache } from '#runtime/mcp/aggregate/list-cache';
 import { kindsOfNotification, LIST_KINDS, type ListKind } from '#runtime/mcp/aggregate/list-kinds';
 import { createAnnouncer, type Announcer } from '#runtime/mcp/announcer';
 import { createSurvey, type Survey } from '#runtime/mcp/survey';
-import { buildBackends, NO_BACKENDS, type LiveBackends } from '#runtime/mcp/backends/build-backends';
+import { NO_BACKENDS, type LiveBackends } from '#runtime/mcp/backends/build-backends';
 import { Deadlines } from '#runtime/mcp/backends/deadlines';
+import { makeInForce, unmakeInForce, type InForce, type MakingDeps } from '#runtime/make-in-force';
 import { RetiredBackends } from '#runtime/mcp/backends/retired-backends';
 import { KeptBytes } from '#runtime/mcp/backends/kept-bytes';
 import { dropLegsAt, SESSION_ENDS } from '#runtime/mcp/sessions/end-legs';
@@ -26,18 +24,10 @@ import { StreamQuota } from '#runtime/mcp/sessions/stream-quota';
 import { ExchangedTokens } from '#runtime/outgoing/exchanged-tokens';
 import type { Authorizer } from '#runtime/policy/authorizer';
 import { loadAuthorizer } from '#runtime/policy/load-authorizer';
+import { NO_LIMITS } from '#runtime/rate-limits/open-rate-limits';
 import type { Rooms } from '#runtime/rooms';
 import type { Trail } from '#runtime/trail';
 import { UnderWay } from '#runtime/under-way';
-
-/** What a run configuration makes; a reload makes only what has changed. */
-interface InForce {
-  readonly config: RunConfig;
-  readonly authServer: AuthServer | undefined;
-  readonly authenticator: Authenticator;
-  readonly authorizer: Authorizer;
-  readonly backends: LiveBackends;
-}
 
 /** The rooms in force, and how a new run configuration takes the place of the old one without losing a session. */
 export class Gateway {
@@ -55,6 +45,7 @@ export class Gateway {
   readonly #survey: Survey;
   readonly #retired: RetiredBackends;
   readonly #embedded: EmbeddedAuthServer;
+  readonly #making: MakingDeps;
   #isClosed = false;
   #inForce: InForce;
   #rooms: Rooms;
@@ -124,7 +115,9 @@ export class Gateway {
     };
     this.#survey = createSurvey(() => this.#rooms);
     const authenticator = buildAuthenticator(config, options, embedded.server);
-    this.#inForce = { config, authServer: embedded.server, authenticator, authorizer, backends: NO_BACKENDS };
+    const backends = NO_BACKENDS;
+    this.#inForce = { config, authServer: embedded.server, authenticator, authorizer, backends, rateLimits: NO_LIMITS };
+    this.#making = this.#prepareMaking();
     this.#rooms = this.#furnish();
   }
 
@@ -149,12 +142,12 @@ export class Gateway {
     let made: InForce | undefined;
     try {
       sharing = await this.#sharing.prepare(next);
-      made = await this.#make(next, prepared.server);
+      made = await makeInForce(next, before, prepared.server, this.#making);
       await prepared.commit();
       sharing.commit();
       if (this.#isClosed) throw new ConfigError('the gateway is stopping: nothing is taken over any more');
     } catch (error) {
-      if (made) await this.#unmake(made, before);
+      if (made) await unmakeInForce(made, before);
       await prepared.abandon();
       await sharing?.abandon();
       throw error;
@@ -168,6 +161,7 @@ export class Gateway {
     this.#survey.look();
     if (made.authorizer !== before.authorizer) observer.policyReloaded();
     if (made.authenticator !== before.authenticator) before.authenticator.close();
+    made.rateLimits.takeOver(before.rateLimits);
     this.#retire(before.backends, made.backends);
     await prepared.finish();
     await sharing.finish();
@@ -197,6 +191,7 @@ export class Gateway {
     await this.#sharing.close();
     this.#sessions.close();
     this.#inForce.authenticator.close();
+    this.#inForce.rateLimits.close();
     await this.#retired.close();
     await this.#inForce.backends.close();
     await this.#embedded.close();
@@ -212,13 +207,14 @@ export class Gateway {
 
   #furnish(): Rooms {
     const { log, version, observer, listening } = this.#options;
-    const { config, authServer, authenticator, authorizer, backends } = this.#inForce;
+    const { config, authServer, authenticator, authorizer, backends, rateLimits } = this.#inForce;
     return {
       config,
       hostOrigin: buildHostOriginCheck(config, listening),
       authenticator,
       authServer,
       authorizer,
+      rateLimits: rateLimits.room,
       backends,
       catalogues: this.#catalogues,
       sessions: this.#sessions,
@@ -232,43 +228,20 @@ export class Gateway {
     };
   }
 
-  /** What is the same goes on. @throws ConfigError, and then nothing that was made for it is left open */
-  async #make(next: RunConfig, authServer: AuthServer | undefined): Promise<InForce> {
-    const before = this.#inForce;
-    const { log, observer } = this.#options;
-    const authorizer = same(before.config.authz, next.authz)
-      ? before.authorizer
-      : await loadAuthorizer(next.authz, { log, metrics: observer.policy });
-    const authenticator = same(authenticatorSettings(before.config), authenticatorSettings(next))
-      ? before.authenticator
-      : buildAuthenticator(next, this.#options, authServer);
-    const backends = await this.#newBackends(next, before.backends, authServer).catch((error: unknown) => {
-      if (authenticator !== before.authenticator) authenticator.close();
-      throw error;
-    });
-    return { config: next, authServer, authenticator, authorizer, backends };
-  }
-
-  async #unmake({ authenticator, backends }: InForce, before: InForce): Promise<void> {
-    if (authenticator !== before.authenticator) authenticator.close();
-    await Promise.all(backends.leave(before.backends).map((backend) => backend.close()));
-  }
-
-  #newBackends(config: RunConfig, before: LiveBackends, authServer: AuthServer | undefined): Promise<LiveBackends> {
-    return buildBackends(config, before, {
-      ...backendDeps(this.#options),
+  #prepareMaking(): MakingDeps {
+    return {
+      options: this.#options,
+      now: monotonic,
       exchanged: this.#exchanged,
-      userTokens: authServer?.userTokens,
       deadlines: this.#deadlines,
       keptBytes: this.#keptBytes,
-      now: monotonic,
       listChanged: (backend, method) => this.#announcer.listChanged(backend, kindsOfNotification(method)),
       changed: (backend) => {
         this.#lists.invalidate(backend.name);
         this.#announcer.listChanged(backend.name, LIST_KINDS);
         this.#survey.look();
       },
-    });
+    };
   }
 
   #invalidate(backend: string | undefined, kinds: readonly ListKind[]): void {
@@ -293,7 +266,3 @@ export class Gateway {
 const LISTEN = 'subscriptions/listen';
 
 const monotonic = () => performance.now(); // Imported: the global one is looked up by an accessor each time.
-
-function same(a: unknown, b: unknown): boolean {
-  return JSON.stringify(a) === JSON.stringify(b);
-}

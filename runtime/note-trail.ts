@@ -1,6 +1,7 @@
 import { RequestError, type PublicAnswer } from '#runtime/errors';
 import type { DecodedMessage } from '#runtime/mcp/envelope/decode-request';
 import type { Era } from '#runtime/mcp/era';
+import { RateLimited } from '#runtime/rate-limits/refusals';
 import type { Outcome, Trail } from '#runtime/trail';
 
 /** Remembers what a request turned out to be. */
@@ -18,6 +19,7 @@ export function noteMessage(trail: Trail, message: DecodedMessage, era: Era): vo
 const DENIED: ReadonlySet<string> = new Set([
   'denied_by_policy',
   'denied_by_webhook',
+  'rate_limited',
   'unknown_name',
   'insufficient_scope',
   'invalid_token',
@@ -28,6 +30,7 @@ export function noteAnswer(trail: Trail, answer: PublicAnswer, error: unknown): 
   trail.status = answer.status;
   trail.code = answer.code;
   trail.outcome = outcomeOf(answer, error);
+  if (error instanceof RateLimited) trail.limit = error.scope;
 }
 
 /** Remembers that a backend answered with a JSON-RPC error. */

@@ -7,6 +7,8 @@ import { createAudit } from '#runtime/audit/create-audit';
 import { createReadSource, type ReadSource } from '#runtime/http/read-source';
 import type { ExchangeOutcome } from '#runtime/outgoing/create-credential';
 import type { PolicyMetrics } from '#runtime/policy/policy-metrics';
+import type { Limit } from '#runtime/rate-limits/limit';
+import type { LimitOutcome } from '#runtime/rate-limits/rate-limits';
 import type { Rooms } from '#runtime/rooms';
 import type { SecretFiles } from '#runtime/secret-files';
 import { followTracing, type FollowedTracing } from '#runtime/telemetry/follow-tracing';
@@ -25,6 +27,7 @@ export interface Observer {
   readonly readSource: ReadSource;
   readonly exchanged: (backend: string, outcome: ExchangeOutcome) => void;
   readonly webhookAsked: (webhook: string, outcome: WebhookOutcome) => void;
+  readonly rateLimited: (scope: Limit['scope'], outcome: LimitOutcome) => void;
   /** An endpoint of the authorization server has answered. */
   readonly authServerAnswered: (endpoint: string, status: number) => void;
   policyReloaded(): void;
@@ -128,10 +131,12 @@ function watchTrails(
   };
 }
 
-function countersOf(metrics: Metrics): Pick<Observer, 'exchanged' | 'webhookAsked' | 'policy' | 'tokenLookedUp'> {
-  const { exchanged, webhookAsked, policy } = metrics;
+function countersOf(
+  metrics: Metrics,
+): Pick<Observer, 'exchanged' | 'webhookAsked' | 'rateLimited' | 'policy' | 'tokenLookedUp'> {
+  const { exchanged, webhookAsked, rateLimited, policy } = metrics;
   return {
-    ...{ exchanged, webhookAsked, policy },
+    ...{ exchanged, webhookAsked, rateLimited, policy },
     tokenLookedUp: (remembered) => metrics.lookedUp('verified_tokens', remembered),
   };
 }

@@ -9,6 +9,7 @@ import type { DecodedMessage } from '#runtime/mcp/envelope/decode-request';
 import type { SessionStore } from '#runtime/mcp/sessions/session-store';
 import type { StreamQuota } from '#runtime/mcp/sessions/stream-quota';
 import type { Authorizer } from '#runtime/policy/authorizer';
+import type { RateLimits } from '#runtime/rate-limits/rate-limits';
 import type { Log } from '#runtime/telemetry/log';
 import type { Trail } from '#runtime/trail';
 import type { UnderWay } from '#runtime/under-way';
@@ -21,6 +22,8 @@ export interface Rooms {
   /** Undefined: there is none in this process. */
   readonly authServer: AuthServer | undefined;
   readonly authorizer: Authorizer;
+  /** Undefined: nothing is limited. */
+  readonly rateLimits: RateLimits | undefined;
   readonly backends: BackendSet;
   readonly catalogues: Catalogues;
   readonly sessions: SessionStore;

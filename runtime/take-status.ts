@@ -77,11 +77,11 @@ function refusalOf({ refused }: StatusSources['followed']): StatusSnapshot['conf
 
 function warningsOf(
   { refused }: StatusSources['followed'],
-  { authenticator, authServer, catalogues, sessions }: Rooms,
+  { authenticator, authServer, catalogues, rateLimits, sessions }: Rooms,
 ): string[] {
   const stale = refused === undefined ? [] : ['a newer run configuration was refused; an older one is in force'];
   const rooms = [authenticator, authServer, sessions].flatMap((room) => room?.warnings ?? []);
-  return [...stale, ...rooms, ...catalogues.conflicts()];
+  return [...stale, ...rooms, ...catalogues.conflicts(), ...(rateLimits?.findUnknown(catalogues.allTools()) ?? [])];
 }
 
 function backendSnapshot(

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Identity } from '#runtime/incoming/identity';
 import type { Era } from '#runtime/mcp/era';
 import type { Decision } from '#runtime/policy/authorizer';
+import type { Limit } from '#runtime/rate-limits/limit';
 import type { RequestTrace } from '#runtime/telemetry/request-trace';
 import type { Entry } from '#runtime/under-way';
 
@@ -33,6 +34,8 @@ export class Trail implements Entry {
   trace: RequestTrace | undefined;
   /** The webhook that did not let the call through. */
   webhook: string | undefined;
+  /** The kind of rate limit that did not let it through. */
+  limit: Limit['scope'] | undefined;
   outcome: Outcome = 'success';
   /** Code of the error, where there was one. */
   code: string | undefined;

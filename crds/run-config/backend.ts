@@ -3,6 +3,7 @@ import { ToolText } from '../parts/aggregation.ts';
 import { DEFAULTS } from '../parts/defaults.ts';
 import { Milliseconds } from '../parts/primitives.ts';
 import { Authz } from './incoming.ts';
+import { RateLimiting } from './operational.ts';
 import { BackendAuth } from './outgoing.ts';
 
 const File = z.string().min(1).max(4096);
@@ -35,6 +36,9 @@ const common = {
   auth: BackendAuth.prefault({ type: 'unauthenticated' }).describe('Boundary 2: how it is authenticated at.'),
   authz: Authz.optional().describe('Policies of this MCPServer; they hold beside those of the server.'),
   webhooks: z.array(ValidatingWebhook).max(16).default([]).describe('Asked before each tools/call, in this order.'),
+  rate_limiting: RateLimiting.optional().describe(
+    'How many requests this MCPServer lets through. Tools are named as it shows them by itself.',
+  ),
   tools_filter: z.array(z.string().max(256)).max(1000).optional().describe('Only these tools, by the original name.'),
   tools_override: z
     .record(z.string().max(256), z.strictObject(ToolText))

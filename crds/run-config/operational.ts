@@ -74,13 +74,18 @@ const rule = RateLimitRule.shape;
 export const RateLimiting = z.strictObject({
   rules: z
     .array(
-      z.strictObject({
-        requests: meaning(rule.requests, z.int().min(1)),
-        per: meaning(rule.per, Milliseconds),
-        scope: rule.scope,
-        tool: rule.tool,
-        on_store_failure: rule.onStoreFailure,
-      }),
+      z
+        .strictObject({
+          requests: meaning(rule.requests, z.int().min(1)),
+          per: meaning(rule.per, Milliseconds),
+          scope: rule.scope,
+          tool: rule.tool,
+          on_store_failure: rule.onStoreFailure,
+        })
+        .refine(({ scope, tool }) => scope !== 'tool' || tool !== undefined, {
+          path: ['tool'],
+          message: 'scope tool needs the tool',
+        }),
     )
     .max(100)
     .default([])

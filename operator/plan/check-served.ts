@@ -1,5 +1,4 @@
 import { transportOf } from '#crds/kinds/index';
-import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { Stalled } from '../errors.ts';
 import type { ClusterFacts, World } from '../world.ts';
 import type { BackendSpec } from './find-group-members.ts';
@@ -28,9 +27,4 @@ export function checkStdioImage(name: string, spec: BackendSpec, cluster: Cluste
 export function checkBackendServed(name: string, spec: BackendSpec, { platform }: World): void {
   if (platform.mode !== 'cluster' || spec.remoteUrl !== undefined || transportOf(spec) !== 'stdio') return;
   checkStdioImage(name, spec, platform);
-}
-
-/** Settings of a server that are valid and have no effect yet. */
-export function findNotServed(document: RunConfigDocument): string[] {
-  return [...(document.rate_limiting ? ['rateLimiting'] : [])];
 }

@@ -1,6 +1,5 @@
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import type { World } from '../world.ts';
-import { findNotServed } from './check-served.ts';
 import { findAuthServerWarnings } from './find-auth-server-warnings.ts';
 import { findUnboundCredentials } from './find-unbound-credentials.ts';
 import type { ServerSpec } from './render-run-config.ts';
@@ -56,12 +55,26 @@ function streamsOfReplicas(spec: ServerSpec, document: RunConfigDocument): Findi
   return [warning('SessionsPerReplica', 'SseBackends', message)];
 }
 
-function notServed(document: RunConfigDocument): Finding[] {
-  const settings = findNotServed(document);
-  if (settings.length === 0) return [];
-  const message = `Not part of this release, so without effect: ${settings.join(', ')}. Do not rely on them.`;
-  return [warning('NotServed', 'NotInThisRelease', message)];
+/** Whoever calls without a name is one user: a limit of each user is then one of all. */
+function usersUnknown(document: RunConfigDocument): Finding[] {
+  if (document.incoming.type !== 'anonymous') return [];
+  const places = [
+    { name: 'rateLimiting', limits: document.rate_limiting },
+    ...document.backends.map(({ name, rate_limiting: limits }) => ({
+      name: `MCPServer "${name}" rateLimiting`,
+      limits,
+    })),
+  ];
+  const counted = places.filter(({ limits }) => limits && countsUsers(limits)).map(({ name }) => name);
+  if (counted.length === 0) return [];
+  const message = `All callers are one user here, as nobody logs in: what ${counted.join(', ')} says of each user holds for all together. Write incomingAuth.type oidc, or a limit of scope global.`;
+  return [warning('UsersNotTold', 'Anonymous', message)];
 }
+
+const countsUsers = ({ rules = [], per_user: perUser, tools = [] }: NonNullable<RunConfigDocument['rate_limiting']>) =>
+  perUser !== undefined ||
+  rules.some(({ scope }) => scope === 'user') ||
+  tools.some(({ per_user: each }) => each !== undefined);
 
 /** What is served all the same and an administrator should know. Each message says what to do. */
 export function findWarnings(
@@ -77,6 +90,6 @@ export function findWarnings(
     ...unknownNames(spec, members),
     ...lostWithThePod(document, world),
     ...streamsOfReplicas(spec, document),
-    ...notServed(document),
+    ...usersUnknown(document),
   ];
 }

@@ -6,6 +6,7 @@ import { defined } from './defined.ts';
 import type { FileList } from './file-list.ts';
 import type { BackendSpec } from './find-group-members.ts';
 import { placeOf, reachBackend } from './reach-backend.ts';
+import { renderRateLimiting } from './render-operational.ts';
 import { resolveAuthz } from './resolve-authz.ts';
 import { type OutgoingContext, resolveOutgoingAuth } from './resolve-outgoing-auth.ts';
 
@@ -42,11 +43,14 @@ export function renderWebhook(webhook: Webhook, place: string, files: FileList):
 }
 
 /** What an MCPServer says about what it offers, whatever its transport. */
-function renderOffer(spec: BackendSpec, place: string, { world, groupsClaim }: OutgoingContext, files: FileList) {
+function renderOffer(spec: BackendSpec, place: string, context: OutgoingContext, files: FileList) {
+  const { world, groupsClaim, byItself } = context;
   const overrides = Object.entries(spec.toolsOverride ?? {}).map(([tool, text]) => [tool, defined(text)] as const);
   return {
     authz: spec.authzConfig && resolveAuthz(spec.authzConfig, `${place} authzConfig`, groupsClaim, world),
     webhooks: spec.webhooks?.validating?.map((webhook) => renderWebhook(webhook, place, files)),
+    // On its own endpoint they are those of the server, and would count twice.
+    rate_limiting: byItself ? undefined : spec.rateLimiting && renderRateLimiting(spec.rateLimiting),
     tools_filter: spec.toolsFilter,
     tools_override: overrides.length === 0 ? undefined : Object.fromEntries(overrides),
   };

@@ -69,11 +69,12 @@ export function auditRequest(
   audit.record(event);
 }
 
-function detailsOf({ decision, code, webhook }: Trail): Record<string, unknown> {
+function detailsOf({ decision, code, webhook, limit }: Trail): Record<string, unknown> {
   return {
     ...(code === undefined ? {} : { code }),
     ...(decision === undefined ? {} : { policies: decision.policies }),
     ...(webhook === undefined ? {} : { webhook }),
+    ...(limit === undefined ? {} : { limit }),
     ...(decision?.wouldDeny ? { would_deny: true } : {}),
   };
 }

@@ -2,6 +2,8 @@ import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { AuditCounts } from '#runtime/audit/batch-writer';
 import type { ExchangeOutcome } from '#runtime/outgoing/create-credential';
 import type { PolicyMetrics } from '#runtime/policy/policy-metrics';
+import type { Limit } from '#runtime/rate-limits/limit';
+import type { LimitOutcome } from '#runtime/rate-limits/rate-limits';
 import type { WebhookOutcome } from '#runtime/webhooks/create-webhook-gate';
 import { LabelledCounts } from './labelled-counts.ts';
 import { METHODS } from './methods.ts';
@@ -21,6 +23,8 @@ export interface Metrics {
   authRequestDone(endpoint: string, status: number): void;
   readonly exchanged: (backend: string, outcome: ExchangeOutcome) => void;
   readonly webhookAsked: (webhook: string, outcome: WebhookOutcome) => void;
+  /** A request was refused by a limit of this kind, or could not be counted by one. */
+  readonly rateLimited: (scope: Limit['scope'], outcome: LimitOutcome) => void;
   lookedUp(cache: CacheName, hit: boolean): void;
   reloaded(what: 'config' | 'policy', outcome: 'success' | 'failure'): void;
   readonly policy: PolicyMetrics;
@@ -62,6 +66,7 @@ export function createMetrics(labels: { version: string; namespace: string; serv
       counts.add('cache', 'exchanged_tokens', outcome === 'hit' ? 'hit' : 'miss');
     },
     webhookAsked: (webhook, outcome) => counts.add('webhooks', webhook, outcome),
+    rateLimited: (scope, outcome) => counts.add('rate_limited', scope, outcome),
     lookedUp: (cache, hit) => counts.add('cache', cache, hit ? 'hit' : 'miss'),
     reloaded: (what, outcome) => counts.add('reloads', what, outcome),
     policy: policyMetrics(counts),

@@ -66,6 +66,9 @@ export function registerCounters(registry: Registry, { byMethod, byBackend, coun
   counter('vmcp_webhook_requests_total', 'Questions to webhooks, by how they ended.', ['webhook', 'outcome'], () =>
     labelled('webhooks', 'webhook', 'outcome'),
   );
+  counter('vmcp_rate_limited_total', 'Requests that were refused, or not counted.', ['scope', 'outcome'], () =>
+    labelled('rate_limited', 'scope', 'outcome'),
+  );
   counter('vmcp_cache_lookups_total', 'Lookups in caches.', ['cache', 'result'], () =>
     labelled('cache', 'cache', 'result'),
   );

@@ -13,6 +13,7 @@ const OF_MANY = [
   'count',
   'mcp',
   'mcp-of',
+  'rate',
 ] as const;
 
 /** Logins at remote servers are rows of the same kinds below this. */

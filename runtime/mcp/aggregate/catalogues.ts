@@ -176,6 +176,14 @@ export class Catalogues {
     return counts.length === 0 ? null : Math.max(...counts);
   }
 
+  /** Every tool there is; undefined while a list is missing, or where each user has others. */
+  allTools(): readonly CatalogueEntry[] | undefined {
+    if (this.#options.backends().some(({ credential }) => credential.perUser)) return undefined;
+    const lists = [...this.#catalogues.values()].flatMap(({ kinds }) => kinds.tools ?? []);
+    if (lists.length === 0 || lists.some(({ missing }) => missing.length > 0)) return undefined;
+    return lists.flatMap(({ entries }) => entries);
+  }
+
   clear(): void {
     for (const catalogue of this.#catalogues.values()) catalogue.retired = true;
     this.#catalogues.clear();

@@ -25,7 +25,7 @@ export interface LiveBackends extends BackendSet {
   readonly live: ReadonlyMap<string, Live>;
 }
 
-interface BuildDeps extends Omit<BackendDeps, 'config'> {
+export interface BuildDeps extends Omit<BackendDeps, 'config'> {
   readonly changed: (backend: Backend) => void;
 }
 
@@ -84,7 +84,8 @@ export const NO_BACKENDS: LiveBackends = {
 function settingsText(backend: BackendConfig, config: RunConfig): string {
   const { operational, limits, embedded_auth_server_config: authServer } = config;
   return JSON.stringify([
-    backend,
+    // Its calls are counted before they come here.
+    { ...backend, rate_limiting: undefined },
     // Stored tokens of users come from that server; one without takes none.
     takesStoredTokens(backend) ? authServer?.issuer : undefined,
     operational.failure_handling,

@@ -67,7 +67,10 @@ function onlyResourceBackend(asker: Asker, rooms: Rooms): string | undefined {
 
 function targetOf(entry: CatalogueEntry | undefined, kind: ListKind, name: string, asker: Asker, rooms: Rooms): Target {
   const backend = entry && rooms.backends.get(entry.backend);
-  if (!entry || !backend || !isVisible(kind, entry, asker, rooms)) throw unknownName(kind, asker.era, name);
+  if (!entry || !backend || !isVisible(kind, entry, asker, rooms)) {
+    rooms.rateLimits?.charge(asker.identity);
+    throw unknownName(kind, asker.era, name);
+  }
   if (entry.failure) throw entry.failure;
   return { entry, backend };
 }
@@ -100,6 +103,8 @@ export function authorizeCall(
     const decision = authorizer.decide(asker.identity, actions[kind], entry, args);
     step?.end(decision.allowed ? undefined : 'denied');
     if (decision.wouldDeny || !decision.allowed) trail.decision = decision;
-    if (!decision.allowed) throw deniedByPolicy(decision);
+    if (decision.allowed) continue;
+    rooms.rateLimits?.charge(asker.identity);
+    throw deniedByPolicy(decision);
   }
 }

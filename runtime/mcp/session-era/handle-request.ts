@@ -7,6 +7,7 @@ import { askWebhooks } from '../route/ask-webhooks.ts';
 import { prepareCompletion, prepareNamed } from '../route/prepare-call.ts';
 import { invalidParams, methodNotFound, unknownName } from '../route/refusals.ts';
 import { authorizeCall, resolveName, resolveUri, type Target } from '../route/resolve-target.ts';
+import { checkLimits, withinLimits } from '../route/within-limits.ts';
 import { ensureLeg, notifyRequest } from '../sessions/open-leg.ts';
 import { levelField, subscriptionField } from '../sessions/session-record.ts';
 import { relayCall } from './relay-call.ts';
@@ -39,6 +40,7 @@ const handlers: ReadonlyMap<string, Handler> = new Map<string, Handler>([
 export function handleRequest(request: SessionRequest): void | Promise<void> {
   const handler = handlers.get(request.message.method);
   if (!handler) throw methodNotFound('session');
+  checkLimits(request.message.method, request.rooms, request.identity);
   return handler(request);
 }
 
@@ -62,7 +64,10 @@ function forward(kind: 'tools' | 'prompts', target: Target, asker: Asker, reques
   const call = prepareNamed(kind, target, asker, request);
   const { webhooks } = target.backend;
   const relay = () => relayCall(request, call, passthroughHeaders(request.trail.req, request.rooms));
-  return webhooks && kind === 'tools' ? askWebhooks(webhooks, target, request, relay) : relay();
+  const isTool = kind === 'tools';
+  return withinLimits(target.backend, isTool ? target.entry : undefined, request, () =>
+    webhooks && isTool ? askWebhooks(webhooks, target, request, relay) : relay(),
+  );
 }
 
 async function connect(kind: 'tools' | 'prompts', target: Target, request: SessionRequest): Promise<void> {
@@ -81,9 +86,11 @@ async function callUri(request: SessionRequest): Promise<void> {
   const asker = sessionAsker(session, identity, rooms);
   const target = await resolveUri(uri, sessionCatalogue(session, asker, rooms), asker, rooms);
   authorizeCall('resources', target, undefined, asker, rooms, trail);
-  if (message.method !== 'resources/read') await rememberSubscription(request, uri, target.backend.name);
   const call = { backend: target.backend, originalName: uri, body, idempotent: true };
-  await relayCall(request, call, passthroughHeaders(trail.req, rooms));
+  await withinLimits(target.backend, undefined, request, async () => {
+    if (message.method !== 'resources/read') await rememberSubscription(request, uri, target.backend.name);
+    await relayCall(request, call, passthroughHeaders(trail.req, rooms));
+  });
 }
 
 /** So that it can be renewed at a backend that forgets the session, and none is told of that it did not ask for. */
@@ -114,7 +121,9 @@ async function complete(request: SessionRequest): Promise<void> {
   const { session, identity, rooms, trail } = request;
   const asker = sessionAsker(session, identity, rooms);
   const call = await prepareCompletion(sessionCatalogue(session, asker, rooms), asker, request);
-  await relayCall(request, call, passthroughHeaders(trail.req, rooms));
+  await withinLimits(call.backend, undefined, request, () =>
+    relayCall(request, call, passthroughHeaders(trail.req, rooms)),
+  );
 }
 
 /** The level holds at every backend that logs; legs that open later are told then. */

@@ -9,6 +9,7 @@ import { invalidParams, methodNotFound, unknownName } from '../route/refusals.ts
 import { listPage } from '../route/list-page.ts';
 import { renderEntries } from '../route/render-entries.ts';
 import { authorizeCall, resolveName, resolveUri, type Target } from '../route/resolve-target.ts';
+import { checkLimits, withinLimits } from '../route/within-limits.ts';
 import { answerConnect, withoutOwnResponses } from './answer-login.ts';
 import { discover } from './discover.ts';
 import { encodeHeaderValue } from './header-value.ts';
@@ -35,6 +36,7 @@ const handlers: ReadonlyMap<string, Handler> = new Map<string, Handler>([
 export function handleRequest(request: StatelessRequest): void | Promise<void> {
   const handler = handlers.get(request.message.method);
   if (!handler) throw methodNotFound('stateless');
+  checkLimits(request.message.method, request.rooms, request.identity);
   return handler(request);
 }
 
@@ -67,7 +69,10 @@ function forward(kind: 'tools' | 'prompts', target: Target, request: StatelessRe
   const call = prepareNamed(kind, target, statelessAsker(request), request, withoutOwnResponses(request.message));
   const { webhooks } = target.backend;
   const relay = () => relayCall(request, call, headersFor(request, call.originalName));
-  return webhooks && kind === 'tools' ? askWebhooks(webhooks, target, request, relay) : relay();
+  const isTool = kind === 'tools';
+  return withinLimits(target.backend, isTool ? target.entry : undefined, request, () =>
+    webhooks && isTool ? askWebhooks(webhooks, target, request, relay) : relay(),
+  );
 }
 
 async function connect(kind: 'tools' | 'prompts', target: Target, request: StatelessRequest): Promise<void> {
@@ -88,13 +93,15 @@ async function readResource(request: StatelessRequest): Promise<void> {
   authorizeCall('resources', target, undefined, asker, rooms, trail);
   const own = splice(body, withoutOwnResponses(message));
   const call = { backend: target.backend, originalName: uri, body: own, idempotent: true };
-  await relayCall(request, call, headersFor(request, uri));
+  await withinLimits(target.backend, undefined, request, () => relayCall(request, call, headersFor(request, uri)));
 }
 
 async function complete(request: StatelessRequest): Promise<void> {
   const asker = statelessAsker(request);
   const call = await prepareCompletion(request.rooms.catalogues.of(asker), asker, request);
-  await relayCall(request, call, headersFor(request, call.originalName));
+  await withinLimits(call.backend, undefined, request, () =>
+    relayCall(request, call, headersFor(request, call.originalName)),
+  );
 }
 
 /** Headers that say what the body says, with the backend's own name, and the client's Mcp-Param headers. */

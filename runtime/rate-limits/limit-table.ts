@@ -1,0 +1,105 @@
+import type { RateLimiting } from '#crds/run-config/operational';
+import type { Backend } from '#crds/run-config/backend';
+import type { RunConfig } from '#crds/run-config/run-config';
+import type { CatalogueEntry } from '#runtime/mcp/aggregate/catalogue';
+import type { Limit } from './limit.ts';
+
+type Bucket = NonNullable<RateLimiting['shared']>;
+
+/** The limits of one place: of the server, or of one backend. */
+interface Limits {
+  readonly general: readonly Limit[];
+  readonly byTool: ReadonlyMap<string, readonly Limit[]>;
+}
+
+const NONE: Limits = { general: [], byTool: new Map() };
+
+/** Which limits a request has to pass. */
+export class LimitTable {
+  readonly all: readonly Limit[];
+  /** Those that count each user alone, whatever is asked for. */
+  readonly ofUsers: readonly Limit[];
+  readonly #server: Limits;
+  readonly #backends: ReadonlyMap<string, Limits>;
+  readonly #general: ReadonlyMap<string, readonly Limit[]>;
+  readonly #tools = new WeakMap<CatalogueEntry, readonly Limit[]>();
+
+  constructor({ rate_limiting: ofServer, backends }: Pick<RunConfig, 'rate_limiting' | 'backends'>) {
+    this.#server = ofServer ? limitsOf(ofServer, []) : NONE;
+    this.#backends = new Map(backends.map((backend) => [backend.name, limitsOfBackend(backend)]));
+    this.#general = new Map(
+      [...this.#backends].map(([name, { general }]) => [name, [...this.#server.general, ...general]]),
+    );
+    const places = [this.#server, ...this.#backends.values()];
+    this.all = places.flatMap(({ general, byTool }) => [...general, ...[...byTool.values()].flat()]);
+    this.ofUsers = this.#server.general.filter(({ perUser }) => perUser);
+  }
+
+  /** Advertised names that limits of the server have. */
+  get tools(): readonly string[] {
+    return [...this.#server.byTool.keys()];
+  }
+
+  /** Of a request that goes to this backend, and is no call of a tool. */
+  ofBackend(name: string): readonly Limit[] {
+    return this.#general.get(name) ?? this.#server.general;
+  }
+
+  /** Of a call of this tool. Found once for each entry of a list. */
+  ofTool(entry: CatalogueEntry): readonly Limit[] {
+    const known = this.#tools.get(entry);
+    if (known) return known;
+    const general = this.ofBackend(entry.backend);
+    // Each place has its own names: the server those that clients see, an MCPServer those that it shows by itself.
+    const own = this.#server.byTool.get(entry.name) ?? [];
+    const ofBackend = this.#backends.get(entry.backend)?.byTool.get(entry.originalName) ?? [];
+    const limits = own.length + ofBackend.length === 0 ? general : [...general, ...own, ...ofBackend];
+    this.#tools.set(entry, limits);
+    return limits;
+  }
+}
+
+function limitsOfBackend({ name, rate_limiting: settings, tools_override: overrides }: Backend): Limits {
+  if (!settings) return NONE;
+  const { general, byTool } = limitsOf(settings, ['backend', name]);
+  const originals = new Map(Object.entries(overrides).map(([original, own]) => [own.name ?? original, original]));
+  return { general, byTool: new Map([...byTool].map(([tool, limits]) => [originals.get(tool) ?? tool, limits])) };
+}
+
+function limitsOf({ rules, shared, per_user: perUser, tools }: RateLimiting, place: readonly string[]): Limits {
+  const general: Limit[] = [];
+  const byTool = new Map<string, Limit[]>();
+  const add = (limit: Omit<Limit, 'id'>, tool?: string) => {
+    const id = JSON.stringify([...place, tool ?? null, limit.perUser ? 'user' : 'all', limit.period]);
+    const group = tool === undefined ? general : (byTool.get(tool) ?? []);
+    addStricter(group, { id, ...limit });
+    if (tool !== undefined) byTool.set(tool, group);
+  };
+  for (const { requests, per: period, scope, tool, on_store_failure: onStoreFailure } of rules)
+    add({ requests, period, scope, perUser: scope === 'user', onStoreFailure }, tool);
+  if (shared) add(limitOf(shared, 'global'));
+  if (perUser) add(limitOf(perUser, 'user'));
+  for (const { name, shared: ofAll, per_user: ofEach } of tools) {
+    if (ofAll) add(limitOf(ofAll, 'tool'), name);
+    if (ofEach) add(limitOf(ofEach, 'user'), name);
+  }
+  return { general, byTool };
+}
+
+/** A bucket of tokens is a limit like any other; nothing says that it may be passed unasked. */
+function limitOf({ max_tokens: requests, refill_period: period }: Bucket, scope: Limit['scope']): Omit<Limit, 'id'> {
+  return { requests, period, scope, perUser: scope === 'user', onStoreFailure: 'closed' };
+}
+
+/** Of two that count the same the stricter one holds: counted twice, each request would cost two. */
+function addStricter(group: Limit[], limit: Limit): void {
+  const at = group.findIndex(({ id }) => id === limit.id);
+  const same = group[at];
+  if (!same) {
+    group.push(limit);
+    return;
+  }
+  const stricter = limit.requests < same.requests ? limit : same;
+  const closed = limit.onStoreFailure === 'closed' || same.onStoreFailure === 'closed';
+  group[at] = { ...stricter, onStoreFailure: closed ? 'closed' : 'open' };
+}

@@ -1,0 +1,86 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Limit } from './limit.ts';
+import { MemoryCounters } from './memory-counters.ts';
+
+const limit = (id: string, more: Partial<Limit> = {}): Limit => ({
+  ...{ id, scope: 'global', perUser: false, requests: 2, period: 1000, onStoreFailure: 'closed' },
+  ...more,
+});
+
+/** A clock that a test sets, counters by it, and how many of so many requests pass. */
+function arrange() {
+  const clock = { now: 5 };
+  const counters = new MemoryCounters(() => clock.now);
+  const passed = (count: number, limits: readonly Limit[], user = 'ann') =>
+    Array.from({ length: count }, () => counters.take(limits, user)).filter((refusal) => refusal === undefined).length;
+  return { clock, counters, passed };
+}
+
+describe('requests that are counted in memory', () => {
+  it('pass as many at once as may, then evenly, and the wait that is told is the true one', () => {
+    const { clock, counters, passed } = arrange();
+    const two = [limit('two')];
+    expect(passed(5, two)).toBe(2);
+    expect(counters.take(two, 'ann')).toEqual({ limit: two[0], wait: 500 });
+    clock.now += 499;
+    expect(counters.take(two, 'ann')?.wait).toBeCloseTo(1);
+    clock.now += 1;
+    expect(passed(2, two)).toBe(1);
+    clock.now += 60_000;
+    expect(passed(5, two)).toBe(2);
+  });
+
+  it('count at all limits or at none, and are told the longest wait', () => {
+    const { clock, counters, passed } = arrange();
+    const [one, many, user] = [
+      limit('one', { requests: 1, period: 100 }),
+      limit('many', { requests: 10 }),
+      limit('user', { requests: 2, perUser: true, period: 10_000 }),
+    ];
+    expect(passed(9, [many, one, user])).toBe(1);
+    expect(passed(20, [many])).toBe(9);
+    clock.now += 100;
+    expect(passed(1, [one, user])).toBe(1);
+    expect(counters.take([one, user], 'ann')).toEqual({ limit: user, wait: 4900 });
+  });
+
+  it('are counted for each user alone where a limit says so, and by a clock that goes on while they are taken', () => {
+    const { counters, passed } = arrange();
+    const each = [limit('each', { perUser: true })];
+    expect([passed(5, each, 'ann'), passed(5, each, 'bob'), passed(5, each, 'ann')]).toEqual([2, 2, 0]);
+    let time = 0;
+    const going = new MemoryCounters(() => (time += 1));
+    expect(going.take([limit('one', { requests: 1 })], 'ann')).toBeUndefined();
+    counters.close();
+  });
+
+  it('stay counted under limits that are the same after a reload, with the room that those have now', () => {
+    const { counters, passed } = arrange();
+    expect(passed(5, [limit('kept'), limit('each', { perUser: true })])).toBe(2);
+    const [more, less, each] = [
+      limit('kept', { requests: 5 }),
+      limit('kept', { requests: 1 }),
+      limit('each', { perUser: true }),
+    ];
+    counters.retain([more, each]);
+    expect([passed(9, [more]), passed(9, [less]), passed(9, [each])]).toEqual([3, 0, 0]);
+    expect(counters.take([less], 'ann')).toMatchObject({ wait: 1000 });
+    counters.retain([more]);
+    counters.retain([each]);
+    expect([passed(9, [more]), passed(9, [each])]).toEqual([5, 2]);
+  });
+
+  it('are counted for a bounded number of users: who has not come for long makes room, who comes stays counted', () => {
+    const { counters, passed } = arrange();
+    const each = Array.from({ length: 200 }, (_, at) => limit(`each ${at}`, { perUser: true }));
+    counters.retain(each);
+    const [first] = each as [Limit];
+    passed(2, [first], 'ann');
+    passed(2, [first], 'idle');
+    for (let stranger = 0; stranger < 2_500; stranger++) {
+      passed(1, [first], `stranger ${stranger}`);
+      if (stranger % 100 === 0) expect(passed(1, [first], 'ann')).toBe(0);
+    }
+    expect(passed(1, [first], 'idle')).toBe(1);
+  });
+});

@@ -1,0 +1,81 @@
+import { SecondChanceMap } from '#runtime/second-chance-map';
+import type { Counters } from './counters.ts';
+import type { Limit, Refusal } from './limit.ts';
+
+/** Users that are counted, over all limits; whoever comes beyond makes room for one who was not seen for long. Some 150 bytes each. */
+const MAX_USERS = 200_000;
+/** Of one limit, however many there are. */
+const LEAST_USERS = 1_000;
+
+interface Meter {
+  used: boolean;
+  /** Requests that were counted and have not drained yet, at `at`. */
+  level: number;
+  at: number;
+}
+
+/** Counts in this process. */
+export class MemoryCounters implements Counters {
+  readonly #now: () => number;
+  readonly #shared = new Map<string, Meter>();
+  readonly #users = new Map<string, SecondChanceMap<string, Meter>>();
+  #usersPerLimit = MAX_USERS;
+
+  /** @param now milliseconds of a clock that never steps back */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  take(limits: readonly Limit[], user: string): Refusal | undefined {
+    const now = this.#now();
+    let full: Limit | undefined;
+    let wait = 0;
+    for (const limit of limits) {
+      const { requests, period } = limit;
+      const known = this.#find(limit, user);
+      if (known) known.used = true;
+      const meter = known ?? this.#begin(limit, user, now);
+      meter.level = Math.min(requests, Math.max(0, meter.level - ((now - meter.at) * requests) / period));
+      meter.at = now;
+      const longer = ((meter.level + 1 - requests) * period) / requests;
+      if (longer <= wait) continue;
+      full = limit;
+      wait = longer;
+    }
+    if (full) return { limit: full, wait };
+    for (const limit of limits) {
+      const meter = this.#find(limit, user);
+      if (meter) meter.level += 1;
+    }
+    return undefined;
+  }
+
+  retain(limits: readonly Limit[]): void {
+    const ids = new Set(limits.map(({ id }) => id));
+    for (const kept of [this.#shared, this.#users]) for (const id of kept.keys()) if (!ids.has(id)) kept.delete(id);
+    const perUser = limits.filter((limit) => limit.perUser).length;
+    this.#usersPerLimit = Math.max(LEAST_USERS, Math.floor(MAX_USERS / Math.max(1, perUser)));
+  }
+
+  close(): void {
+    this.#shared.clear();
+    this.#users.clear();
+  }
+
+  #find({ id, perUser }: Limit, user: string): Meter | undefined {
+    return perUser ? this.#users.get(id)?.get(user) : this.#shared.get(id);
+  }
+
+  #begin({ id, perUser }: Limit, user: string, now: number): Meter {
+    const meter = { used: false, level: 0, at: now };
+    if (perUser) this.#usersOf(id).set(user, meter);
+    else this.#shared.set(id, meter);
+    return meter;
+  }
+
+  #usersOf(id: string): SecondChanceMap<string, Meter> {
+    let users = this.#users.get(id);
+    if (!users) this.#users.set(id, (users = new SecondChanceMap(this.#usersPerLimit)));
+    return users;
+  }
+}
