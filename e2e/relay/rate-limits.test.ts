@@ -97,3 +97,125 @@ describe('a call beyond its rate limit', () => {
     expect(text).toContain('vmcp_rate_limited_total{scope="global",outcome="refused"} 2');
   });
 });
+
+describe('a limit of each user', () => {
+  const arranged = (rate_limiting: RateLimits, more: Partial<RunConfigDocument> = {}) =>
+    protectedGateway({ config: { rate_limiting, ...more } });
+
+  it('counts a user, whatever sessions, tokens, names and client names they come with, and no other user', async () => {
+    const { gateway, bearer } = await arranged({ rules: [eachUser] });
+    const clients = [
+      await SessionClient.open(gateway.url, await bearer({ jti: '1', client_id: 'one', name: 'Ann' })),
+      await SessionClient.open(
+        gateway.url,
+        await bearer({ jti: '2', client_id: 'two', name: 'Bea' }),
+        {},
+        '2025-06-18',
+      ),
+    ];
+    const seen = [];
+    for (const client of [...clients, ...clients]) seen.push(told(await client.call('a_tool_1', ARGS)));
+    expect(seen).toEqual(['passed', 'passed', 429, 429]);
+    const fresh = await SessionClient.open(gateway.url, await bearer({ jti: '3' }));
+    expect(told(await fresh.call('a_tool_0', ARGS))).toBe(429);
+    const call = (headers: Record<string, string>) =>
+      sendStateless(gateway.url, 'tools/call', { name: 'a_tool_0', arguments: ARGS }, headers);
+    expect(told(await call(await bearer()))).toBe(429);
+    expect(told(await call(await bearer({ sub: 'bob' })))).toBe('passed');
+  });
+
+  it('is used up by what is denied, which costs nobody else anything', async () => {
+    const policies = ['permit(principal, action, resource) unless { context has arg_mode };'];
+    const { gateway, bearer, backend } = await arranged(
+      { rules: [eachUser, { requests: 2, per: HOUR, scope: 'global' }] },
+      { authz: { policies } },
+    );
+    const [ann, bob] = [
+      await SessionClient.open(gateway.url, await bearer()),
+      await SessionClient.open(gateway.url, await bearer({ sub: 'bob' })),
+    ];
+    const guess = () => ann.call('a_tool_0', { ...ARGS, mode: 'delete' });
+    expect(told(await ann.call('a_unknown', ARGS))).toBe(-32602);
+    expect(await times(4, guess)).toEqual([403, 403, 429, 429]);
+    expect(told(await ann.call('a_tool_0', ARGS))).toBe(429);
+    expect(await times(3, () => bob.call('a_tool_0', ARGS))).toEqual(['passed', 'passed', 429]);
+    expect(backend.counts.get('tools/call')).toBe(2);
+  });
+
+  it('lets whoever is beyond it list, ping, connect and leave', async () => {
+    const { gateway, bearer } = await arranged({ per_user: { max_tokens: 1, refill_period: HOUR } });
+    const client = await SessionClient.open(gateway.url, await bearer());
+    await times(2, () => client.call('a_tool_0', ARGS));
+    expect(await client.toolNames()).toHaveLength(2);
+    expect((await client.request('ping')).status).toBe(200);
+    expect((await SessionClient.open(gateway.url, await bearer())).initialized.result).toBeDefined();
+    expect((await send(gateway.url, 'DELETE', client.headers)).status).toBe(204);
+  });
+});
+
+describe('a rate limit', () => {
+  it('of a tool counts calls of its advertised name, and of each user there if it says so', async () => {
+    const { gateway } = await arrange({
+      rules: [{ requests: 2, per: HOUR, scope: 'tool', tool: 'a_tool_0' }],
+      tools: [{ name: 'a_tool_1', per_user: { max_tokens: 1, refill_period: HOUR } }],
+    });
+    const client = await SessionClient.open(gateway.url);
+    expect(await times(3, () => client.call('a_tool_0', ARGS))).toEqual(['passed', 'passed', 429]);
+    expect(await times(2, () => client.call('a_tool_1', ARGS))).toEqual(['passed', 429]);
+    const { answer } = await client.call('a_tool_0', ARGS);
+    expect(answer.error?.data).toMatchObject({ scope: 'tool' });
+  });
+
+  it('of a tool that is not there is told in /status, when the lists are known', async () => {
+    const { gateway } = await arrange({
+      rules: [
+        { ...globally, scope: 'tool', tool: 'a_tool_9' },
+        { ...globally, tool: 'a_tool_1' },
+      ],
+    });
+    const status = () => send(`http://127.0.0.1:${gateway.runtime.address.privatePort}/status`, 'GET', {});
+    const warned = 'rateLimiting limits the tool \\"a_tool_9\\", which is not there: correct or remove it';
+    await eventually(
+      async () => (await status()).text,
+      (text) => text.includes(warned),
+    );
+    expect((await status()).text).not.toContain('a_tool_1');
+  });
+
+  it('of a backend holds at every endpoint, by the names that the backend shows by itself', async () => {
+    const backend = closing(await servePlain({ tools: 2 }));
+    const rate_limiting: RateLimits = {
+      rules: [{ requests: 1, per: HOUR, scope: 'tool', tool: 'mine' }],
+      shared: { max_tokens: 2, refill_period: HOUR },
+    };
+    const tools_override = { tool_0: { name: 'mine' } };
+    const gateway = await gatewayTo({ a: { url: backend.url, rate_limiting, tools_override }, b: backend.url });
+    const client = await SessionClient.open(gateway.url);
+    expect(await times(2, () => client.call('a_mine', ARGS))).toEqual(['passed', 429]);
+    expect(await times(2, () => client.call('a_tool_1', ARGS))).toEqual(['passed', 429]);
+    expect(await times(3, () => client.call('b_tool_0', ARGS))).toEqual(['passed', 'passed', 'passed']);
+  });
+
+  it('that is changed holds at once, keeps what was counted, and ends no session', async () => {
+    const backend = closing(await servePlain({ tools: 2 }));
+    const config = (requests: number, ofBackend: number) =>
+      configTo(
+        { a: { url: backend.url, rate_limiting: { shared: { max_tokens: ofBackend, refill_period: HOUR } } } },
+        { rate_limiting: { rules: [{ ...globally, requests }] } },
+      );
+    const gateway = await gatewayTo(
+      { a: { url: backend.url, rate_limiting: { shared: { max_tokens: 9, refill_period: HOUR } } } },
+      { rate_limiting: { rules: [globally] } },
+    );
+    const client = await SessionClient.open(gateway.url);
+    const legs = backend.counts.get('initialize');
+    expect(await times(3, () => client.call('a_tool_0', ARGS))).toEqual(['passed', 'passed', 429]);
+    await gateway.reconfigure(config(3, 9));
+    expect(await times(2, () => client.call('a_tool_0', ARGS))).toEqual(['passed', 429]);
+    await gateway.reconfigure(config(9, 4));
+    expect(await times(2, () => client.call('a_tool_0', ARGS))).toEqual(['passed', 429]);
+    await gateway.reconfigure(configTo({ a: backend.url }));
+    expect(await times(9, () => client.call('a_tool_0', ARGS))).toEqual(Array(9).fill('passed'));
+    expect(backend.counts.get('initialize')).toBe(legs);
+  });
+});
