@@ -45,7 +45,6 @@ export class Gateway {
   readonly #survey: Survey;
   readonly #retired: RetiredBackends;
   readonly #embedded: EmbeddedAuthServer;
-  readonly #making: MakingDeps;
   #isClosed = false;
   #inForce: InForce;
   #rooms: Rooms;
@@ -115,9 +114,7 @@ export class Gateway {
     };
     this.#survey = createSurvey(() => this.#rooms);
     const authenticator = buildAuthenticator(config, options, embedded.server);
-    const backends = NO_BACKENDS;
-    this.#inForce = { config, authServer: embedded.server, authenticator, authorizer, backends, rateLimits: NO_LIMITS };
-    this.#making = this.#prepareMaking();
+    this.#inForce = { config, authServer: embedded.server, authenticator, authorizer, ...NOTHING };
     this.#rooms = this.#furnish();
   }
 
@@ -142,7 +139,7 @@ export class Gateway {
     let made: InForce | undefined;
     try {
       sharing = await this.#sharing.prepare(next);
-      made = await makeInForce(next, before, prepared.server, this.#making);
+      made = await makeInForce(next, before, prepared.server, this.#lasting());
       await prepared.commit();
       sharing.commit();
       if (this.#isClosed) throw new ConfigError('the gateway is stopping: nothing is taken over any more');
@@ -228,7 +225,7 @@ export class Gateway {
     };
   }
 
-  #prepareMaking(): MakingDeps {
+  #lasting(): MakingDeps {
     return {
       options: this.#options,
       now: monotonic,
@@ -264,5 +261,8 @@ export class Gateway {
 
 /** It stays for as long as its client wants it. */
 const LISTEN = 'subscriptions/listen';
+
+/** Before the first configuration is taken over. */
+const NOTHING = { backends: NO_BACKENDS, rateLimits: NO_LIMITS };
 
 const monotonic = () => performance.now(); // Imported: the global one is looked up by an accessor each time.

@@ -15,7 +15,7 @@ export interface ProtectedGateway {
   /** A good token, with other claims or header members where they are given. */
   token(claims?: Record<string, unknown>, header?: Record<string, unknown>): Promise<string>;
   /** The header of that token. */
-  bearer(claims?: Record<string, unknown>): Promise<{ authorization: string }>;
+  readonly bearer: (claims?: Record<string, unknown>) => Promise<{ authorization: string }>;
 }
 
 interface ProtectedOptions extends ServeOptions {

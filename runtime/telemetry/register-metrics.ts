@@ -33,6 +33,24 @@ interface Counted {
 type Row = readonly [labels: Record<string, string>, value: number];
 type Rows = (from: MetricSources) => Iterable<Row> | Promise<Iterable<Row>>;
 
+/** Name, what it says, what is counted, and its labels. */
+const LABELLED: readonly (readonly [name: string, help: string, counted: string, one: string, two?: string])[] = [
+  ['vmcp_auth_requests_total', 'Answers of the authorization server.', 'auth_requests', 'endpoint', 'status'],
+  [
+    'vmcp_token_exchanges_total',
+    'Token exchanges, and how often none was needed.',
+    'token_exchanges',
+    'backend',
+    'outcome',
+  ],
+  ['vmcp_webhook_requests_total', 'Questions to webhooks, by how they ended.', 'webhooks', 'webhook', 'outcome'],
+  ['vmcp_rate_limited_total', 'Requests refused by a rate limit, or not counted.', 'rate_limited', 'scope', 'outcome'],
+  ['vmcp_cache_lookups_total', 'Lookups in caches.', 'cache', 'cache', 'result'],
+  ['vmcp_policy_decisions_total', 'Decisions about calls.', 'policy_decisions', 'decision'],
+  ['vmcp_policy_errors_total', 'Policies that erred, by effect, and failures of the engine.', 'policy_errors', 'kind'],
+  ['vmcp_reloads_total', 'Changes of configuration and policies.', 'reloads', 'what', 'outcome'],
+];
+
 export function registerCounters(registry: Registry, { byMethod, byBackend, counts, audit, spans }: Counted): void {
   function counter(name: string, help: string, labelNames: string[], rows: () => Iterable<Row>): void {
     new Counter({
@@ -57,30 +75,8 @@ export function registerCounters(registry: Registry, { byMethod, byBackend, coun
   counter('vmcp_backend_requests_total', 'Requests by backend.', ['backend', 'outcome', 'status'], () =>
     requests(byBackend, 'backend'),
   );
-  counter('vmcp_auth_requests_total', 'Answers of the authorization server.', ['endpoint', 'status'], () =>
-    labelled('auth_requests', 'endpoint', 'status'),
-  );
-  counter('vmcp_token_exchanges_total', 'Token exchanges, and how often none was needed.', ['backend', 'outcome'], () =>
-    labelled('token_exchanges', 'backend', 'outcome'),
-  );
-  counter('vmcp_webhook_requests_total', 'Questions to webhooks, by how they ended.', ['webhook', 'outcome'], () =>
-    labelled('webhooks', 'webhook', 'outcome'),
-  );
-  counter('vmcp_rate_limited_total', 'Requests that were refused, or not counted.', ['scope', 'outcome'], () =>
-    labelled('rate_limited', 'scope', 'outcome'),
-  );
-  counter('vmcp_cache_lookups_total', 'Lookups in caches.', ['cache', 'result'], () =>
-    labelled('cache', 'cache', 'result'),
-  );
-  counter('vmcp_policy_decisions_total', 'Decisions about calls.', ['decision'], () =>
-    labelled('policy_decisions', 'decision'),
-  );
-  counter('vmcp_policy_errors_total', 'Policies that erred, by effect, and failures of the engine.', ['kind'], () =>
-    labelled('policy_errors', 'kind'),
-  );
-  counter('vmcp_reloads_total', 'Changes of configuration and policies.', ['what', 'outcome'], () =>
-    labelled('reloads', 'what', 'outcome'),
-  );
+  for (const [name, help, counted, one, two] of LABELLED)
+    counter(name, help, two === undefined ? [one] : [one, two], () => labelled(counted, one, two));
   counter('vmcp_audit_events_total', 'Audit events, written or lost.', ['result'], () => results({ ...audit }));
   counter('vmcp_spans_total', 'Spans, taken by the collector or lost.', ['result'], () => results({ ...spans }));
 }
