@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import type { Writable } from 'node:stream';
+import type { ProxySettings } from '#crds/connections/proxy';
 import type { RunConfig } from '#crds/run-config/run-config';
 import type { Audit, AuditEvent } from '#runtime/audit/audit';
 import { auditRequest } from '#runtime/audit/audit-request';
@@ -60,6 +61,7 @@ interface ObserverDeps {
   /** The environment of this process, read in main.ts. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly files: Pick<SecretFiles, 'read'>;
+  readonly proxy: ProxySettings | undefined;
 }
 
 const CLOSE_WITHIN = 2_000;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { mapOf } from './collections.ts';
-import { SecretKeyRef } from './references.ts';
+import { CaBundleRef, SecretKeyRef } from './references.ts';
 
 /** Traces and metrics. What a resource and a run configuration have in common. */
 export const TelemetryConfig = z.strictObject({
@@ -35,6 +35,7 @@ export const Telemetry = TelemetryConfig.extend({
   headersFromSecret: mapOf(z.string().max(256), SecretKeyRef, 64)
     .optional()
     .describe('Header of the export requests to the Secret key with its value.'),
+  caBundleRef: CaBundleRef.optional().describe('Authorities of the collector; with it only these count.'),
 });
 export type Telemetry = z.infer<typeof Telemetry>;
 
@@ -43,4 +44,10 @@ export const TelemetryRunConfig = TelemetryConfig.extend({
   header_files: mapOf(z.string().max(256), z.string().min(1).max(4096), 64)
     .default({})
     .describe('Header of the export requests to the file with its value.'),
+  ca_bundle_file: z
+    .string()
+    .min(1)
+    .max(4096)
+    .optional()
+    .describe('Authorities of the collector, PEM; with it only these count.'),
 });

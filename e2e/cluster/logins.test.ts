@@ -1,21 +1,28 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
 import { claimsOf, OAuthClient, type Tokens, tokensOf } from '../authserver/oauth-client.ts';
 import { GATEWAY_CLIENT } from '../fakes/identity-provider/users.ts';
 import { callTool } from '../local/call-tool.ts';
 import { movePorts } from '../local/example.ts';
 import { eventually } from '../local/run-vmcp.ts';
 import type { Program } from '../gateway/start-program.ts';
+import { NO_CHROMIUM, openChromium } from '../pages/chromium.ts';
 import { forwardPorts } from './forward-ports.ts';
 import { startLoad } from './load.ts';
 import { backend, fake, group, secret, type Seen, server } from './stage.ts';
 import { startIdentityProvider } from './start-identity-provider.ts';
+import { startRemoteServer } from './start-remote-server.ts';
 import { startRedisPod } from './start-redis-pod.ts';
 import { describeWithCluster } from './use-cluster.ts';
 import { useStage } from './use-stage.ts';
 
 const SERVED = 4483;
 const OWN = 9000;
+/** Of this machine: it is served at the same port of a pod. */
+const SHARED = 4493;
+
+type Port = typeof SERVED | typeof OWN | typeof SHARED;
 
 const signingKey = () =>
   generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
@@ -26,16 +33,26 @@ const kidOf = (token: string) => {
   return (JSON.parse(Buffer.from(header, 'base64url').toString()) as { kid: string }).kid;
 };
 
+const inChromium = NO_CHROMIUM === undefined ? describe : describe.skip;
+
+/** Passes the pages of the providers' library: its login, and its consent. */
+async function signInAs(page: Page, user: string): Promise<void> {
+  await page.locator('input[name=login]').fill(user);
+  await page.locator('input[name=password]').fill('any');
+  await page.locator('button[type=submit]').click();
+  await page.getByRole('button', { name: 'Continue' }).click();
+}
+
 describeWithCluster('logins at authorization servers of pods', (cluster) => {
   const stage = useStage(cluster, 'logins');
-  let ports: Record<typeof SERVED | typeof OWN, number>;
+  let ports: Record<Port, number>;
   let upstreams: { insecureAllowHTTP: boolean; upstreamProviders: object[] };
   const forwards: Program[] = [];
-  const originOf = (port: typeof SERVED | typeof OWN) => `http://127.0.0.1:${ports[port]}`;
+  const originOf = (port: Port) => `http://127.0.0.1:${ports[port]}`;
   const inline = (origin: string) => ({ type: 'inline', resourceUrl: `${origin}/mcp`, inline: { issuer: origin } });
 
   beforeAll(async () => {
-    ports = await movePorts([SERVED, OWN]);
+    ports = await movePorts([SERVED, OWN, SHARED]);
     const redirects = Object.values(ports).map((port) => `http://127.0.0.1:${port}/oauth/callback/company`);
     const oidcConfig = { issuerUrl: await startIdentityProvider(stage, redirects), clientId: GATEWAY_CLIENT.id };
     const clientSecretRef = { name: 'keys', key: 'client' };
@@ -49,8 +66,8 @@ describeWithCluster('logins at authorization servers of pods', (cluster) => {
     for (const forward of forwards) await forward.stop();
   });
 
-  const forward = async (service: string, port: typeof SERVED | typeof OWN) =>
-    forwards.push(await forwardPorts(cluster, stage.namespace.name, `service/${service}`, { [ports[port]]: port }));
+  const forward = async (service: string, port: Port, served: number = port) =>
+    forwards.push(await forwardPorts(cluster, stage.namespace.name, `service/${service}`, { [ports[port]]: served }));
 
   describe('of a VirtualMCPServer, while its keys are rotated under load', () => {
     let client: OAuthClient;
@@ -128,23 +145,71 @@ describeWithCluster('logins at authorization servers of pods', (cluster) => {
     }, 240_000);
   });
 
-  it('a remote server that needs one: its condition names the page of administrators', async () => {
-    const origin = 'http://127.0.0.1:4483';
-    const remoteAuth = { administrators: ['nobody-yet'] };
-    await stage.apply(
-      group('remote'),
-      backend('far', { groupRef: 'remote', remoteUrl: 'https://far.example/mcp', remoteAuth }),
-      server('shared', 'remote', {
-        incomingAuth: { type: 'oidc', resourceUrl: `${origin}/mcp`, oidcConfig: inline(origin) },
-        authServerConfig: { issuer: origin, ...upstreams },
-        sessionStorage: { provider: 'redis', address: await startRedisPod(cluster, stage.namespace.name) },
-      }),
-    );
+  describe('at a remote server', () => {
+    const origin = () => originOf(SHARED);
     const needed = (seen: Seen) => seen.conditions?.find(({ type }) => type === 'LoginNeeded')?.message;
-    const seen = await stage.status('VirtualMCPServer', 'shared', (one) => needed(one) !== undefined, 90_000);
-    expect(needed(seen)).toContain(`far: open ${origin}/connections`);
-    expect(seen.backends).toMatchObject([{ name: 'far', phase: 'Degraded' }]);
-  }, 150_000);
+
+    beforeAll(async () => {
+      const [remoteUrl, address] = await Promise.all([
+        startRemoteServer(stage),
+        startRedisPod(cluster, stage.namespace.name),
+      ]);
+      const caBundleRef = { configMapRef: { name: 'remote-server', key: 'ca.crt' } };
+      const remoteAuth = { administrators: ['nobody-yet'] };
+      await stage.apply(
+        group('remote'),
+        backend('far', { groupRef: 'remote', remoteUrl, caBundleRef, remoteAuth }),
+        server('shared', 'remote', {
+          incomingAuth: { type: 'oidc', resourceUrl: `${origin()}/mcp`, oidcConfig: inline(origin()) },
+          authServerConfig: { issuer: origin(), ...upstreams },
+          sessionStorage: { provider: 'redis', address },
+        }),
+      );
+    }, 120_000);
+
+    it('that needs one, its condition names the page of administrators', async () => {
+      const seen = await stage.status('VirtualMCPServer', 'shared', (one) => needed(one) !== undefined, 90_000);
+      expect(needed(seen)).toContain(`far: open ${origin()}/connections`);
+      expect(seen.backends).toMatchObject([{ name: 'far', phase: 'Degraded' }]);
+    }, 150_000);
+
+    inChromium(`in Chromium${NO_CHROMIUM === undefined ? '' : ` (skipped: ${NO_CHROMIUM})`}`, () => {
+      it('an administrator does it in a browser, and calls of everybody carry its token', async () => {
+        await forward('vmcp-shared', SHARED, SERVED);
+        const client = await OAuthClient.register(origin());
+        const { access_token: bob } = await client.login({ user: 'bob' });
+        const call = () => callTool(`${origin()}/mcp`, 'far_whoami', bob);
+        await expect(call()).rejects.toThrow();
+        // The certificate of the remote server is for vmcp, which is told whom to trust, not for the browser.
+        const chromium = await openChromium({ ignoreHTTPSErrors: true });
+        try {
+          chromium.context.setDefaultTimeout(60_000);
+          const page = await chromium.context.newPage();
+          await page.goto(`${origin()}/connections`);
+          await page.getByRole('button', { name: 'Sign in with company' }).click();
+          await signInAs(page, 'alice');
+          const administrators = [await page.locator('code').innerText()];
+          expect(await page.getByRole('button', { name: 'Log in at far' }).count()).toBe(0);
+          await stage.patch('MCPServer', 'far', { spec: { remoteAuth: { administrators } } });
+          const logIn = page.getByRole('button', { name: 'Log in at far' });
+          await eventually(async () => {
+            await page.reload();
+            return logIn.count();
+          }, Boolean);
+          await logIn.click();
+          await signInAs(page, 'alice');
+          await page.getByText('You are logged in at far.').waitFor();
+          expect(new URL(page.url()).search).toBe('?logged-in=far');
+        } finally {
+          await chromium.close();
+        }
+        const seen = await stage.ready('shared', 90_000);
+        expect(needed(seen)).toBeUndefined();
+        const remote = await stage.get('MCPServer', 'far');
+        expect(await call()).toMatchObject({ subject: 'alice', audience: [remote?.spec?.remoteUrl] });
+      }, 240_000);
+    });
+  });
 
   it('an MCPServer with an endpoint of its own: one logs in there, and its program gets the token of the provider', async () => {
     const origin = originOf(OWN);

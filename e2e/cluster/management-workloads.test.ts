@@ -168,6 +168,39 @@ describeWithCluster('workloads of a cluster by the management API', (cluster) =>
     expect(left.items.filter(({ metadata }) => metadata.name.startsWith('far-'))).toEqual([]);
   }, 180_000);
 
+  it('and their secrets are those of before or after a write that kill -9 of the operator ends', async () => {
+    const valueOf = (nr: number) => `${nr} ${'x'.repeat(20_000)}`;
+    const stored = async () => {
+      const { body } = await cluster.ask('GET', `/api/v1/namespaces/${stage.namespace}/secrets/vmcp-secrets`);
+      const { data } = body as { data: Record<string, string> };
+      return new Map(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]));
+    };
+    const make = (key: string) => ask('POST', '/secrets/default/keys', { body: { key, value: valueOf(0) } });
+    expect([(await make('KEPT')).status, (await make('CHANGED')).status]).toEqual([201, 201]);
+    let answered = 0;
+    const ended = (async () => {
+      for (;;) {
+        const body = { value: valueOf(answered + 1) };
+        const answer = await ask('PUT', '/secrets/default/keys/CHANGED', { body }).catch(() => undefined);
+        if (answer?.status !== 200) return;
+        answered += 1;
+      }
+    })();
+    await eventually(
+      () => answered,
+      (count) => count >= 3,
+    );
+    await stage.kill();
+    await ended;
+    const left = await stored();
+    expect([...left.keys()].sort()).toEqual(['CHANGED', 'KEPT']);
+    expect([valueOf(answered), valueOf(answered + 1)]).toContain(left.get('CHANGED'));
+    expect(left.get('KEPT')).toBe(valueOf(0));
+    await stage.start();
+    expect((await ask('PUT', '/secrets/default/keys/CHANGED', { body: { value: 'the last' } })).status).toBe(200);
+    expect([(await stored()).get('CHANGED'), (await stored()).get('KEPT')]).toEqual(['the last', valueOf(0)]);
+  }, 120_000);
+
   it('are restarted by group, and their group stays as long as it is used', async () => {
     const { body } = await ask('POST', '/workloads/restart', { body: { group: 'tools' } });
     const { operation_id: id, accepted } = OperationAccepted.parse(body);

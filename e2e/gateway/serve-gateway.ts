@@ -2,6 +2,7 @@ import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
+import type { ProxySettings } from '#crds/connections/proxy';
 import { RunConfig, type RunConfigDocument } from '#crds/run-config/run-config';
 import { followRunConfig } from '#runtime/follow-run-config';
 import { startRuntime, type RunningRuntime } from '#runtime/process';
@@ -30,6 +31,8 @@ export interface ServeOptions {
   readonly lookUp?: LookUp;
   /** Milliseconds that calls under way get at the end. */
   readonly drain?: number;
+  /** As the variables of the environment name it. */
+  readonly proxy?: ProxySettings;
 }
 
 function documentOf(config: GatewayConfig): RunConfigDocument {
@@ -46,7 +49,7 @@ function documentOf(config: GatewayConfig): RunConfigDocument {
 /** Starts the runtime with this configuration on free ports; every backend has been asked once when it returns. */
 export async function serveGateway(
   config: GatewayConfig,
-  { files = {}, lookUp, drain = 500 }: ServeOptions = {},
+  { files = {}, lookUp, drain = 500, proxy }: ServeOptions = {},
 ): Promise<ServedGateway> {
   const folder = await mkdtemp(join(tmpdir(), 'vmcp-e2e-'));
   const file = join(folder, 'run-config.yaml');
@@ -65,7 +68,7 @@ export async function serveGateway(
     followed,
     log,
     version: '0.0.0',
-    proxy: undefined,
+    proxy,
     environment: process.env,
     drain,
     ...(lookUp && { lookUp }),

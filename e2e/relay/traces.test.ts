@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { protectedGateway } from '../attacks/protected-gateway.ts';
 import { servePlain, type PlainBackend } from '../fakes/backend/serve-plain.ts';
@@ -185,6 +188,85 @@ describe('a traced request', () => {
   });
 });
 
+describe('a collector is reached as the configuration says', () => {
+  const pem = (name: string) =>
+    readFileSync(new URL(`../../runtime/incoming/testdata/${name}`, import.meta.url), 'utf8');
+
+  it('by https with its own authorities, whose change is taken over; what it does not take is told once', async () => {
+    const tls = { cert: pem('loopback-cert.pem'), key: pem('loopback-key.pem') };
+    const [to, { url }] = [await collector({ tls }), await keepingBackend()];
+    const files = { ca: tls.cert, other: pem('renewed-cert.pem') };
+    const settings = (ca?: string) => telemetry(to.url, { insecure: false, ...(ca && { ca_bundle_file: ca }) });
+    const gateway = await gatewayTo({ a: url }, settings('other'), { files });
+    const client = await SessionClient.open(gateway.url);
+    await call(client);
+    await until('the loss', async () => (await metric(gateway, 'vmcp_spans_total{result="dropped"}')) > 0);
+    expect(gateway.log()).toContain('spans are lost: the collector does not take them');
+    expect(to.spans).toEqual([]);
+    await gateway.reconfigure(configTo({ a: url }, settings('ca')));
+    await call(client);
+    await first(to, 'tools/call a_tool_0');
+  }, 30_000);
+
+  it('through the proxy of the environment', async () => {
+    const [to, { url }] = [await collector(), await keepingBackend()];
+    const asked: string[] = [];
+    const proxy = createServer((incoming, response) => {
+      asked.push(new URL(incoming.url ?? '').host);
+      const { port } = new URL(to.url);
+      const { method, headers } = incoming;
+      const onward = request({ host: '127.0.0.1', port, method, headers, path: '/v1/traces' }, (answer) => {
+        answer.pipe(response);
+      });
+      incoming.pipe(onward);
+    });
+    await new Promise<void>((resolve) => void proxy.listen(0, '127.0.0.1', resolve));
+    closing({ close: () => void proxy.close() });
+    const { port } = proxy.address() as AddressInfo;
+    const gateway = await gatewayTo({ a: url }, telemetry('http://otel.invalid:4318'), {
+      proxy: { httpProxy: `http://127.0.0.1:${port}`, noProxy: '127.0.0.1' },
+    });
+    await call(await SessionClient.open(gateway.url));
+    await first(to, 'tools/call a_tool_0');
+    expect(asked).toContain('otel.invalid:4318');
+  });
+
+  it('and by nothing that the environment says to exporters', async () => {
+    const [to, elsewhere, { url }] = [await collector(), await collector(), await keepingBackend()];
+    const variables = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: elsewhere.url,
+      OTEL_EXPORTER_OTLP_TRACES_HEADERS: 'x-foreign=1',
+      OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip',
+      OTEL_SERVICE_NAME: 'foreign',
+      OTEL_RESOURCE_ATTRIBUTES: 'foreign=1',
+      OTEL_TRACES_SAMPLER: 'always_off',
+    };
+    const before = process.env;
+    process.env = { ...before, ...variables };
+    try {
+      const gateway = await gatewayTo({ a: url }, telemetry(to.url));
+      await call(await SessionClient.open(gateway.url));
+      const { resource } = await first(to, 'tools/call a_tool_0');
+      expect(resource).toEqual({ 'service.name': 'gateway', 'service.version': '0.0.0', 'service.namespace': 'e2e' });
+      const [{ headers }] = to.requests as [(typeof to.requests)[number]];
+      expect([headers['x-foreign'], headers['content-encoding']]).toEqual([undefined, undefined]);
+      expect(elsewhere.requests).toEqual([]);
+    } finally {
+      process.env = before;
+    }
+  });
+
+  it.each([
+    ['that is busy is asked once more', { refusals: 1, status: 503 }, 'exported'],
+    ['that refuses is not', { refusals: 1, status: 400 }, 'dropped'],
+  ])('one %s', async (_what, fault, result) => {
+    const [to, { url }] = [await collector(fault), await keepingBackend()];
+    const gateway = await gatewayTo({ a: url }, telemetry(to.url));
+    await call(await SessionClient.open(gateway.url));
+    await until('the end', async () => (await metric(gateway, `vmcp_spans_total{result="${result}"}`)) > 0);
+  });
+});
+
 describe('traces', () => {
   it('are of the share that is asked for; a caller that is traced is followed', async () => {
     const [to, backend] = [await collector(), await keepingBackend()];
@@ -217,6 +299,36 @@ describe('traces', () => {
     await gateway.runtime.stop();
     expect(named(one, 'tools/call a_tool_0')).toHaveLength(1);
     expect(named(two, 'tools/call a_tool_0')).toHaveLength(1);
+  });
+
+  it('of requests that were under way when they were switched off are sent, too', async () => {
+    const to = await collector();
+    const held = { answer: (): void => undefined, came: false };
+    const backend = await servePlain({
+      tools: 1,
+      intercept: (_request, response, body) => {
+        if (!body.includes('tools/call')) return false;
+        const { id } = JSON.parse(body) as { id: unknown };
+        held.came = true;
+        held.answer = () =>
+          void response
+            .writeHead(200, { 'content-type': 'application/json' })
+            .end(JSON.stringify({ jsonrpc: '2.0', id, result: { content: [] } }));
+        return true;
+      },
+    });
+    closing(backend);
+    const gateway = await gatewayTo({ a: backend.url }, telemetry(to.url));
+    const called = call(await SessionClient.open(gateway.url));
+    await until('the call', () => held.came);
+    await gateway.reconfigure(configTo({ a: backend.url }));
+    // What waited was sent, and the call goes on.
+    await until('the others', async () => (await metric(gateway, 'vmcp_spans_total{result="exported"}')) > 0);
+    held.answer();
+    expect((await called).answer.result).toBeDefined();
+    const server = await first(to, 'tools/call a_tool_0');
+    expect(await first(to, 'call a')).toMatchObject({ parentId: server.spanId });
+    expect(await metric(gateway, 'vmcp_spans_total{result="dropped"}')).toBe(0);
   });
 
   it('that cannot be sent as they are written refuse the configuration, and the former goes on', async () => {

@@ -1,7 +1,9 @@
 import { readTracesUrl } from '#crds/parts/otlp-endpoint';
+import { caBundleOf } from '#crds/parts/references';
 import type { Telemetry } from '#crds/parts/telemetry';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { Stalled } from '../errors.ts';
+import { defined } from './defined.ts';
 import type { FileList } from './file-list.ts';
 
 /** Traces and metrics of a server. Throws `Stalled` where spans could not be sent as it is written. */
@@ -10,12 +12,15 @@ export function renderTelemetry(
   files: FileList,
 ): RunConfigDocument['telemetry_config'] {
   if (!telemetry) return undefined;
-  const { headersFromSecret, ...settings } = telemetry;
+  const { headersFromSecret = {}, caBundleRef, ...settings } = telemetry;
   const place = settings.tracingEnabled ? readTracesUrl(settings) : undefined;
   if (place && 'problem' in place) throw new Stalled('InvalidSpec', `telemetry: ${place.problem}`);
-  if (!headersFromSecret) return settings;
   const secret = Object.entries(headersFromSecret).map(
     ([name, reference]) => [name, files.secret(reference, 'telemetry.headersFromSecret')] as const,
   );
-  return { ...settings, header_files: Object.fromEntries(secret) };
+  return defined({
+    ...settings,
+    header_files: secret.length === 0 ? undefined : Object.fromEntries(secret),
+    ca_bundle_file: caBundleRef && files.configMap(caBundleOf(caBundleRef), 'telemetry.caBundleRef'),
+  });
 }

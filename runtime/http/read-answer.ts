@@ -3,8 +3,13 @@ export class AnswerTooLarge extends Error {
   override readonly name = 'AnswerTooLarge';
 }
 
-/** The whole body of an answer. @throws AnswerTooLarge, or the connection's error */
+/** The whole body of an answer as text. @throws AnswerTooLarge, or the connection's error */
 export async function readAnswer(body: AsyncIterable<Buffer>, maxBytes: number): Promise<string> {
+  return (await readBytes(body, maxBytes)).toString('utf8');
+}
+
+/** The whole body of an answer. @throws AnswerTooLarge, or the connection's error */
+export async function readBytes(body: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of body) {
@@ -12,7 +17,7 @@ export async function readAnswer(body: AsyncIterable<Buffer>, maxBytes: number):
     if (size > maxBytes) throw new AnswerTooLarge(`the answer is longer than ${maxBytes} bytes`);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
 }
 
 /** A code or class of a failed call's error: its message may hold parts of what was sent. */

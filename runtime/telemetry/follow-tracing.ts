@@ -1,7 +1,9 @@
+import type { ProxySettings } from '#crds/connections/proxy';
 import type { RunConfig } from '#crds/run-config/run-config';
 import type { DecodedMessage } from '#runtime/mcp/envelope/decode-request';
 import type { SecretFiles } from '#runtime/secret-files';
 import type { Trail } from '#runtime/trail';
+import type { Log } from './log.ts';
 import type { Tracing } from './request-trace.ts';
 import type { SpanCounts } from './span-counts.ts';
 
@@ -10,6 +12,8 @@ export interface TracingDeps {
   /** The environment of this process, read in main.ts. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly files: Pick<SecretFiles, 'read'>;
+  readonly proxy: ProxySettings | undefined;
+  readonly log: Pick<Log, 'warn' | 'info'>;
   readonly counts: SpanCounts;
 }
 
@@ -22,18 +26,26 @@ export interface FollowedTracing {
   close(): Promise<void>;
 }
 
-/** Milliseconds for what waits to be sent. */
-const CLOSE_WITHIN = 2_000;
+/** Milliseconds in which a request that was under way at a reload may end and still have its span. */
+const GRACE = 60_000;
 
 /** @throws ConfigError */
 export async function followTracing(config: RunConfig, deps: TracingDeps): Promise<FollowedTracing> {
   let inForce = config;
   let tracing = await openTracing(config, deps);
+  const former = new Set<Tracing>();
+  const retire = (before: Tracing): void => {
+    former.add(before);
+    void before.close(GRACE).finally(() => former.delete(before));
+  };
   return {
     begun(trail, message) {
       if (tracing) trail.trace = tracing.begin(trail.req, message, trail.startedAt);
     },
-    finished: (trail, milliseconds) => tracing?.finished(trail, milliseconds),
+    finished(trail, milliseconds) {
+      if (trail.trace) trail.trace.finish(trail, milliseconds);
+      else tracing?.refused(trail, milliseconds);
+    },
     async prepare(next) {
       const isSame = tracedBy(next) === tracedBy(inForce);
       const made = isSame ? tracing : await openTracing(next, deps);
@@ -42,14 +54,16 @@ export async function followTracing(config: RunConfig, deps: TracingDeps): Promi
           const before = tracing;
           tracing = made;
           inForce = next;
-          if (!isSame) void before?.close(CLOSE_WITHIN);
+          if (!isSame && before) retire(before);
         },
         abandon() {
           if (!isSame) void made?.close(0);
         },
       };
     },
-    close: async () => tracing?.close(CLOSE_WITHIN),
+    close: async () => {
+      await Promise.all([...former, ...(tracing ? [tracing] : [])].map((open) => open.close(0)));
+    },
   };
 }
 

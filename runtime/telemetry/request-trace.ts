@@ -18,14 +18,19 @@ export interface RequestTrace {
   begin(name: string): TraceStep;
   /** A call of this backend. */
   callBackend(backend: string): TraceStep;
+  /** The request is over, once, whatever is traced by then. */
+  finish(trail: Trail, milliseconds: number): void;
 }
 
 /** Makes spans of requests, or of none while traces are off. */
 export interface Tracing {
   /** A request has begun, as far as it was read. undefined: it is not traced. */
   begin(req: IncomingMessage, message: DecodedMessage, startedAt: number): RequestTrace | undefined;
-  /** A request is over; one that was refused before it was read has no trace yet. */
-  finished(trail: Trail, milliseconds: number): void;
-  /** Sends what waits, within so many milliseconds, and closes. */
-  close(within: number): Promise<void>;
+  /** A request is over that has no trace: one that was refused before it was read gets its span now. */
+  refused(trail: Trail, milliseconds: number): void;
+  /**
+   * Waits up to `grace` milliseconds for the requests that are under way, sends what waits within two seconds, and closes. Asked
+   * again, it may have less time.
+   */
+  close(grace: number): Promise<void>;
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { JWTPayload } from 'jose';
 import { createProvider, type ProviderSettings } from './create-provider.ts';
@@ -27,6 +28,8 @@ interface IdentityProviderOptions {
   port?: number;
   /** Where others reach it, as in a pod; absent: it listens on 127.0.0.1 alone. */
   issuer?: string | undefined;
+  /** PEM; with it everything is served by https. */
+  tls?: { readonly cert: string; readonly key: string };
   tokenLifetime?: number;
   audiences?: string[];
   redirectUris?: string[];
@@ -45,7 +48,7 @@ export async function serveIdentityProvider(options: IdentityProviderOptions = {
   const counts = new Map<Part, number>();
   let handle: (request: IncomingMessage, response: ServerResponse) => unknown = (_request, response) => response.end();
 
-  const http = createServer((request, response) => {
+  const listener: RequestListener = (request, response) => {
     const path = (request.url ?? '/').split('?')[0] ?? '/';
     if (path === '/control') {
       void control(request, response);
@@ -56,7 +59,8 @@ export async function serveIdentityProvider(options: IdentityProviderOptions = {
     const fault = faults.get(part) ?? faults.get('all');
     if (fault === 'fail') response.writeHead(503).end('out of order');
     else if (fault === undefined) void handle(request, response);
-  });
+  };
+  const http = options.tls ? createTlsServer(options.tls, listener) : createServer(listener);
   await new Promise<void>((resolve, reject) => {
     http.once('error', reject);
     http.listen(options.port ?? 0, options.issuer === undefined ? '127.0.0.1' : '::', resolve);

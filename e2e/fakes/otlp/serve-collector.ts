@@ -1,4 +1,5 @@
-import { createServer, type IncomingHttpHeaders } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import protobuf from 'protobufjs';
 
@@ -70,26 +71,44 @@ const hex = (bytes: Uint8Array | undefined) => Buffer.from(bytes ?? []).toString
 const valuesOf = (attributes: KeyValue[] = []) =>
   Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value ?? {})[0]]));
 
-/** A collector of traces by OTLP/HTTP; `status` is what it answers. */
-export async function serveCollector({ status = 200, silent = false } = {}): Promise<Collector> {
+interface CollectorOptions {
+  /** What it answers; absent: 200. */
+  readonly status?: number;
+  /** So many requests are answered that way, the next ones by 200; absent: all. */
+  readonly refusals?: number;
+  /** It answers nothing. */
+  readonly silent?: boolean;
+  /** PEM; with it the collector is one of https. */
+  readonly tls?: { readonly cert: string; readonly key: string };
+}
+
+/** A collector of traces by OTLP/HTTP. */
+export async function serveCollector({
+  status: refusal = 200,
+  refusals = Infinity,
+  silent = false,
+  tls,
+}: CollectorOptions = {}): Promise<Collector> {
   const spans: CollectedSpan[] = [];
   const requests: Collector['requests'] = [];
   let raw = '';
-  const http = createServer((request, response) => {
+  const listener: RequestListener = (request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       requests.push({ path: request.url ?? '', headers: request.headers });
       const body = Buffer.concat(chunks);
+      const status = requests.length > refusals ? 200 : refusal;
       raw += body.toString('latin1');
       if (status === 200) spans.push(...decode(body));
       if (!silent) response.writeHead(status, { 'content-type': 'application/x-protobuf' }).end();
     });
-  });
+  };
+  const http = tls ? createTlsServer(tls, listener) : createServer(listener);
   await new Promise<void>((resolve) => void http.listen(0, '127.0.0.1', resolve));
   const { port } = http.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: `http${tls ? 's' : ''}://127.0.0.1:${port}`,
     spans,
     requests,
     raw: () => raw,

@@ -5,6 +5,8 @@ import { describeCaller } from '../whoami/describe-caller.ts';
 
 interface ProtectedOptions {
   readonly issuer: string;
+  /** Where others reach it, where that is not where it listens. */
+  readonly url?: string;
   /** What its metadata says instead of what is true. */
   readonly metadata?: Readonly<Record<string, unknown>>;
   /** Its challenge says where its metadata is (RFC 9728 §5.1); default true. */
@@ -22,6 +24,7 @@ export interface ProtectedServer extends RunningFake {
 /** A remote MCP server that asks for tokens of an issuer made for it, as RFC 9728 has it: one tool, `whoami`. */
 export async function serveProtected({
   issuer,
+  url: told,
   metadata = {},
   names = true,
   scope,
@@ -71,6 +74,6 @@ export async function serveProtected({
       );
     },
   );
-  url = running.url;
-  return { ...running, tokens, refuse: (token) => (refused = token) };
+  url = told ?? running.url;
+  return { ...running, url, tokens, refuse: (token) => (refused = token) };
 }

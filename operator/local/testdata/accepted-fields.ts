@@ -11,6 +11,7 @@ audit:
   logFile: /var/log/vmcp/audit.log
 telemetry:
   headersFromSecret: { x-key: { name: otel, key: header } }
+  caBundleRef: { configMapRef: { name: company-ca, key: ca.crt } }
   serviceName: gate
   serviceVersion: '1'
   insecure: true

@@ -1,5 +1,7 @@
+import { EventEmitter, once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   ROOT_CONTEXT,
   SpanKind,
@@ -10,40 +12,45 @@ import {
   type Span,
   type Tracer,
 } from '@opentelemetry/api';
-import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { ParentBasedSampler, TraceIdRatioBasedSampler, TracerProvider } from '@opentelemetry/sdk-trace';
 import { readTracesUrl } from '#crds/parts/otlp-endpoint';
 import type { RunConfig } from '#crds/run-config/run-config';
 import { ConfigError } from '#runtime/errors';
 import type { DecodedMessage } from '#runtime/mcp/envelope/decode-request';
+import { createDispatcher } from '#runtime/outgoing/dispatcher';
 import type { TracingDeps } from '#runtime/telemetry/follow-tracing';
 import type { RequestTrace, TraceStep, Tracing } from '#runtime/telemetry/request-trace';
 import type { Trail } from '#runtime/trail';
 import { describeRequest, nameOf } from './describe-request.ts';
 import { SpanQueue } from './span-queue.ts';
+import { SpanSender } from './span-sender.ts';
 import { contextHeaders, readContext, replaceContext } from './trace-context.ts';
 
 type Settings = RunConfig['telemetry_config'];
 
-/** Milliseconds for one export, its second tries included. */
-const EXPORT_WITHIN = 5_000;
+/** Milliseconds for TCP and TLS. */
+const CONNECT_WITHIN = 3_000;
+/** Milliseconds for what waits when it is closed. */
+const FLUSH_WITHIN = 2_000;
 const MAX_VALUE = 1_024;
 
 /** Sends spans to the collector of the configuration. @throws ConfigError where it cannot be reached as it is written */
 export function createTracing({ server, telemetry_config: settings }: RunConfig, deps: TracingDeps): Tracing {
   const place = readTracesUrl(settings);
   if ('problem' in place) throw new ConfigError(`telemetry_config: ${place.problem}`);
+  const { ca_bundle_file: bundle } = settings;
   // What is missing is found now, not at the first export.
   headersOf(settings, deps);
-  const exporter = new OTLPTraceExporter({
+  const caBundle = bundle === undefined ? undefined : deps.files.read(bundle);
+  const connections = { caBundle, proxy: deps.proxy, connectTimeout: CONNECT_WITHIN, connections: 1 };
+  const sender = new SpanSender({
     url: place.url,
-    // Read anew for each export: a secret may have changed.
-    headers: () => Promise.resolve(headersOf(settings, deps)),
-    timeoutMillis: EXPORT_WITHIN,
-    concurrencyLimit: 1,
+    headers: () => headersOf(settings, deps),
+    dispatcher: createDispatcher(connections),
+    log: deps.log,
   });
-  const queue = new SpanQueue({ exporter, counts: deps.counts });
+  const queue = new SpanQueue({ sender, counts: deps.counts });
   const provider = new TracerProvider({
     resource: resourceFromAttributes({
       'service.name': settings.serviceName ?? server.name,
@@ -74,6 +81,8 @@ class Spans implements Tracing {
   readonly #queue: SpanQueue;
   readonly #everywhere: Attributes;
   readonly #useLegacy: boolean;
+  readonly #idle = new EventEmitter();
+  #underWay = 0;
 
   constructor(tracer: Tracer, queue: SpanQueue, everywhere: Attributes, useLegacy: boolean) {
     this.#tracer = tracer;
@@ -88,30 +97,33 @@ class Spans implements Tracing {
     const span = this.#start('request', SpanKind.SERVER, parent, startedAt);
     // Nobody follows a trace that begins here and is not kept; one that began elsewhere is handed on.
     if (!span.isRecording() && !from) return undefined;
-    return new TracedRequest(span, trace.setSpan(parent, span), (name, kind, context) =>
-      this.#start(name, kind, context),
-    );
+    this.#underWay++;
+    return new TracedRequest(trace.setSpan(parent, span), {
+      start: (name, kind, context) => this.#start(name, kind, context),
+      finish: (trail, milliseconds) => {
+        this.#end(span, trail, milliseconds);
+        if (--this.#underWay === 0) this.#idle.emit('idle');
+      },
+    });
   }
 
-  finished(trail: Trail, milliseconds: number): void {
-    const span = trail.trace === undefined ? this.#refused(trail) : spanOf(trail.trace);
-    if (!span?.isRecording()) return;
+  refused(trail: Trail, milliseconds: number): void {
+    // A request that was read and has no trace was not chosen.
+    if (trail.method !== undefined && trail.req.method === 'POST') return;
+    this.#end(this.#start('request', SpanKind.SERVER, ROOT_CONTEXT, trail.startedAt), trail, milliseconds);
+  }
+
+  async close(grace: number): Promise<void> {
+    if (grace > 0 && this.#underWay > 0) await settled(once(this.#idle, 'idle'), grace);
+    await settled(this.#queue.forceFlush(), FLUSH_WITHIN);
+    await this.#queue.shutdown();
+  }
+
+  #end(span: Span, trail: Trail, milliseconds: number): void {
+    if (!span.isRecording()) return;
     span.updateName(nameOf(trail)).setAttributes(describeRequest(trail, this.#useLegacy));
     if (trail.outcome === 'error' || trail.status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
     span.end(timeOf(trail.startedAt + milliseconds));
-  }
-
-  async close(within: number): Promise<void> {
-    const timeout = new Promise<void>((resolve) => void setTimeout(resolve, within).unref());
-    await Promise.race([this.#queue.forceFlush(), timeout]);
-    await Promise.race([this.#queue.shutdown(), timeout]);
-  }
-
-  /** It did not come as far as a message. */
-  #refused({ req, startedAt, method }: Trail): Span | undefined {
-    // A request that was read and has no trace was not chosen.
-    if (method !== undefined && req.method === 'POST') return undefined;
-    return this.#start('request', SpanKind.SERVER, ROOT_CONTEXT, startedAt);
   }
 
   #start(name: string, kind: SpanKind, context: Context, startedAt?: number): Span {
@@ -121,31 +133,38 @@ class Spans implements Tracing {
   }
 }
 
-type Start = (name: string, kind: SpanKind, context: Context) => Span;
+/** Settles as soon as it does, or after so many milliseconds. */
+async function settled(work: Promise<unknown>, within: number): Promise<void> {
+  const cancel = new AbortController();
+  const late = sleep(within, undefined, { signal: cancel.signal, ref: false }).catch(() => undefined);
+  await Promise.race([work, late]);
+  cancel.abort();
+}
+
+/** What a request needs of whoever makes its spans. */
+interface Maker extends Pick<RequestTrace, 'finish'> {
+  start(name: string, kind: SpanKind, context: Context): Span;
+}
 
 class TracedRequest implements RequestTrace {
-  readonly span: Span;
   readonly #context: Context;
-  readonly #start: Start;
+  readonly #maker: Maker;
+  readonly finish: RequestTrace['finish'];
 
-  constructor(span: Span, context: Context, start: Start) {
-    this.span = span;
+  constructor(context: Context, maker: Maker) {
     this.#context = context;
-    this.#start = start;
+    this.#maker = maker;
+    this.finish = maker.finish;
   }
 
   begin(name: string): TraceStep {
-    return new Step(this.#start(name, SpanKind.INTERNAL, this.#context));
+    return new Step(this.#maker.start(name, SpanKind.INTERNAL, this.#context));
   }
 
   callBackend(backend: string): TraceStep {
-    const span = this.#start(`call ${backend}`, SpanKind.CLIENT, this.#context);
+    const span = this.#maker.start(`call ${backend}`, SpanKind.CLIENT, this.#context);
     return new Step(span.setAttribute('vmcp.backend', backend));
   }
-}
-
-function spanOf(traced: RequestTrace): Span | undefined {
-  return traced instanceof TracedRequest ? traced.span : undefined;
 }
 
 class Step implements TraceStep {

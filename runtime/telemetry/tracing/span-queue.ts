@@ -1,10 +1,10 @@
-import { ExportResultCode } from '@opentelemetry/core';
-import type { ReadableSpan, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace';
+import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace';
 import { TraceFlags } from '@opentelemetry/api';
 import type { SpanCounts } from '#runtime/telemetry/span-counts';
+import type { SpanSender } from './span-sender.ts';
 
 interface QueueSettings {
-  readonly exporter: SpanExporter;
+  readonly sender: Pick<SpanSender, 'send' | 'close'>;
   readonly counts: SpanCounts;
 }
 
@@ -51,7 +51,7 @@ export class SpanQueue implements SpanProcessor {
     clearTimeout(this.#timer);
     this.#settings.counts.dropped += this.#waiting.length;
     this.#waiting = [];
-    await this.#settings.exporter.shutdown();
+    await this.#settings.sender.close();
   }
 
   /** One batch after the other; who comes meanwhile waits for the same end. */
@@ -66,15 +66,9 @@ export class SpanQueue implements SpanProcessor {
   async #sendAll(): Promise<void> {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, BATCH);
-      const wasTaken = await this.#export(batch);
-      if (wasTaken) this.#settings.counts.exported += batch.length;
-      else this.#settings.counts.dropped += batch.length;
+      const taken = await this.#settings.sender.send(batch);
+      this.#settings.counts.exported += taken;
+      this.#settings.counts.dropped += batch.length - taken;
     }
-  }
-
-  #export(batch: ReadableSpan[]): Promise<boolean> {
-    return new Promise((resolve) => {
-      this.#settings.exporter.export(batch, ({ code }) => resolve(code === ExportResultCode.SUCCESS));
-    });
   }
 }

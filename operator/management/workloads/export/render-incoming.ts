@@ -72,6 +72,7 @@ export function renderIncoming(spec: Spec, shared: Issuer | undefined): Partial<
   // The record has no place for references to its secrets.
   const settings = { ...telemetry };
   delete settings.headersFromSecret;
+  delete settings.caBundleRef;
   return {
     ...present({
       oidc_config: renderOidc(spec, shared),

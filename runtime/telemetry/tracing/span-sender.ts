@@ -1,0 +1,96 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer';
+import type { ReadableSpan } from '@opentelemetry/sdk-trace';
+import { request, type Dispatcher } from 'undici';
+import { faultOf, readBytes } from '#runtime/http/read-answer';
+import type { Log } from '#runtime/telemetry/log';
+
+interface SenderSettings {
+  readonly url: string;
+  /** Read anew for each export: a secret may have changed. */
+  readonly headers: () => Record<string, string>;
+  /** Closed with the sender. */
+  readonly dispatcher: Dispatcher;
+  readonly log: Pick<Log, 'warn' | 'info'>;
+}
+
+/** Milliseconds for one export, its second tries included. */
+const EXPORT_WITHIN = 5_000;
+const FIRST_PAUSE = 500;
+const MAX_ANSWER = 65_536;
+/** OTLP/HTTP: what may be sent once more. */
+const AGAIN: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+
+/** What became of one attempt: how many spans were taken, or why none was, and after how many milliseconds it may be tried again. */
+type Attempt = { readonly taken: number } | { readonly fault: string; readonly again: number | false };
+
+/** Sends spans by OTLP/HTTP, as the configuration says and nothing else: the exporters of the library read the environment. */
+export class SpanSender {
+  readonly #settings: SenderSettings;
+  #isFailing = false;
+  #closed: Promise<void> | undefined;
+
+  constructor(settings: SenderSettings) {
+    this.#settings = settings;
+  }
+
+  /** Settles with how many the collector took. */
+  async send(spans: ReadableSpan[]): Promise<number> {
+    const signal = AbortSignal.timeout(EXPORT_WITHIN);
+    const end = performance.now() + EXPORT_WITHIN;
+    const body = ProtobufTraceSerializer.serializeRequest(spans);
+    for (let pause = FIRST_PAUSE; ; pause *= 2) {
+      const attempt = await this.#attempt(body, spans.length, signal);
+      if ('taken' in attempt) return this.#tell(undefined, attempt.taken);
+      const wait = attempt.again === false ? Infinity : Math.max(attempt.again, pause);
+      if (performance.now() + wait >= end) return this.#tell(attempt.fault, 0);
+      await sleep(wait);
+    }
+  }
+
+  close(): Promise<void> {
+    return (this.#closed ??= this.#settings.dispatcher.destroy());
+  }
+
+  async #attempt(body: Uint8Array | undefined, count: number, signal: AbortSignal): Promise<Attempt> {
+    const { url, dispatcher } = this.#settings;
+    try {
+      const headers = { ...this.#settings.headers(), 'content-type': 'application/x-protobuf', 'user-agent': 'vmcp' };
+      const answer = await request(url, { method: 'POST', headers, body: body ?? null, dispatcher, signal });
+      const said = await readBytes(answer.body as AsyncIterable<Buffer>, MAX_ANSWER);
+      const { statusCode: status } = answer;
+      if (status >= 200 && status < 300) return { taken: Math.max(0, count - rejectedOf(said)) };
+      const again = AGAIN.has(status) && millisecondsOf(answer.headers['retry-after']);
+      return { fault: `it answered ${status}`, again };
+    } catch (error) {
+      return { fault: faultOf(error), again: signal.aborted ? false : 0 };
+    }
+  }
+
+  /** Once for each time that it begins or ends to fail: `vmcp_spans_total` counts. */
+  #tell(fault: string | undefined, taken: number): number {
+    const isFailing = fault !== undefined;
+    const { log, url } = this.#settings;
+    const collector = new URL(url).host;
+    if (isFailing && !this.#isFailing)
+      log.warn('spans are lost: the collector does not take them', { collector, fault });
+    if (!isFailing && this.#isFailing) log.info('the collector takes spans again', { collector });
+    this.#isFailing = isFailing;
+    return taken;
+  }
+}
+
+/** Spans that a collector says not to have taken though it took the others; what is no such answer says nothing. */
+function rejectedOf(answer: Uint8Array): number {
+  if (answer.length === 0) return 0;
+  try {
+    return ProtobufTraceSerializer.deserializeResponse(answer).partialSuccess?.rejectedSpans ?? 0;
+  } catch {
+    return 0;
+  }
+}
+
+function millisecondsOf(retryAfter: string | string[] | undefined): number {
+  const seconds = Number(retryAfter);
+  return Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : 0;
+}
