@@ -1,6 +1,7 @@
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { FIELD_LIST, readFieldList, renderFieldList } from './generate/field-list.ts';
 import { generatedFiles, GENERATED_FOLDERS, WRITTEN_ELSEWHERE } from './generate/generated-files.ts';
 import { DEFAULT_API_GROUP } from './kinds/kind-names.ts';
 
@@ -22,4 +23,6 @@ for (const [path, text] of files) {
   mkdirSync(dirname(join(root, path)), { recursive: true });
   writeFileSync(join(root, path), text);
 }
-console.log(`${files.size} files generated`);
+const fieldList = join(root, FIELD_LIST);
+writeFileSync(fieldList, renderFieldList(existsSync(fieldList) ? readFieldList(readFileSync(fieldList, 'utf8')) : []));
+console.log(`${files.size + 1} files generated`);

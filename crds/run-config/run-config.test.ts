@@ -1,8 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { parse, stringify } from 'yaml';
+import { parse, parseAllDocuments, stringify } from 'yaml';
 import { z } from 'zod';
 import { RunConfig, type RunConfigDocument } from '#crds/run-config/run-config';
+
+/** Run configurations that stay as they were rendered, each with the names of its backends. */
+function documentsOf(schema: string): [string, RunConfigDocument][] {
+  const text = readFileSync(new URL(`testdata/${schema}.yaml`, import.meta.url), 'utf8');
+  return parseAllDocuments(text).map((document) => {
+    const read = document.toJS() as RunConfigDocument;
+    return [read.backends.map(({ name, transport }) => `${name} (${transport})`).join(', '), read];
+  });
+}
 
 const smallest: RunConfigDocument = {
   schema_version: 'v0.1.0',
@@ -153,6 +162,10 @@ describe('the run configuration', () => {
   ])('refuses %s', (_, document, path) => {
     const { error } = RunConfig.safeParse(document);
     expect(error?.issues.map((issue) => issue.path.join('.'))).toEqual([path]);
+  });
+
+  it.each(documentsOf('v0.1.0'))('is read as an operator of that schema rendered it: %s', (_name, document) => {
+    expect(RunConfig.safeParse(document).error?.issues).toBeUndefined();
   });
 
   it('has a JSON schema that knows its fields, and no others', () => {

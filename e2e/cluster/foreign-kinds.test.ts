@@ -12,6 +12,7 @@ import { describeWithCluster, type Namespace } from './use-cluster.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const FLUX = join(ROOT, 'examples/gitops/flux');
+const EXPOSING = join(ROOT, 'examples/exposing');
 
 /** Modules of other projects, and the definitions of theirs that our manifests need. */
 const DEFINITIONS: Record<string, string[]> = {
@@ -21,6 +22,9 @@ const DEFINITIONS: Record<string, string[]> = {
   'github.com/fluxcd/source-controller@v1.9.6': ['config/crd/bases/source.toolkit.fluxcd.io_gitrepositories.yaml'],
   'github.com/fluxcd/kustomize-controller@v1.9.6': ['config/crd/bases/kustomize.toolkit.fluxcd.io_kustomizations.yaml'],
   'github.com/fluxcd/helm-controller@v1.6.0': ['config/crd/bases/helm.toolkit.fluxcd.io_helmreleases.yaml'],
+  'sigs.k8s.io/gateway-api@v1.4.0': ['gateways', 'httproutes'].map(
+    (plural) => `config/crd/standard/gateway.networking.k8s.io_${plural}.yaml`,
+  ),
 };
 
 const SERVER = `
@@ -43,11 +47,32 @@ interface Made {
     selector: Record<string, string> & { matchLabels?: Record<string, string> };
     namespaceSelector?: { any: boolean };
     endpoints: { port?: string; targetPort?: number; path: string }[];
-    ports: { name: string; targetPort: string | number }[];
+    ports: { name: string; port: number; targetPort: string | number }[];
     template: {
       metadata: { labels: Record<string, string> };
       spec: { containers: { ports?: { name: string; containerPort: number }[] }[] };
     };
+  };
+}
+
+/** A Gateway, an HTTPRoute or an Ingress, as far as the tests look. */
+interface Exposed {
+  metadata: { annotations: Record<string, string> };
+  spec: {
+    listeners: object[];
+    hostnames: string[];
+    tls: [{ hosts: string[] }];
+    rules: [
+      {
+        matches: object[];
+        timeouts: object;
+        backendRefs: object[];
+        host: string;
+        http: {
+          paths: [{ path: string; pathType: string; backend: { service: { name: string; port: { number: number } } } }];
+        };
+      },
+    ];
   };
 }
 
@@ -145,5 +170,50 @@ describeWithCluster('kinds of other projects', (cluster) => {
     expect([taken.code, taken.stderr]).toEqual([0, '']);
     const refused = await dryRun(text.replace('interval:', 'intervall: 1h\n  interval:'));
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('intervall')]);
+  });
+
+  /** Services that the operator makes of a server, and a backend of none. */
+  async function servicesOf(server: string): Promise<Made[]> {
+    writeFileSync(join(folder, 'server.yaml'), SERVER.replace('front', server));
+    const rendered = await run(process.execPath, [PROGRAM, 'render', folder, '--cluster', '-n', namespace.name]);
+    return named(objectsOf(rendered), 'Service');
+  }
+
+  test.each([
+    ['http-route.yaml', 'kind: HTTPRoute', 'backendRefs:', 'backendRef:'],
+    ['ingress.yaml', 'kind: Ingress', 'ingressClassName:', 'ingressClass:'],
+  ])('the example of an endpoint behind %s is taken field by field', async (file, kind, field, misspelt) => {
+    const text = readFileSync(join(EXPOSING, file), 'utf8');
+    expect(text).toContain(kind);
+    const taken = await dryRun(text);
+    expect([taken.code, taken.stderr]).toEqual([0, '']);
+    const refused = await dryRun(text.replace(field, misspelt));
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining(misspelt.replace(':', ''))]);
+  });
+
+  test('both lead all paths to the Service that the operator makes, by TLS and without an end to streams', async () => {
+    const ports = (await servicesOf('staff')).flatMap(({ metadata: { name }, spec }) =>
+      spec.ports.map(({ port }) => ({ name, port })),
+    );
+    const read = (file: string) => objectsOf(readFileSync(join(EXPOSING, file), 'utf8')) as unknown as Exposed[];
+    const [gateway, route] = read('http-route.yaml') as [Exposed, Exposed];
+    const [ingress] = read('ingress.yaml') as [Exposed];
+    const [rule] = route.spec.rules;
+    expect(ports).toEqual(expect.arrayContaining(rule.backendRefs));
+    expect([rule.matches, rule.timeouts]).toEqual([
+      [{ path: { type: 'PathPrefix', value: '/' } }],
+      { request: '0s', backendRequest: '0s' },
+    ]);
+    expect(gateway.spec.listeners).toEqual([
+      expect.objectContaining({ protocol: 'HTTPS', hostname: route.spec.hostnames[0] }),
+    ]);
+    const [{ host, http }] = ingress.spec.rules;
+    const [{ path, pathType, backend }] = http.paths;
+    expect([path, pathType, ingress.spec.tls[0].hosts]).toEqual(['/', 'Prefix', [host]]);
+    expect(ports).toContainEqual({ name: backend.service.name, port: backend.service.port.number });
+    expect(ingress.metadata.annotations).toMatchObject({
+      'nginx.ingress.kubernetes.io/proxy-buffering': 'off',
+      'nginx.ingress.kubernetes.io/proxy-read-timeout': '3600',
+    });
   });
 });

@@ -1,0 +1,26 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { FIELD_LIST, presentFields, readFieldList, renderFieldList } from '#crds/generate/field-list';
+
+const kept = readFieldList(readFileSync(join(import.meta.dirname, '../..', FIELD_LIST), 'utf8'));
+const present = presentFields();
+
+describe('the fields of v1alpha1, and of run configurations', () => {
+  it('are all there that were there once, with their types and values', () => {
+    const known = new Set(present);
+    expect(kept.filter((line) => !known.has(line))).toEqual([]);
+    expect(kept).toContain('VirtualMCPServer spec.config.groupRef string');
+    expect(kept).toContain('RunConfig schema_version = "v0.1.0"');
+  });
+
+  it('are all written down, so that they stay', () => {
+    const written = new Set(kept);
+    expect(present.filter((line) => !written.has(line))).toEqual([]);
+  });
+
+  it('stay written down when they are taken out of a schema', () => {
+    const gone = 'VirtualMCPServer spec.gone string';
+    expect(readFieldList(renderFieldList([...kept, gone]))).toContain(gone);
+  });
+});
