@@ -98,6 +98,12 @@ export type ObservedRuntime = RuntimeStatus & {
   restartedAt?: string | undefined;
 };
 
+/** Why pods do not start: something has to be mended, or no node takes them as they are. The message has the remedy. */
+export interface PodProblem {
+  reason: 'PodsFail' | 'PodsUnschedulable';
+  message: string;
+}
+
 /** How far a Deployment of ours is, as its controller says. */
 export interface ObservedDeployment {
   /** Pods that there are, those of a former shape included. */
@@ -107,6 +113,8 @@ export interface ObservedDeployment {
   complete: boolean;
   /** What the controller says against it: why no pod can be made, or that it takes too long. */
   problem?: string;
+  /** What is wrong with one of its pods. */
+  podProblem?: PodProblem;
   /** `spec.replicas` as it stands. */
   wanted?: number;
   /** The restart that its pods are of, as their template says it. */

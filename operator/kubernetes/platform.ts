@@ -14,7 +14,7 @@ import { type ClusterIssuer, readClusterIssuer } from './observe/cluster-issuer.
 import { ClusterView } from './observe/cluster-view.ts';
 import { fetchPodStatus } from './runtimes/fetch-pod-status.ts';
 import { OwnSecrets } from './secrets/own-secrets.ts';
-import type { RuntimePod } from './observe/view-of-pod.ts';
+import type { WatchedPod } from './observe/view-of-pod.ts';
 import { readDigestKey } from './secrets/read-digest-key.ts';
 import type { ReflectorOptions } from './watch/reflector.ts';
 import { PODS } from './api/resources.ts';
@@ -263,7 +263,7 @@ export class KubernetesPlatform implements Platform {
   }
 
   /** Any change of a pod makes its kubelet look at the pod's files at once. */
-  async #push({ metadata }: RuntimePod, digest: string): Promise<void> {
+  async #push({ metadata }: WatchedPod, digest: string): Promise<void> {
     const { api, apiGroup, clock, log } = this.#options;
     const { namespace = '', name } = metadata;
     const annotations = { [`${apiGroup}/delivered`]: `${digest.slice(0, 16)}-${clock.now().toString(36)}` };

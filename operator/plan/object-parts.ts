@@ -15,6 +15,9 @@ export function runtimeNameOf({ kind, metadata }: Manifest): string {
 /** Labels of the pods of every runtime, those of MCPServers by themselves included. */
 export const RUNTIMES = ['vmcp-runtime', 'vmcp-proxy'];
 
+/** Label of the pods of the programs of MCPServers. */
+export const PROGRAMS = 'mcp-backend';
+
 const labelled = (name: string, { metadata }: Manifest) => ({
   'app.kubernetes.io/name': name,
   'app.kubernetes.io/instance': metadata.name,
@@ -27,7 +30,7 @@ export function runtimeSelector(manifest: Manifest): Record<string, string> {
 
 /** The same for the pods of the program of an MCPServer. */
 export function backendSelector(manifest: Manifest): Record<string, string> {
-  return labelled('mcp-backend', manifest);
+  return labelled(PROGRAMS, manifest);
 }
 
 /** The same as `kubectl scale` and the scale subresource read it. */

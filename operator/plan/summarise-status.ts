@@ -5,7 +5,7 @@ import type { Manifest, ObservedRuntime } from '../world.ts';
 import { defined } from './defined.ts';
 import { findOldSecrets } from './find-old-secrets.ts';
 import type { Outcome } from './outcome.ts';
-import { remedyFor, rolloutFindings, servedBefore, type Workload } from './summarise-workload.ts';
+import { podsReason, remedyFor, rolloutFindings, servedBefore, type Workload } from './summarise-workload.ts';
 
 /** A condition before it is known since when it holds. */
 export type Finding = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
@@ -120,9 +120,8 @@ const isWell = ({ phase }: BackendSummary) => phase === 'Ready' || phase === 'Su
 /** Why no pod answers. */
 function unansweredFinding(workload: Workload | undefined): Finding {
   const [type, status] = ['Ready', 'False'] as const;
-  if (workload?.observed?.problem !== undefined) {
-    return { type, status, reason: 'PodsFail', message: remedyFor(workload) };
-  }
+  const reason = workload && podsReason(workload);
+  if (workload && reason !== undefined) return { type, status, reason, message: remedyFor(workload) };
   if (workload?.observed?.wanted === 0) {
     return { type, status, reason: 'ScaledToZero', message: 'It is stopped: write replicas 1 or more to serve it.' };
   }
@@ -152,11 +151,14 @@ function readyFinding(
   return { type, status: 'True', reason: 'SomeBackendsNotReady', message };
 }
 
+/** What is planned: what comes of it, a runtime sees. */
+const RESOLVED = 'No backend is left out because of a fault. Ready says whether each answers.';
+
 function backendFinding(backends: BackendFinding[]): Finding {
   const type = 'BackendsResolved';
   const excluded = backends.flatMap((one) => ('excluded' in one ? [{ name: one.name, ...one.excluded }] : []));
   const [first] = excluded;
-  if (!first) return { type, status: 'True', reason: 'Resolved', message: 'Every backend is served.' };
+  if (!first) return { type, status: 'True', reason: 'Resolved', message: RESOLVED };
   const reason = excluded.every((backend) => backend.reason === first.reason) ? first.reason : 'SeveralBackendsLeftOut';
   const list = excluded.slice(0, NAMED).map(({ name, message }) => `${name}: ${message}`);
   const more = excluded.length > NAMED ? [`and ${excluded.length - NAMED} more, see status.backends`] : [];

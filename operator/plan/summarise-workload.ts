@@ -1,5 +1,5 @@
 import type { Status } from '#crds/kinds/status';
-import type { Manifest, ObservedDeployment } from '../world.ts';
+import type { Manifest, ObservedDeployment, PodProblem } from '../world.ts';
 import type { Finding } from './summarise-status.ts';
 
 /** What the pods of a child are like, in a cluster. */
@@ -11,9 +11,15 @@ export interface Workload {
 
 /** What to do about pods that do not start. */
 export function remedyFor({ child, observed }: Workload): string {
+  if (observed?.podProblem) return `The pods of ${child} do not start: ${observed.podProblem.message}`;
   const problem = observed?.problem;
   const said = problem === undefined ? '' : `: ${problem}`;
   return `The pods of ${child} do not start${said}. See kubectl describe pods and their logs, and mend what they say.`;
+}
+
+/** Why its pods do not start; undefined while nothing is known against them. */
+export function podsReason({ observed }: Workload): PodProblem['reason'] | undefined {
+  return observed?.problem === undefined ? observed?.podProblem?.reason : 'PodsFail';
 }
 
 /** What served before goes on serving while other pods come. */
@@ -40,9 +46,8 @@ export function programFinding(workload: Workload, manifest: Manifest): Finding 
     const message = 'No pod is wanted: write backendReplicas above 0.';
     return { type, status: 'False', reason: 'NoPods', message };
   }
-  if (observed.problem !== undefined) {
-    return { type, status: 'False', reason: 'PodsFail', message: remedyFor(workload) };
-  }
+  const reason = podsReason(workload);
+  if (reason !== undefined) return { type, status: 'False', reason, message: remedyFor(workload) };
   const message = 'Its pods are not ready yet: wait, or see kubectl describe pods and their logs.';
   return { type, status: 'False', reason: 'PodsNotReady', message };
 }
@@ -58,8 +63,8 @@ export function rolloutFindings(workload: Workload): Finding[] {
   const { observed } = workload;
   if (!observed || observed.complete) return [];
   const type = 'Reconciling';
-  if (observed.problem !== undefined) {
-    return [{ type, status: 'True', reason: 'RolloutHangs', message: remedyFor(workload) }];
-  }
-  return [{ type, status: 'True', reason: 'RollingOut', message: countReady(observed) }];
+  const hinders = podsReason(workload);
+  const reason = hinders === 'PodsFail' ? 'RolloutHangs' : 'RollingOut';
+  const message = hinders === undefined ? countReady(observed) : remedyFor(workload);
+  return [{ type, status: 'True', reason, message }];
 }

@@ -1,5 +1,5 @@
 import { KIND_NAMES } from '#crds/kinds/index';
-import { RUNTIMES } from '#operator/plan/object-parts';
+import { PROGRAMS, RUNTIMES } from '#operator/plan/object-parts';
 import type { Kind } from '#operator/world';
 import type { KubeObject, Resource } from './object.ts';
 
@@ -36,8 +36,8 @@ const ATTACH_CHILDREN: Record<string, Resource> = {
   'rbac.authorization.k8s.io/v1 RoleBinding': grouped('rbac.authorization.k8s.io', 'v1', 'rolebindings'),
 };
 
-/** Label of the pods of all runtimes. */
-export const RUNTIME_PODS = `app.kubernetes.io/name in (${RUNTIMES.join(',')})`;
+/** Label of the pods of all runtimes and programs. */
+export const OUR_PODS = `app.kubernetes.io/name in (${[...RUNTIMES, PROGRAMS].join(',')})`;
 
 /** Label that each child has. */
 export const MANAGED_BY = 'app.kubernetes.io/managed-by=vmcp-operator';

@@ -17,17 +17,10 @@ import { NamedValues } from '../watch/named-values.ts';
 import type { KubeObject } from '../api/object.ts';
 import { observeDeployment, viewOfChild } from './observe-deployment.ts';
 import { controllerOf, OwnedChildren } from '../watch/owned-children.ts';
-import { type RuntimePod, viewOfPod } from './view-of-pod.ts';
+import { PodProblems } from './pod-problems.ts';
+import { viewOfPod, type WatchedPod } from './view-of-pod.ts';
 import { createReflector, type Reflector, type ReflectorOptions } from '../watch/reflector.ts';
-import {
-  CONFIG_MAPS,
-  MANAGED_BY,
-  ownResource,
-  PODS,
-  RUNTIME_PODS,
-  SECRETS,
-  watchedChildren,
-} from '../api/resources.ts';
+import { CONFIG_MAPS, MANAGED_BY, ownResource, OUR_PODS, PODS, SECRETS, watchedChildren } from '../api/resources.ts';
 import { isOlder, Section } from '../watch/section.ts';
 import { placeAndOwner, stripWeight } from '../watch/strip-weight.ts';
 import type { SecretValues } from '../secrets/secret-values.ts';
@@ -52,7 +45,7 @@ interface ViewListener {
   resource: (key: ResourceKey, manifest: Manifest | undefined) => void;
   /** A ConfigMap with a document, or a Secret of a resource, is another now. */
   runtime: (key: ResourceKey) => void;
-  pod: (old: RuntimePod | undefined, current: RuntimePod | undefined) => void;
+  pod: (old: WatchedPod | undefined, current: WatchedPod | undefined) => void;
 }
 
 const HELM_RELEASES = 'type!=helm.sh/release.v1';
@@ -70,6 +63,7 @@ export class ClusterView {
   readonly #options: ViewOptions;
   readonly #listener: ViewListener;
   readonly #reflectors: Reflector[] = [];
+  readonly #podProblems = new PodProblems((maker) => this.#podProblemChanged(maker));
   readonly #secretMetadata: Reflector;
   /** The first state is told resource by resource, afterwards each change. */
   #started = false;
@@ -99,8 +93,8 @@ export class ClusterView {
       (old, current) => this.#secretTold(old, current),
     );
     this.#follow({ resource: CONFIG_MAPS, ...references }, (old, current) => this.#configMapTold(old, current));
-    this.#follow({ resource: PODS, labelSelector: RUNTIME_PODS, transform: viewOfPod }, (old, current) =>
-      this.#listener.pod(old as RuntimePod | undefined, current as RuntimePod | undefined),
+    this.#follow({ resource: PODS, labelSelector: OUR_PODS, transform: viewOfPod }, (old, current) =>
+      this.#podTold(old as WatchedPod | undefined, current as WatchedPod | undefined),
     );
   }
 
@@ -237,11 +231,23 @@ export class ClusterView {
     this.#listener.runtime(owner);
   }
 
+  #podTold(old: WatchedPod | undefined, current: WatchedPod | undefined): void {
+    this.#podProblems.told(old, current);
+    if ((current ?? old)?.isRuntime === true) this.#listener.pod(old, current);
+  }
+
+  #podProblemChanged(maker: KubeObject): void {
+    const child = this.children.at(maker);
+    const owner = child && this.#ownerOf(child);
+    if (owner && this.#deploymentChanged(owner, child, child)) this.#changed(owner);
+  }
+
   /** Returns whether it is any further than before. */
   #deploymentChanged(owner: ResourceKey, { metadata }: KubeObject, current: KubeObject | undefined): boolean {
     const { namespace = '', name } = metadata;
     const former = this.deployments.get(namespace, name);
-    const observed = current && observeDeployment(current);
+    const podProblem = current && this.#podProblems.of(current);
+    const observed = current && { ...observeDeployment(current), ...(podProblem && { podProblem }) };
     this.deployments.set(namespace, name, observed);
     const isRolling = observed && !observed.complete && observed.problem === undefined;
     if (isRolling && owner.kind === 'VirtualMCPServer') this.rolling.add(`${namespace}/${name}`);

@@ -1,15 +1,28 @@
 import { defined } from '#operator/plan/defined';
+import { RUNTIMES } from '#operator/plan/object-parts';
+import type { PodProblem } from '#operator/world';
 import type { KubeObject } from '../api/object.ts';
 import { controllerOf } from '../watch/owned-children.ts';
+import { explainPod } from './explain-pod.ts';
 
-/** What is kept of a runtime's pod. */
-export interface RuntimePod extends KubeObject {
+/** What is kept of a pod of ours: there may be as many as resources. */
+export interface WatchedPod extends KubeObject {
+  /** Its labels say that it is a runtime's. */
+  isRuntime: boolean;
+  /** What makes pods of its kind; undefined for one that labels alone make one of ours. */
+  maker?: { kind: 'Deployment' | 'StatefulSet'; name: string };
+  /** Which shape of the template it has. */
+  shape: string;
+  /** RFC 3339. */
+  madeAt: string;
   /** Absent until it has one. */
   ip?: string;
   /** It ends, or has ended: nobody waits for it. */
   gone: boolean;
   /** ConfigMaps that it mounts. */
   configMaps: string[];
+  /** Why it does not start. */
+  problem?: PodProblem;
 }
 
 interface PodFields {
@@ -18,27 +31,36 @@ interface PodFields {
 }
 
 /** A pod, as far as it is of use here. */
-export function viewOfPod(object: KubeObject): RuntimePod {
+export function viewOfPod(object: KubeObject): WatchedPod {
   const { spec, status } = object as KubeObject & PodFields;
-  const { name, namespace, uid, resourceVersion, labels, ownerReferences, deletionTimestamp } = object.metadata;
+  const { name, namespace, uid, resourceVersion, labels = {}, creationTimestamp, deletionTimestamp } = object.metadata;
   const ended = status?.phase === 'Succeeded' || status?.phase === 'Failed';
+  const gone = ended || deletionTimestamp !== undefined;
   return {
     apiVersion: object.apiVersion,
     kind: object.kind,
-    metadata: defined({ name, namespace, uid, resourceVersion, labels, ownerReferences }),
-    ...(status?.podIP !== undefined && { ip: status.podIP }),
-    gone: ended || deletionTimestamp !== undefined,
+    metadata: { name, ...defined({ namespace, uid, resourceVersion }) },
+    isRuntime: RUNTIMES.includes(labels['app.kubernetes.io/name'] ?? ''),
+    shape: shapeOf(labels),
+    madeAt: creationTimestamp ?? '',
+    gone,
     configMaps: (spec?.volumes ?? []).flatMap(({ configMap }) => configMap?.name ?? []),
+    ...defined({ maker: makerOf(object), ip: status?.podIP, problem: gone ? undefined : explainPod(object) }),
   };
 }
 
+function shapeOf(labels: Record<string, string>): string {
+  return labels['pod-template-hash'] ?? labels['controller-revision-hash'] ?? '';
+}
+
 /**
- * The Deployment whose pod it is. Labels alone say nothing: anybody may write them on any pod, and a pod that is taken for a
- * runtime is sent that runtime's token.
+ * What makes a pod. Labels alone say nothing: anybody may write them on any pod, and a pod that is taken for a runtime is sent that
+ * runtime's token.
  */
-export function deploymentOfPod(pod: KubeObject): string | undefined {
+function makerOf(pod: KubeObject): WatchedPod['maker'] {
   const owner = controllerOf(pod);
+  if (owner?.kind === 'StatefulSet') return { kind: owner.kind, name: owner.name };
   const hash = pod.metadata.labels?.['pod-template-hash'];
   if (owner?.kind !== 'ReplicaSet' || hash === undefined || !owner.name.endsWith(`-${hash}`)) return undefined;
-  return owner.name.slice(0, -hash.length - 1);
+  return { kind: 'Deployment', name: owner.name.slice(0, -hash.length - 1) };
 }

@@ -68,7 +68,7 @@ export const OPERATOR_PERMISSIONS: readonly Permission[] = [
     group: '',
     resources: ['pods'],
     verbs: READ,
-    why: 'finds the runtimes, whose /status it asks',
+    why: 'finds the runtimes, whose /status it asks, and why pods do not start',
   },
   {
     scope: 'watched',

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createHmac } from 'node:crypto';
 import { RuntimeStatus } from '#crds/run-config/runtime-status';
 import type { PodStatus } from './fetch-pod-status.ts';
-import { type RuntimePod, viewOfPod } from '../observe/view-of-pod.ts';
+import { type WatchedPod, viewOfPod } from '../observe/view-of-pod.ts';
 import { type Runtime, RuntimePods } from './runtime-pods.ts';
 import { ManualClock } from '#operator/testdata/manual-clock';
 
@@ -19,8 +19,16 @@ const runtime = (digest: string): Runtime => ({
   interval: 30_000,
 });
 
-function pod(uid: string, fields: { ip?: string; ending?: boolean; owner?: string } = {}): RuntimePod {
-  const { ip = '10.0.0.1', ending = false, owner = 'vmcp-demo-5d9' } = fields;
+const OWNER = { kind: 'ReplicaSet', name: 'vmcp-demo-5d9' };
+
+interface Fields {
+  ip?: string;
+  ending?: boolean;
+  owner?: typeof OWNER | undefined;
+}
+
+function pod(uid: string, fields: Fields = {}): WatchedPod {
+  const { ip, ending, owner } = { ip: '10.0.0.1', ending: false, owner: OWNER, ...fields };
   return viewOfPod({
     apiVersion: 'v1',
     kind: 'Pod',
@@ -29,7 +37,7 @@ function pod(uid: string, fields: { ip?: string; ending?: boolean; owner?: strin
       namespace: 'ns',
       uid,
       labels: { 'pod-template-hash': '5d9' },
-      ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: owner, uid: 'rs', controller: true }],
+      ownerReferences: owner ? [{ apiVersion: 'apps/v1', uid: 'rs', controller: true, ...owner }] : [],
       ...(ending && { deletionTimestamp: '2026-01-01T00:00:00Z' }),
     },
     spec: { volumes: [{ configMap: { name: 'vmcp-demo-v0.1.0' } }, { secret: {} }] },
@@ -188,10 +196,9 @@ describe('pods of a runtime', () => {
 
   it('no pod is one by its labels alone: it would be sent the token', async () => {
     pods.expect(runtime('one'));
-    const forged = pod('f');
-    forged.metadata.ownerReferences = [];
-    pods.told(undefined, forged);
-    pods.told(undefined, pod('g', { owner: 'vmcp-other-5d9' }));
+    pods.told(undefined, pod('f', { owner: undefined }));
+    pods.told(undefined, pod('g', { owner: { kind: 'ReplicaSet', name: 'vmcp-other-5d9' } }));
+    pods.told(undefined, pod('h', { owner: { kind: 'StatefulSet', name: 'vmcp-demo' } }));
     await passSlowly(1000);
     expect(asked).toEqual([]);
   });

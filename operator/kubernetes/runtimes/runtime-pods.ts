@@ -3,7 +3,7 @@ import type { Clock } from '#operator/queue';
 import type { PodStatus } from './fetch-pod-status.ts';
 import { limitTo } from './limit.ts';
 import { mergeStatuses } from './merge-statuses.ts';
-import { deploymentOfPod, type RuntimePod } from '../observe/view-of-pod.ts';
+import type { WatchedPod } from '../observe/view-of-pod.ts';
 import { type Expected, hasTakenOver } from './taken-over.ts';
 
 /** Milliseconds between two looks at a pod that does not serve yet what it should; it doubles. */
@@ -31,7 +31,7 @@ export interface Runtime extends Expected {
 }
 
 interface Watched {
-  pod: RuntimePod;
+  pod: WatchedPod;
   said: PodStatus | undefined;
   /** Milliseconds. */
   lookDelay: number;
@@ -49,7 +49,7 @@ interface RuntimePodsOptions {
   random: () => number;
   fetchStatus: (ip: string, tokens: readonly string[]) => Promise<PodStatus | undefined>;
   /** Makes the kubelet refresh the files of a pod now. Must not reject. */
-  push: (pod: RuntimePod, digest: string) => Promise<void>;
+  push: (pod: WatchedPod, digest: string) => Promise<void>;
   /** What a runtime says, or how many pods it has, differs from before. */
   changed: (place: string) => void;
 }
@@ -82,11 +82,10 @@ export class RuntimePods {
   }
 
   /** What the watch of pods tells. */
-  told(old: RuntimePod | undefined, current: RuntimePod | undefined): void {
+  told(old: WatchedPod | undefined, current: WatchedPod | undefined): void {
     const pod = current ?? old;
-    const child = pod && deploymentOfPod(pod);
-    if (!pod || child === undefined || this.#closed) return;
-    const place = placeOf(pod.metadata.namespace ?? '', child);
+    if (pod?.maker?.kind !== 'Deployment' || this.#closed) return;
+    const place = placeOf(pod.metadata.namespace ?? '', pod.maker.name);
     if (current && !current.gone) this.#follow(place, current);
     else this.#leave(place, pod);
   }
@@ -138,7 +137,7 @@ export class RuntimePods {
     return files ? { ...status, config_refused: null } : status;
   }
 
-  #follow(place: string, pod: RuntimePod): void {
+  #follow(place: string, pod: WatchedPod): void {
     const pods = this.#pods.get(place) ?? new Map<string, Watched>();
     this.#pods.set(place, pods);
     const uid = pod.metadata.uid ?? '';
@@ -155,7 +154,7 @@ export class RuntimePods {
     if (pod.ip !== undefined) this.#lookSoon(place, watched);
   }
 
-  #leave(place: string, { metadata }: RuntimePod): void {
+  #leave(place: string, { metadata }: WatchedPod): void {
     const pods = this.#pods.get(place);
     const watched = pods?.get(metadata.uid ?? '');
     if (!watched) return;

@@ -1,0 +1,78 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { PodProblems } from './pod-problems.ts';
+import { viewOfPod, type WatchedPod } from './view-of-pod.ts';
+
+const MAKER = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'mcp-a', namespace: 'ns' } };
+
+interface Made {
+  image?: string;
+  fails?: boolean;
+  madeAt?: string;
+  owner?: { kind: string; name: string };
+  ending?: boolean;
+}
+
+function pod(shape: string, name: string, made: Made = {}): WatchedPod {
+  const { image = `a:${shape}`, fails = true, madeAt = '2026-01-01T00:00:00Z', ending = false } = made;
+  const owner = made.owner ?? { kind: 'ReplicaSet', name: `mcp-a-${shape}` };
+  const labels = { 'app.kubernetes.io/name': 'mcp-backend', 'pod-template-hash': shape };
+  return viewOfPod({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name,
+      namespace: 'ns',
+      uid: name,
+      labels,
+      creationTimestamp: madeAt,
+      ownerReferences: [{ apiVersion: 'apps/v1', uid: 'rs', controller: true, ...owner }],
+      ...(ending && { deletionTimestamp: madeAt }),
+    },
+    spec: { containers: [{ name: 'mcp', image }] },
+    status: {
+      containerStatuses: [
+        { name: 'mcp', ready: !fails, state: fails ? { waiting: { reason: 'ImagePullBackOff' } } : { running: {} } },
+      ],
+    },
+  });
+}
+
+let changes: string[];
+let problems: PodProblems;
+beforeEach(() => {
+  changes = [];
+  problems = new PodProblems(({ kind, metadata: { namespace, name } }) => changes.push(`${kind} ${namespace}/${name}`));
+});
+const said = (maker: typeof MAKER = MAKER) => /"([^"]*)"/.exec(problems.of(maker)?.message ?? '')?.[1];
+
+describe('why pods do not start', () => {
+  it('is known of what makes them, told when it differs, and gone with them', () => {
+    const first = pod('1', 'x');
+    problems.told(undefined, first);
+    problems.told(undefined, pod('1', 'y'));
+    expect([said(), changes]).toEqual(['a:1', ['Deployment ns/mcp-a']]);
+    problems.told(first, pod('1', 'x', { ending: true }));
+    expect(said()).toBe('a:1');
+    problems.told(pod('1', 'y'), undefined);
+    expect([said(), changes.length]).toEqual([undefined, 3]);
+  });
+
+  it('is that of the latest shape: a former one is being replaced', () => {
+    problems.told(undefined, pod('1', 'x'));
+    problems.told(undefined, pod('2', 'z', { fails: false, madeAt: '2026-01-01T00:01:00Z' }));
+    expect(said()).toBeUndefined();
+    problems.told(undefined, pod('2', 'z', { madeAt: '2026-01-01T00:01:00Z' }));
+    expect(said()).toBe('a:2');
+  });
+
+  it('is known of a StatefulSet', () => {
+    problems.told(undefined, pod('1', 'mcp-a-0', { owner: { kind: 'StatefulSet', name: 'mcp-a' } }));
+    expect([said(), said({ ...MAKER, kind: 'StatefulSet' })]).toEqual([undefined, 'a:1']);
+  });
+
+  it('is not heard of a pod that labels alone make one of ours', () => {
+    problems.told(undefined, pod('1', 'x', { owner: { kind: 'ReplicaSet', name: 'other' } }));
+    problems.told(undefined, pod('1', 'x', { owner: { kind: 'Job', name: 'mcp-a-1' } }));
+    expect(changes).toEqual([]);
+  });
+});
