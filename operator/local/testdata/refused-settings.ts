@@ -99,6 +99,20 @@ export const REFUSED_SETTINGS: ManifestCase[] = [
     problems: ['8 spec.rateLimiting.rules[0].tool: scope tool needs the tool; write its name, or another scope'],
   },
   {
+    of: 'rate limits that let nothing through, in no time, or in words',
+    text: openServer(`rateLimiting:
+  rules: [{ requests: 0, per: 1m, scope: user }, { requests: 1, per: 0s, scope: user }, { requests: 1, per: soon, scope: user }]
+  perUser: { maxTokens: 1, refillPeriod: 2d }
+  tools: [{ name: a }, { name: a }]`),
+    problems: [
+      '9 spec.rateLimiting.rules[0].requests: less than 1; write at least 1',
+      '9 spec.rateLimiting.rules[1].per: out of range; write a duration from 1s to 24h',
+      '9 spec.rateLimiting.rules[2].per: not a duration; write digits and a unit, for example 30s, 5m, 1h30m or 7d',
+      '10 spec.rateLimiting.perUser.refillPeriod: out of range; write a duration from 1s to 24h',
+      '11 spec.rateLimiting.tools[1].name: the same name as entry [0]; give each entry its own',
+    ],
+  },
+  {
     of: 'a misspelt limit',
     text: openServer('limits:\n  sessionIdel: 5m'),
     problems: ['9 spec.limits.sessionIdel: unknown field `sessionIdel`; did you mean `sessionIdle`?'],

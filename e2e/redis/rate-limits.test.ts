@@ -1,0 +1,154 @@
+import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
+import type { RunConfigDocument } from '#crds/run-config/run-config';
+import { makeKey, sign, startIssuer } from '#runtime/incoming/testdata/fake-issuer';
+import { servePlain } from '../fakes/backend/serve-plain.ts';
+import type { ServedGateway } from '../gateway/serve-gateway.ts';
+import { sendStateless, type Reply } from '../gateway/session-client.ts';
+import { until } from '../gateway/until.ts';
+import { closeAll, closing } from '../relay/gateway-to.ts';
+import { describeWithRedis } from './redis-programs.ts';
+import { replicaOf, sharedIn } from './replicas.ts';
+import { startRedis, type RedisServer } from './start-redis.ts';
+
+afterEach(closeAll);
+
+type RateLimits = NonNullable<RunConfigDocument['rate_limiting']>;
+
+/** So long that nothing comes back while a test runs. */
+const HOUR = '1h';
+/** What docs/storage-schema.md says is enough. */
+const RIGHTS =
+  'resetkeys ~vmcp:team/* resetchannels &vmcp:team/* -@all +evalsha +eval +get +set +del +exists +incr +pttl +pexpire +pexpireat +hget +hgetall +hset +hmget +hdel +hvals +zadd +zrem +zscore +zcount +zcard +zrange +zrangebyscore +zremrangebyscore +zscan +time +wait +info +select +publish +subscribe +ping';
+
+const call = ({ url }: ServedGateway, headers: Record<string, string> = {}, name = 'one_tool_0') =>
+  sendStateless(url, 'tools/call', { name, arguments: { text: 'x' } }, headers);
+const told = ({ status, answer }: Reply) => (answer.result ? 'passed' : status);
+const count = (seen: readonly unknown[], wanted: unknown) => seen.filter((one) => one === wanted).length;
+
+describeWithRedis('rate limits of several replicas', () => {
+  let redis: RedisServer | undefined;
+  beforeAll(async () => {
+    redis = await startRedis({ lines: [`user vmcp on >secret ${RIGHTS}`] });
+  });
+  afterAll(() => redis?.stop());
+  /** With the rights that are documented, and deadlines that no slow machine misses. */
+  const shared = () => {
+    const acl_user_config = { username_file: 'user', password_file: 'password' };
+    const { settings, files } = sharedIn({ addr: redis!.address, acl_user_config, read_timeout: '20s' });
+    return { settings, files: { ...files, user: 'vmcp', password: 'secret' } };
+  };
+  const arrange = async (rate_limiting: RateLimits, more: Partial<RunConfigDocument> = {}) => {
+    const sharing = shared();
+    const backend = closing(await servePlain({ tools: 2 }));
+    const open = () => replicaOf(sharing, { one: backend.url }, { rate_limiting, ...more });
+    const calls = () => backend.counts.get('tools/call') ?? 0;
+    return { open, calls, replicas: [await open(), await open()] as const };
+  };
+  const keys = async () => ((await redis!.command('KEYS', '*rate:*')) as string[]).sort();
+
+  it('are one budget: of so many calls that come to both at once exactly as many pass as may', async () => {
+    const { replicas, calls } = await arrange({
+      rules: [
+        { requests: 20, per: HOUR, scope: 'global' },
+        { requests: 1000, per: HOUR, scope: 'user' },
+      ],
+    });
+    const seen = (await Promise.all(Array.from({ length: 40 }, (_, at) => call(replicas[at % 2] ?? replicas[0])))).map(
+      told,
+    );
+    expect([count(seen, 'passed'), count(seen, 429), calls()]).toEqual([20, 20, 20]);
+  });
+
+  it('outlive a replica, and hold for those that come later', async () => {
+    const { open, replicas } = await arrange({ shared: { max_tokens: 3, refill_period: HOUR } });
+    for (const one of [0, 1, 0] as const) expect(told(await call(replicas[one]))).toBe('passed');
+    await replicas[0].runtime.stop();
+    const { status, headers, answer } = await call(await open());
+    expect([status, Number(headers['retry-after'])]).toEqual([429, answer.error?.data?.retryAfter]);
+    expect(Number(headers['retry-after'])).toBeGreaterThan(1000);
+  });
+
+  it('count users by hashes that end by themselves', async () => {
+    const key = await makeKey('k');
+    const issuer = closing(await startIssuer([key.jwk]));
+    const before = new Set(await keys());
+    const { replicas } = await arrange(
+      { per_user: { max_tokens: 2, refill_period: HOUR } },
+      { incoming: { type: 'oidc', issuer: issuer.issuer, audience: 'vmcp', jwks_allow_private_ip: true } },
+    );
+    const now = Math.floor(Date.now() / 1000);
+    const bearer = async (sub: string) => ({
+      authorization: `Bearer ${await sign({ iss: issuer.issuer, aud: 'vmcp', sub, iat: now, exp: now + 600 }, key)}`,
+    });
+    const [ann, bob] = [await bearer('ann-of-sales'), await bearer('bob')];
+    const seen = [];
+    for (const headers of [ann, ann, bob, ann])
+      for (const replica of replicas) seen.push(told(await call(replica, headers)));
+    expect(seen).toEqual(['passed', 'passed', 429, 429, 'passed', 'passed', 429, 429]);
+    const counted = (await keys()).filter((one) => !before.has(one));
+    expect(counted).toHaveLength(2);
+    for (const one of counted) {
+      expect(one).toMatch(/^vmcp:team\/[0-9a-f]+:rate:[\w-]{43}$/);
+      expect(Number(await redis!.command('PTTL', one))).toBeGreaterThan(3_000_000);
+      expect(Number(await redis!.command('PTTL', one))).toBeLessThanOrEqual(3_600_000);
+    }
+  });
+
+  it('wait no longer than their period when the clock of Redis is set back', async () => {
+    const before = new Set(await keys());
+    const { replicas } = await arrange({ shared: { max_tokens: 1, refill_period: '2s' } });
+    expect(told(await call(replicas[0]))).toBe('passed');
+    const [key = ''] = (await keys()).filter((one) => !before.has(one));
+    const inADay = Date.now() + 86_400_000;
+    await redis!.command('SET', key, `1 ${inADay}`, 'PX', '86400000');
+    expect(told(await call(replicas[0]))).toBe(429);
+    await until('room again', async () => told(await call(replicas[1])) === 'passed');
+    expect(Number(await redis!.command('PTTL', key))).toBeLessThanOrEqual(2_000);
+  });
+});
+
+describeWithRedis('rate limits whose Redis is away', () => {
+  const servers: RedisServer[] = [];
+  afterEach(async () => {
+    await Promise.all(servers.splice(0).map((server) => server.stop()));
+  });
+  const start = async (port?: number) => {
+    const server = await startRedis(port === undefined ? {} : { port });
+    servers.push(server);
+    return server;
+  };
+  const replica = async (redis: RedisServer, rules: RateLimits['rules']) => {
+    const backend = closing(await servePlain({ tools: 2 }));
+    return replicaOf(sharedIn({ addr: redis.address }), { one: backend.url }, { rate_limiting: { rules } });
+  };
+
+  it('refuse with 503 and when to come again, or let pass where every one says so, and count again when it is back', async () => {
+    const redis = await start();
+    const rule = { requests: 1, per: HOUR, scope: 'global', on_store_failure: 'open' } as const;
+    const closed = { ...rule, on_store_failure: 'closed', tool: 'one_tool_1' } as const;
+    const gateway = await replica(redis, [rule, closed]);
+    const ask = (tool: number) => call(gateway, {}, `one_tool_${tool}`);
+    expect(told(await ask(0))).toBe('passed');
+    expect(told(await ask(0))).toBe(429);
+    await redis.kill();
+    await until('calls that pass uncounted', async () => told(await ask(0)) === 'passed');
+    const refused = await ask(1);
+    expect([refused.status, refused.headers['retry-after']]).toEqual([503, '1']);
+    expect(refused.answer.error).toMatchObject({ code: -32603, data: { retryAfter: 1, scope: 'global' } });
+    await start(redis.port);
+    await until('calls that are counted', async () => told(await ask(0)) === 429);
+    expect(gateway.log()).toMatch(/requests cannot be counted.*\n(.*\n)*.*requests are counted again/);
+    expect(gateway.log().match(/requests cannot be counted/g)).toHaveLength(1);
+  });
+
+  it('decide within the read timeout when it hangs', async () => {
+    const redis = await start();
+    const gateway = await replica(redis, [{ requests: 9, per: HOUR, scope: 'global' }]);
+    expect(told(await call(gateway))).toBe('passed');
+    redis.freeze();
+    expect(told(await call(gateway))).toBe(503);
+    expect(told(await call(gateway))).toBe(503);
+    redis.thaw();
+    await until('calls that are counted', async () => told(await call(gateway)) === 'passed');
+  });
+});
