@@ -1,9 +1,13 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
+import { RunConfig } from '#crds/run-config/run-config';
 import { isPortFree } from '#operator/local/check-port';
 import { fetchToken } from '../fakes/identity-provider/fetch-token.ts';
 import { serveIdentityProvider, type IdentityProvider } from '../fakes/identity-provider/serve.ts';
+import { serveCollector } from '../fakes/otlp/serve-collector.ts';
+import { shortHash } from '../fakes/whoami/describe-caller.ts';
 import { findFreePort } from '../gateway/find-free-port.ts';
 import { callTool, connect } from './call-tool.ts';
 import { eventually, makeWorkplace, ROOT, WHOAMI, type Workplace } from './run-vmcp.ts';
@@ -82,6 +86,74 @@ describe('an MCPServer by itself on one machine', () => {
       phase: 'Ready',
       backends: [{ name: 'inside', phase: 'Ready', tools: 1 }],
     });
+  });
+
+  it('sends its traces to its own collector, and shows its metrics where that is wanted', async () => {
+    const collector = await serveCollector();
+    try {
+      const telemetry = `tracingEnabled: true, endpoint: '${collector.url}', insecure: true, samplingRate: '1'`;
+      const more = (metrics: boolean) =>
+        inside(`  telemetry: {${telemetry}, serviceName: own, enablePrometheusMetricsPath: ${metrics}}\n`);
+      place.manifest('inside.yaml', more(true));
+      const spans = async () => {
+        await callTool(endpoint(), 'who', await tokenOf('alice'));
+        return collector.spans.filter(({ name }) => name === 'tools/call who');
+      };
+      const [span] = await eventually(spans, ({ length }) => length > 0);
+      expect([span?.resource['service.name'], span?.attributes['vmcp.backend']]).toEqual(['own', 'inside']);
+      const folder = join(place.path, '.vmcp');
+      const file = readdirSync(folder, { recursive: true }).find((name) =>
+        /inside.*run-config.yaml$/.test(String(name)),
+      );
+      const { listen } = RunConfig.parse(parse(readFileSync(join(folder, String(file)), 'utf8')));
+      const metrics = async () => {
+        const answer = await fetch(`http://127.0.0.1:${listen.private_port}/metrics`);
+        return [answer.status, /^vmcp_requests_total\{method="tools\/call",.*\} [1-9]/m.test(await answer.text())];
+      };
+      expect(await metrics()).toEqual([200, true]);
+      place.manifest('inside.yaml', more(false));
+      await eventually(metrics, ([status]) => status === 404);
+    } finally {
+      place.manifest('inside.yaml', inside());
+      await collector.close();
+    }
+  });
+
+  it('that is remote gets the token and the headers that are written, and no other endpoint does', async () => {
+    const own = await findFreePort();
+    place.manifest(
+      'far.yaml',
+      `${API}
+kind: MCPServer
+metadata: {name: far}
+spec:
+  remoteUrl: http://127.0.0.1:${program}/mcp
+  proxyPort: ${own}
+  remoteAuth: {bearerTokenSecretRef: {name: far, key: token}}
+  headerForward:
+    addPlaintextHeaders: {X-Plain: open}
+    addHeadersFromSecret: {X-Key: {name: far, key: header}}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: far}
+stringData: {token: the-token, header: the-header}
+`,
+    );
+    const far = () => callTool(`http://127.0.0.1:${own}/mcp`, 'whoami').catch(() => undefined);
+    expect(await eventually(far, (caller) => caller !== undefined)).toMatchObject({
+      tokenHash: shortHash('the-token'),
+      headerHashes: { 'x-plain': shortHash('open'), 'x-key': shortHash('the-header') },
+    });
+    expect(await callTool(endpoint(), 'who', await tokenOf('alice'))).toMatchObject({
+      tokenHash: null,
+      headerHashes: {},
+    });
+    place.manifest('far.yaml', undefined);
+    await eventually(
+      () => place.status(),
+      ({ processes }) => !processes.some(({ name }) => name.includes('far')),
+    );
   });
 
   it('changes without a restart', async () => {

@@ -200,6 +200,38 @@ describe('boundary 1 of an endpoint with proxy_mode sse', () => {
     expect((await send(streamOf(gateway), 'GET', alice)).status).toBe(429);
   });
 
+  it('works on a bounded number of messages of one stream, and on more when those are answered', async () => {
+    const held = new Set<() => void>();
+    const answerAll = () => {
+      for (const answer of held) answer();
+      held.clear();
+    };
+    const backend = await servePlain({
+      tools: 1,
+      intercept: (_request, response, body) => {
+        if (!body.includes('tools/call')) return false;
+        held.add(() => void response.writeHead(500).end());
+        return true;
+      },
+    });
+    closing(backend);
+    const operational = { concurrency: { per_backend: 1_000, queue: 1_000 } };
+    const gateway = await gatewayTo({ a: backend.url }, { ...sse, operational });
+    const { stream, messages } = await openRaw(gateway);
+    await send(messages, 'POST', {}, initialize(0));
+    await stream.waitFor(({ id }) => id === 0);
+    const call = (id: number) =>
+      JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'a_tool_0', arguments: {} } });
+    const statuses: number[] = [];
+    for (let id = 1; id <= 300; id++) statuses.push((await send(messages, 'POST', {}, call(id))).status);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(300 - 256);
+    await until('what was taken', () => held.size === 256);
+    answerAll();
+    await stream.waitFor(({ id }) => id === 256);
+    await until('room', async () => (await send(messages, 'POST', {}, call(400))).status === 202);
+    answerAll();
+  });
+
   it('ends the stream with the token that opened it', async () => {
     const started = await start();
     const exp = Math.floor(Date.now() / 1000) + 2;

@@ -8,6 +8,8 @@ import { holdResponse, type AnswerTaker } from './held-response.ts';
 
 /** Bytes that may wait for a client that does not read. */
 const MAX_UNREAD = 16_777_216;
+/** Messages of one stream that are worked on at a time: none of them holds a connection. */
+const MAX_RUNNING = 256;
 const KEEP_ALIVE = 25_000;
 const LINE_ENDS = /[\r\n]/g;
 
@@ -42,6 +44,11 @@ export class SseClient {
   open(): void {
     this.#stream.open();
     this.#stream.write(writeSse({ event: 'endpoint', data: `messages?sessionId=${this.id}` }));
+  }
+
+  /** It has as many messages under way as it may. */
+  get isBusy(): boolean {
+    return this.#running >= MAX_RUNNING;
   }
 
   /** What answers a request of this client. Its answer goes out on the stream; `rpcId` is the request's, undefined: it has none. */

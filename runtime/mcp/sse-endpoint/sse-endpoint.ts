@@ -70,6 +70,7 @@ export class SseEndpoint {
       if (req.method !== 'POST') throw wrongVerb('POST');
       const { rooms, trail, identity } = entered;
       const client = this.#find(req.url ?? '', identity);
+      if (client.isBusy) throw tooMany();
       checkHeaders(req.headers);
       const body = await readBody(req, rooms.config.limits.max_request_bytes);
       const message = decodeRequest(body);
@@ -166,6 +167,16 @@ async function endSession({ sessionId, identity }: SseClient, rooms: Rooms): Pro
   if (!session) return;
   await rooms.sessions.end(session);
   endLegs(session, identity, rooms.backends);
+}
+
+function tooMany(): RequestError {
+  return new RequestError({
+    status: 429,
+    code: 'too_many_messages',
+    text: 'Too many messages of this stream are under way: wait for an answer first',
+    headers: { 'Retry-After': '1' },
+    rpc: { code: -32603 },
+  });
 }
 
 function wrongVerb(verb: string): RequestError {
