@@ -35,6 +35,12 @@ export interface Manifest {
   status?: unknown;
 }
 
+/** As much of a resource as tells it from others of its namespace. */
+export interface Named {
+  kind: Kind;
+  metadata: { name: string };
+}
+
 /**
  * Data key to a keyed hash of its value (hex, at least 16 digits, under a key that only the platform has): it names a file and
  * must not let anybody guess the value.

@@ -1,7 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { performance } from 'node:perf_hooks';
-import { RequestError } from '#runtime/errors';
-import { answerError } from '#runtime/http/answer-error';
+import { enter } from '#runtime/enter';
 import { readBody } from '#runtime/http/read-body';
 import type { Identity } from '#runtime/incoming/identity';
 import { classifyEra } from '#runtime/mcp/classify-era';
@@ -11,8 +9,8 @@ import { serveGet, serveDelete, serveSession } from '#runtime/mcp/session-era/se
 import { serveStateless } from '#runtime/mcp/stateless-era/serve-stateless';
 import type { Rooms } from '#runtime/rooms';
 import { checkHeaders, refuseVerb } from '#runtime/http/check-headers';
-import { noteAnswer, noteMessage } from '#runtime/note-trail';
-import { Trail } from '#runtime/trail';
+import { noteMessage } from '#runtime/note-trail';
+import type { Trail } from '#runtime/trail';
 
 type Serve = (
   res: ServerResponse,
@@ -25,36 +23,14 @@ type Serve = (
 
 const eras: Record<Era, Serve> = { session: serveSession, stateless: serveStateless };
 
-/**
- * The way of one request to the MCP endpoint, through the rooms in order; docs/lifecycle.md draws it. Whatever a room throws
- * becomes the answer here; only a failure after a stream has begun is written by the era's relay.
- */
-export async function serve(req: IncomingMessage, res: ServerResponse, rooms: Rooms): Promise<void> {
-  const trail = new Trail(req, performance.now());
-  rooms.running.add(trail);
-  try {
-    const cors = rooms.hostOrigin.check(req.headers.host, req.headers.origin);
-    if (cors) for (const [name, value] of Object.entries(cors)) res.setHeader(name, value);
-    const known = rooms.authenticator.authenticate(req.rawHeaders, req.socket);
-    const identity = known instanceof Promise ? await known : known;
-    trail.identity = identity;
+/** The way of one request to the MCP endpoint, through the rooms in order; docs/lifecycle.md draws it. */
+export function serve(req: IncomingMessage, res: ServerResponse, rooms: Rooms): Promise<void> {
+  return enter(req, res, rooms, async (identity, trail) => {
     if (req.method === 'POST') await servePost(req, res, identity, rooms, trail);
     else if (req.method === 'GET') await serveGet(res, identity, rooms, trail);
     else if (req.method === 'DELETE') await serveDelete(res, identity, rooms, trail);
     else refuseVerb();
-  } catch (error) {
-    noteAnswer(trail, answerError(res, error, { requestId: trail.id, rpcId: trail.rpcId }), error);
-    logFailure(error, rooms, trail);
-  } finally {
-    rooms.running.delete(trail);
-    rooms.finish(trail);
-  }
-}
-
-/** What was foreseen is told by its code in metrics and audit; what was not, nobody would find without this. */
-function logFailure(error: unknown, { log }: Rooms, { id: request }: Trail): void {
-  if (!(error instanceof RequestError)) log.error('a request failed unexpectedly', { request, error });
-  else if (error.answer.status >= 500) log.debug('a request failed', { request, error });
+  });
 }
 
 async function servePost(

@@ -10,16 +10,23 @@ const JEST = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarnin
 /** In it is the line of counts of a program that ends with one. Characters. */
 const END = 2000;
 
-type Environment = Record<string, string>;
+/** Where a program runs. */
+export interface Surroundings {
+  /** Added to the environment of this program. */
+  env?: Record<string, string>;
+  /** What stands before the command. */
+  within?: readonly string[] | undefined;
+}
 
 /** Runs node, says what it says, and returns its exit code and the end of its output. */
 export async function runNode(
   args: string[],
   say: Say,
-  more: Environment = {},
+  { env = {}, within = [] }: Surroundings = {},
 ): Promise<{ code: number; end: string }> {
-  const env = { ...process.env, ...more };
-  const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const [program = process.execPath, ...words] = [...within, process.execPath, ...args];
+  const options = { cwd: ROOT, env: { ...process.env, ...env } };
+  const child = spawn(program, words, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
   let end = '';
   child.stdout.on('data', (part: Buffer) => {
     end = (end + part.toString()).slice(-END);
@@ -37,13 +44,13 @@ export interface Run {
   endedBadly: boolean;
 }
 
-/** Runs jest once. `env` is added to this program's environment. */
-export async function runJest(say: Say, args: string[], env?: Environment): Promise<Run> {
+/** Runs jest once. */
+export async function runJest(say: Say, args: string[], where?: Surroundings): Promise<Run> {
   const folder = mkdtempSync(join(tmpdir(), 'vmcp-tests-'));
   const file = join(folder, 'report.json');
   try {
     const colors = process.stdout.isTTY ? ['--colors'] : [];
-    const { code } = await runNode([...JEST, '--json', `--outputFile=${file}`, ...colors, ...args], say, env);
+    const { code } = await runNode([...JEST, '--json', `--outputFile=${file}`, ...colors, ...args], say, where);
     const report = Report.parse(JSON.parse(readFileSync(file, 'utf8')));
     return { report, endedBadly: code !== 0 && mergeReports(ROOT, report).counts.failed === 0 };
   } finally {
@@ -55,13 +62,13 @@ export async function runJest(say: Say, args: string[], env?: Environment): Prom
  * What runs of jest come to. The files in which something failed, unless they are many, are run once more, alone: what only
  * passes then counts as passed and is named.
  */
-export async function repeatFailed(say: Say, runs: readonly Run[], env?: Environment): Promise<Merged> {
+export async function repeatFailed(say: Say, runs: readonly Run[], where?: Surroundings): Promise<Merged> {
   const first: Report = { testResults: runs.flatMap(({ report }) => report.testResults) };
   const files = filesToRepeat(first);
   let again: Run | undefined;
   if (files.length > 0) {
     say(`\n== once more, alone: ${files.length} files in which something failed ==\n`);
-    again = await runJest(say, ['--runInBand', '--forceExit', '--runTestsByPath', ...files], env);
+    again = await runJest(say, ['--runInBand', '--forceExit', '--runTestsByPath', ...files], where);
   }
   const merged = mergeReports(ROOT, first, again?.report);
   const endedBadly = [...runs, ...(again ? [again] : [])].filter((run) => run.endedBadly).length;

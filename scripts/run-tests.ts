@@ -1,12 +1,13 @@
 // Runs the tests, all or some (`unit`, `e2e`, `cluster`, `conformance`, `fuzz`, `property`, and only when named `clients`), and
-// ends with one line that counts over all runners. Those of a cluster run alone: they disturb what is open on this machine when it
-// goes.
+// ends with one line that counts over all runners.
 import { delimiter } from 'node:path';
 import { openCluster } from '../e2e/cluster/open-cluster.ts';
 import { inTurn, type Say } from './in-turn.ts';
 import { add, type Counts, type Merged, NONE } from './merge-reports.ts';
+import { ownNetwork } from './own-network.ts';
 import { repeatFailed, runJest, runNode } from './run-jest.ts';
 
+const NETWORK = ownNetwork();
 const COUNTS = /^(\d+) passed, (\d+) failed, (\d+) skipped$/gm;
 
 /** Leaves folders out, besides those that are always left out: the flag replaces what is configured. */
@@ -32,33 +33,45 @@ async function runCluster(say: Say): Promise<Merged> {
   const wanted = { kubeconfig: E2E_KUBECONFIG, kind: E2E_CLUSTER === 'kind' };
   const cluster = await openCluster(wanted, (line) => say(`[${seconds()}s] ${line}\n`));
   if ('missing' in cluster) {
-    return repeatFailed(say, [await runJest(say, ['e2e/cluster/'], { E2E_NO_CLUSTER: cluster.missing })]);
+    return repeatFailed(say, [await runJest(say, ['e2e/cluster/'], { env: { E2E_NO_CLUSTER: cluster.missing } })]);
   }
   try {
     const { kubeconfig, programs = '' } = cluster;
-    const env = { E2E_KUBECONFIG: kubeconfig, PATH: [programs, PATH].filter(Boolean).join(delimiter) };
+    const where = { env: { E2E_KUBECONFIG: kubeconfig, PATH: [programs, PATH].filter(Boolean).join(delimiter) } };
     // They mostly wait for the cluster; those that break it have it for themselves.
     const together = ['--maxWorkers=3', '--forceExit', ...without('<rootDir>/e2e/cluster/faults/')];
     const runs = [
-      await runJest(say, ['e2e/cluster/', ...together], env),
-      await runJest(say, ['e2e/cluster/faults/', '--runInBand', '--forceExit'], env),
+      await runJest(say, ['e2e/cluster/', ...together], where),
+      await runJest(say, ['e2e/cluster/faults/', '--runInBand', '--forceExit'], where),
     ];
-    return await repeatFailed(say, runs, env);
+    return await repeatFailed(say, runs, where);
   } finally {
     await cluster.close();
     say(`[${seconds()}s] the cluster tests are done\n`);
   }
 }
 
-/** Their `vmcp up` looks for free ports by itself: two at the same time could find the same ones. */
-const OWN_PORTS = 'e2e/(cli|local|management)/';
+/** Their `vmcp up` looks for free ports by itself: two at the same time on one network could find the same ones. */
+const OWN_PORTS = ['e2e/local/', 'e2e/(cli|management)/'];
 
-/** In two lanes at the same time; in each one after the other, as many of them start several processes. */
+/**
+ * In lanes at the same time, as they mostly wait; in each one after the other, as many of them start several processes. Where
+ * they can have networks of their own there are more lanes.
+ */
 async function runE2e(say: Say): Promise<Merged> {
-  const lane = ['--runInBand', '--forceExit'];
-  const others = ['e2e/', ...without('<rootDir>/e2e/cluster/', OWN_PORTS)];
-  const lanes = [[OWN_PORTS], others].map((paths) => (own: Say) => runJest(own, [...lane, ...paths]));
-  return repeatFailed(say, await inTurn(lanes, say));
+  const others = ['e2e/', ...without('<rootDir>/e2e/cluster/', ...OWN_PORTS)];
+  const lanes = NETWORK
+    ? [
+        ...OWN_PORTS.map((paths) => ['--runInBand', paths]),
+        ['--maxWorkers=2', '--workerIdleMemoryLimit=1GB', ...others],
+      ]
+    : [
+        ['--runInBand', ...OWN_PORTS],
+        ['--runInBand', ...others],
+      ];
+  const where = { within: NETWORK };
+  const works = lanes.map((args) => (own: Say) => runJest(own, ['--forceExit', ...args], where));
+  return repeatFailed(say, await inTurn(works, say), where);
 }
 
 /** Runs jest, and what failed once more. */
@@ -80,8 +93,12 @@ const RUNNERS: Record<string, (say: Say) => Promise<Merged>> = {
   property: (say) => runCounting(say, ['e2e/management/property/run.ts']),
 };
 
-/** In order; those of one line run at the same time. */
-const ORDER = [['unit'], ['e2e'], ['cluster'], ['conformance', 'fuzz', 'property'], ['clients']];
+/**
+ * In order; those of one line run at the same time. Chromium gives up what it loads when links of the machine come and go, as
+ * those of a cluster do: on one network they run one after the other.
+ */
+const WITH_PROCESSES = NETWORK ? [['e2e', 'cluster']] : [['e2e'], ['cluster']];
+const ORDER = [['unit'], ...WITH_PROCESSES, ['conformance', 'fuzz', 'property'], ['clients']];
 
 const asked = process.argv.slice(2);
 const unknown = asked.find((name) => !(name in RUNNERS));

@@ -65,7 +65,14 @@ describe('ten thousand idle sessions', () => {
         },
       }),
     );
-    const gateway = await gatewayTo({ a: backend.url }, { limits: { sessions_per_principal: 100_000 } });
+    const gateway = await gatewayTo(
+      { a: backend.url },
+      {
+        limits: { sessions_per_principal: 100_000 },
+        // A probe ends a session of its own.
+        operational: { failure_handling: { health_check_interval: '1h' } },
+      },
+    );
     const client = clientOf(gateway.origin);
     const call = (session: string) => client.ask(session, 'tools/call', { name: 'a_tool_0', arguments: { text: 'x' } });
     const { sessions } = gateway.runtime.gateway.rooms;

@@ -37,18 +37,15 @@ beforeAll(async () => {
   opened.push(bad.close);
   good = await servePlain();
   opened.push(good.close);
-  gateway = await startGateway(
-    {
-      incoming: { type: 'anonymous' },
-      backends: [
-        { name: 'bad', transport: 'streamable-http', url: bad.url },
-        { name: 'busy', transport: 'streamable-http', url: bad.url },
-        { name: 'good', transport: 'streamable-http', url: good.url },
-      ],
-      operational: { timeouts: { default: '60s', per_workload: { bad: '2s' } } },
-    },
-    { deadlineMs: 30_000 },
-  );
+  gateway = await startGateway({
+    incoming: { type: 'anonymous' },
+    backends: [
+      { name: 'bad', transport: 'streamable-http', url: bad.url },
+      { name: 'busy', transport: 'streamable-http', url: bad.url },
+      { name: 'good', transport: 'streamable-http', url: good.url },
+    ],
+    operational: { timeouts: { default: '60s', per_workload: { bad: '2s' } } },
+  });
   opened.push(gateway.stop);
   session = await openSession(gateway.url);
 });

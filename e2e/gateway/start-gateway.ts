@@ -9,6 +9,8 @@ import { findFreePort } from './find-free-port.ts';
 import { startProgram } from './start-program.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
+/** Also on a machine that is slow and busy. */
+const READY_MS = 60_000;
 
 export interface Gateway {
   url: string;
@@ -31,7 +33,6 @@ export interface GatewayOptions {
   prefix?: string[];
   nodeOptions?: string[];
   env?: Record<string, string>;
-  deadlineMs?: number;
 }
 
 /** The program that serves: what VMCP_RUNTIME names, or the build when there is one, else the sources. */
@@ -79,7 +80,7 @@ export async function startGateway(config: GatewayConfig, options: GatewayOption
       await rm(folder, { recursive: true, force: true });
     },
   };
-  const deadline = started + (options.deadlineMs ?? 15_000);
+  const deadline = started + READY_MS;
   const saysReady = () => program.output().includes('"message":"ready"');
   while (!saysReady() && !(await answersReady(privateUrl))) {
     if (program.exited() || performance.now() > deadline) {

@@ -46,7 +46,10 @@ beforeAll(async () => {
   place.manifest('inside.yaml', inside());
   const { code, stdout, stderr } = await place.run(['up', 'manifests', '--detach']);
   expect([code, stderr]).toEqual([0, '']);
-  expect(stdout).toContain(`MCPServer/inside  Ready  ${endpoint()}  1 tools`);
+  expect(stdout).toContain(`MCPServer/inside  Ready  ${endpoint()}`);
+  // `up` waits only some seconds for tools to be counted.
+  const status = async () => (await place.run(['status'])).stdout;
+  await eventually(status, (shown) => shown.includes(`MCPServer/inside  Ready  ${endpoint()}  1 tools`));
 });
 afterAll(async () => {
   await place.close();

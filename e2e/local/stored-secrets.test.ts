@@ -30,6 +30,10 @@ async function sent(): Promise<string | undefined> {
     if (!tools.some(({ name }) => name === 'guarded_whoami')) return undefined;
     const { headerHashes } = (await callTool(endpoint, 'guarded_whoami')) as { headerHashes: Record<string, string> };
     return headerHashes['x-key'];
+  } catch (problem) {
+    // It may go between the list and the call.
+    if (problem instanceof Error && problem.message.includes('Unknown tool')) return undefined;
+    throw problem;
   } finally {
     await client.close();
   }

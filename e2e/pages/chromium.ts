@@ -10,7 +10,7 @@ export const NO_CHROMIUM = existsSync(EXECUTABLE)
   ? undefined
   : `there is no ${EXECUTABLE}: apt-get install -y chromium`;
 
-const DEADLINE = 10_000;
+const DEADLINE = 60_000;
 const FLAGS = [
   '--no-sandbox',
   '--disable-gpu',

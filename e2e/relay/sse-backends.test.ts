@@ -19,13 +19,15 @@ type Settings = Exclude<Parameters<typeof configTo>[0][string], string>;
 const sse = (url: string, more: object = {}) => ({ one: { url, transport: 'sse', ...more } as Settings });
 const fake = async (options: SseOptions): Promise<RunningSse> => closing(await serveSse(options));
 const textOf = ({ result }: Rpc) => (result?.content as { text: string }[] | undefined)?.[0]?.text;
-const lastOf = (server: RunningSse) => server.streams.at(-1)!;
 const methodsOf = ({ posted }: FakeStream) => posted.map(({ method }) => method);
+/** The streams of clients that called: the gateway has one of its own, for its lists, whenever it gets to it. */
+const callersOf = (server: RunningSse) => server.streams.filter((one) => methodsOf(one).includes('tools/call'));
+const lastOf = (server: RunningSse) => callersOf(server).at(-1)!;
 const hello = { hello: () => 'hello' };
 /** Each test's own deadlines: a probe that gets no answer, and a call. */
 const quick = {
-  operational: { failure_handling: { health_check_timeout: '1s' }, timeouts: { default: '1s' } },
-  limits: { list_deadline: '1s' },
+  operational: { failure_handling: { health_check_timeout: '3s' }, timeouts: { default: '3s' } },
+  limits: { list_deadline: '3s' },
 };
 
 async function statusOf(gateway: ServedGateway): Promise<{ phase: string; message: string }> {
@@ -74,8 +76,8 @@ describe('a backend that speaks the transport of 2024-11-05', () => {
     const again = await Promise.all(clients.map((client) => client.call('one_which')));
     expect(again.map(({ answer }) => textOf(answer))).toEqual(said);
     for (const client of clients) await send(client.url, 'DELETE', client.headers);
-    // The probe's own too.
-    await until('the ends', () => server.streams.every((stream) => !stream.isOpen()));
+    expect(callersOf(server)).toHaveLength(2);
+    await until('the ends', () => callersOf(server).every((stream) => !stream.isOpen()));
   });
 
   it('gets what the client cancels, under the id that it knows', async () => {
@@ -83,7 +85,7 @@ describe('a backend that speaks the transport of 2024-11-05', () => {
     const gateway = await gatewayTo(sse(server.url));
     const client = await SessionClient.open(gateway.url);
     const running = openStream(client.url, client.headers, client.message('tools/call', { name: 'one_slow' }));
-    await until('the call', () => methodsOf(lastOf(server)).includes('tools/call'));
+    await until('the call', () => callersOf(server).length > 0);
     const { posted } = lastOf(server);
     await client.notify('notifications/cancelled', { requestId: 1 });
     await until('the cancellation', () => methodsOf(lastOf(server)).includes('notifications/cancelled'));
@@ -100,6 +102,7 @@ describe('a backend that speaks the transport of 2024-11-05', () => {
     const client = await SessionClient.open(gateway.url);
     expect(await client.toolNames()).toEqual(['one_hello']);
     const stream = await client.stream();
+    await client.call('one_hello');
     tools.more = () => 'more';
     lastOf(server).say({ method: 'notifications/tools/list_changed' });
     await stream.waitFor(({ method }) => method === 'notifications/tools/list_changed');
@@ -112,10 +115,13 @@ describe('a backend that speaks the transport of 2024-11-05', () => {
     const gateway = await gatewayTo(sse(server.url));
     const client = await SessionClient.open(gateway.url);
     await client.call('one_hello');
-    const [streams, connections] = [server.streams.length, server.connections()];
+    await until('the lists of the gateway itself', () =>
+      server.streams.some((stream) => methodsOf(stream).includes('tools/list')),
+    );
+    const connections = server.connections();
     await gateway.reconfigure(configTo(sse(server.url), { audit_config: { enabled: false } }));
     for (let i = 0; i < 5; i++) expect(textOf((await client.call('one_hello')).answer)).toBe('hello');
-    expect(server.streams).toHaveLength(streams);
+    expect(callersOf(server)).toHaveLength(1);
     expect(server.connections()).toBe(connections);
   });
 });
@@ -209,9 +215,9 @@ describe('a backend whose stream misbehaves', () => {
     const client = await SessionClient.open(gateway.url);
     const failed = (await client.call('one_drop')).answer;
     expect(failed.error?.data).toMatchObject({ backend: 'one', reason: 'unavailable' });
-    const before = server.streams.length;
+    expect(callersOf(server)).toHaveLength(1);
     expect(textOf((await client.call('one_hello')).answer)).toBe('hello');
-    expect(server.streams).toHaveLength(before + 1);
+    expect(callersOf(server)).toHaveLength(2);
     expect(methodsOf(lastOf(server))).toEqual(['initialize', 'notifications/initialized', 'tools/call']);
   });
 
@@ -240,9 +246,8 @@ describe('a backend whose stream misbehaves', () => {
     const client = await SessionClient.open(gateway.url);
     expect((await client.call('one_slow')).answer.error?.data).toMatchObject({ reason: 'timeout' });
     await until('the cancellation', () => methodsOf(lastOf(server)).includes('notifications/cancelled'));
-    const before = server.streams.length;
     expect(textOf((await client.call('one_hello')).answer)).toBe('hello');
-    expect(server.streams).toHaveLength(before);
+    expect(callersOf(server)).toHaveLength(1);
   });
 
   it('and answers what nobody asked is not heard', async () => {

@@ -1,14 +1,14 @@
-import { type Manifest, runtimeName, type World } from '../world.ts';
+import { type Manifest, type Named, runtimeName, type World } from '../world.ts';
 import { runtimeChildOf } from './child-names.ts';
 import type { ClusterObject } from './outcome.ts';
 
 /** Name of the objects of the runtime that a resource has. */
-export function childOf({ kind, metadata }: Manifest): string {
+export function childOf({ kind, metadata }: Named): string {
   return runtimeChildOf({ kind, name: metadata.name });
 }
 
 /** Under which name the world has what is known of that runtime. */
-export function runtimeNameOf({ kind, metadata }: Manifest): string {
+export function runtimeNameOf({ kind, metadata }: Named): string {
   return runtimeName({ kind, name: metadata.name });
 }
 
@@ -18,19 +18,19 @@ export const RUNTIMES = ['vmcp-runtime', 'vmcp-proxy'];
 /** Label of the pods of the programs of MCPServers. */
 export const PROGRAMS = 'mcp-backend';
 
-const labelled = (name: string, { metadata }: Manifest) => ({
+const labelled = (name: string, { metadata }: Named) => ({
   'app.kubernetes.io/name': name,
   'app.kubernetes.io/instance': metadata.name,
 });
 
 /** Labels that tell the runtime's pods of one resource from all others. */
-export function runtimeSelector(manifest: Manifest): Record<string, string> {
-  return labelled(manifest.kind === 'VirtualMCPServer' ? 'vmcp-runtime' : 'vmcp-proxy', manifest);
+export function runtimeSelector(named: Named): Record<string, string> {
+  return labelled(named.kind === 'VirtualMCPServer' ? 'vmcp-runtime' : 'vmcp-proxy', named);
 }
 
 /** The same for the pods of the program of an MCPServer. */
-export function backendSelector(manifest: Manifest): Record<string, string> {
-  return labelled(PROGRAMS, manifest);
+export function backendSelector(named: Named): Record<string, string> {
+  return labelled(PROGRAMS, named);
 }
 
 /** The same as `kubectl scale` and the scale subresource read it. */

@@ -3,7 +3,7 @@ import { resourceUrlOf } from '#crds/kinds/index';
 import { isLoopbackHost } from '#crds/parts/loopback';
 import { RUN_CONFIG_VERSION, type RunConfigDocument } from '#crds/run-config/run-config';
 import { Waiting } from '../errors.ts';
-import type { Manifest, World } from '../world.ts';
+import type { Manifest, Named, World } from '../world.ts';
 import { defined } from './defined.ts';
 import type { FileList } from './file-list.ts';
 import { childOf, runtimeNameOf } from './object-parts.ts';
@@ -45,8 +45,8 @@ interface Listen {
 }
 
 /** Prefix of everything that a server stores in a shared store. */
-export function keyPrefixOf(manifest: Manifest, world: Pick<World, 'namespace'>): string {
-  return `vmcp:${world.namespace}/${runtimeNameOf(manifest)}:`;
+export function keyPrefixOf(named: Named, { namespace }: Pick<World, 'namespace'>): string {
+  return `vmcp:${namespace}/${runtimeNameOf(named)}:`;
 }
 
 /** Addresses of a runtime. On one machine the port of a loopback resourceUrl is what users type, so it is the port. */

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { DEFAULT_API_GROUP } from '#crds/kinds/kind-names';
 import { isStatus } from '#operator/kubernetes/api/api-error';
 import { KubeApi } from '#operator/kubernetes/api/api';
-import type { KubeObject } from '#operator/kubernetes/api/object';
+import { manifestOf } from '#operator/kubernetes/api/manifest-of';
 import { ownResource, PODS, SECRETS } from '#operator/kubernetes/api/resources';
 import { runtimeSelector, selectorText } from '#operator/plan/object-parts';
 import { type Kind, keyText, type Manifest } from '#operator/world';
@@ -14,8 +14,6 @@ import { authConfigNameOf, placesOfNeighbour, secretFile, type WrittenPlace, wri
 
 /** Resources that are read at a time. */
 const PAGE = 500;
-
-const manifestOf = (kind: Kind, object: KubeObject): Manifest => ({ ...object, kind }) as unknown as Manifest;
 
 async function read(api: KubeApi, kind: Kind, namespace: string, name: string): Promise<Manifest | undefined> {
   try {
@@ -35,7 +33,7 @@ async function placesOf(api: KubeApi, manifest: Manifest): Promise<WrittenPlace[
 
 /** Whether its pods still run: they would write anew what is deleted. */
 async function hasPods(api: KubeApi, { kind, namespace, name }: ServerKey): Promise<boolean | undefined> {
-  const labelSelector = selectorText(runtimeSelector({ kind, metadata: { name, namespace } } as Manifest));
+  const labelSelector = selectorText(runtimeSelector({ kind, metadata: { name } }));
   try {
     return (await api.list(PODS, { namespace, labelSelector }, { limit: 1 })).items.length > 0;
   } catch (problem) {

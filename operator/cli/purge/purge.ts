@@ -1,7 +1,6 @@
 import { keyPrefixOf } from '#operator/plan/render-run-config';
 import { openKeys, RedisFailure, type RedisKeys } from '#operator/storage/redis-keys';
 import { NoRedisAddress } from '#crds/connections/redis-options';
-import type { Manifest } from '#operator/world';
 import { confirm } from '../confirm.ts';
 import type { Context, Format } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
@@ -155,7 +154,7 @@ async function purgeStored(
   context: Context,
   stop: AbortSignal,
 ): Promise<number> {
-  const prefix = keyPrefixOf({ kind: key.kind, metadata: key } as unknown as Manifest, key);
+  const prefix = keyPrefixOf({ kind: key.kind, metadata: key }, key);
   const { written, readSecret } = stored;
   const given = await readFiles(options, context);
   const readFile = (path: string): string => given.get(path) ?? '';

@@ -2,6 +2,7 @@ import type { ClusterFacts, Manifest } from '#operator/world';
 import { KINDS } from '#operator/world';
 import { isStatus } from '../api/api-error.ts';
 import type { KubeApi } from '../api/api.ts';
+import { manifestOf } from '../api/manifest-of.ts';
 import { findNames } from '../watch/find-names.ts';
 import { readFlags } from '../program/flags.ts';
 import type { KubeObject } from '../api/object.ts';
@@ -48,7 +49,7 @@ export async function readCluster(api: KubeApi, namespaces: readonly string[], a
     namespaces.flatMap((namespace) =>
       KINDS.map(async (kind) => {
         const { items } = await api.list(ownResource(kind, apiGroup), { namespace });
-        return items.map((item) => ({ ...item, kind }) as unknown as Manifest);
+        return items.map((item) => manifestOf(kind, item));
       }),
     ),
   );

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { performance } from 'node:perf_hooks';
+import { enter, logFailure } from '#runtime/enter';
 import { RequestError } from '#runtime/errors';
 import { answerError } from '#runtime/http/answer-error';
 import { checkHeaders } from '#runtime/http/check-headers';
@@ -15,13 +15,12 @@ import { serveSession } from '#runtime/mcp/session-era/serve-session';
 import { endLegs } from '#runtime/mcp/sessions/end-legs';
 import { noteAnswer, noteMessage } from '#runtime/note-trail';
 import type { Rooms } from '#runtime/rooms';
-import { Trail } from '#runtime/trail';
+import type { Trail } from '#runtime/trail';
 import { SseClient } from './sse-client.ts';
 
 /** One request, authenticated. */
 interface Entered {
   readonly req: IncomingMessage;
-  readonly res: ServerResponse;
   readonly rooms: Rooms;
   readonly trail: Trail;
   readonly identity: Identity;
@@ -44,7 +43,8 @@ export class SseEndpoint {
 
   /** Answers a GET with the stream; settles when it is over. */
   stream(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    return this.#enter(req, res, async ({ identity, rooms, trail }) => {
+    const rooms = this.#rooms();
+    return enter(req, res, rooms, async (identity, trail) => {
       trail.method = 'GET';
       if (req.method !== 'GET') throw wrongVerb('GET');
       // It may have left while it was authenticated.
@@ -66,9 +66,9 @@ export class SseEndpoint {
 
   /** Takes a POST: 202, and the answer on the stream. What is refused at once is refused here. */
   message(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    return this.#enter(req, res, async (entered) => {
+    const rooms = this.#rooms();
+    return enter(req, res, rooms, async (identity, trail) => {
       if (req.method !== 'POST') throw wrongVerb('POST');
-      const { rooms, trail, identity } = entered;
       const client = this.#find(req.url ?? '', identity);
       if (client.isBusy) throw tooMany();
       checkHeaders(req.headers);
@@ -81,7 +81,7 @@ export class SseEndpoint {
       // Whatever the client says of its session, it is the one of this stream.
       if (client.sessionId === undefined) Reflect.deleteProperty(req.headers, SESSION);
       else req.headers[SESSION] = client.sessionId;
-      await serveOn(client, body, message, entered);
+      await serveOn(client, body, message, { req, rooms, trail, identity });
     });
   }
 
@@ -100,27 +100,6 @@ export class SseEndpoint {
       'stream_unknown',
       'No stream of this id is open here: open one anew. A stream belongs to one replica; streamable HTTP at /mcp does not',
     );
-  }
-
-  /** The rooms that every request goes through, and its end. */
-  async #enter(req: IncomingMessage, res: ServerResponse, act: (entered: Entered) => Promise<void>): Promise<void> {
-    const rooms = this.#rooms();
-    const trail = new Trail(req, performance.now());
-    rooms.running.add(trail);
-    try {
-      const cors = rooms.hostOrigin.check(req.headers.host, req.headers.origin);
-      if (cors) for (const [name, value] of Object.entries(cors)) res.setHeader(name, value);
-      const identity = await rooms.authenticator.authenticate(req.rawHeaders, req.socket);
-      trail.identity = identity;
-      await act({ req, res, rooms, trail, identity });
-    } catch (error) {
-      noteAnswer(trail, answerError(res, error, { requestId: trail.id, rpcId: trail.rpcId }), error);
-      if (!(error instanceof RequestError))
-        rooms.log.error('a request failed unexpectedly', { request: trail.id, error });
-    } finally {
-      rooms.running.delete(trail);
-      rooms.finish(trail);
-    }
   }
 }
 
@@ -145,9 +124,9 @@ async function serveOn(
       await listen(client, req, rooms);
   } catch (error) {
     noteAnswer(trail, answerError(answer, error, { requestId: trail.id, rpcId: trail.rpcId }), error);
-    if (!(error instanceof RequestError))
-      rooms.log.error('a request failed unexpectedly', { request: trail.id, error });
-    else if (error.answer.code === 'session_unknown') client.leave();
+    logFailure(error, rooms, trail);
+    if (!(error instanceof RequestError)) return;
+    if (error.answer.code === 'session_unknown') client.leave();
     else if (message.kind === 'request' && message.method === 'initialize') client.hasBegun = false;
   }
 }

@@ -1,0 +1,42 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { performance } from 'node:perf_hooks';
+import { RequestError } from '#runtime/errors';
+import { answerError } from '#runtime/http/answer-error';
+import type { Identity } from '#runtime/incoming/identity';
+import { noteAnswer } from '#runtime/note-trail';
+import type { Rooms } from '#runtime/rooms';
+import { Trail } from '#runtime/trail';
+
+/**
+ * The rooms that every request to an endpoint goes through, and its end. Whatever a room throws becomes the answer here; only a
+ * failure after a stream has begun is written by the era's relay.
+ */
+export async function enter(
+  req: IncomingMessage,
+  res: ServerResponse,
+  rooms: Rooms,
+  act: (identity: Identity, trail: Trail) => Promise<void>,
+): Promise<void> {
+  const trail = new Trail(req, performance.now());
+  rooms.running.add(trail);
+  try {
+    const cors = rooms.hostOrigin.check(req.headers.host, req.headers.origin);
+    if (cors) for (const [name, value] of Object.entries(cors)) res.setHeader(name, value);
+    const known = rooms.authenticator.authenticate(req.rawHeaders, req.socket);
+    const identity = known instanceof Promise ? await known : known;
+    trail.identity = identity;
+    await act(identity, trail);
+  } catch (error) {
+    noteAnswer(trail, answerError(res, error, { requestId: trail.id, rpcId: trail.rpcId }), error);
+    logFailure(error, rooms, trail);
+  } finally {
+    rooms.running.delete(trail);
+    rooms.finish(trail);
+  }
+}
+
+/** What was foreseen is told by its code in metrics and audit; what was not, nobody would find without this. */
+export function logFailure(error: unknown, { log }: Rooms, { id: request }: Trail): void {
+  if (!(error instanceof RequestError)) log.error('a request failed unexpectedly', { request, error });
+  else if (error.answer.status >= 500) log.debug('a request failed', { request, error });
+}
