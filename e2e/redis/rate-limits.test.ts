@@ -141,6 +141,16 @@ describeWithRedis('rate limits whose Redis is away', () => {
     expect(gateway.log().match(/requests cannot be counted/g)).toHaveLength(1);
   });
 
+  it('refuse whoever has used up their own without asking, so that no flood of one user reaches it', async () => {
+    const redis = await start();
+    const gateway = await replica(redis, [{ requests: 1, per: HOUR, scope: 'user' }]);
+    expect(told(await call(gateway))).toBe('passed');
+    expect(told(await call(gateway))).toBe(429);
+    redis.freeze();
+    for (let one = 0; one < 5; one++) expect(told(await call(gateway))).toBe(429);
+    redis.thaw();
+  });
+
   it('decide within the read timeout when it hangs', async () => {
     const redis = await start();
     const gateway = await replica(redis, [{ requests: 9, per: HOUR, scope: 'global' }]);

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { protectedGateway } from '../attacks/protected-gateway.ts';
+import { serveEverything } from '../fakes/everything-server/serve.ts';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
 import { openStream, send, sendStateless, SessionClient, type Reply } from '../gateway/session-client.ts';
 import { eventually } from '../local/run-vmcp.ts';
@@ -164,6 +165,32 @@ describe('a rate limit', () => {
     expect(await times(2, () => client.call('a_tool_1', ARGS))).toEqual(['passed', 429]);
     const { answer } = await client.call('a_tool_0', ARGS);
     expect(answer.error?.data).toMatchObject({ scope: 'tool' });
+  });
+
+  it('counts whatever goes on to a backend, and nothing else', async () => {
+    const backend = closing(await serveEverything());
+    const requests = 6;
+    const gateway = await gatewayTo({ a: backend.url }, { rate_limiting: { rules: [{ ...globally, requests }] } });
+    const client = await SessionClient.open(gateway.url);
+    const uri = 'test://static-text';
+    const ref = { type: 'ref/prompt', name: 'a_test_prompt_with_arguments' };
+    for (const method of ['tools/list', 'prompts/list', 'resources/list', 'ping']) await client.request(method);
+    const asked: [string, object][] = [
+      ['tools/call', { name: 'a_test_simple_text' }],
+      ['prompts/get', { name: 'a_test_simple_prompt' }],
+      ['resources/read', { uri }],
+      ['resources/subscribe', { uri }],
+      ['resources/unsubscribe', { uri }],
+      ['completion/complete', { ref, argument: { name: 'arg1', value: '' } }],
+    ];
+    for (const again of [false, true])
+      for (const [method, params] of asked)
+        expect({ again, method, seen: told(await client.request(method, params)) }).toEqual({
+          ...{ again, method },
+          seen: again ? 429 : 'passed',
+        });
+    for (const [method, params] of [asked[0]!, asked[1]!, asked[2]!, asked[5]!])
+      expect(told(await sendStateless(gateway.url, method, { ...params }))).toBe(429);
   });
 
   it('of a tool that is not there is told in /status, when the lists are known', async () => {

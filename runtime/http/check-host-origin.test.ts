@@ -84,7 +84,7 @@ describe('Host and Origin over HTTP', () => {
       expect(status).toBe(200);
       expect(headers).toMatchObject({
         'access-control-allow-origin': origin,
-        'access-control-expose-headers': 'Mcp-Session-Id, WWW-Authenticate',
+        'access-control-expose-headers': 'Mcp-Session-Id, Retry-After, WWW-Authenticate',
         vary: 'Origin',
       });
       expect(headers['access-control-allow-credentials']).toBeUndefined();

@@ -61,7 +61,7 @@ export function createHostOriginCheck(settings: HostOriginSettings): HostOriginC
       if (!foreign.has(asked)) throw originRefused();
       return {
         'Access-Control-Allow-Origin': origin,
-        'Access-Control-Expose-Headers': 'Mcp-Session-Id, WWW-Authenticate',
+        'Access-Control-Expose-Headers': 'Mcp-Session-Id, Retry-After, WWW-Authenticate',
         Vary: 'Origin',
       };
     },

@@ -2,8 +2,8 @@ import type { Rooms } from '#runtime/rooms';
 import type { Asker } from '../aggregate/asker.ts';
 import type { Catalogue } from '../aggregate/catalogue.ts';
 import { isJsonObject, type DecodedRequest } from '../envelope/decode-request.ts';
-import { invalidParams, unknownName } from './refusals.ts';
-import { isVisible, resolveName, resolveUri, type Target } from './resolve-target.ts';
+import { invalidParams } from './refusals.ts';
+import { isVisible, refuseName, resolveName, resolveUri, type Target } from './resolve-target.ts';
 
 /** Whose completion is asked for: that of a prompt, or of a resource template. What is hidden completes nothing. */
 export async function completionTarget(
@@ -22,6 +22,6 @@ export async function completionTarget(
   const template = await rooms.catalogues.find(catalogue, 'templates', ref.uri, asker);
   if (!template) return resolveUri(ref.uri, catalogue, asker, rooms);
   const backend = rooms.backends.get(template.backend);
-  if (!backend || !isVisible('templates', template, asker, rooms)) throw unknownName('templates', asker.era, ref.uri);
+  if (!backend || !isVisible('templates', template, asker, rooms)) throw refuseName('templates', ref.uri, asker, rooms);
   return { entry: template, backend };
 }

@@ -1,3 +1,4 @@
+import type { RequestError } from '#runtime/errors';
 import type { Rooms } from '#runtime/rooms';
 import type { Trail } from '#runtime/trail';
 import type { Asker } from '../aggregate/asker.ts';
@@ -67,12 +68,15 @@ function onlyResourceBackend(asker: Asker, rooms: Rooms): string | undefined {
 
 function targetOf(entry: CatalogueEntry | undefined, kind: ListKind, name: string, asker: Asker, rooms: Rooms): Target {
   const backend = entry && rooms.backends.get(entry.backend);
-  if (!entry || !backend || !isVisible(kind, entry, asker, rooms)) {
-    rooms.rateLimits?.charge(asker.identity);
-    throw unknownName(kind, asker.era, name);
-  }
+  if (!entry || !backend || !isVisible(kind, entry, asker, rooms)) throw refuseName(kind, name, asker, rooms);
   if (entry.failure) throw entry.failure;
   return { entry, backend };
+}
+
+/** Guessing names costs what calling costs. @returns what to throw */
+export function refuseName(kind: ListKind, name: string, { era, identity }: Asker, rooms: Rooms): RequestError {
+  rooms.rateLimits?.charge(identity);
+  return unknownName(kind, era, name);
 }
 
 /** Whether this caller may know of the entry: asked of the server's policies and of the backend's own. */
