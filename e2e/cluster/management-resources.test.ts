@@ -113,7 +113,7 @@ describeWithCluster('resources of a cluster', (cluster) => {
       const after = await read();
       expect(after.status?.phase).toBe('Ready');
       expect(after.version).toBe(before.version);
-      await resources.replace({ ...after, spec: { ...after.spec, path: '/ours' } }, { version: before.version });
+      await resources.replace({ ...after, spec: { ...after.spec, path: '/ours' } }, { expected: [before.version] });
     });
   });
 });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { explainIssues } from '#crds/parts/explain';
+import type { Expected } from './if-match.ts';
 import { Problem, type ProblemCode } from './problem.ts';
 import type { Rooms } from './rooms.ts';
 
@@ -25,8 +26,8 @@ export interface RawRequest {
   params: unknown;
   query: unknown;
   body: unknown;
-  /** Version that the caller read, without quotes (`If-Match`, RFC 9110 §13.1.1); absent where any will do. */
-  ifMatch?: string | undefined;
+  /** Versions that the caller would have changed (`If-Match`, RFC 9110 §13.1.1); absent where any will do. */
+  ifMatch?: Expected | undefined;
   caller: Caller;
   /** Aborted when nobody waits any more, or the answer has not begun before the deadline. */
   signal: AbortSignal;
@@ -36,7 +37,7 @@ export interface Input<P, Q, B> {
   params: P;
   query: Q;
   body: B;
-  ifMatch: string | undefined;
+  ifMatch: Expected | undefined;
   caller: Caller;
   signal: AbortSignal;
 }

@@ -1,4 +1,5 @@
 import express, { type ErrorRequestHandler, type Express, type Request, type Response } from 'express';
+import { readIfMatch } from './if-match.ts';
 import type { Operation } from './operation.ts';
 import { BASE } from './base.ts';
 import { Problem, problemOf } from './problem.ts';
@@ -53,7 +54,7 @@ async function answer(operation: Operation, request: Request, response: Response
   const asked = {
     params: { ...request.params },
     query: { ...request.query },
-    readTag: () => readTag(request.get('if-match')),
+    readTag: () => readIfMatch(request.get('if-match')),
     readBody: () => readBody(request),
     gone: gone.signal,
   };
@@ -63,14 +64,6 @@ async function answer(operation: Operation, request: Request, response: Response
   if (lines) await writeLines(response, operation, lines);
   else if (body === undefined) response.end();
   else response.json(body);
-}
-
-/** The version of an `If-Match`; undefined where there is none, or any would do. */
-function readTag(header: string | undefined): string | undefined {
-  if (header === undefined || header === '*') return undefined;
-  const version = /^"([\x21\x23-\x7e]+)"$/.exec(header)?.[1];
-  if (version === undefined) throw new Problem('bad_request', 'If-Match: write one entity tag, as ETag gave it');
-  return version;
 }
 
 /** A reader that is slow holds the source back, and nothing else. */

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { checkHead } from './check-head.ts';
 import type { RateLimit } from './limit-rate.ts';
 import { StreamLimit } from './limit-streams.ts';
+import type { Expected } from './if-match.ts';
 import type { Answer, Caller, Operation, RawRequest } from './operation.ts';
 import { Problem, problemOf } from './problem.ts';
 import type { Rooms } from './rooms.ts';
@@ -59,8 +60,8 @@ export interface ChangeEvent {
 /** An operation that is asked for. */
 export interface Asked extends Pick<RawRequest, 'params'> {
   query: Record<string, unknown>;
-  /** Version of `If-Match`. @throws Problem `bad_request` */
-  readTag: () => string | undefined;
+  /** Versions of `If-Match`. @throws Problem `bad_request` */
+  readTag: () => Expected | undefined;
   readBody: () => Promise<unknown>;
   /** Aborted when nobody waits for the answer any more. */
   gone: AbortSignal;

@@ -39,7 +39,10 @@ export function inProcessApi(options: InProcessOptions): ManagementApi {
   ) => {
     const { params = {}, query = {}, body, ifMatch } = ask;
     try {
-      return await operation.call({ params, query, body, ifMatch, caller: MYSELF, signal: stop }, rooms);
+      return await operation.call(
+        { params, query, body, ifMatch: ifMatch === undefined ? undefined : [ifMatch], caller: MYSELF, signal: stop },
+        rooms,
+      );
     } catch (error) {
       throw refused(error);
     }

@@ -43,8 +43,9 @@ const NAMESPACE = {
 const IF_MATCH = {
   name: 'If-Match',
   in: 'header',
-  description: 'Entity tag of what was read: nothing is changed when it is another by now.',
-  schema: { type: 'string', pattern: '^(\\*|"[!#-~]+")$' },
+  description:
+    'Entity tags, one of which must be that of what is there: nothing is changed when it is another by now. A weak tag matches nothing.',
+  schema: { type: 'string', pattern: '^(\\*|(W/)?"[!#-~]*"(, (W/)?"[!#-~]*")*)$' },
 };
 
 /** The OpenAPI 3.1 document of a table of operations. The same input, the same document. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Expected } from '../if-match.ts';
 import { Problem } from '../problem.ts';
 import type { NewGroup, WorkloadGroup } from '../records/group.ts';
 import type { Resources, StoredResource, WriteOptions } from '../stores/resources.ts';
@@ -47,12 +48,12 @@ export class Groups {
   }
 
   /** @throws Problem `not_found`, `in_use`, `stale` */
-  async delete(name: string, version: string | undefined): Promise<void> {
+  async delete(name: string, expected: Expected | undefined): Promise<void> {
     await this.#found(name);
     const users = await this.#usersOf(name);
     if (users.length > 0)
       throw new Problem('in_use', `group "${name}" is used by ${users.join(', ')}: move or delete them first`);
-    if (!(await this.#resources.delete(GROUP, name, { version }))) throw notFound(name);
+    if (!(await this.#resources.delete(GROUP, name, { expected }))) throw notFound(name);
   }
 
   async #found(name: string): Promise<StoredResource> {

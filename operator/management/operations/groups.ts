@@ -86,7 +86,7 @@ export const editGroup = operation({
   touches: ({ params: { name } }) => [group('update', name), MEMBERS],
   audit: 'management_group_edited',
   async run({ params: { name }, query: { force }, body: { description }, ifMatch }, { groups }) {
-    const edited = await groups.edit(name, description, { version: ifMatch, force: isOn(force) });
+    const edited = await groups.edit(name, description, { expected: ifMatch, force: isOn(force) });
     return { body: edited.group, etag: edited.version };
   },
 });

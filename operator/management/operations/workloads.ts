@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { isOn } from '../flag.ts';
+import type { Expected } from '../if-match.ts';
 import { NoBody, NoParams, NoQuery, Nothing, operation } from '../operation.ts';
 import { pageOf } from '../paging.ts';
 import { RunConfiguration } from '../records/run-configuration.ts';
@@ -108,7 +109,7 @@ export const editWorkload = operation({
   audit: 'management_workload_edited',
   async run({ params: { name }, query: { force }, body, ifMatch, caller }, rooms) {
     const check = checkChange(body.group, caller, rooms);
-    const edited = await rooms.workloads.edit(name, body, check, { version: ifMatch, force: isOn(force) });
+    const edited = await rooms.workloads.edit(name, body, check, { expected: ifMatch, force: isOn(force) });
     return { body: renderChanged(edited.resource), etag: versionOf(edited) };
   },
 });
@@ -150,7 +151,7 @@ const moving = {
 interface Move {
   params: z.output<typeof WorkloadInPath>;
   query: z.output<typeof WorkloadForced>;
-  ifMatch?: string | undefined;
+  ifMatch?: Expected | undefined;
 }
 
 async function move(
@@ -158,7 +159,7 @@ async function move(
   { workloads }: Pick<Rooms, 'workloads'>,
   how: (resource: StoredResource) => Edited,
 ) {
-  const options = { version: ifMatch, force: isOn(force) };
+  const options = { expected: ifMatch, force: isOn(force) };
   const read = await workloads.change(name, options, ({ resource }) => how(resource));
   return { body: renderChanged(read.resource), etag: versionOf(read) };
 }

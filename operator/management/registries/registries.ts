@@ -1,5 +1,6 @@
 import { checkPrivate } from '../fetching/check-private.ts';
 import { FetchFailure } from '../fetching/fetch-failure.ts';
+import { type Expected, isExpected } from '../if-match.ts';
 import { Problem } from '../problem.ts';
 import { RegistryContent, type Registry, type RegistryInfo } from '../records/registry.ts';
 import type { RecordStore } from '../stores/record-store.ts';
@@ -99,7 +100,7 @@ export class Registries {
   async configure(
     name: string,
     settings: RegistrySettings,
-    expected: string | undefined,
+    expected: Expected | undefined,
   ): Promise<{ info: RegistryInfo; login: PendingLogin | undefined; version: string }> {
     if (name !== DEFAULT)
       throw new Problem('not_found', `"${name}" cannot be configured: only the registry "${DEFAULT}" can`);
@@ -107,7 +108,7 @@ export class Registries {
       throw new Problem('path_not_available', 'in a cluster a registry is read from url or api_url');
     checkPrivate(settings.allow_private_ip, this.#options.privateAddresses);
     const former = await this.#stored();
-    if (expected !== undefined && expected !== former.version) throw changedMeanwhile();
+    if (!isExpected(former.version, expected)) throw changedMeanwhile();
     const live = this.#open({ settings, version: '' });
     try {
       const login = await this.#beginLogin(live);

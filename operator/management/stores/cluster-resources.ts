@@ -11,7 +11,14 @@ import { conflict, conflictingManagers, MANAGER, managersOf } from './explain-co
 import { problemOfApi } from './problem-of-api.ts';
 import { readStatus } from './read-status.ts';
 import { alreadyExists, stale } from './record-store.ts';
-import type { Resources, StoredResource, WantedResource, WriteOptions } from './resources.ts';
+import {
+  type DeleteOptions,
+  identityOf,
+  type Resources,
+  type StoredResource,
+  type WantedResource,
+  type WriteOptions,
+} from './resources.ts';
 import { versionOf } from './version-of.ts';
 
 interface ClusterResourcesOptions {
@@ -74,10 +81,11 @@ class ClusterResources implements Resources {
     });
   }
 
-  async delete(kind: Kind, name: string, options: WriteOptions = {}): Promise<boolean> {
+  async delete(kind: Kind, name: string, { identity, ...options }: DeleteOptions = {}): Promise<boolean> {
     const { api, namespace } = this.#in;
     return this.#onLive(kind, name, options, (live) => {
       if (!live) return Promise.resolve(false);
+      if (identity !== undefined && identityOf(storedOf(kind, live)) !== identity) throw stale(name);
       const { uid = '', resourceVersion = '' } = live.metadata;
       return api.delete(this.#resource(kind), { namespace, name }, { uid, resourceVersion });
     });
@@ -87,12 +95,12 @@ class ClusterResources implements Resources {
   async #onLive<T>(
     kind: Kind,
     name: string,
-    { version }: WriteOptions,
+    { expected }: WriteOptions,
     work: (live: KubeObject | undefined) => Promise<T>,
   ): Promise<T> {
     for (let tries = 0; tries < ATTEMPTS; tries += 1) {
       const live = await this.#live(kind, name);
-      if (version !== undefined && (!live || storedOf(kind, live).version !== version)) throw stale(name);
+      if (expected && (!live || !expected.includes(storedOf(kind, live).version))) throw stale(name);
       try {
         return await work(live);
       } catch (problem) {

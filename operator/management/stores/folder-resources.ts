@@ -2,12 +2,20 @@ import { DEFAULT_API_GROUP, KIND_NAMES, VERSION } from '#crds/kinds/index';
 import type { Status } from '#crds/kinds/status';
 import type { Kind, Manifest, ResourceKey } from '#operator/world';
 import { keyText } from '#operator/world';
+import { type Expected, isExpected } from '../if-match.ts';
 import { Problem } from '../problem.ts';
 import { sameValue } from '../same-value.ts';
 import { checkResource } from './check-resource.ts';
 import type { ManifestFiles } from './manifest-files.ts';
 import { alreadyExists, stale } from './record-store.ts';
-import type { Resources, StoredResource, WantedResource, WriteOptions } from './resources.ts';
+import {
+  type DeleteOptions,
+  identityOf,
+  type Resources,
+  type StoredResource,
+  type WantedResource,
+  type WriteOptions,
+} from './resources.ts';
 import { versionOf } from './version-of.ts';
 
 interface FolderResourcesOptions {
@@ -56,12 +64,12 @@ class FolderResources implements Resources {
     return this.#found(kind, name);
   }
 
-  async replace(resource: WantedResource, { version, force }: WriteOptions = {}): Promise<StoredResource> {
+  async replace(resource: WantedResource, { expected, force }: WriteOptions = {}): Promise<StoredResource> {
     const { kind, name, spec } = resource;
     const done = await this.#in.files.change(
       this.#key(kind, name),
       (said) => {
-        checkVersion(name, said, version);
+        checkVersion(name, said, expected);
         const { labels, annotations, ...metadata } = mapping(said.metadata);
         const wanted = { ...said, metadata: { ...metadata, ...kept({ labels, annotations }, resource) }, spec };
         if (!sameValue(said, wanted)) checkResource(wanted);
@@ -73,8 +81,14 @@ class FolderResources implements Resources {
     return this.#found(kind, name);
   }
 
-  async delete(kind: Kind, name: string, { version, force }: WriteOptions = {}): Promise<boolean> {
-    const remove = (said: Record<string, unknown>): undefined => checkVersion(name, said, version);
+  async delete(kind: Kind, name: string, { expected, identity, force }: DeleteOptions = {}): Promise<boolean> {
+    const remove = (said: Record<string, unknown>): undefined => {
+      const { creationTimestamp: at } = mapping(said.metadata);
+      const createdAt = typeof at === 'string' ? at : undefined;
+      if (identity !== undefined && identityOf({ createdAt }) !== identity) throw stale(name);
+      checkVersion(name, said, expected);
+      return undefined;
+    };
     return (await this.#in.files.change(this.#key(kind, name), remove, force)) !== undefined;
   }
 
@@ -109,10 +123,8 @@ export const folderResources = (options: FolderResourcesOptions): Resources => n
 const mapping = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
 
-function checkVersion(name: string, said: Record<string, unknown>, version: string | undefined): undefined {
-  if (version !== undefined && versionOf({ metadata: mapping(said.metadata), spec: said.spec }) !== version)
-    throw stale(name);
-  return undefined;
+function checkVersion(name: string, said: Record<string, unknown>, expected: Expected | undefined): void {
+  if (!isExpected(versionOf({ metadata: mapping(said.metadata), spec: said.spec }), expected)) throw stale(name);
 }
 
 /** Labels and annotations where there are any. */

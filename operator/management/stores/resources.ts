@@ -1,5 +1,6 @@
 import type { Status } from '#crds/kinds/status';
 import type { Kind } from '#operator/world';
+import type { Expected } from '../if-match.ts';
 
 /** A resource as it is written, and where it is. */
 export interface StoredResource {
@@ -25,9 +26,18 @@ export type WantedResource = Pick<StoredResource, 'kind' | 'name' | 'labels' | '
 
 export interface WriteOptions {
   /** What was read (`If-Match`); throws Problem `stale` when it is another by now. */
-  version?: string | undefined;
+  expected?: Expected | undefined;
   /** Takes over fields that another manager owns, or a file that cannot be edited without loss; else Problem `conflict`. */
   force?: boolean | undefined;
+}
+
+/** Tells a resource from another of its name that is made after it. */
+export const identityOf = ({ uid, createdAt }: Pick<StoredResource, 'uid' | 'createdAt'>): string =>
+  uid ?? createdAt ?? '';
+
+export interface DeleteOptions extends WriteOptions {
+  /** Which one is meant (`identityOf`); throws Problem `stale` when it is another by now. */
+  identity?: string | undefined;
 }
 
 /**
@@ -42,5 +52,5 @@ export interface Resources {
   /** Makes the spec this one; the same spec again changes nothing, not even a version. Throws Problem `not_found`. */
   replace(resource: WantedResource, options?: WriteOptions): Promise<StoredResource>;
   /** Whether it was there. */
-  delete(kind: Kind, name: string, options?: WriteOptions): Promise<boolean>;
+  delete(kind: Kind, name: string, options?: DeleteOptions): Promise<boolean>;
 }

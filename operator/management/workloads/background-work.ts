@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { Problem, problemOf } from '../problem.ts';
 import { WorkloadOperation } from '../records/workload-operation.ts';
 import type { RecordStore, StoredRecord } from '../stores/record-store.ts';
-import type { StoredResource } from '../stores/resources.ts';
+import { identityOf, type StoredResource } from '../stores/resources.ts';
 import { restarted } from './stop-and-start.ts';
 import type { Workloads } from './workloads.ts';
 import { isStale } from './workload-version.ts';
@@ -30,6 +30,8 @@ interface BackgroundWorkOptions {
 
 /** Work that nobody touched for so long is nobody's: its process has ended. Milliseconds. */
 const ABANDONED = 30_000;
+/** How often a change in between is followed by a new attempt. */
+const ATTEMPTS = 5;
 /** Milliseconds for which ended work is kept. */
 const KEPT = 24 * 3600 * 1000;
 
@@ -140,20 +142,25 @@ export class BackgroundWork {
   }
 }
 
-/** Another workload of the same name that was made since is not meant. */
-const identityOf = ({ uid, createdAt }: StoredResource): string => uid ?? createdAt ?? '';
-
 const isGone = (problem: unknown): boolean => problem instanceof Problem && problem.code === 'not_found';
 
 type Step = (workloads: Workloads, entry: Entry, at: string) => Promise<void>;
 
 const STEPS: Record<Kept['type'], Step> = {
   async delete(workloads, { name, identity }) {
-    try {
-      if (identityOf(await workloads.found(name)) === identity) await workloads.delete(name);
-    } catch (problem) {
-      if (!isGone(problem)) throw problem;
-      await workloads.removeRest(name);
+    // Another workload of the same name that was made since is not meant; one that changed is looked at again.
+    for (let tries = 1; ; tries += 1) {
+      try {
+        await workloads.deleteMeant(name, (resource) => identityOf(resource) === identity);
+        return;
+      } catch (problem) {
+        if (isGone(problem)) {
+          await workloads.removeRest(name);
+          return;
+        }
+        // What says nothing of when it was made may be another one by now.
+        if (tries === ATTEMPTS || identity === '' || !isStale(problem)) throw problem;
+      }
     }
   },
   async restart(workloads, { name, identity }, at) {

@@ -1,6 +1,7 @@
+import { type Expected, isExpected } from '../if-match.ts';
 import { Problem } from '../problem.ts';
 import type { NewWorkload, WorkloadDetail, WorkloadReport, WorkloadSummary } from '../records/workload.ts';
-import type { Resources, StoredResource, WriteOptions } from '../stores/resources.ts';
+import { identityOf, type Resources, type StoredResource, type WriteOptions } from '../stores/resources.ts';
 import { applyDetail, type Edited, type Place, renderDetail } from './detail.ts';
 import { OneAtATime } from './one-at-a-time.ts';
 import type { PermissionProfiles } from './permission-profiles.ts';
@@ -108,26 +109,48 @@ export class Workloads {
    * Works on what is there now: without a version somebody else's change in between is no reason to refuse. `how` gives back the
    * resource itself to change nothing.
    */
-  change(name: string, { version, force }: WriteOptions, how: (read: Read) => Edited | Promise<Edited>): Promise<Read> {
+  change(
+    name: string,
+    { expected, force }: WriteOptions,
+    how: (read: Read) => Edited | Promise<Edited>,
+  ): Promise<Read> {
     return this.#turns.run(name, async () => {
       for (let tries = 1; ; tries += 1) {
         const read = await this.#read(name);
-        if (version !== undefined && version !== versionOf(read)) throw stale(name);
+        if (!isExpected(versionOf(read), expected)) throw stale(name);
         try {
           return await this.#write(read, await how(read), force);
         } catch (problem) {
-          if (version !== undefined || tries === ATTEMPTS || !isStale(problem)) throw problem;
+          if (expected !== undefined || tries === ATTEMPTS || !isStale(problem)) throw problem;
         }
       }
     });
   }
 
   /** With its own permission profile. @throws Problem `not_found`, `stale` */
-  async delete(name: string, version?: string): Promise<void> {
+  async delete(name: string, expected?: Expected): Promise<void> {
     await this.#turns.run(name, async () => {
       const read = await this.#read(name);
-      if (version !== undefined && version !== versionOf(read)) throw stale(name);
-      await this.#in.resources.delete(SERVER, name, version === undefined ? {} : { version: read.resource.version });
+      if (!isExpected(versionOf(read), expected)) throw stale(name);
+      await this.#in.resources.delete(
+        SERVER,
+        name,
+        expected === undefined ? {} : { expected: [read.resource.version] },
+      );
+      await this.#in.profiles.remove(name);
+    });
+  }
+
+  /**
+   * The same, where what is there is meant: not one that changed, or was made again, after it was looked at.
+   * @throws Problem `not_found`, `stale`
+   */
+  async deleteMeant(name: string, isMeant: (resource: StoredResource) => boolean): Promise<void> {
+    await this.#turns.run(name, async () => {
+      const resource = await this.found(name);
+      if (!isMeant(resource)) return;
+      const expected = [resource.version];
+      await this.#in.resources.delete(SERVER, name, { expected, identity: identityOf(resource) });
       await this.#in.profiles.remove(name);
     });
   }
@@ -138,9 +161,8 @@ export class Workloads {
   }
 
   async #write({ resource, profile }: Read, { profile: wanted, ...edited }: Edited, force = false): Promise<Read> {
-    const { version } = resource;
     const changed = await this.#in.profiles.with(resource.name, wanted, () =>
-      this.#in.resources.replace({ ...resource, ...edited }, { version, force }),
+      this.#in.resources.replace({ ...resource, ...edited }, { expected: [resource.version], force }),
     );
     return { resource: changed, profile: wanted ?? profile };
   }

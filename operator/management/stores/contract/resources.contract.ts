@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Resources, WantedResource } from '../resources.ts';
+import { identityOf, type Resources, type WantedResource } from '../resources.ts';
 
 /** The resources of a namespace that is empty, seen by two. */
 export interface ResourcesUnderTest {
@@ -90,12 +90,24 @@ export function resourcesContract(what: string, open: () => ResourcesUnderTest |
     it('are changed only as they were read, where that is asked for', async () => {
       const { one, two } = under;
       const read = (await one.get('MCPServer', 'b'))!;
-      await two.replace({ ...read, spec: { ...read.spec, path: '/two' } }, { version: read.version });
+      await two.replace({ ...read, spec: { ...read.spec, path: '/two' } }, { expected: [read.version] });
       await expect(
-        one.replace({ ...read, spec: { ...read.spec, path: '/one' } }, { version: read.version }),
+        one.replace({ ...read, spec: { ...read.spec, path: '/one' } }, { expected: [read.version] }),
       ).rejects.toMatchObject({ code: 'stale' });
-      await expect(one.delete('MCPServer', 'b', { version: read.version })).rejects.toMatchObject({ code: 'stale' });
+      await expect(one.delete('MCPServer', 'b', { expected: [read.version] })).rejects.toMatchObject({ code: 'stale' });
       expect((await one.get('MCPServer', 'b'))?.spec.path).toBe('/two');
+    });
+
+    it('are deleted as the one that is meant, where that is asked for', async () => {
+      const { one, two } = under;
+      const former = await one.create(server('again'));
+      expect(await one.delete('MCPServer', 'again', { identity: identityOf(former) })).toBe(true);
+      // Of a folder it is the moment that tells them apart.
+      while (Date.now() <= Date.parse(former.createdAt ?? '')) await new Promise((resolve) => setImmediate(resolve));
+      const later = await two.create(server('again'));
+      const meant = { expected: [later.version], identity: identityOf(former) };
+      await expect(one.delete('MCPServer', 'again', meant)).rejects.toMatchObject({ code: 'stale' });
+      expect(await one.delete('MCPServer', 'again', { ...meant, identity: identityOf(later) })).toBe(true);
     });
 
     it('of which several change one at a time as they were read lose no change', async () => {
@@ -106,7 +118,7 @@ export function resourcesContract(what: string, open: () => ResourcesUnderTest |
           const read = (await resources.get('MCPServer', 'many'))!;
           const spec = { ...read.spec, toolsFilter: [...(read.spec.toolsFilter as string[]), tool] };
           try {
-            await resources.replace({ ...read, spec }, { version: read.version });
+            await resources.replace({ ...read, spec }, { expected: [read.version] });
             return;
           } catch (problem) {
             expect(problem).toMatchObject({ code: 'stale' });
