@@ -69,6 +69,15 @@ describe('a structural schema', () => {
     });
   });
 
+  it('has no defaults within lists, where kubectl would find a difference at each apply', () => {
+    const list = z.object({
+      spec: z.strictObject({ entries: z.array(z.strictObject({ on: z.boolean().default(true) })) }),
+    });
+    expect(structuralSchema(list).properties?.spec?.properties?.entries?.items?.properties).toEqual({
+      on: { type: 'boolean' },
+    });
+  });
+
   it('is made from what is written, where defaults may be missing', () => {
     expect(jsonSchemaOf(kind).properties?.spec?.required).toBeUndefined();
   });

@@ -11,8 +11,8 @@ export function structuralSchema(object: z.ZodType): SchemaNode {
       apiVersion: { type: 'string', description: 'Group and version.' },
       kind: { type: 'string', description: 'The kind.' },
       metadata: { type: 'object' },
-      spec: structural(spec, true),
-      status: structural(status, false),
+      spec: structural(spec, { keepUnknown: true }),
+      status: structural(status, { keepUnknown: false }),
     },
     ...(root.required?.includes('spec') === true && { required: ['spec'] }),
     ...pick(root, ['x-kubernetes-validations']),
@@ -49,26 +49,32 @@ const KEPT = [
   'x-kubernetes-validations',
 ] as const;
 
+interface Where {
+  keepUnknown: boolean;
+  inList?: boolean;
+}
+
 /**
  * A structural CRD has no `additionalProperties: false`: objects below `spec` keep what they do not know, so that a misspelt
- * field is seen and refused by name instead of vanishing.
+ * field is seen and refused by name instead of vanishing. Entries of lists get no defaults: kubectl and tools that compare what is
+ * written with what is stored replace lists whole, and would find a difference each time. Who reads a resource fills them in.
  */
-function structural(node: SchemaNode, keepUnknown: boolean): SchemaNode {
+function structural(node: SchemaNode, { keepUnknown, inList = false }: Where): SchemaNode {
   if (node.structural !== undefined) return { ...pick(node, ['description']), ...node.structural };
   const { properties, items, additionalProperties } = node;
   return {
     ...pick(node, KEPT),
     ...(node.type === 'integer' && { format: 'int64' }),
-    ...(node.default !== undefined && { default: withDefaults(node.default, node) }),
-    ...(items !== undefined && { items: structural(items, keepUnknown) }),
+    ...(node.default !== undefined && !inList && { default: withDefaults(node.default, node) }),
+    ...(items !== undefined && { items: structural(items, { keepUnknown, inList: true }) }),
     ...(properties !== undefined && {
       properties: Object.fromEntries(
-        Object.entries(properties).map(([name, child]) => [name, structural(child, keepUnknown)]),
+        Object.entries(properties).map(([name, child]) => [name, structural(child, { keepUnknown, inList })]),
       ),
       ...(keepUnknown && { 'x-kubernetes-preserve-unknown-fields': true as const }),
     }),
     ...(typeof additionalProperties === 'object' && {
-      additionalProperties: structural(additionalProperties, keepUnknown),
+      additionalProperties: structural(additionalProperties, { keepUnknown, inList }),
     }),
   };
 }

@@ -118,7 +118,7 @@ const primaryIsRequired: Rule<Providers> = {
   holds: ({ upstreamProviders, primaryUpstreamProvider }) =>
     upstreamProviders.length === 0 ||
     upstreamProviders.some(({ name, required }) => required && name === (primaryUpstreamProvider ?? name)),
-  cel: 'self.upstreamProviders.size() == 0 || self.upstreamProviders.exists(p, p.required && (!has(self.primaryUpstreamProvider) || p.name == self.primaryUpstreamProvider))',
+  cel: 'self.upstreamProviders.size() == 0 || self.upstreamProviders.exists(p, (!has(p.required) || p.required) && (!has(self.primaryUpstreamProvider) || p.name == self.primaryUpstreamProvider))',
 };
 
 const primaryYieldsSubject: Rule<Providers> = {
@@ -131,7 +131,7 @@ const primaryYieldsSubject: Rule<Providers> = {
     return primary === undefined || primary.userInfo !== undefined || primary.identityFromToken !== undefined;
   },
   cel:
-    'self.upstreamProviders.filter(p, p.required && (!has(self.primaryUpstreamProvider) || p.name == self.primaryUpstreamProvider))' +
+    'self.upstreamProviders.filter(p, (!has(p.required) || p.required) && (!has(self.primaryUpstreamProvider) || p.name == self.primaryUpstreamProvider))' +
     '.map(p, !has(p.oauth2Config) || has(p.oauth2Config.userInfo) || has(p.oauth2Config.identityFromToken)).indexOf(false) != 0',
 };
 

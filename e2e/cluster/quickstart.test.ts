@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client } from '@modelcontextprotocol/client';
 import { OAuthClient } from '../authserver/oauth-client.ts';
@@ -7,6 +8,7 @@ import { callTool, connect } from '../local/call-tool.ts';
 import { movePorts } from '../local/example.ts';
 import { eventually } from '../local/run-vmcp.ts';
 import { forwardPorts } from './forward-ports.ts';
+import { readObjects } from './send-manifests.ts';
 import { installDefinitions } from './stage.ts';
 import { startOperator } from './start-operator.ts';
 import { describeWithCluster, type Namespace } from './use-cluster.ts';
@@ -28,6 +30,7 @@ async function answers(issuer: string): Promise<boolean> {
 describeWithCluster('the quickstart, applied by kubectl with the identity providers as its one patch', (cluster) => {
   let namespace: Namespace;
   let endpoint: string;
+  let manifests: string;
   let issuers: { company: string; partner: string };
   let tokens: { alice: string; bob: string };
   const programs: Program[] = [];
@@ -43,6 +46,7 @@ describeWithCluster('the quickstart, applied by kubectl with the identity provid
     const moved = written.stdout.replaceAll(/\b448[023]\b/g, (port) =>
       String(ports[Number(port) as keyof typeof ports]),
     );
+    manifests = moved;
     const applied = await cluster.kubectl(['-n', namespace.name, 'apply', '-f', '-'], moved);
     expect([written.code, applied.code, applied.stderr]).toEqual([0, 0, '']);
     endpoint = `http://127.0.0.1:${ports[4483]}/mcp`;
@@ -81,6 +85,29 @@ describeWithCluster('the quickstart, applied by kubectl with the identity provid
       await client.close();
     }
   }
+
+  it('has the Secrets of the quickstart, in the form in which they are kept', async () => {
+    const written = readObjects(readFileSync(join(ROOT, 'examples/quickstart/secrets.yaml'), 'utf8')) as unknown as {
+      metadata: { name: string };
+      stringData: Record<string, string>;
+    }[];
+    expect(written).toHaveLength(3);
+    for (const { metadata, stringData } of written) {
+      const { body } = await cluster.ask('GET', `/api/v1/namespaces/${namespace.name}/secrets/${metadata.name}`);
+      const data = Object.entries((body as { data: Record<string, string> }).data);
+      expect(Object.fromEntries(data.map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]))).toEqual(
+        stringData,
+      );
+    }
+  });
+
+  it('is unchanged when it is applied once more, by kubectl’s own word', async () => {
+    const again = await cluster.kubectl(['-n', namespace.name, 'apply', '-f', '-'], manifests);
+    expect([again.code, again.stderr]).toEqual([0, '']);
+    const lines = again.stdout.trim().split('\n');
+    expect(lines.length).toBeGreaterThan(10);
+    expect(lines.filter((line) => !line.endsWith(' unchanged'))).toEqual([]);
+  });
 
   it('serves all six backends: images that speak HTTP, and such that speak on standard input and output', async () => {
     const names = await eventually(

@@ -1,5 +1,17 @@
+import { valueAt } from '#crds/parts/rule';
+
 /**
- * What a container waits for before it is told to end. Its endpoint leaves the Service meanwhile, which every node takes over in
+ * Seconds that a container waits before it is told to end. Its endpoint leaves the Service meanwhile, which every node takes over in
  * its own time: kube-proxy once a second at most, and later where the node is busy. Who connects before that is still served.
  */
-export const LEAVE_SERVICE = { preStop: { sleep: { seconds: 5 } } };
+const LEAVES = 5;
+
+/**
+ * The wait of a container before it is told to end; undefined where the pod ends at once. The API server refuses one that is longer
+ * than the time that `podTemplateSpec` gives the pod, so it is no longer than that.
+ */
+export function leaveService(podTemplate: unknown): { preStop: { sleep: { seconds: number } } } | undefined {
+  const grace = valueAt(podTemplate, ['spec', 'terminationGracePeriodSeconds']);
+  const seconds = typeof grace === 'number' ? Math.min(LEAVES, grace) : LEAVES;
+  return seconds < 1 ? undefined : { preStop: { sleep: { seconds } } };
+}

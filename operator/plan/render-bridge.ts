@@ -1,10 +1,12 @@
 import { RUN_CONFIG_VERSION, type RunConfigDocument } from '#crds/run-config/run-config';
+import { valueAt } from '#crds/parts/rule';
 import { contentHash, type ClusterFacts, type Manifest, writeText, type World } from '../world.ts';
 import { backendChild, bridgeOf } from './child-names.ts';
 import { checkDocument } from './check-document.ts';
+import { defined } from './defined.ts';
 import { backendSelector, ownedMetadata } from './object-parts.ts';
 import type { ClusterObject } from './outcome.ts';
-import { LEAVE_SERVICE } from './leave-service.ts';
+import { leaveService } from './leave-service.ts';
 import { RESTRICTED } from './pod-security.ts';
 import { CONTAINER_PORT } from './reach-backend.ts';
 import { serviceHosts } from './render-run-config.ts';
@@ -90,8 +92,8 @@ const probe = (path: string, periodSeconds: number, failureThreshold: number) =>
 
 const MOUNT_PIPES = { name: 'pipes', mountPath: PIPES };
 
-function renderContainer(image: string, mounts: object[]) {
-  return {
+function renderContainer(image: string, mounts: object[], lifecycle: object | undefined) {
+  return defined({
     name: 'bridge',
     image,
     args: ['--config', `${CONFIG}/run-config.yaml`],
@@ -102,7 +104,7 @@ function renderContainer(image: string, mounts: object[]) {
     startupProbe: probe('/healthz', 1, 60),
     livenessProbe: probe('/healthz', 10, 3),
     readinessProbe: probe('/readyz', 5, 2),
-    lifecycle: LEAVE_SERVICE,
+    lifecycle,
     resources: BRIDGE_RESOURCES,
     securityContext: RESTRICTED,
     volumeMounts: [
@@ -110,7 +112,7 @@ function renderContainer(image: string, mounts: object[]) {
       { name: 'bridge-tmp', mountPath: '/tmp' },
       ...mounts,
     ],
-  };
+  });
 }
 
 /** Makes the pipes before anybody opens them; the program may be of any user. */
@@ -138,7 +140,11 @@ function renderBridge(
   return {
     configMap: configMapOf(manifest, text, world),
     token: contentHash(text),
-    container: renderContainer(cluster.runtimeImage, [mount]),
+    container: renderContainer(
+      cluster.runtimeImage,
+      [mount],
+      leaveService(valueAt(manifest.spec, ['podTemplateSpec'])),
+    ),
     volumes: [
       volume,
       { name: 'bridge-config', configMap: { name: bridgeOf(backendChild(manifest.metadata.name)) } },

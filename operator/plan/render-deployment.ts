@@ -5,7 +5,7 @@ import { withDefaults } from './default-resources.ts';
 import { defined } from './defined.ts';
 import { childOf, ownedMetadata, podAnnotations, runtimeSelector, topologySpread } from './object-parts.ts';
 import type { ClusterObject, Rendered } from './outcome.ts';
-import { LEAVE_SERVICE } from './leave-service.ts';
+import { leaveService } from './leave-service.ts';
 import { RESTRICTED, RESTRICTED_POD } from './pod-security.ts';
 import { configMapName } from './render-config-map.ts';
 import { keepsStateInProcess } from './check-replicas.ts';
@@ -31,7 +31,7 @@ const probe = (path: string, periodSeconds: number, failureThreshold: number) =>
 
 function renderContainer(spec: ServerSpec, rendered: Rendered, image: string) {
   const { port = 4483, private_port: privatePort = 4484 } = rendered.document.listen ?? {};
-  return {
+  return defined({
     name: 'vmcp',
     image,
     args: ['--config', `${rendered.configDirectory}/run-config.yaml`, '--drain', String(DRAIN)],
@@ -42,7 +42,7 @@ function renderContainer(spec: ServerSpec, rendered: Rendered, image: string) {
     startupProbe: probe('/healthz', 1, 60),
     livenessProbe: probe('/healthz', 10, 3),
     readinessProbe: probe('/readyz', 5, 2),
-    lifecycle: LEAVE_SERVICE,
+    lifecycle: leaveService(spec.podTemplateSpec),
     resources: withDefaults(spec.resources, RUNTIME_RESOURCES),
     securityContext: RESTRICTED,
     volumeMounts: [
@@ -50,7 +50,7 @@ function renderContainer(spec: ServerSpec, rendered: Rendered, image: string) {
       { name: 'credentials', mountPath: rendered.secretDirectory, readOnly: true },
       { name: 'tmp', mountPath: '/tmp' },
     ],
-  };
+  });
 }
 
 /** Volumes are mounted whole, so that a new reference never changes the pod. */

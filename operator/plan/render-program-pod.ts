@@ -5,7 +5,7 @@ import { withDefaults } from './default-resources.ts';
 import { defined } from './defined.ts';
 import type { BackendSpec } from './find-group-members.ts';
 import { topologySpread } from './object-parts.ts';
-import { LEAVE_SERVICE } from './leave-service.ts';
+import { leaveService } from './leave-service.ts';
 import { RESTRICTED, RESTRICTED_POD } from './pod-security.ts';
 import { CONTAINER_PORT } from './reach-backend.ts';
 import type { Permissions } from './read-permission-profile.ts';
@@ -51,7 +51,7 @@ function renderStart(spec: BackendSpec) {
     args: spec.args,
     ports: [{ name: 'mcp', containerPort: port, protocol: 'TCP' }],
     readinessProbe: { tcpSocket: { port: 'mcp' }, periodSeconds: 5, timeoutSeconds: 2 },
-    lifecycle: LEAVE_SERVICE,
+    lifecycle: leaveService(spec.podTemplateSpec),
   };
 }
 
