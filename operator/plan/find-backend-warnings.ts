@@ -25,6 +25,16 @@ function withoutEndpoint(spec: BackendSpec): Finding[] {
   return [warning('NoOwnEndpoint', 'OnlyBehindServer', message)];
 }
 
+/** Whose forwarding headers count takes two settings: that some do, and whose. */
+function forwardingIgnored(spec: BackendSpec): Finding[] {
+  const { trustProxyHeaders, trustedProxies = [] } = spec;
+  if (!hasOwnEndpoint(spec) || trustProxyHeaders === trustedProxies.length > 0) return [];
+  const message = trustProxyHeaders
+    ? 'trustProxyHeaders is true and trustedProxies names nobody, so no forwarding header counts: write the address ranges of the proxies in front.'
+    : 'trustedProxies has no effect, as trustProxyHeaders is false: write trustProxyHeaders: true, or remove trustedProxies.';
+  return [warning('ForwardingHeadersIgnored', trustProxyHeaders ? 'NoTrustedProxies' : 'NotSwitchedOn', message)];
+}
+
 function notConfined(spec: BackendSpec, world: World): Finding[] {
   if (world.platform.mode !== 'local' || !spec.command) return [];
   const written = (['permissionProfile', 'volumes', 'resources'] as const).filter((field) => spec[field] !== undefined);
@@ -57,6 +67,7 @@ function egressOfContainer(name: string, spec: BackendSpec, world: World): Findi
 export function findBackendWarnings(name: string, spec: BackendSpec, world: World): Finding[] {
   return [
     ...withoutEndpoint(spec),
+    ...forwardingIgnored(spec),
     ...notConfined(spec, world),
     ...withoutEngine(spec, world),
     ...egressOfContainer(name, spec, world),

@@ -10,7 +10,7 @@ import { goldenOutput } from '#operator/golden-case';
 import { FileList } from '#operator/plan/file-list';
 import type { Outcome } from '#operator/plan/outcome';
 import { plan } from '#operator/plan/plan';
-import type { World } from '#operator/world';
+import type { Manifest, World } from '#operator/world';
 
 const folder = join(import.meta.dirname, 'testdata');
 const input = (name: string) => readFileSync(join(folder, `${name}.in.yaml`), 'utf8');
@@ -134,6 +134,39 @@ describe('what a status says', () => {
     const taken = Status.parse(status);
     expect(taken.backends).toHaveLength(1000);
     expect(taken.backendCount).toBe(1001);
+  });
+
+  it('names a hundred of those that refer to it, and of its servers, and counts all', () => {
+    const many = (kind: Manifest['kind'], spec: object): Record<string, Manifest> =>
+      Object.fromEntries(
+        Array.from({ length: 120 }, (_, at) => {
+          const metadata = { name: `n${at}`, namespace: 'default' };
+          return [metadata.name, { apiVersion: 'vmcp.dev/v1alpha1', kind, metadata, spec }];
+        }),
+      );
+    const incomingAuth = { type: 'oidc', oidcConfigRef: { name: 'shared', audience: 'a' } };
+    const crowd = {
+      ...world,
+      virtualMcpServers: many('VirtualMCPServer', { config: { groupRef: 'tools' }, incomingAuth }),
+      mcpServers: many('MCPServer', { groupRef: 'tools', externalAuthConfigRef: { name: 'shared' } }),
+      mcpExternalAuthConfigs: many('MCPExternalAuthConfig', { type: 'unauthenticated' }),
+      mcpOidcConfigs: many('MCPOIDCConfig', { type: 'inline', inline: { issuer: 'https://login.example' } }),
+    };
+    crowd.mcpExternalAuthConfigs.shared = crowd.mcpExternalAuthConfigs.n0!;
+    crowd.mcpOidcConfigs.shared = crowd.mcpOidcConfigs.n0!;
+    const said = (kind: Manifest['kind'], name: string) =>
+      Status.parse(plan({ kind, namespace: 'default', name }, crowd, '2030-01-02T03:04:05Z').status);
+    const resources = [
+      ['MCPGroup', 'tools'],
+      ['MCPServer', 'n7'],
+      ['MCPExternalAuthConfig', 'shared'],
+      ['MCPOIDCConfig', 'shared'],
+    ] as const;
+    const found = resources.map(([kind, name]) => said(kind, name));
+    expect(found.map(({ referencedBy, referenceCount }) => [referencedBy?.length, referenceCount])).toEqual(
+      Array(4).fill([100, 120]),
+    );
+    expect([found[0]?.servers?.length, found[0]?.serverCount]).toEqual([100, 120]);
   });
 });
 
