@@ -159,6 +159,14 @@ stringData: {token: the-token, header: the-header}
     );
   });
 
+  it('limits how often each user calls, in words that clients show, from the moment that is written', async () => {
+    place.manifest('inside.yaml', inside('  rateLimiting: {rules: [{requests: 1, per: 1h, scope: user}]}\n'));
+    const call = async () => callTool(endpoint(), 'who', await tokenOf('alice')).then(() => 'passed', String);
+    await eventually(call, (seen) => /Too many requests: try again in \d+ s/.test(seen));
+    place.manifest('inside.yaml', inside());
+    await eventually(call, (seen) => seen === 'passed');
+  });
+
   it('changes without a restart', async () => {
     const before = (await place.status()).processes;
     place.manifest('inside.yaml', inside('  toolsFilter: [nothing]\n'));

@@ -64,10 +64,8 @@ function forward(kind: 'tools' | 'prompts', target: Target, asker: Asker, reques
   const call = prepareNamed(kind, target, asker, request);
   const { webhooks } = target.backend;
   const relay = () => relayCall(request, call, passthroughHeaders(request.trail.req, request.rooms));
-  const isTool = kind === 'tools';
-  return withinLimits(target.backend, isTool ? target.entry : undefined, request, () =>
-    webhooks && isTool ? askWebhooks(webhooks, target, request, relay) : relay(),
-  );
+  const send = webhooks && kind === 'tools' ? () => askWebhooks(webhooks, target, request, relay) : relay;
+  return withinLimits(target.backend, kind === 'tools' ? target.entry : undefined, request, send);
 }
 
 async function connect(kind: 'tools' | 'prompts', target: Target, request: SessionRequest): Promise<void> {

@@ -69,10 +69,8 @@ function forward(kind: 'tools' | 'prompts', target: Target, request: StatelessRe
   const call = prepareNamed(kind, target, statelessAsker(request), request, withoutOwnResponses(request.message));
   const { webhooks } = target.backend;
   const relay = () => relayCall(request, call, headersFor(request, call.originalName));
-  const isTool = kind === 'tools';
-  return withinLimits(target.backend, isTool ? target.entry : undefined, request, () =>
-    webhooks && isTool ? askWebhooks(webhooks, target, request, relay) : relay(),
-  );
+  const send = webhooks && kind === 'tools' ? () => askWebhooks(webhooks, target, request, relay) : relay;
+  return withinLimits(target.backend, kind === 'tools' ? target.entry : undefined, request, send);
 }
 
 async function connect(kind: 'tools' | 'prompts', target: Target, request: StatelessRequest): Promise<void> {
