@@ -559,9 +559,9 @@ describeWithCluster('an installation for some namespaces', (cluster) => {
       'get',
       `mcpgroups.${group}/tools`,
       '-o',
-      'jsonpath={.status}',
+      'jsonpath={.status.conditions[*].reason}',
     ]);
-    expect(stdout).toBe('');
+    expect(stdout).toBe('NotLookedAt');
     const wide = await cluster.kubectl(['get', 'clusterroles,clusterrolebindings', '-o', 'name']);
     expect(wide.stdout).not.toContain(release.name);
   });
