@@ -59,10 +59,8 @@ describeWithCluster('resources that are meant to break the operator', (cluster) 
       const status = await stage.status('VirtualMCPServer', name, (seen) => condition(seen, 'Stalled') !== undefined);
       expect(condition(status, 'Stalled')).toMatchObject({ reason, message: expect.stringMatching(message) });
       await stage.apply(backend(`fine-${what.length}`, { groupRef: 'absent', remoteUrl: 'https://mcp.example/mcp' }));
-      const fine = await stage.status(
-        'MCPServer',
-        `fine-${what.length}`,
-        ({ conditions = [] }) => conditions.some(({ reason }) => reason !== 'NotLookedAt'),
+      const fine = await stage.status('MCPServer', `fine-${what.length}`, ({ conditions = [] }) =>
+        conditions.some(({ reason }) => reason !== 'NotLookedAt'),
       );
       expect(fine.phase).toBeDefined();
       await stage.remove('VirtualMCPServer', name);
