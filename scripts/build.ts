@@ -23,6 +23,13 @@ const lean: Plugin = {
       // The Kubernetes client takes proxies and fetch of it, too.
       importer.includes('/@kubernetes/client-node/') ? null : { path: `${root}scripts/undici-parts.ts` },
     );
+    // Imported as a module it is asked for all that it exports, which loads all of fetch and WebSocket.
+    bundling.onResolve({ filter: /^(node:)?http$/ }, ({ kind }) =>
+      kind === 'import-statement' ? { path: 'http', namespace: 'lean' } : null,
+    );
+    bundling.onLoad({ filter: /^http$/, namespace: 'lean' }, () => ({
+      contents: "module.exports = process.getBuiltinModule('node:http');",
+    }));
     bundling.onLoad({ filter: /\/zod\/v4\/locales\/index\.js$/ }, () => ({
       contents: "export { default as en } from './en.js';",
     }));

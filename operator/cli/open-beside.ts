@@ -5,7 +5,6 @@ import { localClients } from '#operator/management/clients/local-clients';
 import type { LocalSecrets } from '#operator/management/secrets/local-secrets';
 import { systemClock } from '#operator/queue';
 import type { Context } from './context.ts';
-import { openManagement } from './open-management.ts';
 
 /** What goes on beside the resources of a folder: the management API, and the files of registered clients. */
 export async function openBeside(board: StatusBoard, context: Context, secrets: LocalSecrets) {
@@ -17,6 +16,8 @@ export async function openBeside(board: StatusBoard, context: Context, secrets: 
     onProblem: (text) => void err.write(`${text}\n`),
   });
   board.listen(({ resources }) => keep.changed(resources.map(({ key }) => key.namespace)));
+  // Other commands start faster without what serves HTTP.
+  const { openManagement } = await import('./open-management.ts');
   const management = await openManagement(context, secrets);
   return {
     async close() {
