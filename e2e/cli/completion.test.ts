@@ -94,6 +94,9 @@ describe('completion in bash', () => {
     expect(inBash('vmcp client register cu')).toEqual(['cursor']);
     await offers(() => inBash('vmcp group get '), 'demo');
     await offers(() => inBash('vmcp list --group '), 'demo');
+  });
+
+  it('asks for entries of registries, and for what was made meanwhile', async () => {
     await offers(() => inBash('vmcp registry info gith'), 'github-remote');
     await offers(() => inBash('vmcp run tim'), 'time');
     await place.run(['group', 'create', 'second']);
