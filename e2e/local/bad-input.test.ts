@@ -104,8 +104,10 @@ describe('where nothing can be served, up says why and leaves nothing running', 
     await expectRefused(1, /InvalidPolicy.*policies\[0\]/);
   });
 
-  it('a port that another program has', async () => {
+  it('a port that another program has, which is said once', async () => {
     await occupy(port);
+    const { stdout, stderr } = await place.run(UP);
+    expect(`${stdout}${stderr}`.match(/is in use by another program/g)).toHaveLength(1);
     await expectRefused(
       3,
       new RegExp(`port ${port} is in use by another program: stop what uses it, or set another port`),

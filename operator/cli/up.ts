@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { Stalled, Waiting } from '#operator/errors';
 import { AlreadyRunning } from '#operator/local/lock';
 import { mayHaveRuntime, runtimeChildOf } from '#operator/plan/child-names';
 import { runFolder, type RunningFolder } from '#operator/local/run-folder';
@@ -80,6 +81,9 @@ async function start(folder: string, context: Context, stop: AbortSignal): Promi
       stop,
       beside: (board) => openBeside(board, context, secrets),
       onProblem: ({ kind, name }, problem) => {
+        // It stands in the state of the endpoint, which is shown.
+        const isShown = problem instanceof Stalled || problem instanceof Waiting;
+        if (isShown && kind === 'VirtualMCPServer') return;
         const text = problem instanceof Error ? problem.message : String(problem);
         context.err.write(`${kind}/${name}: ${text}\n`);
       },

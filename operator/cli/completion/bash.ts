@@ -1,5 +1,5 @@
 import { NAMES_COMMAND } from './name-kinds.ts';
-import type { CommandWords, Values } from './words-of.ts';
+import { type CommandWords, longFlags, type Values } from './words-of.ts';
 
 const assignments = ({ choices, names, folder }: Values, more: readonly string[] = []): string =>
   [
@@ -9,8 +9,7 @@ const assignments = ({ choices, names, folder }: Values, more: readonly string[]
   ].join(' ');
 
 function commandCase({ path, options, values, below }: CommandWords): string {
-  const flags = options.flatMap((option) => option.flags.filter((flag) => flag.startsWith('--')));
-  return `    '${path.join(' ')}') ${assignments(values, [...below, ...flags])} ;;`;
+  return `    '${path.join(' ')}') ${assignments(values, [...below, ...longFlags(options)])} ;;`;
 }
 
 /** After an option that takes a value comes that value, and nothing else. */

@@ -16,6 +16,10 @@ interface OptionWords {
   values: Values | undefined;
 }
 
+/** The flags of options that have two hyphens: those that are offered in a list of words. */
+export const longFlags = (options: readonly OptionWords[]): string[] =>
+  options.flatMap(({ flags }) => flags.filter((flag) => flag.startsWith('--')));
+
 /** A command, or one below another, with what may follow it. */
 export interface CommandWords {
   /** `['group', 'create']`. */

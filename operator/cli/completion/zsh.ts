@@ -1,5 +1,5 @@
 import { NAMES_COMMAND } from './name-kinds.ts';
-import type { CommandWords, Values } from './words-of.ts';
+import { type CommandWords, longFlags, type Values } from './words-of.ts';
 
 /** As text in single quotes; a colon would end a name. */
 const quoted = (text: string): string => `'${text.replaceAll("'", '’').replaceAll(':', ' -')}'`;
@@ -12,8 +12,7 @@ const additions = ({ choices, names, folder }: Values, more: readonly string[] =
   ].join('; ') || ':';
 
 function commandCase({ path, options, values, below }: CommandWords): string {
-  const flags = options.flatMap((option) => option.flags.filter((flag) => flag.startsWith('--')));
-  return `    '${path.join(' ')}') ${additions(values, [...below, ...flags])} ;;`;
+  return `    '${path.join(' ')}') ${additions(values, [...below, ...longFlags(options)])} ;;`;
 }
 
 function valueCases({ path, options }: CommandWords): string[] {

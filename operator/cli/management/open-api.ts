@@ -68,6 +68,6 @@ function folderOf({ folder, withoutFolder = false }: TargetOptions, { state, typ
   if (chosen !== undefined) return resolve(chosen);
   throw new CliError(
     EXIT_CODES.notRunning,
-    `nothing runs here (${state.path}): start it with "${typed(`up ${quoted('<folder with manifests>')}`)}", name a folder with --folder, or a cluster with --context`,
+    `nothing runs here (${state.path}): start a server with "${typed(`run ${quoted('<source>')}`)}", a folder with "${typed(`up ${quoted('<folder with manifests>')}`)}", name a folder with --folder, or a cluster with --context`,
   );
 }

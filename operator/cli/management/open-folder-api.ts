@@ -12,12 +12,15 @@ import type { TargetOptions } from './target.ts';
 export function openFolderApi(
   folder: string,
   { namespace = 'default', withoutFolder = false }: TargetOptions,
-  { state, version, environment, err }: Context,
+  { state, version, environment, err, typed }: Context,
   stop: AbortSignal,
 ): ManagementApi {
   const place = shownPath(folder);
   if (!withoutFolder && !statSync(folder, { throwIfNoEntry: false })?.isDirectory())
-    throw new CliError(EXIT_CODES.notRunning, `nothing runs here, and there is no folder ${place}`);
+    throw new CliError(
+      EXIT_CODES.notRunning,
+      `nothing runs here, and there is no folder ${place}: "${typed("run '<source>'")}" starts a server, and makes one`,
+    );
   const rooms = localRooms({
     state,
     folder,

@@ -60,6 +60,12 @@ describe('the keys of a server', () => {
 });
 
 describe('vmcp purge on one machine', () => {
+  it('reads standard input for one file alone, and says so', async () => {
+    const flags = ['--redis-address', '127.0.0.1:1', '--tls', '--password-file', '-', '--ca-file', '-', '--yes'];
+    const { code, err } = await purge(['demo', ...flags], 'a password');
+    expect([code, err]).toEqual([2, expect.stringMatching(/--password-file and --ca-file are both -.*name a file/)]);
+  });
+
   it('takes away files, keys and the identity of a server that is gone, and of no other', async () => {
     const [gone, other] = [storeFiles('demo'), storeFiles('demo-2')];
     const state = locateState(home.state);

@@ -138,8 +138,12 @@ function check(key: ServerKey, { standing, files }: Stored, places: readonly Pla
   throw new CliError(EXIT_CODES.notFound, `there is no ${shownServer(key)}, and nothing of it here: ${remedy}`);
 }
 
-/** Texts of the files that options name. */
+/** Texts of the files that options name. @throws CliError */
 async function readFiles({ passwordFile, caFile }: PurgeOptions, context: Context): Promise<Map<string, string>> {
+  if (passwordFile === '-' && caFile === '-') {
+    const both = '--password-file and --ca-file are both -, and standard input is read once';
+    throw new CliError(EXIT_CODES.usage, `${both}: name a file for one of them`);
+  }
   const texts = new Map<string, string>();
   for (const path of [passwordFile, caFile]) {
     if (path !== undefined) texts.set(path, await readGiven(path, LONGEST_FILE, context));

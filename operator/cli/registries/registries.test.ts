@@ -127,6 +127,12 @@ describe('a registry behind a login of a person', () => {
     return vmcp('set', `${url}/servers.json`, ...login, ...more);
   };
 
+  it('at a private address is refused with the flag that allows it', async () => {
+    const { code, err } = await vmcp('set', 'https://127.0.0.1/servers.json');
+    expect([code === 0, err]).toEqual([false, expect.stringContaining('give --allow-private-ip to allow it')]);
+    expect(err).not.toContain('allow_private_ip');
+  });
+
   it('is waited for, and served from its copy by later commands', async () => {
     const { code, err } = await set();
     expect([code, err]).toEqual([

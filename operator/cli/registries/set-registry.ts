@@ -6,6 +6,7 @@ import type { RegistrySettings } from '#operator/management/registries/registry-
 import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import type { ManagementApi } from '../management/management-api.ts';
+import { FETCHING_FLAGS, namingFlags } from '../management/naming-flags.ts';
 import { showProgress } from '../show-progress.ts';
 
 /** The one that can be configured. */
@@ -69,7 +70,7 @@ export async function setRegistry(
   const body = settingsOf(source, options);
   const { err } = context;
   const told = await showProgress(`reading ${source}`, context, () =>
-    api.call(updateRegistry, { params: { name: DEFAULT }, body }),
+    namingFlags(FETCHING_FLAGS, () => api.call(updateRegistry, { params: { name: DEFAULT }, body })),
   );
   const { login, server_count: count } = told.body;
   if (!login) {

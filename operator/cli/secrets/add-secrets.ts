@@ -16,12 +16,20 @@ it is never an argument, never printed again, and reaches only the workloads tha
 of the state folder; its password is VMCP_SECRETS_PASSWORD, or in the file VMCP_SECRETS_PASSWORD_FILE, or in ~/.config/vmcp/secrets-password,
 which is made with the first secret. In a cluster they are in the Secret vmcp-secrets of the namespace.`;
 
-const SECRETS: Listing<{ key: string }> = {
+/** What to do where there is none, by provider: two of them can be read only. */
+const NONE: Record<(typeof PROVIDERS)[number], Listing<unknown>['none']> = {
+  encrypted: (typed) => `no secret is stored: ${typed('secret set <key>')} stores one`,
+  kubernetes: (typed) => `no secret is stored: ${typed('secret set <key>')} stores one`,
+  environment: () => 'no secret is in the environment: set VMCP_SECRET_<key>, and start vmcp again',
+  '1password': () => 'the vault in 1Password has no secret: add an item there',
+};
+
+const secretsOf = (provider: keyof typeof NONE): Listing<{ key: string }> => ({
   columns: ['KEY'],
   row: ({ key }) => [key],
   name: ({ key }) => key,
-  none: (typed) => `no secret is stored: ${typed('secret set <key>')} stores one`,
-};
+  none: NONE[provider],
+});
 
 interface Adding {
   parts: Parts;
@@ -76,8 +84,9 @@ function addSet({ parts, group }: Adding): void {
       ),
     );
   withoutFolder<{ file?: string }>(parts, command, async ([key = ''], { api, options, context }) => {
-    const { keysToWrite, putSecret, usualProvider } = await import('./secrets-provider.ts');
+    const { checkKey, keysToWrite, putSecret, usualProvider } = await import('./secrets-provider.ts');
     const { readValue } = await import('./read-value.ts');
+    checkKey(key);
     const value = await readValue(`value of ${key}`, options.file, context);
     const known = await keysToWrite(api, usualProvider(options), context);
     await putSecret(api, key, value, known);
@@ -98,11 +107,12 @@ function addList({ parts, group }: Adding): void {
     parts,
     command,
     async (_, { api, options, context, stop }) => {
-      const { storedKeys } = await import('./secrets-provider.ts');
-      const list = async () => [...((await storedKeys(api)) ?? [])].map((key) => ({ key }));
+      const { storedSecrets, usualProvider } = await import('./secrets-provider.ts');
+      const list = async () => [...((await storedSecrets(api))?.keys ?? [])].map((key) => ({ key }));
       const { output: format, watch } = options;
-      if (watch) await watchRecords({ list, listing: SECRETS, format }, context, stop);
-      else printRecords(await list(), SECRETS, format, context);
+      const listing = secretsOf((await storedSecrets(api))?.type ?? usualProvider(options));
+      if (watch) await watchRecords({ list, listing, format }, context, stop);
+      else printRecords(await list(), listing, format, context);
     },
   );
 }

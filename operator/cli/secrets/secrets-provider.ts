@@ -4,6 +4,8 @@ import type { Context } from '../context.ts';
 import type { ManagementApi } from '../management/management-api.ts';
 import { Refusal } from '../management/refusal.ts';
 import { isCluster, type TargetOptions } from '../management/target.ts';
+import { SecretInPath } from '#operator/management/records/secret';
+import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import { ensurePassword } from './ensure-password.ts';
 
 type Around = Pick<Context, 'environment' | 'err'>;
@@ -23,16 +25,25 @@ export async function setUpProvider(
   return body.message;
 }
 
-/** Keys that are stored; undefined where no provider is set up. */
-export async function storedKeys(api: ManagementApi): Promise<Set<string> | undefined> {
+interface Stored {
+  type: ProviderType;
+  keys: Set<string>;
+}
+
+/** Keys that are stored, and where; undefined where no provider is set up. */
+export async function storedSecrets(api: ManagementApi): Promise<Stored | undefined> {
   try {
     const { body } = await api.call(listSecrets);
-    return new Set(body.keys.map(({ key }) => key));
+    return { type: body.provider_type, keys: new Set(body.keys.map(({ key }) => key)) };
   } catch (problem) {
     if (problem instanceof Refusal && problem.code === 'not_found') return undefined;
     throw problem;
   }
 }
+
+/** The keys alone. */
+export const storedKeys = async (api: ManagementApi): Promise<Set<string> | undefined> =>
+  (await storedSecrets(api))?.keys;
 
 /** The same, and sets up a provider where there is none. */
 export async function keysToWrite(api: ManagementApi, usual: ProviderType, around: Around): Promise<Set<string>> {
@@ -40,6 +51,12 @@ export async function keysToWrite(api: ManagementApi, usual: ProviderType, aroun
   if (known) return known;
   await setUpProvider(api, usual, undefined, around);
   return new Set();
+}
+
+/** @throws CliError that says what is wrong with a key, before its value is asked for */
+export function checkKey(key: string): void {
+  const { error } = SecretInPath.safeParse({ key });
+  if (error) throw new CliError(EXIT_CODES.input, `${JSON.stringify(key)}: ${error.issues[0]?.message ?? ''}`);
 }
 
 /** Stores a value under a key that is `known` or not. */

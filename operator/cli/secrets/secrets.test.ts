@@ -44,6 +44,19 @@ describe('vmcp secret', () => {
     expect((await vmcp(['list', '-o', 'name'])).out).toBe('B\n');
   });
 
+  it('says that a key is bad before it asks for the value', async () => {
+    const { code, err } = await vmcp(['set', '../../etc/passwd']);
+    expect([code, err]).toEqual([1, expect.stringContaining('not a key; write letters')]);
+    expect(err).not.toContain('nothing was given');
+  });
+
+  it('says of each provider what is to be done where it has none', async () => {
+    await vmcp(['setup', 'environment']);
+    const { code, err } = await vmcp(['list']);
+    expect([code, err]).toEqual([0, expect.stringContaining('VMCP_SECRET_<key>')]);
+    expect(err).not.toContain('secret set');
+  });
+
   it('needs no folder of manifests', async () => {
     expect((await home.withoutFolder(['secret', 'list'])).code).toBe(0);
     expect((await home.withoutFolder(['client', 'list'])).code).toBe(3);

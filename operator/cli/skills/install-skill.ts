@@ -5,6 +5,7 @@ import { installSkill, validateSkillOperation } from '#operator/management/opera
 import type { InstalledSkill } from '#operator/management/records/skill';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import type { ManagementApi } from '../management/management-api.ts';
+import { FETCHING_FLAGS, namingFlags } from '../management/naming-flags.ts';
 
 export interface InstallOptions {
   version?: string;
@@ -21,14 +22,12 @@ export async function install(api: ManagementApi, from: string, options: Install
   const { version, digest, project, client: clients, group, allowPrivateIp: allow_private_ip, force } = options;
   const source = sourceOf(from);
   const place = project === undefined ? {} : { scope: 'project' as const, project_root: resolve(project) };
-  const { body } = await api.call(installSkill, {
-    body: {
-      ...(source.path === undefined ? source : { name: source.path }),
-      ...{ version, digest, clients, group, allow_private_ip, force },
-      ...place,
-    },
-  });
-  return body.skill;
+  const body = {
+    ...(source.path === undefined ? source : { name: source.path }),
+    ...{ version, digest, clients, group, allow_private_ip, force },
+    ...place,
+  };
+  return (await namingFlags(FETCHING_FLAGS, () => api.call(installSkill, { body }))).body.skill;
 }
 
 /** @throws CliError where there is nothing to look at */

@@ -42,6 +42,13 @@ describe('workloads where nothing runs', () => {
     expect((await vmcp('list', '--all', '--group', 'dev', '-o', 'name')).out).toBe('cups\nplates\n');
   });
 
+  it('are none where nothing runs and nothing is known: a command that makes one is named', async () => {
+    const nowhere = await home.withoutFolder(['list']);
+    expect([nowhere.code, nowhere.err]).toEqual([3, expect.stringMatching(/nothing runs here.* run '<source>'/)]);
+    const missing = await home.withoutFolder(['list', '--folder', join(home.path, 'none')]);
+    expect([missing.code, missing.err]).toEqual([3, expect.stringMatching(/no folder .* run '<source>'/)]);
+  });
+
   it('are stopped and started in their manifests, without waiting; those of a group that it does not concern stay', async () => {
     expect(await vmcp('stop', 'cups')).toMatchObject({
       code: 0,
