@@ -3,7 +3,14 @@ import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { protectedGateway } from '../attacks/protected-gateway.ts';
 import { serveEverything } from '../fakes/everything-server/serve.ts';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
-import { openStream, send, sendStateless, SessionClient, type Reply } from '../gateway/session-client.ts';
+import {
+  openStream,
+  send,
+  sendStateless,
+  SessionClient,
+  statelessRequest,
+  type Reply,
+} from '../gateway/session-client.ts';
 import { eventually } from '../local/run-vmcp.ts';
 import { closeAll, closing, configTo, gatewayTo } from './gateway-to.ts';
 
@@ -141,6 +148,22 @@ describe('a limit of each user', () => {
     expect(told(await ann.call('a_tool_0', ARGS))).toBe(429);
     expect(await times(3, () => bob.call('a_tool_0', ARGS))).toEqual(['passed', 'passed', 429]);
     expect(backend.counts.get('tools/call')).toBe(2);
+  });
+
+  it('is not used up by a subscription, whatever URIs it names, and however often policies change meanwhile', async () => {
+    const { gateway, backend, config } = await arrange({ rules: [eachUser] });
+    const resourceSubscriptions = Array.from({ length: 50 }, (_, at) => `gone://${at}`);
+    const { body, headers } = statelessRequest('subscriptions/listen', {
+      notifications: { toolsListChanged: true, resourceSubscriptions },
+    });
+    const stream = closing(await openStream(gateway.url, headers, body));
+    await stream.waitFor(({ method }) => method === 'notifications/subscriptions/acknowledged');
+    await gateway.reconfigure(
+      configTo({ a: backend.url }, { ...config, authz: { policies: ['permit(principal, action, resource);'] } }),
+    );
+    await stream.waitFor(({ method }) => method === 'notifications/tools/list_changed');
+    const call = () => sendStateless(gateway.url, 'tools/call', { name: 'a_tool_0', arguments: ARGS });
+    expect(await times(3, call)).toEqual(['passed', 'passed', 429]);
   });
 
   it('lets whoever is beyond it list, ping, connect and leave', async () => {

@@ -43,11 +43,8 @@ export class RateLimits {
    * @throws RateLimited
    */
   check({ key }: Identity): void {
-    const refused = this.#refused.get(key);
-    if (!refused) return;
-    const wait = refused.until - this.#deps.now();
-    if (wait > 0) throw this.#refuse({ limit: refused.limit, wait });
-    this.#refused.delete(key);
+    const refusal = this.#refusalOf(key);
+    if (refusal) throw this.#refuse(refusal);
   }
 
   /**
@@ -63,7 +60,8 @@ export class RateLimits {
   /** A request that is denied costs its caller what a good one would, and nobody else anything. */
   charge({ key }: Identity): void {
     const limits = this.#deps.table.ofUsers;
-    if (limits.length === 0) return;
+    // Who has used up their own is counted no further by any of them, so nobody need be asked.
+    if (limits.length === 0 || this.#refusalOf(key)) return;
     const taken = this.#deps.counters.take(limits, key);
     // Where nobody can tell nothing is lost: it was denied.
     if (taken instanceof Promise) taken.then((refusal) => this.#note(refusal, key)).catch(() => undefined);
@@ -110,6 +108,16 @@ export class RateLimits {
     const [first] = limits;
     if (first) count((closed ?? first).scope, closed ? 'refused_uncounted' : 'passed_uncounted');
     if (closed) throw notCounted(closed, error);
+  }
+
+  /** What refuses whatever this user asks for now. */
+  #refusalOf(key: string): Refusal | undefined {
+    const refused = this.#refused.get(key);
+    if (!refused) return undefined;
+    const wait = refused.until - this.#deps.now();
+    if (wait > 0) return { limit: refused.limit, wait };
+    this.#refused.delete(key);
+    return undefined;
   }
 
   #refuse(refusal: Refusal): Error {

@@ -33,9 +33,12 @@ export function readFilter({ message, body }: Pick<StatelessRequest, 'message' |
   return { kinds: new Set(kinds), uris };
 }
 
-/** Whose each URI is; those that this caller may not see are left out. */
+/**
+ * Whose each URI is; those that this caller may not see are left out. They cost nothing: a good subscription may hold URIs of what
+ * is gone, and is looked at again whenever policies change.
+ */
 export async function assignUris(uris: readonly string[], request: StatelessRequest): Promise<Map<string, string[]>> {
-  const { rooms } = request;
+  const rooms = { ...request.rooms, rateLimits: undefined };
   const asker = statelessAsker(request);
   const assigned = new Map<string, string[]>();
   for (const uri of uris) {
