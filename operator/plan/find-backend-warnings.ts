@@ -1,6 +1,7 @@
 import type { World } from '../world.ts';
 import type { BackendSpec } from './find-group-members.ts';
 import { hasOwnEndpoint } from './own-endpoint.ts';
+import { ownValue } from './own-value.ts';
 import { readPermissionProfile } from './read-permission-profile.ts';
 import type { Finding } from './summarise-status.ts';
 
@@ -33,6 +34,14 @@ function forwardingIgnored(spec: BackendSpec): Finding[] {
     ? 'trustProxyHeaders is true and trustedProxies names nobody, so no forwarding header counts: write the address ranges of the proxies in front.'
     : 'trustedProxies has no effect, as trustProxyHeaders is false: write trustProxyHeaders: true, or remove trustedProxies.';
   return [warning('ForwardingHeadersIgnored', trustProxyHeaders ? 'NoTrustedProxies' : 'NotSwitchedOn', message)];
+}
+
+/** With an endpoint of its own it has nothing to serve then, and waits. */
+function withoutCredentials(spec: BackendSpec, world: World): Finding[] {
+  const name = spec.externalAuthConfigRef?.name;
+  if (name === undefined || hasOwnEndpoint(spec) || ownValue(world.mcpExternalAuthConfigs, name)) return [];
+  const message = `externalAuthConfigRef names MCPExternalAuthConfig "${name}", which does not exist: create it. No VirtualMCPServer contacts it until then, unless its outgoingAuth gives it something else.`;
+  return [warning('NoCredentials', 'AuthConfigNotFound', message)];
 }
 
 function notConfined(spec: BackendSpec, world: World): Finding[] {
@@ -68,6 +77,7 @@ export function findBackendWarnings(name: string, spec: BackendSpec, world: Worl
   return [
     ...withoutEndpoint(spec),
     ...forwardingIgnored(spec),
+    ...withoutCredentials(spec, world),
     ...notConfined(spec, world),
     ...withoutEngine(spec, world),
     ...egressOfContainer(name, spec, world),

@@ -1,0 +1,162 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ManualClock } from '#operator/testdata/manual-clock';
+import { keyText } from '#operator/world';
+import type { KubeApi } from './api/api.ts';
+import { KubernetesPlatform } from './platform.ts';
+import { eventually } from './testdata/eventually.ts';
+import { statusBody } from './testdata/fake-api-server.ts';
+import { ObjectServer } from './testdata/object-server.ts';
+
+const ISSUER = 'https://kubernetes.default.svc';
+const MINUTE = 60_000;
+const RESOURCES = '/apis/vmcp.dev/v1alpha1/namespaces/ns';
+const keyCalled = (kid: string) => ({ kty: 'EC', kid });
+
+/** Also publishes an issuer and its keys. Nothing ever changes for who watches. */
+class IssuerServer extends ObjectServer {
+  keys: object[] = [keyCalled('first')];
+  issuer = ISSUER;
+  /** Readings of the key set so far. */
+  readings = 0;
+  isAway = false;
+
+  protected override serve(request: IncomingMessage, response: ServerResponse, text: string): void {
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://server');
+    if (searchParams.has('watch')) {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.flushHeaders();
+    } else if (pathname === '/.well-known/openid-configuration') this.#tell(response, { issuer: this.issuer });
+    else if (pathname === '/openid/v1/jwks') {
+      this.readings++;
+      this.#tell(response, { keys: this.keys });
+    } else super.serve(request, response, text);
+  }
+
+  #tell(response: ServerResponse, body: object): void {
+    response.writeHead(this.isAway ? 500 : 200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(this.isAway ? statusBody(500, 'InternalError') : body));
+  }
+}
+
+let server: IssuerServer;
+let api: KubeApi;
+let clock: ManualClock;
+let platform: KubernetesPlatform;
+let told: string[];
+let warnings: string[];
+beforeEach(async () => {
+  server = await new IssuerServer().start();
+  api = server.api();
+  clock = new ManualClock();
+  [told, warnings] = [[], []];
+  put('virtualmcpservers', 'VirtualMCPServer', 'demo', {
+    config: { groupRef: 'tools' },
+    incomingAuth: { type: 'anonymous' },
+  });
+  put('mcpservers', 'MCPServer', 'own', { remoteUrl: 'https://mcp.example/mcp', proxyPort: 9000 });
+  put('mcpservers', 'MCPServer', 'plain', { remoteUrl: 'https://mcp.example/mcp' });
+  platform = new KubernetesPlatform({
+    api,
+    clock,
+    log: { debug: ignore, info: ignore, error: ignore, warn: (message) => void warnings.push(message) },
+    apiGroup: 'vmcp.dev',
+    namespaces: ['ns'],
+    operatorNamespace: 'system',
+    instance: 'test',
+    runtimeImage: 'vmcp-runtime:0.1.0',
+    allowHostPaths: false,
+    stdioAttach: false,
+    imagePullSecrets: [],
+    scraperNamespaces: [],
+    maxConcurrentRollouts: 1,
+  });
+  platform.start();
+  await platform.synced();
+  await platform.watch((key) => told.push(keyText(key)));
+  told.splice(0);
+});
+afterEach(async () => {
+  await platform.close();
+  await api.close();
+  await server.close();
+});
+
+const ignore = () => undefined;
+function put(plural: string, kind: string, name: string, spec: object): void {
+  const metadata = { name, namespace: 'ns' };
+  server.put(`${RESOURCES}/${plural}/${name}`, { apiVersion: 'vmcp.dev/v1alpha1', kind, metadata, spec });
+}
+
+const known = async () => {
+  const { platform: facts } = await platform.observe('ns');
+  return facts.mode === 'cluster' ? { issuer: facts.issuer, keySet: facts.keySet } : undefined;
+};
+
+/** Passes so much time, and waits until the key set was read so often since the start and the reading has taken effect. */
+async function pass(milliseconds: number, readings: number): Promise<void> {
+  clock.pass(milliseconds);
+  await eventually(() => server.readings === readings, `reading ${readings}`);
+  await eventually(() => clock.timers > 0, 'the next reading is due');
+}
+
+describe('issuer and keys of the API server', () => {
+  it('are read before anything is planned, and again each minute', async () => {
+    expect(await known()).toEqual({ issuer: ISSUER, keySet: { keys: [keyCalled('first')] } });
+    clock.pass(MINUTE - 1);
+    // A reading that began would be seen with this answer.
+    await api.getPath('/.well-known/openid-configuration');
+    expect(server.readings).toBe(1);
+    await pass(1, 2);
+    await pass(MINUTE, 3);
+    // The same keys are no news.
+    expect(told).toEqual([]);
+  });
+
+  it.each([
+    ['key', () => (server.keys = [keyCalled('second')]), { issuer: ISSUER, keySet: { keys: [keyCalled('second')] } }],
+    [
+      'issuer',
+      () => (server.issuer = 'https://other.example'),
+      { issuer: 'https://other.example', keySet: { keys: [keyCalled('first')] } },
+    ],
+  ])('that are another %s make every runtime be planned anew, and nothing else', async (_what, change, expected) => {
+    change();
+    await pass(MINUTE, 2);
+    await eventually(() => told.length >= 2, 'the runtimes are told');
+    expect(told.sort()).toEqual(['MCPServer/ns/own', 'VirtualMCPServer/ns/demo']);
+    expect(await known()).toEqual(expected);
+  });
+
+  it('stay while they cannot be read, and are followed again afterwards', async () => {
+    server.isAway = true;
+    server.keys = [keyCalled('second')];
+    await pass(MINUTE, 2);
+    await eventually(() => warnings.length > 0, 'a warning');
+    expect(warnings).toEqual(['issuer and keys of the API server cannot be read']);
+    expect(await known()).toEqual({ issuer: ISSUER, keySet: { keys: [keyCalled('first')] } });
+    expect(told).toEqual([]);
+    server.isAway = false;
+    await pass(MINUTE, 3);
+    await eventually(() => told.length >= 2, 'the runtimes are told');
+    expect(await known()).toEqual({ issuer: ISSUER, keySet: { keys: [keyCalled('second')] } });
+  });
+
+  it('are followed no more once it is closed', async () => {
+    await platform.close();
+    clock.pass(2 * MINUTE);
+    await api.getPath('/.well-known/openid-configuration');
+    expect(server.readings).toBe(1);
+  });
+
+  it('in another order are no news', async () => {
+    server.keys = [keyCalled('a'), keyCalled('b')];
+    await pass(MINUTE, 2);
+    await eventually(() => told.length >= 2, 'the runtimes are told');
+    told.splice(0);
+    server.keys = [keyCalled('b'), keyCalled('a')];
+    await pass(MINUTE, 3);
+    await pass(MINUTE, 4);
+    expect(told).toEqual([]);
+  });
+});
