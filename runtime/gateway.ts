@@ -10,7 +10,7 @@ import { ListCache } from '#runtime/mcp/aggregate/list-cache';
 import { kindsOfNotification, LIST_KINDS, type ListKind } from '#runtime/mcp/aggregate/list-kinds';
 import { createAnnouncer, type Announcer } from '#runtime/mcp/announcer';
 import { createSurvey, type Survey } from '#runtime/mcp/survey';
-import { NO_BACKENDS, type LiveBackends } from '#runtime/mcp/backends/build-backends';
+import { NO_BACKENDS } from '#runtime/mcp/backends/build-backends';
 import { Deadlines } from '#runtime/mcp/backends/deadlines';
 import { makeInForce, unmakeInForce, type InForce, type MakingDeps } from '#runtime/make-in-force';
 import { RetiredBackends } from '#runtime/mcp/backends/retired-backends';
@@ -158,8 +158,8 @@ export class Gateway {
     this.#survey.look();
     if (made.authorizer !== before.authorizer) observer.policyReloaded();
     if (made.authenticator !== before.authenticator) before.authenticator.close();
-    made.rateLimits.takeOver(before.rateLimits);
-    this.#retire(before.backends, made.backends);
+    made.rateLimits.takeOver();
+    this.#retire(before, made);
     await prepared.finish();
     await sharing.finish();
   }
@@ -195,11 +195,13 @@ export class Gateway {
     this.#deadlines.close();
   }
 
-  /** Requests under way finish at the backends that they began with. */
-  #retire(before: LiveBackends, next: LiveBackends): void {
+  /** Requests under way finish at the backends that they began with, and are counted where they would have been. */
+  #retire(before: InForce, next: InForce): void {
     const begun = this.#running.all().filter(({ req }) => req.method === 'POST');
     const isCall = (trail: Trail) => this.#running.has(trail) && trail.method !== LISTEN;
-    this.#retired.add(before.leave(next), () => begun.some(isCall));
+    const counters = before.rateLimits.leave(next.rateLimits);
+    const limits = counters ? [{ name: 'rate limits', running: 0, close: () => counters.close() }] : [];
+    this.#retired.add([...before.backends.leave(next.backends), ...limits], () => begun.some(isCall));
   }
 
   #furnish(): Rooms {

@@ -26,4 +26,17 @@ describe('a map with a second chance', () => {
     map.set('c', entry());
     expect([...map.keys()]).toEqual(['a', 'c']);
   });
+
+  it('forgets what is too many when it becomes smaller, first what was not used, and has more room when it grows', () => {
+    const forgotten: unknown[] = [];
+    const map = new SecondChanceMap<string, { used: boolean }>(4, (value) => forgotten.push(value));
+    const [a, b, c, d] = [{ used: true }, entry(), { used: true }, entry()];
+    map.set('a', a).set('b', b).set('c', c).set('d', d);
+    map.resize(1);
+    expect([...map.keys()]).toEqual(['c']);
+    expect(forgotten).toEqual([b, d, a]);
+    map.resize(2);
+    map.set('e', entry());
+    expect([...map.keys()]).toEqual(['c', 'e']);
+  });
 });

@@ -3,9 +3,9 @@ import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { makeKey, sign, startIssuer } from '#runtime/incoming/testdata/fake-issuer';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
 import type { ServedGateway } from '../gateway/serve-gateway.ts';
-import { sendStateless, type Reply } from '../gateway/session-client.ts';
+import { sendStateless, type Reply, type Rpc } from '../gateway/session-client.ts';
 import { until } from '../gateway/until.ts';
-import { closeAll, closing } from '../relay/gateway-to.ts';
+import { closeAll, closing, configTo } from '../relay/gateway-to.ts';
 import { describeWithRedis } from './redis-programs.ts';
 import { replicaOf, sharedIn } from './replicas.ts';
 import { startRedis, type RedisServer } from './start-redis.ts';
@@ -94,6 +94,46 @@ describeWithRedis('rate limits of several replicas', () => {
     }
   });
 
+  it('that move to another connection let requests under way be counted where they began, and leave none behind', async () => {
+    const held: (() => void)[] = [];
+    const backend = closing(
+      await servePlain({
+        tools: 1,
+        intercept: (_request, response, body) => {
+          const { id, method } = JSON.parse(body || '{}') as Rpc;
+          if (method !== 'tools/list' || !body.includes('"sampling"')) return false;
+          const result = { resultType: 'complete', tools: [{ name: 'tool_0', inputSchema: { type: 'object' } }] };
+          const answer = JSON.stringify({
+            jsonrpc: '2.0',
+            id,
+            result: { ...result, ttlMs: 1000, cacheScope: 'public' },
+          });
+          held.push(() => response.writeHead(200, { 'content-type': 'application/json' }).end(answer));
+          return true;
+        },
+      }),
+    );
+    const more = {
+      rate_limiting: { rules: [{ requests: 9, per: HOUR, scope: 'global' as const }] },
+      limits: { list_deadline: '50s' },
+    };
+    const [before, after] = [shared(), shared()];
+    const gateway = await replicaOf(before, { one: backend.url }, more);
+    const connections = async () => String(await redis!.command('CLIENT', 'LIST')).split(' user=vmcp ').length - 1;
+    const hasItsOwn = () => until('its connections alone', async () => (await connections()) === 3);
+    await hasItsOwn();
+    const _meta = { 'io.modelcontextprotocol/clientCapabilities': { sampling: {} } };
+    // Its list is asked for first, and so it is under way before it is counted.
+    const params = { name: 'one_tool_0', arguments: { text: 'x' }, _meta };
+    const answered = sendStateless(gateway.url, 'tools/call', params);
+    await until('the list', () => held.length === 1);
+    await gateway.reconfigure(configTo({ one: backend.url }, { ...after.settings, ...more }));
+    held.splice(0).forEach((answer) => answer());
+    expect(told(await answered)).toBe('passed');
+    await hasItsOwn();
+    expect(told(await call(gateway))).toBe('passed');
+  });
+
   it('wait no longer than their period when the clock of Redis is set back', async () => {
     const before = new Set(await keys());
     const { replicas } = await arrange({ shared: { max_tokens: 1, refill_period: '2s' } });
@@ -156,8 +196,11 @@ describeWithRedis('rate limits whose Redis is away', () => {
     const gateway = await replica(redis, [{ requests: 9, per: HOUR, scope: 'global' }]);
     expect(told(await call(gateway))).toBe('passed');
     redis.freeze();
+    const began = performance.now();
     expect(told(await call(gateway))).toBe(503);
     expect(told(await call(gateway))).toBe(503);
+    // Half a second is what the timeout says; without one a call waits for as long as its client does.
+    expect(performance.now() - began).toBeLessThan(15_000);
     redis.thaw();
     await until('calls that are counted', async () => told(await call(gateway)) === 'passed');
   });

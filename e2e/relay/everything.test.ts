@@ -1,6 +1,7 @@
 import { request as httpRequest, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { serveLogging } from '../fakes/backend/serve-logging.ts';
 import { serveMisbehaving } from '../fakes/backend/serve-misbehaving.ts';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
 import { serveEverything } from '../fakes/everything-server/serve.ts';
@@ -191,24 +192,7 @@ describe('a session with two backends', () => {
 
   it('sets the level of logs at all of them', async () => {
     const levels: string[] = [];
-    const logging = (name: string) => ({
-      tools: 1,
-      name,
-      intercept: (_request: unknown, response: ServerResponse, body: string) => {
-        const message = JSON.parse(body || '{}') as { id?: number; method?: string; params?: { level?: string } };
-        const answer = (result: object) => {
-          response.writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': name });
-          response.end(JSON.stringify({ jsonrpc: '2.0', id: message.id, result }));
-          return true;
-        };
-        if (message.method === 'initialize')
-          return answer({ protocolVersion: '2025-11-25', capabilities: { logging: {}, tools: {} }, serverInfo: {} });
-        if (message.method !== 'logging/setLevel') return false;
-        levels.push(`${name} ${message.params?.level ?? ''}`);
-        return answer({});
-      },
-    });
-    const [a, b] = [closing(await servePlain(logging('a'))), closing(await servePlain(logging('b')))];
+    const [a, b] = [closing(await serveLogging('a', levels)), closing(await serveLogging('b', levels))];
     const gateway = await gatewayTo({ a: a.url, b: b.url });
     const client = await SessionClient.open(gateway.url);
     expect((await client.request('logging/setLevel', { level: 'error' })).answer.result).toEqual({});

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { protectedGateway } from '../attacks/protected-gateway.ts';
 import { serveEverything } from '../fakes/everything-server/serve.ts';
+import { serveLogging } from '../fakes/backend/serve-logging.ts';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
 import {
   openStream,
@@ -192,7 +193,7 @@ describe('a rate limit', () => {
 
   it('counts whatever goes on to a backend, and nothing else', async () => {
     const backend = closing(await serveEverything());
-    const requests = 6;
+    const requests = 7;
     const gateway = await gatewayTo({ a: backend.url }, { rate_limiting: { rules: [{ ...globally, requests }] } });
     const client = await SessionClient.open(gateway.url);
     const uri = 'test://static-text';
@@ -205,6 +206,7 @@ describe('a rate limit', () => {
       ['resources/subscribe', { uri }],
       ['resources/unsubscribe', { uri }],
       ['completion/complete', { ref, argument: { name: 'arg1', value: '' } }],
+      ['logging/setLevel', { level: 'error' }],
     ];
     for (const again of [false, true])
       for (const [method, params] of asked)
@@ -214,6 +216,20 @@ describe('a rate limit', () => {
         });
     for (const [method, params] of [asked[0]!, asked[1]!, asked[2]!, asked[5]!])
       expect(told(await sendStateless(gateway.url, method, { ...params }))).toBe(429);
+  });
+
+  it('of a backend counts a level of the log too, which is set nowhere when one of them refuses', async () => {
+    const levels: string[] = [];
+    const [a, b] = [closing(await serveLogging('a', levels)), closing(await serveLogging('b', levels))];
+    const limit = (max_tokens: number): RateLimits => ({ shared: { max_tokens, refill_period: HOUR } });
+    const gateway = await gatewayTo({
+      a: { url: a.url, rate_limiting: limit(9) },
+      b: { url: b.url, rate_limiting: limit(1) },
+    });
+    const client = await SessionClient.open(gateway.url);
+    const set = (level: string) => client.request('logging/setLevel', { level });
+    expect([told(await set('error')), told(await set('debug'))]).toEqual(['passed', 429]);
+    expect(levels.sort()).toEqual(['a error', 'b error']);
   });
 
   it('of a tool that is not there is told in /status, when the lists are known', async () => {
@@ -244,6 +260,16 @@ describe('a rate limit', () => {
     expect(await times(2, () => client.call('a_mine', ARGS))).toEqual(['passed', 429]);
     expect(await times(2, () => client.call('a_tool_1', ARGS))).toEqual(['passed', 429]);
     expect(await times(3, () => client.call('b_tool_0', ARGS))).toEqual(['passed', 'passed', 'passed']);
+  });
+
+  it('of a backend under a name that its tool has no longer does not take the place of the one that it has', async () => {
+    const backend = closing(await servePlain({ tools: 2 }));
+    const ofTool = (tool: string, requests: number): Rule => ({ requests, per: HOUR, scope: 'tool', tool });
+    const rate_limiting: RateLimits = { rules: [ofTool('mine', 1), ofTool('tool_0', 9)] };
+    const tools_override = { tool_0: { name: 'mine' } };
+    const gateway = await gatewayTo({ a: { url: backend.url, rate_limiting, tools_override } });
+    const client = await SessionClient.open(gateway.url);
+    expect(await times(2, () => client.call('a_mine', ARGS))).toEqual(['passed', 429]);
   });
 
   it('that is changed holds at once, keeps what was counted, and ends no session', async () => {

@@ -45,6 +45,11 @@ export class LimitTable {
     return this.#general.get(name) ?? this.#server.general;
   }
 
+  /** Of one request that goes to all of these. */
+  ofBackends(names: readonly string[]): readonly Limit[] {
+    return [...this.#server.general, ...names.flatMap((name) => this.#backends.get(name)?.general ?? [])];
+  }
+
   /** Of a call of this tool. Found once for each entry of a list. */
   ofTool(entry: CatalogueEntry): readonly Limit[] {
     const known = this.#tools.get(entry);
@@ -63,7 +68,10 @@ function limitsOfBackend({ name, rate_limiting: settings, tools_override: overri
   if (!settings) return NONE;
   const { general, byTool } = limitsOf(settings, ['backend', name]);
   const originals = new Map(Object.entries(overrides).map(([original, own]) => [own.name ?? original, original]));
-  return { general, byTool: new Map([...byTool].map(([tool, limits]) => [originals.get(tool) ?? tool, limits])) };
+  // A name that its tool has no longer is nobody's: taken for the tool, its limits would take the place of those that are.
+  const isLeft = (tool: string) => !originals.has(tool) && Object.hasOwn(overrides, tool);
+  const shown = [...byTool].filter(([tool]) => !isLeft(tool));
+  return { general, byTool: new Map(shown.map(([tool, limits]) => [originals.get(tool) ?? tool, limits])) };
 }
 
 function limitsOf({ rules, shared, per_user: perUser, tools }: RateLimiting, place: readonly string[]): Limits {

@@ -83,4 +83,24 @@ describe('requests that are counted in memory', () => {
     }
     expect(passed(1, [first], 'idle')).toBe(1);
   });
+
+  it('are counted for as many users over all limits as may be, however many limits there are after a reload', () => {
+    const { counters, passed } = arrange();
+    const each = Array.from({ length: 400 }, (_, at) => limit(`each ${at}`, { perUser: true, requests: 1 }));
+    const [first] = each as [Limit];
+    const come = (users: number) => {
+      let known = 0;
+      // The last first, as who is new takes the place of one of those before.
+      for (let user = users - 1; user >= 0; user--) known += 1 - passed(1, [first], `user ${user}`);
+      return known;
+    };
+    counters.retain([first]);
+    for (let user = 0; user < 3_000; user++) passed(1, [first], `user ${user}`);
+    expect(come(3_000)).toBe(3_000);
+    counters.retain(each);
+    expect(come(3_000)).toBe(500);
+    counters.retain([first]);
+    come(3_000);
+    expect(come(3_000)).toBe(3_000);
+  });
 });

@@ -2,10 +2,11 @@ import { SecondChanceMap } from '#runtime/second-chance-map';
 import type { Counters } from './counters.ts';
 import type { Limit, Refusal } from './limit.ts';
 
-/** Users that are counted, over all limits; whoever comes beyond makes room for one who was not seen for long. Some 150 bytes each. */
+/**
+ * Users that are counted, over all limits, which have equal shares: so a crowd at one cannot take the place of users at another. Who
+ * comes beyond makes room for one who was not seen for long. Some 150 bytes each.
+ */
 const MAX_USERS = 200_000;
-/** Of one limit, however many there are. */
-const LEAST_USERS = 1_000;
 
 interface Meter {
   used: boolean;
@@ -54,7 +55,8 @@ export class MemoryCounters implements Counters {
     const ids = new Set(limits.map(({ id }) => id));
     for (const kept of [this.#shared, this.#users]) for (const id of kept.keys()) if (!ids.has(id)) kept.delete(id);
     const perUser = limits.filter((limit) => limit.perUser).length;
-    this.#usersPerLimit = Math.max(LEAST_USERS, Math.floor(MAX_USERS / Math.max(1, perUser)));
+    this.#usersPerLimit = Math.max(1, Math.floor(MAX_USERS / Math.max(1, perUser)));
+    for (const users of this.#users.values()) users.resize(this.#usersPerLimit);
   }
 
   close(): void {

@@ -12,8 +12,10 @@ export interface OpenRateLimits {
   readonly counters: Counters | undefined;
   /** What the counters were made of. */
   readonly made: string | undefined;
-  /** It is in force in place of the other. */
-  takeOver(before: OpenRateLimits): void;
+  /** It is in force: what others counted is not kept. */
+  takeOver(): void;
+  /** Counters that the next does not go on with. The caller closes them, when requests that began with them are over. */
+  leave(next: OpenRateLimits): Counters | undefined;
   /** It is not wanted after all: the other goes on. */
   abandon(before: OpenRateLimits): void;
   close(): void;
@@ -30,7 +32,8 @@ export const NO_LIMITS: OpenRateLimits = {
   room: undefined,
   counters: undefined,
   made: undefined,
-  takeOver: ({ counters }) => counters?.close(),
+  takeOver: () => undefined,
+  leave: () => undefined,
   abandon: () => undefined,
   close: () => undefined,
 };
@@ -53,10 +56,8 @@ export async function openRateLimits(
     room: new RateLimits({ ...deps, table, counters }),
     counters,
     made,
-    takeOver(former) {
-      if (former.counters !== counters) former.counters?.close();
-      counters.retain(table.all);
-    },
+    takeOver: () => counters.retain(table.all),
+    leave: (next) => (next.counters === counters ? undefined : counters),
     abandon(former) {
       if (former.counters !== counters) counters.close();
     },

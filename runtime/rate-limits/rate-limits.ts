@@ -57,6 +57,11 @@ export class RateLimits {
     return this.#take(tool ? table.ofTool(tool) : table.ofBackend(backend), key);
   }
 
+  /** Counts one request that is about to go to all of these backends. @throws RateLimited */
+  takeForAll({ key }: Identity, backends: readonly string[]): void | Promise<void> {
+    return this.#take(this.#deps.table.ofBackends(backends), key);
+  }
+
   /** A request that is denied costs its caller what a good one would, and nobody else anything. */
   charge({ key }: Identity): void {
     const limits = this.#deps.table.ofUsers;

@@ -5,6 +5,11 @@ import type { Backend } from './backend.ts';
 const CALLS_END_WITHIN = 600_000;
 const LOOK_EVERY = 20;
 
+/** A backend, or what requests to backends are counted by. */
+export interface Retiring extends Pick<Backend, 'name' | 'running' | 'retire'> {
+  close(): void | Promise<void>;
+}
+
 /** Backends that are no longer in force: each is closed when the calls that began at it are over. */
 export class RetiredBackends {
   readonly #log: Log;
@@ -19,7 +24,7 @@ export class RetiredBackends {
   }
 
   /** `begun`: requests that were under way at the change and may still come to a call. */
-  add(backends: readonly Backend[], begun: () => boolean): void {
+  add(backends: readonly Retiring[], begun: () => boolean): void {
     for (const backend of backends) {
       const closing = this.#retire(backend, begun)
         .catch((error: unknown) => this.#log.error('a backend could not be closed', { backend: backend.name, error }))
@@ -34,7 +39,7 @@ export class RetiredBackends {
     await Promise.all(this.#closing);
   }
 
-  async #retire(backend: Backend, begun: () => boolean): Promise<void> {
+  async #retire(backend: Retiring, begun: () => boolean): Promise<void> {
     const deadline = this.#now() + CALLS_END_WITHIN;
     try {
       await backend.retire?.();

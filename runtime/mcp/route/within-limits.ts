@@ -10,7 +10,7 @@ interface Requested {
   readonly rooms: Rooms;
 }
 
-/** Requests that go on to backends, one for each: these are counted. */
+/** Requests that go on to backends: these are counted. */
 const COUNTED: ReadonlySet<string> = new Set([
   'tools/call',
   'prompts/get',
@@ -18,6 +18,7 @@ const COUNTED: ReadonlySet<string> = new Set([
   'resources/subscribe',
   'resources/unsubscribe',
   'completion/complete',
+  'logging/setLevel',
 ]);
 
 /** Refuses a request of whoever has none left, before anything is looked up. @throws RateLimited */
@@ -36,7 +37,20 @@ export function withinLimits(
   { res, identity, rooms: { rateLimits } }: Requested,
   send: () => Promise<void>,
 ): Promise<void> {
-  const counted = rateLimits?.take(identity, name, tool);
+  return sendCounted(rateLimits?.take(identity, name, tool), res, send);
+}
+
+/** Sends one request to all of these backends, when the limits of each let it through. @throws RateLimited */
+export function withinLimitsOfAll(
+  backends: readonly Pick<Backend, 'name'>[],
+  { res, identity, rooms: { rateLimits } }: Requested,
+  send: () => Promise<void>,
+): Promise<void> {
+  const names = backends.map(({ name }) => name);
+  return sendCounted(rateLimits?.takeForAll(identity, names), res, send);
+}
+
+function sendCounted(counted: void | Promise<void>, res: ServerResponse, send: () => Promise<void>): Promise<void> {
   if (counted === undefined) return send();
   return counted.then(() => (res.destroyed ? undefined : send()));
 }

@@ -1,13 +1,14 @@
 import { answerJson } from '#runtime/http/answer-json';
 import { passthroughHeaders } from '#runtime/mcp/relay/passthrough-headers';
 import type { Asker } from '../aggregate/asker.ts';
+import type { Backend } from '../backends/backend.ts';
 import { listEntries } from './list-entries.ts';
 import { answerConnect } from './answer-login.ts';
 import { askWebhooks } from '../route/ask-webhooks.ts';
 import { prepareCompletion, prepareNamed } from '../route/prepare-call.ts';
 import { invalidParams, methodNotFound, unknownName } from '../route/refusals.ts';
 import { authorizeCall, resolveName, resolveUri, type Target } from '../route/resolve-target.ts';
-import { checkLimits, withinLimits } from '../route/within-limits.ts';
+import { checkLimits, withinLimits, withinLimitsOfAll } from '../route/within-limits.ts';
 import { ensureLeg, notifyRequest } from '../sessions/open-leg.ts';
 import { levelField, subscriptionField } from '../sessions/session-record.ts';
 import { relayCall } from './relay-call.ts';
@@ -126,26 +127,25 @@ async function complete(request: SessionRequest): Promise<void> {
 
 /** The level holds at every backend that logs; legs that open later are told then. */
 async function setLevel(request: SessionRequest): Promise<void> {
-  const { session, identity, rooms, message, body } = request;
+  const { session, rooms, message } = request;
   const level = message.params?.level;
   if (typeof level !== 'string' || !LEVELS.includes(level))
     throw invalidParams(`logging/setLevel needs params.level: ${LEVELS.join(', ')}`);
-  session.logLevel = level;
-  await rooms.sessions.remember(session, levelField(level));
+  const logging = session.legs.flatMap(({ backend: name }) => {
+    const backend = rooms.backends.get(name);
+    return backend?.health.capabilities?.logging ? [backend] : [];
+  });
+  await withinLimitsOfAll(logging, request, async () => {
+    session.logLevel = level;
+    await rooms.sessions.remember(session, levelField(level));
+    await Promise.all(logging.map((backend) => tellLevel(backend, request)));
+    answerEmpty(request);
+  });
+}
+
+async function tellLevel(backend: Backend, request: SessionRequest): Promise<void> {
+  const { session, identity, rooms, message, body } = request;
+  const leg = await ensureLeg(session, backend, identity, rooms);
   const deadline = rooms.config.limits.list_deadline;
-  await Promise.all(
-    session.legs.map(async ({ backend: name }) => {
-      const backend = rooms.backends.get(name);
-      if (!backend?.health.capabilities?.logging) return;
-      const leg = await ensureLeg(session, backend, identity, rooms);
-      await notifyRequest(backend, leg, {
-        identity,
-        method: message.method,
-        idText: message.idText,
-        body,
-        deadline,
-      });
-    }),
-  );
-  answerEmpty(request);
+  await notifyRequest(backend, leg, { identity, method: message.method, idText: message.idText, body, deadline });
 }
