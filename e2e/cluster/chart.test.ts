@@ -15,6 +15,7 @@ import { type Cluster, describeWithCluster, type Namespace } from './use-cluster
 
 const KINDS = ['virtualmcpservers', 'mcpgroups', 'mcpservers', 'mcpexternalauthconfigs', 'mcpoidcconfigs'];
 const TESTDATA = join(import.meta.dirname, 'testdata');
+const BACKENDS = ['demo-everything', 'demo-memory', 'demo-tickets', 'demo-whoami'];
 const NAMESPACED = `--values=${join(CHART, 'values-namespaced.yaml')}`;
 
 interface Made {
@@ -123,6 +124,21 @@ describeWithCluster('the chart', (cluster) => {
       [NAMESPACED, '--set=watchNamespaces={a},management.enabled=true'],
       '--set management.reviewsBound=true',
     ],
+    [
+      'one port for both identity providers of the demo',
+      ['--set=demo.enabled=true,demo.partnerIdentityProviderPort=4480'],
+      '--set demo.identityProviderPort=4480,demo.partnerIdentityProviderPort=4482',
+    ],
+    [
+      'a port of the demo that is the endpoint’s in its pod',
+      ['--set=demo.enabled=true,demo.port=80,demo.identityProviderPort=4483'],
+      'demo.identityProviderPort 4483',
+    ],
+    [
+      'values of the version before, in which the demo had one identity provider',
+      ['--set=demo.enabled=true,demo.partnerIdentityProviderPort=null'],
+      '--reset-then-reuse-values',
+    ],
   ])('refuses %s, with the remedy', async (_what, values, words) => {
     await expect(renderChart(values)).rejects.toThrow(words);
   });
@@ -154,7 +170,7 @@ describeWithCluster('the chart', (cluster) => {
       const { template, podTemplateSpec } = (spec ?? {}) as Partial<Record<'template' | 'podTemplateSpec', Pods>>;
       return [template, podTemplateSpec].flatMap((pods) => pods?.spec.containers ?? []);
     });
-    expect(containers.map(({ name }) => name).sort()).toEqual(['clean-up', 'identity-provider', 'operator']);
+    expect(containers.map(({ name }) => name).sort()).toEqual(['clean-up', 'company', 'operator', 'partner']);
     const amounts = { cpu: expect.anything(), memory: expect.anything() };
     for (const { resources } of containers) expect(resources).toMatchObject({ requests: amounts, limits: amounts });
     const services = made.filter(({ kind }) => kind === 'Service').map(({ spec }) => spec);
@@ -176,13 +192,14 @@ describeWithCluster('the chart', (cluster) => {
 describeWithCluster('an installation of the chart', (cluster) => {
   const group = ownGroup('chart');
   let namespace: Namespace;
-  let ports: Record<4480 | 4483, number>;
+  let ports: Record<4480 | 4482 | 4483, number>;
   const release = releaseOf(cluster, group, () => namespace.name);
   const { kubectl } = release;
   const programs: Program[] = [];
   const demo = () => [
     '--set=demo.enabled=true',
-    `--set=demo.port=${ports[4483]},demo.identityProviderPort=${ports[4480]}`,
+    `--set=demo.port=${ports[4483]}`,
+    `--set=demo.identityProviderPort=${ports[4480]},demo.partnerIdentityProviderPort=${ports[4482]}`,
   ];
   const server = `virtualmcpservers.${group}/demo`;
   const scale = async (replicas: number) => {
@@ -201,7 +218,7 @@ describeWithCluster('an installation of the chart', (cluster) => {
 
   beforeAll(async () => {
     namespace = await makeRestricted(cluster, 'chart');
-    ports = await movePorts([4480, 4483]);
+    ports = await movePorts([4480, 4482, 4483]);
     isDone(await release.install());
   }, 150_000);
 
@@ -309,16 +326,15 @@ describeWithCluster('an installation of the chart', (cluster) => {
       isDone(await release.upgrade(...demo()));
       isDone(await kubectl('wait', server, '--for=condition=Ready', '--timeout=90s'));
       // One command, as NOTES say it.
-      const { [4480]: provider, [4483]: port } = ports;
-      programs.push(
-        await forwardPorts(cluster, namespace.name, 'deployment/vmcp-demo', { [port]: 4483, [provider]: provider }),
-      );
+      const { [4480]: company, [4482]: partner, [4483]: port } = ports;
+      const forwarded = { [port]: 4483, [company]: company, [partner]: partner };
+      programs.push(await forwardPorts(cluster, namespace.name, 'deployment/vmcp-demo', forwarded));
       endpoint = `http://127.0.0.1:${port}/mcp`;
       const client = await OAuthClient.register(new URL(endpoint).origin);
       alice = (await client.login({ user: 'alice' })).access_token;
     }, 240_000);
 
-    it('serves three backends behind a login at the identity provider beside it, through a port-forward', async () => {
+    it('serves four backends behind one login at the two identity providers beside it, through one port-forward', async () => {
       const names = await eventually(
         async () => {
           const client = await connect(endpoint, alice);
@@ -326,14 +342,17 @@ describeWithCluster('an installation of the chart', (cluster) => {
           await client.close();
           return tools.map(({ name }) => name.split('_')[0]);
         },
-        (found) => new Set(found).size === 3,
+        (found) => new Set(found).size === BACKENDS.length,
         30_000,
       );
-      expect(new Set(names)).toEqual(new Set(['demo-everything', 'demo-memory', 'demo-whoami']));
-      expect(await callTool(endpoint, 'demo-whoami_whoami', alice)).toMatchObject({
-        subject: 'alice',
-        issuer: `http://127.0.0.1:${ports[4480]}`,
-      });
+      expect(new Set(names)).toEqual(new Set(BACKENDS));
+      const told = (name: string) => callTool(endpoint, `${name}_whoami`, alice);
+      const answers = await Promise.all(['demo-whoami', 'demo-tickets'].map(told));
+      const [company, partner] = [`http://127.0.0.1:${ports[4480]}`, `http://127.0.0.1:${ports[4482]}`];
+      expect(answers).toMatchObject([
+        { subject: 'alice', issuer: company, audience: [company] },
+        { subject: 'alice', issuer: partner, audience: [partner] },
+      ]);
     });
 
     it('admits what is wrong while no operator answers; then it is a condition, and the document in force stays', async () => {

@@ -3,6 +3,7 @@
 {{- include "vmcp.checkNamespaced" . -}}
 {{- include "vmcp.checkGroup" . -}}
 {{- include "vmcp.checkDefinitions" . -}}
+{{- include "vmcp.checkDemo" . -}}
 {{- end }}
 
 {{/* With watchNamespaces nothing is made that has no namespace. */}}
@@ -49,6 +50,21 @@
 {{- $owner := ternary (printf "the Helm release %s/%s" $namespace $release) "no Helm release" (ne $release "") -}}
 {{- fail (printf "\n\nCustomResourceDefinition %s is there already and belongs to %s. Use it as it is by --set crds.install=false, or choose another group by --set apiGroup=…, or hand it over to this release:\n    kubectl label crd %s app.kubernetes.io/managed-by=Helm --overwrite\n    kubectl annotate crd %s meta.helm.sh/release-name=%s meta.helm.sh/release-namespace=%s --overwrite\n(the same for virtualmcpservers, mcpgroups, mcpservers, mcpexternalauthconfigs and mcpoidcconfigs)\n" $name $owner $name $name $root.Release.Name $root.Release.Namespace) -}}
 {{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end }}
+
+{{/* The providers listen in one pod beside the endpoint (4483, 4484), and all three are forwarded to one machine. */}}
+{{- define "vmcp.checkDemo" -}}
+{{- with .Values.demo -}}
+{{- if .enabled -}}
+{{- if not .partnerIdentityProviderPort -}}
+{{- fail "\n\ndemo.partnerIdentityProviderPort has no value, as --reuse-values leaves out what this version of the chart adds: upgrade with --reset-then-reuse-values\n" -}}
+{{- end -}}
+{{- $providers := list (int .identityProviderPort) (int .partnerIdentityProviderPort) -}}
+{{- if or (eq (first $providers) (last $providers)) (has (int .port) $providers) (has 4483 $providers) (has 4484 $providers) -}}
+{{- fail (printf "\n\ndemo.port is %d, demo.identityProviderPort %d and demo.partnerIdentityProviderPort %d: give each another port, and the providers none of 4483 and 4484, which are the endpoint's in their pod, for example --set demo.identityProviderPort=4480,demo.partnerIdentityProviderPort=4482\n" (int .port) (first $providers) (last $providers)) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

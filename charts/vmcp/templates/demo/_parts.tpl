@@ -17,19 +17,22 @@ annotations:
   helm.sh/hook-delete-policy: before-hook-creation
 {{- end }}
 
-{{/* Endpoint and identity provider, as the pod and a browser behind a port-forward both call them. */}}
+{{/* Endpoint, as the pod and a browser behind a port-forward both call it. */}}
 {{- define "vmcp.demoEndpoint" -}}
 http://127.0.0.1:{{ .Values.demo.port }}
 {{- end }}
-{{- define "vmcp.demoProvider" -}}
-http://127.0.0.1:{{ .Values.demo.identityProviderPort }}
+
+{{/* Identity providers in the order in which a login visits them, at 127.0.0.1 too. */}}
+{{- define "vmcp.demoProviders" -}}
+- { name: company, port: {{ .Values.demo.identityProviderPort }}, scopes: [openid, profile, email] }
+- { name: partner, port: {{ .Values.demo.partnerIdentityProviderPort }}, scopes: [openid, profile] }
 {{- end }}
 
 {{/* Names of what the demo is made of, by plural, in the order in which it goes. */}}
 {{- define "vmcp.demoObjects" -}}
 virtualmcpservers: [demo]
-mcpservers: [demo-everything, demo-memory, demo-whoami]
-mcpexternalauthconfigs: [demo-user-token]
+mcpservers: [demo-everything, demo-memory, demo-tickets, demo-whoami]
+mcpexternalauthconfigs: [demo-partner-token, demo-user-token]
 mcpgroups: [demo]
 {{- end }}
 
