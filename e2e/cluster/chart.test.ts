@@ -3,19 +3,19 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parseAllDocuments } from 'yaml';
 import { OAuthClient } from '../authserver/oauth-client.ts';
-import type { Program } from '../gateway/start-program.ts';
+import { findFreePort } from '../gateway/find-free-port.ts';
 import { callTool, connect } from '../local/call-tool.ts';
 import { movePorts } from '../local/example.ts';
-import { eventually } from '../local/run-vmcp.ts';
-import { CHART, helm, ownGroup, renderChart, TEST_IMAGES } from './chart.ts';
-import { forwardPorts } from './forward-ports.ts';
-import { IMAGES } from './images.ts';
+import { eventually, ROOT } from '../local/run-vmcp.ts';
+import { makeAccount } from './accounts.ts';
+import { CHART, helm, ownGroup, renderChart } from './chart.ts';
+import { fillIn, type NoteShell, openNoteShell, readNotes } from './note-shell.ts';
+import { isDone, KINDS, releaseOf } from './release.ts';
 import type { Finished } from './run-program.ts';
 import { type Cluster, describeWithCluster, type Namespace } from './use-cluster.ts';
 
-const KINDS = ['virtualmcpservers', 'mcpgroups', 'mcpservers', 'mcpexternalauthconfigs', 'mcpoidcconfigs'];
-const TESTDATA = join(import.meta.dirname, 'testdata');
 const BACKENDS = ['demo-everything', 'demo-memory', 'demo-tickets', 'demo-whoami'];
+const AS_ALICE = { BROWSER: `${process.execPath} ${join(ROOT, 'e2e/local/browse.ts')} alice %s` };
 const NAMESPACED = `--values=${join(CHART, 'values-namespaced.yaml')}`;
 
 interface Made {
@@ -29,6 +29,13 @@ interface Pods {
   spec: { containers: { name: string; resources?: object }[] };
 }
 
+/** How the command of NOTES is changed, which pod is asked, and what curl is to end with. */
+interface Asking {
+  places?: Readonly<Record<string, string>>;
+  pod?: string;
+  code?: number;
+}
+
 const objectsOf = (text: string) => parseAllDocuments(text).flatMap((document) => (document.toJS() ?? []) as Made[]);
 
 /** A namespace in which only what the Restricted standard allows may run. */
@@ -38,33 +45,6 @@ async function makeRestricted(cluster: Cluster, suite: string): Promise<Namespac
   await cluster.kubectl(['label', 'namespace', namespace.name, ...labels]);
   return namespace;
 }
-
-/** A release of the chart with a group of its own, so that suites do not meet. */
-function releaseOf(cluster: Cluster, group: string, namespace: () => string) {
-  const name = `vmcp-${group.replace('.test', '')}`;
-  const run = (command: string, ...args: string[]) => helm(cluster, [command, name, ...args, '-n', namespace()]);
-  const values = [`--set=apiGroup=${group}`, ...TEST_IMAGES, '--wait', '--timeout=120s'];
-  return {
-    name,
-    install: (...args: string[]) => run('install', CHART, ...values, ...args),
-    upgrade: (...args: string[]) => run('upgrade', CHART, ...values, ...args),
-    run,
-    kubectl: (...args: string[]) => cluster.kubectl(['-n', namespace(), ...args]),
-    apply: (text: string, ...args: string[]) => cluster.kubectl(['-n', namespace(), 'apply', ...args, '-f', '-'], text),
-    async removeDefinitions() {
-      await cluster.kubectl([
-        'delete',
-        '--ignore-not-found',
-        '--wait=false',
-        'crd',
-        ...KINDS.map((kind) => `${kind}.${group}`),
-      ]);
-    },
-  };
-}
-
-const isDone = ({ code, stderr }: Finished) =>
-  expect([code, stderr.replaceAll(/^.*(WARN|Warning).*\n?/gm, '')]).toEqual([0, '']);
 
 describeWithCluster('the chart', (cluster) => {
   it('passes the linter', async () => {
@@ -195,7 +175,8 @@ describeWithCluster('an installation of the chart', (cluster) => {
   let ports: Record<4480 | 4482 | 4483, number>;
   const release = releaseOf(cluster, group, () => namespace.name);
   const { kubectl } = release;
-  const programs: Program[] = [];
+  let shell: NoteShell;
+  const notes = () => readNotes(cluster, release.name, namespace.name);
   const demo = () => [
     '--set=demo.enabled=true',
     `--set=demo.port=${ports[4483]}`,
@@ -218,12 +199,15 @@ describeWithCluster('an installation of the chart', (cluster) => {
 
   beforeAll(async () => {
     namespace = await makeRestricted(cluster, 'chart');
+    shell = openNoteShell(cluster);
     ports = await movePorts([4480, 4482, 4483]);
     isDone(await release.install());
+    const roles = [`${release.name}-view`, `${release.name}-edit`];
+    await makeAccount(cluster, { namespace: namespace.name, name: 'caller' }, roles);
   }, 150_000);
 
   afterAll(async () => {
-    for (const program of programs) await program.stop();
+    await shell.close();
     await release.run('uninstall', '--wait', '--timeout=60s');
     await release.removeDefinitions();
     await namespace.delete();
@@ -241,13 +225,9 @@ describeWithCluster('an installation of the chart', (cluster) => {
   it('runs two operators under the Restricted standard, and says what to do next', async () => {
     const { stdout } = await kubectl('get', `deployment/${release.name}`, '-o', 'jsonpath={.status.readyReplicas}');
     expect(stdout).toBe('2');
-    const notes = await helm(cluster, ['get', 'notes', release.name, '-n', namespace.name]);
-    expect(notes.stdout).toContain('kubectl explain virtualmcpserver.spec');
-    const explained = await cluster.kubectl([
-      'explain',
-      'virtualmcpserver.spec.incomingAuth',
-      `--api-version=${group}/v1alpha1`,
-    ]);
+    const [wait = '', explain = ''] = await notes();
+    expect((await shell.run(wait)).stdout).toContain('successfully rolled out');
+    const explained = await shell.run(explain);
     expect(explained.stdout).toContain('Boundary 1');
   });
 
@@ -318,18 +298,72 @@ describeWithCluster('an installation of the chart', (cluster) => {
     expect(second.stderr).toContain('--set crds.install=false');
   });
 
+  /** What the command of NOTES for the management API ends with, at its Service or at one pod. */
+  async function askManagement({ places = {}, pod = '', code: wanted = 0 }: Asking = {}): Promise<Finished> {
+    const [authority = '', forward = '', ask = ''] = (await notes()).slice(-3);
+    const attempt = async (): Promise<Finished> => {
+      const port = await findFreePort();
+      const service = `service/${release.name}-management`;
+      const target = { [`${service} 4485`]: `${pod === '' ? service : pod} ${port}:4485` };
+      const program = await shell.forward(fillIn(forward, target), 1);
+      const account = `caller -n ${namespace.name}`;
+      const own = { 'curl ': 'curl --max-time 20 ', '<account>': account, '::127.0.0.1:': `::127.0.0.1:${port}` };
+      const answer = await shell.run(fillIn(ask, { ...own, ...places }));
+      await program.stop();
+      return answer;
+    };
+    // It is served as soon as there is a certificate, which a pod does not wait for to be ready.
+    await eventually(
+      () => shell.run(authority),
+      ({ code }) => code === 0,
+    );
+    return eventually(attempt, ({ code }) => code === wanted);
+  }
+  const answered = ({ code, stdout }: Finished) => [code, code === 0 ? (JSON.parse(stdout) as unknown) : stdout];
+  const VERSION = [0, { version: expect.any(String) }];
+
+  describe('with the management API', () => {
+    beforeAll(async () => {
+      isDone(await release.upgrade('--set=management.enabled=true'));
+    }, 150_000);
+
+    it('answers at its Service and at each operator, by TLS with the authority that NOTES name and no other', async () => {
+      expect(answered(await askManagement())).toEqual(VERSION);
+      const pods = await eventually(
+        async () => {
+          const { stdout } = await kubectl('get', 'pods', '-l', 'app.kubernetes.io/name=vmcp-operator', '-o', 'name');
+          return stdout.trim().split('\n');
+        },
+        ({ length }) => length === 2,
+      );
+      for (const pod of pods) expect(answered(await askManagement({ pod }))).toEqual(VERSION);
+      // Code of curl for a certificate that it cannot verify.
+      const unknown = await askManagement({ places: { '--cacert vmcp-ca.crt ': '' }, code: 60 });
+      expect(unknown.stdout).toBe('');
+    });
+
+    it('makes a group for a caller who may write', async () => {
+      const body = `-H 'Content-Type: application/json' -d '{"name":"made"}'`;
+      const path = `/groups?namespace=${namespace.name}' ${body}`;
+      const write = await askManagement({ places: { ' https://': ` 'https://`, '/version': path } });
+      expect(answered(write)).toEqual([0, expect.objectContaining({ name: 'made' })]);
+      isDone(await kubectl('delete', `mcpgroups.${group}/made`));
+    });
+  });
+
   describe('with the demo', () => {
     let endpoint: string;
+    const issuers = () => [`http://127.0.0.1:${ports[4480]}`, `http://127.0.0.1:${ports[4482]}`] as const;
     let alice: string;
 
     beforeAll(async () => {
-      isDone(await release.upgrade(...demo()));
-      isDone(await kubectl('wait', server, '--for=condition=Ready', '--timeout=90s'));
-      // One command, as NOTES say it.
-      const { [4480]: company, [4482]: partner, [4483]: port } = ports;
-      const forwarded = { [port]: 4483, [company]: company, [partner]: partner };
-      programs.push(await forwardPorts(cluster, namespace.name, 'deployment/vmcp-demo', forwarded));
-      endpoint = `http://127.0.0.1:${port}/mcp`;
+      const [, , upgrade = ''] = await notes();
+      const places = { '<chart>': CHART, '--set demo.enabled=true': demo().join(' ') };
+      isDone(await shell.run(fillIn(upgrade, places)));
+      const [wait = '', forward = ''] = await notes();
+      isDone(await shell.run(wait));
+      await shell.forward(forward, 3);
+      endpoint = `http://127.0.0.1:${ports[4483]}/mcp`;
       const client = await OAuthClient.register(new URL(endpoint).origin);
       alice = (await client.login({ user: 'alice' })).access_token;
     }, 240_000);
@@ -348,11 +382,24 @@ describeWithCluster('an installation of the chart', (cluster) => {
       expect(new Set(names)).toEqual(new Set(BACKENDS));
       const told = (name: string) => callTool(endpoint, `${name}_whoami`, alice);
       const answers = await Promise.all(['demo-whoami', 'demo-tickets'].map(told));
-      const [company, partner] = [`http://127.0.0.1:${ports[4480]}`, `http://127.0.0.1:${ports[4482]}`];
+      const [company, partner] = issuers();
       expect(answers).toMatchObject([
         { subject: 'alice', issuer: company, audience: [company] },
         { subject: 'alice', issuer: partner, audience: [partner] },
       ]);
+    });
+
+    it('is tried by the last command of NOTES, which logs in by a browser and shows both tokens', async () => {
+      const [, , tryIt = ''] = await notes();
+      const [company, partner] = issuers();
+      await eventually(
+        () => shell.run(tryIt, AS_ALICE),
+        ({ code, stdout }) =>
+          code === 0 &&
+          stdout.includes(`You are logged in at ${endpoint}.`) &&
+          new RegExp(`demo-whoami_whoami +alice +${company} `).test(stdout) &&
+          new RegExp(`demo-tickets_whoami +alice +${partner} `).test(stdout),
+      );
     });
 
     it('admits what is wrong while no operator answers; then it is a condition, and the document in force stays', async () => {
@@ -429,159 +476,9 @@ describeWithCluster('an installation of the chart', (cluster) => {
         'name',
       ]);
       expect(cluster_wide.stdout).not.toContain(release.name);
-      isDone(await release.install());
+      isDone(await release.install('--set=management.enabled=true'));
       isDone(await kubectl('get', `mcpgroups.${group}/kept`));
+      expect(answered(await askManagement())).toEqual(VERSION);
     }, 240_000);
-  });
-});
-
-describeWithCluster('an upgrade of the chart from the version before', (cluster) => {
-  const group = ownGroup('upgrade');
-  let namespace: Namespace;
-  const release = releaseOf(cluster, group, () => namespace.name);
-  const { kubectl } = release;
-  const schemaOf = async () => {
-    const { body } = await cluster.ask(
-      'GET',
-      `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/virtualmcpservers.${group}`,
-    );
-    return (
-      body as {
-        spec: { versions: [{ schema: { openAPIV3Schema: { properties: { spec: { properties?: object } } } } }] };
-      }
-    ).spec.versions[0].schema.openAPIV3Schema.properties.spec.properties;
-  };
-
-  beforeAll(async () => {
-    namespace = await cluster.makeNamespace('upgrade');
-    const values = [`--set=apiGroup=${group}`, `--set=image=${IMAGES.operator}`, '--wait', '--timeout=60s'];
-    isDone(await release.run('install', join(TESTDATA, 'previous-chart'), ...values));
-    await cluster.kubectl([
-      'wait',
-      '--for=condition=Established',
-      '--timeout=30s',
-      ...KINDS.map((kind) => `crd/${kind}.${group}`),
-    ]);
-    const resources = readFileSync(join(TESTDATA, 'previous-resources.yaml'), 'utf8').replaceAll('API_GROUP', group);
-    isDone(await release.apply(resources));
-    isDone(await release.upgrade());
-  }, 240_000);
-
-  afterAll(async () => {
-    await kubectl(
-      'patch',
-      `virtualmcpservers.${group}/former`,
-      '--type=merge',
-      '--patch={"metadata":{"finalizers":null}}',
-    );
-    await release.run('uninstall', '--wait', '--timeout=60s');
-    await release.removeDefinitions();
-    await namespace.delete();
-  });
-
-  it('brings the definitions of the new version, and every resource outlives stricter rules', async () => {
-    expect(await schemaOf()).toHaveProperty('incomingAuth');
-    const { stdout } = await kubectl(
-      'get',
-      `virtualmcpservers.${group},mcpservers.${group},mcpgroups.${group}`,
-      '-o',
-      'name',
-    );
-    expect(stdout.trim().split('\n')).toHaveLength(3);
-    isDone(await kubectl('wait', `virtualmcpservers.${group}/former`, '--for=condition=Stalled', '--timeout=60s'));
-    const said = await kubectl(
-      'get',
-      `virtualmcpservers.${group}/former`,
-      '-o',
-      'jsonpath={.status.conditions[0].message}',
-    );
-    expect(said.stdout).toContain('did you mean `sessionStorage`?');
-  });
-
-  it('lets everybody go on who changes something else about a resource that would be refused today', async () => {
-    isDone(await kubectl('label', `virtualmcpservers.${group}/former`, 'team=a'));
-    const replace = (patch: object[]) =>
-      kubectl('patch', `virtualmcpservers.${group}/former`, '--type=json', `--patch=${JSON.stringify(patch)}`);
-    const mended = await replace([
-      { op: 'remove', path: '/spec/sesionStorage' },
-      { op: 'remove', path: '/spec/replicas' },
-      { op: 'replace', path: '/spec/incomingAuth/type', value: 'anonymous' },
-    ]);
-    expect([mended.code, mended.stderr]).toEqual([0, expect.not.stringContaining('rror')]);
-    const { stdout } = await eventually(
-      () => kubectl('get', `virtualmcpservers.${group}/former`, '-o', 'jsonpath={.status.conditions[*].type}'),
-      ({ stdout: types }) => !types.includes('Stalled'),
-      30_000,
-    );
-    expect(stdout).toContain('Anonymous');
-  });
-
-  it('can be rolled back and made again, and nothing is lost', async () => {
-    isDone(await release.run('rollback', '1', '--wait', '--timeout=120s'));
-    expect(await schemaOf()).toBeUndefined();
-    isDone(await release.upgrade());
-    expect(await schemaOf()).toHaveProperty('incomingAuth');
-    const { stdout } = await kubectl(
-      'get',
-      `virtualmcpservers.${group},mcpservers.${group},mcpgroups.${group}`,
-      '-o',
-      'name',
-    );
-    expect(stdout.trim().split('\n')).toHaveLength(3);
-  }, 240_000);
-});
-
-describeWithCluster('an installation for some namespaces', (cluster) => {
-  const group = ownGroup('namespaced');
-  let namespace: Namespace;
-  let served: Namespace;
-  let other: Namespace;
-  const release = releaseOf(cluster, group, () => namespace.name);
-
-  beforeAll(async () => {
-    [namespace, served, other] = (await Promise.all(
-      ['own', 'served', 'other'].map((suite) => cluster.makeNamespace(suite)),
-    )) as [Namespace, Namespace, Namespace];
-    const definitions = await renderChart([`--set=apiGroup=${group}`, '--show-only=templates/crds/*.yaml']);
-    isDone(await cluster.kubectl(['apply', '--server-side', '-f', '-'], definitions));
-    await cluster.kubectl([
-      'wait',
-      '--for=condition=Established',
-      '--timeout=30s',
-      ...KINDS.map((kind) => `crd/${kind}.${group}`),
-    ]);
-    isDone(await release.install(NAMESPACED, `--set=watchNamespaces={${served.name}}`));
-  }, 150_000);
-
-  afterAll(async () => {
-    await release.run('uninstall', '--wait', '--timeout=60s');
-    await release.removeDefinitions();
-    await Promise.all([namespace, served, other].map((one) => one.delete()));
-  });
-
-  it('serves these alone, with roles there and nothing cluster-wide', async () => {
-    const text = JSON.stringify({ apiVersion: `${group}/v1alpha1`, kind: 'MCPGroup', metadata: { name: 'tools' } });
-    for (const { name } of [served, other]) isDone(await cluster.kubectl(['-n', name, 'apply', '-f', '-'], text));
-    isDone(
-      await cluster.kubectl([
-        '-n',
-        served.name,
-        'wait',
-        `mcpgroups.${group}/tools`,
-        '--for=condition=Ready',
-        '--timeout=30s',
-      ]),
-    );
-    const { stdout } = await cluster.kubectl([
-      '-n',
-      other.name,
-      'get',
-      `mcpgroups.${group}/tools`,
-      '-o',
-      'jsonpath={.status.conditions[*].reason}',
-    ]);
-    expect(stdout).toBe('NotLookedAt');
-    const wide = await cluster.kubectl(['get', 'clusterroles,clusterrolebindings', '-o', 'name']);
-    expect(wide.stdout).not.toContain(release.name);
   });
 });

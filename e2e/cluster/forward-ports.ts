@@ -26,11 +26,16 @@ export async function forwardPorts(
     target,
     ...pairs,
   ]);
+  return untilForwarded(program, target, pairs.length);
+}
+
+/** Waits until a `kubectl port-forward` has opened so many ports. Ends it where it does not. */
+export async function untilForwarded(program: Program, target: string, ports: number): Promise<Program> {
   try {
     await until(`a port-forward to ${target}`, START_SECONDS, () => {
       if (program.exited()) throw new Error(program.output());
       const open = [...program.output().matchAll(/^Forwarding from 127\.0\.0\.1:/gm)].length;
-      return Promise.resolve(open === pairs.length);
+      return Promise.resolve(open === ports);
     });
     return program;
   } catch (problem) {

@@ -1,0 +1,36 @@
+import { expect } from '@jest/globals';
+import { CHART, helm, TEST_IMAGES } from './chart.ts';
+import type { Finished } from './run-program.ts';
+import type { Cluster } from './use-cluster.ts';
+
+/** Plurals of the kinds that the chart defines. */
+export const KINDS = ['virtualmcpservers', 'mcpgroups', 'mcpservers', 'mcpexternalauthconfigs', 'mcpoidcconfigs'];
+
+/** A release of the chart with a group of its own, so that suites do not meet. */
+export function releaseOf(cluster: Cluster, group: string, namespace: () => string) {
+  const name = `vmcp-${group.replace('.test', '')}`;
+  const run = (command: string, ...args: string[]) => helm(cluster, [command, name, ...args, '-n', namespace()]);
+  const values = [`--set=apiGroup=${group}`, ...TEST_IMAGES, '--wait', '--timeout=120s'];
+  return {
+    name,
+    install: (...args: string[]) => run('install', CHART, ...values, ...args),
+    upgrade: (...args: string[]) => run('upgrade', CHART, ...values, ...args),
+    run,
+    kubectl: (...args: string[]) => cluster.kubectl(['-n', namespace(), ...args]),
+    apply: (text: string, ...args: string[]) => cluster.kubectl(['-n', namespace(), 'apply', ...args, '-f', '-'], text),
+    async removeDefinitions() {
+      await cluster.kubectl([
+        'delete',
+        '--ignore-not-found',
+        '--wait=false',
+        'crd',
+        ...KINDS.map((kind) => `${kind}.${group}`),
+      ]);
+    },
+  };
+}
+
+/** Expects that a program did what it was told, with nothing on its standard error but warnings. */
+export function isDone({ code, stderr }: Finished): void {
+  expect([code, stderr.replaceAll(/^.*(WARN|Warning).*\n?/gm, '')]).toEqual([0, '']);
+}
