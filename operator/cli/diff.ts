@@ -1,5 +1,4 @@
 import { KubeApi } from '#operator/kubernetes/api/api';
-import { connect, loadKubeConfig } from '#operator/kubernetes/api/connection';
 import { type Change, compareObjects, type Difference } from '#operator/kubernetes/gitops/compare-rendered';
 import { findOperator, readCluster, readConfigMaps } from '#operator/kubernetes/gitops/read-cluster';
 import { renderObjects, type Written } from '#operator/kubernetes/gitops/render-objects';
@@ -8,6 +7,7 @@ import { type ClusterFacts, keyText, type Manifest } from '#operator/world';
 import { type ClusterOptions, factsOf, readClusterFolder } from './cluster-folder.ts';
 import type { Context } from './context.ts';
 import { EXIT_CODES } from './exit-codes.ts';
+import { connectCluster, explainFailure } from './management/connect-cluster.ts';
 import { printObject } from './print-object.ts';
 import { troublesOf } from './render-cluster.ts';
 
@@ -69,26 +69,40 @@ function printChanges(changes: Change[], context: Context): void {
 /**
  * Says what would change in a cluster if a folder was applied: in the resources, and in the objects that the operator makes of
  * them. Reads resources and ConfigMaps, never a Secret, and writes nothing. Returns the exit code: 1 where something differs.
+ * @throws CliError where the cluster does not answer, or does not let this account read it
  */
 export async function diff(folder: string, options: DiffOptions, context: Context): Promise<number> {
-  const api = new KubeApi(connect(loadKubeConfig(options)));
+  const connection = connectCluster(options);
+  const api = new KubeApi(connection);
+  const namespace = options.namespace === '' ? (api.namespace ?? 'default') : options.namespace;
   try {
-    const namespace = options.namespace === '' ? (api.namespace ?? 'default') : options.namespace;
-    const written = readClusterFolder(folder, namespace, context);
-    const { apiGroup } = written;
-    const facts = (await findOperator(api, apiGroup)) ?? factsOf(options);
-    const namespaces = [...new Set(written.manifests.map(({ metadata }) => metadata.namespace))];
-    const live = await readCluster(api, namespaces, apiGroup);
-    const after = applied(written, live);
-    const missing = await readConfigMaps(api, written.manifests);
-    const whole = { ...after, configMaps: new Map([...missing, ...after.configMaps]) };
-    const { outcomes } = renderObjects(whole, apiGroup, facts);
-    for (const trouble of outcomes.flatMap(troublesOf)) context.err.write(`${trouble}\n`);
-    const changes = compareObjects(rendered(live, apiGroup, facts), rendered(whole, apiGroup, facts));
-    if (options.output === 'json') context.out.write(printObject(changes, 'json'));
-    else printChanges(changes, context);
-    return changes.length > 0 || written.wrong ? EXIT_CODES.input : EXIT_CODES.ok;
+    return await compare(folder, namespace, options, context, api);
+  } catch (problem) {
+    throw explainFailure(problem, { server: connection.server, namespace });
   } finally {
     await api.close();
   }
+}
+
+async function compare(
+  folder: string,
+  namespace: string,
+  options: DiffOptions,
+  context: Context,
+  api: KubeApi,
+): Promise<number> {
+  const written = readClusterFolder(folder, namespace, context);
+  const { apiGroup } = written;
+  const facts = (await findOperator(api, apiGroup)) ?? factsOf(options);
+  const namespaces = [...new Set(written.manifests.map(({ metadata }) => metadata.namespace))];
+  const live = await readCluster(api, namespaces, apiGroup);
+  const after = applied(written, live);
+  const missing = await readConfigMaps(api, written.manifests);
+  const whole = { ...after, configMaps: new Map([...missing, ...after.configMaps]) };
+  const { outcomes } = renderObjects(whole, apiGroup, facts);
+  for (const trouble of outcomes.flatMap(troublesOf)) context.err.write(`${trouble}\n`);
+  const changes = compareObjects(rendered(live, apiGroup, facts), rendered(whole, apiGroup, facts));
+  if (options.output === 'json') context.out.write(printObject(changes, 'json'));
+  else printChanges(changes, context);
+  return changes.length > 0 || written.wrong ? EXIT_CODES.input : EXIT_CODES.ok;
 }

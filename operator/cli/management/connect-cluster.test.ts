@@ -1,7 +1,9 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { stringify } from 'yaml';
+import { diff } from '../diff.ts';
+import { contextWith } from '../testdata/context-with.ts';
 import { makeHome, type OwnHome } from '../testdata/own-home.ts';
 
 let home: OwnHome;
@@ -35,5 +37,24 @@ describe.each([[['list']], [['purge', 'tools', '--yes']]])('vmcp %j on a cluster
     ['no kubeconfig', () => ['--kubeconfig', join(home.path, 'none')], 'name a file that can be read'],
   ])('refuses %s', async (_what, args, said) => {
     expect(await vmcp(...args())).toMatchObject({ code: 1, err: expect.stringContaining(said) });
+  });
+});
+
+it('vmcp diff says what to do about a cluster that does not answer', async () => {
+  const folder = join(home.path, 'wanted');
+  mkdirSync(folder);
+  const group = 'apiVersion: vmcp.dev/v1alpha1\nkind: MCPGroup\nmetadata: {name: dev}\nspec: {}\n';
+  writeFileSync(join(folder, 'group.yaml'), group);
+  const flags = { runtimeImage: 'x', stdioAttach: true, allowHostPaths: false, imagePullSecret: [] };
+  const options = { kubeconfig, namespace: '', output: 'table' as const, ...flags };
+  const context = contextWith({});
+  const away = /^https:\/\/127\.0\.0\.1:1 does not answer: .*--context/;
+  await expect(diff(folder, options, context)).rejects.toMatchObject({
+    exitCode: 3,
+    message: expect.stringMatching(away),
+  });
+  await expect(diff(folder, { ...options, context: 'nowhere' }, context)).rejects.toMatchObject({
+    exitCode: 1,
+    message: expect.stringContaining('use one of away'),
   });
 });
