@@ -82,6 +82,16 @@ const CASES: Case[] = [
   { name: 'answers', status: READY, seen: runs, backends: [backend('Ready', 'It is well.')], is: ['running', ''] },
   { name: 'is ready, and nobody offers it', status: READY, seen: runs, is: ['running', ''] },
   {
+    name: 'is on stdio, and no server runs it',
+    spec: { command: ['tool'] },
+    status: READY,
+    seen: rests,
+    is: [
+      'unknown',
+      'No server runs it, or none has said so yet: put it into the group of a VirtualMCPServer, or give it an endpoint of its own (proxy_port).',
+    ],
+  },
+  {
     name: 'does not answer any more',
     status: READY,
     seen: runs,

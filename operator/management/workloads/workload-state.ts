@@ -1,3 +1,4 @@
+import { transportOf } from '#crds/kinds/index';
 import type { BackendSummary, Status } from '#crds/kinds/status';
 import type { WorkloadStatus } from '../records/workload.ts';
 import type { StoredResource } from '../stores/resources.ts';
@@ -62,21 +63,31 @@ export function workloadState(resource: StoredResource, sightings: Sightings): W
     return seen?.isRunning === true ? state('stopping', 'It is being stopped.') : state('stopped');
   if (!status) return seen === undefined ? state('unknown', 'Nothing runs here.') : state('starting', NOT_LOOKED_AT);
   if (isRestarting(resource) && !conditionOf(status, 'Stalled')) return restarting(status);
-  return reportedState(status, seen, { backends, isRemote: spec.remoteUrl !== undefined });
+  const isRemote = spec.remoteUrl !== undefined;
+  const reported = { backends, isRemote, isStdio: !isRemote && transportOf(spec) === 'stdio' };
+  return reportedState(status, seen, reported);
 }
 
 interface Reported {
   backends: readonly BackendSummary[];
   /** It runs elsewhere: nobody starts it here. */
   isRemote: boolean;
+  /** A server has to run it, where it has no pod of its own. */
+  isStdio: boolean;
 }
 
-function reportedState(status: Status, seen: Seen | undefined, { backends, isRemote }: Reported): WorkloadState {
+const NOBODY_RUNS_IT =
+  'No server runs it, or none has said so yet: put it into the group of a VirtualMCPServer, or give it an endpoint of its own (proxy_port).';
+
+function reportedState(status: Status, seen: Seen | undefined, reported: Reported): WorkloadState {
+  const { backends, isRemote, isStdio } = reported;
   const ready = status.conditions.find(({ type }) => type === 'Ready')?.message;
   const hindered = hindrance(status, seen?.crashed, ready);
   if (hindered) return hindered;
   const mayStart = seen?.isRunning === true && !isRemote;
-  return seenState([...backends, ...(status.backends ?? [])], mayStart) ?? phaseState(status, ready);
+  const known = seenState([...backends, ...(status.backends ?? [])], mayStart);
+  if (known) return known;
+  return isStdio && seen?.isRunning === false ? state('unknown', NOBODY_RUNS_IT) : phaseState(status, ready);
 }
 
 /** What is known of it is of what ran before, but for what keeps it from being started anew. */
