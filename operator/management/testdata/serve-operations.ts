@@ -31,7 +31,7 @@ interface ServeOptions {
 /** Serves operations over real HTTP, as on one machine unless told otherwise. */
 export async function serveOperations(
   operations: readonly Operation[],
-  { rooms, deadline = 5000, burst = 1000, authority }: ServeOptions,
+  { rooms, deadline = 60_000, burst = 1000, authority }: ServeOptions,
 ): Promise<ServedOperations> {
   const changes: ChangeEvent[] = [];
   const failures: Problem[] = [];
