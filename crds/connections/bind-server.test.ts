@@ -57,7 +57,14 @@ describe('a server that is bound to ::', () => {
     open.push(server);
     const port = await bindServer(server, { host: '::', port: 0 });
     expect(server.tried).toEqual(['::', '0.0.0.0']);
-    expect(server.listenerCount('error')).toBe(0);
+    expect(await ask('127.0.0.1', port)).toBe(200);
+  });
+
+  it('outlives a connection that the kernel could not hand over', async () => {
+    const server = createServer((_req, res) => res.end('here'));
+    open.push(server);
+    const port = await bindServer(server, { host: '::', port: 0 });
+    server.emit('error', new Error('accept ENOBUFS'));
     expect(await ask('127.0.0.1', port)).toBe(200);
   });
 

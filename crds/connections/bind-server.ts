@@ -27,6 +27,8 @@ function bind(server: Server, options: ListenOptions): Promise<void> {
     server.once('error', reject);
     server.listen(options, () => {
       server.off('error', reject);
+      // A connection that the kernel cannot hand over (ENOBUFS, EMFILE) is lost; those that are open go on.
+      server.on('error', () => undefined);
       resolve();
     });
   });

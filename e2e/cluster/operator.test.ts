@@ -86,7 +86,7 @@ describeWithCluster('the operator', (cluster) => {
     return body.status?.phase;
   };
 
-  it('acts in one of two processes, and hands over within two seconds when it is told to end', async () => {
+  it('acts in one of two processes, and hands over before its Lease would end when it is told to end', async () => {
     const [leader, other] = await startTwo();
     await sleep(3000);
     expect([await isLeader(leader), await isLeader(other)]).toEqual([true, false]);
@@ -99,7 +99,7 @@ describeWithCluster('the operator', (cluster) => {
     expect(Date.now() - toldAt).toBeLessThan(10_000);
     expect(await leader.ended).toBe(0);
     await apply(group('after-hand-over'));
-    await until(async () => (await phaseOf('mcpgroups', 'after-hand-over')) === 'Ready', 5000);
+    await until(async () => (await phaseOf('mcpgroups', 'after-hand-over')) === 'Ready', 60_000);
     const { body } = await cluster.ask('GET', leasePath());
     expect(body.spec.leaseTransitions).toBeGreaterThan(0);
   });

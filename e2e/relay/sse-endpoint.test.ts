@@ -222,12 +222,13 @@ describe('boundary 1 of an endpoint with proxy_mode sse', () => {
     await stream.waitFor(({ id }) => id === 0);
     const call = (id: number) =>
       JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'a_tool_0', arguments: {} } });
-    const statuses: number[] = [];
-    for (let id = 1; id <= 300; id++) statuses.push((await send(messages, 'POST', {}, call(id))).status);
-    expect(statuses.filter((status) => status === 429)).toHaveLength(300 - 256);
+    const ids = Array.from({ length: 300 }, (_, at) => at + 1);
+    const answers = await Promise.all(ids.map((id) => send(messages, 'POST', {}, call(id))));
+    const taken = ids.filter((_, at) => answers[at]?.status === 202);
+    expect([taken.length, answers.filter(({ status }) => status === 429).length]).toEqual([256, 300 - 256]);
     await until('what was taken', () => held.size === 256);
     answerAll();
-    await stream.waitFor(({ id }) => id === 256);
+    await stream.waitFor(({ id }) => id === taken.at(-1));
     await until('room', async () => (await send(messages, 'POST', {}, call(400))).status === 202);
     answerAll();
   });

@@ -3,7 +3,7 @@ import type { ProblemCode } from '../problem.ts';
 /**
  * Who proves that an operation answers a problem in one place. `each`: the table of that place, which brings it about for each operation
  * that lists it (`operator/management/operations/*-statuses.test.ts`, `e2e/cluster/management-statuses.test.ts`). A test by file and
- * title: it is the same for all operations, or too dear to be done for each. Absent: nobody can meet it there.
+ * title: it is the same for all operations, or too dear to be done for each. Absent: no test brings it about there.
  */
 export interface Reach {
   machine?: Proof;

@@ -76,6 +76,8 @@ export class SseEndpoint {
       const message = decodeRequest(body);
       noteMessage(trail, message, 'session');
       rooms.begin(trail, message);
+      // Others may have been taken while this one came in.
+      if (client.isBusy) throw tooMany();
       checkBegun(client, message);
       res.writeHead(202, { 'content-type': 'text/plain' }).end('Accepted');
       // Whatever the client says of its session, it is the one of this stream.

@@ -38,13 +38,18 @@ export class SpanSender {
   async send(spans: ReadableSpan[]): Promise<number> {
     const signal = AbortSignal.timeout(EXPORT_WITHIN);
     const end = performance.now() + EXPORT_WITHIN;
-    const body = ProtobufTraceSerializer.serializeRequest(spans);
     for (let pause = FIRST_PAUSE; ; pause *= 2) {
-      const attempt = await this.#attempt(body, spans.length, signal);
-      if ('taken' in attempt) return this.#tell(undefined, attempt.taken);
+      const attempt = await this.#attempt(spans, signal);
+      if ('taken' in attempt) {
+        this.#tell(undefined);
+        return attempt.taken;
+      }
       const wait = attempt.again === false ? Infinity : Math.max(attempt.again, pause);
-      if (performance.now() + wait >= end) return this.#tell(attempt.fault, 0);
-      await sleep(wait);
+      if (performance.now() + wait >= end) {
+        this.#tell(attempt.fault);
+        return 0;
+      }
+      await sleep(wait, undefined, { ref: false });
     }
   }
 
@@ -52,23 +57,26 @@ export class SpanSender {
     return (this.#closed ??= this.#settings.dispatcher.destroy());
   }
 
-  async #attempt(body: Uint8Array | undefined, count: number, signal: AbortSignal): Promise<Attempt> {
+  async #attempt(spans: ReadableSpan[], signal: AbortSignal): Promise<Attempt> {
     const { url, dispatcher } = this.#settings;
     try {
+      const body = ProtobufTraceSerializer.serializeRequest(spans);
       const headers = { ...this.#settings.headers(), 'content-type': 'application/x-protobuf', 'user-agent': 'vmcp' };
       const answer = await request(url, { method: 'POST', headers, body: body ?? null, dispatcher, signal });
       const said = await readBytes(answer.body as AsyncIterable<Buffer>, MAX_ANSWER);
       const { statusCode: status } = answer;
-      if (status >= 200 && status < 300) return { taken: Math.max(0, count - rejectedOf(said)) };
+      if (status >= 200 && status < 300) return { taken: Math.max(0, spans.length - rejectedOf(said)) };
       const again = AGAIN.has(status) && millisecondsOf(answer.headers['retry-after']);
       return { fault: `it answered ${status}`, again };
     } catch (error) {
-      return { fault: faultOf(error), again: signal.aborted ? false : 0 };
+      return { fault: faultOf(error), again: signal.aborted || this.#closed !== undefined ? false : 0 };
     }
   }
 
   /** Once for each time that it begins or ends to fail: `vmcp_spans_total` counts. */
-  #tell(fault: string | undefined, taken: number): number {
+  #tell(fault: string | undefined): void {
+    // Nobody uses it any more.
+    if (this.#closed) return;
     const isFailing = fault !== undefined;
     const { log, url } = this.#settings;
     const collector = new URL(url).host;
@@ -76,7 +84,6 @@ export class SpanSender {
       log.warn('spans are lost: the collector does not take them', { collector, fault });
     if (!isFailing && this.#isFailing) log.info('the collector takes spans again', { collector });
     this.#isFailing = isFailing;
-    return taken;
   }
 }
 
