@@ -28,7 +28,7 @@ describeWithCluster('the command on a cluster', (cluster) => {
     writeFileSync(secret, 'hunter2');
     const ours = new Stage(cluster, { name: namespace, delete: () => Promise.resolve() });
     await ours.apply(server('demo', 'tools'), backend('whoami', fake('tools', 'whoami')));
-  }, 60_000);
+  }, 180_000);
   afterAll(async () => {
     await place.close();
     rmSync(folder, { recursive: true });
@@ -49,11 +49,11 @@ describeWithCluster('the command on a cluster', (cluster) => {
     const started = await vmcp('run', url, '--name', 'far', '--header-secret', `X-Key=@${secret}`, '--timeout', '90s');
     expect(started).toContain(`far  ${url}`);
     expect(await vmcp('group', 'list')).toMatch(/tools +far, whoami +Ours/);
-    const listed = WorkloadSummary.array().parse(JSON.parse(await vmcp('list', '-o', 'json')));
-    expect(listed.map(({ name, status }) => [name, status])).toEqual([
-      ['far', 'running'],
-      ['whoami', 'running'],
-    ]);
+    const listed = await eventually(
+      async () => WorkloadSummary.array().parse(JSON.parse(await vmcp('list', '-o', 'json'))),
+      (all) => all.map(({ name, status }) => `${name} ${status}`).join() === 'far running,whoami running',
+      60_000,
+    );
     expect(await vmcp('list', '-o', 'name', '--context', 'e2e', '-n', stage.namespace)).toBe('far\nwhoami\n');
     expect(parse(await vmcp('list', '-o', 'yaml'))).toEqual(JSON.parse(JSON.stringify(listed)));
     expect(await vmcp('list')).toMatch(/^NAME +STATUS[^]*far +running +tools/);
@@ -64,7 +64,7 @@ describeWithCluster('the command on a cluster', (cluster) => {
     const exported = await vmcp('export', 'far');
     expect(JSON.parse(exported)).toMatchObject({ name: 'far', remote_url: url });
     expect(exported).not.toContain('hunter2');
-  }, 120_000);
+  }, 180_000);
 
   it('prints the log of pods, and goes on with it', async () => {
     expect(await vmcp('logs', 'whoami', '--lines', '3')).toContain('8080/mcp');
@@ -76,7 +76,7 @@ describeWithCluster('the command on a cluster', (cluster) => {
     following.signal('SIGINT');
     await following.ended;
     expect((await as('editor', 'logs', 'far')).code).toBe(6);
-  }, 60_000);
+  }, 180_000);
 
   it('edits, starts anew, stops and starts, while another one watches', async () => {
     const watching = place.start(['list', '--all', '--watch', '-o', 'json', '--kubeconfig', kubeconfigs.editor]);
@@ -97,7 +97,7 @@ describeWithCluster('the command on a cluster', (cluster) => {
     expect(await vmcp('start', 'whoami')).toContain('whoami: started');
     watching.signal('SIGINT');
     expect(await watching.ended).toBe(0);
-  }, 120_000);
+  }, 180_000);
 
   it('keeps secrets in the cluster, and shows no value of them', async () => {
     expect(await vmcp('secret', 'set', 'OTHER', '--file', secret)).toContain('vmcp-secrets');
@@ -106,7 +106,7 @@ describeWithCluster('the command on a cluster', (cluster) => {
     expect(body.data.OTHER).toBe(Buffer.from('hunter2').toString('base64'));
     expect(await vmcp('secret', 'rm', 'OTHER', '--yes')).toContain('OTHER is deleted');
     expect(await vmcp('secret', 'setup')).toContain('provider kubernetes is in force');
-  }, 60_000);
+  }, 180_000);
 
   it('prints what clients need, and reads registries and skills of the namespace', async () => {
     expect(await vmcp('client', 'register', 'zed')).toContain(`http://vmcp-demo.${stage.namespace}.svc:4483/mcp`);
@@ -121,7 +121,7 @@ describeWithCluster('the command on a cluster', (cluster) => {
     expect(await vmcp('skill', 'install', archive)).toContain('notes');
     expect(await vmcp('skill', 'list', '-o', 'name')).toBe('notes\n');
     expect(await vmcp('skill', 'rm', 'notes', '--yes')).toContain('notes');
-  }, 60_000);
+  }, 180_000);
 
   describe('ends with a code and with what to do', () => {
     it.each<[string, keyof typeof kubeconfigs, string[], number, string]>([
@@ -165,5 +165,5 @@ describeWithCluster('the command on a cluster', (cluster) => {
       (told) => told.code === 0,
     );
     expect(await vmcp('group', 'list', '-o', 'json')).toBe('[]\n');
-  }, 60_000);
+  }, 180_000);
 });

@@ -12,6 +12,7 @@ import {
   userNamed,
   type LoginEndpointServer,
 } from '#runtime/authserver/testdata/login-endpoints';
+import { listenOn } from '#runtime/http/listen-on';
 import { NO_CHROMIUM, openChromium } from './chromium.ts';
 import { PAGES, type ShownPage } from './pages.ts';
 
@@ -190,13 +191,15 @@ inChromium(`the pages in Chromium${reasonNotTo}`, () => {
     it('who deny, the answer goes to the client', async () => {
       await withCookie(chromium.context, undefined);
       const tab = await chromium.context.newPage();
-      await tab.goto(server.authorizeUrl(client));
       let referer: string | undefined = 'none seen';
-      const atClient = (url: URL) => url.href.startsWith(REDIRECT);
-      await tab.route(atClient, (route, request) => {
-        ({ referer } = request.headers());
-        return route.fulfill({ body: 'back at the client' });
+      const program = createServer((request, response) => {
+        if (request.url?.startsWith('/callback')) ({ referer } = request.headers);
+        response.end('back at the client');
       });
+      // RFC 8252 §7.3: the port of a program on this machine is its own to choose.
+      const back = `http://127.0.0.1:${await listenOn(program, '127.0.0.1', 0)}/callback`;
+      const atClient = (url: URL) => url.href.startsWith(back);
+      await tab.goto(server.authorizeUrl(client, { redirect_uri: back }));
       await tab.getByRole('button', { name: 'Deny' }).click();
       await tab.waitForURL(atClient);
       const answer = new URL(tab.url()).searchParams;
@@ -207,6 +210,7 @@ inChromium(`the pages in Chromium${reasonNotTo}`, () => {
       ]);
       expect(referer).toBeUndefined();
       await tab.close();
+      program.close();
     });
 
     it('who open two tabs before there is a cookie, both go on', async () => {

@@ -47,7 +47,7 @@ export class SseClient {
   }
 
   /** It has as many messages under way as it may. */
-  get isBusy(): boolean {
+  isBusy(): boolean {
     return this.#running >= MAX_RUNNING;
   }
 

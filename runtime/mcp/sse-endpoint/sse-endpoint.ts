@@ -70,14 +70,14 @@ export class SseEndpoint {
     return enter(req, res, rooms, async (identity, trail) => {
       if (req.method !== 'POST') throw wrongVerb('POST');
       const client = this.#find(req.url ?? '', identity);
-      if (client.isBusy) throw tooMany();
+      if (client.isBusy()) throw tooMany();
       checkHeaders(req.headers);
       const body = await readBody(req, rooms.config.limits.max_request_bytes);
       const message = decodeRequest(body);
       noteMessage(trail, message, 'session');
       rooms.begin(trail, message);
       // Others may have been taken while this one came in.
-      if (client.isBusy) throw tooMany();
+      if (client.isBusy()) throw tooMany();
       checkBegun(client, message);
       res.writeHead(202, { 'content-type': 'text/plain' }).end('Accepted');
       // Whatever the client says of its session, it is the one of this stream.
