@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -6,10 +7,13 @@ import { RunConfig } from '#crds/run-config/run-config';
 import { isPortFree } from '#operator/local/check-port';
 import { fetchToken } from '../fakes/identity-provider/fetch-token.ts';
 import { serveIdentityProvider, type IdentityProvider } from '../fakes/identity-provider/serve.ts';
+import { GATEWAY_CLIENT } from '../fakes/identity-provider/users.ts';
 import { serveCollector } from '../fakes/otlp/serve-collector.ts';
+import { allow, deny, serveWebhook } from '../fakes/webhook/serve-webhook.ts';
 import { shortHash } from '../fakes/whoami/describe-caller.ts';
 import { findFreePort } from '../gateway/find-free-port.ts';
 import { callTool, connect } from './call-tool.ts';
+import { secret } from './manifests.ts';
 import { eventually, makeWorkplace, ROOT, WHOAMI, type Workplace } from './run-vmcp.ts';
 
 const API = 'apiVersion: vmcp.dev/v1alpha1';
@@ -156,6 +160,76 @@ stringData: {token: the-token, header: the-header}
     await eventually(
       () => place.status(),
       ({ processes }) => !processes.some(({ name }) => name.includes('far')),
+    );
+  });
+
+  it('exchanges the token of each caller for one of its program, and takes no other where that is refused', async () => {
+    const exchange = (key: string) =>
+      secret('exchange', key) +
+      `---
+${API}
+kind: MCPExternalAuthConfig
+metadata: {name: exchange}
+spec:
+  type: tokenExchange
+  tokenExchange:
+    tokenUrl: ${issuer.tokenUrl}
+    clientId: ${GATEWAY_CLIENT.id}
+    clientSecretRef: {name: exchange, key: value}
+    audience: program
+    scopes: [mcp]
+  allowedServers: [inside]
+`;
+    place.manifest('exchange.yaml', exchange(GATEWAY_CLIENT.secret));
+    place.manifest('inside.yaml', inside('  externalAuthConfigRef: {name: exchange}\n'));
+    const sent = await tokenOf('alice');
+    const call = () => callTool(endpoint(), 'who', sent).catch((problem: unknown) => ({ problem: String(problem) }));
+    const seen = await eventually(call, (caller) => 'audience' in caller && caller.tokenHash !== null);
+    expect(seen).toMatchObject({ subject: 'alice', issuer: issuer.issuer, audience: ['program'], scopes: ['mcp'] });
+    expect(seen).not.toMatchObject({ tokenHash: shortHash(sent) });
+    await expect(callTool(endpoint(), 'who', await tokenOf('bob'))).rejects.toThrow();
+    place.manifest('exchange.yaml', exchange('another-secret'));
+    // What was exchanged before counts as long as it lasts: it is another token that has to be exchanged now.
+    const fresh = async () => callTool(endpoint(), 'who', await tokenOf('alice')).then(() => '', String);
+    const refusal = await eventually(fresh, (said) => said !== '');
+    expect(refusal).not.toContain('another-secret');
+    place.manifest('inside.yaml', inside());
+    place.manifest('exchange.yaml', undefined);
+    await eventually(call, (caller) => 'tokenHash' in caller && caller.tokenHash === null);
+  });
+
+  it('asks its webhooks, signed with their secret, and does not call what they refuse', async () => {
+    const hook = await serveWebhook(deny);
+    const key = 'what-both-know';
+    try {
+      place.manifest('sign.yaml', secret('sign', key));
+      const validating = `[{name: dlp, url: '${hook.url}', timeout: 10s, hmacSecretRef: {name: sign, key: value}}]`;
+      place.manifest('inside.yaml', inside(`  webhooks: {validating: ${validating}}\n`));
+      const call = async () => callTool(endpoint(), 'who', await tokenOf('alice')).then(() => 'passed', String);
+      const refused = await eventually(call, (said) => said !== 'passed');
+      expect(refused).toContain('Denied by webhook dlp: Cards do not leave the house');
+      const [asked] = hook.asked;
+      expect(asked?.question).toMatchObject({
+        principal: { subject: 'alice' },
+        workload: 'inside',
+        request: { method: 'tools/call', tool: 'who', original_name: 'whoami' },
+      });
+      const signed = `${String(asked?.headers['x-vmcp-timestamp'])}.${asked?.text ?? ''}`;
+      const digest = createHmac('sha256', key).update(signed).digest('hex');
+      expect(asked?.headers['x-vmcp-signature']).toBe(`sha256=${digest}`);
+      hook.decide = allow;
+      expect(await call()).toBe('passed');
+      // One that is away refuses, too.
+      await hook.close();
+      expect(await call()).toContain('dlp');
+    } finally {
+      place.manifest('inside.yaml', inside());
+      place.manifest('sign.yaml', undefined);
+      await hook.close();
+    }
+    await eventually(
+      async () => callTool(endpoint(), 'who', await tokenOf('alice')).then(() => 'passed', String),
+      (said) => said === 'passed',
     );
   });
 

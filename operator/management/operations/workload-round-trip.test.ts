@@ -1,0 +1,56 @@
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { stringify } from 'yaml';
+import { askOperation } from '../testdata/ask-operation.ts';
+import { serveOperations, type ServedOperations } from '../testdata/serve-operations.ts';
+import { recorded, spec } from '../workloads/testdata/generate-workloads.ts';
+import { GROUP, type WorkloadsPlace, workloadsPlace } from '../workloads/testdata/workloads-place.ts';
+import { editWorkload, getWorkload } from './workloads.ts';
+
+const params = { name: 'search' };
+
+let place: WorkloadsPlace;
+let served: ServedOperations;
+beforeEach(async () => {
+  place = workloadsPlace({});
+  served = await serveOperations([getWorkload, editWorkload], { rooms: place.rooms() });
+});
+afterEach(async () => {
+  await served.close();
+  place.remove();
+});
+
+/** A manifest as people write it: comments, and an order of its own. */
+function manifestOf(written: Record<string, unknown>, annotations: Record<string, string>): string {
+  const metadata = stringify({ metadata: { ...params, annotations } });
+  return `# What we search with.\nkind: MCPServer # a program\n${metadata}\n${stringify({ spec: written })}\n# The end.\napiVersion: vmcp.dev/v1alpha1\n`;
+}
+
+it('what GET gives of 200 workloads, whatever they are like, can be sent to edit, and every byte and the version stay', async () => {
+  const roundTrip = async (written: Record<string, unknown>, annotations: Record<string, string>) => {
+    const manifest = manifestOf(written, annotations);
+    place.write('search.yaml', manifest);
+    if (typeof written.groupRef === 'string')
+      place.write('group.yaml', GROUP.replace('name: tools', `name: ${JSON.stringify(written.groupRef)}`));
+    const read = await askOperation(served, getWorkload, { params });
+    const headers = { 'if-match': read.etag };
+    const edited = await askOperation(served, editWorkload, { params, body: read.body, headers });
+    expect([read.status, edited.status, edited.body]).toEqual([200, 200, expect.objectContaining(params)]);
+    expect(edited.etag).toBe(read.etag);
+    expect(place.read('search.yaml')).toBe(manifest);
+  };
+  await fc.assert(fc.asyncProperty(spec, recorded, roundTrip), { numRuns: 200 });
+}, 120_000);
+
+it('of which one field is changed writes that field, so it is no accident that the rest stays', async () => {
+  const changed = async (written: Record<string, unknown>) => {
+    const manifest = manifestOf({ ...written, groupRef: undefined, proxyPort: 7001 }, {});
+    place.write('search.yaml', manifest);
+    const { body, etag } = await askOperation(served, getWorkload, { params });
+    const sent = { ...(body as object), proxy_port: 7002 };
+    const edited = await askOperation(served, editWorkload, { params, body: sent, headers: { 'if-match': etag } });
+    expect([edited.status, edited.etag === etag]).toEqual([200, false]);
+    expect(place.read('search.yaml')).toBe(manifest.replace('proxyPort: 7001', 'proxyPort: 7002'));
+  };
+  await fc.assert(fc.asyncProperty(spec, changed), { numRuns: 10 });
+}, 60_000);
