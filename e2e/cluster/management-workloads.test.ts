@@ -20,6 +20,7 @@ describeWithCluster('workloads of a cluster by the management API', (cluster) =>
     (await cluster.ask('GET', place(name))).body as {
       metadata: { resourceVersion: string; generation: number; annotations?: Record<string, string> };
       spec: Record<string, unknown>;
+      status?: { restartedAt?: string };
     };
   const apply = async (manager: string, name: string, spec: object) => {
     const object = { apiVersion: API, kind: 'MCPServer', metadata: { name }, spec };
@@ -36,7 +37,7 @@ describeWithCluster('workloads of a cluster by the management API', (cluster) =>
     eventually(
       async () => WorkloadOperation.parse((await ask('GET', `/operations/${id}`)).body),
       ({ status }) => status !== 'running',
-      60_000,
+      120_000,
     );
   const far = (name: string, more: object = {}) => ({ name, url: 'https://far.example/mcp', ...more });
 
@@ -206,11 +207,15 @@ describeWithCluster('workloads of a cluster by the management API', (cluster) =>
     const { operation_id: id, accepted } = OperationAccepted.parse(body);
     expect(accepted).toEqual(['busy', 'whoami']);
     expect((await end(id)).status).toBe('succeeded');
-    expect(Object.keys((await live('whoami')).metadata.annotations ?? {})).toContain('vmcp.dev/restarted-at');
+    const { metadata, status } = await live('whoami');
+    expect([status?.restartedAt, status?.restartedAt]).toEqual([
+      expect.any(String),
+      metadata.annotations?.['vmcp.dev/restarted-at'],
+    ]);
     expect(await codeOf('DELETE', '/groups/tools')).toEqual([409, 'in_use']);
     await end(
       OperationAccepted.parse((await ask('POST', '/workloads/delete', { body: { group: 'tools' } })).body).operation_id,
     );
     expect((await ask('DELETE', '/groups/tools')).status).toBe(204);
-  }, 120_000);
+  }, 270_000);
 });

@@ -60,8 +60,14 @@ describe('a workload that runs', () => {
     expect(before).toBeDefined();
     const { status, body } = await accepted('/workloads/restart', { names: ['whoami'] });
     expect([status, body.accepted, body.unknown]).toEqual([202, ['whoami'], []]);
-    await eventually(pid, (now) => now !== undefined && now !== before, 60_000);
-    expect((await operation(body.operation_id)).status).toBe('succeeded');
+    const ended = await eventually(
+      () => operation(body.operation_id),
+      ({ status: how }) => how !== 'running',
+      60_000,
+    );
+    // Its end means that it has been carried out, not that it was written.
+    expect([ended.status, (await pid()) === before]).toEqual(['succeeded', false]);
+    await eventually(pid, (now) => now !== undefined, 60_000);
     expect(api.place.read('manifests/whoami.yaml')).toContain(COMMENT);
   });
 

@@ -46,6 +46,8 @@ export interface Answer<R> {
   body: R;
   /** Version of what was read or written, without quotes: becomes the entity tag. */
   etag?: string;
+  /** The body as JSON, where somebody has it already. */
+  json?: Buffer;
   /** In place of a body: lines as they come, each with its line break. */
   lines?: AsyncIterable<string>;
 }
@@ -75,6 +77,8 @@ interface Definition<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodTy
   media?: string;
   /** The answer has an entity tag. */
   givesTag?: true;
+  /** Its tag is of all that the answer says: `If-None-Match` is honoured, 304 as long as that is the same. */
+  tagsAll?: true;
   /** `If-Match` is honoured: 412 when it has changed since. */
   takesTag?: true;
   /** Those of its own, beside those that every operation may answer. */

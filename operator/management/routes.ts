@@ -1,5 +1,5 @@
 import express, { type ErrorRequestHandler, type Express, type Request, type Response } from 'express';
-import { readIfMatch } from './if-match.ts';
+import { isKnown, readIfMatch } from './if-match.ts';
 import type { Operation } from './operation.ts';
 import { BASE } from './base.ts';
 import { Problem, problemOf } from './problem.ts';
@@ -58,10 +58,16 @@ async function answer(operation: Operation, request: Request, response: Response
     readBody: () => readBody(request),
     gone: gone.signal,
   };
-  const { body, etag, lines } = await serving.run(operation, asked, request);
-  response.status(operation.success);
+  const known = operation.tagsAll ? request.get('if-none-match') : undefined;
+  // Express would answer 304 by every tag, also where it is not of all that the answer says.
+  delete request.headers['if-none-match'];
+  const { body, etag, lines, json } = await serving.run(operation, asked, request);
+  const isSame = etag !== undefined && isKnown(etag, known);
+  response.status(isSame ? 304 : operation.success);
   if (etag !== undefined) response.setHeader('ETag', `"${etag}"`);
-  if (lines) await writeLines(response, operation, lines);
+  if (isSame) response.end();
+  else if (json) response.type('json').send(json);
+  else if (lines) await writeLines(response, operation, lines);
   else if (body === undefined) response.end();
   else response.json(body);
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkloadStatus, WorkloadSummary } from '#operator/management/records/workload';
+import { tellNotYet } from '#operator/management/workloads/not-yet';
 import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import type { ManagementApi } from '../management/management-api.ts';
@@ -52,8 +53,8 @@ export async function waitForWorkloads(
 
 function notYet(left: readonly string[], known: ReadonlyMap<string, WorkloadSummary>, what: string): CliError {
   const lines = left.map((name) => {
-    const { status, status_context: why = '' } = known.get(name) ?? { status: 'gone' };
-    return `${name} is not ${what} but ${status}${why === '' ? '' : `: ${why}`}`;
+    const { status, status_context: context = '' } = known.get(name) ?? { status: 'gone' };
+    return tellNotYet(name, what, { status, context });
   });
   return new CliError(EXIT_CODES.notRunning, lines.join('\n'));
 }

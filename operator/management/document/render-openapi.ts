@@ -48,6 +48,13 @@ const IF_MATCH = {
   schema: { type: 'string', pattern: '^(\\*|(W/)?"[!#-~]*"(, (W/)?"[!#-~]*")*)$' },
 };
 
+const IF_NONE_MATCH = {
+  name: 'If-None-Match',
+  in: 'header',
+  description: 'Entity tags of what the caller has: where one is that of what is there, it is not sent again.',
+  schema: { type: 'string' },
+};
+
 /** The OpenAPI 3.1 document of a table of operations. The same input, the same document. */
 export function renderOpenApi(operations: readonly Operation[], version: string): OpenApiDocument {
   const schemas = new Schemas();
@@ -91,6 +98,7 @@ function renderOperation(operation: Operation, schemas: Schemas): Json {
       ...parametersOf(operation.query, 'query', schemas),
       ...(operation.namespaced === false ? [] : [NAMESPACE]),
       ...(operation.takesTag ? [IF_MATCH] : []),
+      ...(operation.tagsAll ? [IF_NONE_MATCH] : []),
     ],
     ...(sent && {
       requestBody: { required: !body.safeParse(undefined).success, content: { 'application/json': { schema: sent } } },
@@ -115,7 +123,7 @@ function parametersOf(schema: z.ZodType, where: 'path' | 'query', schemas: Schem
   }));
 }
 
-function successOf({ success, result, media, givesTag }: Operation, schemas: Schemas): Json {
+function successOf({ success, result, media, givesTag, tagsAll }: Operation, schemas: Schemas): Json {
   const type = media?.split(';')[0] ?? 'application/json';
   const content = isNothing(result)
     ? media === undefined
@@ -123,7 +131,10 @@ function successOf({ success, result, media, givesTag }: Operation, schemas: Sch
       : { content: { [type]: { schema: { type: 'string' } } } }
     : { content: { [type]: { schema: schemas.of(result) } } };
   const headers = { ETag: { description: 'Version of what was read or written.', schema: { type: 'string' } } };
-  return { [success]: { description: SAID[success], ...(givesTag && { headers }), ...content } };
+  return {
+    [success]: { description: SAID[success], ...(givesTag && { headers }), ...content },
+    ...(tagsAll && { 304: { description: 'The caller has it (`If-None-Match`).', headers } }),
+  };
 }
 
 const SAID = { 200: 'Done.', 201: 'Made.', 202: 'Accepted; it goes on in the background.', 204: 'Gone.' } as const;

@@ -1,8 +1,9 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { Registry, RegistryInfo } from '../records/registry.ts';
 import { openRegistries, type OpenRegistries } from '../registries/testdata/open-registries.ts';
+import { TOKEN } from '../testdata/serve-operations.ts';
 import { answerJson, FILE, type RegistryServer, serveRegistry } from '../registries/testdata/serve-registry.ts';
 
 const closing: (() => Promise<void>)[] = [];
@@ -119,6 +120,43 @@ describe('a registry file at a URL', () => {
     clock.now += 6 * MINUTE;
     expect((await ask('GET', '/registry/default')).body.version).toBe('2');
     expect(file.asked).toHaveLength(3);
+  });
+
+  it('is written once for all who read it, is not sent to who has it, and is another one when it changes', async () => {
+    const file = await serve(answerJson(FILE, '"one"'));
+    const { ask, clock, served } = await open();
+    const put = await ask('PUT', '/registry/default', { url: `${file.url}/r`, allow_private_ip: true });
+    const read = async (known?: string) => {
+      const headers = { authorization: `Bearer ${TOKEN}`, ...(known !== undefined && { 'if-none-match': known }) };
+      const answer = await fetch(`${served.url}/registry/default`, { headers });
+      return { status: answer.status, tag: answer.headers.get('etag')!, text: await answer.text() };
+    };
+    const first = await read();
+    expect(Registry.parse(JSON.parse(first.text)).version).toBe('1.2.3');
+    const stringify = jest.spyOn(JSON, 'stringify');
+    try {
+      // Also when the source was asked again, and said that it is the same.
+      clock.now += 6 * MINUTE;
+      file.answer = (_, response) => response.writeHead(304).end();
+      expect(await read()).toEqual(first);
+      expect(await read(`"other", W/${first.tag}`)).toEqual({ status: 304, tag: first.tag, text: '' });
+      expect(stringify.mock.calls.filter(([value]) => Object.hasOwn(Object(value), 'registry'))).toEqual([]);
+    } finally {
+      stringify.mockRestore();
+    }
+    expect(file.asked).toHaveLength(2);
+    file.answer = answerJson({ ...FILE, version: '2' }, '"two"');
+    clock.now += 6 * MINUTE;
+    const second = await read(first.tag);
+    expect([second.status, second.tag === first.tag, JSON.parse(second.text)]).toEqual([
+      200,
+      false,
+      expect.objectContaining({ version: '2' }),
+    ]);
+    // Whoever sets it anew means the settings, which are as they were read.
+    expect([first.tag, second.tag]).not.toContain(put.headers.get('etag'));
+    expect((await ask('PUT', '/registry/default', {}, { 'if-match': first.tag })).status).toBe(200);
+    expect(await read(second.tag)).toMatchObject({ status: 200 });
   });
 
   it('is served as it was read last while its source fails, also by a process that starts anew', async () => {

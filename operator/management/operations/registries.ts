@@ -53,11 +53,12 @@ export const getRegistry = operation({
   success: 200,
   result: Registry,
   givesTag: true,
+  tagsAll: true,
   problems: { ...NOT_FOUND, ...NO_COPY, ...DAMAGED },
   touches: readRegistry,
   async run({ params: { name } }, { registries }) {
-    const { registry: body, version } = await registries.get(name);
-    return { body, ...(version !== undefined && { etag: version }) };
+    const { registry: body, version, json } = await registries.get(name);
+    return { body, ...(version !== undefined && { etag: version }), ...(json && { json }) };
   },
 });
 

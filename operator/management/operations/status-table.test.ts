@@ -48,7 +48,7 @@ it('every status that the document lists for an operation is met by a test, on o
 });
 
 it('every operation lists how it succeeds', () => {
-  const successes = LISTED.filter(({ status }) => status < 400).map(({ operationId, status }) => [operationId, status]);
+  const successes = LISTED.filter(({ status }) => status < 300).map(({ operationId, status }) => [operationId, status]);
   expect(successes.sort()).toEqual(OPERATIONS.map(({ id, success }) => [id, success]).sort());
 });
 

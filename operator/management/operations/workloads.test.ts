@@ -2,8 +2,10 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { RunConfiguration } from '../records/run-configuration.ts';
 import { OperationAccepted, WorkloadOperation } from '../records/workload-operation.ts';
 import { WorkloadChanged, WorkloadDetail, WorkloadList, WorkloadReport } from '../records/workload.ts';
+import { askOperation } from '../testdata/ask-operation.ts';
 import { serveOperations, type ServedOperations, TOKEN } from '../testdata/serve-operations.ts';
 import { GROUP, SEARCH, type WorkloadsPlace, workloadsPlace } from '../workloads/testdata/workloads-place.ts';
+import { getGroup } from './groups.ts';
 import { OPERATIONS } from './table.ts';
 
 let place: WorkloadsPlace;
@@ -274,6 +276,17 @@ describe('a group', () => {
     expect(await ask('DELETE', '/groups/dev', undefined, made.etag)).toEqual(refused(412, 'stale'));
     expect((await ask('DELETE', '/groups/dev', undefined, changed.etag)).status).toBe(204);
     expect(await ask('GET', '/groups/dev')).toEqual(refused(404, 'not_found'));
+  });
+
+  it('is sent again when a workload joined it, though its own version is the same', async () => {
+    const { etag } = await ask('GET', '/groups/tools');
+    place.write('other.yaml', SEARCH.replace('search #', 'other #'));
+    // Not by fetch, which would say that it wants no copy.
+    const told = await askOperation(served, getGroup, {
+      params: { name: 'tools' },
+      headers: { 'if-none-match': etag },
+    });
+    expect([told.status, told.body]).toEqual([200, expect.objectContaining({ workloads: ['other', 'search'] })]);
   });
 
   it('tells its workloads, and stays as long as it has any', async () => {

@@ -7,10 +7,11 @@ import type { RecordStore } from '../stores/record-store.ts';
 import type { Resources } from '../stores/resources.ts';
 import { BUILT_IN } from './built-in.ts';
 import { readClusterRegistry } from './cluster-registry.ts';
+import { KeptAnswer } from './kept-answer.ts';
 import { KeptCopies } from './kept-copies.ts';
 import { LiveCopy, READ_DEADLINE, reasonOf } from './live-copy.ts';
 import { type OpenSource, openSource, type SourceDeps } from './open-source.ts';
-import { joinPages } from './page.ts';
+import { joinPages, type Page } from './page.ts';
 import type { PendingLogin } from './registry-login.ts';
 import { RegistrySettings, sourceOf } from './registry-settings.ts';
 import { renderRegistryInfo } from './render-registry.ts';
@@ -22,6 +23,9 @@ export const CLUSTER = 'cluster';
 const BUILT_IN_SETTINGS: RegistrySettings = { allow_private_ip: false };
 /** Version of settings that nobody has written. */
 const NEVER_WRITTEN = 'built-in';
+const BUILT_IN_PAGES: readonly Page[] = [{ from: '', content: BUILT_IN }];
+/** What an answer's tag has after the version of the settings: others are set by whoever read any answer under these. */
+const OF_CONTENT = /\.[-\w]{22}$/;
 
 interface Cluster {
   resources: Pick<Resources, 'list'>;
@@ -55,6 +59,7 @@ interface Stored {
 export class Registries {
   readonly #options: RegistriesOptions;
   readonly #kept: KeptCopies;
+  readonly #answer = new KeptAnswer();
   /** Connections and copy of the settings in force. */
   #live: Live | undefined;
 
@@ -74,8 +79,11 @@ export class Registries {
     return this.#options.cluster ? [first, (await this.#cluster(this.#options.cluster)).info] : [first];
   }
 
-  /** @throws Problem `not_found`; `unavailable` where there is no copy and the source cannot be read */
-  async get(name: string): Promise<{ registry: Registry; version?: string }> {
+  /**
+   * The default one with its text, and with a version of all that it says. @throws Problem `not_found`; `unavailable` where there is no
+   * copy and the source cannot be read
+   */
+  async get(name: string): Promise<{ registry: Registry; version?: string; json?: Buffer }> {
     if (name === CLUSTER && this.#options.cluster) {
       const { info, content } = await this.#cluster(this.#options.cluster);
       return { registry: { ...info, registry: content } };
@@ -83,13 +91,17 @@ export class Registries {
     if (name !== DEFAULT)
       throw new Problem('not_found', `there is no registry "${name}"; see GET /registry, or vmcp registry list`);
     const stored = await this.#stored();
-    const content = await this.#content(stored).catch((cause: unknown) => {
+    const pages = await this.#pages(stored).catch((cause: unknown) => {
       if (cause instanceof FetchFailure || (cause instanceof Problem && cause.code === 'bad_request'))
         throw new Problem('unavailable', `the registry cannot be read: ${reasonOf(cause)}`, { cause });
       throw cause;
     });
-    const info = renderRegistryInfo(DEFAULT, stored.settings, content, this.#isLoggedIn());
-    return { registry: { ...info, registry: content }, version: stored.version };
+    const isLoggedIn = this.#isLoggedIn();
+    const { registry, json, digest } = this.#answer.of([stored.version, isLoggedIn, ...pages], () => {
+      const content = joinPages(pages);
+      return { ...renderRegistryInfo(DEFAULT, stored.settings, content, isLoggedIn), registry: content };
+    });
+    return { registry, json, version: `${stored.version}.${digest}` };
   }
 
   /**
@@ -108,7 +120,8 @@ export class Registries {
       throw new Problem('path_not_available', 'in a cluster a registry is read from url or api_url');
     checkPrivate(settings.allow_private_ip, this.#options.privateAddresses);
     const former = await this.#stored();
-    if (!isExpected(former.version, expected)) throw changedMeanwhile();
+    const ofSettings = expected?.map((tag) => tag.replace(OF_CONTENT, ''));
+    if (!isExpected(former.version, ofSettings)) throw changedMeanwhile();
     const live = this.#open({ settings, version: '' });
     try {
       const login = await this.#beginLogin(live);
@@ -156,13 +169,17 @@ export class Registries {
   }
 
   async #content(stored: Stored): Promise<RegistryContent> {
-    if (sourceOf(stored.settings).type === 'default') return BUILT_IN;
+    return joinPages(await this.#pages(stored));
+  }
+
+  async #pages(stored: Stored): Promise<readonly Page[]> {
+    if (sourceOf(stored.settings).type === 'default') return BUILT_IN_PAGES;
     if (this.#live?.version !== stored.version) {
       const replaced = this.#live;
       this.#live = this.#open(stored);
       await replaced?.source.close();
     }
-    return joinPages(await this.#live.copy.pages());
+    return this.#live.copy.pages();
   }
 
   #open(stored: Stored): Live {

@@ -1,20 +1,22 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { Problem, problemOf } from '../problem.ts';
 import { WorkloadOperation } from '../records/workload-operation.ts';
 import type { RecordStore, StoredRecord } from '../stores/record-store.ts';
 import { identityOf, type StoredResource } from '../stores/resources.ts';
+import { endOfRestart } from './end-of-restart.ts';
 import { restarted } from './stop-and-start.ts';
 import type { Workloads } from './workloads.ts';
 import { isStale } from './workload-version.ts';
 
 const { workloads: Entries, ...head } = WorkloadOperation.shape;
 
-/** Work as it is kept: what was meant by each name when it was accepted, and when somebody worked on it last. */
+/** Work as it is kept: what was meant by each name when it was accepted, since when its end is awaited, and when somebody worked last. */
 const Kept = z.strictObject({
   ...head,
   worked_at: z.int(),
-  workloads: z.array(z.strictObject({ ...Entries.element.shape, identity: z.string() })),
+  workloads: z.array(z.strictObject({ ...Entries.element.shape, identity: z.string(), asked_at: z.int().optional() })),
 });
 type Kept = z.infer<typeof Kept>;
 type Entry = Kept['workloads'][number];
@@ -26,23 +28,29 @@ interface BackgroundWorkOptions {
   now: () => number;
   /** Told of what keeps work from going on; holds no secret. */
   onFailure: (text: string) => void;
+  /** Waits, no longer than its signal lasts. Milliseconds. */
+  pause?: (milliseconds: number, signal: AbortSignal) => Promise<void>;
 }
 
 /** Work that nobody touched for so long is nobody's: its process has ended. Milliseconds. */
 const ABANDONED = 30_000;
+/** So often whoever waits says that it does. Milliseconds. */
+const HEARTBEAT = 10_000;
+/** Between two looks at what is waited for. Milliseconds. */
+const LOOK = 1000;
 /** How often a change in between is followed by a new attempt. */
 const ATTEMPTS = 5;
 /** Milliseconds for which ended work is kept. */
 const KEPT = 24 * 3600 * 1000;
 
 /**
- * Deletions and restarts of many workloads, one after the other. Each step can be done twice, and is noted when it is done; so who is
+ * Deletions and restarts of many workloads, one after the other; a restart has ended when it has been carried out. Each step can be done twice, and is noted when it is done; so who is
  * killed leaves nothing that cannot be taken up again, and no workload is ever half deleted. One instance for a process and namespace.
  */
 export class BackgroundWork {
   readonly #in: BackgroundWorkOptions;
   readonly #going = new Map<string, Promise<void>>();
-  #isClosed = false;
+  readonly #closing = new AbortController();
 
   constructor(options: BackgroundWorkOptions) {
     this.#in = options;
@@ -80,12 +88,12 @@ export class BackgroundWork {
 
   /** Ends after the steps that are being done; what is left is taken up by the next process. */
   async close(): Promise<void> {
-    this.#isClosed = true;
+    this.#closing.abort();
     await this.idle();
   }
 
   #goOn(id: string): void {
-    if (this.#going.has(id) || this.#isClosed) return;
+    if (this.#going.has(id) || this.#closing.signal.aborted) return;
     const going = this.#work(id)
       .catch((problem: unknown) => {
         const { message } = problemOf(problem);
@@ -96,30 +104,54 @@ export class BackgroundWork {
   }
 
   async #work(id: string): Promise<void> {
-    while (!this.#isClosed) {
+    const { pause = wait } = this.#in;
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
       const { value, version } = await this.#found(id);
-      const next = value.workloads.find(({ status }) => status === 'pending');
-      if (value.status !== 'running' || !next) return;
-      const done = await this.#do(value, next);
-      const workloads = value.workloads.map((one) => (one === next ? done : one));
-      const { now, records } = this.#in;
-      try {
-        await records.replace(id, ended({ ...value, workloads, worked_at: now() }, now()), version);
-      } catch (problem) {
-        // Another process took it up, too: what it noted counts.
-        if (!isStale(problem)) throw problem;
-      }
+      if (value.status !== 'running' || !value.workloads.some(isPending)) return;
+      const workloads = await this.#step(value);
+      if (workloads) await this.#note({ ...value, workloads }, version);
+      else await pause(LOOK, signal);
     }
+  }
+
+  async #note(work: Kept, version: string): Promise<void> {
+    const { now, records } = this.#in;
+    try {
+      await records.replace(work.id, ended({ ...work, worked_at: now() }, now()), version);
+    } catch (problem) {
+      // Another process took it up, too: what it noted counts.
+      if (!isStale(problem)) throw problem;
+    }
+  }
+
+  /** How far each is after the next step; undefined where there is nothing to note. */
+  async #step(work: Kept): Promise<Entry[] | undefined> {
+    const next = work.workloads.find((one) => isPending(one) && one.asked_at === undefined);
+    if (!next) return this.#look(work);
+    const done = await this.#do(work, next);
+    return work.workloads.map((one) => (one === next ? done : one));
   }
 
   async #do({ type, created_at: at }: Kept, entry: Entry): Promise<Entry> {
     try {
-      await STEPS[type](this.#in.workloads, entry, at);
-      return { ...entry, status: 'done' };
+      const isDone = await STEPS[type](this.#in.workloads, entry, at);
+      return isDone ? { ...entry, status: 'done' } : { ...entry, asked_at: this.#in.now() };
     } catch (error) {
       const { code, message } = problemOf(error);
       return { ...entry, status: 'failed', code, detail: message };
     }
+  }
+
+  /** What became of those that were asked to start anew. */
+  async #look({ workloads, worked_at: workedAt }: Kept): Promise<Entry[] | undefined> {
+    const seenOf = await this.#in.workloads.look();
+    const now = this.#in.now();
+    const seen = workloads.map((one) =>
+      isPending(one) ? { ...one, ...endOfRestart(one, seenOf(one.name), now) } : one,
+    );
+    const isNew = seen.some(({ status }, index) => status !== workloads[index]?.status);
+    return isNew || now - workedAt > HEARTBEAT ? seen : undefined;
   }
 
   async #found(id: string): Promise<Omit<StoredRecord, 'value'> & { value: Kept }> {
@@ -144,7 +176,14 @@ export class BackgroundWork {
 
 const isGone = (problem: unknown): boolean => problem instanceof Problem && problem.code === 'not_found';
 
-type Step = (workloads: Workloads, entry: Entry, at: string) => Promise<void>;
+const isPending = ({ status }: Entry): boolean => status === 'pending';
+
+async function wait(milliseconds: number, signal: AbortSignal): Promise<void> {
+  await sleep(milliseconds, undefined, { signal }).catch(() => undefined);
+}
+
+/** Resolves to whether that was all; else its effect is awaited. */
+type Step = (workloads: Workloads, entry: Entry, at: string) => Promise<boolean>;
 
 const STEPS: Record<Kept['type'], Step> = {
   async delete(workloads, { name, identity }) {
@@ -152,11 +191,11 @@ const STEPS: Record<Kept['type'], Step> = {
     for (let tries = 1; ; tries += 1) {
       try {
         await workloads.deleteMeant(name, (resource) => identityOf(resource) === identity);
-        return;
+        return true;
       } catch (problem) {
         if (isGone(problem)) {
           await workloads.removeRest(name);
-          return;
+          return true;
         }
         // What says nothing of when it was made may be another one by now.
         if (tries === ATTEMPTS || identity === '' || !isStale(problem)) throw problem;
@@ -167,12 +206,13 @@ const STEPS: Record<Kept['type'], Step> = {
     await workloads.change(name, {}, ({ resource }) =>
       identityOf(resource) === identity ? restarted(resource, at) : resource,
     );
+    return false;
   },
 };
 
 /** Work whose last step is done has ended. */
 function ended(work: Kept, now: number): Kept {
-  if (work.workloads.some(({ status }) => status === 'pending')) return work;
+  if (work.workloads.some(isPending)) return work;
   const isDone = work.workloads.every(({ status }) => status === 'done');
   return { ...work, status: isDone ? 'succeeded' : 'failed', finished_at: new Date(now).toISOString() };
 }

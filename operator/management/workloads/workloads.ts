@@ -7,13 +7,19 @@ import { OneAtATime } from './one-at-a-time.ts';
 import type { PermissionProfiles } from './permission-profiles.ts';
 import { lookAtWorkloads, summariesOf } from './look-at-workloads.ts';
 import type { LogOptions, WorkloadRuntime } from './runtime.ts';
-import { RUNNING } from './workload-state.ts';
+import { RUNNING, type WorkloadState } from './workload-state.ts';
 import { isStale, type Read, versionOf } from './workload-version.ts';
 
 interface WorkloadsOptions {
   resources: Resources;
   profiles: PermissionProfiles;
   runtime: WorkloadRuntime;
+}
+
+/** A workload, and how it is. */
+export interface LookedAt {
+  resource: StoredResource;
+  state: WorkloadState;
 }
 
 /** Refuses what the caller may not hand on, or what cannot be; called before anything is written. @throws Problem */
@@ -70,6 +76,13 @@ export class Workloads {
   /** By name. */
   all(): Promise<StoredResource[]> {
     return this.#in.resources.list(SERVER);
+  }
+
+  /** Looks once at all of them, and tells of each by its name; undefined: there is none. */
+  async look(): Promise<(name: string) => LookedAt | undefined> {
+    const [resources, stateOf] = await Promise.all([this.all(), lookAtWorkloads(this.#in)]);
+    const known = new Map(resources.map((resource) => [resource.name, { resource, state: stateOf(resource) }]));
+    return (name) => known.get(name);
   }
 
   /** @throws Problem */
