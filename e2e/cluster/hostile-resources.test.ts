@@ -1,5 +1,8 @@
 import { expect, it } from '@jest/globals';
-import { backend, condition, group, server } from './stage.ts';
+import { sumOf } from './operator-metrics.ts';
+import { collectionOf, type Written } from './send-manifests.ts';
+import { backend, condition, group, secret, server } from './stage.ts';
+import { startOperator } from './start-operator.ts';
 import { describeWithCluster } from './use-cluster.ts';
 import { useStage } from './use-stage.ts';
 
@@ -67,4 +70,110 @@ describeWithCluster('resources that are meant to break the operator', (cluster) 
     },
     90_000,
   );
+
+  const program = (name: string, spec: object) => backend(name, { image: 'registry.invalid/tool:1', ...spec });
+  const template = (spec: object) => ({ podTemplateSpec: { spec } });
+  const projected = { sources: [{ serviceAccountToken: { path: 'token' } }] };
+  const NOT_OURS = { secret: { secretName: 'others' } };
+  const pathRef = { name: '../other/x', key: 'key' };
+  const variable = (ref: object) => ({ secrets: [{ ...ref, targetEnvName: 'X' }] });
+  const header = (name: string, valueSecretRef: object): Written => ({
+    apiVersion: 'vmcp.dev/v1alpha1',
+    kind: 'MCPExternalAuthConfig',
+    metadata: { name },
+    spec: { type: 'headerInjection', headerInjection: { headerName: 'X-Key', valueSecretRef } },
+  });
+
+  const stalls = async ({ kind, metadata: { name = '' } }: Written) => {
+    const status = await stage.status(kind, name, (seen) => condition(seen, 'Stalled') !== undefined);
+    return condition(status, 'Stalled');
+  };
+  const noPodsOf = async (name: string) => {
+    for (const child of [`mcp-${name}`, `vmcp-${name}`])
+      expect([child, await stage.get('Deployment', child)]).toEqual([child, undefined]);
+  };
+
+  it.each<[string, Written, string, RegExp]>([
+    [
+      'token-of-program',
+      program('token-of-program', template({ volumes: [{ name: 'token', projected }] })),
+      'PodTemplateNotAllowed',
+      /volumes\[token\]\.projected\.serviceAccountToken: no token is mounted/,
+    ],
+    [
+      'token-of-server',
+      server('token-of-server', 'tools', template({ automountServiceAccountToken: true })),
+      'PodTemplateNotAllowed',
+      /automountServiceAccountToken: no token is mounted/,
+    ],
+    [
+      'secret-of-program',
+      program('secret-of-program', template({ volumes: [{ name: 'stolen', ...NOT_OURS }] })),
+      'PodTemplateNotAllowed',
+      /Secret "others" is not named by the fields of spec/,
+    ],
+    [
+      'secret-of-server',
+      server('secret-of-server', 'tools', template({ volumes: [{ name: 'stolen', ...NOT_OURS }] })),
+      'PodTemplateNotAllowed',
+      /Secret "others" is not named by the fields of spec/,
+    ],
+  ])('a template gets no more than its resource has: %s', async (name, written, reason, message) => {
+    await stage.apply(group('tools'), secret('others', { key: 'of-somebody-else' }), written);
+    expect(await stalls(written)).toMatchObject({ reason, message: expect.stringMatching(message) });
+    await noPodsOf(name);
+    await stage.remove(written.kind, name);
+  });
+
+  it.each([
+    ['MCPServer', program('path-in-program', variable(pathRef)), 'spec.secrets[0].name'],
+    ['MCPExternalAuthConfig', header('path-in-header', pathRef), 'spec.headerInjection.valueSecretRef.name'],
+  ])('no path to another namespace can be written as the name of a Secret of a %s', async (_kind, written, field) => {
+    const path = collectionOf(written, stage.namespace.name);
+    const { status, body } = await cluster.apply(`${path}/${written.metadata.name ?? ''}`, written);
+    expect([status, body.message]).toEqual([422, expect.stringContaining(`${field}: Invalid value: "../other/x"`)]);
+  });
+
+  it('no namespace can be written beside the name of a Secret: that stalls, and no Secret is read', async () => {
+    const neighbour = await cluster.makeNamespace('neighbour');
+    try {
+      const key = secret('theirs', { key: 'value-of-the-neighbour' });
+      await cluster.apply(`${collectionOf(key, neighbour.name)}/theirs`, key);
+      const ref = { name: 'theirs', key: 'key', namespace: neighbour.name };
+      const isReading = ({ verb, resource }: Record<string, string>) => verb === 'get' && resource === 'secrets';
+      const readings = () => sumOf(stage.operator, 'vmcp_operator_api_requests_total', isReading);
+      const before = await readings();
+      for (const written of [program('in-program', variable(ref)), header('in-header', ref)]) {
+        await stage.apply(written);
+        const message = expect.stringContaining('unknown field `namespace`');
+        expect(await stalls(written)).toMatchObject({ reason: 'InvalidSpec', message });
+      }
+      await noPodsOf('in-program');
+      expect(await readings()).toBe(before);
+    } finally {
+      await neighbour.delete();
+    }
+  });
+
+  it('in its own namespace nobody takes the account of the operator', async () => {
+    await stage.operator.stop();
+    const env = { POD_NAMESPACE: stage.namespace.name };
+    const operator = startOperator(cluster, [stage.namespace.name], [], { env });
+    try {
+      const taken = template({ serviceAccountName: 'vmcp-operator' });
+      for (const written of [program('account-of-program', taken), server('account-of-server', 'tools', taken)]) {
+        await stage.apply(written);
+        expect(await stalls(written)).toMatchObject({
+          reason: 'PodTemplateNotAllowed',
+          message: expect.stringContaining(
+            'spec.serviceAccountName: no service account of the namespace of the operator',
+          ),
+        });
+        await noPodsOf(written.metadata.name ?? '');
+      }
+    } finally {
+      await operator.stop();
+      stage.start();
+    }
+  });
 });

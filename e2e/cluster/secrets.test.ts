@@ -4,13 +4,19 @@ import { shortHash } from '../fakes/whoami/describe-caller.ts';
 import { send } from '../gateway/session-client.ts';
 import { eventually } from '../local/run-vmcp.ts';
 import { startLoad } from './load.ts';
-import { backend, condition, fake, group, secret, server } from './stage.ts';
+import { backend, condition, fake, group, secret, type Seen, server } from './stage.ts';
 import { describeWithCluster } from './use-cluster.ts';
 import { useStage } from './use-stage.ts';
 
 const WHOAMI = 'whoami_whoami';
 const FIRST = 'first-value-of-the-header';
 const SECOND = 'second-value-of-the-header';
+
+/** Its answers are as long as its variable says: so a caller sees which value it has. */
+const SIZED = `
+  process.argv.push('--port', '8080', '--name', 'sized', '--tools', '1', '--payload', process.env.SIZE);
+  await import('/app/e2e/fakes/backend/main.ts');
+`;
 
 const signingKey = () =>
   generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
@@ -179,6 +185,46 @@ describeWithCluster('Secrets of a running server', (cluster) => {
     await stage.ready('demo');
     expect(await podsOf('demo')).toEqual(pods);
   }, 60_000);
+
+  it('a variable of a program: a new value rolls the pods of that program, and no others', async () => {
+    const backendPods = async (name: string) => {
+      const pods = await stage.list('Pod', `app.kubernetes.io/name=mcp-backend,app.kubernetes.io/instance=${name}`);
+      return pods.map(({ metadata }) => metadata.uid);
+    };
+    const others = async () => (await Promise.all([podsOf('demo'), ...['whoami', 'plain'].map(backendPods)])).flat();
+    await stage.apply(
+      secret('sizes', { size: '300' }),
+      backend('sized', {
+        ...fake('tools', 'backend'),
+        command: ['node', '--input-type=module', '-e', SIZED],
+        secrets: [{ name: 'sizes', key: 'size', targetEnvName: 'SIZE' }],
+      }),
+    );
+    const hasSized = ({ backends = [] }: Seen) =>
+      backends.some(({ name, phase }) => name === 'sized' && phase === 'Ready');
+    await stage.status('VirtualMCPServer', 'demo', hasSized, 90_000);
+    const client = await stage.connect('demo');
+    const size = async () => {
+      const { answer } = await client.call('sized_tool_0', { text: 'x' });
+      const [content] = (answer.result?.content ?? []) as { text?: string }[];
+      return content?.text?.length;
+    };
+    await eventually(size, (length) => length === 300);
+    const [before, kept] = [await backendPods('sized'), await others()];
+    expect([before.length, kept.length]).toEqual([1, 3]);
+
+    await stage.apply(secret('sizes', { size: '500' }));
+    await eventually(size, (length) => length === 500, 90_000);
+    const after = await eventually(
+      () => backendPods('sized'),
+      (pods) => pods.length === 1 && !before.includes(pods[0] ?? ''),
+      90_000,
+    );
+    expect(after).toHaveLength(1);
+    expect(await others()).toEqual(kept);
+    await stage.remove('MCPServer', 'sized');
+    await stage.ready('demo');
+  }, 240_000);
 
   describe('of an embedded authorization server', () => {
     const KEYS = { name: 'keys', key: 'signing' };
