@@ -7,11 +7,11 @@ import { valueAt } from '#crds/parts/rule';
 const LEAVES = 5;
 
 /**
- * The wait of a container before it is told to end; undefined where the pod ends at once. The API server refuses one that is longer
- * than the time that `podTemplateSpec` gives the pod, so it is no longer than that.
+ * The wait of a container before it is told to end; undefined where the pod ends at once. It is part of the time that
+ * `podTemplateSpec` gives the pod: at most half of that, so that calls under way have the other half.
  */
 export function leaveService(podTemplate: unknown): { preStop: { sleep: { seconds: number } } } | undefined {
   const grace = valueAt(podTemplate, ['spec', 'terminationGracePeriodSeconds']);
-  const seconds = typeof grace === 'number' ? Math.min(LEAVES, grace) : LEAVES;
+  const seconds = typeof grace === 'number' ? Math.min(LEAVES, Math.floor(grace / 2)) : LEAVES;
   return seconds < 1 ? undefined : { preStop: { sleep: { seconds } } };
 }
