@@ -69,7 +69,7 @@ export class ClusterView {
   #started = false;
 
   constructor(options: ViewOptions, listener: ViewListener) {
-    const { api, apiGroup, log, secretValues, stdioAttach } = options;
+    const { api, apiGroup, clock, log, secretValues, stdioAttach } = options;
     this.#options = options;
     this.#listener = listener;
     this.manifests = Object.fromEntries(KINDS.map((kind) => [kind, new ManifestSection()])) as Record<
@@ -93,7 +93,8 @@ export class ClusterView {
       (old, current) => this.#secretTold(old, current),
     );
     this.#follow({ resource: CONFIG_MAPS, ...references }, (old, current) => this.#configMapTold(old, current));
-    this.#follow({ resource: PODS, labelSelector: OUR_PODS, transform: viewOfPod }, (old, current) =>
+    const transform = (object: KubeObject) => viewOfPod(object, clock.now());
+    this.#follow({ resource: PODS, labelSelector: OUR_PODS, transform }, (old, current) =>
       this.#podTold(old as WatchedPod | undefined, current as WatchedPod | undefined),
     );
   }

@@ -2,6 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import { explainPod } from './explain-pod.ts';
 
 const SECRET = 'hunter2-is-a-secret';
+const NOW = '2026-01-31T00:00:00Z';
+const MINUTES_AGO = '2026-01-30T23:55:00Z';
+const WEEKS_AGO = '2026-01-10T00:00:00Z';
 
 function pod(container: object, more: object = {}) {
   return {
@@ -25,8 +28,20 @@ const waiting = (reason: string, message?: string) => ({
   state: { waiting: { reason, ...(message !== undefined && { message }) } },
 });
 const after = (exitCode: number, reason: string, message?: string) => ({
-  terminated: { exitCode, reason, ...(message !== undefined && { message }) },
+  terminated: { exitCode, reason, finishedAt: MINUTES_AGO, ...(message !== undefined && { message }) },
 });
+const explain = (object: ReturnType<typeof pod>) => explainPod(object, Date.parse(NOW));
+/** Of a pod of which a scheduler says that. */
+const unscheduled = (message: string) =>
+  explain(
+    pod(
+      {},
+      {
+        conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }],
+        containerStatuses: undefined,
+      },
+    ),
+  );
 
 describe('a pod that does not start', () => {
   const IMAGE =
@@ -70,25 +85,45 @@ describe('a pod that does not start', () => {
       'container mcp took more memory than it may: write more in resources.limits, or see why in kubectl logs mcp-a-1-x -c mcp --previous.',
     ],
   ])('because it %s', (_what, container, message) => {
-    expect(explainPod(pod(container))).toEqual({ reason: 'PodsFail', message });
+    expect(explain(pod(container))).toEqual({ reason: 'PodsFail', message });
   });
 
   it('because of a container that comes before the others', () => {
     const initContainerStatuses = [{ name: 'pipes', ready: false, restartCount: 0, ...waiting('ImagePullBackOff') }];
-    expect(explainPod(pod(waiting('PodInitializing'), { initContainerStatuses }))?.message).toContain(
+    expect(explain(pod(waiting('PodInitializing'), { initContainerStatuses }))?.message).toContain(
       '"vmcp-runtime:1" of container pipes',
     );
   });
 
   it('because no node takes it, in as many words as there is room for', () => {
-    const message = `0/2 nodes are available: ${'Insufficient cpu. '.repeat(100)}`;
-    const conditions = [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }];
-    const problem = explainPod(pod({}, { conditions, containerStatuses: undefined }));
+    const problem = unscheduled(`0/2 nodes are available: 2 ${'Insufficient cpu. '.repeat(100)}`);
     expect(problem?.reason).toBe('PodsUnschedulable');
     expect(problem?.message).toMatch(
-      /^no node takes pod mcp-a-1-x \(0\/2 nodes .*…\): lower what it requests, or add /,
+      /^no node takes pod mcp-a-1-x \(Insufficient cpu\. .*…\): lower what it requests, or add /,
     );
     expect(problem?.message.length).toBeLessThan(450);
+  });
+
+  it.each([
+    [
+      '0/3 nodes are available: 1 node(s) had untolerated taint {a: b}, 2 Insufficient memory. preemption: 0/3 nodes are available: 1 Preemption is not helpful for scheduling, 2 No preemption victims found for incoming pod.',
+    ],
+    [
+      '0/12 nodes are available: 11 Insufficient memory, 1 node(s) had untolerated taint {a: b}. no new claims to deallocate, preemption: 0/12 nodes are available: 12 No preemption victims found for incoming pod.',
+    ],
+    ['0/2 nodes are available: 1 Insufficient memory, 1 node(s) had untolerated taint {a: b}.'],
+  ])('because no node takes it, in the same words however many nodes there are: %s', (message) => {
+    expect(unscheduled(message)?.message).toBe(
+      'no node takes pod mcp-a-1-x (Insufficient memory, node(s) had untolerated taint {a: b}): lower what it requests, or add a node.',
+    );
+  });
+
+  it('because of what a scheduler says in a form of its own', () => {
+    const said = (message: string) => /\((.*)\)/.exec(unscheduled(message)?.message ?? '')?.[1];
+    expect(said('no nodes available to schedule pods')).toBe('no nodes available to schedule pods');
+    expect(said('0/1 nodes are available: persistentvolumeclaim "a, b" not found.')).toBe(
+      'persistentvolumeclaim "a, b" not found',
+    );
   });
 });
 
@@ -97,8 +132,27 @@ describe('a pod that is well, or on its way,', () => {
     ['is being made', waiting('ContainerCreating')],
     ['has just begun', { state: { running: {} } }],
     ['ended once, and runs again', { state: { running: {} }, restartCount: 1, lastState: after(1, 'Error') }],
-    ['ended often, long ago', { ready: true, state: { running: {} }, restartCount: 9, lastState: after(1, 'Error') }],
+    [
+      'ended often, and is ready',
+      { ready: true, state: { running: {} }, restartCount: 9, lastState: after(1, 'Error') },
+    ],
+    [
+      'ended often, weeks ago, and is not ready now',
+      {
+        state: { running: { startedAt: WEEKS_AGO } },
+        restartCount: 9,
+        lastState: { terminated: { exitCode: 1, reason: 'Error', finishedAt: WEEKS_AGO } },
+      },
+    ],
+    [
+      'ended often, nobody knows when,',
+      {
+        state: { running: {} },
+        restartCount: 9,
+        lastState: { terminated: { exitCode: 255, reason: 'Unknown', finishedAt: null } },
+      },
+    ],
   ])('and %s is nothing to tell of', (_what, container) => {
-    expect(explainPod(pod(container))).toBeUndefined();
+    expect(explain(pod(container))).toBeUndefined();
   });
 });

@@ -8,6 +8,8 @@ interface Terminated {
   exitCode?: number;
   reason?: string;
   message?: string;
+  /** RFC 3339. */
+  finishedAt?: string | null;
 }
 
 interface ContainerStatus {
@@ -37,6 +39,17 @@ interface Container {
 function oneLine(text: string | undefined): string {
   const line = (text ?? '').replaceAll(/\s+/g, ' ').trim();
   return line.length > LONGEST ? `${line.slice(0, LONGEST - 1).toWellFormed()}…` : line;
+}
+
+/**
+ * Why a scheduler finds no node, without how many nodes there are and how many each reason rules out, and in one order: these change
+ * with every node that comes, goes or fills, and each change would be a write. That evicting other pods helps no more is left out.
+ */
+function reasonsOf(text = ''): string {
+  const [said = ''] = text.split(/ (?:no new claims to deallocate, )?preemption: /);
+  const reasons = said.replace(/^\d+\/\d+ nodes are available: /, '').replace(/\.$/, '');
+  const kinds = reasons.split(/, (?=\d+ )/).map((reason) => reason.replace(/^\d+ /, ''));
+  return oneLine([...new Set(kinds)].sort().join(', '));
 }
 
 /** A kubelet tells failure and waiting by turns: they are told alike, as each change would be a write. */
@@ -78,23 +91,28 @@ const WAITING: Record<string, (container: Container) => string> = {
 
 /** Ended at least so often: between two ends it runs for a moment. */
 const AGAIN = 2;
+/** Milliseconds. A kubelet waits for five minutes at most before it starts a container anew, and forgets its ends when that ran for ten. */
+const LATELY = 15 * 60_000;
 
-function explainContainer(container: Container): string | undefined {
+function explainContainer(container: Container, now: number): string | undefined {
   const { ready = false, restartCount = 0, state, lastState } = container.status;
   const explain = WAITING[state?.waiting?.reason ?? ''];
   if (explain) return explain(container);
-  const ends = !ready && restartCount >= AGAIN && lastState?.terminated !== undefined;
-  return ends ? ended(container) : undefined;
+  const endedAt = Date.parse(lastState?.terminated?.finishedAt ?? '');
+  return !ready && restartCount >= AGAIN && now - endedAt < LATELY ? ended(container) : undefined;
 }
 
-/** Why a pod does not start, with the remedy; undefined while it is well, or on its way. No value of a Secret is in it. */
-export function explainPod(object: KubeObject): PodProblem | undefined {
+/**
+ * Why a pod does not start, with the remedy; undefined while it is well, or on its way. No value of a Secret is in it.
+ * `now`: milliseconds since 1970; what ended long ago is no news.
+ */
+export function explainPod(object: KubeObject, now: number): PodProblem | undefined {
   const { metadata, spec = {}, status = {} } = object as KubeObject & PodFields;
   const unscheduled = status.conditions?.find(
     ({ type, status: holds, reason }) => type === 'PodScheduled' && holds === 'False' && reason === 'Unschedulable',
   );
   if (unscheduled) {
-    const message = `no node takes pod ${metadata.name} (${oneLine(unscheduled.message)}): lower what it requests, or add a node.`;
+    const message = `no node takes pod ${metadata.name} (${reasonsOf(unscheduled.message)}): lower what it requests, or add a node.`;
     return { reason: 'PodsUnschedulable', message };
   }
   const images = new Map(
@@ -102,7 +120,7 @@ export function explainPod(object: KubeObject): PodProblem | undefined {
   );
   for (const one of [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])]) {
     const container = { pod: metadata.name, name: one.name, image: images.get(one.name) ?? '', status: one };
-    const message = explainContainer(container);
+    const message = explainContainer(container, now);
     if (message !== undefined) return { reason: 'PodsFail', message };
   }
   return undefined;

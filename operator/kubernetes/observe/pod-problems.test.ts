@@ -16,25 +16,28 @@ function pod(shape: string, name: string, made: Made = {}): WatchedPod {
   const { image = `a:${shape}`, fails = true, madeAt = '2026-01-01T00:00:00Z', ending = false } = made;
   const owner = made.owner ?? { kind: 'ReplicaSet', name: `mcp-a-${shape}` };
   const labels = { 'app.kubernetes.io/name': 'mcp-backend', 'pod-template-hash': shape };
-  return viewOfPod({
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: {
-      name,
-      namespace: 'ns',
-      uid: name,
-      labels,
-      creationTimestamp: madeAt,
-      ownerReferences: [{ apiVersion: 'apps/v1', uid: 'rs', controller: true, ...owner }],
-      ...(ending && { deletionTimestamp: madeAt }),
+  return viewOfPod(
+    {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: {
+        name,
+        namespace: 'ns',
+        uid: name,
+        labels,
+        creationTimestamp: madeAt,
+        ownerReferences: [{ apiVersion: 'apps/v1', uid: 'rs', controller: true, ...owner }],
+        ...(ending && { deletionTimestamp: madeAt }),
+      },
+      spec: { containers: [{ name: 'mcp', image }] },
+      status: {
+        containerStatuses: [
+          { name: 'mcp', ready: !fails, state: fails ? { waiting: { reason: 'ImagePullBackOff' } } : { running: {} } },
+        ],
+      },
     },
-    spec: { containers: [{ name: 'mcp', image }] },
-    status: {
-      containerStatuses: [
-        { name: 'mcp', ready: !fails, state: fails ? { waiting: { reason: 'ImagePullBackOff' } } : { running: {} } },
-      ],
-    },
-  });
+    0,
+  );
 }
 
 let changes: string[];
@@ -63,6 +66,27 @@ describe('why pods do not start', () => {
     expect(said()).toBeUndefined();
     problems.told(undefined, pod('2', 'z', { madeAt: '2026-01-01T00:01:00Z' }));
     expect(said()).toBe('a:2');
+  });
+
+  it('is that of the first pod by name, whichever is told first', () => {
+    for (const name of ['y', 'x', 'z']) problems.told(undefined, pod('1', name, { image: name }));
+    expect(said()).toBe('x');
+  });
+
+  it('costs a look at each pod when one changes', () => {
+    const pods = 500;
+    let looks = 0;
+    const watched = (index: number): WatchedPod => {
+      const one = pod('1', `x-${index}`);
+      const { name } = one.metadata;
+      const metadata = Object.defineProperty({ ...one.metadata }, 'name', { get: () => ((looks += 1), name) });
+      return { ...one, metadata };
+    };
+    // In no order: 7 has no factor in common with their number.
+    for (let index = 0; index < pods; index += 1) problems.told(undefined, watched((index * 7) % pods));
+    looks = 0;
+    problems.told(undefined, watched(0));
+    expect(looks).toBeLessThan(6 * pods);
   });
 
   it('is known of a StatefulSet', () => {

@@ -13,19 +13,33 @@ function makerOf({ maker, metadata: { namespace } }: WatchedPod): Maker | undefi
   return { apiVersion: 'apps/v1', kind: maker.kind, metadata };
 }
 
+interface Pods {
+  byUid: Map<string, WatchedPod>;
+  problem?: PodProblem | undefined;
+}
+
+const isFirst = (pod: WatchedPod, other: WatchedPod | undefined): boolean =>
+  !other || pod.metadata.name < other.metadata.name;
+
+function isLatest(pod: WatchedPod, other: WatchedPod | undefined): boolean {
+  if (!other || pod.madeAt === other.madeAt) return isFirst(pod, other);
+  return pod.madeAt > other.madeAt;
+}
+
 /** Of the latest shape, as one that is being replaced is no news; the first by name, so that pods that fail alike do not take turns. */
 function firstProblem(pods: Iterable<WatchedPod>): PodProblem | undefined {
-  const present = [...pods].sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
-  const latest = present.reduce<WatchedPod | undefined>(
-    (one, pod) => (one && one.madeAt >= pod.madeAt ? one : pod),
-    undefined,
-  );
-  return present.find(({ shape, problem }) => shape === latest?.shape && problem)?.problem;
+  const failing = new Map<string, WatchedPod>();
+  let latest: WatchedPod | undefined;
+  for (const pod of pods) {
+    if (isLatest(pod, latest)) latest = pod;
+    if (pod.problem && isFirst(pod, failing.get(pod.shape))) failing.set(pod.shape, pod);
+  }
+  return latest && failing.get(latest.shape)?.problem;
 }
 
 /** Why pods do not start, by what makes them. */
 export class PodProblems {
-  readonly #pods = new Map<string, Map<string, WatchedPod>>();
+  readonly #makers = new Map<string, Pods>();
   readonly #changed: (maker: Maker) => void;
 
   /** `changed` is told of each Deployment or StatefulSet of whose pods another thing is to be said. */
@@ -44,14 +58,14 @@ export class PodProblems {
   }
 
   of(maker: Maker): PodProblem | undefined {
-    return firstProblem(this.#pods.get(idOf(maker))?.values() ?? []);
+    return this.#makers.get(idOf(maker))?.problem;
   }
 
   #put(id: string, uid: string, pod: WatchedPod | undefined): void {
-    const pods = this.#pods.get(id) ?? new Map<string, WatchedPod>();
-    if (pod) pods.set(uid, pod);
-    else pods.delete(uid);
-    if (pods.size > 0) this.#pods.set(id, pods);
-    else this.#pods.delete(id);
+    const { byUid } = this.#makers.get(id) ?? { byUid: new Map<string, WatchedPod>() };
+    if (pod) byUid.set(uid, pod);
+    else byUid.delete(uid);
+    if (byUid.size > 0) this.#makers.set(id, { byUid, problem: firstProblem(byUid.values()) });
+    else this.#makers.delete(id);
   }
 }

@@ -30,8 +30,8 @@ interface PodFields {
   status?: { phase?: string; podIP?: string };
 }
 
-/** A pod, as far as it is of use here. */
-export function viewOfPod(object: KubeObject): WatchedPod {
+/** A pod, as far as it is of use here. `now`: milliseconds since 1970. */
+export function viewOfPod(object: KubeObject, now: number): WatchedPod {
   const { spec, status } = object as KubeObject & PodFields;
   const { name, namespace, uid, resourceVersion, labels = {}, creationTimestamp, deletionTimestamp } = object.metadata;
   const ended = status?.phase === 'Succeeded' || status?.phase === 'Failed';
@@ -45,7 +45,7 @@ export function viewOfPod(object: KubeObject): WatchedPod {
     madeAt: creationTimestamp ?? '',
     gone,
     configMaps: (spec?.volumes ?? []).flatMap(({ configMap }) => configMap?.name ?? []),
-    ...defined({ maker: makerOf(object), ip: status?.podIP, problem: gone ? undefined : explainPod(object) }),
+    ...defined({ maker: makerOf(object), ip: status?.podIP, problem: gone ? undefined : explainPod(object, now) }),
   };
 }
 

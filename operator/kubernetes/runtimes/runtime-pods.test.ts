@@ -29,20 +29,23 @@ interface Fields {
 
 function pod(uid: string, fields: Fields = {}): WatchedPod {
   const { ip, ending, owner } = { ip: '10.0.0.1', ending: false, owner: OWNER, ...fields };
-  return viewOfPod({
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: {
-      name: `pod-${uid}`,
-      namespace: 'ns',
-      uid,
-      labels: { 'pod-template-hash': '5d9' },
-      ownerReferences: owner ? [{ apiVersion: 'apps/v1', uid: 'rs', controller: true, ...owner }] : [],
-      ...(ending && { deletionTimestamp: '2026-01-01T00:00:00Z' }),
+  return viewOfPod(
+    {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: {
+        name: `pod-${uid}`,
+        namespace: 'ns',
+        uid,
+        labels: { 'pod-template-hash': '5d9' },
+        ownerReferences: owner ? [{ apiVersion: 'apps/v1', uid: 'rs', controller: true, ...owner }] : [],
+        ...(ending && { deletionTimestamp: '2026-01-01T00:00:00Z' }),
+      },
+      spec: { volumes: [{ configMap: { name: 'vmcp-demo-v0.1.0' } }, { secret: {} }] },
+      status: { phase: 'Running', podIP: ip },
     },
-    spec: { volumes: [{ configMap: { name: 'vmcp-demo-v0.1.0' } }, { secret: {} }] },
-    status: { phase: 'Running', podIP: ip },
-  });
+    0,
+  );
 }
 
 const says = (digest: string, fields: object = {}, secretFiles = { '/etc/vmcp/credentials/a': hash }): PodStatus => ({
