@@ -3,6 +3,7 @@ import { MCPServer } from '#crds/kinds/index';
 import { emptyWorld } from '#operator/testdata/empty-world';
 import { type Manifest, type World, writeText } from '#operator/world';
 import { carriedOutRestart } from './carried-out-restart.ts';
+import { plan } from './plan.ts';
 import { readSpec } from './read-resource.ts';
 
 const FORMER = '2026-01-01T00:00:00Z';
@@ -36,8 +37,8 @@ const seen = (current: boolean, restartedAt?: string): World['observed'][string]
   auth_server: null,
 });
 
-function carriedOut(spec: object, world: Partial<World> = {}, at = AT): string | undefined {
-  const manifest: Manifest = {
+function restarted(spec: object, at = AT): Manifest {
+  return {
     apiVersion: 'vmcp.dev/v1alpha1',
     kind: 'MCPServer',
     metadata: {
@@ -48,6 +49,10 @@ function carriedOut(spec: object, world: Partial<World> = {}, at = AT): string |
     spec,
     status: { restartedAt: FORMER },
   };
+}
+
+function carriedOut(spec: object, world: Partial<World> = {}, at = AT): string | undefined {
+  const manifest = restarted(spec, at);
   const full = emptyWorld({ platform: LOCAL, virtualMcpServers: { front }, ...world });
   return carriedOutRestart(manifest, readSpec(MCPServer, manifest), full);
 }
@@ -62,6 +67,36 @@ describe('on one machine a restart is carried out', () => {
     expect(carriedOut(STDIO, { documents, observed: { front: seen(false) } })).toBe(FORMER);
     expect(carriedOut(STDIO, { documents })).toBe(FORMER);
     expect(carriedOut(STDIO, { documents, observed: { front: seen(true) } })).toBe(AT);
+  });
+
+  it('without the servers that serve a former document until somebody mends them', () => {
+    const documents = { front: serving('a', AT), stuck: serving('a', FORMER) };
+    const observed = { front: seen(true), stuck: seen(true) };
+    const stuck = (type: string, generation: number): Manifest => ({
+      ...front,
+      metadata: { name: 'stuck', namespace: 'default', generation },
+      status: { observedGeneration: 2, conditions: [{ type, status: 'True' }] },
+    });
+    const behind = (server: Manifest, known: Partial<World> = {}) =>
+      carriedOut(STDIO, { documents, observed, virtualMcpServers: { front, stuck: server }, ...known });
+    expect(behind(stuck('Stalled', 2))).toBe(AT);
+    expect(behind(stuck('Stalled', 2), { observed: { ...observed, front: seen(false) } })).toBe(FORMER);
+    // It waits for something, or is another one since then, and may take it over.
+    expect(behind(stuck('Waiting', 2))).toBe(FORMER);
+    expect(behind(stuck('Stalled', 3))).toBe(FORMER);
+  });
+
+  it('or looked at again until it is, as a server that becomes Stalled is no change', () => {
+    const key = { kind: 'MCPServer', namespace: 'default', name: 'a' } as const;
+    const againOf = (manifest: Manifest, observed: World['observed']) => {
+      const known = { virtualMcpServers: { front }, documents: { front: serving('a', AT) }, observed };
+      const world = emptyWorld({ platform: LOCAL, mcpServers: { a: manifest }, ...known });
+      return plan(key, world, AT).requeueAfter;
+    };
+    expect(againOf(restarted(STDIO), { front: seen(false) })).toBe(5000);
+    expect(againOf(restarted(STDIO), { front: seen(true) })).toBeUndefined();
+    expect(againOf(restarted(STDIO, ''), { front: seen(false) })).toBeUndefined();
+    expect(againOf(restarted({ ...STDIO, suspend: true }), { front: seen(false) })).toBeUndefined();
   });
 
   it('of one that no server starts, of a process of its own, and of what runs elsewhere, with its plan', () => {

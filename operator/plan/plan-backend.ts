@@ -1,6 +1,6 @@
 import { MCPServer } from '#crds/kinds/index';
 import { contentHash, type LocalFacts, type Manifest, type ResourceKey, runtimeName, type World } from '../world.ts';
-import { carriedOutRestart } from './carried-out-restart.ts';
+import { carriedOutRestart, lookAgain } from './carried-out-restart.ts';
 import { checkChildNames } from './check-child-names.ts';
 import { backendChild } from './child-names.ts';
 import { secretVariables } from './command-of-backend.ts';
@@ -73,12 +73,14 @@ export function planBackend(key: ResourceKey, manifest: Manifest, world: World, 
     const found = { url: placeOf(spec, reach), warnings: [...warnings, ...findBackendWarnings(key.name, spec, world)] };
     const restart = defined({ restartedAt: carriedOutRestart(manifest, spec, world) });
     const program = { ...summariseProgram(manifest, spec, found, world, now), ...restart };
-    if (spec.suspend || !hasOwnEndpoint(spec)) {
-      return { key, action: 'apply', children, status: { ...program, ...references } };
+    if (spec.suspend) return { key, action: 'apply', children, status: { ...program, ...references } };
+    const again = lookAgain(manifest, restart.restartedAt, world);
+    if (!hasOwnEndpoint(spec)) {
+      return { key, action: 'apply', children, status: { ...program, ...references }, ...again };
     }
     const own = planOwnEndpoint(manifest, spec, world, now);
     const status = { ...joinStatus(program, own.status, manifest), ...references };
-    return { key, action: 'apply', rendered: own.rendered, children: [...children, ...own.children], status };
+    return { key, action: 'apply', rendered: own.rendered, children: [...children, ...own.children], status, ...again };
   } catch (problem) {
     const serving = world.documents[runtimeName(key)] !== undefined;
     return keepOutcome(key, problem, manifest, { serving, status: references }, now);
