@@ -69,6 +69,7 @@ describe('limits of size', () => {
       `export function f(x: number) {\n${'if (x) {'.repeat(5)}${'}'.repeat(5)}\n}\n`,
     ],
     ['a default export', 'no-restricted-syntax', 'export default 1;\n'],
+    ['an expression of a module that keeps its place', 'no-restricted-syntax', 'export const x = /a/y;\n'],
     ['the environment outside of main.ts', 'no-restricted-properties', 'export const x = process.env.HOME;\n'],
   ])('refuse %s', async (_what, rule, text) => {
     expect(await refusals('runtime/x.ts', text)).toContain(rule);

@@ -3,8 +3,11 @@ import { Problem } from './problem.ts';
 /** Versions of which one has to be in force still: where none is, nothing is changed. */
 export type Expected = readonly string[];
 
-/** A tag, or none, and what separates it from the next. Octets above ASCII are in no tag of ours, and no error. */
-const ELEMENT = /[ \t]*(?:(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"[ \t]*)?(,|$)/y;
+/**
+ * A tag, or none, and what separates it from the next. Octets above ASCII are in no tag of ours, and no error. It is made for each
+ * reading, as it keeps its place.
+ */
+const anElement = () => /[ \t]*(?:(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"[ \t]*)?(,|$)/y;
 
 interface Tag {
   version: string;
@@ -14,9 +17,10 @@ interface Tag {
 /** The tags of a header, in its order. @throws Problem `bad_request` */
 function readTags(name: string, header: string): Tag[] {
   const tags: Tag[] = [];
+  const element = anElement();
   for (let at = 0; ;) {
-    ELEMENT.lastIndex = at;
-    const found = ELEMENT.exec(header);
+    element.lastIndex = at;
+    const found = element.exec(header);
     if (!found) throw malformed(name);
     const [{ length }, weak, tag, end] = found;
     if (tag !== undefined) tags.push({ version: tag, isWeak: weak !== undefined });

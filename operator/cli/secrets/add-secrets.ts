@@ -108,11 +108,14 @@ function addList({ parts, group }: Adding): void {
     command,
     async (_, { api, options, context, stop }) => {
       const { storedSecrets, usualProvider } = await import('./secrets-provider.ts');
-      const list = async () => [...((await storedSecrets(api))?.keys ?? [])].map((key) => ({ key }));
+      const recordsOf = (stored: Awaited<ReturnType<typeof storedSecrets>>) =>
+        [...(stored?.keys ?? [])].map((key) => ({ key }));
+      const stored = await storedSecrets(api);
       const { output: format, watch } = options;
-      const listing = secretsOf((await storedSecrets(api))?.type ?? usualProvider(options));
+      const listing = secretsOf(stored?.type ?? usualProvider(options));
+      const list = async () => recordsOf(await storedSecrets(api));
       if (watch) await watchRecords({ list, listing, format }, context, stop);
-      else printRecords(await list(), listing, format, context);
+      else printRecords(recordsOf(stored), listing, format, context);
     },
   );
 }

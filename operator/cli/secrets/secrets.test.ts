@@ -1,6 +1,9 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { takeLock } from '#operator/local/lock';
 import { locateState } from '#operator/local/state-folder';
 import { LocalSecrets } from '#operator/management/secrets/local-secrets';
 import { makeHome, type OwnHome } from '../testdata/own-home.ts';
@@ -55,6 +58,28 @@ describe('vmcp secret', () => {
     const { code, err } = await vmcp(['list']);
     expect([code, err]).toEqual([0, expect.stringContaining('VMCP_SECRET_<key>')]);
     expect(err).not.toContain('secret set');
+  });
+
+  it('asks what runs once for a list', async () => {
+    const asked: (string | undefined)[] = [];
+    const server = createServer(({ url }, response) => {
+      asked.push(url);
+      response.end(JSON.stringify({ provider_type: 'encrypted', keys: [{ key: 'A' }] }));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const state = locateState(home.state);
+    mkdirSync(state.path, { recursive: true });
+    const giveBack = takeLock(state, home.folder, '');
+    try {
+      writeFileSync(state.managementAddress, `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+      writeFileSync(state.managementToken, 'the-token');
+      expect(await vmcp(['list', '-o', 'name'])).toMatchObject({ code: 0, out: 'A\n' });
+      expect(asked).toEqual(['/api/v1beta/secrets/default/keys']);
+    } finally {
+      giveBack();
+      server.closeAllConnections();
+      server.close();
+    }
   });
 
   it('needs no folder of manifests', async () => {
