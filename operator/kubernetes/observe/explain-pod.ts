@@ -94,12 +94,15 @@ const AGAIN = 2;
 /** Milliseconds. A kubelet waits for five minutes at most before it starts a container anew, and forgets its ends when that ran for ten. */
 const LATELY = 15 * 60_000;
 
-function explainContainer(container: Container, now: number): string | undefined {
-  const { ready = false, restartCount = 0, state, lastState } = container.status;
-  const explain = WAITING[state?.waiting?.reason ?? ''];
-  if (explain) return explain(container);
+function endsAgain({ ready = false, restartCount = 0, lastState }: ContainerStatus, now: number): boolean {
   const endedAt = Date.parse(lastState?.terminated?.finishedAt ?? '');
-  return !ready && restartCount >= AGAIN && now - endedAt < LATELY ? ended(container) : undefined;
+  return !ready && restartCount >= AGAIN && now - endedAt < LATELY;
+}
+
+function explainContainer(container: Container, now: number): string | undefined {
+  const explain = WAITING[container.status.state?.waiting?.reason ?? ''];
+  if (explain) return explain(container);
+  return endsAgain(container.status, now) ? ended(container) : undefined;
 }
 
 /**
