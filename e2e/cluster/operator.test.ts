@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Program } from '../gateway/start-program.ts';
 import { KIND_NAMES } from '#crds/kinds/index';
 import { eventually } from '../local/run-vmcp.ts';
+import { ElectedOperators } from './elected-operators.ts';
 import { countWrites, isLeader, readMetric, sumOf, untilReady } from './operator-metrics.ts';
 import { installDefinitions } from './stage.ts';
 import { startOperator } from './start-operator.ts';
@@ -44,6 +45,7 @@ const issuer = (name: string): Written => ({
 describeWithCluster('the operator', (cluster) => {
   let namespace: Namespace;
   const running: Program[] = [];
+  const operators = new ElectedOperators(cluster, () => namespace.name);
 
   beforeAll(async () => {
     await installDefinitions(cluster);
@@ -51,6 +53,7 @@ describeWithCluster('the operator', (cluster) => {
   });
   afterEach(async () => {
     await Promise.all(running.splice(0).map((program) => program.stop()));
+    await operators.stop();
   });
   afterAll(() => namespace.delete());
 
@@ -68,17 +71,6 @@ describeWithCluster('the operator', (cluster) => {
     return operator;
   }
 
-  const leasePath = () => `/apis/coordination.k8s.io/v1/namespaces/${namespace.name}/leases/operator`;
-  const startElected = () =>
-    start('--leader-election', `--leader-election-namespace=${namespace.name}`, '--leader-election-id=operator');
-
-  /** Two operators, the first of which leads. */
-  async function startTwo(): Promise<[leader: Program, other: Program]> {
-    const leader = await startElected();
-    await until(() => isLeader(leader), 20_000);
-    return [leader, await startElected()];
-  }
-
   const until = (condition: () => Promise<boolean>, deadline: number) =>
     eventually(condition, (holds) => holds, deadline);
   const phaseOf = async (kind: string, name: string): Promise<unknown> => {
@@ -87,7 +79,7 @@ describeWithCluster('the operator', (cluster) => {
   };
 
   it('acts in one of two processes, and hands over before its Lease would end when it is told to end', async () => {
-    const [leader, other] = await startTwo();
+    const [leader, other] = await operators.startTwo();
     await sleep(3000);
     expect([await isLeader(leader), await isLeader(other)]).toEqual([true, false]);
     expect(await countWrites(other)).toBe(0);
@@ -100,15 +92,13 @@ describeWithCluster('the operator', (cluster) => {
     expect(await leader.ended).toBe(0);
     await apply(group('after-hand-over'));
     await until(async () => (await phaseOf('mcpgroups', 'after-hand-over')) === 'Ready', 60_000);
-    const { body } = await cluster.ask('GET', leasePath());
-    expect(body.spec.leaseTransitions).toBeGreaterThan(0);
+    expect(await operators.leaseTransitions()).toBeGreaterThan(0);
   });
 
   it('ends when it loses its Lease, and writes nothing afterwards', async () => {
-    const leader = await startElected();
+    const leader = await operators.start();
     await until(() => isLeader(leader), 20_000);
-    const taken = { spec: { holderIdentity: 'another-one', leaseDurationSeconds: 1 } };
-    await cluster.ask('PATCH', leasePath(), taken, { 'content-type': 'application/merge-patch+json' });
+    await operators.usurpLease();
     expect(await Promise.race([leader.ended, sleep(5000, 'it goes on')])).toBe(1);
     expect(leader.output()).toContain('the Lease is lost');
     await apply(group('nobody-leads'));
@@ -117,7 +107,7 @@ describeWithCluster('the operator', (cluster) => {
   });
 
   it('takes over from a process that was killed when the time of its Lease is over, not before', async () => {
-    const [leader, other] = await startTwo();
+    const [leader, other] = await operators.startTwo();
     process.kill(leader.pid, 'SIGKILL');
     const killedAt = Date.now();
     await until(() => isLeader(other), 25_000);

@@ -1,19 +1,19 @@
-import { beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { SessionClient } from '../gateway/session-client.ts';
 import { eventually } from '../local/run-vmcp.ts';
-import { type Load, startLoad } from './load.ts';
+import { ElectedOperators } from './elected-operators.ts';
+import { type Load, underLoad, untilAllGoOn } from './load.ts';
+import { podsOf, replacePods, untilSettled } from './replace-pods.ts';
 import { startRedisPod } from './start-redis-pod.ts';
 import { backend, fake, group, server } from './stage.ts';
 import { describeWithCluster } from './use-cluster.ts';
 import { useStage } from './use-stage.ts';
 
-const RUNTIME = 'app.kubernetes.io/name=vmcp-runtime';
 const REPLICAS = 2;
 const MINUTES = 60_000;
 
 describeWithCluster('two replicas with their sessions in Redis, under load', (cluster) => {
   const stage = useStage(cluster, 'updates');
-  let load: Load;
-  const podNames = async () => (await stage.list('Pod', RUNTIME)).map(({ metadata }) => metadata.name).sort();
 
   beforeAll(async () => {
     const address = await startRedisPod(cluster, stage.namespace.name);
@@ -29,39 +29,21 @@ describeWithCluster('two replicas with their sessions in Redis, under load', (cl
     await settled();
   }, 4 * MINUTES);
 
-  /** As many pods as wanted, all ready, none that goes. */
-  async function settled(): Promise<string[]> {
-    const args = ['-n', stage.namespace.name, 'rollout', 'status', 'deployment/vmcp-demo', '--timeout=50s'];
-    const { code, stderr } = await cluster.kubectl(args);
-    expect([code, stderr]).toEqual([0, '']);
-    return eventually(podNames, (names) => names.length === REPLICAS, MINUTES);
-  }
-
-  /** Runs calls in four sessions while something is done, and some more when it is done; the sessions are never opened again. */
-  async function underLoad(work: () => Promise<void>): Promise<void> {
-    load = await startLoad(await stage.endpoint('demo'), 'plain_tool_0');
-    try {
-      const more = (calls: number) => {
-        const goal = load.answers.length + calls;
-        return eventually(
-          () => load.answers.length + load.failures.length,
-          (now) => now >= goal,
-          MINUTES,
-        );
-      };
-      await more(20);
-      await work();
-      await more(40);
-    } finally {
-      await load.stop();
-    }
-  }
+  const settled = () => untilSettled(stage, 'demo', REPLICAS);
+  const podNames = () => podsOf(stage, 'demo');
+  const loaded = async (work: (load: Load) => Promise<void>) =>
+    underLoad(await stage.endpoint('demo'), 'plain_tool_0', work);
+  const children = async () =>
+    (await Promise.all(['Deployment', 'Service', 'ConfigMap'].map((kind) => stage.list(kind))))
+      .flat()
+      .map(({ kind, metadata }) => `${kind}/${metadata.name}/${metadata.uid}`)
+      .sort();
 
   it(
     'serve each session from both pods',
     async () => {
-      await underLoad(() => Promise.resolve());
-      expect(load.failures).toEqual([]);
+      const { failures } = await loaded(() => Promise.resolve());
+      expect(failures).toEqual([]);
       expect(await podNames()).toHaveLength(REPLICAS);
     },
     2 * MINUTES,
@@ -70,18 +52,8 @@ describeWithCluster('two replicas with their sessions in Redis, under load', (cl
   it(
     'a rolling update fails no call and keeps every session',
     async () => {
-      const before = await podNames();
-      await underLoad(async () => {
-        const wanted = { annotations: { 'vmcp.dev/restarted-at': '2026-01-01T00:00:00Z' } };
-        await stage.patch('VirtualMCPServer', 'demo', { metadata: wanted });
-        await eventually(
-          podNames,
-          (names) => names.length === REPLICAS && !names.some((name) => before.includes(name)),
-          MINUTES,
-        );
-      });
-      await settled();
-      expect(load.failures).toEqual([]);
+      const { failures } = await loaded(() => replacePods(stage, 'demo', REPLICAS));
+      expect(failures).toEqual([]);
     },
     3 * MINUTES,
   );
@@ -90,11 +62,11 @@ describeWithCluster('two replicas with their sessions in Redis, under load', (cl
     'a change of resources takes effect in the running pods, without a failed call',
     async () => {
       const before = await podNames();
-      await underLoad(async () => {
+      const { failures } = await loaded(async () => {
         await stage.apply(backend('more', fake('tools', 'backend', ['--name', 'more', '--tools', '1'])));
         await stage.status('VirtualMCPServer', 'demo', ({ toolCount }) => toolCount === 2, MINUTES);
       });
-      expect(load.failures).toEqual([]);
+      expect(failures).toEqual([]);
       expect(await podNames()).toEqual(before);
     },
     3 * MINUTES,
@@ -104,12 +76,29 @@ describeWithCluster('two replicas with their sessions in Redis, under load', (cl
     'a pod that is deleted drains: no call fails',
     async () => {
       const [victim = ''] = await podNames();
-      await underLoad(async () => {
+      const { failures } = await loaded(async () => {
         await stage.remove('Pod', victim);
         await eventually(podNames, (names) => names.length === REPLICAS && !names.includes(victim), MINUTES);
       });
       await settled();
-      expect(load.failures).toEqual([]);
+      expect(failures).toEqual([]);
+    },
+    3 * MINUTES,
+  );
+
+  it(
+    'a pod that is deleted by force: at most one call of each session is cut, all go on at the other pod, and nothing is made twice',
+    async () => {
+      const made = await children();
+      const [victim = ''] = await podNames();
+      const { sessions } = await loaded(async (load) => {
+        await cluster.ask('DELETE', `/api/v1/namespaces/${stage.namespace.name}/pods/${victim}?gracePeriodSeconds=0`);
+        expect(await podNames()).not.toContain(victim);
+        await untilAllGoOn(load, 10);
+        await settled();
+      });
+      for (const { failures } of sessions) expect(failures.slice(1)).toEqual([]);
+      expect(await children()).toEqual(made);
     },
     3 * MINUTES,
   );
@@ -118,24 +107,81 @@ describeWithCluster('two replicas with their sessions in Redis, under load', (cl
     'the operator that dies disturbs nobody; the next one finds all as it should be',
     async () => {
       const before = await podNames();
-      const children = async () =>
-        (await Promise.all(['Deployment', 'Service', 'ConfigMap'].map((kind) => stage.list(kind))))
-          .flat()
-          .map(({ kind, metadata }) => `${kind}/${metadata.name}/${metadata.uid}`)
-          .sort();
       const made = await children();
-      await underLoad(async () => {
+      const { failures } = await loaded(async () => {
         process.kill(stage.operator.pid, 'SIGKILL');
         await stage.operator.ended;
         await stage.apply(backend('third', fake('tools', 'backend', ['--name', 'third', '--tools', '1'])));
         stage.start();
         await stage.status('VirtualMCPServer', 'demo', ({ toolCount }) => toolCount === 3, MINUTES);
       });
-      expect(load.failures).toEqual([]);
+      expect(failures).toEqual([]);
       expect(await podNames()).toEqual(before);
       const now = await children();
       expect(now.filter((child) => !child.includes('mcp-third'))).toEqual(made);
     },
     3 * MINUTES,
   );
+
+  describe('and two operators, of which one is elected', () => {
+    const operators = new ElectedOperators(cluster, () => stage.namespace.name);
+
+    beforeAll(async () => {
+      await stage.operator.stop();
+      await operators.startTwo();
+    }, 2 * MINUTES);
+    afterAll(() => operators.stop());
+
+    /** An edit that needs no other pod: what the server says of a tool of its backend. */
+    const describeTool = (description: string) => {
+      const tools = [{ workload: 'plain', overrides: { tool_0: { description } } }];
+      return stage.patch('VirtualMCPServer', 'demo', { spec: { config: { aggregation: { tools } } } });
+    };
+    const isServed = async (client: SessionClient, description: string) => {
+      const { answer } = await client.request('tools/list');
+      return JSON.stringify(answer).includes(`"description":"${description}"`);
+    };
+    /** In a session that was open before, at any pod: so all of them have it, and none has lost the session. */
+    const untilServed = (client: SessionClient, description: string) =>
+      eventually(
+        () => Promise.all(Array.from({ length: 8 }, () => isServed(client, description))),
+        (served) => served.every(Boolean),
+        2 * MINUTES,
+      );
+
+    it(
+      'both of them die at once: no call fails, and what was edited meanwhile is served as soon as there are others',
+      async () => {
+        const [before, made, client] = [await podNames(), await children(), await stage.connect('demo')];
+        const { failures } = await loaded(async () => {
+          await operators.kill();
+          await describeTool('edited while nobody acted');
+          expect(await isServed(client, 'edited while nobody acted')).toBe(false);
+          await operators.startTwo();
+          await untilServed(client, 'edited while nobody acted');
+        });
+        expect(failures).toEqual([]);
+        expect([await podNames(), await children()]).toEqual([before, made]);
+      },
+      4 * MINUTES,
+    );
+
+    it(
+      'the Lease is written over: who acted ends, the other one acts, and serves what is edited then',
+      async () => {
+        const [before, made, client] = [await podNames(), await children(), await stage.connect('demo')];
+        const { failures } = await loaded(async () => {
+          const former = await operators.leader();
+          await operators.usurpLease();
+          expect(await former.ended).toBe(1);
+          expect(await operators.leader()).not.toBe(former);
+          await describeTool('edited under the next one');
+          await untilServed(client, 'edited under the next one');
+        });
+        expect(failures).toEqual([]);
+        expect([await podNames(), await children()]).toEqual([before, made]);
+      },
+      4 * MINUTES,
+    );
+  });
 });

@@ -1,0 +1,85 @@
+import type { Program } from '../gateway/start-program.ts';
+import { eventually } from '../local/run-vmcp.ts';
+import { isLeader, untilReady } from './operator-metrics.ts';
+import { startOperator } from './start-operator.ts';
+import type { Cluster } from './use-cluster.ts';
+
+const LEASE = 'operator';
+/** A Lease whose holder was killed is free after 15 s. */
+const ELECTED_WITHIN = 60_000;
+
+/** Operators on this machine for one namespace, of which one is elected, as the pods of the chart elect one. */
+export class ElectedOperators {
+  readonly #cluster: Cluster;
+  readonly #namespace: () => string;
+  readonly #running: Program[] = [];
+
+  /** The namespace may be made later. */
+  constructor(cluster: Cluster, namespace: () => string) {
+    this.#cluster = cluster;
+    this.#namespace = namespace;
+  }
+
+  /** Starts one more. Resolves when it has read all that there is, whether or not it acts. */
+  async start(): Promise<Program> {
+    const election = [`--leader-election-namespace=${this.#namespace()}`, `--leader-election-id=${LEASE}`];
+    const operator = startOperator(this.#cluster, [this.#namespace()], ['--leader-election', ...election]);
+    this.#running.push(operator);
+    await untilReady(operator);
+    return operator;
+  }
+
+  /** Starts two at once. Resolves when one of them acts. */
+  async startTwo(): Promise<[leader: Program, other: Program]> {
+    const [one, two] = await Promise.all([this.start(), this.start()]);
+    return (await this.leader()) === one ? [one, two] : [two, one];
+  }
+
+  /** The one that acts, as soon as there is one. */
+  async leader(): Promise<Program> {
+    const leader = await eventually(
+      () => this.#leads(),
+      (found) => found !== undefined,
+      ELECTED_WITHIN,
+    );
+    if (!leader) throw new Error('nobody leads');
+    return leader;
+  }
+
+  /** Writes another holder into the Lease, one that never renews it. */
+  async usurpLease(): Promise<void> {
+    const taken = { spec: { holderIdentity: 'another-one', leaseDurationSeconds: 1 } };
+    const how = { 'content-type': 'application/merge-patch+json' };
+    const { status } = await this.#cluster.ask('PATCH', this.#leasePath(), taken, how);
+    if (status !== 200) throw new Error(`the Lease could not be written: ${status}`);
+  }
+
+  /** How often the Lease came to another holder. */
+  async leaseTransitions(): Promise<number> {
+    const { body } = await this.#cluster.ask('GET', this.#leasePath());
+    return Number(body.spec.leaseTransitions);
+  }
+
+  /** Kills all of them at the same moment. Resolves when they have ended. */
+  async kill(): Promise<void> {
+    const running = this.#running.filter((operator) => !operator.exited());
+    for (const { pid } of running) process.kill(pid, 'SIGKILL');
+    await Promise.all(running.map(({ ended }) => ended));
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#running.splice(0).map((operator) => operator.stop()));
+  }
+
+  #leasePath(): string {
+    return `/apis/coordination.k8s.io/v1/namespaces/${this.#namespace()}/leases/${LEASE}`;
+  }
+
+  async #leads(): Promise<Program | undefined> {
+    for (const operator of this.#running) {
+      // One that ends just now is not asked any more.
+      if (!operator.exited() && (await isLeader(operator).catch(() => false))) return operator;
+    }
+    return undefined;
+  }
+}
