@@ -9,7 +9,8 @@ import { eventually } from '../local/run-vmcp.ts';
 import type { Program } from '../gateway/start-program.ts';
 import { NO_CHROMIUM, openChromium } from '../pages/chromium.ts';
 import { forwardPorts } from './forward-ports.ts';
-import { startLoad } from './load.ts';
+import { startLoad, underLoad } from './load.ts';
+import { replacePods, untilSettled } from './replace-pods.ts';
 import { backend, fake, group, secret, type Seen, server } from './stage.ts';
 import { startIdentityProvider } from './start-identity-provider.ts';
 import { startRemoteServer } from './start-remote-server.ts';
@@ -21,8 +22,10 @@ const SERVED = 4483;
 const OWN = 9000;
 /** Of this machine: it is served at the same port of a pod. */
 const SHARED = 4493;
+const SCALED = 4503;
+const REPLICAS = 2;
 
-type Port = typeof SERVED | typeof OWN | typeof SHARED;
+type Port = typeof SERVED | typeof OWN | typeof SHARED | typeof SCALED;
 
 const signingKey = () =>
   generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
@@ -32,6 +35,12 @@ const kidOf = (token: string) => {
   const [header = ''] = token.split('.');
   return (JSON.parse(Buffer.from(header, 'base64url').toString()) as { kid: string }).kid;
 };
+
+/** Requests at the pages of a provider so far: whoever logs in passes some. */
+async function loginsAt(provider: string): Promise<number> {
+  const answer = await fetch(`${provider}/control`, { signal: AbortSignal.timeout(10_000) });
+  return ((await answer.json()) as { counts: { all?: number } }).counts.all ?? 0;
+}
 
 const inChromium = NO_CHROMIUM === undefined ? describe : describe.skip;
 
@@ -46,15 +55,17 @@ async function signInAs(page: Page, user: string): Promise<void> {
 describeWithCluster('logins at authorization servers of pods', (cluster) => {
   const stage = useStage(cluster, 'logins');
   let ports: Record<Port, number>;
+  let provider: string;
   let upstreams: { insecureAllowHTTP: boolean; upstreamProviders: object[] };
   const forwards: Program[] = [];
   const originOf = (port: Port) => `http://127.0.0.1:${ports[port]}`;
   const inline = (origin: string) => ({ type: 'inline', resourceUrl: `${origin}/mcp`, inline: { issuer: origin } });
 
   beforeAll(async () => {
-    ports = await movePorts([SERVED, OWN, SHARED]);
+    ports = await movePorts([SERVED, OWN, SHARED, SCALED]);
     const redirects = Object.values(ports).map((port) => `http://127.0.0.1:${port}/oauth/callback/company`);
-    const oidcConfig = { issuerUrl: await startIdentityProvider(stage, redirects), clientId: GATEWAY_CLIENT.id };
+    provider = await startIdentityProvider(stage, redirects);
+    const oidcConfig = { issuerUrl: provider, clientId: GATEWAY_CLIENT.id };
     const clientSecretRef = { name: 'keys', key: 'client' };
     const company = { name: 'company', type: 'oidc', oidcConfig: { ...oidcConfig, clientSecretRef } };
     upstreams = { insecureAllowHTTP: true, upstreamProviders: [company] };
@@ -66,8 +77,11 @@ describeWithCluster('logins at authorization servers of pods', (cluster) => {
     for (const forward of forwards) await forward.stop();
   });
 
-  const forward = async (service: string, port: Port, served: number = port) =>
-    forwards.push(await forwardPorts(cluster, stage.namespace.name, `service/${service}`, { [ports[port]]: served }));
+  async function forward(service: string, port: Port, served: number = port): Promise<Program> {
+    const way = await forwardPorts(cluster, stage.namespace.name, `service/${service}`, { [ports[port]]: served });
+    forwards.push(way);
+    return way;
+  }
 
   describe('of a VirtualMCPServer, while its keys are rotated under load', () => {
     let client: OAuthClient;
@@ -144,6 +158,52 @@ describeWithCluster('logins at authorization servers of pods', (cluster) => {
       expect(await pods()).toEqual(before);
     }, 240_000);
   });
+
+  it('of two replicas with Redis: all pods are replaced under load, no call fails, and who is logged in stays so', async () => {
+    const origin = originOf(SCALED);
+    const address = await startRedisPod(cluster, stage.namespace.name);
+    const keys = { signingKeySecretRefs: refs('signing', 'a'), hmacSecretRefs: refs('hmac', 'a') };
+    const storage = { type: 'redis', redis: { addr: address } };
+    await stage.apply(
+      group('scaled'),
+      {
+        ...group('company-token'),
+        kind: 'MCPExternalAuthConfig',
+        spec: { type: 'upstreamInject', upstreamInject: { providerName: 'company' } },
+      },
+      backend('inner', { ...fake('scaled', 'whoami'), externalAuthConfigRef: { name: 'company-token' } }),
+      server('scaled', 'scaled', {
+        replicas: REPLICAS,
+        sessionStorage: { provider: 'redis', address },
+        incomingAuth: { type: 'oidc', resourceUrl: `${origin}/mcp`, oidcConfig: inline(origin) },
+        authServerConfig: { issuer: origin, ...keys, ...upstreams, storage },
+      }),
+    );
+    await stage.ready('scaled', 120_000);
+    await untilSettled(stage, 'scaled', REPLICAS);
+    const way = await forward('vmcp-scaled', SCALED, SERVED);
+    const client = await OAuthClient.register(origin);
+    const tokens = await client.login({ user: 'alice' });
+    // It leads to one of the pods that go.
+    await way.stop();
+    const logins = await loginsAt(provider);
+    expect(logins).toBeGreaterThan(0);
+
+    const { url } = await stage.endpoint('scaled');
+    const headers = { host: new URL(origin).host, authorization: `Bearer ${tokens.access_token}` };
+    const { failures, answers } = await underLoad({ url, headers }, 'inner_whoami', () =>
+      replacePods(stage, 'scaled', REPLICAS),
+    );
+    expect(failures).toEqual([]);
+    const callers = new Set(answers.map(({ subject, issuer }) => `${String(subject)} of ${String(issuer)}`));
+    expect([...callers]).toEqual([`alice of ${provider}`]);
+
+    await forward('vmcp-scaled', SCALED, SERVED);
+    const renewed = tokensOf(await client.refresh(tokens.refresh_token));
+    expect(renewed.access_token).not.toBe(tokens.access_token);
+    expect(await callTool(`${origin}/mcp`, 'inner_whoami', renewed.access_token)).toMatchObject({ subject: 'alice' });
+    expect(await loginsAt(provider)).toBe(logins);
+  }, 300_000);
 
   describe('at a remote server', () => {
     const origin = () => originOf(SHARED);
