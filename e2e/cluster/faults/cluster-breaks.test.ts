@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../local/run-vmcp.ts';
 import { breakable } from '../kit/break.ts';
-import { type Load, startLoad } from '../load.ts';
+import { ElectedOperators } from '../elected-operators.ts';
+import { startLoad, underLoad, untilAllGoOn } from '../load.ts';
 import { backend, fake, group, server } from '../stage.ts';
 import { startRedisPod } from '../start-redis-pod.ts';
 import { type Cluster, describeWithCluster } from '../use-cluster.ts';
@@ -28,13 +29,15 @@ function describeWithOwnCluster(name: string, tests: (cluster: Cluster) => void)
 describeWithOwnCluster('a cluster that breaks', (cluster) => {
   const own = breakable(cluster.kubeconfig);
   const stage = useStage(cluster, 'faults');
-  let load: Load;
 
   const pods = async () =>
     (await stage.list('Pod', RUNTIME)) as unknown as {
       metadata: { name: string; uid: string };
       spec: { nodeName: string };
+      status: { containerStatuses?: { ready: boolean; restartCount: number }[] };
     }[];
+  const isRestarted = ({ status }: Awaited<ReturnType<typeof pods>>[number]) =>
+    status.containerStatuses?.some(({ ready, restartCount }) => ready && restartCount > 0) ?? false;
   const children = async () =>
     (
       await Promise.all(
@@ -61,22 +64,8 @@ describeWithOwnCluster('a cluster that breaks', (cluster) => {
     await kubectl('rollout', 'status', 'deployment/vmcp-demo', '--timeout=55s');
   }, 4 * MINUTES);
 
-  /** Calls go on in sessions that are never opened again, while something is done and for a while after. */
-  async function underLoad(work: () => Promise<void>): Promise<string[]> {
-    load = await startLoad(await stage.endpoint('demo'), 'plain_tool_0');
-    try {
-      await work();
-      const goal = load.answers.length + 40;
-      await eventually(
-        () => load.answers.length,
-        (now) => now >= goal,
-        MINUTES,
-      );
-    } finally {
-      await load.stop();
-    }
-    return load.failures;
-  }
+  const loaded = async (work: () => Promise<void>) =>
+    (await underLoad(await stage.endpoint('demo'), 'plain_tool_0', work)).failures;
 
   /** Edits the server as soon as the API server takes it, and waits for its document: not for any attempt that is long in coming. */
   async function takesEffect(header: string): Promise<void> {
@@ -95,7 +84,7 @@ describeWithOwnCluster('a cluster that breaks', (cluster) => {
     'loses its %s for a while: no call fails, nothing is lost or doubled, and an edit made then takes effect',
     async (name) => {
       const [before, made] = [await pods(), await children()];
-      const failures = await underLoad(async () => {
+      const failures = await loaded(async () => {
         await own!.restart(name, AWAY_MS);
         await takesEffect(`x-after-${name}`);
         const tools = ({ toolCount }: { toolCount?: number }, count: number) => toolCount === count;
@@ -121,11 +110,59 @@ describeWithOwnCluster('a cluster that breaks', (cluster) => {
   );
 
   it(
+    'loses its API server for longer than a leader acts without its Lease: that one ends, the other one acts, and an edit takes effect',
+    async () => {
+      const [before, made] = [await pods(), await children()];
+      const operators = new ElectedOperators(cluster, () => stage.namespace.name);
+      await stage.operator.stop();
+      try {
+        const [leader, other] = await operators.startTwo();
+        const failures = await loaded(async () => {
+          await own!.restart('apiserver', AWAY_MS);
+          expect(await leader.ended).toBe(1);
+          expect(leader.output()).toContain('the Lease is lost');
+          expect(await operators.leader()).toBe(other);
+          await takesEffect('x-after-election');
+        });
+        expect(failures).toEqual([]);
+        expect((await pods()).map(({ metadata }) => metadata.uid)).toEqual(before.map(({ metadata }) => metadata.uid));
+        await eventually(children, (now) => JSON.stringify(now) === JSON.stringify(made), MINUTES);
+      } finally {
+        await operators.stop();
+        stage.start();
+      }
+    },
+    4 * MINUTES,
+  );
+
+  it(
+    'a pod whose process is killed: at most one call of each session is cut, and all go on at the other pod, which serves meanwhile',
+    async () => {
+      const [[victim], made] = [await pods(), await children()];
+      const { sessions } = await underLoad(await stage.endpoint('demo'), 'plain_tool_0', async (load) => {
+        own!.killPod(victim?.metadata.name ?? '');
+        await untilAllGoOn(load, 20);
+        const again = (now: Awaited<ReturnType<typeof pods>>) =>
+          now.some((pod) => pod.metadata.name === victim?.metadata.name && isRestarted(pod));
+        await eventually(pods, again, 2 * MINUTES);
+      });
+      // Until the cluster knows of it the Service sends connections to the dead pod, which are refused before there is a call.
+      const cut = sessions.map(({ failures }) => failures.filter((why) => !why.includes('ECONNREFUSED')));
+      for (const failures of cut) {
+        expect(failures.slice(1)).toEqual([]);
+        for (const why of failures) expect(why).toMatch(/ECONNRESET|socket hang up/);
+      }
+      expect(await children()).toEqual(made);
+    },
+    4 * MINUTES,
+  );
+
+  it(
     'a node that is drained: its pod moves within the disruption budget, and no call fails',
     async () => {
       const [first] = await pods();
       const node = first?.spec.nodeName ?? '';
-      const failures = await underLoad(async () => {
+      const failures = await loaded(async () => {
         try {
           const only = ['--pod-selector', `${RUNTIME},app.kubernetes.io/instance=demo`];
           await kubectl('drain', node, '--ignore-daemonsets', '--delete-emptydir-data', '--timeout=55s', ...only);

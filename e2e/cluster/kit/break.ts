@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { awaitApiServer, type ControlPlaneProcess, launchControlPlane } from './control-plane.ts';
 import { nodesOf, type Places, usualPlaces } from './places.ts';
 import { halt } from './processes.ts';
@@ -7,6 +8,8 @@ import { startNode } from './start-node.ts';
 export interface Breakable {
   /** Kills a process of the control plane, and starts it again after so many milliseconds. Returns when the API server is ready. */
   restart(name: ControlPlaneProcess, away?: number): Promise<void>;
+  /** Kills the processes of the containers of a pod, without a word to the cluster. @throws where none runs */
+  killPod(name: string): void;
   /** Pulls the plug of a node: all its processes die at once. */
   killNode(name: string): Promise<void>;
   /** Starts a node that was killed; its pods are gone. */
@@ -23,9 +26,29 @@ export function breakable(kubeconfig: string, places: Places = usualPlaces()): B
       launchControlPlane(places, name);
       await awaitApiServer(places);
     },
+    killPod(name) {
+      const found = containerProcesses(name);
+      if (found.length === 0) throw new Error(`no process of the pod ${name} runs on this machine`);
+      for (const pid of found) process.kill(pid, 'SIGKILL');
+    },
     killNode: (name) => halt(places, [name], 'SIGKILL'),
     startNode(name) {
       for (const node of nodesOf(9)) if (node.name === name) startNode(places, node);
     },
   };
+}
+
+/** Containers have the name of their pod as HOSTNAME; the process that holds a pod's network has not. */
+function containerProcesses(pod: string): number[] {
+  const pids = readdirSync('/proc').filter((entry) => /^\d+$/.test(entry));
+  return pids.filter((pid) => environmentOf(pid).includes(`HOSTNAME=${pod}`)).map(Number);
+}
+
+function environmentOf(pid: string): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+  } catch {
+    // It has ended meanwhile.
+    return [];
+  }
 }
