@@ -38,6 +38,9 @@ const PACKAGES = [
 
 const REDIS = '/usr/bin/redis-server';
 
+/** With which pods call an endpoint. */
+const CLIENT = 'e2e/gateway/session-client.ts';
+
 /** Files and settings of one of the project's images, as its Dockerfile says. */
 async function stageProgram(program: 'operator' | 'runtime', base: string, folder: string): Promise<Image> {
   const { stage, config } = readDockerfile(join(ROOT, program, 'Dockerfile'));
@@ -49,7 +52,7 @@ async function stageProgram(program: 'operator' | 'runtime', base: string, folde
 /** A part of the repository, so that commands with relative paths run in it as they do in a checkout. */
 function stageBackends(base: string, folder: string): Image {
   mkdirSync(folder);
-  for (const path of ['package.json', 'e2e/fakes', 'examples/quickstart/on-host']) {
+  for (const path of ['package.json', 'e2e/fakes', CLIENT, 'examples/quickstart/on-host']) {
     const filter = (source: string) => !source.endsWith('.test.ts');
     cpSync(join(ROOT, path), join(folder, path), { recursive: true, filter });
   }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { claimsOf, OAuthClient, type Tokens, tokensOf } from '../authserver/oauth-client.ts';
 import { GATEWAY_CLIENT } from '../fakes/identity-provider/users.ts';
+import { shortHash } from '../fakes/whoami/describe-caller.ts';
 import { callTool } from '../local/call-tool.ts';
 import { movePorts } from '../local/example.ts';
 import { eventually } from '../local/run-vmcp.ts';
@@ -10,6 +11,7 @@ import type { Program } from '../gateway/start-program.ts';
 import { NO_CHROMIUM, openChromium } from '../pages/chromium.ts';
 import { forwardPorts } from './forward-ports.ts';
 import { startLoad, underLoad } from './load.ts';
+import { startLogins } from './login-load.ts';
 import { replacePods, untilSettled } from './replace-pods.ts';
 import { backend, fake, group, secret, type Seen, server } from './stage.ts';
 import { startIdentityProvider } from './start-identity-provider.ts';
@@ -24,6 +26,8 @@ const OWN = 9000;
 const SHARED = 4493;
 const SCALED = 4503;
 const REPLICAS = 2;
+/** Seconds: tokens of the provider that are renewed all the time, and such that are not. */
+const LIFETIME = { short: 10, long: 3600 };
 
 type Port = typeof SERVED | typeof OWN | typeof SHARED | typeof SCALED;
 
@@ -36,11 +40,23 @@ const kidOf = (token: string) => {
   return (JSON.parse(Buffer.from(header, 'base64url').toString()) as { kid: string }).kid;
 };
 
-/** Requests at the pages of a provider so far: whoever logs in passes some. */
-async function loginsAt(provider: string): Promise<number> {
-  const answer = await fetch(`${provider}/control`, { signal: AbortSignal.timeout(10_000) });
-  return ((await answer.json()) as { counts: { all?: number } }).counts.all ?? 0;
+/** What a provider counted so far. */
+interface Counted {
+  counts: { all?: number };
+  /** How often a client showed each secret, by its short hash. */
+  secrets: Record<string, number>;
 }
+
+/** Changes a provider, where something is to be changed. */
+async function control(provider: string, changes: readonly [name: string, value: string][] = []): Promise<Counted> {
+  const query = new URLSearchParams([...changes]).toString();
+  const method = changes.length === 0 ? 'GET' : 'POST';
+  const answer = await fetch(`${provider}/control?${query}`, { method, signal: AbortSignal.timeout(10_000) });
+  return (await answer.json()) as Counted;
+}
+
+/** Requests at the pages of a provider so far: whoever logs in passes some. */
+const loginsAt = async (provider: string) => (await control(provider)).counts.all ?? 0;
 
 const inChromium = NO_CHROMIUM === undefined ? describe : describe.skip;
 
@@ -71,6 +87,11 @@ describeWithCluster('logins at authorization servers of pods', (cluster) => {
     upstreams = { insecureAllowHTTP: true, upstreamProviders: [company] };
     await stage.apply(
       secret('keys', { client: GATEWAY_CLIENT.secret, 'signing-a': signingKey(), 'hmac-a': hmacKey('a') }),
+      {
+        ...group('company-token'),
+        kind: 'MCPExternalAuthConfig',
+        spec: { type: 'upstreamInject', upstreamInject: { providerName: 'company' } },
+      },
     );
   }, 120_000);
   afterAll(async () => {
@@ -83,7 +104,7 @@ describeWithCluster('logins at authorization servers of pods', (cluster) => {
     return way;
   }
 
-  describe('of a VirtualMCPServer, while its keys are rotated under load', () => {
+  describe('of a VirtualMCPServer, while its keys and the secret of its client are rotated under load', () => {
     let client: OAuthClient;
     let tokens: Tokens;
     const pods = async () =>
@@ -106,6 +127,7 @@ describeWithCluster('logins at authorization servers of pods', (cluster) => {
       await stage.apply(
         group('tools'),
         backend('whoami', fake('tools', 'whoami')),
+        backend('company', { ...fake('tools', 'whoami'), externalAuthConfigRef: { name: 'company-token' } }),
         server('demo', 'tools', {
           incomingAuth: { type: 'oidc', resourceUrl: `${origin}/mcp`, oidcConfig: inline(origin) },
           authServerConfig: { issuer: origin, ...keys, ...upstreams },
@@ -157,6 +179,89 @@ describeWithCluster('logins at authorization servers of pods', (cluster) => {
       expect(said).toBeDefined();
       expect(await pods()).toEqual(before);
     }, 240_000);
+
+    const SECOND = 'second-secret-of-the-client';
+    const useSecret = (client: string) => stage.patch('Secret', 'keys', { stringData: { client } });
+    const tries = async (value: string) => (await control(provider)).secrets[shortHash(value)] ?? 0;
+    const isTried = (value: string, times: number) =>
+      eventually(
+        () => tries(value),
+        (now) => now >= times,
+        60_000,
+      );
+    /** Resolves when no pod reads a value any more. */
+    const isForgotten = (value: string) =>
+      eventually(
+        async () => Object.values((await stage.get('Secret', 'vmcp-demo-credentials'))?.data ?? {}),
+        (values) => !values.includes(Buffer.from(value).toString('base64')),
+        60_000,
+      );
+
+    it('a secret that the provider takes beside the old one: no call, login or refresh fails, and the old one is not shown any more', async () => {
+      const before = await pods();
+      await control(provider, [
+        ['client-secret', GATEWAY_CLIENT.secret],
+        ['client-secret', SECOND],
+        ['token-lifetime', String(LIFETIME.short)],
+      ]);
+      tokens = await client.login({ user: 'alice' });
+      const { url } = await stage.endpoint('demo');
+      const headers = { host: new URL(originOf(SERVED)).host, authorization: `Bearer ${tokens.access_token}` };
+      const logins = startLogins(client, 'bob', tokens);
+      try {
+        const { failures, answers } = await underLoad(
+          { url, headers },
+          'company_whoami',
+          async (load) => {
+            const shown = await tries(GATEWAY_CLIENT.secret);
+            await isTried(GATEWAY_CLIENT.secret, shown + 2);
+            await useSecret(SECOND);
+            await isForgotten(GATEWAY_CLIENT.secret);
+            const [last, now] = [await tries(GATEWAY_CLIENT.secret), load.answers.at(-1)];
+            await control(provider, [['client-secret', SECOND]]);
+            const [logged, refreshed] = [logins.logins, logins.refreshes];
+            // Alice's own token of the provider is renewed, others log in, and sessions go on.
+            await eventually(
+              () => [load.answers.at(-1)?.tokenHash === now?.tokenHash, logins.logins, logins.refreshes] as const,
+              ([isSame, some, more]) => !isSame && some >= logged + 2 && more >= refreshed + 5,
+              60_000,
+            );
+            expect(await tries(GATEWAY_CLIENT.secret)).toBe(last);
+            expect(await tries(SECOND)).toBeGreaterThan(2);
+          },
+          { sessions: 2, every: 100 },
+        );
+        await logins.stop();
+        expect([failures, logins.failures]).toEqual([[], []]);
+        expect(new Set(answers.map(({ subject }) => subject))).toEqual(new Set(['alice']));
+      } finally {
+        await logins.stop();
+        await control(provider, [['token-lifetime', String(LIFETIME.long)]]);
+      }
+      expect(await pods()).toEqual(before);
+    }, 240_000);
+
+    it('one that the provider changes first: calls and sessions go on, and one can log in again as soon as the Secret has it', async () => {
+      const third = 'third-secret-of-the-client';
+      const before = await pods();
+      tokens = await client.login({ user: 'alice' });
+      const call = () => callTool(`${originOf(SERVED)}/mcp`, 'company_whoami', tokens.access_token);
+      const logsIn = () =>
+        client.login({ user: 'bob' }).then(
+          () => true,
+          () => false,
+        );
+      await control(provider, [['client-secret', third]]);
+      expect(await logsIn()).toBe(false);
+      tokens = await refresh();
+      expect(await call()).toMatchObject({ subject: 'alice', issuer: provider });
+      await useSecret(third);
+      await eventually(logsIn, Boolean, 60_000);
+      tokens = await refresh();
+      expect(await call()).toMatchObject({ subject: 'alice', issuer: provider });
+      await isForgotten(SECOND);
+      expect(await pods()).toEqual(before);
+    }, 150_000);
   });
 
   it('of two replicas with Redis: all pods are replaced under load, no call fails, and who is logged in stays so', async () => {
@@ -166,11 +271,6 @@ describeWithCluster('logins at authorization servers of pods', (cluster) => {
     const storage = { type: 'redis', redis: { addr: address } };
     await stage.apply(
       group('scaled'),
-      {
-        ...group('company-token'),
-        kind: 'MCPExternalAuthConfig',
-        spec: { type: 'upstreamInject', upstreamInject: { providerName: 'company' } },
-      },
       backend('inner', { ...fake('scaled', 'whoami'), externalAuthConfigRef: { name: 'company-token' } }),
       server('scaled', 'scaled', {
         replicas: REPLICAS,

@@ -3,10 +3,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Client } from '@modelcontextprotocol/client';
 import { OAuthClient } from '../authserver/oauth-client.ts';
+import { type Rpc, SessionClient } from '../gateway/session-client.ts';
 import type { Program } from '../gateway/start-program.ts';
 import { callTool, connect } from '../local/call-tool.ts';
 import { movePorts } from '../local/example.ts';
 import { eventually } from '../local/run-vmcp.ts';
+import { type Ask, askFromPod } from './ask-from-pod.ts';
 import { forwardPorts } from './forward-ports.ts';
 import { readObjects } from './send-manifests.ts';
 import { installDefinitions } from './stage.ts';
@@ -18,6 +20,46 @@ const EXAMPLE = join(ROOT, 'examples/quickstart-cluster');
 // Short names are another group's where a suite installs one.
 const KINDS = 'virtualmcpservers.vmcp.dev,mcpservers.vmcp.dev,mcpgroups.vmcp.dev';
 const BACKENDS = ['calendar', 'everything', 'filesystem', 'memory', 'tickets', 'whoami'];
+
+const has = (...members: object[]): unknown =>
+  expect.arrayContaining(members.map((member) => expect.objectContaining(member)));
+const uri = 'demo://resource/static/document/features.md';
+const template = 'demo://resource/dynamic/text/{resourceId}';
+
+/** A request of each kind that a client makes, and what its answer has. */
+const REQUESTS: readonly (readonly [...Ask, result: object])[] = [
+  ['ping', {}, {}],
+  ['tools/list', {}, { tools: has({ name: 'everything_echo' }, { name: 'memory_read_graph' }) }],
+  [
+    'tools/call',
+    { name: 'everything_echo', arguments: { message: 'hello' } },
+    { content: has({ text: expect.stringContaining('hello') }) },
+  ],
+  ['tools/call', { name: 'whoami_whoami', arguments: {} }, { structuredContent: { subject: 'alice' } }],
+  ['prompts/list', {}, { prompts: has({ name: 'everything_args-prompt' }) }],
+  [
+    'prompts/get',
+    { name: 'everything_args-prompt', arguments: { city: 'Oslo' } },
+    { messages: [{ role: 'user', content: { text: expect.stringContaining('Oslo') } }] },
+  ],
+  ['resources/list', {}, { resources: has({ uri }) }],
+  ['resources/templates/list', {}, { resourceTemplates: has({ uriTemplate: template }) }],
+  ['resources/read', { uri }, { contents: [{ uri, text: expect.stringContaining('#') }] }],
+  ['resources/read', { uri: template.replace('{resourceId}', '7') }, { contents: has({ mimeType: 'text/plain' }) }],
+  [
+    'completion/complete',
+    {
+      ref: { type: 'ref/prompt', name: 'everything_completable-prompt' },
+      argument: { name: 'department', value: 'S' },
+    },
+    { completion: { values: ['Sales', 'Support'] } },
+  ],
+  [
+    'completion/complete',
+    { ref: { type: 'ref/resource', uri: template }, argument: { name: 'resourceId', value: '7' } },
+    { completion: { values: ['7'] } },
+  ],
+];
 
 async function answers(issuer: string): Promise<boolean> {
   const url = `${issuer}/.well-known/openid-configuration`;
@@ -134,6 +176,37 @@ describeWithCluster('the quickstart, applied by kubectl with the identity provid
       expect(JSON.stringify(read)).toContain('written');
     });
   });
+
+  it.each<[way: string, ask: (asks: Ask[]) => Promise<Rpc[]>]>([
+    [
+      'through a port-forward',
+      async (asks) => {
+        const client = await SessionClient.open(endpoint, { authorization: `Bearer ${tokens.alice}` });
+        const given: Rpc[] = [];
+        for (const [method, params] of asks) given.push((await client.request(method, params)).answer);
+        return given;
+      },
+    ],
+    [
+      'from another pod, at the Service',
+      (asks) =>
+        askFromPod({ cluster, namespace }, 'deployment/mcp-whoami', {
+          url: 'http://vmcp-quickstart:4483/mcp',
+          bearer: { token: tokens.alice },
+          asks,
+        }),
+    ],
+  ])(
+    'answers tools, prompts, resources and completion %s',
+    async (_, ask) => {
+      const given = await ask(REQUESTS.map(([method, params]) => [method, params]));
+      expect(given).toHaveLength(REQUESTS.length);
+      for (const [index, [method, , result]] of REQUESTS.entries()) {
+        expect({ method, ...given[index] }).toMatchObject({ method, result });
+      }
+    },
+    90_000,
+  );
 
   it('gives each backend the own token of the user, after one login at two providers', async () => {
     const names = ['calendar_whoami', 'tickets_whoami', 'whoami_whoami'];

@@ -1,5 +1,8 @@
-import { beforeAll, expect, it } from '@jest/globals';
-import { send } from '../gateway/session-client.ts';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { shortHash } from '../fakes/whoami/describe-caller.ts';
+import { type OpenStream, send, type SessionClient } from '../gateway/session-client.ts';
+import { eventually } from '../local/run-vmcp.ts';
+import { tokenOf } from './accounts.ts';
 import type { Written } from './send-manifests.ts';
 import { backend, condition, fake, group, secret, type Seen, server } from './stage.ts';
 import { describeWithCluster } from './use-cluster.ts';
@@ -11,87 +14,205 @@ const shared = (kind: string, name: string, spec: object): Written => ({
   metadata: { name },
   spec,
 });
-const key = shared('MCPExternalAuthConfig', 'key', {
-  type: 'headerInjection',
-  headerInjection: { headerName: 'X-Key', valueSecretRef: { name: 'api', key: 'key' } },
-});
+const keyAs = (headerName: string) =>
+  shared('MCPExternalAuthConfig', 'key', {
+    type: 'headerInjection',
+    headerInjection: { headerName, valueSecretRef: { name: 'api', key: 'key' } },
+  });
+const key = keyAs('X-Key');
 const issuer = shared('MCPOIDCConfig', 'issuer', { type: 'inline', inline: { issuer: 'https://login.example' } });
 const oidcConfigRef = { name: 'issuer', audience: 'tools' };
+/** Who may be told from others by tokens that the cluster itself gives. */
+const accounts = (serviceAccount?: string) =>
+  shared('MCPOIDCConfig', 'accounts', {
+    type: 'kubernetesServiceAccount',
+    kubernetesServiceAccount: { ...(serviceAccount !== undefined && { serviceAccount }) },
+  });
+const EVERYBODY = 'permit(principal, action, resource);';
+/** Policies as a team keeps them: in a ConfigMap, for several servers. */
+const rules = (...policies: string[]): Written & { data: object } => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: 'rules' },
+  data: { 'authz.json': JSON.stringify({ policies: [EVERYBODY, ...policies] }) },
+});
 /** With an endpoint of its own where anything asks for one, but without pods: this is about what is said. */
 const remote = { remoteUrl: 'https://mcp.example/mcp', replicas: 0 };
 
-describeWithCluster('a shared configuration that is deleted while it is in use', (cluster) => {
+describeWithCluster('a shared configuration', (cluster) => {
   const stage = useStage(cluster, 'shared');
   const resourceUrl = 'https://gateway.example/mcp';
+  /** Those of one server: which pods, and how often a container of theirs was started anew. */
+  const runtimePods = async (name: string) => {
+    const pods = await stage.list('Pod', `app.kubernetes.io/name=vmcp-runtime,app.kubernetes.io/instance=${name}`);
+    return pods.map(({ metadata, status }) => {
+      const { containerStatuses = [] } = status as { containerStatuses?: { restartCount: number }[] };
+      return [metadata.uid, ...containerStatuses.map(({ restartCount }) => restartCount)];
+    });
+  };
 
   beforeAll(async () => {
     await stage.apply(
       secret('api', { key: 'value' }),
       key,
       issuer,
+      accounts('default'),
+      rules(),
       group('tools'),
       backend('plain', fake('tools', 'backend', ['--name', 'plain', '--tools', '1'])),
       backend('keyed', { ...fake('tools', 'whoami'), externalAuthConfigRef: { name: 'key' } }),
       backend('alone', { ...remote, proxyPort: 9000, externalAuthConfigRef: { name: 'key' } }),
       backend('guarded', { ...remote, oidcConfigRef }),
       server('demo', 'tools', { incomingAuth: { type: 'oidc', resourceUrl, oidcConfigRef } }),
+      server('edited', 'tools', {
+        incomingAuth: {
+          type: 'oidc',
+          oidcConfigRef: { name: 'accounts', audience: 'tools' },
+          authzConfig: { type: 'configMap', configMap: { name: 'rules' } },
+        },
+      }),
     );
     await stage.ready('demo', 90_000);
-  }, 150_000);
+    await stage.ready('edited', 90_000);
+  }, 180_000);
 
-  const reasonOf = (type: string) => (seen: Seen) => condition(seen, type)?.reason;
-  const says = (kind: string, name: string, type: string, reason: string) =>
-    stage.status(kind, name, (seen) => reasonOf(type)(seen) === reason);
-  const messageOf = async (kind: string, name: string, type: string, reason: string) =>
-    condition(await says(kind, name, type, reason), type)?.message;
-  const saysNoMore = (kind: string, name: string, type: string, reason: string) =>
-    stage.status(kind, name, (seen) => reasonOf(type)(seen) !== reason);
-  const runtimePods = async () => {
-    const pods = await stage.list('Pod', 'app.kubernetes.io/name=vmcp-runtime,app.kubernetes.io/instance=demo');
-    return pods.map(({ metadata }) => metadata.uid);
-  };
+  describe('that is edited while a client has a session in a running pod', () => {
+    let client: SessionClient;
+    let stream: OpenStream;
+    let pods: unknown[];
+    const bearer = async (name: string) =>
+      `Bearer ${await tokenOf(cluster, { namespace: stage.namespace.name, name }, 'tools')}`;
+    const LIMIT = 30_000;
 
-  it('is said by each MCPServer and VirtualMCPServer that gets its credentials from it, until it is there again', async () => {
-    const missing = 'MCPExternalAuthConfig "key"';
-    await stage.remove('MCPExternalAuthConfig', 'key');
-    for (const [kind, name, type] of [
-      ['VirtualMCPServer', 'demo', 'BackendsResolved'],
-      ['MCPServer', 'keyed', 'NoCredentials'],
-      ['MCPServer', 'alone', 'Ready'],
-    ] as const)
-      expect([name, await messageOf(kind, name, type, 'AuthConfigNotFound')]).toEqual([
-        name,
-        expect.stringContaining(missing),
-      ]);
-    const demo = (await stage.get('VirtualMCPServer', 'demo'))?.status;
-    expect(demo?.backends?.find(({ name }) => name === 'keyed')?.phase).toBe('Excluded');
-    expect((await stage.get('MCPServer', 'plain'))?.status?.conditions?.map(({ type }) => type)).toEqual(['Ready']);
+    beforeAll(async () => {
+      await stage.apply({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'late' } });
+      pods = await runtimePods('edited');
+      client = await stage.connect('edited', { authorization: await bearer('default') });
+      stream = await client.stream();
+    }, 60_000);
+    afterAll(() => stream.close());
 
-    await stage.apply(key);
-    await stage.ready('demo');
-    await saysNoMore('MCPServer', 'keyed', 'NoCredentials', 'AuthConfigNotFound');
-    await saysNoMore('MCPServer', 'alone', 'Ready', 'AuthConfigNotFound');
-  }, 120_000);
+    /** The session that was opened first, at the process that opened it. */
+    const isSame = async () => {
+      expect((await client.request('ping')).status).toBe(200);
+      expect(pods).toEqual([[expect.any(String), 0]]);
+      expect(await runtimePods('edited')).toEqual(pods);
+    };
 
-  it('is said by each MCPServer and VirtualMCPServer whose callers it lets in; what was served is served on', async () => {
-    const pods = await runtimePods();
-    const place = await stage.endpoint('demo');
-    await stage.remove('MCPOIDCConfig', 'issuer');
-    for (const [kind, name] of [
-      ['VirtualMCPServer', 'demo'],
-      ['MCPServer', 'guarded'],
-    ] as const)
-      expect([name, await messageOf(kind, name, 'Ready', 'OidcConfigNotFound')]).toEqual([
-        name,
-        expect.stringContaining('MCPOIDCConfig "issuer", which does not exist: create it'),
-      ]);
-    expect((await stage.get('VirtualMCPServer', 'demo'))?.status?.phase).toBe('Degraded');
-    // As before: who has no token is not let in.
-    expect((await send(place.url, 'POST', place.headers, '{}')).status).toBe(401);
+    it('MCPOIDCConfig: lets in who may come now, and no more who may not any longer', async () => {
+      const { url, headers } = await stage.endpoint('edited');
+      const authorization = await bearer('late');
+      const list = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
+      const isRefused = async () => (await send(url, 'POST', { ...headers, authorization }, list)).status === 401;
+      expect(await isRefused()).toBe(true);
+      await stage.apply(accounts());
+      await eventually(isRefused, (refused) => !refused, LIMIT);
+      await isSame();
+      await stage.apply(accounts('default'));
+      await eventually(isRefused, Boolean, LIMIT);
+      await isSame();
+    }, 90_000);
 
-    await stage.apply(issuer);
-    await stage.ready('demo');
-    await saysNoMore('MCPServer', 'guarded', 'Ready', 'OidcConfigNotFound');
-    expect(await runtimePods()).toEqual(pods);
-  }, 120_000);
+    it('MCPExternalAuthConfig: calls carry the credential as it is written now', async () => {
+      const hashes = async () => {
+        const { answer } = await client.call('keyed_whoami', {});
+        return (answer.result?.structuredContent as { headerHashes: object } | undefined)?.headerHashes;
+      };
+      const hash = shortHash('value');
+      expect(await hashes()).toMatchObject({ 'x-key': hash });
+      await stage.apply(keyAs('X-Other-Key'));
+      const now = await eventually(hashes, (seen) => seen !== undefined && 'x-other-key' in seen, LIMIT);
+      expect(now).toMatchObject({ 'x-other-key': hash });
+      expect(now).not.toHaveProperty('x-key');
+      await stage.apply(key);
+      await eventually(hashes, (seen) => seen !== undefined && 'x-key' in seen, LIMIT);
+      await isSame();
+    }, 90_000);
+
+    it('policies in a ConfigMap: the next call is decided by them and told why, and clients hear of what they see no more', async () => {
+      const say = (text: string) => client.call('plain_tool_0', { text });
+      const news = () => stream.messages().filter(({ method }) => method === 'notifications/tools/list_changed').length;
+      expect((await client.toolNames()).sort()).toEqual(['keyed_whoami', 'plain_tool_0']);
+      expect((await say('aloud')).answer.result).toBeDefined();
+      const before = news();
+      await stage.apply(
+        rules(
+          'forbid(principal, action == Action::"call_tool", resource == Tool::"keyed_whoami");',
+          `@id("nothing-aloud") @advice("Write it down.")
+           forbid(principal, action == Action::"call_tool", resource == Tool::"plain_tool_0")
+           when { context has arg_text && context.arg_text == "aloud" };`,
+        ),
+      );
+      await eventually(news, (count) => count > before, LIMIT);
+      expect(await client.toolNames()).toEqual(['plain_tool_0']);
+      expect((await say('aloud')).answer.error).toMatchObject({
+        code: 403,
+        message: 'Denied by policy nothing-aloud: Write it down.',
+        data: { policy: { id: 'nothing-aloud', advice: 'Write it down.' } },
+      });
+      expect((await client.call('keyed_whoami', {})).answer.error?.code).toBe(-32602);
+      expect((await say('quietly')).answer.result).toBeDefined();
+
+      const after = news();
+      await stage.apply(rules());
+      await eventually(news, (count) => count > after, LIMIT);
+      expect((await client.toolNames()).sort()).toEqual(['keyed_whoami', 'plain_tool_0']);
+      expect((await say('aloud')).answer.result).toBeDefined();
+      await isSame();
+    }, 90_000);
+  });
+
+  describe('that is deleted while it is in use', () => {
+    const reasonOf = (type: string) => (seen: Seen) => condition(seen, type)?.reason;
+    const says = (kind: string, name: string, type: string, reason: string) =>
+      stage.status(kind, name, (seen) => reasonOf(type)(seen) === reason);
+    const messageOf = async (kind: string, name: string, type: string, reason: string) =>
+      condition(await says(kind, name, type, reason), type)?.message;
+    const saysNoMore = (kind: string, name: string, type: string, reason: string) =>
+      stage.status(kind, name, (seen) => reasonOf(type)(seen) !== reason);
+
+    it('is said by each MCPServer and VirtualMCPServer that gets its credentials from it, until it is there again', async () => {
+      const missing = 'MCPExternalAuthConfig "key"';
+      await stage.remove('MCPExternalAuthConfig', 'key');
+      for (const [kind, name, type] of [
+        ['VirtualMCPServer', 'demo', 'BackendsResolved'],
+        ['MCPServer', 'keyed', 'NoCredentials'],
+        ['MCPServer', 'alone', 'Ready'],
+      ] as const)
+        expect([name, await messageOf(kind, name, type, 'AuthConfigNotFound')]).toEqual([
+          name,
+          expect.stringContaining(missing),
+        ]);
+      const demo = (await stage.get('VirtualMCPServer', 'demo'))?.status;
+      expect(demo?.backends?.find(({ name }) => name === 'keyed')?.phase).toBe('Excluded');
+      expect((await stage.get('MCPServer', 'plain'))?.status?.conditions?.map(({ type }) => type)).toEqual(['Ready']);
+
+      await stage.apply(key);
+      await stage.ready('demo');
+      await saysNoMore('MCPServer', 'keyed', 'NoCredentials', 'AuthConfigNotFound');
+      await saysNoMore('MCPServer', 'alone', 'Ready', 'AuthConfigNotFound');
+    }, 120_000);
+
+    it('is said by each MCPServer and VirtualMCPServer whose callers it lets in; what was served is served on', async () => {
+      const pods = await runtimePods('demo');
+      const place = await stage.endpoint('demo');
+      await stage.remove('MCPOIDCConfig', 'issuer');
+      for (const [kind, name] of [
+        ['VirtualMCPServer', 'demo'],
+        ['MCPServer', 'guarded'],
+      ] as const)
+        expect([name, await messageOf(kind, name, 'Ready', 'OidcConfigNotFound')]).toEqual([
+          name,
+          expect.stringContaining('MCPOIDCConfig "issuer", which does not exist: create it'),
+        ]);
+      expect((await stage.get('VirtualMCPServer', 'demo'))?.status?.phase).toBe('Degraded');
+      // As before: who has no token is not let in.
+      expect((await send(place.url, 'POST', place.headers, '{}')).status).toBe(401);
+
+      await stage.apply(issuer);
+      await stage.ready('demo');
+      await saysNoMore('MCPServer', 'guarded', 'Ready', 'OidcConfigNotFound');
+      expect(await runtimePods('demo')).toEqual(pods);
+    }, 120_000);
+  });
 });

@@ -4,6 +4,7 @@ import { serveMisbehaving } from './backend/serve-misbehaving.ts';
 import { fetchToken } from './identity-provider/fetch-token.ts';
 import { serveIdentityProvider, type IdentityProvider } from './identity-provider/serve.ts';
 import { GATEWAY_CLIENT } from './identity-provider/users.ts';
+import { shortHash } from './whoami/describe-caller.ts';
 import { serveWhoami } from './whoami/serve.ts';
 
 const META = {
@@ -32,8 +33,13 @@ function call(url: string, name: string, headers: Record<string, string> = {}): 
   });
 }
 
-function exchange(provider: IdentityProvider, token: string, audience: string): Promise<Response> {
-  const pair = Buffer.from(`${GATEWAY_CLIENT.id}:${GATEWAY_CLIENT.secret}`).toString('base64');
+function exchange(
+  provider: IdentityProvider,
+  token: string,
+  audience: string,
+  { id, secret } = GATEWAY_CLIENT,
+): Promise<Response> {
+  const pair = Buffer.from(`${id}:${secret}`).toString('base64');
   return fetch(provider.tokenUrl, {
     method: 'POST',
     headers: { authorization: `Basic ${pair}` },
@@ -113,6 +119,28 @@ describe('the identity provider fixture', () => {
     expect((await exchange(provider, token, 'whoami')).status).toBe(200);
     await provider.rotate({ dropOld: true });
     expect((await exchange(provider, token, 'whoami')).status).toBe(400);
+  });
+
+  it('takes the secrets of the client that it is told, and counts how often each one was tried', async () => {
+    const provider = await open(serveIdentityProvider());
+    const token = await provider.sign({ sub: 'bob', aud: 'x' });
+    const statuses = async () => {
+      const secrets = [GATEWAY_CLIENT.secret, 'second'];
+      const tried = secrets.map((secret) => exchange(provider, token, 'whoami', { ...GATEWAY_CLIENT, secret }));
+      return (await Promise.all(tried)).map(({ status }) => status);
+    };
+    const use = async (...secrets: string[]) => {
+      const query = secrets.map((secret) => `client-secret=${secret}`).join('&');
+      const signal = AbortSignal.timeout(5_000);
+      const answer = await fetch(`${provider.issuer}/control?${query}`, { method: 'POST', signal });
+      return ((await answer.json()) as { secrets: Record<string, number> }).secrets;
+    };
+    expect(await statuses()).toEqual([200, 401]);
+    await use(GATEWAY_CLIENT.secret, 'second');
+    expect(await statuses()).toEqual([200, 200]);
+    await use('second');
+    expect(await statuses()).toEqual([401, 200]);
+    expect(await use('second')).toEqual({ [shortHash(GATEWAY_CLIENT.secret)]: 3, [shortHash('second')]: 3 });
   });
 
   it('fails in the part that is told to fail, and nowhere else', async () => {

@@ -15,6 +15,8 @@ export interface ProviderSettings {
   redirectUris: string[];
   /** Access tokens are opaque and open the user-info endpoint, which alone tells name and email. */
   opaque?: boolean;
+  /** Whether a secret is one of the gateway's client. */
+  isClientSecret: (secret: string) => boolean;
   cookieKey: string;
   /** Where it keeps sessions, codes and tokens; absent: in memory. */
   adapter?: AdapterConstructor | undefined;
@@ -24,6 +26,7 @@ export interface ProviderSettings {
 export function createProvider(settings: ProviderSettings): Provider {
   const provider = new Provider(settings.issuer, configure(settings));
   fitLoginPages(provider);
+  takeSecrets(provider, settings.isClientSecret);
   registerPasswordGrant(provider, settings.tokenLifetime);
   registerTokenExchange(provider, {
     keys: settings.keys,
@@ -31,6 +34,13 @@ export function createProvider(settings: ProviderSettings): Provider {
     audiences: settings.audiences,
   });
   return provider;
+}
+
+/** The library knows one secret of a client. */
+function takeSecrets({ Client }: Provider, isClientSecret: ProviderSettings['isClientSecret']): void {
+  Client.prototype.compareClientSecret = function (secret) {
+    return this.clientId === GATEWAY_CLIENT.id ? isClientSecret(secret) : this.clientSecret === secret;
+  };
 }
 
 /** Browsers keep cookies by host, whatever the port: providers on one machine must not overwrite each other's. */

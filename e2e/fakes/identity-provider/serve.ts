@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { JWTPayload } from 'jose';
+import { createClientSecrets } from './client-secrets.ts';
 import { createProvider, type ProviderSettings } from './create-provider.ts';
 import { isFault, isPart, partOf, type Fault, type Part } from './faults.ts';
 import { openState } from './kept-state.ts';
@@ -46,6 +47,7 @@ export async function serveIdentityProvider(options: IdentityProviderOptions = {
   const cookieKey = kept?.cookieKey ?? randomBytes(32).toString('hex');
   const faults = new Map<Part, Fault>();
   const counts = new Map<Part, number>();
+  const secrets = createClientSecrets();
   let handle: (request: IncomingMessage, response: ServerResponse) => unknown = (_request, response) => response.end();
 
   const listener: RequestListener = (request, response) => {
@@ -74,6 +76,7 @@ export async function serveIdentityProvider(options: IdentityProviderOptions = {
     audiences: options.audiences,
     redirectUris: options.redirectUris ?? [],
     opaque: options.opaque ?? false,
+    isClientSecret: secrets.check,
     cookieKey,
     adapter: kept?.adapter,
   };
@@ -92,15 +95,28 @@ export async function serveIdentityProvider(options: IdentityProviderOptions = {
     else faults.set(part, fault);
   }
 
-  /** `POST /control?rotate=drop|keep`, `?fault=jwks:hang`, `?fault=jwks:none`; the answer holds the counts. */
-  async function control(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const query = new URL(request.url ?? '/', issuer).searchParams;
+  async function change(query: URLSearchParams): Promise<void> {
     const rotation = query.get('rotate');
-    if (request.method === 'POST' && rotation !== null) await rotate({ dropOld: rotation === 'drop' });
+    if (rotation !== null) await rotate({ dropOld: rotation === 'drop' });
     const [part = '', fault = ''] = (query.get('fault') ?? '').split(':');
-    if (request.method === 'POST' && isPart(part)) setFault(part, isFault(fault) ? fault : undefined);
+    if (isPart(part)) setFault(part, isFault(fault) ? fault : undefined);
+    const good = query.getAll('client-secret');
+    if (good.length > 0) secrets.use(good);
+    const lifetime = query.get('token-lifetime');
+    if (lifetime === null) return;
+    settings.tokenLifetime = Number(lifetime);
+    renew();
+  }
+
+  /**
+   * `POST /control?rotate=drop|keep`, `?fault=jwks:hang`, `?fault=jwks:none`, `?client-secret=<one>&client-secret=<other>`,
+   * `?token-lifetime=<seconds>`; the answer holds the counts.
+   */
+  async function control(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.method === 'POST') await change(new URL(request.url ?? '/', issuer).searchParams);
     response.writeHead(200, { 'content-type': 'application/json' });
-    response.end(JSON.stringify({ counts: Object.fromEntries(counts), faults: Object.fromEntries(faults) }));
+    const [all, broken] = [Object.fromEntries(counts), Object.fromEntries(faults)];
+    response.end(JSON.stringify({ counts: all, faults: broken, secrets: secrets.tries() }));
   }
 
   return {
