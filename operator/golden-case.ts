@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { parse, stringify } from 'yaml';
 import { emptyWorld } from '#operator/testdata/empty-world';
+import type { Outcome } from '#operator/plan/outcome';
 import { plan } from '#operator/plan/plan';
 import { type Manifest, parseKey, type World, writeText } from '#operator/world';
 
@@ -64,9 +65,16 @@ function worldOf(input: GoldenInput): World {
   });
 }
 
+/** The text of a document says what the document says: once is enough to read. */
+function withoutText({ key, action, rendered, ...outcome }: Outcome): object {
+  if (!rendered) return { key, action, ...outcome };
+  const read = Object.fromEntries(Object.entries(rendered).filter(([field]) => field !== 'text'));
+  return { key, action, rendered: read, ...outcome };
+}
+
 /** The plan's outcome for one golden input, both as YAML text. */
 export function goldenOutput(inputText: string): string {
   const input = parse(inputText) as GoldenInput;
   const outcome = plan(parseKey(input.key), worldOf(input), input.now ?? '2026-01-02T03:04:05Z');
-  return stringify(outcome, { lineWidth: 120, aliasDuplicateObjects: false });
+  return stringify(withoutText(outcome), { lineWidth: 120, aliasDuplicateObjects: false });
 }

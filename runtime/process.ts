@@ -1,12 +1,13 @@
 import type { Server } from 'node:http';
 import { Server as TlsServer } from 'node:https';
-import { Server as NetServer } from 'node:net';
 import type { Writable } from 'node:stream';
+import { setImmediate as turn } from 'node:timers/promises';
 import type { ProxySettings } from '#crds/connections/proxy';
 import type { RunConfig } from '#crds/run-config/run-config';
 import { ConfigError } from '#runtime/errors';
 import type { FollowedRunConfig } from '#runtime/follow-run-config';
 import { Gateway } from '#runtime/gateway';
+import { acceptNoMore } from '#runtime/http/accept-no-more';
 import { createListener, type Route } from '#runtime/http/listener';
 import { listenOn } from '#runtime/http/listen-on';
 import { createOpeningGate } from '#runtime/http/opening-gate';
@@ -232,7 +233,8 @@ async function stop(
   logins?.close();
   const unfollowed = followed.close();
   const connections = { open: true };
-  const closed = acceptNoMore(server).then(() => {
+  const { emptied } = await acceptNoMore(server);
+  const closed = emptied.then(() => {
     connections.open = false;
   });
   gateway.endStreams();
@@ -246,6 +248,8 @@ async function stop(
       server.closeIdleConnections();
     }
     await pause(20);
+    // What has come in meanwhile is read: a connection with a request on it is not idle.
+    await turn();
   }
   if (gateway.rooms.running.size > 0) log.warn('calls were cut off at the end', { calls: gateway.rooms.running.size });
   server.closeAllConnections();
@@ -257,18 +261,6 @@ async function stop(
   server.close();
   await privatePort.close(CLOSE_WITHIN);
   await observer.close();
-}
-
-/**
- * Clients leave with their next answer, which says so: a connection that is closed while a request is on its way to it costs that
- * request. Settles when all connections are closed.
- */
-function acceptNoMore(server: Server): Promise<void> {
-  server.prependListener('request', (_req, res) => {
-    res.shouldKeepAlive = false;
-  });
-  // The close of an HTTP server would close idle connections at once.
-  return new Promise((resolve) => void NetServer.prototype.close.call(server, () => resolve()));
 }
 
 function pause(milliseconds: number): Promise<void> {

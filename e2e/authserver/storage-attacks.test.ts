@@ -19,7 +19,7 @@ describeOnEachStorage(
     let world: Arrangement;
     let client: OAuthClient;
     beforeAll(async () => {
-      storage = place().fresh();
+      storage = place().fresh('2s');
       world = await arrange({ providers: CHAIN, storage });
       client = await world.client();
     });

@@ -14,8 +14,8 @@ export type StorageKind = StorageDocument['type'];
 /** A storage that outlives gateways. */
 export interface StoragePlace {
   readonly kind: StorageKind;
-  /** Another one with each call, which shares nothing with the others. */
-  fresh(): StorageDocument;
+  /** Another one with each call, which shares nothing with the others. `deadline`: how long it may be silent, e.g. `2s`. */
+  fresh(deadline?: string): StorageDocument;
   /** All that it holds, as text; undefined: nothing outside the process. */
   dump(): Promise<string | undefined>;
   /** Puts the links of two users at a provider each in the other's place. */
@@ -99,9 +99,13 @@ async function openRedis(): Promise<StoragePlace> {
   const server = await startRedis();
   return {
     kind: 'redis',
-    fresh: () => ({
+    fresh: (deadline) => ({
       type: 'redis',
-      redis: { addr: server.address, key_prefix: `vmcp:${randomBytes(4).toString('hex')}:`, ...TIMEOUTS },
+      redis: {
+        addr: server.address,
+        key_prefix: `vmcp:${randomBytes(4).toString('hex')}:`,
+        ...(deadline !== undefined && { dial_timeout: deadline, read_timeout: deadline, write_timeout: deadline }),
+      },
     }),
     async dump() {
       const keys = (await server.command('KEYS', '*')) as string[];
@@ -119,8 +123,6 @@ async function openRedis(): Promise<StoragePlace> {
     close: () => server.stop(),
   };
 }
-
-const TIMEOUTS = { dial_timeout: '500ms', read_timeout: '500ms', write_timeout: '500ms' };
 
 const fileOf = (storage: StorageDocument) => (storage.type === 'sqlite' ? storage.file : '');
 

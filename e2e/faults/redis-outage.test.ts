@@ -24,6 +24,11 @@ async function refusedAfter(ask: () => Promise<unknown>): Promise<number> {
   return performance.now() - begin;
 }
 
+/** As where there is no CPU time for this process: nothing happens in it meanwhile. */
+function sleepInThread(milliseconds: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
+}
+
 const works = (storage: AuthStorage) => until('a storage that works', async () => (await storage.count('x', 10)) > 0);
 
 describeWithRedis('a Redis that fails', () => {
@@ -58,6 +63,14 @@ describeWithRedis('a Redis that fails', () => {
     server.thaw();
     await works(storage);
     expect(await storage.get('ticket', 'x')).toEqual(ticket);
+  });
+
+  it('has answered in time where this process was paused and has not read the answer yet', async () => {
+    const { storage } = await start();
+    await storage.put('ticket', 'x', ticket, { lifespan });
+    const asked = storage.get('ticket', 'x');
+    sleepInThread(10 * READ_TIMEOUT_MS);
+    expect(await asked).toEqual(ticket);
   });
 
   it('and hangs lets no more than ten thousand wait for it', async () => {

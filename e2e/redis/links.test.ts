@@ -5,7 +5,7 @@ import type { ProviderSpec } from '../authserver/providers.ts';
 import { SessionClient } from '../gateway/session-client.ts';
 import { closeAll, closing } from '../relay/gateway-to.ts';
 import { describeWithRedis } from './redis-programs.ts';
-import { requestAt, TIMEOUTS } from './replicas.ts';
+import { requestAt } from './replicas.ts';
 import { startRedis } from './start-redis.ts';
 
 const OKTA: ProviderSpec = { name: 'okta', kind: 'odd', options: { oidc: true, refresh: 'rotates', expiresIn: 3_600 } };
@@ -17,7 +17,7 @@ describeWithRedis('a login that a user finishes at one replica', () => {
   it('is told on the stream at another, with the lists that it changes', async () => {
     const server = await startRedis();
     closing({ close: () => server.stop() });
-    const redis = { addr: server.address, key_prefix: 'vmcp:team/links:', ...TIMEOUTS };
+    const redis = { addr: server.address, key_prefix: 'vmcp:team/links:' };
     const world = closing(
       await arrange({
         providers: [OKTA, GITHUB],

@@ -7,7 +7,7 @@ import { sendStateless, type Reply, type Rpc } from '../gateway/session-client.t
 import { until } from '../gateway/until.ts';
 import { closeAll, closing, configTo } from '../relay/gateway-to.ts';
 import { describeWithRedis } from './redis-programs.ts';
-import { replicaOf, sharedIn } from './replicas.ts';
+import { replicaOf, sharedIn, SHORT_DEADLINES } from './replicas.ts';
 import { startRedis, type RedisServer } from './start-redis.ts';
 
 afterEach(closeAll);
@@ -159,7 +159,8 @@ describeWithRedis('rate limits whose Redis is away', () => {
   };
   const replica = async (redis: RedisServer, rules: RateLimits['rules']) => {
     const backend = closing(await servePlain({ tools: 2 }));
-    return replicaOf(sharedIn({ addr: redis.address }), { one: backend.url }, { rate_limiting: { rules } });
+    const shared = sharedIn({ addr: redis.address, ...SHORT_DEADLINES });
+    return replicaOf(shared, { one: backend.url }, { rate_limiting: { rules } });
   };
 
   it('refuse with 503 and when to come again, or let pass where every one says so, and count again when it is back', async () => {

@@ -28,7 +28,7 @@ interface Replicas {
   start(nr: number): Promise<void>;
   /** SIGKILL: nothing is said to anybody. */
   kill(nr: number): Promise<void>;
-  /** SIGTERM, and all that follows. */
+  /** As a pod ends: it leaves its Service, and then SIGTERM and all that follows. */
   stop(nr: number): Promise<number | null>;
 }
 
@@ -47,6 +47,7 @@ async function startReplicas(count: number, redis: Parameters<typeof sharedIn>[0
     const more = { ...settings, sealing_secret_files: [sealing], resource_url: proxy.url };
     const config = configTo({ one: backend.url }, more);
     running[nr] = await startGateway({ ...config, listen: { port: ports[nr], private_port: privatePorts[nr] } });
+    proxy.join(ports[nr] ?? 0);
   };
   closing({ close: () => Promise.all(running.map((gateway) => gateway.stop())) });
   for (let nr = 0; nr < count; nr += 1) await start(nr);
@@ -62,7 +63,10 @@ async function startReplicas(count: number, redis: Parameters<typeof sharedIn>[0
     async kill(nr) {
       await signal(nr, 'SIGKILL');
     },
-    stop: (nr) => signal(nr, 'SIGTERM'),
+    stop(nr) {
+      proxy.leave(ports[nr] ?? 0);
+      return signal(nr, 'SIGTERM');
+    },
   };
 }
 
@@ -103,6 +107,15 @@ async function startLoad(url: string): Promise<Load> {
       await done;
     },
   };
+}
+
+/** A new session, as soon as there can be one at each of two replicas. */
+async function opened(url: string): Promise<SessionClient> {
+  const clients: SessionClient[] = [];
+  await until('new sessions', async () => clients.push(await SessionClient.open(url)) === 2);
+  const [late] = clients;
+  if (!late) throw new Error('there is none');
+  return late;
 }
 
 describeWithRedis('forty sessions under load on replicas behind a proxy', () => {
@@ -156,8 +169,7 @@ describeWithRedis('forty sessions under load on replicas behind a proxy', () => 
     await sleep(300);
     await expect(SessionClient.open(replicas.proxy.url)).rejects.toThrow(/503/);
     await group.failedOver();
-    await sleep(1_500);
-    const late = await SessionClient.open(replicas.proxy.url);
+    const late = await opened(replicas.proxy.url);
     for (let turn = 0; turn < 4; turn += 1) expect(await late.toolNames()).toHaveLength(2);
     await load.reached(before + 20);
     await load.stop();

@@ -8,7 +8,8 @@ import { gatewayTo } from '../relay/gateway-to.ts';
 
 type RedisDocument = Extract<NonNullable<RunConfigDocument['session_storage']>, { type: 'redis' }>['redis'];
 
-export const TIMEOUTS = { dial_timeout: '1s', read_timeout: '500ms', write_timeout: '500ms' };
+/** For a Redis that is to be silent. Without them it may take as long as by default. */
+export const SHORT_DEADLINES = { dial_timeout: '1s', read_timeout: '500ms', write_timeout: '500ms' };
 
 /** How replicas of one server are told to share their sessions. */
 export interface Shared {
@@ -21,7 +22,7 @@ export function sharedIn(redis: Partial<RedisDocument>): Shared {
   const key_prefix = `vmcp:team/${randomBytes(4).toString('hex')}:`;
   return {
     settings: {
-      session_storage: { type: 'redis', redis: { key_prefix, ...TIMEOUTS, ...redis } },
+      session_storage: { type: 'redis', redis: { key_prefix, ...redis } },
       sealing_secret_files: ['sealing'],
     },
     files: { sealing: randomBytes(32).toString('hex') },

@@ -12,7 +12,7 @@ import { SessionClient } from '../gateway/session-client.ts';
 import { closeAll, closing, configTo } from '../relay/gateway-to.ts';
 import { makeCertificates } from './make-certificates.ts';
 import { describeWithRedis } from './redis-programs.ts';
-import { deleteAt, replicaOf, requestAt, sharedIn, type Shared } from './replicas.ts';
+import { deleteAt, replicaOf, requestAt, sharedIn, SHORT_DEADLINES, type Shared } from './replicas.ts';
 import { until } from '../gateway/until.ts';
 import { startRedis, type RedisServer } from './start-redis.ts';
 
@@ -77,7 +77,7 @@ describeWithRedis('the Redis of sessions', () => {
 
   it('that hangs lets no session that is known wait for longer than the read timeout', async () => {
     const server = await own();
-    const { a } = await two(sharedIn({ addr: server.address }));
+    const { a } = await two(sharedIn({ addr: server.address, ...SHORT_DEADLINES }));
     const client = await SessionClient.open(a.url);
     server.freeze();
     let longest = 0;
@@ -211,7 +211,7 @@ describeWithRedis('the Redis of sessions', () => {
   });
 
   it('is refused without a secret that seals, and a file is no place for sessions', async () => {
-    const { settings } = sharedIn({ addr: '127.0.0.1:1' });
+    const { settings } = sharedIn({ addr: '127.0.0.1:1', ...SHORT_DEADLINES });
     await expect(replicaOf({ settings: { ...settings, sealing_secret_files: [] }, files: {} }, {})).rejects.toThrow(
       /sealing_secret_files: sessions in Redis are sealed/,
     );

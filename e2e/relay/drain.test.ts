@@ -1,17 +1,39 @@
+import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
-import { createConnection } from 'node:net';
+import { createConnection, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { serveMisbehaving } from '../fakes/backend/serve-misbehaving.ts';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
 import { openStream, SessionClient, statelessRequest } from '../gateway/session-client.ts';
+import { startGateway } from '../gateway/start-gateway.ts';
 import { until } from '../gateway/until.ts';
-import { closeAll, closing, gatewayTo } from './gateway-to.ts';
+import { closeAll, closing, configTo, gatewayTo } from './gateway-to.ts';
 
 afterEach(closeAll);
 
-const connectTo = (port: number) =>
-  new Promise((resolve, reject) => createConnection(port, '127.0.0.1', () => resolve(undefined)).once('error', reject));
+const isRefused = (port: number) =>
+  new Promise<boolean>((resolve) => {
+    const socket = createConnection(port, '127.0.0.1', () => {
+      socket.destroy();
+      resolve(false);
+    }).once('error', () => resolve(true));
+  });
+
+const INITIALIZE = JSON.stringify({
+  ...{ jsonrpc: '2.0', id: 0, method: 'initialize' },
+  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+});
+
+/** A request on a connection of its own: when that is made, and the status of the answer. */
+function initialize(url: string): { connected: Promise<unknown>; status: Promise<number | undefined> } {
+  const headers = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+  const asked = request(url, { method: 'POST', agent: false, headers });
+  const connected = once(asked, 'socket').then(([socket]) => once(socket as Socket, 'connect'));
+  const status = once(asked, 'response').then(([response]) => (response as IncomingMessage).resume().statusCode);
+  asked.end(INITIALIZE);
+  return { connected, status };
+}
 
 describe('at the end', () => {
   it.each([
@@ -61,7 +83,7 @@ describe('at the end', () => {
     await until('the call', () => gateway.runtime.gateway.rooms.running.size === 3);
     const started = performance.now();
     const stopped = gateway.runtime.stop();
-    await expect(connectTo(gateway.runtime.address.port)).rejects.toThrow(/ECONNREFUSED/);
+    await until('refusals', () => isRefused(gateway.runtime.address.port));
     expect((await call).answer.result).toBeDefined();
     // The result ends a subscription.
     expect(await subscription.waitFor(({ result }) => result !== undefined)).toMatchObject({
@@ -71,6 +93,18 @@ describe('at the end', () => {
     await stopped;
     expect(performance.now() - started).toBeLessThan(15_000);
     stream.close();
+  });
+
+  it('connections that were made while the process was paused are served, though it is told to end before it accepted them', async () => {
+    const gateway = await startGateway(configTo({}));
+    closing({ close: () => gateway.stop() });
+    process.kill(gateway.pid, 'SIGSTOP');
+    const asked = Array.from({ length: 20 }, () => initialize(gateway.url));
+    await Promise.all(asked.map(({ connected }) => connected));
+    process.kill(gateway.pid, 'SIGTERM');
+    process.kill(gateway.pid, 'SIGCONT');
+    expect(await Promise.all(asked.map(({ status }) => status))).toEqual(Array(20).fill(200));
+    expect(await gateway.ended).toBe(0);
   });
 
   it('whoever asks for the end a second time waits for the same end', async () => {

@@ -17,6 +17,7 @@ import { OwnSecrets } from './secrets/own-secrets.ts';
 import type { WatchedPod } from './observe/view-of-pod.ts';
 import { readDigestKey } from './secrets/read-digest-key.ts';
 import type { ReflectorOptions } from './watch/reflector.ts';
+import { createTextSharing } from './watch/share-texts.ts';
 import { PODS } from './api/resources.ts';
 import { RememberedPolicies } from '#operator/remembered-policies';
 import { RuntimePods } from './runtimes/runtime-pods.ts';
@@ -68,6 +69,7 @@ export class KubernetesPlatform implements Platform {
   readonly #context: ApplyContext;
   readonly #writer: StatusWriter;
   readonly #policies = new RememberedPolicies();
+  readonly #share = createTextSharing();
   #issuer: Partial<ClusterIssuer> = {};
   #changed: (key: ResourceKey) => void = () => undefined;
   #stopTimer: () => void = () => undefined;
@@ -84,8 +86,9 @@ export class KubernetesPlatform implements Platform {
     this.#view = this.#openView();
     this.#pods = this.#openPods();
     const { children } = this.#view;
-    this.#context = { api, children, apiGroup, settled: new Map() };
-    this.#secrets = new OwnSecrets(api, children, (namespace, name) => this.#view.secretMetadata(namespace, name));
+    this.#context = { api, children, apiGroup, settled: new Map(), share: this.#share };
+    const metadataOf = (namespace: string, name: string) => this.#view.secretMetadata(namespace, name);
+    this.#secrets = new OwnSecrets(api, children, metadataOf, this.#share);
     this.#runtimes = new Runtimes({
       view: this.#view,
       pods: this.#pods,
@@ -206,7 +209,7 @@ export class KubernetesPlatform implements Platform {
 
   #openView(): ClusterView {
     return new ClusterView(
-      { ...this.#options, secretValues: this.#values },
+      { ...this.#options, secretValues: this.#values, share: this.#share },
       {
         changed: (key) => this.#changed(key),
         resource: (key, manifest) => this.#resourceTold(key, manifest),

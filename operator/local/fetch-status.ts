@@ -1,8 +1,11 @@
 import { request } from 'node:http';
 import { RuntimeStatus } from '#crds/run-config/runtime-status';
+import { SILENT } from '#operator/last-heard';
 
 const DEADLINE = 2000;
 const LARGEST = 8 * 1024 * 1024;
+
+class NoAnswerInTime extends Error {}
 
 function fetchText(port: number, token: string): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -20,18 +23,18 @@ function fetchText(port: number, token: string): Promise<string> {
       });
       answer.on('error', reject);
     });
-    const timer = setTimeout(() => asked.destroy(new Error('/status did not answer in time')), DEADLINE);
+    const timer = setTimeout(() => asked.destroy(new NoAnswerInTime()), DEADLINE);
     asked.on('error', reject);
     asked.on('close', () => clearTimeout(timer));
     asked.end();
   });
 }
 
-/** What a runtime of this machine says of itself; undefined while it does not answer. */
-export async function fetchStatus(port: number, token: string): Promise<RuntimeStatus | undefined> {
+/** What a runtime of this machine says of itself; undefined while none serves there, and `silent` where one says nothing for 2 s. */
+export async function fetchStatus(port: number, token: string): Promise<RuntimeStatus | typeof SILENT | undefined> {
   try {
     return RuntimeStatus.parse(JSON.parse(await fetchText(port, token)));
-  } catch {
-    return undefined;
+  } catch (problem) {
+    return problem instanceof NoAnswerInTime ? SILENT : undefined;
   }
 }

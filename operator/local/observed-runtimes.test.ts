@@ -3,10 +3,18 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { listenOn } from '#runtime/http/listen-on';
 import { ObservedRuntimes } from './observed-runtimes.ts';
 
-/** It never comes: what is seen without it was not seen by looking again. */
-const clock = { now: () => 0, after: () => () => undefined };
+/** What is to come; it never comes by itself, so that what is seen was not seen by looking again. */
+let later: (() => void)[];
+const clock = {
+  now: () => 0,
+  after: (_: number, what: () => void) => {
+    later.push(what);
+    return () => undefined;
+  },
+};
 
 let runtime: Server;
+let isSilent: boolean;
 let port: number;
 let observed: ObservedRuntimes;
 let changes: AsyncGenerator<string, void>;
@@ -29,7 +37,10 @@ function makeChanges(): { said: (name: string) => void; changes: AsyncGenerator<
 }
 
 beforeEach(async () => {
-  runtime = createServer((_, answer) => answer.end(JSON.stringify({ ready: true })));
+  [later, isSilent] = [[], false];
+  runtime = createServer((_, answer) => {
+    if (!isSilent) answer.end(JSON.stringify({ ready: true }));
+  });
   port = await listenOn(runtime, '127.0.0.1', 0);
   const { said, changes: read } = makeChanges();
   changes = read;
@@ -38,6 +49,7 @@ beforeEach(async () => {
 afterEach(() => {
   observed.close();
   runtime.close();
+  runtime.closeAllConnections();
 });
 
 it('hold nothing of a process that has ended, before anybody asked again', async () => {
@@ -62,3 +74,27 @@ it('know nothing of who was never watched', () => {
   observed.lost('nobody');
   expect(observed.status('nobody')).toBeUndefined();
 });
+
+it('know what a runtime said last while it is silent for a moment, and look again; one that does not listen says nothing', async () => {
+  observed.watch('demo', port, 'token');
+  await changes.next();
+  isSilent = true;
+  await lookAgain();
+  expect(observed.status('demo')?.ready).toBe(true);
+  runtime.closeAllConnections();
+  await new Promise((resolve) => runtime.close(resolve));
+  await lookAgain();
+  expect(observed.status('demo')).toBeUndefined();
+  expect(await changes.next()).toEqual({ value: 'demo', done: false });
+});
+
+/** Resolves when the look that was to come is over, and the next one is to come. */
+async function lookAgain(): Promise<void> {
+  await isToCome();
+  for (const look of later.splice(0)) look();
+  await isToCome();
+}
+
+async function isToCome(): Promise<void> {
+  while (later.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+}

@@ -1,4 +1,5 @@
 import type { RuntimeStatus } from '#crds/run-config/runtime-status';
+import { type Heard, lastHeard, NOTHING_HEARD } from '#operator/last-heard';
 import type { Clock } from '#operator/queue';
 import { fetchStatus } from './fetch-status.ts';
 
@@ -9,7 +10,7 @@ const WHILE_SERVING = 1000;
 interface Watched {
   port: number;
   token: string;
-  status: RuntimeStatus | undefined;
+  heard: Heard<RuntimeStatus>;
   cancel: () => void;
 }
 
@@ -26,9 +27,9 @@ export class ObservedRuntimes {
     this.#changed = changed;
   }
 
-  /** What it said last; undefined while it does not answer. */
+  /** What it said last, also where it is silent for a moment; undefined while it does not answer. */
   status(name: string): RuntimeStatus | undefined {
-    return this.#watched.get(name)?.status;
+    return this.#watched.get(name)?.heard.said;
   }
 
   watch(name: string, port: number, token: string): void {
@@ -36,7 +37,7 @@ export class ObservedRuntimes {
     const present = this.#watched.get(name);
     if (present?.port === port && present.token === token) return;
     this.forget(name);
-    const watched: Watched = { port, token, status: undefined, cancel: () => undefined };
+    const watched: Watched = { port, token, heard: NOTHING_HEARD, cancel: () => undefined };
     this.#watched.set(name, watched);
     void this.#look(name, watched);
   }
@@ -47,7 +48,7 @@ export class ObservedRuntimes {
     if (!present) return;
     this.forget(name);
     this.watch(name, present.port, present.token);
-    if (present.status) this.#changed(name);
+    if (present.heard.said) this.#changed(name);
   }
 
   forget(name: string): void {
@@ -61,11 +62,13 @@ export class ObservedRuntimes {
   }
 
   async #look(name: string, watched: Watched): Promise<void> {
-    const status = await fetchStatus(watched.port, watched.token);
+    const answer = await fetchStatus(watched.port, watched.token);
     if (this.#watched.get(name) !== watched) return;
-    const differs = JSON.stringify(status) !== JSON.stringify(watched.status);
-    watched.status = status;
-    const settled = status?.ready && status.backends.every(({ phase }) => phase === 'ready');
+    const before = watched.heard.said;
+    watched.heard = lastHeard(watched.heard, answer);
+    const { said, silences } = watched.heard;
+    const differs = JSON.stringify(said) !== JSON.stringify(before);
+    const settled = silences === 0 && said?.ready && said.backends.every(({ phase }) => phase === 'ready');
     watched.cancel = this.#clock.after(settled ? WHILE_SERVING : WHILE_STARTING, () => void this.#look(name, watched));
     if (differs) this.#changed(name);
   }

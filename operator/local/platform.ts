@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { Waiting } from '#operator/errors';
 import { mayHaveRuntime, runtimeChildOf } from '#operator/plan/child-names';
 import { folderLabel } from '#operator/plan/container-command';
-import { documentText } from '#operator/plan/document-text';
 import type { Outcome, Rendered, SecretSource } from '#operator/plan/outcome';
 import type { Platform } from '#operator/platform';
 import type { Clock } from '#operator/queue';
@@ -178,7 +177,7 @@ export class LocalPlatform implements Platform {
       const rendered = this.#rendered.get(owner);
       if (!rendered || metadata.namespace !== namespace) continue;
       const name = runtimeName({ kind, ...metadata });
-      documents[name] = documentText(rendered.document);
+      documents[name] = rendered.text;
       const status = this.#runtimes.status(owner);
       if (!status) continue;
       const restartedAt = this.#children.restartedAt(runtimeChildOf({ kind, ...metadata }));

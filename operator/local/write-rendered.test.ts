@@ -1,9 +1,11 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { digestOnDisk, pruneRendered, writeRendered } from '#operator/local/write-rendered';
 import type { Rendered } from '#operator/plan/outcome';
+import { writeText } from '#operator/world';
 
 let folder: string;
 beforeEach(() => {
@@ -11,14 +13,16 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
+const documentAt = (port: number): RunConfigDocument => ({
+  schema_version: 'v0.1.0',
+  server: { namespace: 'default', name: 'demo', uid: 'u' },
+  listen: { port },
+  incoming: { type: 'anonymous' },
+  backends: [],
+});
 const rendered = (secretFile: string, port: number): Rendered => ({
-  document: {
-    schema_version: 'v0.1.0',
-    server: { namespace: 'default', name: 'demo', uid: 'u' },
-    listen: { port },
-    incoming: { type: 'anonymous' },
-    backends: [],
-  },
+  document: documentAt(port),
+  text: writeText(documentAt(port)),
   configDirectory: join(folder, 'config'),
   secretDirectory: join(folder, 'config', 'secrets'),
   secretFiles: { [secretFile]: { secret: 's', key: 'k' } },

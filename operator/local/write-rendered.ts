@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { documentText } from '#operator/plan/document-text';
 import type { Rendered, SecretSource } from '#operator/plan/outcome';
 import { readIfThere, writeFileAtomic } from './write-file.ts';
 
@@ -19,12 +18,12 @@ export function digestOnDisk(configDirectory: string): string | undefined {
  * differs. `valueOf` gives the secret values.
  */
 export function writeRendered(rendered: Rendered, valueOf: (source: SecretSource) => string): void {
-  const { configDirectory, secretDirectory, document, secretFiles, plainFiles } = rendered;
+  const { configDirectory, secretDirectory, text: document, secretFiles, plainFiles } = rendered;
   for (const directory of [configDirectory, secretDirectory]) mkdirSync(directory, { recursive: true, mode: 0o700 });
   for (const [name, source] of Object.entries(secretFiles))
     writeFileAtomic(join(secretDirectory, name), valueOf(source));
   for (const [name, text] of Object.entries(plainFiles)) writeFileAtomic(join(configDirectory, name), text);
-  writeFileAtomic(join(configDirectory, RUN_CONFIG_FILE), documentText(document));
+  writeFileAtomic(join(configDirectory, RUN_CONFIG_FILE), document);
 }
 
 function pruneFolder(directory: string, kept: Set<string>): void {

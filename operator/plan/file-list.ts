@@ -1,7 +1,7 @@
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { STORED_SECRET } from '#crds/parts/stored-secret';
 import { Waiting } from '../errors.ts';
-import { contentHash, type GeneratedSecret, type World } from '../world.ts';
+import { contentHash, type GeneratedSecret, type World, writeText } from '../world.ts';
 import type { Rendered, SecretSource } from './outcome.ts';
 import { ownValue } from './own-value.ts';
 
@@ -119,6 +119,6 @@ export class FileList {
   renderedWith(document: RunConfigDocument): Rendered {
     const { secretFiles, plainFiles } = this;
     const { secret: secretDirectory, config: configDirectory } = this.#directories;
-    return { document, secretFiles, plainFiles, secretDirectory, configDirectory };
+    return { document, text: writeText(document), secretFiles, plainFiles, secretDirectory, configDirectory };
   }
 }

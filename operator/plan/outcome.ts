@@ -11,6 +11,8 @@ export type SecretSource =
 /** What one runtime is given: its document, and the files that the document names. */
 export interface Rendered {
   document: RunConfigDocument;
+  /** The document as the runtime reads it. */
+  text: string;
   /** Folder in which the runtime finds the files of `secretFiles`. */
   secretDirectory: string;
   /** Folder in which the runtime finds run-config.yaml and the files of `plainFiles`. */

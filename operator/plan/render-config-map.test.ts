@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
-import { RUN_CONFIG_VERSION } from '#crds/run-config/run-config';
+import { RUN_CONFIG_VERSION, type RunConfigDocument } from '#crds/run-config/run-config';
 import type { Rendered } from '#operator/plan/outcome';
 import { renderConfigMap } from '#operator/plan/render-config-map';
 import { type Manifest, writeText, type World } from '#operator/world';
@@ -14,17 +14,19 @@ const world = { namespace: 'team' } as World;
 
 /** A document whose policies take so many bytes, of a text that does or does not become shorter by compression. */
 function rendered(bytes: number, text: (length: number) => string, plainFiles: Record<string, string> = {}): Rendered {
+  const document: RunConfigDocument = {
+    schema_version: RUN_CONFIG_VERSION,
+    server: { namespace: 'team', name: 'demo', uid: 'u' },
+    incoming: { type: 'anonymous' },
+    authz: { policies: [text(bytes)] },
+    backends: [
+      { name: 'big', transport: 'streamable-http', url: `https://big.example/${'b'.repeat(900)}` },
+      { name: 'small', transport: 'streamable-http', url: 'https://small.example/mcp' },
+    ],
+  };
   return {
-    document: {
-      schema_version: RUN_CONFIG_VERSION,
-      server: { namespace: 'team', name: 'demo', uid: 'u' },
-      incoming: { type: 'anonymous' },
-      authz: { policies: [text(bytes)] },
-      backends: [
-        { name: 'big', transport: 'streamable-http', url: `https://big.example/${'b'.repeat(900)}` },
-        { name: 'small', transport: 'streamable-http', url: 'https://small.example/mcp' },
-      ],
-    },
+    document,
+    text: writeText(document),
     secretDirectory: '/etc/vmcp/credentials',
     configDirectory: '/etc/vmcp/config',
     secretFiles: {},

@@ -1,7 +1,6 @@
 import { RUN_CONFIG_VERSION } from '#crds/run-config/run-config';
 import { Stalled } from '../errors.ts';
 import { gzipText, type Manifest, type World } from '../world.ts';
-import { documentText } from './document-text.ts';
 import { childOf, ownedMetadata, runtimeSelector } from './object-parts.ts';
 import type { ClusterObject, Rendered } from './outcome.ts';
 
@@ -46,7 +45,7 @@ function largestParts({ document, plainFiles }: Rendered): string {
 
 /** Throws `Stalled` for a document that no ConfigMap can hold. */
 export function renderConfigMap(manifest: Manifest, rendered: Rendered, world: World): ClusterObject['object'] {
-  const text = documentText(rendered.document);
+  const { text } = rendered;
   const packed = bytes(text) > COMPRESSED_FROM ? gzipText(text) : undefined;
   const files = Object.values(rendered.plainFiles).reduce((sum, file) => sum + bytes(file), 0);
   const size = (packed ? packed.length : bytes(text)) + files;

@@ -4,7 +4,6 @@ import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { type Manifest, runtimeFolder, type World } from '../world.ts';
 import { checkDocument } from './check-document.ts';
 import { checkReplicas } from './check-replicas.ts';
-import { documentText } from './document-text.ts';
 import { FileList } from './file-list.ts';
 import { findWarnings } from './find-warnings.ts';
 import { childOf, runtimeNameOf, runtimeSelector, selectorText } from './object-parts.ts';
@@ -117,7 +116,7 @@ export function resolveRuntime(
 export function observeRuntime(manifest: Manifest, rendered: Rendered, world: World): ServerObserved {
   const name = runtimeNameOf(manifest);
   const runtime = world.observed[name];
-  const same = world.documents[name] === documentText(rendered.document);
+  const same = world.documents[name] === rendered.text;
   const child = childOf(manifest);
   const observed = world.deployments?.[child];
   // Where no pod is wanted, none has to take it over.

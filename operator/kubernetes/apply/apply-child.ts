@@ -7,6 +7,7 @@ import type { KubeObject } from '../api/object.ts';
 import { controllerOf, type OwnedChildren } from '../watch/owned-children.ts';
 import { childResource } from '../api/resources.ts';
 import { viewOfChild } from '../observe/observe-deployment.ts';
+import type { ShareTexts } from '../watch/share-texts.ts';
 
 export const FIELD_MANAGER = 'vmcp-operator';
 
@@ -48,6 +49,7 @@ export interface ApplyContext {
   apiGroup: string;
   /** By uid: what was applied, and what stood then, where the API server keeps something else than what is desired. */
   settled: Map<string, string>;
+  share?: ShareTexts;
 }
 
 /** What counts for a difference: not the version, which changes with every status. */
@@ -81,7 +83,7 @@ async function write(object: KubeObject, live: KubeObject | undefined, context: 
   const guard = live ? { uid: live.metadata.uid } : { resourceVersion: NO_VERSION };
   const guarded = { ...object, metadata: { ...object.metadata, ...guard } } as KubeObject;
   try {
-    return viewOfChild(await api.apply(resource, guarded, { fieldManager: FIELD_MANAGER, force: true }));
+    return viewOfChild(await api.apply(resource, guarded, { fieldManager: FIELD_MANAGER, force: true }), context.share);
   } catch (problem) {
     if (!isStatus(problem, 409) || live) throw explainRefusal(await completed(problem, object, api), titleOf(object));
   }
@@ -103,7 +105,7 @@ async function completed(problem: unknown, object: KubeObject, api: KubeApi): Pr
 async function takeUp(object: KubeObject, context: ApplyContext): Promise<KubeObject> {
   const { namespace, name } = object.metadata;
   const place = { name, ...(namespace !== undefined && { namespace }) };
-  const found = viewOfChild(await context.api.get(childResource(object), place));
+  const found = viewOfChild(await context.api.get(childResource(object), place), context.share);
   checkOwner(found, object);
   return write(object, found, context);
 }

@@ -1,6 +1,5 @@
 import { Waiting } from '#operator/errors';
 import { credentialsOf, runtimeChildOf, sealingOf } from '#operator/plan/child-names';
-import { documentText } from '#operator/plan/document-text';
 import type { Outcome, Rendered, SecretSource } from '#operator/plan/outcome';
 import { ownedMetadata, runtimeSelector } from '#operator/plan/object-parts';
 import { type Manifest, type ResourceKey, runtimeName } from '#operator/world';
@@ -91,7 +90,7 @@ async function applyCredentials(
   const standing = await secrets.read(namespace, name);
   const observed = runtimes.observed.get(namespace, runtimeName(key));
   const text = view.documents.get(namespace, runtimeName(key));
-  const delivered = observed?.current === true && text === documentText(rendered.document);
+  const delivered = observed?.current === true && text === rendered.text;
   const secret: KubeObject = {
     apiVersion: 'v1',
     kind: 'Secret',

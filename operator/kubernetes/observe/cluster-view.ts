@@ -22,6 +22,7 @@ import { viewOfPod, type WatchedPod } from './view-of-pod.ts';
 import { createReflector, type Reflector, type ReflectorOptions } from '../watch/reflector.ts';
 import { CONFIG_MAPS, MANAGED_BY, ownResource, OUR_PODS, PODS, SECRETS, watchedChildren } from '../api/resources.ts';
 import { isOlder, Section } from '../watch/section.ts';
+import type { ShareTexts } from '../watch/share-texts.ts';
 import { placeAndOwner, stripWeight } from '../watch/strip-weight.ts';
 import type { SecretValues } from '../secrets/secret-values.ts';
 
@@ -35,6 +36,7 @@ interface ViewOptions {
   log: Log;
   onRestart?: ReflectorOptions['onRestart'];
   secretValues: SecretValues;
+  share: ShareTexts;
 }
 
 /** What happens besides changes of resources. */
@@ -69,7 +71,7 @@ export class ClusterView {
   #started = false;
 
   constructor(options: ViewOptions, listener: ViewListener) {
-    const { api, apiGroup, clock, log, secretValues, stdioAttach } = options;
+    const { api, apiGroup, clock, log, secretValues, stdioAttach, share } = options;
     this.#options = options;
     this.#listener = listener;
     this.manifests = Object.fromEntries(KINDS.map((kind) => [kind, new ManifestSection()])) as Record<
@@ -82,12 +84,13 @@ export class ClusterView {
     for (const kind of KINDS) {
       this.#follow({ resource: ownResource(kind, apiGroup) }, (old, current) => this.#resourceTold(kind, old, current));
     }
+    const viewed = (object: KubeObject) => viewOfChild(object, share);
     for (const resource of watchedChildren(stdioAttach)) {
-      this.#follow({ resource, labelSelector: MANAGED_BY, transform: viewOfChild }, (old, current) => {
+      this.#follow({ resource, labelSelector: MANAGED_BY, transform: viewed }, (old, current) => {
         this.children.told(old, current);
       });
     }
-    const references = { metadataOnly: true, transform: placeAndOwner };
+    const references = { metadataOnly: true, transform: (object: KubeObject) => placeAndOwner(object, share) };
     this.#secretMetadata = this.#follow(
       { resource: SECRETS, fieldSelector: HELM_RELEASES, ...references },
       (old, current) => this.#secretTold(old, current),
@@ -133,7 +136,7 @@ export class ClusterView {
 
   /** A resource as the API server answered a write of its status. */
   wroteStatus(object: KubeObject): void {
-    const manifest = stripWeight(object) as Manifest & KubeObject;
+    const manifest = stripWeight(object, this.#options.share) as Manifest & KubeObject;
     const section = this.manifests[manifest.kind];
     const known = section.get(manifest.metadata.namespace, manifest.metadata.name);
     // One that has gone meanwhile must not come back.
@@ -150,8 +153,10 @@ export class ClusterView {
     options: Omit<ReflectorOptions, 'api' | 'clock' | 'log'>,
     told: (old: KubeObject | undefined, current: KubeObject | undefined) => void,
   ): Reflector {
-    const { api, clock, log, namespaces, onRestart } = this.#options;
-    const reflector = createReflector({ api, clock, log, namespaces, ...(onRestart && { onRestart }), ...options });
+    const { api, clock, log, namespaces, onRestart, share } = this.#options;
+    const transform = (object: KubeObject) => stripWeight(object, share);
+    const usual = { api, clock, log, namespaces, transform, ...(onRestart && { onRestart }) };
+    const reflector = createReflector({ ...usual, ...options });
     reflector.onChange(told);
     this.#reflectors.push(reflector);
     return reflector;

@@ -3,6 +3,7 @@ import { restartOf } from '#operator/plan/object-parts';
 import type { ObservedDeployment } from '#operator/world';
 import { FIELD_MANAGER } from '../apply/apply-child.ts';
 import type { KubeObject } from '../api/object.ts';
+import type { ShareTexts } from '../watch/share-texts.ts';
 import { stripWeight } from '../watch/strip-weight.ts';
 
 interface Condition {
@@ -37,10 +38,10 @@ function isScaledByOther({ metadata }: KubeObject): boolean {
 }
 
 /** What is kept of a child: not its managed fields, and of a Deployment who else scales it. Changes its argument. */
-export function viewOfChild(object: KubeObject): KubeObject {
-  if (object.kind !== 'Deployment') return stripWeight(object);
+export function viewOfChild(object: KubeObject, share?: ShareTexts): KubeObject {
+  if (object.kind !== 'Deployment') return stripWeight(object, share);
   const scaledByOther = isScaledByOther(object);
-  return Object.assign(stripWeight(object), { scaledByOther });
+  return Object.assign(stripWeight(object, share), { scaledByOther });
 }
 
 /** Why no pod can be made, or that it takes too long. */

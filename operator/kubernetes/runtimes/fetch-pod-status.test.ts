@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { fetchPodStatus } from './fetch-pod-status.ts';
+import { SILENT } from '#operator/last-heard';
+import { fetchPodStatus, type PodStatus } from './fetch-pod-status.ts';
 
 const servers: Server[] = [];
 afterEach(() => {
@@ -29,7 +30,11 @@ async function pod({ body = '', code = 200, headers = {} }: Answer): Promise<{ p
   return { port: (server.address() as AddressInfo).port, asked };
 }
 
-const ask = (port: number) => fetchPodStatus('127.0.0.1', ['token'], port);
+async function ask(port: number): Promise<PodStatus | undefined> {
+  const said = await fetchPodStatus('127.0.0.1', ['token'], port);
+  if (said === SILENT) throw new Error('it says nothing');
+  return said;
+}
 const backend = (name: string, more: object = {}) => ({ name, phase: 'ready', tools: 1, ...more });
 
 describe('a pod that was broken into', () => {
@@ -74,4 +79,15 @@ describe('a pod that was broken into', () => {
     const { port } = await pod({ body });
     expect(await ask(port)).toBeUndefined();
   });
+});
+
+it('a pod that says nothing is told from one where nothing listens', async () => {
+  const server = createServer(() => undefined);
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  expect(await fetchPodStatus('127.0.0.1', ['token'], port)).toBe(SILENT);
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+  expect(await fetchPodStatus('127.0.0.1', ['token'], port)).toBeUndefined();
 });

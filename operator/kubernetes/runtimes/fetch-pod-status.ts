@@ -2,6 +2,7 @@ import { request } from 'node:http';
 import { isIPv6 } from 'node:net';
 import { z } from 'zod';
 import { RuntimeStatus } from '#crds/run-config/runtime-status';
+import { SILENT } from '#operator/last-heard';
 
 const DEADLINE = 3000;
 /** Characters. What many pods say is held at once, and whoever may start pods may start many. */
@@ -16,6 +17,8 @@ export interface PodStatus {
 
 const SecretFiles = z.object({ secret_files: z.record(z.string(), z.string()).default({}) });
 
+class NoAnswerInTime extends Error {}
+
 interface Answer {
   code: number;
   text: string;
@@ -25,6 +28,7 @@ function ask(url: string, token: string): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${token}` };
     const signal = AbortSignal.timeout(DEADLINE);
+    const fail = (problem: Error) => reject(signal.aborted ? new NoAnswerInTime() : problem);
     const asked = request(url, { headers, agent: false, signal }, (answer) => {
       let text = '';
       answer.setEncoding('utf8');
@@ -33,9 +37,9 @@ function ask(url: string, token: string): Promise<Answer> {
         if (text.length > LARGEST) asked.destroy(new Error('the status is too long'));
       });
       answer.on('end', () => resolve({ code: answer.statusCode ?? 0, text }));
-      answer.on('error', reject);
+      answer.on('error', fail);
     });
-    asked.on('error', reject);
+    asked.on('error', fail);
     asked.end();
   });
 }
@@ -46,14 +50,14 @@ function read(text: string): PodStatus {
 }
 
 /**
- * What the runtime of a pod says at /status; undefined while it does not answer. The tokens are tried in order: a pod that
- * has not got the newest yet takes the one before.
+ * What the runtime of a pod says at /status; undefined while none serves there, and `silent` where it says nothing for 3 s. The
+ * tokens are tried in order: a pod that has not got the newest yet takes the one before.
  */
 export async function fetchPodStatus(
   ip: string,
   tokens: readonly string[],
   port = PRIVATE_PORT,
-): Promise<PodStatus | undefined> {
+): Promise<PodStatus | typeof SILENT | undefined> {
   const url = `http://${isIPv6(ip) ? `[${ip}]` : ip}:${port}/status`;
   try {
     for (const token of tokens) {
@@ -61,7 +65,8 @@ export async function fetchPodStatus(
       if (code === 200) return read(text);
       if (code !== 401) return undefined;
     }
-  } catch {
+  } catch (problem) {
+    if (problem instanceof NoAnswerInTime) return SILENT;
     // It does not listen yet, or not any more.
   }
   return undefined;

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createHmac } from 'node:crypto';
 import { RuntimeStatus } from '#crds/run-config/runtime-status';
+import { SILENT } from '#operator/last-heard';
 import type { PodStatus } from './fetch-pod-status.ts';
 import { type WatchedPod, viewOfPod } from '../observe/view-of-pod.ts';
 import { type Runtime, RuntimePods } from './runtime-pods.ts';
@@ -55,7 +56,7 @@ const says = (digest: string, fields: object = {}, secretFiles = { '/etc/vmcp/cr
 
 let clock: ManualClock;
 let pods: RuntimePods;
-let answers: Record<string, PodStatus | undefined>;
+let answers: Record<string, PodStatus | typeof SILENT | undefined>;
 let asked: string[];
 let pushed: string[];
 let changes: number;
@@ -195,6 +196,20 @@ describe('pods of a runtime', () => {
     answers['10.0.0.1'] = says('one', { tools: 3 });
     await passSlowly(31_000);
     expect(changes).toBe(before + 1);
+  });
+
+  it('that are silent for a moment are as they said last; soon it is told that nobody answers', async () => {
+    answers['10.0.0.1'] = says('one', { ready: true });
+    pods.expect(runtime('one'));
+    pods.told(undefined, pod('a'));
+    await passSlowly(31_000);
+    const [before, looks] = [changes, asked.length];
+    answers['10.0.0.1'] = SILENT;
+    while (asked.length < looks + 2) await pass(100);
+    expect([pods.observed('ns', 'vmcp-demo')?.ready, changes]).toEqual([true, before]);
+    // Not one interval more: it is asked again within seconds.
+    await passSlowly(2000);
+    expect([pods.observed('ns', 'vmcp-demo'), changes]).toEqual([undefined, before + 1]);
   });
 
   it('no pod is one by its labels alone: it would be sent the token', async () => {

@@ -1,4 +1,5 @@
 import type { RuntimeStatus } from '#crds/run-config/runtime-status';
+import { type Heard, lastHeard, NOTHING_HEARD, type SILENT } from '#operator/last-heard';
 import type { Clock } from '#operator/queue';
 import type { PodStatus } from './fetch-pod-status.ts';
 import { limitTo } from './limit.ts';
@@ -32,7 +33,7 @@ export interface Runtime extends Expected {
 
 interface Watched {
   pod: WatchedPod;
-  said: PodStatus | undefined;
+  heard: Heard<PodStatus>;
   /** Milliseconds. */
   lookDelay: number;
   pushDelay: number;
@@ -47,7 +48,7 @@ interface RuntimePodsOptions {
   clock: Clock;
   /** Between 0 and 1. */
   random: () => number;
-  fetchStatus: (ip: string, tokens: readonly string[]) => Promise<PodStatus | undefined>;
+  fetchStatus: (ip: string, tokens: readonly string[]) => Promise<PodStatus | typeof SILENT | undefined>;
   /** Makes the kubelet refresh the files of a pod now. Must not reject. */
   push: (pod: WatchedPod, digest: string) => Promise<void>;
   /** What a runtime says, or how many pods it has, differs from before. */
@@ -96,10 +97,13 @@ export class RuntimePods {
     const runtime = this.#runtimes.get(place);
     const pods = [...(this.#pods.get(place)?.values() ?? [])];
     const merged = mergeStatuses(
-      pods.flatMap((watched) => (watched.said ? [this.#statusOf(watched, watched.said)] : [])),
+      pods.flatMap((watched) => (watched.heard.said ? [this.#statusOf(watched, watched.heard.said)] : [])),
     );
     if (!merged) return undefined;
-    return { ...merged, current: runtime !== undefined && pods.every(({ said }) => hasTakenOver(said, runtime)) };
+    return {
+      ...merged,
+      current: runtime !== undefined && pods.every(({ heard }) => hasTakenOver(heard.said, runtime)),
+    };
   }
 
   /**
@@ -148,7 +152,7 @@ export class RuntimePods {
     }
     known?.cancel();
     const asked = known?.asked ?? Promise.withResolvers<undefined>();
-    const watched: Watched = { pod, said: undefined, ...this.#fresh(), cancel: () => undefined, asked };
+    const watched: Watched = { pod, heard: NOTHING_HEARD, ...this.#fresh(), cancel: () => undefined, asked };
     pods.set(uid, watched);
     this.#options.changed(place);
     if (pod.ip !== undefined) this.#lookSoon(place, watched);
@@ -193,12 +197,15 @@ export class RuntimePods {
     const runtime = this.#runtimes.get(place);
     const { ip } = watched.pod;
     if (cancelled() || ip === undefined) return;
-    const said = runtime && (await this.#options.fetchStatus(ip, runtime.tokens));
+    const answer = runtime && (await this.#options.fetchStatus(ip, runtime.tokens));
     if (cancelled()) return;
-    const differs = JSON.stringify(said) !== JSON.stringify(watched.said);
-    watched.said = said;
+    const before = watched.heard.said;
+    watched.heard = lastHeard(watched.heard, answer);
+    const { said, silences } = watched.heard;
+    const differs = JSON.stringify(said) !== JSON.stringify(before);
+    if (silences === 1) watched.lookDelay = FIRST_LOOK;
     if (runtime) watched.asked.resolve(undefined);
-    if (said && !hasTakenOver(said, runtime)) this.#push(watched, runtime);
+    if (runtime && said && !hasTakenOver(said, runtime)) this.#push(watched, runtime);
     this.#lookAfter(place, watched, this.#nextLook(watched, runtime));
     if (differs) this.#options.changed(place);
   }
@@ -224,7 +231,7 @@ function placeOf(namespace: string, child: string): string {
   return `${namespace}/${child}`;
 }
 
-function isSettled({ said, newSince }: Watched, runtime: Runtime, now: number): boolean {
-  if (!said?.status.ready || !hasTakenOver(said, runtime)) return false;
+function isSettled({ heard: { said, silences }, newSince }: Watched, runtime: Runtime, now: number): boolean {
+  if (silences > 0 || !said?.status.ready || !hasTakenOver(said, runtime)) return false;
   return now - newSince > BACKENDS_COME || said.status.backends.every(({ phase }) => phase === 'ready');
 }

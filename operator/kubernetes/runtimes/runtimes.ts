@@ -113,8 +113,9 @@ export class Runtimes {
   }
 
   /** Files that pods have to read. */
-  setFiles(key: ResourceKey, files: Files): void {
-    this.#files.set(keyText(key), files);
+  setFiles(key: ResourceKey, { secretFiles, secretDirectory }: Files): void {
+    // These alone: a document, of which there may be thousands, is not kept with them.
+    this.#files.set(keyText(key), { secretFiles, secretDirectory });
   }
 
   /** Says what the pods of a runtime have to serve, as it stands now. */

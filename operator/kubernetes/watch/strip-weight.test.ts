@@ -1,4 +1,5 @@
 import { expect, it } from '@jest/globals';
+import { createTextSharing } from './share-texts.ts';
 import { placeAndOwner } from './strip-weight.ts';
 
 it('of a Secret that is watched by its metadata nothing is kept that may be long', () => {
@@ -12,7 +13,7 @@ it('of a Secret that is watched by its metadata nothing is kept that may be long
     kind: 'PartialObjectMetadata',
     metadata: { ...place, annotations: long, labels: { app: 'a' }, finalizers: ['one.example/two'] },
   };
-  expect(placeAndOwner(watched)).toEqual({
+  expect(placeAndOwner(watched, createTextSharing())).toEqual({
     apiVersion: 'meta.k8s.io/v1',
     kind: 'PartialObjectMetadata',
     metadata: place,

@@ -1,13 +1,13 @@
 import { defined } from '#operator/plan/defined';
 import { cutDepth } from './cut-depth.ts';
-import { shareTexts } from './share-texts.ts';
+import type { ShareTexts } from './share-texts.ts';
 import type { KubeObject } from '../api/object.ts';
 
 /** The whole object once more, as an annotation. */
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /** Takes away what nobody here reads and what is often the larger half of an object. Changes its argument. */
-export function stripWeight(object: KubeObject): KubeObject {
+export function stripWeight(object: KubeObject, share?: ShareTexts): KubeObject {
   cutDepth(object);
   const { metadata } = object;
   // Copied, as `delete` would leave an object that takes more memory than it gave back.
@@ -15,7 +15,7 @@ export function stripWeight(object: KubeObject): KubeObject {
   if (metadata.annotations?.[LAST_APPLIED] !== undefined) {
     object.metadata.annotations = without(metadata.annotations, LAST_APPLIED);
   }
-  shareTexts(object);
+  share?.(object);
   return object;
 }
 
@@ -23,14 +23,14 @@ export function stripWeight(object: KubeObject): KubeObject {
  * What is kept of a Secret or a ConfigMap that is watched by its metadata: where it is, which version, whose. There are many, and
  * annotations and labels, of which nothing here is read, may have 256 kB each.
  */
-export function placeAndOwner({ apiVersion, kind, metadata }: KubeObject): KubeObject {
+export function placeAndOwner({ apiVersion, kind, metadata }: KubeObject, share: ShareTexts): KubeObject {
   const { name, namespace, uid, resourceVersion, ownerReferences, deletionTimestamp } = metadata;
   const kept = {
     apiVersion,
     kind,
     metadata: defined({ name, namespace, uid, resourceVersion, ownerReferences, deletionTimestamp }),
   };
-  shareTexts(kept);
+  share(kept);
   return kept;
 }
 

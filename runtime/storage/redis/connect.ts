@@ -23,14 +23,13 @@ export function connectRedis(config: RedisConfig, readSecret: ReadSecret, watch?
       ? new ConfigError(`storage.redis: ${error.message}`, { cause: error })
       : error;
   }
-  return new RedisConnection(options, config.write_timeout, watch);
+  return new RedisConnection(options, { read: config.read_timeout, write: config.write_timeout }, watch);
 }
 
 /** Nothing is queued or sent twice: whoever asked hears at once, and asks again or not. */
-function behaviour({ dial_timeout, read_timeout }: RedisConfig): RedisOptions {
+function behaviour({ dial_timeout }: RedisConfig): RedisOptions {
   return {
     connectTimeout: dial_timeout,
-    commandTimeout: read_timeout,
     disconnectTimeout: DISCONNECT_TIMEOUT_MS,
     keepAlive: KEEP_ALIVE_MS,
     enableOfflineQueue: false,

@@ -1,5 +1,6 @@
-import { Redis, ReplyError, type RedisOptions } from 'ioredis';
+import { type Redis, ReplyError, type RedisOptions } from 'ioredis';
 import type { RedisScript } from './script.ts';
+import { TimedRedis } from './timed-redis.ts';
 import { StorageUnavailable } from '../storage-unavailable.ts';
 
 /** More than that wait for an answer only where Redis is far too slow. */
@@ -16,13 +17,19 @@ export interface ConnectionWatch {
   readonly lost: () => void;
 }
 
+/** Milliseconds that Redis has to answer, and to take in what is sent. */
+export interface Deadlines {
+  readonly read: number;
+  readonly write: number;
+}
+
 /**
  * One connection to the Redis that is the master now. While there is none, or it does not answer in time, everything fails at once
  * with StorageUnavailable, nothing is queued, and another connection is tried until there is one.
  */
 export class RedisConnection {
   readonly #options: (attempt: number) => RedisOptions;
-  readonly #writeTimeout: number;
+  readonly #deadlines: Deadlines;
   readonly #watch: ConnectionWatch | undefined;
   #current: Redis | undefined;
   #ready: Redis | undefined;
@@ -35,9 +42,9 @@ export class RedisConnection {
   readonly #whenReady = Promise.withResolvers<undefined>();
 
   /** `options` are made anew for each attempt, which it counts, as passwords change. */
-  constructor(options: (attempt: number) => RedisOptions, writeTimeout: number, watch?: ConnectionWatch) {
+  constructor(options: (attempt: number) => RedisOptions, deadlines: Deadlines, watch?: ConnectionWatch) {
     this.#options = options;
-    this.#writeTimeout = writeTimeout;
+    this.#deadlines = deadlines;
     this.#watch = watch;
     this.#connect();
   }
@@ -99,7 +106,7 @@ export class RedisConnection {
     if (this.#closed) return;
     let redis: Redis;
     try {
-      redis = new Redis(this.#options(this.#attempt));
+      redis = new TimedRedis(this.#options(this.#attempt), this.#deadlines.read);
     } catch (error) {
       this.#problem = error;
       this.#connectLater();
@@ -152,7 +159,7 @@ export class RedisConnection {
   /** A peer that takes nothing in: what is sent piles up in this process. */
   #watchSending(redis: Redis): void {
     if (this.#sending || !redis.stream.writableNeedDrain) return;
-    const timer = setTimeout(() => this.#drop(redis, new Error('write timed out')), this.#writeTimeout);
+    const timer = setTimeout(() => this.#drop(redis, new Error('write timed out')), this.#deadlines.write);
     this.#sending = timer;
     redis.stream.once('drain', () => {
       clearTimeout(timer);
