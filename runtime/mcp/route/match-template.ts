@@ -1,15 +1,133 @@
-const MAX_URI = 2048;
+/** A part of a URI template: text as it stands, or a value of one or more characters without these. */
+type Piece = { readonly text: string } | { readonly valueWithout: string };
+/** Pieces in their order; or parts of a query, each of which may be missing. */
+type Part = { readonly pieces: readonly Piece[] } | { readonly names: readonly string[]; readonly first: '?' | '&' };
+
+const MAX_PARTS = 32;
+const MAX_LENGTH = 2_048;
+/** What no value of a kind has in it: of a path's segment, of a list of such, of a parameter in a query. */
+const [SEGMENT, LIST, QUERY_VALUE] = ['/,', '/', '&#'];
+
+/** What stands before the first value of an expression, between its values, and what is in none of them (RFC 6570 §3.2). */
+const OPERATORS: Record<string, { before: string; between: string; without: string }> = {
+  '': { before: '', between: ',', without: SEGMENT },
+  '+': { before: '', between: ',', without: '' },
+  '#': { before: '#', between: ',', without: '' },
+  '.': { before: '.', between: '.', without: SEGMENT },
+  '/': { before: '/', between: '/', without: SEGMENT },
+  ';': { before: ';', between: ';', without: LIST },
+};
+
+/** Whether a URI comes from a template, and how many characters were looked at to say so. */
+export interface Match {
+  readonly matches: boolean;
+  readonly steps: number;
+}
 
 /**
- * Whether a URI can come from this URI template (RFC 6570). A template that cannot be read matches nothing. The SDK is
- * loaded when the first template is asked for: most servers have none.
+ * Whether a URI comes from this URI template (RFC 6570). All combinations of values are followed at once, so the time grows with
+ * the length of the URI times that of the template, whatever they are. A template that cannot be read matches nothing.
  */
-export async function matchTemplate(template: string, uri: string): Promise<boolean> {
-  if (uri.length > MAX_URI) return false;
-  const { UriTemplate } = await import('@modelcontextprotocol/client');
-  try {
-    return new UriTemplate(template).match(uri) !== null;
-  } catch {
-    return false;
+export function matchTemplate(template: string, uri: string): Match {
+  const prefix = template.slice(0, Math.max(template.indexOf('{'), 0));
+  if (!uri.startsWith(prefix) || uri.length > MAX_LENGTH || template.length > MAX_LENGTH)
+    return { matches: false, steps: 1 };
+  const parts = readParts(template);
+  return parts ? new Places(uri).follow(parts) : { matches: false, steps: template.length };
+}
+
+function readParts(template: string): readonly Part[] | undefined {
+  const parts: Part[] = [];
+  for (const [at, chunk] of template.split('{').entries()) {
+    const close = chunk.indexOf('}');
+    if (at === 0 ? close !== -1 : close === -1) return undefined;
+    const expression = at === 0 ? undefined : readExpression(chunk.slice(0, close));
+    if (at > 0 && !expression) return undefined;
+    const text = at === 0 ? chunk : chunk.slice(close + 1);
+    if (expression) parts.push(expression);
+    if (text !== '') parts.push({ pieces: [{ text }] });
+    if (text.includes('}') || parts.length > MAX_PARTS) return undefined;
   }
+  return parts;
+}
+
+function readExpression(expression: string): Part | undefined {
+  const operator = /^[+#./;?&]?/u.exec(expression)?.[0] ?? '';
+  const names = expression.slice(operator.length).split(',');
+  if (names.length > MAX_PARTS || !names.every((name) => /^[\w.%]+(?:\*|:\d{1,4})?$/u.test(name))) return undefined;
+  if (operator === '?' || operator === '&') {
+    return { names: names.map((name) => name.replace(/[*:].*$/u, '')), first: operator };
+  }
+  const { before, between, without } = OPERATORS[operator] ?? { before: '', between: ',', without: SEGMENT };
+  return {
+    pieces: names.flatMap((name, at) => [
+      { text: at === 0 ? before : between },
+      { valueWithout: name.endsWith('*') && without === SEGMENT ? LIST : without },
+    ]),
+  };
+}
+
+/** The places of a URI that the parts before lead to: 1 at each. */
+type Reached = Uint8Array;
+
+class Places {
+  readonly #uri: string;
+  #steps = 0;
+
+  constructor(uri: string) {
+    this.#uri = uri;
+  }
+
+  follow(parts: readonly Part[]): Match {
+    let reached: Reached = this.#none();
+    reached[0] = 1;
+    for (const part of parts) {
+      if ('names' in part) reached = this.#afterQuery(reached, part.names, part.first);
+      else for (const piece of part.pieces) reached = this.#after(reached, piece);
+      if (!reached.includes(1)) return { matches: false, steps: this.#steps };
+    }
+    return { matches: reached[this.#uri.length] === 1, steps: this.#steps };
+  }
+
+  #none(): Reached {
+    return new Uint8Array(this.#uri.length + 1);
+  }
+
+  #after(from: Reached, piece: Piece): Reached {
+    this.#steps += from.length;
+    return 'text' in piece ? this.#afterText(from, piece.text) : this.#afterValue(from, piece.valueWithout);
+  }
+
+  #afterText(from: Reached, text: string): Reached {
+    const to = this.#none();
+    for (let at = from.indexOf(1); at !== -1; at = from.indexOf(1, at + 1)) {
+      this.#steps += text.length;
+      if (this.#uri.startsWith(text, at)) to[at + text.length] = 1;
+    }
+    return to;
+  }
+
+  #afterValue(from: Reached, without: string): Reached {
+    const to = this.#none();
+    let isWithin = false;
+    for (let at = 0; at < this.#uri.length; at++) {
+      isWithin = (isWithin || from[at] === 1) && !without.includes(this.#uri.charAt(at));
+      if (isWithin) to[at + 1] = 1;
+    }
+    return to;
+  }
+
+  /** Parameters may be missing; the first that is there follows the operator, others an ampersand. */
+  #afterQuery(from: Reached, names: readonly string[], first: '?' | '&'): Reached {
+    let some = this.#none();
+    for (const name of names) {
+      const named = either(this.#after(from, { text: `${first}${name}=` }), this.#after(some, { text: `&${name}=` }));
+      some = either(some, either(named, this.#after(named, { valueWithout: QUERY_VALUE })));
+    }
+    return either(from, some);
+  }
+}
+
+function either(left: Reached, right: Reached): Reached {
+  return left.map((place, at) => place | (right[at] ?? 0));
 }

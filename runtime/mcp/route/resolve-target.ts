@@ -7,9 +7,12 @@ import type { ListKind } from '../aggregate/list-kinds.ts';
 import type { Backend } from '../backends/backend.ts';
 import { serves } from '../backends/health.ts';
 import type { PolicyAction } from '#runtime/policy/authorizer';
-import { matchTemplate } from './match-template.ts';
 import { mayConnect } from './may-connect.ts';
 import { deniedByPolicy, unknownName } from './refusals.ts';
+import { TemplateSearch } from './template-search.ts';
+
+/** Characters of templates and URI that one request looks at: five milliseconds or so, and more than honest templates need. */
+const MOST_FOR_ONE = 1_000_000;
 
 /** The backend that a name leads to, and what it is called there. */
 export interface Target {
@@ -38,24 +41,24 @@ export function resolveName(
 }
 
 /** Looks a resource up: by its URI, by a template that matches, else at the only backend that has resources. */
-export async function resolveUri(uri: string, catalogue: Catalogue, asker: Asker, rooms: Rooms): Promise<Target> {
+export async function resolveUri(
+  uri: string,
+  catalogue: Catalogue,
+  asker: Asker,
+  rooms: Rooms,
+  search = new TemplateSearch(MOST_FOR_ONE),
+): Promise<Target> {
   const listed = await rooms.catalogues.find(catalogue, 'resources', uri, asker);
   if (listed) return targetOf(listed, 'resources', uri, asker, rooms);
-  const backend = (await templateBackend(uri, catalogue, asker, rooms)) ?? onlyResourceBackend(asker, rooms);
+  const backend =
+    (await search.first(await templatesOf(catalogue, asker, rooms), uri))?.backend ?? onlyResourceBackend(asker, rooms);
   const entry =
     backend === undefined ? undefined : { name: uri, backend, originalName: uri, text: '', annotations: undefined };
   return targetOf(entry, 'resources', uri, asker, rooms);
 }
 
-async function templateBackend(
-  uri: string,
-  catalogue: Catalogue,
-  asker: Asker,
-  rooms: Rooms,
-): Promise<string | undefined> {
-  const templates = await rooms.catalogues.list(catalogue, 'templates', asker);
-  for (const entry of templates.entries) if (await matchTemplate(entry.originalName, uri)) return entry.backend;
-  return undefined;
+async function templatesOf(catalogue: Catalogue, asker: Asker, rooms: Rooms): Promise<readonly CatalogueEntry[]> {
+  return (await rooms.catalogues.list(catalogue, 'templates', asker)).entries;
 }
 
 /** A server may serve URIs that it does not list; with one server there is no doubt whose they are. */

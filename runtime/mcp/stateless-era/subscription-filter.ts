@@ -2,11 +2,14 @@ import type { ListKind } from '../aggregate/list-kinds.ts';
 import { isJsonObject } from '../envelope/decode-request.ts';
 import { invalidParams } from '../route/refusals.ts';
 import { resolveUri } from '../route/resolve-target.ts';
+import { TemplateSearch } from '../route/template-search.ts';
 import { statelessAsker, type StatelessRequest } from './stateless-request.ts';
 
 const MAX_URIS = 1_000;
 /** Of the request, which is kept for as long as its stream is open. */
 const MAX_BYTES = 262_144;
+/** Characters of templates and URIs that are looked at for all URIs of a request together. */
+const MOST_FOR_ALL = 20_000_000;
 
 export const FLAGS: Partial<Record<ListKind, string>> = {
   tools: 'toolsListChanged',
@@ -35,15 +38,18 @@ export function readFilter({ message, body }: Pick<StatelessRequest, 'message' |
 
 /**
  * Whose each URI is; those that this caller may not see are left out. They cost nothing: a good subscription may hold URIs of what
- * is gone, and is looked at again whenever policies change.
+ * is gone, and is looked at again whenever policies change. Those that are left when the client leaves, or when too many templates
+ * had to be looked at, are left out too.
  */
 export async function assignUris(uris: readonly string[], request: StatelessRequest): Promise<Map<string, string[]>> {
   const rooms = { ...request.rooms, rateLimits: undefined };
   const asker = statelessAsker(request);
   const assigned = new Map<string, string[]>();
+  const search = new TemplateSearch(MOST_FOR_ALL);
   for (const uri of uris) {
+    if (request.res.destroyed) break;
     try {
-      const { backend } = await resolveUri(uri, rooms.catalogues.of(asker), asker, rooms);
+      const { backend } = await resolveUri(uri, rooms.catalogues.of(asker), asker, rooms, search);
       assigned.set(backend.name, [...(assigned.get(backend.name) ?? []), uri]);
     } catch {
       // Unknown or hidden: it is missing from the acknowledgement, which is all that anybody is told.

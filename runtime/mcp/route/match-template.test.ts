@@ -1,0 +1,59 @@
+import { describe, expect, it } from '@jest/globals';
+import { matchTemplate } from './match-template.ts';
+
+const matches = (template: string, uri: string) => matchTemplate(template, uri).matches;
+
+describe('a URI template', () => {
+  it.each([
+    ['test://template/{id}/data', 'test://template/7/data'],
+    ['file:///{+path}', 'file:///a/b,c'],
+    ['repo://{owner}/{name}/files{/path*}', 'repo://a/b/files/c,d'],
+    ['x://{a,b}', 'x://1,2'],
+    ['x://{var:3}', 'x://abc'],
+    ['x://s{?q,r}', 'x://s'],
+    ['x://s{?q,r}', 'x://s?q=1'],
+    ['x://s{?q,r}', 'x://s?r=&'.slice(0, -1)],
+    ['x://s{?q,r}', 'x://s?q=1&r=2'],
+    ['x://s?a=1{&q}', 'x://s?a=1&q=2'],
+    ['x://s{?q}{#at}', 'x://s?q=1#2'],
+    ['x://s{.a,b}', 'x://s.1.2'],
+    ['x://s{;v}', 'x://s;v=1'],
+    ['x://{a}-{b}', 'x://1-2-3'],
+    ['x://plain', 'x://plain'],
+  ])('%s is where %s comes from', (template, uri) => {
+    expect(matches(template, uri)).toBe(true);
+  });
+
+  it.each([
+    ['test://template/{id}/data', 'test://template/7/8/data'],
+    ['test://template/{id}/data', 'test://template//data'],
+    ['test://template/{id}/data', 'test://template/7/data/'],
+    ['test://template/{id}', 'TEST://template/7'],
+    ['x://s{?q,r}', 'x://s?r=2&q=1'],
+    ['x://s{?q}', 'x://s?z=1'],
+    ['x://s{?q}', 'x://s&q=1'],
+    ['x://plain', 'x://plain2'],
+    ['x://{a', 'x://1'],
+    ['x://a}', 'x://a}'],
+    ['x://{}', 'x://1'],
+    ['x://{a}}', 'x://1}'],
+    ['x://{{a}}', 'x://1'],
+    ['x://{a b}', 'x://1'],
+    ['{+all}', 'x'.repeat(2_049)],
+    [`${'{a}'.repeat(33)}`, 'x'.repeat(40)],
+  ])('%s is not where %s comes from', (template, uri) => {
+    expect(matches(template, uri)).toBe(false);
+  });
+
+  it.each([
+    ['{+a}{+b}{+c}{+d}{+e}{+f}{+g}{+h}!'],
+    ['{a}{b}{c}{d}{e}{f}{g}{h}!'],
+    ['{a}x{b}x{c}x{d}x{e}!'],
+    ['{?x*}{?x*}{?x*}{?x*}!'],
+    [`${'{+a}xx'.repeat(16)}!`],
+  ])('%s costs no more than the URI times the template', (template) => {
+    const { matches, steps } = matchTemplate(template, 'x'.repeat(2_000));
+    expect(matches).toBe(false);
+    expect(steps).toBeLessThan(2_001 * template.length);
+  });
+});
