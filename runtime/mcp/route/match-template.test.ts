@@ -40,7 +40,7 @@ describe('a URI template', () => {
     ['x://{{a}}', 'x://1'],
     ['x://{a b}', 'x://1'],
     ['{+all}', 'x'.repeat(2_049)],
-    [`${'{a}'.repeat(33)}`, 'x'.repeat(40)],
+    ['{a}'.repeat(33), 'x'.repeat(40)],
   ])('%s is not where %s comes from', (template, uri) => {
     expect(matches(template, uri)).toBe(false);
   });
