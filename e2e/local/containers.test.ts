@@ -1,18 +1,24 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { packImages } from '../cluster/kit/pack-images.ts';
 import { stageNode } from '../cluster/kit/stage-node.ts';
 import { type Containers, describeWithContainers, openContainers } from '../containers/open-containers.ts';
 import { findFreePort } from '../gateway/find-free-port.ts';
+import { callApi } from '../management/use-api.ts';
 import { connect } from './call-tool.ts';
 import { secret, server } from './manifests.ts';
 import { eventually, makeWorkplace, type Workplace } from './run-vmcp.ts';
 
 const IMAGE = 'vmcp.test/look-around:1';
+const HOSTILE = 'vmcp.test/hostile:1';
 const KEY = randomBytes(12).toString('hex');
 const NOTE = randomBytes(12).toString('hex');
+const IN_FILE = randomBytes(12).toString('hex');
 const SERVER = join(import.meta.dirname, 'testdata/look-around.ts');
 
 let containers: Containers;
@@ -20,6 +26,8 @@ let place: Workplace;
 let endpoint: string;
 /** Folders of this machine that the programs see. */
 let shared: string;
+/** Ports of this machine at which a container is published: on loopback alone, and everywhere. */
+let published: { here: number; everywhere: number };
 
 async function loadImage(): Promise<void> {
   const [base, app] = [join(containers.folder, 'node'), join(containers.folder, 'app')];
@@ -32,13 +40,34 @@ async function loadImage(): Promise<void> {
   await containers.load(archive);
 }
 
-function program(name: string, more: string): string {
+/** The same program in an image whose labels, annotations, volumes and ports ask for more than its MCPServer says. */
+async function makeHostile(): Promise<void> {
+  const { buildah } = containers;
+  const texts = {
+    'io.containers.capabilities': 'SYS_ADMIN,NET_RAW',
+    'io.podman.annotations.privileged': 'TRUE',
+    'io.podman.annotations.seccomp': 'unconfined',
+    run: 'podman run --privileged --volume /:/host IMAGE',
+  };
+  const asked = Object.entries(texts).flatMap(([name, text]) => [
+    '--label',
+    `${name}=${text}`,
+    '--annotation',
+    `${name}=${text}`,
+  ]);
+  const more = ['--volume', '/left', '--port', '9000', '--user', '0', '--env', 'HOME=/left'];
+  await buildah(['from', '--pull-never', '--name', 'hostile', IMAGE]);
+  await buildah(['config', ...asked, ...more, 'hostile']);
+  await buildah(['commit', '--quiet', 'hostile', HOSTILE]);
+}
+
+function program(name: string, more: string, image = IMAGE): string {
   return `apiVersion: vmcp.dev/v1alpha1
 kind: MCPServer
 metadata: {name: ${name}}
 spec:
   groupRef: demo
-  image: ${IMAGE}
+  image: ${image}
 ${more}`;
 }
 
@@ -71,7 +100,19 @@ data:
   profile.yaml: '{${folders}, network: {outbound: {insecure_allow_all: true}}}'
 `;
 
-async function look(name: string, args: { read?: string[]; write?: string[] } = {}): Promise<Record<string, unknown>> {
+const told = () =>
+  program(
+    'told',
+    `  publish: ['${published.here}:8080', '0.0.0.0:${published.everywhere}:8080']
+  allowDockerGateway: true
+  envFileDir: ${shared}/variables
+  env: [{name: BOTH, value: of the manifest}]
+`,
+  );
+
+type Wish = Partial<Record<'read' | 'write' | 'env' | 'fetch', string[]>>;
+
+async function look(name: string, args: Wish = {}): Promise<Record<string, unknown>> {
   const client = await connect(endpoint);
   try {
     const { structuredContent } = await client.callTool({ name: `${name}_look`, arguments: args });
@@ -96,6 +137,29 @@ const isReady = async () => {
   return phase === 'Ready' && backends.every((one) => one.phase === 'Ready');
 };
 
+/** What the engine says of the container of a program. */
+async function containerOf(name: string): Promise<unknown> {
+  const label = `label=vmcp.dev/server=mcp-${name}`;
+  const id = (await containers.podman(['ps', '--quiet', '--filter', label])).trim();
+  return (JSON.parse(await containers.podman(['inspect', id])) as unknown[])[0];
+}
+
+/** A server of this machine, for as long as it is needed. Gives its port. */
+async function withServer<T>(use: (port: number) => Promise<T>): Promise<T> {
+  const listening = createServer((_request, response) => response.writeHead(204).end()).listen(0);
+  try {
+    return await use((listening.address() as AddressInfo).port);
+  } finally {
+    listening.close();
+  }
+}
+
+/** By which others reach this machine. */
+const outside = () =>
+  Object.values(networkInterfaces()).flatMap((all = []) =>
+    all.flatMap(({ internal, family, address }) => (internal || family !== 'IPv4' ? [] : [address])),
+  );
+
 /** Argument lists of all processes of this machine. */
 function commandLines(): string {
   const read = (pid: string) => {
@@ -111,10 +175,18 @@ function commandLines(): string {
     .join('\n');
 }
 
+/** Secrets of this place are kept here, too. */
+const environment = () => ({ ...containers.env, HOME: place.path });
+const up = () => place.run(['up', 'manifests', '--detach'], environment());
+
 beforeAll(async () => {
   containers = openContainers();
   await loadImage();
+  await makeHostile();
   shared = join(containers.folder, 'shared');
+  mkdirSync(join(shared, 'variables'), { recursive: true });
+  writeFileSync(join(shared, 'variables/one.env'), `IN_FILE=${IN_FILE}\nBOTH=of a file\n`);
+  writeFileSync(join(shared, 'variables/.hidden'), 'HIDDEN=1\n');
   for (const name of ['read', 'write']) {
     mkdirSync(join(shared, name), { recursive: true });
     writeFileSync(join(shared, name, 'file'), name);
@@ -129,14 +201,17 @@ beforeAll(async () => {
     'open.yaml',
     program('open', '  transport: stdio\n  permissionProfile: {type: builtin, name: network}\n'),
   );
+  published = { here: await findFreePort(), everywhere: await findFreePort() };
+  place.manifest('told.yaml', told());
+  place.manifest('hostile.yaml', program('hostile', '  transport: stdio\n', HOSTILE));
   place.manifest('web.yaml', web());
   place.manifest('profile.yaml', profile(`read: ["${shared}/read:/read"], write: ["${shared}/write:/write"]`));
-  const { code, stderr } = await place.run(['up', 'manifests', '--detach'], containers.env);
+  const { code, stderr } = await up();
   expect([code, stderr]).toEqual([0, '']);
   await eventually(isReady, Boolean);
 }, 240_000);
 afterAll(async () => {
-  await place.run(['down'], containers.env);
+  await place.run(['down'], environment());
   await place.close();
   await containers.close();
 });
@@ -175,16 +250,84 @@ describeWithContainers('an image without a command, on one machine', () => {
       ({ read }) => (read as string[])[0] === 'write',
     );
     expect(seen).toMatchObject({ read: ['write', 'ENOENT'] });
-    expect(await running()).toEqual(['mcp-closed', 'mcp-open', 'mcp-web']);
+    expect(await running()).toEqual(['mcp-closed', 'mcp-hostile', 'mcp-open', 'mcp-told', 'mcp-web']);
+  });
+
+  it('is reached at the ports that it publishes: on this machine alone where no address is written', async () => {
+    const ask = (address: string, port: number) =>
+      fetch(`http://${address}:${port}/`, { signal: AbortSignal.timeout(10_000) }).then(({ status }) => status);
+    expect([await ask('127.0.0.1', published.here), await ask('127.0.0.1', published.everywhere)]).toEqual([405, 405]);
+    const [address = ''] = outside();
+    expect(await ask(address, published.everywhere)).toBe(405);
+    await expect(ask(address, published.here)).rejects.toThrow();
+  });
+
+  it('reaches this machine by the name that it is given', async () => {
+    const seen = await withServer((port) => look('told', { fetch: [`http://host.docker.internal:${port}/`] }));
+    expect(seen.fetch).toEqual([204]);
+  });
+
+  it('has the variables of the files in its folder, which stand in no argument list; what its manifest says wins', async () => {
+    const { env } = await look('told', { env: ['IN_FILE', 'BOTH', 'HIDDEN'] });
+    expect(env).toEqual([IN_FILE, 'of the manifest', null]);
+    expect(commandLines()).not.toContain(IN_FILE);
+  });
+
+  it('gets nothing by labels, annotations, volumes and ports of its image', async () => {
+    expect(await look('hostile', { read: ['/host/etc/hostname'] })).toMatchObject({
+      capabilities: '0000000000000000',
+      noNewPrivileges: '1',
+      read: ['ENOENT'],
+    });
+    expect(await containerOf('hostile')).toMatchObject({
+      // The volume that the image names is one of its own, which goes with it.
+      Mounts: [{ Type: 'volume', Destination: '/left', Source: expect.stringContaining(containers.folder) as unknown }],
+      HostConfig: { Privileged: false, CapAdd: [], Binds: expect.any(Array) as unknown, PortBindings: {} },
+      NetworkSettings: { Ports: { '9000/tcp': null } },
+    });
+  });
+
+  it('that the management API makes has the folders, network and variables that its record says', async () => {
+    const record = {
+      name: 'made',
+      image: IMAGE,
+      group: 'demo',
+      transport: 'stdio',
+      env_vars: { NOTE },
+      volumes: [`${shared}/read:/read:ro`],
+      permission_profile: { write: [`${shared}/write:/write`], network: { mode: 'none' } },
+    };
+    const made = await callApi(place, 'POST', '/workloads', record);
+    expect([made.status, await made.text()]).toEqual([201, expect.stringContaining('made')]);
+    const seen = await eventually(
+      () => look('made', { read: ['/read/file'], write: ['/read/new', '/write/made'] }).catch(() => undefined),
+      (one) => one !== undefined,
+    );
+    expect(seen).toMatchObject({ note: NOTE, interfaces: ['lo'], read: ['read'], write: ['EROFS', 'written'] });
+    expect((await callApi(place, 'DELETE', '/workloads/made')).status).toBe(204);
+    await eventually(running, (names) => !names.includes('mcp-made'));
+  });
+
+  it('is run by one command, with its secret and arguments, and removed by another', async () => {
+    writeFileSync(join(place.path, 'key'), `${KEY}\n`);
+    const values = ['--env', `NOTE=${NOTE}`, '--secret', 'API_KEY=@key'];
+    const run = ['run', IMAGE, '--name', 'fresh', '--transport', 'stdio', ...values];
+    const { code, stdout } = await place.run([...run, '--', '--stubborn'], environment());
+    expect([code, stdout]).toEqual([0, expect.stringContaining('demo')]);
+    const keyHash = createHash('sha256').update(KEY).digest('hex');
+    expect(await look('fresh')).toMatchObject({ note: NOTE, keyHash, capabilities: '0000000000000000' });
+    expect(commandLines()).not.toContain(KEY);
+    expect((await place.run(['rm', 'fresh', '--yes'], environment())).code).toBe(0);
+    expect(await eventually(running, (names) => !names.includes('mcp-fresh'))).not.toContain('mcp-fresh');
   });
 
   it('ends when it is stopped, also one that does not want to', async () => {
     place.manifest('web.yaml', web('[--stubborn]'));
     await eventually(running, (names) => names.filter((name) => name === 'mcp-web').length === 1);
     await eventually(isReady, Boolean);
-    place.manifest('web.yaml', undefined);
-    place.manifest('open.yaml', undefined);
-    expect(await eventually(running, (names) => names.length === 1)).toEqual(['mcp-closed']);
+    for (const name of ['web', 'open', 'told']) place.manifest(`${name}.yaml`, undefined);
+    const left = ['mcp-closed', 'mcp-hostile'];
+    expect(await eventually(running, (names) => names.length === left.length)).toEqual(left);
     expect(await look('closed')).toMatchObject({ interfaces: ['lo'] });
   });
 
@@ -195,12 +338,12 @@ describeWithContainers('an image without a command, on one machine', () => {
     const before = await containers.podman(['ps', '--quiet', '--filter', 'label=vmcp.dev/server=mcp-web']);
     process.kill(pid, 'SIGKILL');
     expect(await running()).toContain('mcp-web');
-    const { code } = await place.run(['up', 'manifests', '--detach'], containers.env);
-    expect(code).toBe(0);
+    expect((await up()).code).toBe(0);
     await eventually(isReady, Boolean);
-    expect(await running()).toEqual(['mcp-closed', 'mcp-web']);
+    expect(await running()).toEqual(['mcp-closed', 'mcp-hostile', 'mcp-web']);
     expect(await containers.podman(['ps', '--quiet', '--filter', 'label=vmcp.dev/server=mcp-web'])).not.toBe(before);
-    await place.run(['down'], containers.env);
+    await place.run(['down'], environment());
     expect(await running()).toEqual([]);
+    expect(await containers.podman(['volume', 'ls', '--quiet'])).toBe('');
   });
 });

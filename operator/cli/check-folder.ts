@@ -47,6 +47,7 @@ function planAll(snapshot: Snapshot, { state, containerEngine }: Context): Outco
     directory: state.run,
     loginDirectory: state.logins,
     containerEngine,
+    hostAddress: undefined,
     envFiles: listEnvFiles,
     digest: (_value: string, place: string) => contentHash(place),
     generated: ({ metadata: { name } }: Manifest) =>

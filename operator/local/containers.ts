@@ -44,7 +44,8 @@ export async function removeContainers(
       for (const one of standing) all.add(one);
       // A forced removal alone gives some engines' containers ten seconds to end.
       await ask('kill', ...standing).catch(() => undefined);
-      await ask('rm', '--force', ...standing);
+      // Volumes that nothing but the image named, as `run --rm` takes them away.
+      await ask('rm', '--force', '--volumes', ...standing);
     } catch (problem) {
       if (codeOf(problem) === 'ENOENT') return { found: 0, left: false };
       // Some have ended by themselves in between, or the engine has too much to do.

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { valueAt } from '#crds/parts/rule';
 import { Waiting } from '#operator/errors';
 import { mayHaveRuntime, runtimeChildOf } from '#operator/plan/child-names';
 import { folderLabel } from '#operator/plan/container-command';
@@ -24,6 +25,7 @@ import { findBusyPorts } from './check-port.ts';
 import { Children, type LocalChild } from './children.ts';
 import { noteContainers } from './containers.ts';
 import { CurrentSnapshot } from './current-snapshot.ts';
+import { findHostAddress } from './find-host-address.ts';
 import { listEnvFiles } from './list-env-files.ts';
 import { dropGeneratedSecrets, generatedSecret, secretDigester } from './generated-secrets.ts';
 import { neededSecrets } from './needed-secrets.ts';
@@ -59,6 +61,7 @@ export class LocalPlatform implements Platform {
   readonly #digest: (value: string) => string;
   /** What each runtime serves or is to serve, by the text of its resource's key. */
   readonly #rendered = new Map<string, Rendered>();
+  #foundAddress: Promise<string | undefined> | undefined;
   /** Ports that other programs had at the start. */
   #busy = new Set<number>();
   #allotments: Allotments;
@@ -101,20 +104,30 @@ export class LocalPlatform implements Platform {
     };
   }
 
-  observe(namespace: string): Promise<World> {
+  async observe(namespace: string): Promise<World> {
     const { state, containerEngine } = this.#options;
-    const world = buildWorld(this.#snapshot.value, namespace, {
+    const hostAddress = await this.#hostAddress();
+    return buildWorld(this.#snapshot.value, namespace, {
       allotments: this.#allotments,
       directory: state.run,
       loginDirectory: state.logins,
       containerEngine,
+      hostAddress,
       envFiles: listEnvFiles,
       digest: this.#digest,
       generated: (served) => this.#generated(served),
       status: (key) => this.#options.board.statusOf(key),
       ...this.#inForce(namespace),
     });
-    return Promise.resolve(world);
+  }
+
+  /** Asked once, and only where somebody wants to know it. */
+  async #hostAddress(): Promise<string | undefined> {
+    const { containerEngine, environment } = this.#options;
+    const isWanted = ({ spec }: Manifest) => valueAt(spec, ['allowDockerGateway']) === true;
+    if (containerEngine !== 'podman' || !this.#snapshot.value.manifests.some(isWanted)) return undefined;
+    this.#foundAddress ??= findHostAddress(environment);
+    return this.#foundAddress;
   }
 
   async apply(outcome: Outcome): Promise<void> {

@@ -27,9 +27,14 @@ function publishedAt(text: string): string {
   return `${address}:${here}:${there}`;
 }
 
-/** podman gives the name by itself, and for long did not know how to write it. */
-function gatewayFlags(engine: ContainerEngine, { allowDockerGateway }: BackendSpec): string[] {
-  return allowDockerGateway && engine !== 'podman' ? ['--add-host', 'host.docker.internal:host-gateway'] : [];
+/** podman gives the name by itself, and before it did it needed an address. */
+function gatewayFlags(
+  engine: ContainerEngine,
+  { allowDockerGateway }: BackendSpec,
+  { hostAddress }: LocalFacts,
+): string[] {
+  const address = engine === 'podman' ? hostAddress : 'host-gateway';
+  return allowDockerGateway && address !== undefined ? ['--add-host', `host.docker.internal:${address}`] : [];
 }
 
 /** The network, if any, is all or nothing here. */
@@ -98,7 +103,7 @@ export function containerCommand(
     ...['run', '--rm', '--init', '--interactive', ...confined],
     ...containerLabels(name, local).flatMap((label) => ['--label', label]),
     ...networkFlags(name, spec, permissions, port, inside),
-    ...gatewayFlags(engine, spec),
+    ...gatewayFlags(engine, spec, local),
     ...limitFlags(spec),
     ...envFileFlags(name, spec, local),
     ...flags,

@@ -6,10 +6,19 @@ import { createServer } from 'node:http';
 import { networkInterfaces } from 'node:os';
 import { createInterface } from 'node:readline';
 
+interface Wish {
+  read?: string[];
+  write?: string[];
+  /** Names of variables. */
+  env?: string[];
+  /** URLs. */
+  fetch?: string[];
+}
+
 interface Message {
   id?: number;
   method: string;
-  params?: { protocolVersion?: string; arguments?: { read?: string[]; write?: string[] } };
+  params?: { protocolVersion?: string; arguments?: Wish };
 }
 
 /** What came of it, or the code of its error. */
@@ -26,7 +35,20 @@ function write(path: string): string {
   return 'written';
 }
 
-function look({ read = [], write: written = [] }: { read?: string[]; write?: string[] }) {
+/** The status of an answer, or what came of it instead. */
+async function reach(url: string): Promise<number | string> {
+  try {
+    return (await fetch(url, { signal: AbortSignal.timeout(10_000) })).status;
+  } catch (problem) {
+    return String(problem);
+  }
+}
+
+/** What a line of the process's status says. */
+const statusOf = (name: string) =>
+  new RegExp(`^${name}:\\s*(\\S+)$`, 'm').exec(readFileSync('/proc/self/status', 'utf8'))?.[1];
+
+async function look({ read = [], write: written = [], env = [], fetch: urls = [] }: Wish) {
   return {
     interfaces: Object.keys(networkInterfaces()).sort(),
     note: process.env.NOTE,
@@ -34,35 +56,39 @@ function look({ read = [], write: written = [] }: { read?: string[]; write?: str
     keyHash: createHash('sha256')
       .update(process.env.API_KEY ?? '')
       .digest('hex'),
-    capabilities: /^CapBnd:\s*(\S+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1],
+    capabilities: statusOf('CapBnd'),
+    noNewPrivileges: statusOf('NoNewPrivs'),
     read: read.map((path) => attempt(() => readFileSync(path, 'utf8'))),
     write: written.map((path) => attempt(() => write(path))),
+    env: env.map((name) => process.env[name] ?? null),
+    fetch: await Promise.all(urls.map(reach)),
   };
 }
 
 const list = { type: 'array', items: { type: 'string' } };
-const inputSchema = { type: 'object', properties: { read: list, write: list } };
+const inputSchema = { type: 'object', properties: { read: list, write: list, env: list, fetch: list } };
 
-function resultOf({ method, params }: Message): object {
+async function resultOf({ method, params }: Message): Promise<object> {
   if (method === 'initialize') {
     const serverInfo = { name: 'look-around', version: '1' };
     return { protocolVersion: params?.protocolVersion, capabilities: { tools: {} }, serverInfo };
   }
   if (method === 'tools/list') return { tools: [{ name: 'look', inputSchema }] };
   if (method !== 'tools/call') return {};
-  const structuredContent = look(params?.arguments ?? {});
+  const structuredContent = await look(params?.arguments ?? {});
   return { structuredContent, content: [{ type: 'text', text: JSON.stringify(structuredContent) }] };
 }
 
 const read = (text: string) => JSON.parse(text) as Message;
-const answer = (message: Message) => JSON.stringify({ jsonrpc: '2.0', id: message.id, result: resultOf(message) });
+const answer = async (message: Message) =>
+  JSON.stringify({ jsonrpc: '2.0', id: message.id, result: await resultOf(message) });
 
 if (process.argv.includes('--stubborn')) process.on('SIGTERM', () => undefined);
 
 if (process.env.PORT === undefined) {
   createInterface(process.stdin).on('line', (line) => {
     const message = read(line);
-    if (message.id !== undefined) console.log(answer(message));
+    if (message.id !== undefined) void answer(message).then((text) => console.log(text));
   });
 } else {
   const server = createServer((request, response) => {
@@ -72,7 +98,9 @@ if (process.env.PORT === undefined) {
       if (request.method !== 'POST') return void response.writeHead(405).end();
       const message = read(Buffer.concat(parts).toString());
       if (message.id === undefined) return void response.writeHead(202).end();
-      return void response.writeHead(200, { 'content-type': 'application/json' }).end(answer(message));
+      return void answer(message).then((text) =>
+        response.writeHead(200, { 'content-type': 'application/json' }).end(text),
+      );
     });
   });
   server.listen(Number(process.env.PORT), process.env.HOST);

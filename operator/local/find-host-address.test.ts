@@ -1,0 +1,43 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { isIPv4 } from 'node:net';
+import { networkInterfaces, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { findHostAddress } from './find-host-address.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'vmcp-podman-'));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+/** A podman that says these things of itself and of its network. */
+function podman(version: string, rootless: boolean, network = '[{"subnets":[{"gateway":"10.88.0.1"}]}]'): string {
+  const info = JSON.stringify({ version: { Version: version }, host: { security: { rootless } } });
+  const script = `#!/bin/sh\ncase "$1" in info) echo '${info}' ;; network) echo '${network}' ;; esac\n`;
+  writeFileSync(join(folder, 'podman'), script);
+  chmodSync(join(folder, 'podman'), 0o755);
+  return `${folder}:/usr/bin:/bin`;
+}
+
+describe('the address of this machine for containers of podman', () => {
+  it.each(['4.7.0', '4.10.1', '5.3.0'])('is nothing that %s has to be told', async (version) => {
+    expect(await findHostAddress({ PATH: podman(version, false) })).toBeUndefined();
+  });
+
+  it('is that of its bridge for older ones', async () => {
+    for (const version of ['4.6.2', '4.3.1', '3.4.4'])
+      expect(await findHostAddress({ PATH: podman(version, false) })).toBe('10.88.0.1');
+  });
+
+  it('is one by which others reach it, where a user runs an older one that has no bridge', async () => {
+    const address = await findHostAddress({ PATH: podman('4.3.1', true) });
+    const isAlone = Object.values(networkInterfaces()).every((all = []) => all.every(({ internal }) => internal));
+    expect(address === undefined ? isAlone : isIPv4(address)).toBe(true);
+  });
+
+  it('is not known where podman says nothing that can be read', async () => {
+    for (const path of [podman('', false, '[]'), podman('4.3.1', false, 'Error'), join(folder, 'nowhere')])
+      expect(await findHostAddress({ PATH: path })).toBeUndefined();
+  });
+});

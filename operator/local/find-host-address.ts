@@ -1,0 +1,52 @@
+import { execFile } from 'node:child_process';
+import { networkInterfaces } from 'node:os';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+import { inheritedVariables } from '#crds/parts/inherited-variables';
+
+const runFile = promisify(execFile);
+/** Milliseconds for each answer of the engine: on a busy machine it takes seconds. */
+const PATIENCE = 20_000;
+/** Since 4.7 podman gives its containers the name of the machine by itself. */
+const BY_ITSELF = 4.07;
+
+const Info = z.object({
+  version: z.object({ Version: z.string() }),
+  host: z.object({ security: z.object({ rootless: z.boolean() }) }),
+});
+const Networks = z
+  .array(z.object({ subnets: z.array(z.object({ gateway: z.string().optional() })).optional() }))
+  .min(1);
+
+/** A version as a number: 4.03 for 4.3.1. */
+function versionOf(text: string): number {
+  const [, major = 0, minor = 0] = /^(\d+)\.(\d+)/.exec(text) ?? [];
+  return Number(major) + Number(minor) / 100;
+}
+
+/** By which others of its network reach this machine. */
+function ownAddress(): string | undefined {
+  const all = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses);
+  return all.find(({ internal, family }) => !internal && family === 'IPv4')?.address;
+}
+
+/**
+ * Address by which containers of podman reach this machine, where they have to be told: older ones know neither its name nor another
+ * word for it. Undefined where podman tells them, and where nobody can say.
+ */
+export async function findHostAddress(environment: NodeJS.ProcessEnv): Promise<string | undefined> {
+  const env = inheritedVariables(environment);
+  const ask = async (...args: string[]): Promise<unknown> => {
+    const { stdout } = await runFile('podman', args, { env, timeout: PATIENCE, killSignal: 'SIGKILL' });
+    return JSON.parse(stdout);
+  };
+  try {
+    const { version, host } = Info.parse(await ask('info', '--format', 'json'));
+    if (versionOf(version.Version) >= BY_ITSELF) return undefined;
+    if (host.security.rootless) return ownAddress();
+    const [network] = Networks.parse(await ask('network', 'inspect', 'podman'));
+    return network?.subnets?.find(({ gateway }) => gateway !== undefined)?.gateway;
+  } catch {
+    return undefined;
+  }
+}
