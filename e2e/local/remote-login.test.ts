@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { fetchToken } from '../fakes/identity-provider/fetch-token.ts';
 import { serveIdentityProvider, type IdentityProvider } from '../fakes/identity-provider/serve.ts';
 import { serveProtected, type ProtectedServer } from '../fakes/remote-server/serve-protected.ts';
 import { findFreePort } from '../gateway/find-free-port.ts';
@@ -17,11 +18,13 @@ const BROWSER = `${process.execPath} ${join(ROOT, 'e2e', 'local', 'browse.ts')} 
 const nobody: Record<string, unknown> = {};
 const endpoint = (index: number) => `http://127.0.0.1:${ports[index]}/mcp`;
 
-const manifest = () => `apiVersion: vmcp.dev/v1alpha1
+/** Behind the VirtualMCPServer; `more` is what asks for an endpoint of its own. */
+const manifest = (more: string) => `apiVersion: vmcp.dev/v1alpha1
 kind: MCPServer
 metadata: {name: tickets}
-spec: {groupRef: demo, remoteUrl: '${remote.url}', remoteAuth: {}, proxyPort: ${ports[1]}}
+spec: {groupRef: demo, remoteUrl: '${remote.url}', remoteAuth: {}${more}}
 `;
+const withPort = () => `, proxyPort: ${ports[1]}`;
 
 beforeAll(async () => {
   place = makeWorkplace();
@@ -29,7 +32,7 @@ beforeAll(async () => {
   remote = await serveProtected({ issuer: issuer.issuer });
   ports = [await findFreePort(), await findFreePort()];
   place.manifest('server.yaml', server('demo', ports[0]!));
-  place.manifest('tickets.yaml', manifest());
+  place.manifest('tickets.yaml', manifest(withPort()));
   const { code, stderr } = await place.run(UP);
   expect([code, stderr]).toEqual([0, '']);
 }, 120_000);
@@ -78,4 +81,28 @@ describe('vmcp login', () => {
     await ready();
     expect(await callTool(endpoint(0), 'tickets_whoami')).toMatchObject({ subject: 'alice' });
   }, 90_000);
+
+  it('serves at an endpoint of its own whom that lets in, and nobody else', async () => {
+    const inline = `{issuer: '${issuer.issuer}', audience: tickets, jwksAllowPrivateIP: true}`;
+    place.manifest('tickets.yaml', manifest(`${withPort()}, oidcConfig: {type: inline, inline: ${inline}}`));
+    const status = async () => (await fetch(endpoint(1), { method: 'POST' }).catch(() => undefined))?.status;
+    expect(await eventually(status, (seen) => seen === 401)).toBe(401);
+    const token = await fetchToken(issuer.issuer, 'bob', 'tickets');
+    expect(await callTool(endpoint(1), 'whoami', token)).toMatchObject({ subject: 'alice', audience: [remote.url] });
+    expect(await callTool(endpoint(0), 'tickets_whoami')).toMatchObject({ subject: 'alice' });
+  }, 90_000);
+
+  it('opens no endpoint by itself behind a VirtualMCPServer, which goes on with the same login', async () => {
+    place.manifest('tickets.yaml', manifest(''));
+    const processes = async () => (await place.status()).processes.map(({ name }) => name);
+    expect(await eventually(processes, (names) => !names.includes('mcp-tickets-proxy'))).toEqual(['vmcp-demo']);
+    await expect(fetch(endpoint(1))).rejects.toThrow('fetch failed');
+    expect(await callTool(endpoint(0), 'tickets_whoami')).toMatchObject({ subject: 'alice' });
+    // Nor does the next start, which knows it by its manifest alone.
+    await place.run(['down']);
+    expect((await place.run(UP)).code).toBe(0);
+    await ready();
+    expect(await processes()).toEqual(['vmcp-demo']);
+    expect(await callTool(endpoint(0), 'tickets_whoami')).toMatchObject({ subject: 'alice' });
+  }, 120_000);
 });

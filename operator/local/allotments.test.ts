@@ -19,6 +19,12 @@ describe('what a server is given', () => {
     ]);
   });
 
+  it('is an identity alone where nothing of it listens', () => {
+    const given = allot(none, [{ name: 'd/a', listens: false }, { name: 'd/b' }], [], { busy: () => false, makeUid });
+    expect(given.uids).toEqual({ 'd/a': 'made', 'd/b': 'made' });
+    expect([given.slots, given.privateSlots]).toEqual([{ 'd/b': 0 }, { 'd/b': 0 }]);
+  });
+
   it('stays the same when servers come and go', () => {
     const before = allot(none, servers('d/a', 'd/b'), []);
     const after = allot(before, servers('d/0', 'd/b'), []);

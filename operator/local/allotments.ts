@@ -53,10 +53,14 @@ export function portOfPlace(place: number): number {
   return FIRST_BACKEND_PORT + place;
 }
 
-/** Someone who needs an address: `<namespace>/<name>`, and the port that the resource asks for by itself, if any. */
+/** Someone who needs an identity or an address. */
 export interface Applicant {
+  /** `<namespace>/<name>`. */
   name: string;
+  /** The port that the resource asks for by itself. */
   claims?: number;
+  /** False: it has an identity, and nothing of it listens. */
+  listens?: false;
 }
 
 interface Claims {
@@ -115,11 +119,12 @@ export function allot(
   { busy, makeUid }: AllotOptions = { busy: () => false, makeUid: randomUUID },
 ): Allotments {
   const claims = claimsOf([...servers, ...backends]);
-  const slots = giveNumbers(servers, former.slots, (slot, name) => {
+  const listening = servers.filter(({ listens }) => listens !== false);
+  const slots = giveNumbers(listening, former.slots, (slot, name) => {
     const port = portOfSlot(slot);
     return !claims.byOther(port, name) && (former.slots[name] === slot || !busy(port));
   });
-  const privateSlots = giveNumbers(servers, { ...slots, ...former.privateSlots }, (slot) => {
+  const privateSlots = giveNumbers(listening, { ...slots, ...former.privateSlots }, (slot) => {
     const port = privatePortOfSlot(slot);
     return !claims.byOther(port, '') && !busy(port);
   });

@@ -2,10 +2,12 @@ import { MCPServerSpec, resourceUrlOf, VirtualMCPServerSpec } from '#crds/kinds/
 import type { Status } from '#crds/kinds/status';
 import { isLoopbackHost } from '#crds/parts/loopback';
 import { mayHaveRuntime } from '#operator/plan/child-names';
+import { defined } from '#operator/plan/defined';
 import { runtimeNameOf } from '#operator/plan/object-parts';
 import type { Kind, LocalFacts, Manifest, ResourceKey, SecretDigests, World } from '#operator/world';
 import { type Allotments, type Applicant, portOfPlace, portOfSlot, privatePortOfSlot } from './allotments.ts';
 import type { Snapshot } from './manifest-folder.ts';
+import { hasLogin } from './needed-secrets.ts';
 
 /** Group of the kinds where no manifest says another one. */
 const API_GROUP = 'vmcp.dev';
@@ -18,6 +20,7 @@ export interface Known {
   /** The same for what authorization servers keep. */
   loginDirectory: string;
   containerEngine: LocalFacts['containerEngine'];
+  hostAddress: LocalFacts['hostAddress'];
   /** Absolute paths of the files of variables in a folder; undefined where it cannot be read. */
   envFiles: (folder: string) => string[] | undefined;
   /** Keyed hash of a secret value; `place` is `<namespace>/<secret>/<key>`. */
@@ -50,12 +53,21 @@ function claimedPort({ kind, spec }: Manifest): number | undefined {
   return data?.proxyPort ?? loopbackPort(data && (data.oidcConfig ?? data.oidcConfigRef)?.resourceUrl);
 }
 
+/** Whether secrets are made for it: a login at a remote server is sealed for its MCPServer, whose runtime may be that of a group. */
+const isSealedFor = (manifest: Manifest): boolean =>
+  mayHaveRuntime(manifest) || (manifest.kind === 'MCPServer' && hasLogin(manifest));
+
 /** Who needs ports, and who asks for which by itself. Runtimes of VirtualMCPServers come before those of MCPServers. */
 export function applicantsOf({ manifests }: Snapshot): { servers: Applicant[]; backends: Applicant[] } {
   const ofKind = (wanted: Kind) => manifests.filter(({ kind }) => kind === wanted);
   const servers = [...ofKind('VirtualMCPServer'), ...ofKind('MCPServer')]
-    .filter(mayHaveRuntime)
-    .map((manifest) => applicant(manifest, runtimeNameOf(manifest), claimedPort(manifest)));
+    .filter(isSealedFor)
+    .map((manifest): Applicant => {
+      const name = runtimeNameOf(manifest);
+      return mayHaveRuntime(manifest)
+        ? applicant(manifest, name, claimedPort(manifest))
+        : { ...applicant(manifest, name, undefined), listens: false };
+    });
   const backends = ofKind('MCPServer').map((manifest) => {
     const { data } = MCPServerSpec.safeParse(manifest.spec);
     return applicant(manifest, manifest.metadata.name, data?.command ? data.mcpPort : undefined);
@@ -80,7 +92,7 @@ function envFilesOf(manifests: readonly Manifest[], { envFiles }: Known): [strin
 }
 
 function factsOf(namespace: string, manifests: readonly Manifest[], known: Known): LocalFacts {
-  const { allotments, directory, loginDirectory, containerEngine } = known;
+  const { allotments, directory, loginDirectory, containerEngine, hostAddress } = known;
   const { slots, privateSlots, backendPlaces, uids } = allotments;
   const ports = inside(Object.entries(slots), namespace).map(([name, slot]) => {
     const privateSlot = privateSlots[`${namespace}/${name}`] ?? slot;
@@ -96,7 +108,7 @@ function factsOf(namespace: string, manifests: readonly Manifest[], known: Known
     ),
     envFiles: named(envFilesOf(manifests, known)),
     uids: named(inside(Object.entries(uids), namespace)),
-    ...(containerEngine === undefined ? {} : { containerEngine }),
+    ...defined({ containerEngine, hostAddress }),
   };
 }
 
@@ -133,9 +145,7 @@ export function buildWorld(snapshot: Snapshot, namespace: string, known: Known):
     configMaps: named(
       inside(snapshot.configMaps, namespace).map(([name, texts]) => [name, named(Object.entries(texts))]),
     ),
-    generated: named(
-      manifests.filter(mayHaveRuntime).map((served) => [runtimeNameOf(served), known.generated(served)]),
-    ),
+    generated: named(manifests.filter(isSealedFor).map((served) => [runtimeNameOf(served), known.generated(served)])),
     documents: named(Object.entries(known.documents)),
     observed: named(Object.entries(known.observed)),
   };

@@ -16,8 +16,8 @@ function hasAuthServer({ kind, metadata, spec }: Manifest, manifests: readonly M
   );
 }
 
-/** Whether somebody logs in at a remote server: what they get is sealed, too. */
-function hasLogin({ spec }: Manifest): boolean {
+/** Whether somebody logs in at a remote server: what they get is sealed, too, whatever runtime uses it. */
+export function hasLogin({ spec }: Pick<Manifest, 'spec'>): boolean {
   return valueAt(spec, ['remoteAuth']) !== undefined;
 }
 

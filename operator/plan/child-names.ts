@@ -40,22 +40,25 @@ export function sealingOf(child: string): string {
   return `${child}-sealing`;
 }
 
+/** Settings that say who may call a runtime of an MCPServer's own, and where. */
+const OF_ENDPOINT = ['oidcConfig', 'oidcConfigRef', 'proxyMode', 'proxyPort'] as const;
 /** Settings that give an MCPServer a runtime of its own. */
-export const OWN_RUNTIME = [
-  'oidcConfig',
-  'oidcConfigRef',
-  'authzConfig',
-  'remoteAuth',
-  'webhooks',
-  'proxyMode',
-  'proxyPort',
-  'rateLimiting',
-] as const;
+const OWN_RUNTIME = [...OF_ENDPOINT, 'authzConfig', 'remoteAuth', 'webhooks', 'rateLimiting'] as const;
+type RuntimeField = (typeof OWN_RUNTIME)[number] | 'groupRef';
+
+/**
+ * Whether the fields that are written give an MCPServer a runtime of its own. One of a group whose callers act with one login
+ * (`remoteAuth`) is there for that group: it gets a second door where that is asked for, and not by the login itself.
+ */
+export function givesRuntime(has: (field: RuntimeField) => boolean): boolean {
+  const behindGroup = has('groupRef') && has('remoteAuth');
+  return (behindGroup ? OF_ENDPOINT : OWN_RUNTIME).some(has);
+}
 
 /** Whether a resource has a runtime, by what its unchecked spec says. */
 export function mayHaveRuntime({ kind, spec }: { kind: string; spec?: unknown }): boolean {
   if (kind !== 'MCPServer') return kind === 'VirtualMCPServer';
-  return typeof spec === 'object' && spec !== null && OWN_RUNTIME.some((field) => field in spec);
+  return typeof spec === 'object' && spec !== null && givesRuntime((field) => field in spec);
 }
 
 /** Name of the objects of the runtime of a resource: a server's own, or the one that a backend may have. */
@@ -76,7 +79,7 @@ function backendChildren(name: string, spec: unknown): string[] {
   const runs = written === undefined || !has('remoteUrl');
   return [
     ...(runs ? [child, credentialsOf(child), podsOf(child), bridgeOf(child)] : []),
-    ...(OWN_RUNTIME.some(has) ? namesOfRuntime(proxy) : []),
+    ...(givesRuntime(has) ? namesOfRuntime(proxy) : []),
   ];
 }
 

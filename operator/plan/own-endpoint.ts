@@ -3,7 +3,7 @@ import { readValue } from '#crds/parts/read-value';
 import { valueAt } from '#crds/parts/rule';
 import { Stalled } from '../errors.ts';
 import type { Manifest, World } from '../world.ts';
-import { OWN_RUNTIME } from './child-names.ts';
+import { givesRuntime } from './child-names.ts';
 import { defined } from './defined.ts';
 import type { BackendSpec } from './find-group-members.ts';
 import { readSpec } from './read-resource.ts';
@@ -12,8 +12,8 @@ import type { ServerSpec } from './render-run-config.ts';
 // An MCPServer by itself is a server of one backend: the same code serves it.
 
 /** Whether an MCPServer gets a runtime of its own. */
-export function hasOwnEndpoint(spec: BackendSpec): boolean {
-  return OWN_RUNTIME.some((field) => spec[field] !== undefined);
+export function hasOwnEndpoint(spec: Partial<BackendSpec>): boolean {
+  return givesRuntime((field) => spec[field] !== undefined);
 }
 
 type EmbeddedServer = NonNullable<MCPExternalAuthConfig['spec']['embeddedAuthServer']>;

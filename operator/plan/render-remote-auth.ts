@@ -14,6 +14,8 @@ type Kept = Pick<RemoteAuthDocument, 'storage' | 'sealing_secret_files' | 'owner
 export interface LoginPlace {
   /** The server, for messages. */
   server: string;
+  /** It is the endpoint of an MCPServer by itself. */
+  byItself: boolean;
   /** It has a page where users sign in. */
   hasPage: boolean;
   /** Its shared store, and what seals there; undefined: it has none. Throws `Waiting` for secrets. */
@@ -40,7 +42,7 @@ function keptHere(name: string, local: LocalFacts, world: World, files: FileList
 function keptInCluster(
   name: string,
   { administrators = [], callbackPort }: RemoteAuth,
-  { server, hasPage, shared }: LoginPlace,
+  { server, byItself, hasPage, shared }: LoginPlace,
   world: World,
   files: FileList,
 ): Kept & Pick<RemoteAuthDocument, 'administrators'> {
@@ -49,8 +51,10 @@ function keptInCluster(
     throw new Stalled(reason, message);
   };
   if (!hasPage) {
-    const remedy = `is done at the page of a VirtualMCPServer with authServerConfig: ${server} has none`;
-    return refuse('AuthServerNeeded', remedy);
+    const place = byItself
+      ? 'a VirtualMCPServer, and not at its own endpoint: write groupRef, and remove oidcConfig, oidcConfigRef, proxyMode and proxyPort'
+      : `a VirtualMCPServer with authServerConfig: ${server} has none`;
+    return refuse('AuthServerNeeded', `is done at the page of ${place}`);
   }
   const kept = shared(files);
   if (!kept) return refuse('RedisNeeded', `is kept in Redis: write sessionStorage.provider redis in ${server}`);

@@ -59,6 +59,7 @@ function loginPlace(manifest: Manifest, spec: ServerSpec, world: World): LoginPl
   const written = spec.sessionStorage ?? spec.config.sessionStorage;
   return {
     server: `${manifest.kind} "${manifest.metadata.name}"`,
+    byItself: manifest.kind === 'MCPServer',
     hasPage: spec.authServerConfig !== undefined,
     shared(files) {
       const storage = renderSessionStorage(written, keyPrefixOf(manifest, world), files);

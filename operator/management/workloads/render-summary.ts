@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { transportOf } from '#crds/kinds/index';
-import { OWN_RUNTIME } from '#operator/plan/child-names';
+import { hasOwnEndpoint } from '#operator/plan/own-endpoint';
 import type { WorkloadChanged, WorkloadSummary } from '../records/workload.ts';
 import type { StoredResource } from '../stores/resources.ts';
 import { readSpec, type Spec } from './spec.ts';
@@ -30,10 +30,9 @@ const USUAL_PORTS = new Map([
 /** Port of its own endpoint: the one that is written, or that it was given; undefined where it has none, or not yet. */
 export function ownPortOf({ spec: written, status }: Pick<StoredResource, 'spec' | 'status'>): number | undefined {
   const spec = readSpec(written);
-  const has = OWN_RUNTIME.some((field) => spec[field] !== undefined);
   // Until it is ready its status may tell of its program alone.
   const given = status?.url === spec.remoteUrl ? undefined : portOf(status?.url);
-  return has ? (spec.proxyPort ?? given) : undefined;
+  return hasOwnEndpoint(spec) ? (spec.proxyPort ?? given) : undefined;
 }
 
 /** Since when a resource is ready. */
