@@ -56,5 +56,21 @@ export const withoutEmpty = (values: Values, table: string): Values =>
     ? Object.fromEntries(Object.entries(values).filter(([one]) => one !== table))
     : values;
 
+/** The first text that is right; one that cannot be made or read is passed over. @throws UnreadableConfig where none is */
+export function firstThat(
+  isRight: (text: string) => boolean,
+  ...changes: readonly (() => string | undefined)[]
+): string {
+  for (const change of changes) {
+    try {
+      const changed = change();
+      if (changed !== undefined && isRight(changed)) return changed;
+    } catch (problem) {
+      if (!(problem instanceof UnreadableConfig)) throw problem;
+    }
+  }
+  throw new UnreadableConfig('it is written in a way that cannot be changed safely');
+}
+
 /** How the lines of a text end. */
 export const lineEndOf = (text: string): string => (text.includes('\r\n') ? '\r\n' : '\n');

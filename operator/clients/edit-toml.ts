@@ -1,12 +1,14 @@
 import { parse as parseToml, patch as patchToml, stringify as stringifyToml } from '@decimalturn/toml-patch';
 import {
   type Editor,
+  firstThat,
   lineEndOf,
   sameValues,
   tableOf,
   UnreadableConfig,
   type Values,
   withEntry,
+  withoutEmpty,
   withoutEntry,
 } from './config-editor.ts';
 
@@ -25,34 +27,42 @@ function printToml(table: string, name: string, entry: Values): string {
   return `[${table}.${key}]\n${stringifyToml(entry).trimEnd()}`;
 }
 
+const holds = (wanted: Values, table: string) => (text: string) =>
+  sameValues(withoutEmpty(readToml(text), table), wanted);
+
 /** A table at the end, as people write it, unless the file has this name already or writes its tables in another way. */
 function putToml(text: string, table: string, name: string, entry: Values): string {
   const wanted = withEntry(readToml(text), table, name, entry);
   const eol = lineEndOf(text);
   const gap = text.trim() === '' ? '' : text.endsWith('\n') ? eol : eol + eol;
-  const appended = `${text}${gap}${printToml(table, name, entry).replaceAll('\n', eol)}${eol}`;
-  try {
-    if (sameValues(readToml(appended), wanted)) return appended;
-  } catch (problem) {
-    if (!(problem instanceof UnreadableConfig)) throw problem;
-  }
-  return patchToml(text, wanted);
+  const written = `${printToml(table, name, entry)}\n`.replaceAll('\n', eol);
+  return firstThat(
+    holds(wanted, table),
+    () => text + gap + written,
+    () => patchToml(text, wanted),
+  );
 }
 
 /** The lines that were written here, where nobody has changed them since; else by way of the values. */
 function dropToml(text: string, table: string, name: string): string {
   const values = readToml(text);
   const wanted = withoutEntry(values, table, name);
-  const eol = lineEndOf(text);
   const entry = tableOf(tableOf(values[table], table)[name], name);
-  const written = `${printToml(table, name, entry)}\n`.replaceAll('\n', eol);
+  return firstThat(
+    holds(wanted, table),
+    () => cutLines(text, printToml(table, name, entry)),
+    () => patchToml(text, wanted),
+  );
+}
+
+/** Without the last of these lines, and an empty one before them; undefined where they are not there. */
+function cutLines(text: string, lines: string): string | undefined {
+  const eol = lineEndOf(text);
+  const written = `${lines}\n`.replaceAll('\n', eol);
   const at = text.lastIndexOf(written);
-  if (at >= 0) {
-    const before = text.slice(0, at).endsWith(eol + eol) ? text.slice(0, at - eol.length) : text.slice(0, at);
-    const cut = before + text.slice(at + written.length);
-    if (sameValues(readToml(cut), wanted)) return cut;
-  }
-  return patchToml(text, wanted);
+  if (at < 0) return undefined;
+  const before = text.slice(0, at).endsWith(eol + eol) ? text.slice(0, at - eol.length) : text.slice(0, at);
+  return before + text.slice(at + written.length);
 }
 
 export const tomlEditor: Editor = { read: readToml, put: putToml, drop: dropToml, print: printToml };

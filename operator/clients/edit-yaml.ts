@@ -1,6 +1,7 @@
 import { isMap, isScalar, parseDocument, stringify, type YAMLMap } from 'yaml';
 import {
   type Editor,
+  firstThat,
   lineEndOf,
   sameValues,
   tableOf,
@@ -117,33 +118,26 @@ function rewrite(text: string, change: (document: ReturnType<typeof documentOf>)
   return document.toString({ lineWidth: 0 }).replaceAll('\n', lineEndOf(text));
 }
 
-/** The first that holds these values, each as it is written. @throws UnreadableConfig where none does */
-function firstThat(wanted: Values, table: string, changes: readonly (() => string | undefined)[]): string {
-  for (const change of changes) {
-    try {
-      const changed = change();
-      if (changed !== undefined && sameValues(withoutEmpty(exact(changed, table), table), wanted)) return changed;
-    } catch (problem) {
-      if (!(problem instanceof UnreadableConfig)) throw problem;
-    }
-  }
-  throw new UnreadableConfig('it is written in a way that cannot be changed safely');
-}
+/** Each value as it is written. */
+const holds = (wanted: Values, table: string) => (text: string) =>
+  sameValues(withoutEmpty(exact(text, table), table), wanted);
 
 export const yamlEditor: Editor = {
   read,
   print,
   put(text, table, name, entry) {
     const written = tableOf(exact(print(table, name, entry), table)[table], table)[name];
-    return firstThat(withEntry(exact(text, table), table, name, written), table, [
+    return firstThat(
+      holds(withEntry(exact(text, table), table, name, written), table),
       () => insert(text, table, name, entry),
       () => rewrite(text, (document) => document.setIn([table, name], document.createNode(written))),
-    ]);
+    );
   },
   drop(text, table, name) {
-    return firstThat(withoutEntry(exact(text, table), table, name), table, [
+    return firstThat(
+      holds(withoutEntry(exact(text, table), table, name), table),
       () => cut(text, table, name),
       () => rewrite(text, (document) => void document.deleteIn([table, name])),
-    ]);
+    );
   },
 };

@@ -1,16 +1,6 @@
-import {
-  chmodSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, realpathSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { readIfThere, unfinished } from '#operator/local/write-file';
+import { flushFolder, readIfThere, unfinished, writeDurably } from '#operator/local/write-file';
 
 /** How often a change of the file in between is followed by a new attempt. */
 const ATTEMPTS = 5;
@@ -58,14 +48,14 @@ export function readClientFile(file: string): string | undefined {
 
 /**
  * Changes a file of somebody else's program, at once and only if nobody else changed it meanwhile: clients write theirs too.
- * The former content is kept beside it. Mode and links stay. @throws ForeignFile
+ * The former content is kept beside it; `change` is given that of the change before. Mode and links stay. @throws ForeignFile
  */
-export function changeFile(file: string, change: (text: string) => string): Written {
+export function changeFile(file: string, change: (text: string, backup: string | undefined) => string): Written {
   const target = targetOf(file);
   mkdirSync(dirname(target), { recursive: true });
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const before = readIfThere(target);
-    const after = change(before ?? '');
+    const after = change(before ?? '', readBackup(target));
     if (before === after) return { file, changed: false };
     if (replace(target, before, after)) {
       return before === undefined ? { file, changed: true } : { file, changed: true, backup: backupOf(target) };
@@ -76,13 +66,20 @@ export function changeFile(file: string, change: (text: string) => string): Writ
 
 const backupOf = (target: string): string => `${target}.vmcp-backup`;
 
-/** In place of the former backup, or of a link of that name, not through it. */
-function backUp(target: string, content: string): void {
-  const temporary = unfinished(target);
+/** What was written there before, where it is what a backup is: a file, and no link. */
+function readBackup(target: string): string | undefined {
+  const entry = lstatSync(backupOf(target), { throwIfNoEntry: false });
+  return entry?.isFile() === true && entry.size <= LONGEST_FILE ? readIfThere(backupOf(target)) : undefined;
+}
+
+/** Puts a text in the place of what has this name, which may be a link, unless it is not wanted any more. */
+function place(path: string, text: string, mode: number, isWanted = () => true): boolean {
+  const temporary = unfinished(path);
   try {
-    writeFileSync(temporary, content, { mode: 0o600, flag: 'wx' });
-    chmodSync(temporary, statSync(target).mode & 0o777);
-    renameSync(temporary, backupOf(target));
+    writeDurably(temporary, text, mode);
+    if (!isWanted()) return false;
+    renameSync(temporary, path);
+    return true;
   } finally {
     rmSync(temporary, { force: true });
   }
@@ -90,17 +87,9 @@ function backUp(target: string, content: string): void {
 
 /** Whether it was replaced: not when its content is no longer `before`. */
 function replace(target: string, before: string | undefined, after: string): boolean {
-  const temporary = unfinished(target);
-  try {
-    writeFileSync(temporary, after, { mode: 0o600, flag: 'wx' });
-    if (before !== undefined) {
-      chmodSync(temporary, statSync(target).mode & 0o777);
-      backUp(target, before);
-    }
-    if (readIfThere(target) !== before) return false;
-    renameSync(temporary, target);
-    return true;
-  } finally {
-    rmSync(temporary, { force: true });
-  }
+  const mode = before === undefined ? 0o600 : statSync(target).mode & 0o777;
+  if (before !== undefined) place(backupOf(target), before, mode);
+  const isReplaced = place(target, after, mode, () => readIfThere(target) === before);
+  flushFolder(dirname(target));
+  return isReplaced;
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, fchmodSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { codeOf } from './code-of.ts';
 
@@ -36,6 +36,18 @@ export function writeFileAtomic(path: string, text: string): boolean {
   return true;
 }
 
+/** Writes a new file, which is on the disk then. For its owner alone, until all of it is there. */
+export function writeDurably(path: string, content: string | Uint8Array, mode = 0o600): void {
+  const file = openSync(path, 'wx', 0o600);
+  try {
+    writeFileSync(file, content);
+    if (mode !== 0o600) fchmodSync(file, mode);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
 /**
  * Replaces a file of ours whose content nobody else has: it is on the disk before the former one is gone, so that neither a
  * killed process nor a machine that stops loses both. Mode 0600.
@@ -43,13 +55,7 @@ export function writeFileAtomic(path: string, text: string): boolean {
 export function replaceFile(path: string, content: string | Uint8Array): void {
   const temporary = unfinished(path);
   try {
-    const file = openSync(temporary, 'wx', 0o600);
-    try {
-      writeFileSync(file, content);
-      fsyncSync(file);
-    } finally {
-      closeSync(file);
-    }
+    writeDurably(temporary, content);
     renameSync(temporary, path);
   } catch (problem) {
     rmSync(temporary, { force: true });

@@ -36,8 +36,23 @@ export class ClientFile {
     return this.#attempt(() => {
       const isEmpty = change.wanted.size === 0 && readClientFile(this.path) === undefined;
       if (isEmpty) return { file: this.path, changed: false };
-      return changeFile(this.path, (text) => this.#edit(text, change));
+      return changeFile(this.path, (text, backup) => this.#asBefore(text, backup, change) ?? this.#edit(text, change));
     });
+  }
+
+  /**
+   * The former text byte for byte, where all of ours goes and the file is that text with our entries and nothing else. The entries
+   * alone do not say what was there: an empty table, say.
+   */
+  #asBefore(text: string, backup: string | undefined, { former, wanted }: Change): string | undefined {
+    if (backup === undefined || wanted.size > 0) return undefined;
+    try {
+      if ([...former.keys()].some((name) => this.#urlIn(backup, name) !== undefined)) return undefined;
+      return this.#edit(backup, { former: new Map(), wanted: former, force: false }) === text ? backup : undefined;
+    } catch (problem) {
+      if (problem instanceof UnreadableConfig) return undefined;
+      throw problem;
+    }
   }
 
   #edit(text: string, { former, wanted, force }: Change): string {

@@ -3,11 +3,38 @@ import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, symlinkSync
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { CLIENTS } from '#operator/clients/clients';
+import { CLIENTS, type Format } from '#operator/clients/clients';
 import { EDITORS } from '#operator/clients/edit-config';
 import { type ClientsPlace, clientsPlace, PROD, TOOLS } from './testdata/clients-place.ts';
 
 const IDS = CLIENTS.map(({ id }) => id);
+
+/** Files as people and clients leave them; TABLE stands for the table of the client. */
+const JSON_FILES = [
+  '{"TABLE": {}}',
+  '{}',
+  '{"a":1,"TABLE":{"b":{"command":"x"}}}',
+  '{\n\t"TABLE": {\n\t}\n}\n',
+  '{"TABLE":null}\n',
+];
+const WRITTEN: Record<Format, readonly string[]> = {
+  json: JSON_FILES,
+  jsonc: [...JSON_FILES, '// mine\n{\n  "TABLE": {}, // none yet\n}\n', '{\r\n  "a": [1,], /* b */ "TABLE": {},\r\n}'],
+  toml: [
+    '[TABLE]\n',
+    'TABLE = {}\n',
+    '[TABLE]\n# none yet\n\n[a]\nb = 1 # c',
+    '[TABLE.b]\ncommand = "x"',
+    'TABLE = { b = { command = "x" } } # d\r\n',
+  ],
+  yaml: [
+    'TABLE: {}\n',
+    'TABLE:\n',
+    '# mine\nTABLE:\n  a: {command: x} # b',
+    'TABLE: {a: {b: 017}}\nc: ~\n',
+    '{TABLE: {}, a: 1}\n',
+  ],
+};
 let place: ClientsPlace;
 beforeEach(() => {
   place = clientsPlace();
@@ -45,6 +72,33 @@ describe('a client that is registered', () => {
     expect(readFileSync(registered?.configuration.backup ?? '', 'utf8')).toBe(before);
     await place.clients.delete('zed');
     expect(place.read('zed')).toBe(before);
+  });
+
+  it.each(CLIENTS.map(({ id, format, table }) => [id, format, table] as const))(
+    'is taken out of its file byte for byte, however that is written: %s',
+    async (id, format, table) => {
+      for (const before of WRITTEN[format].map((text) => text.replaceAll('TABLE', table))) {
+        place.write(id, before);
+        await place.clients.register([id], ['dev', 'ops'], false);
+        expect(urlsIn(id)).toMatchObject({ tools: TOOLS, prod: PROD });
+        await place.clients.delete(id);
+        expect(place.read(id)).toBe(before);
+      }
+    },
+  );
+
+  it('is taken out of a file in which somebody has written since, and that stays', async () => {
+    const before = '{ "context_servers": {} }\n';
+    place.write('zed', before);
+    await place.clients.register(['zed'], ['dev'], false);
+    place.write('zed', `${place.read('zed')}// mine\n`);
+    await place.clients.delete('zed');
+    expect([urlsIn('zed'), place.read('zed')]).toEqual([{}, expect.stringMatching(/\n\/\/ mine\n$/)]);
+    // Nor does what vmcp wrote come back with a text from before.
+    await place.clients.register(['zed'], ['dev'], false);
+    await place.clients.register(['zed'], ['ops'], false);
+    await place.clients.delete('zed');
+    expect([urlsIn('zed'), place.read('zed')]).toEqual([{}, expect.stringMatching(/\n\/\/ mine\n$/)]);
   });
 
   it('without groups has the endpoints of every group', async () => {
