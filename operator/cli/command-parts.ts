@@ -26,6 +26,11 @@ export function readCount(text: string): number {
 
 export const output = (...choices: RecordFormat[]): Option =>
   new Option('-o, --output <format>', 'how to print').choices(choices).default(choices[0]);
+/** What every list takes: to go on, and how to print. */
+export const listOptions = (command: Command): Command =>
+  command
+    .option('-w, --watch', 'go on, and show what changes', false)
+    .addOption(output('table', 'json', 'yaml', 'name'));
 export const USUAL_STATE = '.vmcp';
 export const stateOption = (): Option =>
   new Option('--state <folder>', 'where vmcp keeps what it makes').default(USUAL_STATE, `./${USUAL_STATE}`);

@@ -9,6 +9,8 @@ export interface Listing<T> {
   columns: readonly string[];
   row: (record: T) => readonly string[];
   name: (record: T) => string;
+  /** What no other record has, where names may be the same. */
+  id?: (record: T) => string;
   /** Told where there is none: what to do about it. */
   none: (typed: Context['typed']) => string;
 }

@@ -1,4 +1,4 @@
-import { Argument, Command, CommanderError } from 'commander';
+import { Argument, Command, CommanderError, Help, type Option } from 'commander';
 import { addClientCommands } from './client-commands.ts';
 import { addClients } from './clients/add-clients.ts';
 import { addLogin } from './add-login.ts';
@@ -181,6 +181,10 @@ function addRest({ program, around, finish }: Parts): void {
 /** Commands about records of the management API. */
 const RECORDS = [addRun, addWorkloads, addGroups, addRegistries, addSecrets, addClients, addSkills, addPurge];
 
+/** Without a default that is no, none or nothing. */
+const describeOption = (option: Option): string =>
+  new Help().optionDescription(option).replace(/ \(default: (?:false|\[\]|"")\)$/, '');
+
 /** The whole command, before it has read its arguments. */
 export function createProgram(parts: Omit<Parts, 'program'>): Command {
   const { around } = parts;
@@ -192,6 +196,7 @@ export function createProgram(parts: Omit<Parts, 'program'>): Command {
     .addHelpText('after', `\n${EXIT_CODE_HELP}`)
     .showHelpAfterError('(--help shows what there is)')
     .exitOverride()
+    .configureHelp({ optionDescription: describeOption })
     .configureOutput({ writeOut: (text) => out.write(text), writeErr: (text) => err.write(text) });
   for (const add of [
     addRunning,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context, Output, RecordFormat } from './context.ts';
-import { cellsOf, type Listing, tableOf } from './print-records.ts';
+import { cellsOf, type Listing, printRecords, tableOf } from './print-records.ts';
 import { printTable } from './print-table.ts';
 import { writeText } from '#operator/world';
 
@@ -10,6 +10,23 @@ interface Watch<T> {
   format: RecordFormat;
   /** Milliseconds between two looks. */
   every?: number;
+}
+
+/** What people say of a list. */
+export interface ListOptions {
+  watch: boolean;
+  output: RecordFormat;
+}
+
+/** Prints a list, or shows it until it is stopped. */
+export async function showRecords<T>(
+  { list, listing }: Pick<Watch<T>, 'list' | 'listing'>,
+  { watch, output: format }: ListOptions,
+  context: Context,
+  stop: AbortSignal,
+): Promise<void> {
+  if (watch) await watchRecords({ list, listing, format }, context, stop);
+  else printRecords(await list(), listing, format, context);
 }
 
 const LOOK = 1000;
@@ -50,20 +67,21 @@ function redraw<T>(out: Output, listing: Listing<T>, typed: Context['typed']): S
 
 function printChanges<T>(out: Output, listing: Listing<T>, format: RecordFormat): Show<T> {
   const print = printers<T>(listing)[format];
+  const idOf = listing.id ?? listing.name;
   const known = new Map<string, { text: string; record: T }>();
   if (format === 'table') out.write(`${printTable([[...listing.columns]]).join('')}\n`);
   return (records) => {
-    const names = new Set(records.map(listing.name));
+    const ids = new Set(records.map(idOf));
     for (const record of records) {
       const text = JSON.stringify(record);
-      const name = listing.name(record);
-      if (known.get(name)?.text === text) continue;
-      known.set(name, { text, record });
+      const id = idOf(record);
+      if (known.get(id)?.text === text) continue;
+      known.set(id, { text, record });
       out.write(print('changed', record));
     }
-    for (const [name, { record }] of known) {
-      if (names.has(name)) continue;
-      known.delete(name);
+    for (const [id, { record }] of known) {
+      if (ids.has(id)) continue;
+      known.delete(id);
       out.write(print('gone', record));
     }
   };

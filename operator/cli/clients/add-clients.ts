@@ -1,12 +1,13 @@
 import { Argument, type Command } from 'commander';
 import { CLIENTS as KNOWN } from '#operator/clients/clients';
 import type { Client, RegisteredClient } from '#operator/management/records/client';
-import { examples, output, type Parts } from '../command-parts.ts';
-import type { Context, Format, RecordFormat } from '../context.ts';
+import { examples, listOptions, output, type Parts } from '../command-parts.ts';
+import type { Context, Format } from '../context.ts';
 import { changeEach } from '../management/change-each.ts';
 import { throughApi } from '../management/command.ts';
 import { printObject } from '../print-object.ts';
-import { type Listing, printRecords } from '../print-records.ts';
+import type { Listing } from '../print-records.ts';
+import { type ListOptions, showRecords } from '../watch-records.ts';
 
 const HELP = `
 A client that is registered has the endpoints of its groups in its configuration file, as long as it is: they are changed when an endpoint
@@ -30,12 +31,11 @@ function addList({ parts, group }: Adding): void {
     .command('list')
     .alias('ls')
     .description('list the clients that are registered')
-    .addOption(output('table', 'json', 'yaml', 'name'))
     .addHelpText('after', examples(parts.around, 'vmcp client list', 'vmcp client list -o json'));
-  throughApi<{ output: RecordFormat }>(parts, command, async (_, { api, options, context }) => {
+  throughApi<ListOptions>(parts, listOptions(command), async (_, { api, options, context, stop }) => {
     const { listClients } = await import('#operator/management/operations/clients');
-    const { body } = await api.call(listClients);
-    printRecords(body.clients, CLIENTS, options.output, context);
+    const list = async () => (await api.call(listClients)).body.clients;
+    await showRecords({ list, listing: CLIENTS }, options, context, stop);
   });
 }
 

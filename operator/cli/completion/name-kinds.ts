@@ -4,6 +4,8 @@
  */
 export const NAME_KINDS = {
   workload: '/workloads?all=true',
+  /** The same, to those who call it. */
+  backend: '/workloads?all=true',
   group: '/groups',
   client: '/clients',
   key: '/secrets/default/keys',

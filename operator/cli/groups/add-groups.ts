@@ -1,12 +1,11 @@
 import { type Command, Option } from 'commander';
 import type { WorkloadGroup } from '#operator/management/records/group';
-import { examples, output, type Parts } from '../command-parts.ts';
-import type { RecordFormat } from '../context.ts';
+import { examples, listOptions, output, type Parts } from '../command-parts.ts';
 import { changeEach } from '../management/change-each.ts';
 import { later, throughApi } from '../management/command.ts';
 import { printObject } from '../print-object.ts';
-import { type Listing, printRecords } from '../print-records.ts';
-import { watchRecords } from '../watch-records.ts';
+import type { Listing } from '../print-records.ts';
+import { type ListOptions, showRecords } from '../watch-records.ts';
 
 const HELP = `
 The workloads of a group are offered together, by each VirtualMCPServer that names the group. vmcp run --group puts a workload into one, and
@@ -31,15 +30,11 @@ function addList({ parts, group }: Adding): void {
     .command('list')
     .alias('ls')
     .description('list the groups and their workloads')
-    .option('-w, --watch', 'go on, and show what changes', false)
-    .addOption(output('table', 'json', 'yaml', 'name'))
     .addHelpText('after', examples(parts.around, 'vmcp group list', 'vmcp group list -o json'));
-  throughApi<{ output: RecordFormat; watch: boolean }>(parts, command, async (_, { api, options, context, stop }) => {
+  throughApi<ListOptions>(parts, listOptions(command), async (_, { api, options, context, stop }) => {
     const { listGroups } = await import('#operator/management/operations/groups');
     const list = async () => (await api.call(listGroups)).body.groups;
-    const { output: format, watch } = options;
-    if (watch) await watchRecords({ list, listing: GROUPS, format }, context, stop);
-    else printRecords(await list(), GROUPS, format, context);
+    await showRecords({ list, listing: GROUPS }, options, context, stop);
   });
 }
 

@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
-import { examples, output, type Parts, timeoutOption } from '../command-parts.ts';
+import { examples, listOptions, output, type Parts, timeoutOption } from '../command-parts.ts';
 import type { RecordFormat } from '../context.ts';
 import { withoutFolder } from '../management/command.ts';
 import { printObject } from '../print-object.ts';
 import { printRecords } from '../print-records.ts';
+import { type ListOptions, showRecords } from '../watch-records.ts';
 import type { SourceOptions } from './set-registry.ts';
 
 const HELP = `
@@ -21,12 +22,12 @@ function addList({ parts, group }: Adding): void {
     .command('list')
     .alias('ls')
     .description('list the registries: where they are read from, and how many servers they have')
-    .addOption(output('table', 'json', 'yaml', 'name'))
     .addHelpText('after', examples(parts.around, 'vmcp registry list', 'vmcp registry list -o json'));
-  withoutFolder<{ output: RecordFormat }>(parts, command, async (_, { api, options, context }) => {
+  withoutFolder<ListOptions>(parts, listOptions(command), async (_, { api, options, context, stop }) => {
     const { listRegistries } = await import('#operator/management/operations/registries');
     const { REGISTRIES } = await import('./registry-list.ts');
-    printRecords((await api.call(listRegistries)).body.registries, REGISTRIES, options.output, context);
+    const list = async () => (await api.call(listRegistries)).body.registries;
+    await showRecords({ list, listing: REGISTRIES }, options, context, stop);
   });
 }
 

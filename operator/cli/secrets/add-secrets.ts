@@ -1,12 +1,11 @@
 import { Argument, type Command } from 'commander';
-import { examples, output, type Parts } from '../command-parts.ts';
+import { examples, listOptions, type Parts } from '../command-parts.ts';
 import { STORED_SECRET } from '#crds/parts/stored-secret';
 import { confirm, yesOption } from '../confirm.ts';
-import type { RecordFormat } from '../context.ts';
 import { changeEach } from '../management/change-each.ts';
 import { later, withoutFolder } from '../management/command.ts';
-import { type Listing, printRecords } from '../print-records.ts';
-import { watchRecords } from '../watch-records.ts';
+import type { Listing } from '../print-records.ts';
+import { type ListOptions, showRecords } from '../watch-records.ts';
 
 const PROVIDERS = ['encrypted', 'environment', '1password', 'kubernetes'] as const;
 
@@ -24,12 +23,12 @@ const NONE: Record<(typeof PROVIDERS)[number], Listing<unknown>['none']> = {
   '1password': () => 'the vault in 1Password has no secret: add an item there',
 };
 
-const secretsOf = (provider: keyof typeof NONE): Listing<{ key: string }> => ({
+const SECRETS: Listing<{ key: string }> = {
   columns: ['KEY'],
   row: ({ key }) => [key],
   name: ({ key }) => key,
-  none: NONE[provider],
-});
+  none: NONE.encrypted,
+};
 
 interface Adding {
   parts: Parts;
@@ -100,24 +99,18 @@ function addList({ parts, group }: Adding): void {
     .command('list')
     .alias('ls')
     .description('list the keys of the secrets; values are never shown')
-    .option('-w, --watch', 'go on, and show what changes', false)
-    .addOption(output('table', 'json', 'yaml', 'name'))
     .addHelpText('after', examples(parts.around, 'vmcp secret list', 'vmcp secret list -o name'));
-  withoutFolder<{ output: RecordFormat; watch: boolean }>(
-    parts,
-    command,
-    async (_, { api, options, context, stop }) => {
-      const { storedSecrets, usualProvider } = await import('./secrets-provider.ts');
-      const recordsOf = (stored: Awaited<ReturnType<typeof storedSecrets>>) =>
-        [...(stored?.keys ?? [])].map((key) => ({ key }));
+  withoutFolder<ListOptions>(parts, listOptions(command), async (_, { api, options, context, stop }) => {
+    const { storedSecrets, usualProvider } = await import('./secrets-provider.ts');
+    const seen: { provider: keyof typeof NONE } = { provider: usualProvider(options) };
+    const list = async () => {
       const stored = await storedSecrets(api);
-      const { output: format, watch } = options;
-      const listing = secretsOf(stored?.type ?? usualProvider(options));
-      const list = async () => recordsOf(await storedSecrets(api));
-      if (watch) await watchRecords({ list, listing, format }, context, stop);
-      else printRecords(recordsOf(stored), listing, format, context);
-    },
-  );
+      seen.provider = stored?.type ?? seen.provider;
+      return [...(stored?.keys ?? [])].map((key) => ({ key }));
+    };
+    const none: typeof SECRETS.none = (typed) => NONE[seen.provider](typed);
+    await showRecords({ list, listing: { ...SECRETS, none } }, options, context, stop);
+  });
 }
 
 function addRemove({ parts, group }: Adding): void {

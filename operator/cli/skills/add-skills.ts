@@ -1,16 +1,16 @@
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { SkillScope } from '#operator/management/records/skill';
-import { examples, output, type Parts } from '../command-parts.ts';
+import { examples, listOptions, output, type Parts } from '../command-parts.ts';
 import { confirm, yesOption } from '../confirm.ts';
-import type { Format, RecordFormat } from '../context.ts';
+import type { Format } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import { changeEach } from '../management/change-each.ts';
 import { withoutFolder } from '../management/command.ts';
 import { oneLine } from '../one-line.ts';
 import { printObject } from '../print-object.ts';
-import { printRecords } from '../print-records.ts';
 import { showProgress } from '../show-progress.ts';
+import { type ListOptions, showRecords } from '../watch-records.ts';
 import type { InstallOptions } from './install-skill.ts';
 
 const HELP = `
@@ -45,19 +45,19 @@ function addList({ parts, group }: Adding): void {
     .addOption(projectOption())
     .option('--client <client>', 'only those that this client reads')
     .option('-g, --group <group>', 'only those of this group')
-    .addOption(output('table', 'json', 'yaml', 'name'))
     .addHelpText('after', examples(parts.around, 'vmcp skill list', 'vmcp skill list --project . -o json'));
-  type Options = PlaceOptions & { client?: string; group?: string; output: RecordFormat };
-  withoutFolder<Options>(parts, command, async (_, { api, options, context }) => {
+  type Options = PlaceOptions & ListOptions & { client?: string; group?: string };
+  withoutFolder<Options>(parts, listOptions(command), async (_, { api, options, context, stop }) => {
     const { listSkills } = await import('#operator/management/operations/skills');
     const { SKILLS } = await import('./skill-list.ts');
-    const { client, group: of, output: format } = options;
+    const { client, group: of } = options;
     const query = {
       ...placeOf(options),
       ...(client !== undefined && { client }),
       ...(of !== undefined && { group: of }),
     };
-    printRecords((await api.call(listSkills, { query })).body.skills, SKILLS, format, context);
+    const list = async () => (await api.call(listSkills, { query })).body.skills;
+    await showRecords({ list, listing: SKILLS }, options, context, stop);
   });
 }
 

@@ -12,6 +12,7 @@ export const SKILLS: Listing<InstalledSkill> = {
     cut(metadata.description),
   ],
   name: ({ metadata }) => metadata.name,
+  id: ({ metadata, scope, project_root: project = '' }) => `${metadata.name} ${scope} ${project}`,
   none: (typed) => `no skill is installed: ${typed('skill install <reference>')} installs one`,
 };
 

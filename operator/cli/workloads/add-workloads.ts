@@ -1,10 +1,8 @@
-import { examples, output, type Parts, timeoutOption } from '../command-parts.ts';
+import { examples, listOptions, output, type Parts, timeoutOption } from '../command-parts.ts';
 import { yesOption } from '../confirm.ts';
-import type { RecordFormat } from '../context.ts';
 import { later, throughApi } from '../management/command.ts';
 import { printObject } from '../print-object.ts';
-import { printRecords } from '../print-records.ts';
-import { watchRecords } from '../watch-records.ts';
+import { type ListOptions, showRecords } from '../watch-records.ts';
 import type { ChangeKind, ChangeOptions } from './change-workloads.ts';
 import type { EditOptions } from './edit-workload.ts';
 import type { Selection } from './workload-list.ts';
@@ -16,19 +14,13 @@ function addList(parts: Parts): void {
     .description('list the workloads that run: the MCP servers behind the endpoints')
     .option('-a, --all', 'also those that do not run', false)
     .option('-g, --group <group>', 'only those of a group')
-    .option('-w, --watch', 'go on, and show what changes', false)
-    .addOption(output('table', 'json', 'yaml', 'name'))
     .addHelpText(
       'after',
       examples(parts.around, 'vmcp list', 'vmcp list --all -o json', 'vmcp list --context production -n team-a'),
     );
-  type Options = Selection & { output: RecordFormat; watch: boolean };
-  throughApi<Options>(parts, command, async (_, { api, options, context, stop }) => {
+  throughApi<Selection & ListOptions>(parts, listOptions(command), async (_, { api, options, context, stop }) => {
     const { WORKLOADS, workloadsOf } = await import('./workload-list.ts');
-    const list = () => workloadsOf(api, options);
-    const { output: format, watch } = options;
-    if (watch) await watchRecords({ list, listing: WORKLOADS, format }, context, stop);
-    else printRecords(await list(), WORKLOADS, format, context);
+    await showRecords({ list: () => workloadsOf(api, options), listing: WORKLOADS }, options, context, stop);
   });
 }
 
