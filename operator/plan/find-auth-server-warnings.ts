@@ -8,10 +8,13 @@ type BackendDocument = RunConfigDocument['backends'][number];
 
 const warning = (type: string, reason: string, message: string): Finding => ({ type, status: 'True', reason, message });
 
+/** With these all callers act as one. */
+const SHARED = new Set<string | undefined>(['header_injection', 'bearer_token', 'remote_auth']);
+
 /** Whether all callers act as one at a backend. */
 function hasSharedCredential(backend: BackendDocument): boolean {
   const { auth } = backend;
-  if (auth?.type === 'header_injection' || auth?.type === 'bearer_token' || auth?.type === 'remote_auth') return true;
+  if (SHARED.has(auth?.type)) return true;
   if (auth?.type === 'aws_sts' && auth.fallback_role_arn !== undefined) return true;
   const files = backend.transport === 'stdio' ? backend.env_files : backend.header_forward?.add_header_files;
   return Object.keys(files ?? {}).length > 0;
