@@ -7,6 +7,7 @@ interface Openers {
   version: string;
   openApi: OpenApiDocument;
   clients: (namespace: string) => Rooms['clients'];
+  provenance: (namespace: string) => Rooms['provenance'];
   registries: (namespace: string) => Rooms['registries'];
   secrets: (namespace: string) => Rooms['secrets'];
   skills: (namespace: string) => Rooms['skills'];
@@ -24,6 +25,9 @@ export function openRooms({ version, openApi, ...open }: Openers): (namespace: s
     now: Date.now,
     get clients() {
       return open.clients(namespace);
+    },
+    get provenance() {
+      return open.provenance(namespace);
     },
     get registries() {
       return open.registries(namespace);

@@ -15,6 +15,10 @@ export const PROBLEMS = {
     403,
     'The operator calls no private addresses for this API; its administrator decides (`--management-allow-private-addresses`).',
   ],
+  image_refused: [
+    403,
+    'The image has a signature, which does not show what the registry says of it; `detail` says why. Nothing was made.',
+  ],
   foreign_host: [403, 'The Host or Origin header is not one of this server: another page may not use it.'],
   not_found: [404, 'There is nothing of this name.'],
   method_not_allowed: [405, 'The path does not take this method; see `Allow`.'],

@@ -1,6 +1,7 @@
 import type { Clients } from './clients/clients.ts';
 import type { OpenApiDocument } from './document/render-openapi.ts';
 import type { Groups } from './groups/groups.ts';
+import type { ImageProvenance } from './provenance/image-provenance.ts';
 import type { Registries } from './registries/registries.ts';
 import type { Secrets } from './secrets/secrets.ts';
 import type { Skills } from './skills/skills.ts';
@@ -15,6 +16,7 @@ export interface Rooms {
   /** What `/openapi.json` answers. */
   openApi: OpenApiDocument;
   clients: Clients;
+  provenance: ImageProvenance;
   registries: Registries;
   secrets: Secrets;
   skills: Skills;

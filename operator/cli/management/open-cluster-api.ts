@@ -2,6 +2,7 @@ import { DEFAULT_API_GROUP } from '#crds/kinds/kind-names';
 import { KubeApi } from '#operator/kubernetes/api/api';
 import { clusterRooms } from '#operator/management/cluster/cluster-rooms';
 import type { Problem } from '#operator/management/problem';
+import { ROOTS_VARIABLE } from '#operator/management/provenance/image-provenance';
 import type { Context } from '../context.ts';
 import type { CliError } from '../exit-codes.ts';
 import { connectCluster, explainAway, rightsRemedy } from './connect-cluster.ts';
@@ -28,6 +29,7 @@ export function openClusterApi(
     environment,
     // From this machine, by its own user.
     privateAddresses: true,
+    sigstoreRoots: environment[ROOTS_VARIABLE],
     version,
     onFailure: (text) => void err.write(`${text}\n`),
   })(namespace);

@@ -1,4 +1,5 @@
-import { createWorkload, getWorkload } from '#operator/management/operations/workloads';
+import { createWorkload } from '#operator/management/operations/create-workload';
+import { getWorkload } from '#operator/management/operations/workloads';
 import type { NewWorkload } from '#operator/management/records/workload';
 import type { ProviderType } from '#operator/management/secrets/secrets';
 import type { Context } from '../context.ts';

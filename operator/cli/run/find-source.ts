@@ -18,7 +18,15 @@ export interface Found {
   name: string;
   body: Pick<
     NewWorkload,
-    'image' | 'url' | 'command' | 'transport' | 'target_port' | 'oauth_config' | 'registry_url' | 'registry_api_url'
+    | 'image'
+    | 'url'
+    | 'command'
+    | 'transport'
+    | 'target_port'
+    | 'oauth_config'
+    | 'registry_entry'
+    | 'registry_url'
+    | 'registry_api_url'
   >;
   /** Variables, or headers of what runs elsewhere, that it takes. */
   wanted: readonly Wanted[];
@@ -95,7 +103,7 @@ function ofEntry(entryName: string, { server, remote_server: remote }: Entry): F
 }
 
 function ofImage(entryName: string, server: ImageServer): Omit<Found, 'name'> {
-  const { image, transport, target_port: port, env_vars: named = [] } = server;
+  const { image, transport, target_port: port, env_vars: named = [], provenance } = server;
   if (!isImage(image) && !readPackageImage(image)) {
     const why = `the image of "${entryName}" is none that an engine or a package runner may be given`;
     throw new CliError(EXIT_CODES.failed, `${why}: "${oneLine(image)}"`);
@@ -103,6 +111,7 @@ function ofImage(entryName: string, server: ImageServer): Omit<Found, 'name'> {
   const { wanted, withheld } = withoutDeciding(named);
   const body = {
     ...programOf(image),
+    ...(provenance && { registry_entry: entryName }),
     ...(transport && { transport }),
     ...(port !== undefined && port > 0 && { target_port: port }),
   };

@@ -27,6 +27,7 @@ export interface Flags {
   managementPort?: number;
   managementNamespace?: string;
   managementAllowPrivateAddresses: boolean;
+  managementSigstoreRoots?: string;
   logLevel: (typeof LOG_LEVELS)[number];
   logFormat: (typeof LOG_FORMATS)[number];
   kubeconfig?: string;
@@ -147,6 +148,10 @@ const MANAGEMENT = [
     '--management-allow-private-addresses',
     'allow registries and skills at private addresses, which the operator then calls for whoever may write them',
   ).default(false),
+  new Option(
+    '--management-sigstore-roots <folder>',
+    "folder with the roots that signatures of images are verified with, a file <host>.json for each sigstore instance; without: the public one's, fetched by TUF",
+  ),
 ];
 
 const CONNECTION = [

@@ -20,11 +20,11 @@ export function openManagement(
   { version, log, audit, environment, port, namespace, onRequest }: ManagementPlace,
 ): { close(): Promise<void> } {
   const { name, apiGroup, bindAddress: host, managementNamespace, watchNamespace: watched } = flags;
-  const { managementAllowPrivateAddresses: privateAddresses } = flags;
+  const { managementAllowPrivateAddresses: privateAddresses, managementSigstoreRoots: sigstoreRoots } = flags;
   return startClusterManagement({
     api: new KubeApi(connect(loadKubeConfig(flags), { connections: CONNECTIONS }), onRequest),
     ...{ name, apiGroup, host, watched, usualNamespace: managementNamespace },
-    ...{ version, audit, environment, privateAddresses, port, namespace },
+    ...{ version, audit, environment, privateAddresses, sigstoreRoots, port, namespace },
     onListening: (managementPort) => log.info('the management API is served', { managementPort }),
     onFailure: (text) => log.warn('the management API could not do what it was asked', { problem: text }),
     onProblem: (problem) => log.warn('the management API has a problem', { problem }),

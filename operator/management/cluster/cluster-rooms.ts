@@ -1,9 +1,11 @@
+import { proxyOf } from '#crds/connections/proxy';
 import type { KubeApi } from '#operator/kubernetes/api/api';
 import { Clients } from '../clients/clients.ts';
 import { renderOpenApi } from '../document/render-openapi.ts';
 import { OPERATIONS } from '../operations/table.ts';
 import { openRooms } from '../open-rooms.ts';
 import { perNamespace } from '../per-namespace.ts';
+import { ImageProvenance, openRoots } from '../provenance/image-provenance.ts';
 import { clusterRegistries } from '../registries/cluster-registries.ts';
 import type { Rooms } from '../rooms.ts';
 import { kubernetesSecrets } from '../secrets/kubernetes-secrets.ts';
@@ -24,6 +26,8 @@ export interface ClusterPlace {
   environment: NodeJS.ProcessEnv;
   /** Records may have private addresses called, from where this process is. */
   privateAddresses: boolean;
+  /** Folder with the roots of sigstore instances, a file `<host>.json` each; without, the public one is trusted alone. */
+  sigstoreRoots?: string | undefined;
   /** Of this program. */
   version: string;
   /** Told of what failed inside; holds no secret. */
@@ -32,7 +36,7 @@ export interface ClusterPlace {
 
 /** What operations work with in a cluster, by namespace: in the operator, and in the command of somebody with a kubeconfig. */
 export function clusterRooms(place: ClusterPlace): (namespace: string) => Rooms {
-  const { api, apiGroup, version } = place;
+  const { api, apiGroup, version, privateAddresses, environment } = place;
   const resources = (namespace: string) => clusterResources({ api, namespace, apiGroup });
   const skills = openClusterSkills(place);
   const clients = (namespace: string) =>
@@ -41,11 +45,16 @@ export function clusterRooms(place: ClusterPlace): (namespace: string) => Rooms 
       resources: resources(namespace),
       home: undefined,
     });
+  const registries = perNamespace((namespace) => clusterRegistries(place, namespace, resources(namespace)));
+  const roots = openRoots({ folder: place.sigstoreRoots, cache: undefined, now: Date.now });
+  const proxy = proxyOf(environment);
   return openRooms({
     version,
     openApi: renderOpenApi(OPERATIONS, version),
     clients,
-    registries: perNamespace((namespace) => clusterRegistries(place, namespace, resources(namespace))),
+    provenance: (namespace) =>
+      new ImageProvenance({ registries: registries(namespace), roots, privateAddresses, proxy }),
+    registries,
     secrets: (namespace) => kubernetesSecrets({ api, namespace }),
     skills: (namespace) => skills(namespace, clients(namespace)),
     workloads: perNamespace((namespace) => clusterWorkloads(place, namespace, resources(namespace))),

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { proxyOf } from '#crds/connections/proxy';
 import { FileLock } from '#operator/local/file-lock';
 import type { StateFolder } from '#operator/local/state-folder';
 import { localClients } from '../clients/local-clients.ts';
@@ -6,6 +7,7 @@ import { renderOpenApi } from '../document/render-openapi.ts';
 import { OPERATIONS } from '../operations/table.ts';
 import { openRooms } from '../open-rooms.ts';
 import { perNamespace } from '../per-namespace.ts';
+import { ImageProvenance, openRoots, ROOTS_VARIABLE } from '../provenance/image-provenance.ts';
 import { localRegistries } from '../registries/local-registries.ts';
 import type { Rooms } from '../rooms.ts';
 import type { LocalSecrets } from '../secrets/local-secrets.ts';
@@ -35,12 +37,21 @@ export interface LocalPlace {
 
 /** What operations work with on one machine, by namespace: the same beside `vmcp up` and where nothing runs. */
 export function localRooms(place: LocalPlace): (namespace: string) => Rooms {
-  const { version, secrets } = place;
+  const { version, secrets, state, environment } = place;
+  const registries = perNamespace((namespace) => localRegistries(place, namespace));
+  const roots = openRoots({
+    folder: environment[ROOTS_VARIABLE],
+    cache: join(state.path, 'sigstore'),
+    now: Date.now,
+  });
+  const proxy = proxyOf(environment);
   return openRooms({
     version,
     openApi: renderOpenApi(OPERATIONS, version),
     clients: (namespace) => localClients(place, namespace),
-    registries: perNamespace((namespace) => localRegistries(place, namespace)),
+    provenance: (namespace) =>
+      new ImageProvenance({ registries: registries(namespace), roots, privateAddresses: true, proxy }),
+    registries,
     secrets: (namespace) => secrets.in(namespace),
     skills: openLocalSkills(place),
     workloads: perNamespace(localWorkloads(place)),

@@ -7,6 +7,13 @@ import type { Edited } from '../workloads/detail.ts';
 import { referenceTouches } from '../workloads/find-references.ts';
 import type { Check } from '../workloads/workloads.ts';
 
+/** What an operation that writes a workload may meet. */
+export const WRITING = {
+  conflict: 'another manager owns what would change, or its manifest cannot be edited without loss',
+  busy: 'it is being changed all the time',
+} as const;
+export const RECORD = { inline_secret: 'a secret stands in the record itself, in place of its reference' } as const;
+
 export const workload = (verb: Touch['verb'], name: string): Touch => ({ verb, resource: 'mcpservers', name });
 
 /** What a change hands on the caller must be allowed to use, and the group must be there. */

@@ -7,7 +7,6 @@ import { RunConfiguration } from '../records/run-configuration.ts';
 import { OperationAccepted, WorkloadSelection } from '../records/workload-operation.ts';
 import {
   LogsWanted,
-  NewWorkload,
   WorkloadChanged,
   WorkloadDetail,
   WorkloadForced,
@@ -22,16 +21,11 @@ import type { Edited } from '../workloads/detail.ts';
 import { renderChanged } from '../workloads/render-summary.ts';
 import { restarted, started, stopped } from '../workloads/stop-and-start.ts';
 import { versionOf } from '../workloads/workload-version.ts';
-import { beginWork, checkChange, workload } from './workload-changes.ts';
+import { createWorkload } from './create-workload.ts';
+import { beginWork, checkChange, RECORD, workload, WRITING } from './workload-changes.ts';
 
 const NOT_FOUND = 'there is no workload of this name';
 const SERVERS = { verb: 'list', resource: 'virtualmcpservers' } as const;
-const WRITING = {
-  conflict: 'another manager owns what would change, or its manifest cannot be edited without loss',
-  busy: 'it is being changed all the time',
-} as const;
-const RECORD = { inline_secret: 'a secret stands in the record itself, in place of its reference' } as const;
-
 export const listWorkloads = operation({
   number: 19,
   id: 'listWorkloads',
@@ -48,26 +42,6 @@ export const listWorkloads = operation({
   async run({ query: { all, group, ...paging } }, { workloads }) {
     const { items, next } = pageOf(await workloads.list({ all: isOn(all), group }), ({ name }) => name, paging);
     return { body: { workloads: items, next_cursor: next } };
-  },
-});
-
-export const createWorkload = operation({
-  id: 'createWorkload',
-  method: 'POST',
-  path: '/workloads',
-  summary: 'Make a workload',
-  params: NoParams,
-  query: NoQuery,
-  body: NewWorkload,
-  success: 201,
-  result: WorkloadChanged,
-  givesTag: true,
-  problems: { ...RECORD, already_exists: 'there is a workload of this name', ...WRITING },
-  touches: ({ body: { name } }) => [workload('create', name)],
-  audit: 'management_workload_created',
-  async run({ body, caller }, rooms) {
-    const made = await rooms.workloads.create(body, checkChange(body.group, caller, rooms));
-    return { body: renderChanged(made.resource), etag: versionOf(made) };
   },
 });
 

@@ -134,6 +134,14 @@ export const NewWorkload = z
     ...WorkloadDetail.shape,
     name: ResourceName.describe('Its name.'),
     command: z.array(z.string().max(4096)).min(1).max(256).optional().describe('Program to start, with its arguments.'),
+    registry_entry: z
+      .string()
+      .min(1)
+      .max(512)
+      .optional()
+      .describe(
+        'Image server of the default registry that it is made of. Where that says who signs its image, signatures are verified, and an image whose signature holds is pinned by its digest.',
+      ),
   })
   .meta({ id: 'NewWorkload' });
 export type NewWorkload = z.infer<typeof NewWorkload>;

@@ -147,6 +147,11 @@ export class Registries {
     this.#live = undefined;
   }
 
+  /** Whether what the default one says may be at private addresses. */
+  async callsPrivate(): Promise<boolean> {
+    return this.#options.privateAddresses && (await this.#stored()).settings.allow_private_ip;
+  }
+
   #isLoggedIn(): boolean {
     return this.#live?.source.login?.isLoggedIn ?? false;
   }

@@ -7,7 +7,7 @@ import { FetchFailure } from '../fetching/fetch-failure.ts';
 import { createHttpClient } from '../fetching/http-client.ts';
 import { boundedBody } from '../fetching/read-body.ts';
 import { extractTar } from './extract-tar.ts';
-import { OciRepository } from './oci-registry.ts';
+import { OciRepository } from '../fetching/oci-repository.ts';
 import { type Space, unusable } from './skill-limits.ts';
 import { type SkillReference, writeReference } from './skill-reference.ts';
 import { type FetchedSkill, type FetchRequest, PRIVATE_REMEDY } from './skill-source.ts';

@@ -29,6 +29,7 @@ const REACH: Record<ProblemCode, Reach> = {
   unauthenticated: BOTH,
   forbidden: IN_A_CLUSTER,
   private_address_refused: IN_A_CLUSTER,
+  image_refused: { machine: 'e2e/provenance/entries.test.ts: of %s is refused, and nothing is made' },
   foreign_host: BOTH,
   not_found: BOTH,
   method_not_allowed: {

@@ -1,3 +1,4 @@
+import { tellCheckedImage } from '../provenance/tell-checked-image.ts';
 import type { WorkloadSummary } from '../records/workload.ts';
 import type { Resources, StoredResource } from '../stores/resources.ts';
 import { renderSummary } from './render-summary.ts';
@@ -19,7 +20,13 @@ export async function lookAtWorkloads({
     servers.flatMap(({ status }) => status?.backends ?? []),
     ({ name }) => name,
   );
-  return (resource) => workloadState(resource, { seen: seenOf(resource), backends: backends.get(resource.name) ?? [] });
+  return (resource) => {
+    const { status, context } = workloadState(resource, {
+      seen: seenOf(resource),
+      backends: backends.get(resource.name) ?? [],
+    });
+    return { status, context: joined(context, tellCheckedImage(resource)) };
+  };
 }
 
 /** Entries of workloads, with how each is. */
@@ -27,3 +34,6 @@ export async function summariesOf(found: readonly StoredResource[], sources: Sou
   const stateOf = await lookAtWorkloads(sources);
   return found.map((resource) => renderSummary(resource, stateOf(resource)));
 }
+
+const joined = (context: string, image: string): string =>
+  image === '' || context === '' ? context + image : `${context.replace(/(?<=[^.!?…])$/, '.')} ${image}`;

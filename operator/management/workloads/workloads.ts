@@ -1,5 +1,7 @@
 import { type Expected, isExpected } from '../if-match.ts';
 import { Problem } from '../problem.ts';
+import type { CheckedImage } from '../provenance/checked-image.ts';
+import { CHECKED_IMAGE } from '../provenance/tell-checked-image.ts';
 import type { NewWorkload, WorkloadDetail, WorkloadReport, WorkloadSummary } from '../records/workload.ts';
 import { identityOf, type Resources, type StoredResource, type WriteOptions } from '../stores/resources.ts';
 import { applyDetail, type Edited, type Place, renderDetail } from './detail.ts';
@@ -21,6 +23,9 @@ export interface LookedAt {
   resource: StoredResource;
   state: WorkloadState;
 }
+
+/** A new workload, and what is known of its image's signatures. */
+export type CheckedWorkload = Omit<NewWorkload, 'registry_entry'> & { checked?: CheckedImage | undefined };
 
 /** Refuses what the caller may not hand on, or what cannot be; called before anything is written. @throws Problem */
 export type Check = (wanted: Edited) => Promise<void>;
@@ -92,10 +97,12 @@ export class Workloads {
   }
 
   /** @throws Problem `already_exists`, `bad_request`, `inline_secret`, and what `check` throws */
-  async create({ command, ...detail }: NewWorkload, check: Check): Promise<Read> {
-    const { name } = detail;
+  async create({ command, checked, ...sent }: CheckedWorkload, check: Check): Promise<Read> {
+    const { name } = sent;
     const spec = command === undefined ? {} : { command };
-    const empty: StoredResource = { kind: SERVER, name, labels: {}, annotations: {}, spec, version: '' };
+    const annotations = checked === undefined ? {} : { [CHECKED_IMAGE]: JSON.stringify(checked) };
+    const empty: StoredResource = { kind: SERVER, name, labels: {}, annotations, spec, version: '' };
+    const detail = checked === undefined ? sent : { ...sent, image: checked.image };
     const edited = applyDetail(detail, empty, this.#placeOf({ profile: undefined }));
     await check(edited);
     return this.#turns.run(name, async () => {

@@ -43,7 +43,10 @@ export interface WorkloadsPlace {
 }
 
 /** A folder of manifests on which nothing runs, and the rooms on it. */
-export function workloadsPlace(manifests: Record<string, string> = { 'group.yaml': GROUP, 'search.yaml': SEARCH }) {
+export function workloadsPlace(
+  manifests: Record<string, string> = { 'group.yaml': GROUP, 'search.yaml': SEARCH },
+  more: NodeJS.ProcessEnv = {},
+) {
   const path = mkdtempSync(join(tmpdir(), 'vmcp-workloads-'));
   const folder = join(path, 'manifests');
   mkdirSync(folder);
@@ -52,7 +55,7 @@ export function workloadsPlace(manifests: Record<string, string> = { 'group.yaml
   const failures: string[] = [];
   const home = join(path, 'home');
   mkdirSync(home);
-  const environment = { HOME: home };
+  const environment = { HOME: home, ...more };
   const rooms = localRooms({
     state,
     folder,

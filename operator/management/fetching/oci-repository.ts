@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { isLoopbackHost } from '#crds/parts/loopback';
-import { FetchFailure } from '../fetching/fetch-failure.ts';
-import type { HttpAnswer, HttpClient } from '../fetching/http-client.ts';
-import { readBody, readJson } from '../fetching/read-body.ts';
+import { FetchFailure } from './fetch-failure.ts';
+import type { HttpAnswer, HttpClient } from './http-client.ts';
+import { readBody, readJson } from './read-body.ts';
 
 const MANIFEST_TYPES = [
   'application/vnd.oci.image.manifest.v1+json',
@@ -13,6 +13,14 @@ const MANIFEST_TYPES = [
 const LONGEST_MANIFEST = 4 * 1024 * 1024;
 const TOKEN_BOUNDS = { bytes: 131_072, objects: 100 };
 const REDIRECTS = 3;
+
+/** Something that a manifest names, as far as every registry says it. */
+export interface NamedBlob {
+  /** `sha256:<hex>` */
+  digest: string;
+  /** Bytes. */
+  size: number;
+}
 
 /** One repository of a registry (OCI Distribution Specification 1.1), read as anybody may. */
 export class OciRepository {
@@ -34,16 +42,39 @@ export class OciRepository {
   }
 
   /** A manifest with its digest, which is the one that was asked for. @throws FetchFailure */
-  async manifest(reference: string): Promise<{ manifest: unknown; digest: string }> {
-    const answer = await this.#get(`manifests/${reference}`, MANIFEST_TYPES);
+  async manifest(reference: string): Promise<{ manifest: unknown; digest: string; bytes: Buffer }> {
+    return this.#json(`manifests/${reference}`, reference);
+  }
+
+  /** Index of what refers to a manifest, by the API or the tag for it; undefined where nothing does. @throws FetchFailure */
+  async referrers(digest: string): Promise<unknown> {
+    const byApi = await this.#orNone(this.#json(`referrers/${digest}`));
+    return (byApi ?? (await this.#orNone(this.manifest(digest.replace(':', '-')))))?.manifest;
+  }
+
+  /** A manifest; undefined where there is none. @throws FetchFailure */
+  async manifestIfThere(reference: string): Promise<unknown> {
+    return (await this.#orNone(this.manifest(reference)))?.manifest;
+  }
+
+  /** A blob as a whole, with the digest that names it. @throws FetchFailure `unexpected`: it has another one, or more than `most` bytes */
+  async wholeBlob({ digest, size }: NamedBlob, most: number): Promise<Buffer> {
+    if (size > most) throw new FetchFailure('unexpected', `${this.#host} has ${digest} of more than ${most} bytes`);
+    const bytes = await readBody(await this.blob(digest), most);
+    if (sha256(bytes) === digest) return bytes;
+    throw new FetchFailure('unexpected', `${this.#host} gave a blob of another digest than ${digest}`);
+  }
+
+  async #json(path: string, reference = ''): Promise<{ manifest: unknown; digest: string; bytes: Buffer }> {
+    const answer = await this.#get(path, MANIFEST_TYPES);
     const bytes = await readBody(answer, LONGEST_MANIFEST);
-    const digest = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
+    const digest = sha256(bytes);
     const said = answer.headers['docker-content-digest'];
     const expected = reference.startsWith('sha256:') ? reference : said;
     if (typeof expected === 'string' && expected.startsWith('sha256:') && expected !== digest)
       throw new FetchFailure('unexpected', `${this.#host} gave a manifest of another digest than ${expected}`);
     try {
-      return { manifest: JSON.parse(bytes.toString('utf8')) as unknown, digest };
+      return { manifest: JSON.parse(bytes.toString('utf8')) as unknown, digest, bytes };
     } catch (cause) {
       throw new FetchFailure('unexpected', `${this.#host} did not answer a manifest`, { cause });
     }
@@ -52,6 +83,13 @@ export class OciRepository {
   /** A blob as it comes; who reads it has to check its digest. @throws FetchFailure */
   async blob(digest: string): Promise<HttpAnswer> {
     return this.#get(`blobs/${digest}`, '*/*');
+  }
+
+  async #orNone<T>(found: Promise<T>): Promise<T | undefined> {
+    return found.catch((error: unknown) => {
+      if (error instanceof FetchFailure && error.status === 404) return undefined;
+      throw error;
+    });
   }
 
   async #get(path: string, accept: string): Promise<HttpAnswer> {
@@ -94,3 +132,5 @@ export class OciRepository {
     throw new FetchFailure('unexpected', `${realm.host} gives no token`, { status: answer.status });
   }
 }
+
+const sha256 = (bytes: Buffer): string => `sha256:${createHash('sha256').update(bytes).digest('hex')}`;

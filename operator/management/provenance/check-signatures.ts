@@ -1,0 +1,60 @@
+import type { TrustMaterial } from '@sigstore/verify';
+import type { OciRepository } from '../fetching/oci-repository.ts';
+import { Problem } from '../problem.ts';
+import type { Provenance } from '../records/registry-entry.ts';
+import { wantedSigner } from './check-signer.ts';
+import type { CheckedImage } from './checked-image.ts';
+import { findSignatures } from './find-signatures.ts';
+import type { ImagePlace } from './read-image.ts';
+import { SignatureRefused } from './signature.ts';
+import { NoTrustRoots, type TrustRoots } from './trust-roots.ts';
+import { verifySignature } from './verify-signature.ts';
+
+export interface Check {
+  provenance: Provenance;
+  /** As the entry writes it. */
+  image: string;
+  place: ImagePlace;
+  repository: OciRepository;
+  roots: Pick<TrustRoots, 'of'>;
+  signal: AbortSignal;
+}
+
+/**
+ * What the signatures of an image show. One that holds is enough: others may be of other people, about other things.
+ * @throws Problem `image_refused`, where there are some, and none holds
+ */
+export async function checkSignatures(check: Check): Promise<CheckedImage> {
+  const { provenance, image, place, repository } = check;
+  const signer = wantedSigner(provenance);
+  if (!signer) return unchecked(image, 'the registry does not say enough of who signs it');
+  const { digest, bytes: manifest } = await repository.manifest(place.reference);
+  const wanted = { digest, signer, attestation: provenance.attestation };
+  const refusals: SignatureRefused[] = [];
+  let trust: TrustMaterial | undefined;
+  for await (const found of findSignatures(repository, { digest, manifest })) {
+    try {
+      if (found instanceof SignatureRefused) throw found;
+      trust ??= await check.roots.of(provenance.sigstore_url, check.signal);
+      const { identity, issuer } = verifySignature(found, wanted, trust);
+      return { result: 'verified', image: place.pinned(digest), digest, identity, issuer };
+    } catch (error) {
+      if (error instanceof NoTrustRoots) return unchecked(image, error.message);
+      if (!(error instanceof SignatureRefused)) throw error;
+      refusals.push(error);
+    }
+  }
+  if (refusals.length === 0) return { result: 'unsigned', image };
+  throw refused(place.pinned(digest), refusals);
+}
+
+const unchecked = (image: string, reason: string): CheckedImage => ({ result: 'unchecked', image, reason });
+
+function refused(image: string, refusals: readonly SignatureRefused[]): Problem {
+  const why = [...new Set(refusals.map(({ message }) => message))].slice(0, 5).join('; ');
+  const remedy = 'run the image by its own name, and not as the entry, if you trust it all the same';
+  return new Problem(
+    'image_refused',
+    `${image} has a signature that does not show what the registry says: ${why}; ${remedy}`,
+  );
+}

@@ -1,0 +1,136 @@
+import { createHash, X509Certificate } from 'node:crypto';
+import { type Bundle, bundleFromJSON } from '@sigstore/bundle';
+import { z } from 'zod';
+import { BY_KEY, type Signature, SignatureRefused, type Statement } from './signature.ts';
+
+/** A layer of a manifest with signatures. */
+export interface SignatureLayer {
+  mediaType: string;
+  bytes: Buffer;
+  annotations: Readonly<Record<string, string>>;
+}
+
+/** The image that the signatures are beside. */
+export interface SignedImage {
+  digest: string;
+  /** The manifest itself. */
+  manifest: Buffer;
+}
+
+/** Whether a layer of this type is a signature. */
+export const isSignature = (mediaType: string): boolean => readerOf(mediaType) !== undefined;
+
+/** @throws SignatureRefused what cannot be read */
+export function readSignature(layer: SignatureLayer, image: SignedImage): Signature {
+  try {
+    return (readerOf(layer.mediaType) ?? refuse)(layer, image);
+  } catch (cause) {
+    if (cause instanceof SignatureRefused) throw cause;
+    throw new SignatureRefused('it cannot be read', { cause });
+  }
+}
+
+type Reader = (layer: SignatureLayer, image: SignedImage) => Signature;
+
+const refuse = (): never => {
+  throw new Error('not a signature');
+};
+
+function readerOf(mediaType: string): Reader | undefined {
+  if (/^application\/vnd\.dev\.sigstore\.bundle(\.v\d\.\d+\+json|\+json;\s*version=\d\.\d)$/.test(mediaType))
+    return readBundle;
+  return BY_TYPE.get(mediaType);
+}
+
+const BY_TYPE = new Map<string, Reader>([
+  ['application/vnd.dev.cosign.simplesigning.v1+json', readSimpleSigning],
+  ['application/vnd.dsse.envelope.v1+json', readEnvelope],
+]);
+
+const parse = (bytes: Buffer): unknown => JSON.parse(bytes.toString('utf8'));
+
+/** A bundle signs an attestation about the image, or the manifest of the image itself. */
+function readBundle({ bytes }: SignatureLayer, image: SignedImage): Signature {
+  const bundle = bundleFromJSON(parse(bytes));
+  if (bundle.content.$case === 'dsseEnvelope') return attestation(bundle);
+  return { bundle, artifact: image.manifest, subjects: () => ({ digests: [image.digest] }) };
+}
+
+const SimpleSigning = z.object({
+  critical: z.object({ image: z.object({ 'docker-manifest-digest': z.string() }) }),
+});
+
+/** What cosign keeps below the tag `sha256-<digest>.sig`: a text that names the digest, its signature in the annotations. */
+function readSimpleSigning({ bytes, annotations }: SignatureLayer): Signature {
+  const signature = annotations['dev.cosignproject.cosign/signature'];
+  const digest = createHash('sha256').update(bytes).digest('base64');
+  const messageSignature = { messageDigest: { algorithm: 'SHA2_256', digest }, signature };
+  const bundle = bundleFromJSON({ ...cosignMaterial(annotations), messageSignature });
+  const subjects = () => ({ digests: [SimpleSigning.parse(parse(bytes)).critical.image['docker-manifest-digest']] });
+  return { bundle, artifact: bytes, subjects };
+}
+
+/** What cosign keeps below the tag `sha256-<digest>.att`: an attestation. */
+function readEnvelope({ bytes, annotations }: SignatureLayer): Signature {
+  return attestation(bundleFromJSON({ ...cosignMaterial(annotations), dsseEnvelope: parse(bytes) }));
+}
+
+const InTotoStatement = z.object({
+  subject: z.array(z.object({ digest: z.record(z.string(), z.string()) })).max(10_000),
+  predicateType: z.string(),
+  predicate: z.unknown(),
+});
+
+function attestation(bundle: Bundle): Signature {
+  return { bundle, artifact: undefined, subjects: () => readStatement(bundle) };
+}
+
+function readStatement({ content }: Bundle): Statement {
+  if (content.$case !== 'dsseEnvelope' || content.dsseEnvelope.payloadType !== 'application/vnd.in-toto+json')
+    throw new SignatureRefused('it signs no attestation');
+  const { subject, predicateType, predicate } = InTotoStatement.parse(parse(Buffer.from(content.dsseEnvelope.payload)));
+  const digests = subject.flatMap(({ digest: { sha256 } }) => (sha256 === undefined ? [] : [`sha256:${sha256}`]));
+  return { digests, predicateType, predicate };
+}
+
+/** Rekor's entry as cosign writes it. */
+const CosignBundle = z.object({
+  SignedEntryTimestamp: z.string(),
+  Payload: z.object({ body: z.string(), integratedTime: z.int(), logIndex: z.int(), logID: z.string() }),
+});
+const EntryBody = z.object({ kind: z.string(), apiVersion: z.string() });
+const CosignTimestamp = z.object({ SignedRFC3161Timestamp: z.string() });
+
+/** Certificate, log entry and time of cosign's annotations, as a bundle has them. */
+function cosignMaterial(annotations: SignatureLayer['annotations']): Record<string, unknown> {
+  const certificate = annotations['dev.sigstore.cosign/certificate'];
+  if (certificate === undefined) throw new SignatureRefused(BY_KEY);
+  const rawBytes = new X509Certificate(certificate).raw.toString('base64');
+  const entry = annotations['dev.sigstore.cosign/bundle'];
+  const time = annotations['dev.sigstore.cosign/rfc3161timestamp'];
+  return {
+    mediaType: 'application/vnd.dev.sigstore.bundle+json;version=0.1',
+    verificationMaterial: {
+      x509CertificateChain: { certificates: [{ rawBytes }] },
+      tlogEntries: entry === undefined ? [] : [logEntry(entry)],
+      ...(time !== undefined && {
+        timestampVerificationData: {
+          rfc3161Timestamps: [{ signedTimestamp: CosignTimestamp.parse(JSON.parse(time)).SignedRFC3161Timestamp }],
+        },
+      }),
+    },
+  };
+}
+
+function logEntry(text: string): Record<string, unknown> {
+  const { SignedEntryTimestamp: signedEntryTimestamp, Payload: payload } = CosignBundle.parse(JSON.parse(text));
+  const { kind, apiVersion: version } = EntryBody.parse(parse(Buffer.from(payload.body, 'base64')));
+  return {
+    logIndex: String(payload.logIndex),
+    logId: { keyId: Buffer.from(payload.logID, 'hex').toString('base64') },
+    kindVersion: { kind, version },
+    integratedTime: String(payload.integratedTime),
+    inclusionPromise: { signedEntryTimestamp },
+    canonicalizedBody: payload.body,
+  };
+}

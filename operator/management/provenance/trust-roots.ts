@@ -1,0 +1,151 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { TrustedRoot } from '@sigstore/protobuf-specs';
+import { DEFAULT_MIRROR_URL, getTrustedRoot } from '@sigstore/tuf';
+import { toTrustMaterial, type TrustMaterial } from '@sigstore/verify';
+import { z } from 'zod';
+import { isLoopbackHost } from '#crds/parts/loopback';
+
+export interface TrustRootsOptions {
+  /** Folder of the administrator with a file `<host>.json` for each sigstore instance; without: only the public one is known. */
+  folder: string | undefined;
+  /** Folder that keeps what was read; without: nothing is kept beyond the process. */
+  cache: string | undefined;
+  /** Milliseconds since 1970. */
+  now: () => number;
+}
+
+/** Why roots cannot be had. The message is public, and ends a sentence. */
+export class NoTrustRoots extends Error {
+  override readonly name = 'NoTrustRoots';
+}
+
+/** The instance that is meant where an entry names none. */
+const PUBLIC = new URL(DEFAULT_MIRROR_URL).host;
+const LONGEST_FILE = 1024 * 1024;
+/** Roots change a few times a year. Milliseconds. */
+const BELIEVED = 3_600_000;
+/** For one file of a mirror. Milliseconds. */
+const FETCH_TIMEOUT = 5000;
+
+/** A file is either the roots themselves, or the root of the TUF repository of that host, which has them. */
+const TufRoot = z.object({ signed: z.object({ _type: z.literal('root') }) });
+
+/**
+ * The certificate authorities, logs and clocks that signatures are checked against, by sigstore instance. Only those that come with
+ * this program or were allowed by its administrator: an entry of a registry names an instance, and never what is trusted.
+ */
+export class TrustRoots {
+  readonly #options: TrustRootsOptions;
+  /** By instance: the public one, and those of files. */
+  readonly #known = new Map<string, { until: number; trust: TrustMaterial }>();
+
+  constructor(options: TrustRootsOptions) {
+    this.#options = options;
+  }
+
+  /** @throws NoTrustRoots */
+  async of(sigstoreUrl: string | undefined, signal: AbortSignal): Promise<TrustMaterial> {
+    const host = hostOf(sigstoreUrl);
+    const { now } = this.#options;
+    const known = this.#known.get(host);
+    if (known && known.until > now()) return known.trust;
+    const trust = toTrustMaterial(await this.#read(host, signal));
+    this.#known.set(host, { until: now() + BELIEVED, trust });
+    return trust;
+  }
+
+  async #read(host: string, signal: AbortSignal): Promise<TrustedRoot> {
+    const file = this.#fileOf(host);
+    if (file === undefined) {
+      if (host === PUBLIC) return this.#fetch(DEFAULT_MIRROR_URL, undefined, signal);
+      throw new NoTrustRoots(
+        `the registry names the sigstore instance ${host}, which vmcp has no roots of; its administrator can give them`,
+      );
+    }
+    const { text, value } = await readRootFile(file, host);
+    if (TufRoot.safeParse(value).success) return this.#fetch(mirrorOf(host), { file, text }, signal);
+    return readTrustedRoot(value, host);
+  }
+
+  #fileOf(host: string): string | undefined {
+    const { folder } = this.#options;
+    const file = folder === undefined ? undefined : join(folder, `${host.replace(':', '_')}.json`);
+    return file !== undefined && existsSync(file) ? file : undefined;
+  }
+
+  /** Where the mirror cannot be reached, what was kept serves until TUF says that it is too old. */
+  async #fetch(
+    mirrorURL: string,
+    root: { file: string; text: string } | undefined,
+    signal: AbortSignal,
+  ): Promise<TrustedRoot> {
+    const { cache } = this.#options;
+    const own = cache ?? (await mkdtemp(join(tmpdir(), 'vmcp-sigstore-')));
+    // A root that was exchanged begins anew.
+    const mark = createHash('sha256')
+      .update(root?.text ?? 'public')
+      .digest('hex')
+      .slice(0, 16);
+    const cachePath = join(own, mark);
+    const options = {
+      cachePath,
+      mirrorURL,
+      timeout: FETCH_TIMEOUT,
+      retry: { retries: 0 },
+      ...(root && { rootPath: root.file }),
+    };
+    try {
+      await mkdir(cachePath, { recursive: true, mode: 0o700 });
+      const fetched = getTrustedRoot(options).catch(() => getTrustedRoot({ ...options, forceCache: true }));
+      return await Promise.race([fetched, ended(signal)]);
+    } catch (cause) {
+      throw new NoTrustRoots(`the roots of ${new URL(mirrorURL).host} cannot be read`, { cause });
+    } finally {
+      if (cache === undefined) await rm(own, { recursive: true, force: true });
+    }
+  }
+}
+
+const mirrorOf = (host: string): string =>
+  `${isLoopbackHost(new URL(`https://${host}`).hostname) ? 'http' : 'https'}://${host}`;
+
+/** The URL of an instance is its host, with or without `https://`. @throws NoTrustRoots */
+function hostOf(sigstoreUrl: string | undefined): string {
+  if (!sigstoreUrl) return PUBLIC;
+  const url = URL.parse(sigstoreUrl.includes('://') ? sigstoreUrl : `https://${sigstoreUrl}`);
+  if (url?.pathname === '/' && /^[a-z0-9.-]+(:\d+)?$/.test(url.host)) return url.host;
+  throw new NoTrustRoots('the registry names no sigstore instance that can be asked');
+}
+
+async function readRootFile(file: string, host: string): Promise<{ text: string; value: unknown }> {
+  try {
+    if ((await stat(file)).size > LONGEST_FILE) throw new Error('too long');
+    const text = await readFile(file, 'utf8');
+    return { text, value: JSON.parse(text) as unknown };
+  } catch (cause) {
+    throw unusable(host, cause);
+  }
+}
+
+function readTrustedRoot(value: unknown, host: string): TrustedRoot {
+  try {
+    const root = TrustedRoot.fromJSON(value);
+    if (root.certificateAuthorities.length > 0) return root;
+  } catch (cause) {
+    throw unusable(host, cause);
+  }
+  throw unusable(host);
+}
+
+const unusable = (host: string, cause?: unknown): NoTrustRoots =>
+  new NoTrustRoots(`the file with the roots of ${host} holds none; its administrator has to mend it`, { cause });
+
+function ended(signal: AbortSignal): Promise<never> {
+  const reason = () => new Error('not in time');
+  if (signal.aborted) return Promise.reject(reason());
+  return new Promise((_, reject) => signal.addEventListener('abort', () => reject(reason()), { once: true }));
+}
