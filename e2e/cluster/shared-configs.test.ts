@@ -94,22 +94,31 @@ describeWithCluster('a shared configuration', (cluster) => {
 
     /** The session that was opened first, at the process that opened it. */
     const isSame = async () => {
-      expect((await client.request('ping')).status).toBe(200);
+      expect([(await client.request('ping')).status, stream.isOpen()]).toEqual([200, true]);
       expect(pods).toEqual([[expect.any(String), 0]]);
       expect(await runtimePods('edited')).toEqual(pods);
     };
 
     it('MCPOIDCConfig: lets in who may come now, and no more who may not any longer', async () => {
-      const { url, headers } = await stage.endpoint('edited');
       const authorization = await bearer('late');
-      const list = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
-      const isRefused = async () => (await send(url, 'POST', { ...headers, authorization }, list)).status === 401;
-      expect(await isRefused()).toBe(true);
+      const comes = () =>
+        stage.connect('edited', { authorization }).then(
+          () => 'served',
+          (error: unknown) => String(error),
+        );
+      expect(await comes()).toContain('initialize: 401');
       await stage.apply(accounts());
-      await eventually(isRefused, (refused) => !refused, LIMIT);
+      await eventually(comes, (how) => how === 'served', LIMIT);
       await isSame();
+      const late = await (await stage.connect('edited', { authorization })).stream();
       await stage.apply(accounts('default'));
-      await eventually(isRefused, Boolean, LIMIT);
+      await eventually(comes, (how) => how.includes('initialize: 401'), LIMIT);
+      // Nor does it hear anything more on what it has open.
+      await eventually(
+        () => late.isOpen(),
+        (isOpen) => !isOpen,
+        LIMIT,
+      );
       await isSame();
     }, 90_000);
 

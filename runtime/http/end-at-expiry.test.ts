@@ -1,22 +1,39 @@
 import { describe, expect, it } from '@jest/globals';
 import { createServer, get } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Authenticator } from '#runtime/incoming/identity';
+import { RequestError } from '#runtime/errors';
+import type { Authenticator, Identity } from '#runtime/incoming/identity';
 import { ANONYMOUS } from '#runtime/incoming/build-identity';
 import { endAtExpiry } from './end-at-expiry.ts';
 
+type Judge = Pick<Authenticator, 'authenticate' | 'isAlive'>;
+
+const lettingIn = (identity: Identity = ANONYMOUS): Judge => ({ authenticate: () => identity });
+
+const refusing = (status: number): Judge => ({
+  authenticate: () => Promise.reject(new RequestError({ status, code: 'refused', text: 'refused' })),
+});
+
+interface How {
+  /** Who judges the caller at each look; absent: who let it in. */
+  readonly inForce?: Judge;
+  readonly isAlive?: Authenticator['isAlive'];
+  readonly tsid?: string;
+}
+
 /** Whether a stream opened by a token that lives for `lifetime` milliseconds has ended after `wait` milliseconds. */
-async function endsWithin(
-  lifetime: number,
-  wait: number,
-  isAlive?: Authenticator['isAlive'],
-  tsid?: string,
-): Promise<boolean> {
+async function endsWithin(lifetime: number, wait: number, { inForce, isAlive, tsid }: How = {}): Promise<boolean> {
+  const admittedBy: Judge = { ...lettingIn(), isAlive };
   const server = createServer((_req, res) => {
     res.writeHead(200, { 'content-type': 'text/event-stream' });
     res.flushHeaders();
     const identity = { ...ANONYMOUS, expiresAt: Date.now() + lifetime, tsid };
-    endAtExpiry(res, identity, { now: Date.now, authenticator: () => ({ isAlive }), lookEvery: 10 });
+    endAtExpiry(res, identity, {
+      now: Date.now,
+      admittedBy,
+      authenticator: () => inForce ?? admittedBy,
+      lookEvery: 10,
+    });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   try {
@@ -54,11 +71,43 @@ describe('a stream', () => {
   it('ends when the login behind its token has ended', async () => {
     let looks = 0;
     const isAlive = () => Promise.resolve(++looks < 3);
-    expect(await endsWithin(60_000, 5_000, isAlive, 'login')).toBe(true);
+    expect(await endsWithin(60_000, 5_000, { isAlive, tsid: 'login' })).toBe(true);
     expect(looks).toBe(3);
   });
 
   it('goes on while nobody can tell whether the login is there', async () => {
-    expect(await endsWithin(60_000, 200, () => Promise.reject(new Error('down')), 'login')).toBe(false);
+    expect(await endsWithin(60_000, 200, { isAlive: () => Promise.reject(new Error('down')), tsid: 'login' })).toBe(
+      false,
+    );
+  });
+
+  it('ends when another configuration lets its caller in no more', async () => {
+    expect(await endsWithin(60_000, 5_000, { inForce: refusing(401) })).toBe(true);
+    expect(await endsWithin(60_000, 5_000, { inForce: refusing(403) })).toBe(true);
+  });
+
+  it('ends when it takes its caller for another one, or for one of other groups', async () => {
+    expect(await endsWithin(60_000, 5_000, { inForce: lettingIn({ ...ANONYMOUS, key: 'other' }) })).toBe(true);
+    expect(await endsWithin(60_000, 5_000, { inForce: lettingIn({ ...ANONYMOUS, groups: ['staff'] }) })).toBe(true);
+  });
+
+  it('goes on when it lets the caller in as before, and asks no second time', async () => {
+    const asked: (readonly string[])[] = [];
+    const authenticate = (rawHeaders: readonly string[]) => {
+      asked.push(rawHeaders);
+      return Promise.resolve(ANONYMOUS);
+    };
+    expect(await endsWithin(60_000, 200, { inForce: { authenticate } })).toBe(false);
+    expect(asked).toEqual([expect.arrayContaining(['Host'])]);
+  });
+
+  it('goes on while it cannot tell, and ends when it can', async () => {
+    let times = 0;
+    const authenticate = () => {
+      times += 1;
+      return times < 3 ? refusing(503).authenticate([]) : refusing(401).authenticate([]);
+    };
+    expect(await endsWithin(60_000, 5_000, { inForce: { authenticate } })).toBe(true);
+    expect(times).toBe(3);
   });
 });

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { endAtExpiry } from '#runtime/http/end-at-expiry';
+import { endAtExpiry, streamClock } from '#runtime/http/end-at-expiry';
 import type { Identity } from '#runtime/incoming/identity';
 import { callDeadline } from '#runtime/mcp/relay/call-deadline';
 import { ClientStream } from '#runtime/mcp/relay/client-stream';
@@ -37,7 +37,7 @@ export function openStream(
     const stream = new GeneralStream(session, identity, rooms, new ClientStream(res));
     session.stream = stream;
     rooms.sessions.tellStream(session);
-    endAtExpiry(res, identity, { now: Date.now, authenticator: () => rooms.latest().authenticator });
+    endAtExpiry(res, identity, streamClock(rooms));
     res.once('close', () => {
       stream.close();
       resolve();
@@ -58,7 +58,7 @@ function resumeCall(
   const leg = legOf(session, position.backend);
   if (!backend || !leg) throw invalidRequest(404, 'stream_gone', 'The stream to resume is gone');
   res.once('close', rooms.streams.enter(identity.key));
-  endAtExpiry(res, identity, { now: Date.now, authenticator: () => rooms.latest().authenticator });
+  endAtExpiry(res, identity, streamClock(rooms));
   return new Promise((resolve, reject) => {
     const client = new ClientStream(res);
     const running = backend.send({

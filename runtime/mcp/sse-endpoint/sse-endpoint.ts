@@ -4,7 +4,7 @@ import { enter, logFailure } from '#runtime/enter';
 import { RequestError } from '#runtime/errors';
 import { answerError } from '#runtime/http/answer-error';
 import { checkHeaders } from '#runtime/http/check-headers';
-import { endAtExpiry } from '#runtime/http/end-at-expiry';
+import { endAtExpiry, streamClock } from '#runtime/http/end-at-expiry';
 import { readBody } from '#runtime/http/read-body';
 import type { Identity } from '#runtime/incoming/identity';
 import { KeptBytes } from '#runtime/mcp/backends/kept-bytes';
@@ -53,7 +53,7 @@ export class SseEndpoint {
       const client = new SseClient(randomBytes(24).toString('base64url'), identity, res, this.#kept);
       this.#clients.set(client.id, client);
       const unsubscribe = rooms.announcer.subscribe({ changed: () => undefined, end: () => client.leave() });
-      endAtExpiry(res, identity, { now: Date.now, authenticator: () => rooms.latest().authenticator });
+      endAtExpiry(res, identity, streamClock(rooms));
       const closed = new Promise<void>((resolve) => res.once('close', resolve));
       client.open();
       await closed;

@@ -1,4 +1,4 @@
-import { endAtExpiry } from '#runtime/http/end-at-expiry';
+import { endAtExpiry, streamClock } from '#runtime/http/end-at-expiry';
 import { ClientStream } from '#runtime/mcp/relay/client-stream';
 import { writeSse } from '#runtime/mcp/sse/write-sse';
 import { LIST_SPECS, type ListKind } from '../aggregate/list-kinds.ts';
@@ -75,7 +75,7 @@ class Subscription {
   start(): void {
     const { rooms, res, identity } = this.#request;
     res.once('close', () => this.#end());
-    endAtExpiry(res, identity, { now: Date.now, authenticator: () => rooms.latest().authenticator });
+    endAtExpiry(res, identity, streamClock(rooms));
     this.#unsubscribe = rooms.announcer.subscribe({
       principal: identity.key,
       changed: (kinds) => this.#changed(kinds),
