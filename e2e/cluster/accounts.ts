@@ -9,7 +9,10 @@ const RBAC = 'rbac.authorization.k8s.io';
 const ROLES = new Set(['ServiceAccount', 'Role', 'ClusterRole', 'RoleBinding', 'ClusterRoleBinding']);
 const LIFESPAN_SECONDS = 3600;
 
-/** Applies accounts and roles of the chart alone, those that it makes for people among them. Returns what takes them away. */
+/**
+ * Applies accounts and roles of the chart alone, those that it makes for people among them, as a release in a namespace.
+ * Returns what takes them away.
+ */
 export async function applyRoles(
   cluster: Cluster,
   release: string,
@@ -21,10 +24,10 @@ export async function applyRoles(
     .map((document) => document.toJS() as { kind: string } | null)
     .filter((object) => object !== null && ROLES.has(object.kind));
   const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
-  const { code, stderr } = await cluster.kubectl(['-n', namespace, 'apply', '-f', '-'], list);
+  const { code, stderr } = await cluster.kubectl(['apply', '-f', '-'], list);
   if (code !== 0) throw new Error(stderr);
   return async () => {
-    await cluster.kubectl(['-n', namespace, 'delete', '--ignore-not-found', '--wait=false', '-f', '-'], list);
+    await cluster.kubectl(['delete', '--ignore-not-found', '--wait=false', '-f', '-'], list);
   };
 }
 

@@ -2,13 +2,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { eventually } from '../local/run-vmcp.ts';
-import { CHART, ownGroup, renderChart } from './chart.ts';
+import { NAMESPACED, ownGroup, renderChart } from './chart.ts';
 import { IMAGES } from './images.ts';
 import { isDone, KINDS, releaseOf } from './release.ts';
 import { describeWithCluster, type Namespace } from './use-cluster.ts';
 
 const TESTDATA = join(import.meta.dirname, 'testdata');
-const NAMESPACED = `--values=${join(CHART, 'values-namespaced.yaml')}`;
 
 describeWithCluster('an upgrade of the chart from the version before', (cluster) => {
   const group = ownGroup('upgrade');

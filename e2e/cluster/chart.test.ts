@@ -8,7 +8,7 @@ import { callTool, connect } from '../local/call-tool.ts';
 import { movePorts } from '../local/example.ts';
 import { eventually, ROOT } from '../local/run-vmcp.ts';
 import { makeAccount } from './accounts.ts';
-import { CHART, helm, ownGroup, renderChart } from './chart.ts';
+import { CHART, helm, NAMESPACED, ownGroup, renderChart } from './chart.ts';
 import { fillIn, type NoteShell, openNoteShell, readNotes } from './note-shell.ts';
 import { isDone, KINDS, releaseOf } from './release.ts';
 import type { Finished } from './run-program.ts';
@@ -16,7 +16,6 @@ import { type Cluster, describeWithCluster, type Namespace } from './use-cluster
 
 const BACKENDS = ['demo-everything', 'demo-memory', 'demo-tickets', 'demo-whoami'];
 const AS_ALICE = { BROWSER: `${process.execPath} ${join(ROOT, 'e2e/local/browse.ts')} alice %s` };
-const NAMESPACED = `--values=${join(CHART, 'values-namespaced.yaml')}`;
 
 interface Made {
   apiVersion: string;

@@ -7,6 +7,9 @@ import type { Cluster } from './use-cluster.ts';
 /** The chart of this repository. */
 export const CHART = join(import.meta.dirname, '../../charts/vmcp');
 
+/** The flag for an installation for some namespaces, which makes nothing cluster-wide; `watchNamespaces` names them. */
+export const NAMESPACED = `--values=${join(CHART, 'values-namespaced.yaml')}`;
+
 /** Longer than `--wait` of helm, which says what it waited for. */
 const DEADLINE_MS = 240_000;
 

@@ -22,16 +22,15 @@ export class ElectedOperators {
 
   /** Starts one more. Resolves when it has read all that there is, whether or not it acts. */
   async start(): Promise<Program> {
-    const election = [`--leader-election-namespace=${this.#namespace()}`, `--leader-election-id=${LEASE}`];
-    const operator = startOperator(this.#cluster, [this.#namespace()], ['--leader-election', ...election]);
-    this.#running.push(operator);
+    const operator = await this.#launch();
     await untilReady(operator);
     return operator;
   }
 
-  /** Starts two at once. Resolves when one of them acts. */
+  /** Starts two, one right after the other. Resolves when one of them acts. */
   async startTwo(): Promise<[leader: Program, other: Program]> {
-    const [one, two] = await Promise.all([this.start(), this.start()]);
+    const [one, two] = [await this.#launch(), await this.#launch()];
+    await Promise.all([untilReady(one), untilReady(two)]);
     return (await this.leader()) === one ? [one, two] : [two, one];
   }
 
@@ -69,6 +68,14 @@ export class ElectedOperators {
 
   async stop(): Promise<void> {
     await Promise.all(this.#running.splice(0).map((operator) => operator.stop()));
+  }
+
+  async #launch(): Promise<Program> {
+    const election = [`--leader-election-namespace=${this.#namespace()}`, `--leader-election-id=${LEASE}`];
+    const flags = ['--leader-election', ...election];
+    const operator = await startOperator(this.#cluster, [this.#namespace()], flags);
+    this.#running.push(operator);
+    return operator;
   }
 
   #leasePath(): string {

@@ -28,7 +28,7 @@ describeWithCluster('fields of the objects of a server', (cluster) => {
   beforeAll(async () => {
     await installDefinitions(cluster);
     stage.namespace = await cluster.makeNamespace('fields');
-    operator = startOperator(cluster, [stage.namespace.name]);
+    operator = await startOperator(cluster, [stage.namespace.name]);
     await untilReady(operator);
     const remote = { remoteUrl: 'http://127.0.0.1:9/one', transport: 'streamable-http', groupRef: 'team' };
     await stage.apply(group('team'), backend('one', remote), server('staff', 'team', { replicas: 0 }));

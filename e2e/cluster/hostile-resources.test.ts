@@ -158,7 +158,7 @@ describeWithCluster('resources that are meant to break the operator', (cluster) 
   it('in its own namespace nobody takes the account of the operator', async () => {
     await stage.operator.stop();
     const env = { POD_NAMESPACE: stage.namespace.name };
-    const operator = startOperator(cluster, [stage.namespace.name], [], { env });
+    const operator = await startOperator(cluster, [stage.namespace.name], [], { env });
     try {
       const taken = template({ serviceAccountName: 'vmcp-operator' });
       for (const written of [program('account-of-program', taken), server('account-of-server', 'tools', taken)]) {
@@ -173,7 +173,7 @@ describeWithCluster('resources that are meant to break the operator', (cluster) 
       }
     } finally {
       await operator.stop();
-      stage.start();
+      await stage.start();
     }
   });
 });

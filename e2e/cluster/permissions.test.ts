@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { parseAllDocuments } from 'yaml';
 import { OPERATOR_PERMISSIONS, OWN_GROUP, OWN_NAME, type Permission } from '#operator/kubernetes/rbac/rbac';
-import { ownGroup, renderChart } from './chart.ts';
+import { applyRoles } from './accounts.ts';
+import { NAMESPACED, ownGroup } from './chart.ts';
 import { eventually } from '../local/run-vmcp.ts';
 import { backend, group, installDefinitions, server, Stage } from './stage.ts';
 import { startOperator } from './start-operator.ts';
@@ -21,13 +21,37 @@ const VERBS = [
   'impersonate',
   'use',
 ];
-const ROLES = new Set(['ServiceAccount', 'Role', 'ClusterRole', 'RoleBinding', 'ClusterRoleBinding']);
 /** What every account may: ask about itself. */
 const EVERYBODY = /^create self\w+reviews\./;
 /** Asked at once. */
 const TOGETHER = 24;
-/** What the chart switches on by default. */
-const ON = new Set(['stdio.attach', 'webhook.enabled']);
+const MINUTES = 120_000;
+
+/** An installation of the chart. */
+interface Installation {
+  what: string;
+  values: string[];
+  /** What the values switch on. */
+  on: Permission['when'][];
+  /** Whether it is for some namespaces: it has no right anywhere else. */
+  narrow: boolean;
+}
+
+const INSTALLATIONS: Installation[] = [
+  { what: 'by default', values: [], on: ['stdio.attach', 'webhook.enabled'], narrow: false },
+  {
+    what: 'with the management API',
+    values: ['--set=management.enabled=true'],
+    on: ['stdio.attach', 'webhook.enabled', 'management.enabled'],
+    narrow: false,
+  },
+  {
+    what: 'for some namespaces, with the management API and nothing that attaches',
+    values: [NAMESPACED, '--set=management.enabled=true,management.reviewsBound=true,stdio.attach=false'],
+    on: ['management.enabled'],
+    narrow: true,
+  },
+];
 
 interface Question {
   group: string;
@@ -37,37 +61,29 @@ interface Question {
   name?: string;
 }
 
-interface Made {
-  kind: string;
-  metadata: { name: string };
+/** Who is asked about. */
+interface Account {
+  user: string;
+  /** API group of the kinds of its installation. */
+  apiGroup: string;
 }
 
 describeWithCluster('what accounts may do, asked of the API server', (cluster) => {
   let own: Namespace;
   let other: Namespace;
-  let account: string;
+  let strange: Namespace;
+  /** Our kinds are under OWN_GROUP. */
   let resources: { group: string; resource: string; namespaced: boolean }[];
-  let cleanUp: string;
-  const apiGroup = ownGroup('permissions');
-  const release = apiGroup.replace('.test', '');
 
   beforeAll(async () => {
-    [own, other] = [await cluster.makeNamespace('permissions'), await cluster.makeNamespace('permissions-other')];
-    const values = [`--set=apiGroup=${apiGroup}`, '--set=rbac.aggregate=false', `--namespace=${own.name}`];
-    const made = parseAllDocuments(await renderChart(values, release))
-      .map((document) => document.toJS() as Made | null)
-      .filter((object): object is Made => object !== null && ROLES.has(object.kind));
-    account = made.find(({ kind }) => kind === 'ServiceAccount')?.metadata.name ?? '';
-    cleanUp = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: made });
-    const applied = await cluster.kubectl(['-n', own.name, 'apply', '-f', '-'], cleanUp);
-    expect([applied.code, applied.stderr]).toEqual([0, '']);
+    own = await cluster.makeNamespace('permissions');
+    other = await cluster.makeNamespace('permissions-other');
+    strange = await cluster.makeNamespace('permissions-strange');
     await installDefinitions(cluster);
     resources = await discover();
-  }, 120_000);
+  }, MINUTES);
   afterAll(async () => {
-    await cluster.kubectl(['-n', own.name, 'delete', '--ignore-not-found', '--wait=false', '-f', '-'], cleanUp);
-    await own.delete();
-    await other.delete();
+    for (const namespace of [own, other, strange]) await namespace.delete();
   });
 
   /** Every resource and subresource that the API server has; our kinds under the group of this installation. */
@@ -81,25 +97,26 @@ describeWithCluster('what accounts may do, asked of the API server', (cluster) =
       if (name.endsWith('.test')) return [];
       const found = (list as { resources?: { name: string; namespaced: boolean }[] }).resources ?? [];
       return found.map((one) => ({
-        group: name === 'vmcp.dev' ? apiGroup : name,
+        group: name === 'vmcp.dev' ? OWN_GROUP : name,
         resource: one.name,
         namespaced: one.namespaced,
       }));
     });
     // The right to hold an owner back is one to a resource that the API server does not list.
-    const owners = listed.filter(({ group: name, resource }) => name === apiGroup && !resource.includes('/'));
+    const owners = listed.filter(({ group: name, resource }) => name === OWN_GROUP && !resource.includes('/'));
     return [...listed, ...owners.map((owner) => ({ ...owner, resource: `${owner.resource}/finalizers` }))];
   }
 
-  async function mayDo(user: string, { group: name, ...question }: Question): Promise<boolean> {
+  async function mayDo({ user, apiGroup }: Account, { group: name, ...question }: Question): Promise<boolean> {
     const [resource, subresource] = question.resource.split('/');
+    const asked = { ...question, group: name === OWN_GROUP ? apiGroup : name, resource };
     const { status, body } = await cluster.ask('POST', '/apis/authorization.k8s.io/v1/subjectaccessreviews', {
       apiVersion: 'authorization.k8s.io/v1',
       kind: 'SubjectAccessReview',
       spec: {
         user: `system:serviceaccount:${own.name}:${user}`,
         groups: ['system:serviceaccounts', `system:serviceaccounts:${own.name}`, 'system:authenticated'],
-        resourceAttributes: { ...question, group: name, resource, ...(subresource && { subresource }) },
+        resourceAttributes: { ...asked, ...(subresource && { subresource }) },
       },
     });
     expect(status).toBe(201);
@@ -108,8 +125,8 @@ describeWithCluster('what accounts may do, asked of the API server', (cluster) =
 
   const textOf = ({ group: name, resource, verb }: Question) => `${verb} ${resource}${name === '' ? '' : `.${name}`}`;
 
-  /** All that an account may do in a namespace; without one, on what has none. */
-  async function allowed(user: string, namespace?: string): Promise<string[]> {
+  /** All that an account may do in a namespace; without one, on what has none, besides what everybody may. */
+  async function allowed(account: Account, namespace?: string): Promise<string[]> {
     const questions = resources
       .filter(({ namespaced }) => namespaced === (namespace !== undefined))
       .flatMap(({ group: name, resource }) =>
@@ -118,59 +135,90 @@ describeWithCluster('what accounts may do, asked of the API server', (cluster) =
     const found: string[] = [];
     for (let at = 0; at < questions.length; at += TOGETHER) {
       const asked = questions.slice(at, at + TOGETHER);
-      const answers = await Promise.all(asked.map((question) => mayDo(user, question)));
+      const answers = await Promise.all(asked.map((question) => mayDo(account, question)));
       found.push(...asked.filter((_, index) => answers[index]).map(textOf));
     }
-    return [...new Set(found)].sort();
+    return [...new Set(found)].filter((one) => !EVERYBODY.test(one)).sort();
   }
 
-  const isOn = ({ when }: Permission) => when === undefined || ON.has(when);
+  describe.each(INSTALLATIONS)('the operator, installed $what', ({ values, on, narrow }) => {
+    const apiGroup = ownGroup('permissions');
+    const user = `vmcp-${apiGroup.replace('.test', '')}`;
+    const account = { user, apiGroup };
+    let takeAway = () => Promise.resolve();
+    beforeAll(async () => {
+      const some = narrow ? [`--set=watchNamespaces={${other.name}}`] : [];
+      const all = [`--set=apiGroup=${apiGroup}`, '--set=rbac.aggregate=false', ...values, ...some];
+      takeAway = await applyRoles(cluster, user, own.name, all);
+    }, MINUTES);
+    afterAll(() => takeAway());
 
-  /** The same from the table. A permission for named objects alone is none for all. */
-  function listed(...scopes: Permission['scope'][]): string[] {
-    const known = new Set(resources.map(({ group: name, resource }) => `${resource}.${name}`));
-    const all = OPERATOR_PERMISSIONS.filter((one) => scopes.includes(one.scope) && isOn(one) && !one.names).flatMap(
-      ({ group: name = '', resources: of = [], verbs }) =>
-        of.flatMap((resource) =>
-          verbs.map((verb) => ({ group: name === OWN_GROUP ? apiGroup : name, resource, verb })),
-        ),
+    const isGiven = ({ when }: Permission) => when === undefined || on.includes(when);
+
+    /** The same from the table. A permission for named objects alone is none for all. */
+    function listed(...scopes: Permission['scope'][]): string[] {
+      const known = new Set(resources.map(({ group: name, resource }) => `${resource}.${name}`));
+      const all = OPERATOR_PERMISSIONS.filter(
+        (one) => scopes.includes(one.scope) && isGiven(one) && !one.names,
+      ).flatMap(({ group: name = '', resources: of = [], verbs }) =>
+        of.flatMap((resource) => verbs.map((verb) => ({ group: name, resource, verb }))),
+      );
+      for (const { group: name, resource } of all) expect(known).toContain(`${resource}.${name}`);
+      return [...new Set(all.map(textOf))].sort();
+    }
+
+    it(
+      'may do where it watches what the table says, and nothing else',
+      async () => {
+        expect(await allowed(account, other.name)).toEqual(listed('watched'));
+      },
+      MINUTES,
     );
-    for (const { group: name, resource } of all) expect(known).toContain(`${resource}.${name}`);
-    return [...new Set(all.map(textOf))].sort();
-  }
 
-  describe('the operator', () => {
-    it('may do in every namespace what the table says, and nothing else', async () => {
-      expect(await allowed(account, other.name)).toEqual(listed('watched'));
-    }, 120_000);
+    it(
+      'may do in its own namespace what the table says of that',
+      async () => {
+        expect(await allowed(account, own.name)).toEqual(narrow ? listed('own') : listed('watched', 'own'));
+      },
+      MINUTES,
+    );
 
-    it('may do in its own namespace what the table says besides', async () => {
-      expect(await allowed(account, own.name)).toEqual(listed('watched', 'own'));
-    }, 120_000);
+    if (narrow) {
+      it(
+        'may do nothing where it does not watch',
+        async () => {
+          expect(await allowed(account, strange.name)).toEqual([]);
+        },
+        MINUTES,
+      );
+    }
 
-    it('may do with what has no namespace what the table says, besides what everybody may', async () => {
-      expect((await allowed(account)).filter((one) => !EVERYBODY.test(one))).toEqual(listed('cluster'));
-    }, 120_000);
+    it(
+      'may do with what has no namespace what the table says, besides what everybody may',
+      async () => {
+        expect(await allowed(account)).toEqual(narrow ? [] : listed('cluster'));
+      },
+      MINUTES,
+    );
 
     it('may do with named objects what the table says, and not with others', async () => {
-      const named = OPERATOR_PERMISSIONS.filter((one) => one.names && isOn(one));
-      for (const { group: name = '', resources: of = [], names = [], verbs, scope } of named) {
-        for (const resource of of) {
-          for (const verb of verbs) {
-            const question = {
-              group: name,
-              resource,
-              verb,
-              ...(scope === 'own' ? { namespace: own.name } : {}),
-            };
-            for (const object of names.map((pattern) => pattern.replace(OWN_NAME, account))) {
-              expect([textOf(question), object, await mayDo(account, { ...question, name: object })]).toEqual([
-                textOf(question),
-                object,
-                true,
-              ]);
-            }
-          }
+      const forAll = narrow ? listed('own') : listed('watched', 'own', 'cluster');
+      for (const permission of OPERATOR_PERMISSIONS) {
+        const { group: name = '', resources: of = [], names = [], verbs, scope } = permission;
+        const isNamed = isGiven(permission) && !(narrow && scope === 'cluster');
+        const questions = of.flatMap((resource) => verbs.map((verb): Question => ({ group: name, resource, verb })));
+        for (const [question, pattern] of questions.flatMap((one) => names.map((each) => [one, each] as const))) {
+          const object = pattern.replace(OWN_NAME, user);
+          const isForAll = forAll.includes(textOf(question));
+          const where = { ...question, ...(scope === 'own' && { namespace: own.name }) };
+          const asked = [object, `${object}-2`].map((each) => mayDo(account, { ...where, name: each }));
+          const answers = await Promise.all(asked);
+          expect([textOf(question), object, ...answers]).toEqual([
+            textOf(question),
+            object,
+            isNamed || isForAll,
+            isForAll,
+          ]);
         }
       }
     });
@@ -178,7 +226,7 @@ describeWithCluster('what accounts may do, asked of the API server', (cluster) =
 
   it('a runtime may do what everybody may: it has no right in the cluster', async () => {
     const stage = new Stage(cluster, own);
-    const operator = startOperator(cluster, [own.name]);
+    const operator = await startOperator(cluster, [own.name]);
     try {
       await stage.apply(
         group('tools'),
@@ -190,8 +238,9 @@ describeWithCluster('what accounts may do, asked of the API server', (cluster) =
         (made) => made !== undefined,
         60_000,
       );
-      expect(await allowed('vmcp-demo', own.name)).toEqual([]);
-      expect((await allowed('vmcp-demo')).filter((one) => !EVERYBODY.test(one))).toEqual([]);
+      const account = { user: 'vmcp-demo', apiGroup: 'vmcp.dev' };
+      expect(await allowed(account, own.name)).toEqual([]);
+      expect(await allowed(account)).toEqual([]);
     } finally {
       await operator.stop();
     }

@@ -256,7 +256,7 @@ describeWithCluster('what the operator makes of resources', (cluster) => {
     await stage.operator.ended;
     // While nobody looks, a child goes and a backend comes.
     await stage.remove('Service', 'vmcp-demo-metrics');
-    stage.start();
+    await stage.start();
     await eventually(
       () => stage.get('Service', 'vmcp-demo-metrics'),
       (live) => live !== undefined,

@@ -32,7 +32,7 @@ describeWithCluster('requests of the operator', (cluster) => {
   });
 
   const start = async () => {
-    operator = startOperator(cluster, [stage.namespace.name], ['--resync=1h']);
+    operator = await startOperator(cluster, [stage.namespace.name], ['--resync=1h']);
     await untilReady(operator);
   };
 

@@ -170,6 +170,9 @@ const API_VERSIONS: Record<string, string> = {
   Deployment: 'apps/v1',
   ReplicaSet: 'apps/v1',
   NetworkPolicy: 'networking.k8s.io/v1',
+  HorizontalPodAutoscaler: 'autoscaling/v2',
+  PodDisruptionBudget: 'policy/v1',
+  Role: 'rbac.authorization.k8s.io/v1',
 };
 
 export const condition = (status: Seen | undefined, type: string) =>

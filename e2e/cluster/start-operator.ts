@@ -1,31 +1,62 @@
-import { existsSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Program, startProgram } from '../gateway/start-program.ts';
+import { applyRoles, kubeconfigOf } from './accounts.ts';
+import { NAMESPACED } from './chart.ts';
 import { IMAGES } from './images.ts';
 import type { Cluster } from './use-cluster.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const BUILT = join(ROOT, 'dist/operator.js');
+const ATTACH = '--stdio-attach';
+
+/** Name of the account of an operator that the tests start, in the first namespace that it watches. */
+export const OPERATOR_ACCOUNT = 'vmcp-operator';
+
+/** Variables of an operator whose minutes pass in a second. */
+export const HASTENED = { NODE_OPTIONS: `--import=${new URL('./hasten-timers.ts', import.meta.url).href}` };
 
 /** How an operator of a test differs from others. */
 export interface Particular {
   /** Variables besides those of the test, e.g. `POD_NAMESPACE`: where the operator takes itself to be. */
   env?: Record<string, string>;
+  /** Of an account that the test has made. Absent: the one of the chart's installation for these namespaces. */
+  kubeconfig?: string;
 }
 
 /**
- * Starts the operator on this machine, for some namespaces of a cluster: suites do not disturb each other. As a pod it is
- * tried by the suites of the chart. Who watches a namespace alone needs no Lease.
+ * Starts the operator on this machine, for some namespaces of a cluster: suites do not disturb each other. It has the rights
+ * that the chart gives an installation for these namespaces, and no other. As a pod it is tried by the suites of the chart.
+ * Who watches a namespace alone needs no Lease.
  */
-export function startOperator(
+export async function startOperator(
   cluster: Cluster,
   namespaces: readonly string[],
   flags: readonly string[] = [],
-  { env = {} }: Particular = {},
-): Program {
+  { env = {}, kubeconfig }: Particular = {},
+): Promise<Program> {
+  const folder = mkdtempSync(join(tmpdir(), 'vmcp-operator-'));
+  const file = kubeconfig ?? (await giveRights(cluster, namespaces, flags, join(folder, 'kubeconfig')));
   const program = existsSync(BUILT) ? BUILT : join(ROOT, 'operator/main.ts');
   const own = ['--no-leader-election', '--bind-address=127.0.0.1', '--health-port=0', '--metrics-port=0'];
   const what = [`--watch-namespace=${namespaces.join(',')}`, `--runtime-image=${IMAGES.runtime}`];
-  const args = [program, `--kubeconfig=${cluster.kubeconfig}`, ...own, ...what, ...flags];
-  return startProgram(process.execPath, args, { ...process.env, ...env });
+  const args = [program, `--kubeconfig=${file}`, ...own, ...what, ...flags];
+  const operator = startProgram(process.execPath, args, { ...process.env, ...env });
+  void operator.ended.then(() => rmSync(folder, { recursive: true, force: true }));
+  return operator;
+}
+
+/** Applies account and roles of the chart, which go with the namespaces. Returns the path of a kubeconfig that has them. */
+async function giveRights(
+  cluster: Cluster,
+  namespaces: readonly string[],
+  flags: readonly string[],
+  file: string,
+): Promise<string> {
+  const [namespace = ''] = namespaces;
+  const attach = `--set=stdio.attach=${flags.includes(ATTACH)}`;
+  const values = [NAMESPACED, `--set=watchNamespaces={${namespaces.join(',')}}`, attach];
+  await applyRoles(cluster, OPERATOR_ACCOUNT, namespace, values);
+  return kubeconfigOf(cluster, { namespace, name: OPERATOR_ACCOUNT }, file);
 }

@@ -112,7 +112,7 @@ describeWithCluster('two replicas with their sessions in Redis, under load', (cl
         process.kill(stage.operator.pid, 'SIGKILL');
         await stage.operator.ended;
         await stage.apply(backend('third', fake('tools', 'backend', ['--name', 'third', '--tools', '1'])));
-        stage.start();
+        await stage.start();
         await stage.status('VirtualMCPServer', 'demo', ({ toolCount }) => toolCount === 3, MINUTES);
       });
       expect(failures).toEqual([]);

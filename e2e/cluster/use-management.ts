@@ -111,7 +111,7 @@ export class ManagementStage {
     const account = { namespace: this.namespace, name: this.release };
     const kubeconfig = await kubeconfigOf(this.cluster, account, join(this.#folder, 'kubeconfig'), server);
     const flags = ['--management-port=0', `--name=${this.release}`];
-    this.#operator = startOperator({ ...this.cluster, kubeconfig }, [this.namespace, this.otherNamespace], flags);
+    this.#operator = await startOperator(this.cluster, [this.namespace, this.otherNamespace], flags, { kubeconfig });
     const name = `${this.release}-management-ca`;
     const path = `/api/v1/namespaces/${this.namespace}/configmaps/${name}`;
     // Asked for once: of what a program says only the latest is kept.

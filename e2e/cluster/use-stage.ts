@@ -14,13 +14,13 @@ export class WatchedStage extends Stage {
   }
 
   /** Starts the next operator, where the last one has ended. */
-  start(...flags: string[]): void {
-    this.#operator = startOperator(this.cluster, [this.namespace.name], flags);
+  async start(...flags: string[]): Promise<void> {
+    this.#operator = await startOperator(this.cluster, [this.namespace.name], flags);
   }
 
   async restart(...flags: string[]): Promise<void> {
     await this.operator.stop();
-    this.start(...flags);
+    await this.start(...flags);
   }
 
   override async ready(name: string, milliseconds?: number): Promise<Seen> {
@@ -41,7 +41,7 @@ export function useStage(cluster: Cluster, suite: string, ...flags: string[]): W
   beforeAll(async () => {
     await installDefinitions(cluster);
     stage.namespace = await cluster.makeNamespace(suite);
-    stage.start(...flags);
+    await stage.start(...flags);
   }, 60_000);
   afterAll(() => stage.close(), 30_000);
   return stage;

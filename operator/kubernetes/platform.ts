@@ -15,6 +15,7 @@ import { ClusterView } from './observe/cluster-view.ts';
 import { fetchPodStatus } from './runtimes/fetch-pod-status.ts';
 import { OwnSecrets } from './secrets/own-secrets.ts';
 import type { WatchedPod } from './observe/view-of-pod.ts';
+import { Reminders } from './reminders.ts';
 import { readDigestKey } from './secrets/read-digest-key.ts';
 import type { ReflectorOptions } from './watch/reflector.ts';
 import { createTextSharing } from './watch/share-texts.ts';
@@ -68,6 +69,7 @@ export class KubernetesPlatform implements Platform {
   readonly #secrets: OwnSecrets;
   readonly #context: ApplyContext;
   readonly #writer: StatusWriter;
+  readonly #reminders: Reminders;
   readonly #policies = new RememberedPolicies();
   readonly #share = createTextSharing();
   #issuer: Partial<ClusterIssuer> = {};
@@ -86,7 +88,7 @@ export class KubernetesPlatform implements Platform {
     this.#view = this.#openView();
     this.#pods = this.#openPods();
     const { children } = this.#view;
-    this.#context = { api, children, apiGroup, settled: new Map(), share: this.#share };
+    this.#context = { api, children, apiGroup, settled: new Map(), taken: new Set(), share: this.#share };
     const metadataOf = (namespace: string, name: string) => this.#view.secretMetadata(namespace, name);
     this.#secrets = new OwnSecrets(api, children, metadataOf, this.#share);
     this.#runtimes = new Runtimes({
@@ -98,6 +100,7 @@ export class KubernetesPlatform implements Platform {
       now: () => clock.now(),
       random: () => randomBytes(32).toString('base64url'),
     });
+    this.#reminders = new Reminders(clock, (key) => this.#changed(key));
     this.#writer = new StatusWriter({
       ...options,
       wrote: (object) => this.#view.wroteStatus(object),
@@ -177,9 +180,9 @@ export class KubernetesPlatform implements Platform {
         context: this.#context,
         maxRollouts: this.#options.maxConcurrentRollouts,
       });
-      if (waits) this.#after(ROLLOUT_AGAIN, key);
+      if (waits) this.#reminders.after(ROLLOUT_AGAIN, key);
     } catch (problem) {
-      if (problem instanceof Stalled && problem.reason === 'ChildNotOurs') this.#after(FOREIGN_AGAIN, key);
+      if (problem instanceof Stalled && problem.reason === 'ChildNotOurs') this.#reminders.after(FOREIGN_AGAIN, key);
       throw problem;
     }
   }
@@ -202,6 +205,7 @@ export class KubernetesPlatform implements Platform {
     this.#closed = true;
     this.#changed = () => undefined;
     this.#stopTimer();
+    this.#reminders.close();
     this.#pods.close();
     this.#writer.close();
     await this.#view.close();
@@ -239,10 +243,6 @@ export class KubernetesPlatform implements Platform {
   #resourceTold(key: ResourceKey, manifest: Manifest | undefined): void {
     if (key.kind === 'VirtualMCPServer' || key.kind === 'MCPServer') this.#runtimes.told(key, manifest);
     if (!manifest) this.#writer.forget(key);
-  }
-
-  #after(milliseconds: number, key: ResourceKey): void {
-    this.#options.clock.after(milliseconds, () => this.#changed(key));
   }
 
   /** Once a minute: the issuer and the keys of the API server, and whether a token is old. */

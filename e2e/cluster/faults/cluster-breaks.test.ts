@@ -129,7 +129,7 @@ describeWithOwnCluster('a cluster that breaks', (cluster) => {
         await eventually(children, (now) => JSON.stringify(now) === JSON.stringify(made), MINUTES);
       } finally {
         await operators.stop();
-        stage.start();
+        await stage.start();
       }
     },
     4 * MINUTES,

@@ -25,7 +25,13 @@ let server: ObjectServer;
 let context: ApplyContext;
 beforeEach(async () => {
   server = await new ObjectServer().start();
-  context = { api: server.api(), children: new OwnedChildren(), apiGroup: 'vmcp.dev', settled: new Map() };
+  context = {
+    api: server.api(),
+    children: new OwnedChildren(),
+    apiGroup: 'vmcp.dev',
+    settled: new Map(),
+    taken: new Set(),
+  };
 });
 afterEach(async () => {
   await context.api.close();
@@ -80,6 +86,35 @@ describe('applying a child', () => {
     context.children.told(undefined, foreign);
     expect(await problemOf(configMap({ x: '1' }))).toMatchObject({ reason: 'ChildNotOurs' });
     expect(server.at(PATH)?.data).toEqual({ own: '1' });
+  });
+
+  it('tries once to write where somebody else’s object stands, and then reads until that is gone or ours', async () => {
+    const foreign = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', namespace: 'ns' } };
+    for (const [round, ours] of [undefined, configMap({ x: 'ours' })].entries()) {
+      server.put(PATH, foreign);
+      for (const x of ['1', '1', '2']) {
+        expect(await problemOf(configMap({ x }))).toMatchObject({ reason: 'ChildNotOurs' });
+      }
+      expect(server.writes()).toHaveLength(1 + 2 * round);
+      server.remove(PATH);
+      if (ours) server.put(PATH, ours);
+      expect(await applyChild(configMap({ x: '2' }), context)).toBe(true);
+      expect(server.at(PATH)?.data).toEqual({ x: '2' });
+      expect(context.taken.size).toBe(0);
+      server.remove(PATH);
+      context = { ...context, children: new OwnedChildren() };
+    }
+  });
+
+  it('forgets the oldest of a thousand places that others hold', async () => {
+    for (let i = 0; i < 1000; i += 1) context.taken.add(`ConfigMap ns/${i}`);
+    server.put(PATH, { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', namespace: 'ns' } });
+    expect(await problemOf(configMap({ x: '1' }))).toMatchObject({ reason: 'ChildNotOurs' });
+    expect([context.taken.size, context.taken.has('ConfigMap ns/0'), context.taken.has('ConfigMap ns/a')]).toEqual([
+      1000,
+      false,
+      true,
+    ]);
   });
 
   it('waits for what a former resource of the same name left to go', async () => {

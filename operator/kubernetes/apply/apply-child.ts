@@ -18,6 +18,7 @@ const NO_VERSION = '1';
 const GARBAGE_COLLECTED = 2000;
 
 const titleOf = ({ kind, metadata }: KubeObject) => `${kind} "${metadata.name}"`;
+const placeTextOf = ({ kind, metadata }: KubeObject) => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`;
 
 /**
  * An object of that name that somebody else made stays as it is. Throws `Stalled`, or `Waiting` where it belongs to a former
@@ -50,7 +51,12 @@ export interface ApplyContext {
   /** By uid: what was applied, and what stood then, where the API server keeps something else than what is desired. */
   settled: Map<string, string>;
   share?: ShareTexts;
+  /** Where an object of somebody else stood at the last attempt. */
+  taken: Set<string>;
 }
+
+/** So many places are remembered: one that is forgotten costs a refused write. */
+const MOST_TAKEN = 1000;
 
 /** What counts for a difference: not the version, which changes with every status. */
 function stateOf({ metadata, ...rest }: KubeObject): string {
@@ -61,9 +67,10 @@ function stateOf({ metadata, ...rest }: KubeObject): string {
 /** Makes one object as desired. Returns whether it was written. Throws `Stalled`, `Waiting` and ApiErrors. */
 export async function applyChild(desired: KubeObject, context: ApplyContext): Promise<boolean> {
   const { children, apiGroup, settled } = context;
-  const live = children.at(desired);
+  const live = children.at(desired) ?? (await readTaken(desired, context));
   if (live) {
     checkOwner(live, desired);
+    context.taken.delete(placeTextOf(desired));
     if (isCurrent(live, desired, apiGroup)) return false;
     const uid = live.metadata.uid ?? '';
     if (settled.get(uid) === `${hashOf(desired)} ${stateOf(live)}`) return false;
@@ -103,9 +110,33 @@ async function completed(problem: unknown, object: KubeObject, api: KubeApi): Pr
 
 /** There is one that the cache does not have: made a moment ago, or without our label. */
 async function takeUp(object: KubeObject, context: ApplyContext): Promise<KubeObject> {
+  const found = await read(object, context);
+  remember(context.taken, placeTextOf(object));
+  checkOwner(found, object);
+  context.taken.delete(placeTextOf(object));
+  return write(object, found, context);
+}
+
+/** Nobody tells of foreign objects. Who is known to stand in the way is read: an apply would be a refused write each time. */
+async function readTaken(object: KubeObject, context: ApplyContext): Promise<KubeObject | undefined> {
+  if (!context.taken.has(placeTextOf(object))) return undefined;
+  try {
+    return await read(object, context);
+  } catch (problem) {
+    if (!isStatus(problem, 404)) throw problem;
+    context.taken.delete(placeTextOf(object));
+    return undefined;
+  }
+}
+
+async function read(object: KubeObject, { api, share }: ApplyContext): Promise<KubeObject> {
   const { namespace, name } = object.metadata;
   const place = { name, ...(namespace !== undefined && { namespace }) };
-  const found = viewOfChild(await context.api.get(childResource(object), place), context.share);
-  checkOwner(found, object);
-  return write(object, found, context);
+  return viewOfChild(await api.get(childResource(object), place), share);
+}
+
+function remember(taken: Set<string>, place: string): void {
+  taken.add(place);
+  const [oldest] = taken;
+  if (taken.size > MOST_TAKEN && oldest !== undefined) taken.delete(oldest);
 }

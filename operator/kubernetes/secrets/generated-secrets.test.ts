@@ -31,7 +31,13 @@ afterEach(async () => {
 
 /** As an operator that was started anew: it knows nothing but what is there. */
 function forget(): void {
-  context = { api: server.api(), children: new OwnedChildren(), apiGroup: 'vmcp.dev', settled: new Map() };
+  context = {
+    api: server.api(),
+    children: new OwnedChildren(),
+    apiGroup: 'vmcp.dev',
+    settled: new Map(),
+    taken: new Set(),
+  };
   secrets = new OwnSecrets(context.api, context.children, () => server.at(PATH)?.metadata);
 }
 

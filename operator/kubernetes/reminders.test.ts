@@ -1,0 +1,44 @@
+import { describe, expect, it } from '@jest/globals';
+import { ManualClock } from '#operator/testdata/manual-clock';
+import { keyText, type ResourceKey } from '#operator/world';
+import { Reminders } from './reminders.ts';
+
+const key = (name: string): ResourceKey => ({ kind: 'VirtualMCPServer', namespace: 'ns', name });
+
+describe('a reminder', () => {
+  it('comes once, however often it is asked for, and again when it is asked for afterwards', () => {
+    const clock = new ManualClock();
+    const looks: string[] = [];
+    const reminders = new Reminders(clock, (found) => {
+      looks.push(keyText(found));
+      // Each look fails and asks, as each look of the resync does.
+      reminders.after(1000, found);
+      reminders.after(1000, found);
+    });
+    for (const name of ['a', 'a', 'b']) reminders.after(1000, key(name));
+    for (let i = 0; i < 4; i += 1) clock.pass(1000);
+    expect(looks.filter((text) => text.endsWith('/a'))).toHaveLength(4);
+    expect(looks).toHaveLength(8);
+  });
+
+  it('that is due sooner does not wait for a later one', () => {
+    const clock = new ManualClock();
+    const looks: number[] = [];
+    const reminders = new Reminders(clock, () => looks.push(clock.now()));
+    reminders.after(60_000, key('a'));
+    reminders.after(3000, key('a'));
+    clock.pass(3000);
+    clock.pass(57_000);
+    expect(looks).toEqual([3000, 60_000]);
+  });
+
+  it('does not come after the end', () => {
+    const clock = new ManualClock();
+    const looks: ResourceKey[] = [];
+    const reminders = new Reminders(clock, (found) => looks.push(found));
+    reminders.after(1000, key('a'));
+    reminders.close();
+    clock.pass(1000);
+    expect([looks, clock.timers]).toEqual([[], 0]);
+  });
+});
