@@ -9,7 +9,7 @@ import { cpuMicros } from '../bench/cpu-time.ts';
 import { type ControlPlane, startControlPlane } from './control-plane.ts';
 import { fill, measureEdits, rotateShared, writePlainly } from './measure.ts';
 import { countWrites, MeasuredOperator, PROGRAM } from './measured-operator.ts';
-import { type Findings, renderReport } from './report.ts';
+import { type Findings, missedTargets, renderReport } from './report.ts';
 
 const PAGE = join(import.meta.dirname, '../../docs/benchmarks-operator.md');
 const CRDS = 'crds/manifests';
@@ -113,3 +113,6 @@ for (const groups of values.groups) found.push(await measure(Number(groups)));
 const page = renderReport(found, PREFACE);
 if (values.print) console.log(page);
 else writeFileSync(PAGE, page);
+const missed = missedTargets(found);
+for (const one of missed) console.error(one);
+process.exitCode = missed.length === 0 ? 0 : 1;

@@ -85,14 +85,22 @@ function tokenFigures({ rows }: NonNullable<Findings['tokens']>): Figure[] {
   });
 }
 
+const figuresOf = ({ servers, tokens, gateway }: Findings): Figure[] => [
+  ...callFigures(servers),
+  ...(tokens ? tokenFigures(tokens) : []),
+  ...(gateway ? gatewayFigures(gateway) : []),
+];
+
+/** A line for each target that was missed. A run without the gateway has none. */
+export function missedTargets(findings: Findings): string[] {
+  if (!findings.gateway) return [];
+  const missed = figuresOf(findings).filter(({ target, met }) => target !== '' && !met);
+  return missed.map(({ what, target, measured }) => `missed: ${what}: ${measured}, and the target is ${target}`);
+}
+
 /** The table of targets beside what was measured. */
 export function renderTargets(findings: Findings, table: (header: string[], rows: string[][]) => string): string {
-  const figures = [
-    ...callFigures(findings.servers),
-    ...(findings.tokens ? tokenFigures(findings.tokens) : []),
-    ...(findings.gateway ? gatewayFigures(findings.gateway) : []),
-  ];
   const verdict = ({ target, met }: Figure) => (target === '' ? '' : met ? 'met' : '**missed**');
-  const rows = figures.map((figure) => [figure.what, figure.target, figure.measured, verdict(figure)]);
+  const rows = figuresOf(findings).map((figure) => [figure.what, figure.target, figure.measured, verdict(figure)]);
   return table(['figure', 'target', 'measured', ''], rows);
 }

@@ -3,6 +3,7 @@ import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { serveIdentityProvider } from '../fakes/identity-provider/serve.ts';
+import { missedTargets } from './check-targets.ts';
 import { compareTokens, type TokenPace } from './compare-tokens.ts';
 import { startLoadGenerator, type LoadGenerator } from './load.ts';
 import { measureSessions, measureSlope, measureStarts, type SlopePace } from './measure-memory.ts';
@@ -174,6 +175,12 @@ function hasNoErrors({ servers, gateway, tokens }: Findings): boolean {
   return all.every(({ rows }) => rows.every(({ errors }) => errors === 0));
 }
 
+function meetsTargets(findings: Findings): boolean {
+  const missed = missedTargets(findings);
+  for (const line of missed) console.error(line);
+  return missed.length === 0;
+}
+
 async function bench(): Promise<boolean> {
   const { values } = parseArgs({
     options: {
@@ -194,10 +201,12 @@ async function bench(): Promise<boolean> {
     const tokens = values['without-gateway'] ? undefined : await compareTokens(load, plan.tokens);
     console.log('tokens', tokens);
     const gateway = values['without-gateway'] ? undefined : await measureGateway(load, plan);
-    const report = await renderReport(REPORT, { servers, gateway, tokens, busy });
+    const findings = { servers, gateway, tokens, busy };
+    const report = await renderReport(REPORT, findings);
     if (gateway && (!values.quick || values.write)) await writeFile(REPORT, report);
     else console.log(`\n${report}`);
-    return hasNoErrors({ servers, gateway, tokens, busy });
+    // A quick run is too short for a verdict.
+    return hasNoErrors(findings) && (values.quick || meetsTargets(findings));
   } finally {
     await load.stop();
   }

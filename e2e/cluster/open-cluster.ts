@@ -1,17 +1,12 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { checkBuilt, packAll } from './images.ts';
+import { packAll } from './images.ts';
 import { bringUp, importImages, isUp, takeDown } from './kit/bring-up.ts';
 import type { Tell } from './kit/build-programs.ts';
-import { isInstalled } from '../redis/is-installed.ts';
 import { whyNoCluster } from './kit/missing.ts';
+import { openKind } from './kit/open-kind.ts';
 import { usualPlaces } from './kit/places.ts';
-import { run, runProgram } from './run-program.ts';
 
 const NODES = 2;
-const KIND_MS = 10 * 60_000;
-const DOCKER_MS = 20_000;
 
 /** A cluster for one run of the tests. */
 export interface OpenCluster {
@@ -32,7 +27,9 @@ export interface Wanted {
 /** Opens the cluster that is asked for, with the images of the tests in its nodes; or says why there is none. */
 export async function openCluster(wanted: Wanted, tell: Tell): Promise<OpenCluster | { missing: string }> {
   if (wanted.kubeconfig !== undefined) return { kubeconfig: wanted.kubeconfig, close: () => Promise.resolve() };
-  return wanted.kind ? openKind(tell) : openOwn(tell);
+  if (!wanted.kind) return openOwn(tell);
+  const { platform } = process;
+  return openKind({ pack: packAll, tell, platform, uid: process.getuid?.() });
 }
 
 /** The cluster of this machine. One that was up before is used, and left up. */
@@ -57,34 +54,4 @@ async function openOwn(tell: Tell): Promise<OpenCluster | { missing: string }> {
     throw problem;
   }
   return { kubeconfig: places.kubeconfig, programs: places.bin, close };
-}
-
-async function openKind(tell: Tell): Promise<OpenCluster | { missing: string }> {
-  const programs = ['kind', 'docker', 'kubectl', 'helm'].filter((program) => !isInstalled(program));
-  if (programs.length > 0) return { missing: `E2E_CLUSTER=kind needs ${programs.join(', ')}` };
-  const docker = await runProgram('docker', ['info'], { deadline: DOCKER_MS });
-  if (docker.code !== 0)
-    return { missing: 'E2E_CLUSTER=kind needs Docker, and no daemon answers docker info: start it' };
-  checkBuilt();
-  const folder = mkdtempSync(join(tmpdir(), 'vmcp-kind-'));
-  const [kubeconfig, archive] = [join(folder, 'kubeconfig'), join(folder, 'images.tar')];
-  const kind = (...args: string[]) => run('kind', [...args, '--name', 'vmcp-e2e'], { deadline: KIND_MS });
-  const close = async () => {
-    try {
-      await kind('delete', 'cluster');
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-    }
-  };
-  try {
-    tell('kind makes a cluster');
-    await kind('create', 'cluster', '--kubeconfig', kubeconfig, '--wait', '120s');
-    await packAll(archive);
-    await kind('load', 'image-archive', archive);
-  } catch (problem) {
-    // What went wrong first is what has to be mended.
-    await close().catch(() => undefined);
-    throw problem;
-  }
-  return { kubeconfig, close };
 }

@@ -2,27 +2,43 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { openCluster } from '../open-cluster.ts';
+import { openKind } from './open-kind.ts';
 
 const { PATH = '' } = process.env;
-const PROGRAMS = ['kind', 'docker', 'kubectl', 'helm'];
 let folder: string;
 
-/** A program that notes how it was called, and ends as it is told. */
-function program(name: string, script: string): void {
-  writeFileSync(join(folder, name), `#!/bin/sh\necho "${name} $1 $2" >>${folder}/calls\n${script}\n`, { mode: 0o755 });
+/** A program that notes how it was called, and then does what a script says. */
+function program(name: string, script = 'exit 0'): void {
+  writeFileSync(join(folder, name), `#!/bin/sh\necho "${name} $*" >>${folder}/calls\n${script}\n`, { mode: 0o755 });
 }
+/** One by one, without the folder of the run, which has another name each time. */
 const calls = () =>
   readFileSync(join(folder, 'calls'), 'utf8')
     .trim()
     .split('\n')
-    .map((line) => line.trim());
+    .map((line) => line.replaceAll(/\S*\/vmcp-kind-\w+\//g, ''));
 const leftFolders = () => readdirSync(tmpdir()).filter((name) => name.startsWith('vmcp-kind-'));
-const open = () => openCluster({ kubeconfig: undefined, kind: true }, () => undefined);
+const PACKED = 'packed images.tar';
+const open = ({ uid = 0, platform = 'linux' }: { uid?: number; platform?: NodeJS.Platform } = {}) =>
+  openKind({
+    pack(archive) {
+      writeFileSync(archive, 'images');
+      writeFileSync(join(folder, 'calls'), `packed ${archive}\n`, { flag: 'a' });
+      return Promise.resolve();
+    },
+    tell: () => undefined,
+    platform,
+    uid,
+  });
+const CREATED = 'kind create cluster --kubeconfig kubeconfig --config kind.json --wait 120s --name vmcp-e2e';
+const LOADED = 'kind load image-archive images.tar --name vmcp-e2e';
+const DELETED = 'kind delete cluster --name vmcp-e2e';
+const ASKED = expect.stringContaining('kubectl --kubeconfig kubeconfig get nodes -o') as unknown;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'vmcp-programs-'));
-  for (const name of PROGRAMS) program(name, 'exit 0');
+  for (const name of ['kind', 'docker', 'helm', 'ip']) program(name);
+  program('kubectl', 'echo 172.18.0.2 fc00::2');
   process.env.PATH = [folder, PATH].join(delimiter);
 });
 afterEach(() => {
@@ -31,6 +47,52 @@ afterEach(() => {
 });
 
 describe('a cluster by kind', () => {
+  it('is made with the images in its node and its addresses led there, and goes with all that it brought', async () => {
+    program('kind', `[ $1 = create ] && cp "$6" ${folder}/config; exit 0`);
+    const before = leftFolders();
+    const cluster = await open();
+    if ('missing' in cluster) throw new Error(cluster.missing);
+    const routes = ['ip route replace 10.244.0.0/16 via 172.18.0.2', 'ip route replace 10.96.0.0/16 via 172.18.0.2'];
+    expect(calls()).toEqual(['docker info', PACKED, CREATED, LOADED, ASKED, ...routes]);
+    expect(JSON.parse(readFileSync(join(folder, 'config'), 'utf8'))).toMatchObject({
+      networking: { podSubnet: '10.244.0.0/16', serviceSubnet: '10.96.0.0/16' },
+    });
+    await cluster.close();
+    expect(calls().slice(7)).toEqual(['ip route del 10.244.0.0/16', 'ip route del 10.96.0.0/16', DELETED]);
+    expect(leftFolders()).toEqual(before);
+  });
+
+  it('is made by somebody who is not root with sudo', async () => {
+    program('sudo');
+    const cluster = await open({ uid: 1000 });
+    if ('missing' in cluster) throw new Error(cluster.missing);
+    await cluster.close();
+    expect(calls().filter((line) => line.startsWith('sudo'))).toEqual([
+      'sudo -n true',
+      'sudo -n ip route replace 10.244.0.0/16 via 172.18.0.2',
+      'sudo -n ip route replace 10.96.0.0/16 via 172.18.0.2',
+      'sudo -n ip route del 10.244.0.0/16',
+      'sudo -n ip route del 10.96.0.0/16',
+    ]);
+  });
+
+  it.each([
+    ['kind', 'create', [PACKED, CREATED]],
+    ['kind', 'load', [PACKED, CREATED, LOADED]],
+    ['kubectl', '--kubeconfig', [PACKED, CREATED, LOADED, ASKED]],
+    ['ip', 'route', [PACKED, CREATED, LOADED, ASKED, 'ip route replace 10.244.0.0/16 via 172.18.0.2']],
+  ])(
+    'of which %s %s fails says why, whatever comes of taking it away, and leaves nothing',
+    async (name, step, done) => {
+      const before = leftFolders();
+      const fails = 'echo "no room to $1" >&2; exit 1';
+      program(name, `[ $1 = ${step} ] || [ $1 = delete ] && { ${fails}; }; exit 0`);
+      await expect(open()).rejects.toThrow(`no room to ${step}`);
+      expect(calls()).toEqual(['docker info', ...done, DELETED]);
+      expect(leftFolders()).toEqual(before);
+    },
+  );
+
   it('is missing where one of its programs is, by name', async () => {
     process.env.PATH = folder;
     rmSync(join(folder, 'helm'));
@@ -41,16 +103,20 @@ describe('a cluster by kind', () => {
   it('is missing where Docker is a client without a daemon, and nothing is begun', async () => {
     program('docker', 'exit 1');
     expect(await open()).toEqual({
-      missing: expect.stringContaining('no daemon answers docker info: start it') as unknown,
+      missing: 'E2E_CLUSTER=kind needs Docker, and no daemon answers docker info: start it',
     });
     expect(calls()).toEqual(['docker info']);
   });
 
-  it('that cannot be made says why, whatever comes of taking it away, and leaves nothing', async () => {
-    const before = leftFolders();
-    program('kind', 'echo "no room for $1" >&2; exit 1');
-    await expect(open()).rejects.toThrow('no room for create');
-    expect(calls()).toEqual(['docker info', 'kind create cluster', 'kind delete cluster']);
-    expect(leftFolders()).toEqual(before);
+  it('is missing for somebody who may lead no addresses there, and nothing is begun', async () => {
+    program('sudo', 'exit 1');
+    const missing = expect.stringContaining('E2E_CLUSTER=kind needs root, or sudo without a password') as unknown;
+    expect(await open({ uid: 1000 })).toEqual({ missing });
+    expect(calls()).toEqual(['docker info', 'sudo -n true']);
+  });
+
+  it('is missing elsewhere than on Linux', async () => {
+    const missing = expect.stringContaining('E2E_CLUSTER=kind needs Linux') as unknown;
+    expect(await open({ platform: 'darwin' })).toEqual({ missing });
   });
 });

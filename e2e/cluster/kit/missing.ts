@@ -1,4 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { isInstalled } from '../../redis/is-installed.ts';
 
 /** A program, or a file, and the package of Debian that has it. */
@@ -28,19 +29,51 @@ export function missingPackages(): string[] {
   return Object.entries(PACKAGES).flatMap(([program, name]) => (isThere(program) ? [] : [name]));
 }
 
-function missingCapabilities(): string[] {
-  const [, mask = '0'] = /^CapEff:\s*([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? [];
-  const has = (bit: number) => (BigInt(`0x${mask}`) >> BigInt(bit)) % 2n === 1n;
-  return Object.entries(CAPABILITIES).flatMap(([name, bit]) => (has(bit) ? [] : [name]));
+/** What of a machine matters to a cluster of its processes. */
+export interface Machine {
+  readonly platform: NodeJS.Platform;
+  /** User id of this process. */
+  readonly uid: number | undefined;
+  /** Mask of its effective capabilities. */
+  readonly capabilities: bigint;
+  /** Folder of the control groups. */
+  readonly controlGroups: string;
 }
 
-/** Why no cluster can be brought up on this machine; undefined: one can be. */
-export function whyNoCluster(): string | undefined {
-  if (process.platform !== 'linux') return 'needs Linux';
-  if (process.getuid?.() !== 0) return 'needs root';
-  const capabilities = missingCapabilities();
-  if (capabilities.length > 0) return `root has no ${capabilities.join(', ')} here`;
+function thisMachine(): Machine {
+  const { platform } = process;
+  const [, mask = '0'] =
+    platform === 'linux' ? (/^CapEff:\s*([0-9a-f]+)$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? []) : [];
+  return { platform, uid: process.getuid?.(), capabilities: BigInt(`0x${mask}`), controlGroups: '/sys/fs/cgroup' };
+}
+
+const canWrite = (folder: string) => {
+  try {
+    accessSync(folder, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** Of version 2, or the memory of version 1. */
+const hasControlGroups = (folder: string) =>
+  ['cgroup.controllers', 'memory/cgroup.procs'].some(
+    (file) => canWrite(dirname(join(folder, file))) && existsSync(join(folder, file)),
+  );
+
+/** Why no cluster can be brought up on this machine, and what to do; undefined: one can be. */
+export function whyNoCluster(machine: Machine = thisMachine()): string | undefined {
+  const { platform, uid, capabilities, controlGroups } = machine;
+  if (platform !== 'linux') return 'needs Linux: its nodes are namespaces of this machine';
+  if (uid !== 0) return 'needs root: run it with sudo';
+  const has = (bit: number) => (capabilities >> BigInt(bit)) % 2n === 1n;
+  const missing = Object.entries(CAPABILITIES).flatMap(([name, bit]) => (has(bit) ? [] : [name]));
+  if (missing.length > 0) return `root has no ${missing.join(', ')} here: start the container with --privileged`;
+  if (!hasControlGroups(controlGroups))
+    return `needs control groups that can be written, and ${controlGroups} has none: start the container with --privileged`;
   const packages = [...missingPackages(), ...(isInstalled('go') ? [] : ['golang-go'])];
-  if (packages.length > 0 && !isInstalled('apt-get')) return `needs ${packages.join(', ')}, and there is no apt-get`;
+  if (packages.length > 0 && !isInstalled('apt-get'))
+    return `needs ${packages.join(', ')}, and there is no apt-get: install what these packages of Debian have`;
   return undefined;
 }

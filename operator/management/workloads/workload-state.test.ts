@@ -34,6 +34,13 @@ interface Case {
   is: [string, string];
 }
 
+/** A program that runs, as the servers see it that offer it. */
+const offered = (name: string, is: Case['is'], ...backends: BackendSummary[]): Case => ({
+  ...{ name, is, backends },
+  status: READY,
+  seen: runs,
+});
+
 const CASES: Case[] = [
   { name: 'is being deleted', isBeingDeleted: true, seen: runs, is: ['removing', 'It is being deleted.'] },
   { name: 'is stopped and still runs', spec: { suspend: true }, seen: runs, is: ['stopping', 'It is being stopped.'] },
@@ -79,7 +86,7 @@ const CASES: Case[] = [
     seen: rests,
     is: ['starting', 'Its pods are being made: wait.'],
   },
-  { name: 'answers', status: READY, seen: runs, backends: [backend('Ready', 'It is well.')], is: ['running', ''] },
+  offered('answers', ['running', ''], backend('Ready', 'It is well.')),
   { name: 'is ready, and nobody offers it', status: READY, seen: runs, is: ['running', ''] },
   {
     name: 'is on stdio, and no server runs it',
@@ -91,20 +98,15 @@ const CASES: Case[] = [
       'No server runs it, or none has said so yet: put it into the group of a VirtualMCPServer, or give it an endpoint of its own (proxy_port).',
     ],
   },
-  {
-    name: 'does not answer any more',
-    status: READY,
-    seen: runs,
-    backends: [{ ...backend('Unavailable', 'It refuses the connection.'), tools: 3 }],
-    is: ['unhealthy', 'It refuses the connection.'],
-  },
-  {
-    name: 'runs and has not answered yet',
-    status: READY,
-    seen: runs,
-    backends: [backend('Unavailable', 'It refuses the connection.')],
-    is: ['starting', 'It refuses the connection.'],
-  },
+  offered('does not answer any more', ['unhealthy', 'It refuses the connection.'], {
+    ...backend('Unavailable', 'It refuses the connection.'),
+    tools: 3,
+  }),
+  offered(
+    'runs and has not answered yet',
+    ['starting', 'It refuses the connection.'],
+    backend('Unavailable', 'It refuses the connection.'),
+  ),
   {
     name: 'has never answered, and no program of it runs',
     status: READY,
@@ -120,30 +122,17 @@ const CASES: Case[] = [
     backends: [backend('Unavailable', 'It refuses the connection.')],
     is: ['unhealthy', 'It refuses the connection.'],
   },
-  {
-    name: 'needs somebody to log in',
-    status: READY,
-    seen: runs,
-    backends: [{ ...backend('Unavailable', 'No token.'), loginUrl: 'http://127.0.0.1:4484/login' }],
-    is: [
-      'unauthenticated',
-      'A person has to log in there once: vmcp login search, or open http://127.0.0.1:4484/login',
-    ],
-  },
-  {
-    name: 'is left out by every server',
-    status: READY,
-    seen: runs,
-    backends: [backend('Excluded', 'Its reference leads nowhere.')],
-    is: ['error', 'Its reference leads nowhere.'],
-  },
-  {
-    name: 'answers one server and not the other',
-    status: READY,
-    seen: runs,
-    backends: [backend('Unavailable', 'No.'), backend('Ready', '')],
-    is: ['running', ''],
-  },
+  offered(
+    'needs somebody to log in',
+    ['unauthenticated', 'A person has to log in there once: vmcp login search, or open http://127.0.0.1:4484/login'],
+    { ...backend('Unavailable', 'No token.'), loginUrl: 'http://127.0.0.1:4484/login' },
+  ),
+  offered(
+    'is left out by every server',
+    ['error', 'Its reference leads nowhere.'],
+    backend('Excluded', 'Its reference leads nowhere.'),
+  ),
+  offered('answers one server and not the other', ['running', ''], backend('Unavailable', 'No.'), backend('Ready', '')),
   {
     name: 'has too few pods',
     status: statusOf('Degraded', condition('Ready', 'True', '1 of 3 pods are ready.')),
