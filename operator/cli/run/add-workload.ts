@@ -6,6 +6,7 @@ import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import type { ManagementApi } from '../management/management-api.ts';
 import { Refusal } from '../management/refusal.ts';
+import { oneLine } from '../one-line.ts';
 import { chooseGroup } from './choose-group.ts';
 import { findSource, type Found } from './find-source.ts';
 import { gatherValues, HEADERS, type Given, type Values } from './gather-values.ts';
@@ -42,7 +43,8 @@ export async function addWorkload(api: ManagementApi, wish: Wish, context: Conte
   const { references, undo } = await storeSecrets(api, name, secrets, context, wish.provider);
   try {
     const body = { ...bodyOf(found, wish, { variables, headers }, references), name, group };
-    await api.call(createWorkload, { body });
+    const { image_context: told } = (await api.call(createWorkload, { body })).body;
+    if (told !== undefined) context.err.write(`${oneLine(told)}\n`);
     return name;
   } catch (problem) {
     await undo().catch(() => undefined);

@@ -1,5 +1,6 @@
 import { NoParams, NoQuery, operation } from '../operation.ts';
-import { NewWorkload, WorkloadChanged } from '../records/workload.ts';
+import { tellCheckedImage } from '../provenance/tell-checked-image.ts';
+import { NewWorkload, WorkloadMade } from '../records/workload.ts';
 import { DEFAULT } from '../registries/registries.ts';
 import { renderChanged } from '../workloads/render-summary.ts';
 import { versionOf } from '../workloads/workload-version.ts';
@@ -14,7 +15,7 @@ export const createWorkload = operation({
   query: NoQuery,
   body: NewWorkload,
   success: 201,
-  result: WorkloadChanged,
+  result: WorkloadMade,
   givesTag: true,
   problems: {
     ...RECORD,
@@ -31,6 +32,7 @@ export const createWorkload = operation({
   async run({ body: { registry_entry: entry, ...body }, caller, signal }, rooms) {
     const checked = entry === undefined ? undefined : await rooms.provenance.check(entry, body.image, signal);
     const made = await rooms.workloads.create({ ...body, checked }, checkChange(body.group, caller, rooms));
-    return { body: renderChanged(made.resource), etag: versionOf(made) };
+    const told = tellCheckedImage(made.resource);
+    return { body: { ...renderChanged(made.resource), ...(told && { image_context: told }) }, etag: versionOf(made) };
   },
 });

@@ -98,14 +98,14 @@ export class TrustRoots {
       retry: { retries: 0 },
       ...(root && { rootPath: root.file }),
     };
+    const fetched = mkdir(cachePath, { recursive: true, mode: 0o700 })
+      .then(() => getTrustedRoot(options).catch(() => getTrustedRoot({ ...options, forceCache: true })))
+      // Who asked may be gone by then.
+      .finally(() => (cache === undefined ? rm(own, { recursive: true, force: true }) : undefined));
     try {
-      await mkdir(cachePath, { recursive: true, mode: 0o700 });
-      const fetched = getTrustedRoot(options).catch(() => getTrustedRoot({ ...options, forceCache: true }));
       return await Promise.race([fetched, ended(signal)]);
     } catch (cause) {
       throw new NoTrustRoots(`the roots of ${new URL(mirrorURL).host} cannot be read`, { cause });
-    } finally {
-      if (cache === undefined) await rm(own, { recursive: true, force: true });
     }
   }
 }

@@ -154,6 +154,19 @@ export const WorkloadChanged = z
   })
   .meta({ id: 'WorkloadChanged' });
 
+/** The same of a new workload. */
+export const WorkloadMade = z
+  .strictObject({
+    ...WorkloadChanged.shape,
+    image_context: z
+      .string()
+      .optional()
+      .describe(
+        'What the signatures of its image show, as status_context says it; absent where nothing says who signs it.',
+      ),
+  })
+  .meta({ id: 'WorkloadMade' });
+
 /** How a workload is. */
 export const WorkloadReport = z
   .strictObject({
