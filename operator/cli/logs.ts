@@ -6,6 +6,7 @@ import { lastLines, nextLines } from '#operator/local/tail-log';
 import { backendChild, runtimeChild, runtimeChildOf } from '#operator/plan/child-names';
 import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
+import { nothingRuns } from './nothing-runs.ts';
 import { serversOf } from './summarise-board.ts';
 
 const LOOK = 300;
@@ -47,6 +48,13 @@ function meantInside(name: string, state: Context['state'], names: readonly stri
   return names.filter((one) => children.includes(one));
 }
 
+/** @throws CliError where no log has anything about it */
+function checkInside(name: string, names: readonly string[], state: Context['state']): void {
+  if (meantInside(name, state, names).length > 0) return;
+  const known = [...new Set([...workloadsIn(state), ...names])].join(', ');
+  throw new CliError(EXIT_CODES.notFound, `there is no log of ${name} (there is: ${known})`);
+}
+
 /** Runtimes write each line about a backend with its name. */
 const isAbout = (name: string) => {
   const field = `"backend":${JSON.stringify(name)}`;
@@ -79,16 +87,14 @@ export interface LogOptions {
 export async function logs(
   name: string | undefined,
   { follow: goOn, lines }: LogOptions,
-  { state, out }: Context,
+  context: Context,
   signal: AbortSignal,
 ): Promise<number> {
+  const { state, out } = context;
   const names = logNames(state.logs);
+  if (names.length === 0 && (name !== undefined || !goOn)) throw nothingRuns(context);
   const isInside = name !== undefined && meant(name, names).length === 0;
-  if (isInside && meantInside(name, state, names).length === 0) {
-    const known = [...new Set([...workloadsIn(state), ...names])].join(', ') || 'none yet';
-    const code = names.length === 0 ? EXIT_CODES.notRunning : EXIT_CODES.notFound;
-    throw new CliError(code, `there is no log of ${name} (there is: ${known})`);
-  }
+  if (isInside) checkInside(name, names, state);
   const keeps = isInside ? isAbout(name) : () => true;
   const now = () => {
     const all = logNames(state.logs);

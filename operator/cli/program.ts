@@ -192,7 +192,18 @@ export function createProgram(parts: Omit<Parts, 'program'>): Command {
   const program = new Command('vmcp')
     .description('One MCP endpoint for a group of MCP servers, with an authentication boundary on each side')
     .version(version, '-V, --version')
-    .addHelpText('after', examples(around, 'vmcp up examples/quickstart --detach', 'vmcp status', 'vmcp down'))
+    .addHelpText(
+      'after',
+      examples(
+        around,
+        'vmcp registry search git',
+        'vmcp run time',
+        'vmcp connect cursor --write',
+        'vmcp status',
+        'vmcp up examples/quickstart --detach',
+        'vmcp down',
+      ),
+    )
     .addHelpText('after', `\n${EXIT_CODE_HELP}`)
     .showHelpAfterError('(--help shows what there is)')
     .exitOverride()

@@ -1,11 +1,9 @@
 import { readLock } from '#operator/local/lock';
 import { type Board, OtherVersion, readBoard } from '#operator/local/status-board';
-import { readIfThere } from '#operator/local/write-file';
 import { buildOf } from './build-of.ts';
-import { shownPath } from './check-folder.ts';
 import type { Context, Format } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
-import { quoted } from './name-program.ts';
+import { nothingRuns, startAgain } from './nothing-runs.ts';
 import { printObject } from './print-object.ts';
 import { printBoard, type ServerSummary, serversOf, shownName } from './summarise-board.ts';
 
@@ -17,19 +15,10 @@ export function runningBoard(context: Context): Board {
     if (board) return board;
   } catch (problem) {
     if (!(problem instanceof OtherVersion)) throw problem;
-    const remedy = `run "${typed('down')}", then "${startAgain(context)}"`;
+    const remedy = `run "${typed('down')}", then "${startAgain(context) ?? typed('up')}"`;
     throw new CliError(EXIT_CODES.failed, `${problem.message}: ${remedy}`, { cause: problem });
   }
-  throw new CliError(
-    EXIT_CODES.notRunning,
-    `nothing runs here (${state.path}): start it with "${startAgain(context)}"`,
-  );
-}
-
-/** What starts the folder that ran here last. */
-function startAgain({ state, typed }: Context): string {
-  const last = readIfThere(state.lastFolder);
-  return typed(`up ${last === undefined ? '<folder with manifests>' : quoted(shownPath(last))}`);
+  throw nothingRuns(context);
 }
 
 /** Whether what runs here is another build than this one. */
@@ -39,7 +28,7 @@ function isOutdated(context: Context): boolean {
 }
 
 function outdated(context: Context): string {
-  return `what runs here is another build than this one: "${context.typed('down')}", then "${startAgain(context)}" runs this one`;
+  return `what runs here is another build than this one: "${context.typed('down')}", then "${startAgain(context) ?? context.typed('up')}" runs this one`;
 }
 
 /** The named endpoint, or the only one, or the first. */

@@ -4,7 +4,7 @@ import { readIfThere } from '#operator/local/write-file';
 import { shownPath } from '../check-folder.ts';
 import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
-import { quoted } from '../name-program.ts';
+import { nothingRuns } from '../nothing-runs.ts';
 import { httpApi } from './http-api.ts';
 import type { ManagementApi } from './management-api.ts';
 import { isCluster, type TargetOptions, USUAL_FOLDER } from './target.ts';
@@ -63,11 +63,8 @@ export function openRunning(
 }
 
 /** Absolute path of the folder that is meant where nothing runs. */
-function folderOf({ folder, withoutFolder = false }: TargetOptions, { state, typed }: Context): string {
-  const chosen = folder ?? readIfThere(state.lastFolder) ?? (withoutFolder ? USUAL_FOLDER : undefined);
+function folderOf({ folder, withoutFolder = false }: TargetOptions, context: Context): string {
+  const chosen = folder ?? readIfThere(context.state.lastFolder) ?? (withoutFolder ? USUAL_FOLDER : undefined);
   if (chosen !== undefined) return resolve(chosen);
-  throw new CliError(
-    EXIT_CODES.notRunning,
-    `nothing runs here (${state.path}): start a server with "${typed(`run ${quoted('<source>')}`)}", a folder with "${typed(`up ${quoted('<folder with manifests>')}`)}", name a folder with --folder, or a cluster with --context`,
-  );
+  throw nothingRuns(context, '; name a folder that does not run with --folder, or a cluster with --context');
 }

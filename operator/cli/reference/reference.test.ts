@@ -17,6 +17,10 @@ describe('the page of the command line', () => {
       (text) => /Usage: .* [<[](?!options)/.test(text) && !text.includes('Examples:') && !text.includes('Commands:'),
     );
     expect(without).toEqual([]);
+    // Each list can be watched, and no option tells a default that is no, none or nothing.
+    const lists = sections.filter((text) => /Usage: vmcp .*list\|ls/.test(text));
+    expect(lists.map((text) => text.includes('--watch'))).toEqual(Array(6).fill(true));
+    expect(page).not.toMatch(/default:\s+(false|\[\]|"")/);
     expect([...page.matchAll(/^- `(\d)`: /gm)].map(([, code]) => Number(code))).toEqual(Object.values(EXIT_CODES));
   });
 });

@@ -1,4 +1,4 @@
-import { parseDocument } from 'yaml';
+import { isMap, parseDocument } from 'yaml';
 import { editWorkload, getWorkload } from '#operator/management/operations/workloads';
 import { WorkloadDetail } from '#operator/management/records/workload';
 import { sameValue } from '#operator/management/same-value';
@@ -55,6 +55,11 @@ function readDetail(text: string): WorkloadDetail {
   const document = parseDocument(text);
   const [error] = document.errors;
   if (error) throw new CliError(EXIT_CODES.input, `not YAML: ${error.message.split('\n')[0] ?? ''}`);
+  if (!isMap(document.contents))
+    throw new CliError(
+      EXIT_CODES.input,
+      'the text has no fields: write it as vmcp get prints it, "name: value" in each line',
+    );
   const value: unknown = document.toJS({ maxAliasCount: 100 });
   const { data, error: wrong } = WorkloadDetail.safeParse(value);
   if (data) return data;

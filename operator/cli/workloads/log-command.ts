@@ -36,7 +36,8 @@ async function ofCluster(
   context: Context,
   stop: AbortSignal,
 ): Promise<number> {
-  if (name === undefined) throw new CliError(EXIT_CODES.usage, 'in a cluster name a workload: vmcp list shows them');
+  if (name === undefined)
+    throw new CliError(EXIT_CODES.usage, `in a cluster name a workload: "${context.typed('list')}" shows them`);
   const { printClusterLogs } = await import('./cluster-logs.ts');
   return printClusterLogs(name, options, context, stop);
 }

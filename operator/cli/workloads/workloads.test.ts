@@ -45,8 +45,25 @@ describe('workloads where nothing runs', () => {
   it('are none where nothing runs and nothing is known: a command that makes one is named', async () => {
     const nowhere = await home.withoutFolder(['list']);
     expect([nowhere.code, nowhere.err]).toEqual([3, expect.stringMatching(/nothing runs here.* run '<source>'/)]);
+    for (const line of [['logs'], ['logs', 'cups'], ['status'], ['doctor'], ['connect', 'cursor']])
+      expect(await home.withoutFolder(line)).toMatchObject({
+        code: 3,
+        err: expect.stringMatching(/nothing runs here.* run '<source>'/) as unknown,
+      });
     const missing = await home.withoutFolder(['list', '--folder', join(home.path, 'none')]);
     expect([missing.code, missing.err]).toEqual([3, expect.stringMatching(/no folder .* run '<source>'/)]);
+  });
+
+  it.each([
+    [['get', 'nobody'], 'list --all'],
+    [['stop', 'cups', 'nobody'], 'list --all'],
+    [['group', 'get', 'nobody'], 'group list'],
+    [['client', 'rm', 'cursor'], 'client list'],
+    [['registry', 'info', 'nobody'], 'registry search'],
+    [['skill', 'info', 'nobody'], 'skill list'],
+  ])('that are not there, and what else is not, are told with what shows what is there: %j', async (line, list) => {
+    const { code, err } = await vmcp(...line);
+    expect([code, err]).toEqual([6, expect.stringContaining(`; "vmcp ${list}`)]);
   });
 
   it('are stopped and started in their manifests, without waiting; those of a group that it does not concern stay', async () => {
@@ -83,6 +100,13 @@ describe('workloads where nothing runs', () => {
     }
     expect((await vmcp('edit', 'cups', '-f', join(home.path, 'nowhere'))).code).toBe(1);
     expect((await vmcp('edit', 'saucers', '-f', text)).code).toBe(6);
+    for (const wrong of ['', 'cups', '- a']) {
+      writeFileSync(text, wrong);
+      expect(await vmcp('edit', 'cups', '-f', text)).toMatchObject({
+        code: 1,
+        err: expect.stringContaining('has no fields') as unknown,
+      });
+    }
     expect(manifest()).toBe(MANIFESTS);
   });
 
