@@ -41,6 +41,9 @@ function sharedIssuer(reference: NonNullable<IncomingAuth['oidcConfigRef']>, wor
   return { type: 'kubernetes', block: kubernetesServiceAccount ?? { useClusterAuth: true }, ...asked };
 }
 
+/** What it refers to is asked of whoever writes a resource; who writes a ConfigMap is asked nothing. */
+const REFERENCES = ['clientSecretRef', 'caBundleRef'] as const;
+
 /** http outside of loopback is refused here as well as inline: the schema of the resource does not see a ConfigMap. */
 function issuerOfConfigMap(reference: KeyReference, world: World): ResolvedIssuer {
   const field = 'incomingAuth.oidcConfig.configMap';
@@ -48,6 +51,11 @@ function issuerOfConfigMap(reference: KeyReference, world: World): ResolvedIssue
   const place = `ConfigMap "${reference.name}", key "${reference.key}"`;
   const secure = secureUrl(['issuer'], ['insecureAllowHTTP']);
   if (!secure.holds(inline)) throw new Stalled('InvalidIncomingAuth', `${field}: ${place}: issuer: ${secure.message}`);
+  const referring = REFERENCES.find((name) => inline[name] !== undefined);
+  if (referring !== undefined) {
+    const message = `${field}: ${place}: ${referring}: a ConfigMap refers to nothing: write the issuer in oidcConfig.inline`;
+    throw new Stalled('InvalidIncomingAuth', message);
+  }
   return inlineIssuer(inline, place);
 }
 

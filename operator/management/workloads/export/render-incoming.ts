@@ -78,7 +78,7 @@ export function renderIncoming(spec: Spec, shared: Issuer | undefined): Partial<
       oidc_config: renderOidc(spec, shared),
       authz_config: authzConfig && { type: 'cedarv1' as const, version: '1.0' as const },
       authz_config_path: policies && configMapText(policies),
-      jwks_auth_token_file: spec.oidcConfig?.inline?.jwksAuthTokenPath,
+      jwks_auth_token_file: issuerOf(spec, shared)?.jwksAuthTokenPath,
       audit_config: audit,
       telemetry_config: telemetry && settings,
       validating_webhooks: orNothing(webhooks?.validating?.map(renderWebhook)),

@@ -69,6 +69,7 @@ const ISSUER = `${head('MCPOIDCConfig', 'company')}  type: inline
     issuer: https://id.example
     clientId: introspector
     clientSecretRef: { name: company, key: introspection }
+    jwksAuthTokenPath: /var/run/secrets/keys/token
 `;
 
 const of = async (name: string, manifests: Record<string, string>): Promise<RunConfiguration> => {
@@ -95,6 +96,7 @@ describe('an exported run configuration', () => {
       endpoint_prefix: '/full',
       trust_proxy_headers: true,
       isolate_network: true,
+      jwks_auth_token_file: '/var/run/secrets/keys/token',
       permission_profile_name_or_path: 'none',
       k8s_pod_template_patch: '{"metadata":{"labels":{"tier":"gold"}}}',
       container_labels: { tier: 'gold' },
@@ -117,6 +119,7 @@ describe('an exported run configuration', () => {
         clientSecret: 'company/introspection',
         resourceURL: 'https://full.example/mcp',
         scopes: ['read'],
+        authTokenFile: '/var/run/secrets/keys/token',
         insecureAllowHTTP: false,
       },
       authz_config: { type: 'cedarv1', version: '1.0' },
