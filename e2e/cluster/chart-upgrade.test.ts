@@ -1,13 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from '../local/run-vmcp.ts';
 import { NAMESPACED, ownGroup, renderChart } from './chart.ts';
 import { IMAGES } from './images.ts';
+import { underLoad, untilAllGoOn } from './load.ts';
 import { isDone, KINDS, releaseOf } from './release.ts';
+import { untilSettled } from './replace-pods.ts';
+import { backend, fake, group as toolGroup, server, Stage } from './stage.ts';
+import { startRedisPod } from './start-redis-pod.ts';
 import { describeWithCluster, type Namespace } from './use-cluster.ts';
 
 const TESTDATA = join(import.meta.dirname, 'testdata');
+const REPLICAS = 2;
+const MINUTE = 60_000;
 
 describeWithCluster('an upgrade of the chart from the version before', (cluster) => {
   const group = ownGroup('upgrade');
@@ -25,20 +31,19 @@ describeWithCluster('an upgrade of the chart from the version before', (cluster)
       }
     ).spec.versions[0].schema.openAPIV3Schema.properties.spec.properties;
   };
+  const resources = async () => {
+    const { stdout } = await kubectl('get', KINDS.map((kind) => `${kind}.${group}`).join(), '-o', 'name');
+    return stdout.trim().split('\n').sort();
+  };
 
   beforeAll(async () => {
     namespace = await cluster.makeNamespace('upgrade');
     const values = [`--set=apiGroup=${group}`, `--set=image=${IMAGES.operator}`, '--wait', '--timeout=60s'];
     isDone(await release.run('install', join(TESTDATA, 'previous-chart'), ...values));
-    await cluster.kubectl([
-      'wait',
-      '--for=condition=Established',
-      '--timeout=30s',
-      ...KINDS.map((kind) => `crd/${kind}.${group}`),
-    ]);
-    const resources = readFileSync(join(TESTDATA, 'previous-resources.yaml'), 'utf8').replaceAll('API_GROUP', group);
-    isDone(await release.apply(resources));
-    isDone(await release.upgrade());
+    await release.established();
+    const written = readFileSync(join(TESTDATA, 'previous-resources.yaml'), 'utf8').replaceAll('API_GROUP', group);
+    isDone(await release.apply(written));
+    isDone(await release.upgrade(`--set=runtime.image.tag=${IMAGES.formerRuntime.split(':')[1] ?? ''}`));
   }, 240_000);
 
   afterAll(async () => {
@@ -55,13 +60,7 @@ describeWithCluster('an upgrade of the chart from the version before', (cluster)
 
   it('brings the definitions of the new version, and every resource outlives stricter rules', async () => {
     expect(await schemaOf()).toHaveProperty('incomingAuth');
-    const { stdout } = await kubectl(
-      'get',
-      `virtualmcpservers.${group},mcpservers.${group},mcpgroups.${group}`,
-      '-o',
-      'name',
-    );
-    expect(stdout.trim().split('\n')).toHaveLength(3);
+    expect(await resources()).toHaveLength(3);
     isDone(await kubectl('wait', `virtualmcpservers.${group}/former`, '--for=condition=Stalled', '--timeout=60s'));
     const said = await kubectl(
       'get',
@@ -90,19 +89,87 @@ describeWithCluster('an upgrade of the chart from the version before', (cluster)
     expect(stdout).toContain('Anonymous');
   });
 
-  it('can be rolled back and made again, and nothing is lost', async () => {
-    isDone(await release.run('rollback', '1', '--wait', '--timeout=120s'));
-    expect(await schemaOf()).toBeUndefined();
-    isDone(await release.upgrade());
-    expect(await schemaOf()).toHaveProperty('incomingAuth');
-    const { stdout } = await kubectl(
-      'get',
-      `virtualmcpservers.${group},mcpservers.${group},mcpgroups.${group}`,
-      '-o',
-      'name',
+  describe('under load', () => {
+    const stage = new Stage(cluster);
+    let former: string[];
+
+    /** Calls while something is done, and until the pods that serve have the image that comes of it. */
+    const loaded = async (image: string, work: () => Promise<void>) =>
+      underLoad(await stage.endpoint('demo'), 'plain_tool_0', async (load) => {
+        await work();
+        await eventually(
+          imagesInUse,
+          (images) => images.length === REPLICAS && images.every((one) => one === image),
+          MINUTE,
+        );
+        await untilSettled(stage, 'demo', REPLICAS);
+        await untilAllGoOn(load, 5);
+      });
+    const imagesInUse = async () => {
+      const pods = await stage.list('Pod', 'app.kubernetes.io/name=vmcp-runtime,app.kubernetes.io/instance=demo');
+      return pods.map(({ spec }) => (spec as { containers: { image: string }[] }).containers[0]?.image);
+    };
+    const operators = async () => {
+      const pods = await stage.list(
+        'Pod',
+        `app.kubernetes.io/name=vmcp-operator,app.kubernetes.io/instance=${release.name}`,
+      );
+      return pods.map(({ metadata }) => metadata.name).sort();
+    };
+
+    beforeAll(async () => {
+      stage.namespace = namespace;
+      const address = await startRedisPod(cluster, namespace.name);
+      const objects = [
+        toolGroup('tools'),
+        backend('plain', fake('tools', 'backend', ['--name', 'plain', '--tools', '1'])),
+        server('demo', 'tools', { replicas: REPLICAS, sessionStorage: { provider: 'redis', address } }),
+      ];
+      const items = objects.map((object) => ({ ...object, apiVersion: `${group}/v1alpha1` }));
+      isDone(await release.apply(JSON.stringify({ apiVersion: 'v1', kind: 'List', items })));
+      await eventually(
+        () => kubectl('get', `virtualmcpservers.${group}/demo`, '-o', 'jsonpath={.status.phase} {.status.toolCount}'),
+        ({ stdout }) => stdout === 'Ready 1',
+        2 * MINUTE,
+      );
+      await untilSettled(stage, 'demo', REPLICAS);
+      former = await operators();
+    }, 4 * MINUTE);
+
+    it(
+      'an upgrade replaces operators and runtimes, and a rollback does, and no call fails',
+      async () => {
+        expect(await imagesInUse()).toEqual([IMAGES.formerRuntime, IMAGES.formerRuntime]);
+        const upgraded = await loaded(IMAGES.runtime, async () => isDone(await release.upgrade()));
+        expect(upgraded.failures).toEqual([]);
+        const others = await operators();
+        expect(others.filter((name) => former.includes(name))).toEqual([]);
+        const back = await loaded(IMAGES.formerRuntime, async () => {
+          isDone(await release.run('rollback', '2', '--wait', '--timeout=120s'));
+        });
+        expect(back.failures).toEqual([]);
+        expect((await operators()).filter((name) => others.includes(name))).toEqual([]);
+      },
+      5 * MINUTE,
     );
-    expect(stdout.trim().split('\n')).toHaveLength(3);
-  }, 240_000);
+
+    it(
+      'a rollback to the version before and the upgrade after it lose nothing, and no call fails',
+      async () => {
+        const before = await resources();
+        const rolledBack = await loaded(IMAGES.formerRuntime, async () => {
+          isDone(await release.run('rollback', '1', '--wait', '--timeout=120s'));
+          expect(await schemaOf()).toBeUndefined();
+        });
+        expect(rolledBack.failures).toEqual([]);
+        const upgraded = await loaded(IMAGES.runtime, async () => isDone(await release.upgrade()));
+        expect(upgraded.failures).toEqual([]);
+        expect(await schemaOf()).toHaveProperty('incomingAuth');
+        expect(await resources()).toEqual(before);
+      },
+      5 * MINUTE,
+    );
+  });
 });
 
 describeWithCluster('an installation for some namespaces', (cluster) => {
@@ -118,12 +185,7 @@ describeWithCluster('an installation for some namespaces', (cluster) => {
     )) as [Namespace, Namespace, Namespace];
     const definitions = await renderChart([`--set=apiGroup=${group}`, '--show-only=templates/crds/*.yaml']);
     isDone(await cluster.kubectl(['apply', '--server-side', '-f', '-'], definitions));
-    await cluster.kubectl([
-      'wait',
-      '--for=condition=Established',
-      '--timeout=30s',
-      ...KINDS.map((kind) => `crd/${kind}.${group}`),
-    ]);
+    await release.established();
     isDone(await release.install(NAMESPACED, `--set=watchNamespaces={${served.name}}`));
   }, 150_000);
 

@@ -12,12 +12,16 @@ const ROOT = join(import.meta.dirname, '../..');
 /** Registry of the names of all images of the tests; nothing is pulled from it. */
 export const REGISTRY = 'vmcp.test';
 export const TAG = 'e2e';
+/** What the tag of an image of the version before ends with. */
+const FORMER = '-former';
 const named = (name: string) => `${REGISTRY}/${name}:${TAG}`;
 
 /** What suites write into their manifests. */
 export const IMAGES = {
   operator: named('vmcp-operator'),
   runtime: named('vmcp-runtime'),
+  /** The same one more time, as that of the version before has another name: an upgrade replaces the pods. */
+  formerRuntime: `${named('vmcp-runtime')}${FORMER}`,
   /** MCP servers and identity providers: the repository's fakes and those of npm that the quickstart has. */
   backends: named('vmcp-backends'),
 } as const;
@@ -83,9 +87,11 @@ export async function packAll(archive: string): Promise<void> {
     const base = join(work, 'node');
     stageNode(base);
     const backends = stageBackends(base, join(work, 'backends'));
+    const runtime = await stageProgram('runtime', base, join(work, 'runtime'));
     packImages(archive, [
       await stageProgram('operator', base, join(work, 'operator')),
-      await stageProgram('runtime', base, join(work, 'runtime')),
+      runtime,
+      { ...runtime, name: IMAGES.formerRuntime },
       backends,
       { ...backends, name: QUICKSTART },
     ]);

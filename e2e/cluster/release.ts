@@ -18,6 +18,11 @@ export function releaseOf(cluster: Cluster, group: string, namespace: () => stri
     run,
     kubectl: (...args: string[]) => cluster.kubectl(['-n', namespace(), ...args]),
     apply: (text: string, ...args: string[]) => cluster.kubectl(['-n', namespace(), 'apply', ...args, '-f', '-'], text),
+    /** Resolves when the definitions serve. */
+    async established() {
+      const definitions = KINDS.map((kind) => `crd/${kind}.${group}`);
+      isDone(await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=30s', ...definitions]));
+    },
     async removeDefinitions() {
       await cluster.kubectl([
         'delete',
