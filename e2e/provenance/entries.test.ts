@@ -2,7 +2,15 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { describeWithRegistry, type OciRegistry, serveOci, TGZ } from '../skills/serve-oci.ts';
 import { type EntryPlace, openEntryPlace } from './entry-place.ts';
 import { makeSigstore, type Signer, type Sigstore } from './make-sigstore.ts';
-import { attest, BUNDLE, signSimply, type SignatureLayer, storeAsReferrers, storeByTag } from './sign-image.ts';
+import {
+  asCosign,
+  attest,
+  BUNDLE,
+  signSimply,
+  type SignatureLayer,
+  storeAsReferrers,
+  storeByTag,
+} from './sign-image.ts';
 
 const PUBLIC = 'tuf-repo-cdn.sigstore.dev';
 const REPOSITORY = 'https://github.com/example/server';
@@ -25,6 +33,9 @@ const PROVENANCE = {
 };
 const SLSA = 'https://slsa.dev/provenance/v1';
 const OTHER_DIGEST = `sha256:${'0'.repeat(64)}`;
+
+const storeAttestation: typeof storeByTag = (registry, image, layers) =>
+  storeByTag(registry, { ...image, kind: 'att' }, layers);
 
 describeWithRegistry('a workload of an entry that says who signs its image', () => {
   let registry: OciRegistry;
@@ -74,6 +85,11 @@ describeWithRegistry('a workload of an entry that says who signs its image', () 
   it.each([
     ['below the tag of cosign', storeByTag, signed],
     ['that refers to the image, an attestation', storeAsReferrers, attested],
+    [
+      'an attestation below the tag of cosign',
+      storeAttestation,
+      async (digest: string) => asCosign(await attested(digest)),
+    ],
   ] as const)('whose signature holds (%s) is verified, and pinned by its digest', async (_, store, sign) => {
     const made = await makeEntry();
     await store(registry, made, [await sign(made.digest)]);

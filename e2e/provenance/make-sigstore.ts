@@ -99,9 +99,13 @@ async function certify(
     extensions,
   });
   const der = bytesOf(certificate);
+  return { pem: pemOf(der), der, sign: (bytes) => signWith(privateKey, bytes) };
+}
+
+/** A certificate as text. */
+export function pemOf(der: Buffer): string {
   const lines = der.toString('base64').match(/.{1,64}/g) ?? [];
-  const pem = `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`;
-  return { pem, der, sign: (bytes) => signWith(privateKey, bytes) };
+  return `-----BEGIN CERTIFICATE-----\n${lines.join('\n')}\n-----END CERTIFICATE-----\n`;
 }
 
 const signWith = (key: KeyObject, bytes: Buffer): Buffer => signBytes('sha256', bytes, key);

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
+import { z } from 'zod';
 import { MANIFEST, type OciRegistry } from '../skills/serve-oci.ts';
-import type { Logged, Signing, Sigstore } from './make-sigstore.ts';
+import { type Logged, pemOf, type Signing, type Sigstore } from './make-sigstore.ts';
 
 const sha256 = (bytes: Buffer): Buffer => createHash('sha256').update(bytes).digest();
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
@@ -152,4 +153,40 @@ async function manifestOf(registry: OciRegistry, repository: string, layers: rea
     size: empty.length,
   };
   return { schemaVersion: 2, mediaType: MANIFEST, config, layers: described };
+}
+
+const Attestation = z.object({
+  verificationMaterial: z.object({
+    certificate: z.object({ rawBytes: z.string() }),
+    tlogEntries: z.tuple([
+      z.object({
+        logIndex: z.coerce.number(),
+        logId: z.object({ keyId: z.string() }),
+        integratedTime: z.coerce.number(),
+        inclusionPromise: z.object({ signedEntryTimestamp: z.string() }),
+        canonicalizedBody: z.string(),
+      }),
+    ]),
+  }),
+  dsseEnvelope: z.unknown(),
+});
+
+/** The same attestation as cosign stores it below a tag: the envelope, and all else in annotations. */
+export function asCosign({ bytes }: SignatureLayer): SignatureLayer {
+  const { verificationMaterial, dsseEnvelope } = Attestation.parse(JSON.parse(bytes.toString('utf8')));
+  const [{ logIndex, logId, integratedTime, inclusionPromise, canonicalizedBody: body }] =
+    verificationMaterial.tlogEntries;
+  const logID = Buffer.from(logId.keyId, 'base64').toString('hex');
+  const entry = {
+    SignedEntryTimestamp: inclusionPromise.signedEntryTimestamp,
+    Payload: { body, integratedTime, logIndex, logID },
+  };
+  return {
+    mediaType: 'application/vnd.dsse.envelope.v1+json',
+    bytes: Buffer.from(JSON.stringify(dsseEnvelope)),
+    annotations: {
+      'dev.sigstore.cosign/certificate': pemOf(Buffer.from(verificationMaterial.certificate.rawBytes, 'base64')),
+      'dev.sigstore.cosign/bundle': JSON.stringify(entry),
+    },
+  };
 }

@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createHttpClient, type HttpClient } from './http-client.ts';
+import { OciRepository } from './oci-repository.ts';
+
+const INDEX = '{"schemaVersion":2,"manifests":[]}';
+const DIGEST = `sha256:${'a'.repeat(64)}`;
+const BLOB = Buffer.from('some bytes');
+const BLOB_DIGEST = `sha256:${createHash('sha256').update(BLOB).digest('hex')}`;
+
+describe('a repository of an OCI registry', () => {
+  let http: HttpClient;
+  let repository: OciRepository;
+  let files: Map<string, { status?: number; body: string | Buffer }>;
+  let asked: string[];
+  let close: () => Promise<unknown>;
+  beforeEach(async () => {
+    files = new Map();
+    asked = [];
+    const server = createServer(({ url = '' }, response) => {
+      asked.push(url);
+      const found = files.get(url);
+      response.writeHead(found?.status ?? (found ? 200 : 404)).end(found?.body);
+    });
+    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+    http = createHttpClient({ allowPrivateAddress: true, remedy: '', proxy: undefined });
+    const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    repository = new OciRepository(host, 'o/r', http, AbortSignal.timeout(60_000));
+    close = async () => {
+      await http.close();
+      await new Promise((closed) => server.close(closed));
+    };
+  });
+  afterEach(() => close());
+
+  it('tells what refers to a manifest by its API, by the tag for it where it has none, and nothing where there is nothing', async () => {
+    expect(await repository.referrers(DIGEST)).toBeUndefined();
+    files.set(`/v2/o/r/manifests/${DIGEST.replace(':', '-')}`, { body: INDEX });
+    expect(await repository.referrers(DIGEST)).toEqual(JSON.parse(INDEX));
+    asked = [];
+    files.set(`/v2/o/r/referrers/${DIGEST}`, { body: INDEX });
+    expect([await repository.referrers(DIGEST), asked]).toEqual([JSON.parse(INDEX), [`/v2/o/r/referrers/${DIGEST}`]]);
+  });
+
+  it('is not taken to have nothing where it fails', async () => {
+    files.set(`/v2/o/r/referrers/${DIGEST}`, { status: 500, body: '' });
+    await expect(repository.referrers(DIGEST)).rejects.toThrow('answered 500');
+    files.set('/v2/o/r/manifests/x', { status: 403, body: '' });
+    await expect(repository.manifestIfThere('x')).rejects.toThrow('without a login');
+    expect(await repository.manifestIfThere('nothing')).toBeUndefined();
+  });
+
+  it('gives a blob whole, by its digest and within a bound alone', async () => {
+    const path = `/v2/o/r/blobs/${BLOB_DIGEST}`;
+    files.set(path, { body: BLOB });
+    const blob = { digest: BLOB_DIGEST, size: BLOB.length };
+    expect(await repository.wholeBlob(blob, BLOB.length)).toEqual(BLOB);
+    asked = [];
+    await expect(repository.wholeBlob(blob, BLOB.length - 1)).rejects.toThrow('more than 9 bytes');
+    expect(asked).toEqual([]);
+    await expect(repository.wholeBlob({ ...blob, size: 1 }, BLOB.length - 1)).rejects.toThrow('more than 9 bytes');
+    files.set(path, { body: 'other bytes' });
+    await expect(repository.wholeBlob(blob, 100)).rejects.toThrow('another digest');
+  });
+});
