@@ -74,4 +74,11 @@ describeWithCluster('a backend with two pods', (cluster) => {
     },
     2 * MINUTES,
   );
+
+  it('has a disruption budget for as long as it has two', async () => {
+    const budget = () => stage.get('PodDisruptionBudget', 'mcp-plain');
+    expect((await budget())?.spec).toMatchObject({ maxUnavailable: 1 });
+    await stage.patch('MCPServer', 'plain', { spec: { backendReplicas: 1 } });
+    await eventually(budget, (left) => left === undefined, MINUTES);
+  }, 90_000);
 });

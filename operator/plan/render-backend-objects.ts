@@ -17,6 +17,7 @@ import { renderAttachAccount } from './render-attach-account.ts';
 import { type Bridge, renderAttachBridge, renderPipeBridge } from './render-bridge.ts';
 import { renderBackendNetworkPolicy } from './render-network-policy.ts';
 import { programPort, renderProgramPod } from './render-program-pod.ts';
+import { renderBackendBudget } from './render-scaling.ts';
 import { renderBackendService, renderPodsService } from './render-service.ts';
 import type { Finding } from './summarise-status.ts';
 
@@ -130,6 +131,7 @@ export function renderBackendObjects(
     renderWorkload({ manifest, spec, permissions, bridge, cluster }, world),
     renderBackendService(manifest, port, world),
     ...((spec.backendReplicas ?? 1) > 1 ? [renderPodsService(manifest, port, world)] : []),
+    ...renderBackendBudget(manifest, spec.backendReplicas ?? 1, world),
     renderBackendNetworkPolicy(manifest, permissions.egress, world),
   ];
   return {

@@ -1,5 +1,6 @@
 import type { Manifest, World } from '../world.ts';
-import { childOf, ownedMetadata, runtimeSelector } from './object-parts.ts';
+import { backendChild } from './child-names.ts';
+import { backendSelector, childOf, ownedMetadata, runtimeSelector } from './object-parts.ts';
 import type { ClusterObject } from './outcome.ts';
 import type { ServerSpec } from './render-run-config.ts';
 
@@ -20,22 +21,36 @@ export function replicasOf(spec: ServerSpec, child: string, world: World): numbe
   return Math.min(Math.max(wanted, minReplicas), maxReplicas);
 }
 
+const ONE_AT_A_TIME = { maxUnavailable: 1 };
+
+function disruptionBudget(
+  metadata: ClusterObject['object']['metadata'],
+  limit: object,
+  matchLabels: Record<string, string>,
+): ClusterObject['object'] {
+  return {
+    apiVersion: 'policy/v1',
+    kind: 'PodDisruptionBudget',
+    metadata,
+    // A pod that is not ready serves nobody, and would else never go.
+    spec: { ...limit, unhealthyPodEvictionPolicy: 'AlwaysAllow', selector: { matchLabels } },
+  };
+}
+
 /** Drains take one pod after the other. A single pod would hold up the drain of its node, so it has no budget. */
 export function renderDisruptionBudget(manifest: Manifest, spec: ServerSpec, world: World): ClusterObject['object'][] {
   if (mostReplicas(spec) < 2) return [];
-  return [
-    {
-      apiVersion: 'policy/v1',
-      kind: 'PodDisruptionBudget',
-      metadata: ownedMetadata(childOf(manifest), runtimeSelector(manifest), manifest, world),
-      spec: {
-        ...(spec.podDisruptionBudget ?? { maxUnavailable: 1 }),
-        // A pod that is not ready serves nobody, and would else never go.
-        unhealthyPodEvictionPolicy: 'AlwaysAllow',
-        selector: { matchLabels: runtimeSelector(manifest) },
-      },
-    },
-  ];
+  const selector = runtimeSelector(manifest);
+  const metadata = ownedMetadata(childOf(manifest), selector, manifest, world);
+  return [disruptionBudget(metadata, spec.podDisruptionBudget ?? ONE_AT_A_TIME, selector)];
+}
+
+/** The same for the pods of a backend. */
+export function renderBackendBudget(manifest: Manifest, replicas: number, world: World): ClusterObject['object'][] {
+  if (replicas < 2) return [];
+  const selector = backendSelector(manifest);
+  const metadata = ownedMetadata(backendChild(manifest.metadata.name), selector, manifest, world);
+  return [disruptionBudget(metadata, ONE_AT_A_TIME, selector)];
 }
 
 export function renderAutoscaler(manifest: Manifest, spec: ServerSpec, world: World): ClusterObject['object'][] {
