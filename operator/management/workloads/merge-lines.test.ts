@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from '@jest/globals';
 import { linesIn, mergeLines } from './merge-lines.ts';
 
@@ -69,4 +71,49 @@ describe('lines of several', () => {
     await new Promise((resolve) => setImmediate(resolve));
     expect(ended).toBe(true);
   });
+
+  it('are kept by nobody after they were read, however long another one says nothing', async () => {
+    const { promise: end, resolve } = Promise.withResolvers<string>();
+    async function* quiet() {
+      yield await end;
+    }
+    async function* chatty() {
+      for (let line = 0; line < LINES; line += 1) yield await Promise.resolve(longLine());
+      resolve('end\n');
+    }
+    const before = heapUsed();
+    let [read, after] = [0, before];
+    for await (const line of mergeLines([quiet(), chatty()])) {
+      expect(line.endsWith('\n')).toBe(true);
+      read += 1;
+      if (read === LINES) after = heapUsed();
+    }
+    expect(read).toBe(LINES + 1);
+    // All of them have 40 MB.
+    expect(after - before).toBeLessThan(15_000_000);
+  });
+
+  it('are asked for no faster than they are read', async () => {
+    let asked = 0;
+    async function* eager() {
+      for (; ; asked += 1) yield await Promise.resolve('x\n');
+    }
+    const lines = mergeLines([eager()]);
+    await lines.next();
+    for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    expect(asked).toBe(1);
+    await lines.return();
+  });
 });
+
+const LINES = 20_000;
+
+/** Each is its own text, not a part of one. */
+const longLine = (): string => Buffer.alloc(2000, 'x').fill('\n', 1999).toString('latin1');
+
+/** Bytes that something still refers to. */
+function heapUsed(): number {
+  setFlagsFromString('--expose-gc');
+  runInNewContext('gc')();
+  return process.memoryUsage().heapUsed;
+}

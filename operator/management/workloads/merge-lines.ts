@@ -14,26 +14,55 @@ export async function* linesIn(pieces: AsyncIterable<Uint8Array>): AsyncGenerato
   if (rest !== '') yield `${rest}\n`;
 }
 
-/** What several give, as it comes; ends when all have. What one throws is thrown when the others were heard before it. */
+/**
+ * What several give, as it comes; ends when all have. What one throws is thrown when the others were heard before it. Nothing is kept
+ * but one line of each: a source is asked for the next one when its last one is taken.
+ */
 export async function* mergeLines(sources: readonly AsyncGenerator<string>[]): AsyncGenerator<string, void, void> {
-  const awaited = new Map(sources.map((source, index) => [index, nextOf(source, index)] as const));
+  const told: Told[] = [];
+  // A new one for each wait. A race of what the sources promise would hang each line on the promise of one that says nothing.
+  let woken = Promise.withResolvers<void>();
+  const ask = (source: AsyncGenerator<string>): void => {
+    void answerOf(source).then((answer) => {
+      told.push({ source, answer });
+      woken.resolve();
+    });
+  };
   try {
-    while (awaited.size > 0) {
-      const { index, result } = await Promise.race(awaited.values());
-      const source = sources[index];
-      if (result.done === true || !source) awaited.delete(index);
-      else {
-        awaited.set(index, nextOf(source, index));
-        yield result.value;
+    for (const source of sources) ask(source);
+    for (let open = sources.length; open > 0;) {
+      const next = told.shift();
+      if (next) {
+        const { value, done } = next.answer();
+        if (done === true) open -= 1;
+        else {
+          ask(next.source);
+          yield value;
+        }
+      } else {
+        await woken.promise;
+        woken = Promise.withResolvers();
       }
     }
   } finally {
-    for (const turn of awaited.values()) turn.catch(() => undefined);
     // Who waits for its next line cannot be told to stop: its signal does.
     for (const source of sources) source.return(undefined).catch(() => undefined);
   }
 }
 
-async function nextOf(source: AsyncGenerator<string>, index: number) {
-  return { index, result: await source.next() };
+interface Told {
+  source: AsyncGenerator<string>;
+  /** Throws what the source threw. */
+  answer: () => IteratorResult<string>;
+}
+
+async function answerOf(source: AsyncGenerator<string>): Promise<Told['answer']> {
+  try {
+    const result = await source.next();
+    return () => result;
+  } catch (problem) {
+    return () => {
+      throw problem;
+    };
+  }
 }
