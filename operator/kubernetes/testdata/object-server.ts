@@ -51,7 +51,7 @@ export class ObjectServer extends FakeApiServer {
     const place = path.replace(/\/status$/, '');
     const live = this.#objects.get(place);
     if (method === 'POST') return this.#create(path, body as KubeObject);
-    if (method === 'PATCH') return this.#apply(place, live, body as KubeObject);
+    if (method === 'PATCH') return this.#apply(place, live, body as KubeObject, query.has('dryRun'));
     if (method === 'GET' && /\/[a-z]+s$/.test(path) && !live) return this.#list(path, query.get('labelSelector') ?? '');
     if (!live) return { status: 404, body: statusBody(404, 'NotFound') };
     if (method === 'PUT') return this.#replace(path, live, body as KubeObject);
@@ -93,13 +93,14 @@ export class ObjectServer extends FakeApiServer {
     return { status: 200, body: live };
   }
 
-  #apply(path: string, live: KubeObject | undefined, object: KubeObject): { status: number; body: object } {
+  #apply(path: string, live: KubeObject | undefined, object: KubeObject, isTrial: boolean) {
     const { resourceVersion = live?.metadata.resourceVersion, uid = live?.metadata.uid } = object.metadata;
     if (live && resourceVersion !== live.metadata.resourceVersion) {
       return { status: 409, body: statusBody(409, 'Conflict') };
     }
     if (live && uid !== live.metadata.uid) return { status: 422, body: statusBody(422, 'Invalid') };
-    return { status: live ? 200 : 201, body: this.#store(path, object) };
+    const metadata = { ...live?.metadata, ...object.metadata };
+    return { status: live ? 200 : 201, body: isTrial ? { ...live, ...object, metadata } : this.#store(path, object) };
   }
 
   #store(path: string, object: KubeObject): KubeObject {

@@ -7,6 +7,7 @@ import { Problem } from '../problem.ts';
 import { type ConfigMaps, MADE_HERE } from './config-maps.ts';
 import { MANAGER } from './explain-conflict.ts';
 import { problemOfApi } from './problem-of-api.ts';
+import { stale } from './record-store.ts';
 
 const Data = z.record(z.string(), z.string()).catch({});
 const isMadeHere = ({ metadata }: KubeObject): boolean => metadata.labels?.[MADE_HERE.name] === MADE_HERE.value;
@@ -24,31 +25,41 @@ export function clusterConfigMaps(api: KubeApi, namespace: string): ConfigMaps {
   return {
     get: async (name) => {
       const object = await live(name);
-      return object && Data.parse(object.data);
+      return object && { data: Data.parse(object.data), version: versionOf(object) };
     },
-    async put(name, data) {
+    async put(name, data, version) {
       const former = await live(name);
       if (former && !isMadeHere(former))
         throw new Problem('conflict', `there is a ConfigMap "${name}" that is not of this API: rename or remove it`);
+      if ((former && versionOf(former)) !== version) throw stale(name);
       const metadata = { name, namespace, labels: { [MADE_HERE.name]: MADE_HERE.value } };
-      try {
-        await api.apply(
-          CONFIG_MAPS,
-          { apiVersion: 'v1', kind: 'ConfigMap', metadata, data },
-          { fieldManager: MANAGER },
-        );
-      } catch (problem) {
-        throw problemOfApi(problem);
-      }
+      const made = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data };
+      // The version of the former goes with it, and nothing can be made twice.
+      return attempt(name, async () =>
+        versionOf(
+          await (former
+            ? api.replace(CONFIG_MAPS, { ...former, data }, WRITER)
+            : api.create(CONFIG_MAPS, made, WRITER)),
+        ),
+      );
     },
-    async delete(name) {
+    async delete(name, version) {
       const former = await live(name);
       if (!former || !isMadeHere(former)) return false;
-      try {
-        return await api.delete(CONFIG_MAPS, { namespace, name }, { uid: former.metadata.uid ?? '' });
-      } catch (problem) {
-        throw problemOfApi(problem);
-      }
+      const { uid = '' } = former.metadata;
+      return attempt(name, () => api.delete(CONFIG_MAPS, { namespace, name }, { uid, resourceVersion: version }));
     },
   };
+}
+
+const WRITER = { fieldManager: MANAGER };
+
+const versionOf = ({ metadata: { resourceVersion = '' } }: KubeObject): string => resourceVersion;
+
+async function attempt<T>(name: string, write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (problem) {
+    throw isStatus(problem, 404, 409) ? stale(name) : problemOfApi(problem);
+  }
 }

@@ -1,7 +1,9 @@
 import { keyText, type ResourceKey } from '#operator/world';
 import { Problem } from '../problem.ts';
-import { type ConfigMaps, MADE_HERE } from './config-maps.ts';
+import { type ConfigMaps, MADE_HERE, type StoredConfigMap } from './config-maps.ts';
 import type { ManifestFiles } from './manifest-files.ts';
+import { stale } from './record-store.ts';
+import { versionOf } from './version-of.ts';
 
 const LABELS = { [MADE_HERE.name]: MADE_HERE.value };
 
@@ -14,24 +16,36 @@ function checkMadeHere(said: Record<string, unknown>, name: string): void {
 /** ConfigMaps of a folder, those of one namespace. */
 export function folderConfigMaps(files: ManifestFiles, namespace: string): ConfigMaps {
   const keyOf = (name: string): ResourceKey => ({ kind: 'ConfigMap', namespace, name });
-  // eslint-disable-next-line @typescript-eslint/require-await -- what reading throws is to be a rejection
-  const get: ConfigMaps['get'] = async (name) => files.read().configMaps.get(`${namespace}/${name}`);
+  const read = (name: string): StoredConfigMap | undefined => {
+    const data = files.read().configMaps.get(`${namespace}/${name}`);
+    return data && { data, version: versionOf({ metadata: {}, spec: data }) };
+  };
+  /** Nobody else of this program writes meanwhile. */
+  const check = (said: Record<string, unknown>, name: string, version: string | undefined): void => {
+    checkMadeHere(said, name);
+    if (read(name)?.version !== version) throw stale(name);
+  };
   return {
-    get,
-    async put(name, data) {
+    // eslint-disable-next-line @typescript-eslint/require-await -- what reading throws is to be a rejection
+    get: async (name) => read(name),
+    async put(name, data, version) {
       const changed = await files.change(keyOf(name), (said) => {
-        checkMadeHere(said, name);
+        check(said, name, version);
         return { ...said, data };
       });
-      if (changed) return;
-      const metadata = { name, ...(namespace !== 'default' && { namespace }), labels: LABELS };
-      await files.add({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data }, `configmap-${name}`);
+      if (!changed) {
+        if (version !== undefined) throw stale(name);
+        const metadata = { name, ...(namespace !== 'default' && { namespace }), labels: LABELS };
+        const made = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data };
+        if (!(await files.add(made, { key: keyOf(name), name: `configmap-${name}` }))) throw stale(name);
+      }
+      return versionOf({ metadata: {}, spec: data });
     },
-    async delete(name) {
+    async delete(name, version) {
       if (!files.read().sources.has(keyText(keyOf(name)))) return false;
       try {
         const gone = await files.change(keyOf(name), (said) => {
-          checkMadeHere(said, name);
+          check(said, name, version);
           return undefined;
         });
         return gone !== undefined;

@@ -50,8 +50,9 @@ class FolderResources implements Resources {
   async create(resource: WantedResource): Promise<StoredResource> {
     const { files, namespace, now } = this.#in;
     const { kind, name } = resource;
+    const key = this.#key(kind, name);
     const snapshot = files.read();
-    if (snapshot.sources.has(keyText(this.#key(kind, name)))) throw alreadyExists(name);
+    if (snapshot.sources.has(keyText(key))) throw alreadyExists(name);
     const metadata = {
       name,
       ...(namespace !== 'default' && { namespace }),
@@ -60,7 +61,7 @@ class FolderResources implements Resources {
     };
     const document = { apiVersion: apiVersionOf(snapshot.manifests), kind, metadata, spec: resource.spec };
     checkResource(document);
-    await files.add(document, `${KIND_NAMES[kind].singular}-${name}`);
+    if (!(await files.add(document, { key, name: `${KIND_NAMES[kind].singular}-${name}` }))) throw alreadyExists(name);
     return this.#found(kind, name);
   }
 

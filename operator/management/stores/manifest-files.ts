@@ -70,12 +70,13 @@ export class ManifestFiles {
     });
   }
 
-  /** Writes a document into a file of its own. */
-  async add(document: Document, name: string): Promise<void> {
-    await this.#alone(() => {
+  /** Writes the document of a resource that is not there into a file of its own. Whether it did: somebody may have been faster. */
+  async add(document: Document, { key, name }: { key: ResourceKey; name: string }): Promise<boolean> {
+    return this.#alone(() => {
+      if (this.read().sources.has(keyText(key))) return false;
       for (let number = 1; number < 1000; number += 1) {
         const file = join(this.#folder, `${name}${number === 1 ? '' : `-${number}`}.yaml`);
-        if (!existsSync(file) && writeManifest(file, undefined, newDocument(document))) return;
+        if (!existsSync(file) && writeManifest(file, undefined, newDocument(document))) return true;
       }
       throw new Problem('busy', `every name of a file for "${name}" is taken in ${this.#folder}: remove some`);
     });

@@ -1,9 +1,11 @@
 import { PermissionProfileDocument } from '#crds/parts/permission-profile';
 import { readText } from '#operator/world';
 import type { ConfigMaps } from '../stores/config-maps.ts';
+import { stale } from '../stores/record-store.ts';
 import type { StoredResource } from '../stores/resources.ts';
 import { PROFILE_KEY } from './permission-fields.ts';
 import { readSpec } from './spec.ts';
+import { isStale } from './workload-version.ts';
 
 /** Permission profiles that ConfigMaps hold. */
 export class PermissionProfiles {
@@ -13,42 +15,81 @@ export class PermissionProfiles {
     this.#configMaps = configMaps;
   }
 
-  /** What the ConfigMap of a workload's profile says; undefined where there is none, or it is not valid: the status says so. */
-  async read({ spec }: Pick<StoredResource, 'spec'>): Promise<PermissionProfileDocument | undefined> {
-    const { permissionProfile: profile } = readSpec(spec);
-    if (profile?.type !== 'configmap') return undefined;
-    const text = (await this.#configMaps.get(profile.name))?.[profile.key ?? ''];
-    try {
-      return PermissionProfileDocument.safeParse(readText(text ?? '')).data;
-    } catch {
-      return undefined;
-    }
+  /** What the ConfigMap of a workload's profile says. */
+  async read({ name, spec }: Pick<StoredResource, 'name' | 'spec'>): Promise<ReadProfile> {
+    const { permissionProfile } = readSpec(spec);
+    if (permissionProfile?.type !== 'configmap') return { profile: undefined };
+    const found = await this.#configMaps.get(permissionProfile.name);
+    const profile = readProfile(found?.data[permissionProfile.key ?? '']);
+    return permissionProfile.name === nameOf(name) ? { profile, own: { version: found?.version } } : { profile };
   }
 
-  /** Writes a workload's own profile, where there is one to write, and then what refers to it: what fails leaves the former one. */
+  /**
+   * Writes a workload's own profile, where there is one to write, and then what refers to it: what fails leaves the former one, unless
+   * somebody has written another meanwhile. @throws Problem `stale`: it is not the profile that was read
+   */
   async with<T>(
-    workload: string,
+    { name: workload, own }: Pick<ReadProfile, 'own'> & { name: string },
     profile: PermissionProfileDocument | undefined,
     writing: () => Promise<T>,
   ): Promise<T> {
     if (!profile) return writing();
     const name = nameOf(workload);
     const former = await this.#configMaps.get(name);
-    await this.#configMaps.put(name, { [PROFILE_KEY]: JSON.stringify(profile) });
+    if (own && own.version !== former?.version) throw stale(name);
+    const version = await this.#configMaps.put(name, textOf(profile), former?.version);
     try {
       return await writing();
     } catch (problem) {
-      if (former) await this.#configMaps.put(name, former);
-      else await this.#configMaps.delete(name);
+      await unlessStale(
+        former ? this.#configMaps.put(name, former.data, version) : this.#configMaps.delete(name, version),
+      );
       throw problem;
     }
   }
 
-  /** Takes the workload's own one away, if it has one. */
-  async remove(workload: string): Promise<void> {
-    await this.#configMaps.delete(nameOf(workload));
+  /** Writes the profile of a new workload. @throws Problem `stale`: it has one, `conflict` */
+  async make(workload: string, profile: PermissionProfileDocument): Promise<void> {
+    await this.#configMaps.put(nameOf(workload), textOf(profile), undefined);
   }
+
+  /** Version of the workload's own one; undefined: it has none. */
+  async versionOf(workload: string): Promise<string | undefined> {
+    return (await this.#configMaps.get(nameOf(workload)))?.version;
+  }
+
+  /** Takes the workload's own one away, if it has this version still. */
+  async remove(workload: string, version: string): Promise<void> {
+    await unlessStale(this.#configMaps.delete(nameOf(workload), version));
+  }
+}
+
+/** A profile as it was read. */
+export interface ReadProfile {
+  /** Undefined where there is none, or it is not valid: the status says so. */
+  profile: PermissionProfileDocument | undefined;
+  /** Where the workload refers to its own ConfigMap: what version that has; undefined: it is not there. */
+  own?: { version: string | undefined } | undefined;
 }
 
 /** ConfigMap of a workload's own profile. */
 const nameOf = (workload: string): string => `${workload}-permissions`;
+
+const textOf = (profile: PermissionProfileDocument) => ({ [PROFILE_KEY]: JSON.stringify(profile) });
+
+function readProfile(text = ''): PermissionProfileDocument | undefined {
+  try {
+    return PermissionProfileDocument.safeParse(readText(text)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What somebody else wrote meanwhile stays. */
+async function unlessStale(writing: Promise<unknown>): Promise<void> {
+  try {
+    await writing;
+  } catch (problem) {
+    if (!isStale(problem)) throw problem;
+  }
+}

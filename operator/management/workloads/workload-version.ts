@@ -1,17 +1,15 @@
 import { createHash } from 'node:crypto';
-import type { PermissionProfileDocument } from '#crds/parts/permission-profile';
 import { Problem } from '../problem.ts';
 import type { StoredResource } from '../stores/resources.ts';
+import type { ReadProfile } from './permission-profiles.ts';
 
 /** A workload as it was read. */
-export interface Read {
+export interface Read extends ReadProfile {
   resource: StoredResource;
-  /** What the ConfigMap of its permission profile says. */
-  profile: PermissionProfileDocument | undefined;
 }
 
 /** Version of all that a record of it says: a profile stands in an object of its own. */
-export function versionOf({ resource: { version }, profile }: Read): string {
+export function versionOf({ resource: { version }, profile }: Pick<Read, 'resource' | 'profile'>): string {
   if (!profile) return version;
   return createHash('sha256')
     .update(`${version} ${JSON.stringify(profile)}`)

@@ -108,11 +108,7 @@ export class Workloads {
     return this.#turns.run(name, async () => {
       if (await this.#in.resources.get(SERVER, name))
         throw new Problem('already_exists', `there is a workload "${name}" already`);
-      const { profile } = edited;
-      const resource = await this.#in.profiles.with(name, profile, () =>
-        this.#in.resources.create({ ...empty, ...edited }),
-      );
-      return { resource, profile };
+      return this.#make(empty, edited);
     });
   }
 
@@ -157,7 +153,7 @@ export class Workloads {
         name,
         expected === undefined ? {} : { expected: [read.resource.version] },
       );
-      await this.#in.profiles.remove(name);
+      await this.removeRest(name);
     });
   }
 
@@ -171,17 +167,47 @@ export class Workloads {
       if (!isMeant(resource)) return;
       const expected = [resource.version];
       await this.#in.resources.delete(SERVER, name, { expected, identity: identityOf(resource) });
-      await this.#in.profiles.remove(name);
+      await this.removeRest(name);
     });
   }
 
-  /** What is left of a workload that is gone. */
+  /**
+   * What is left of a workload that is gone. A new one has its profile written after it is there: what was read before it was looked
+   * for in vain is of no new one.
+   */
   async removeRest(name: string): Promise<void> {
-    if (!(await this.#in.resources.get(SERVER, name))) await this.#in.profiles.remove(name);
+    const rest = await this.#in.profiles.versionOf(name);
+    if (rest === undefined) return;
+    const live = await this.#in.resources.get(SERVER, name);
+    if (live === undefined || live.isBeingDeleted === true) await this.#in.profiles.remove(name, rest);
   }
 
-  async #write({ resource, profile }: Read, { profile: wanted, ...edited }: Edited, force = false): Promise<Read> {
-    const changed = await this.#in.profiles.with(resource.name, wanted, () =>
+  /** The workload first: of several that make one of this name one does, and who does not has written nothing. It waits for its profile. */
+  async #make(empty: StoredResource, { profile, ...edited }: Edited): Promise<Read> {
+    if (profile) await this.removeRest(empty.name);
+    const resource = await this.#in.resources.create({ ...empty, ...edited });
+    try {
+      if (profile) await this.#in.profiles.make(resource.name, profile);
+    } catch (problem) {
+      // Whoever was so fast to give the new one another profile wrote later.
+      if (isStale(problem)) return this.#read(resource.name);
+      await this.#takeBack(resource);
+      throw problem;
+    }
+    return { resource, profile };
+  }
+
+  /** Removes a new one, unless somebody works with it already. */
+  async #takeBack(resource: StoredResource): Promise<void> {
+    const meant = { expected: [resource.version], identity: identityOf(resource) };
+    await this.#in.resources.delete(SERVER, resource.name, meant).catch((problem: unknown) => {
+      if (!isStale(problem)) throw problem;
+    });
+  }
+
+  async #write(read: Read, { profile: wanted, ...edited }: Edited, force = false): Promise<Read> {
+    const { resource, profile, own } = read;
+    const changed = await this.#in.profiles.with({ name: resource.name, own }, wanted, () =>
       this.#in.resources.replace({ ...resource, ...edited }, { expected: [resource.version], force }),
     );
     return { resource: changed, profile: wanted ?? profile };
@@ -189,7 +215,7 @@ export class Workloads {
 
   async #read(name: string): Promise<Read> {
     const resource = await this.found(name);
-    return { resource, profile: await this.#in.profiles.read(resource) };
+    return { resource, ...(await this.#in.profiles.read(resource)) };
   }
 
   #placeOf({ profile }: Pick<Read, 'profile'>): Place {

@@ -35,7 +35,8 @@ export class RunConfigurations {
     const resource = await workloads.found(name);
     const spec = readSpec(resource.spec);
     const { host, hasPaths } = runtime;
-    const detail = renderDetail(resource, { host, hasPaths, profile: await profiles.read(resource) });
+    const { profile } = await profiles.read(resource);
+    const detail = renderDetail(resource, { host, hasPaths, profile });
     const where = { host, port: ownPortOf(resource), targetHost: runtime.targetHost(name) };
     const credential = await this.#credential(spec);
     const audience = resourceUrlOf(spec);
