@@ -176,7 +176,7 @@ const many = {
   body: WorkloadSelection,
   success: 202,
   result: OperationAccepted,
-  problems: {},
+  problems: { too_many_requests: 'more requests than a caller may make, or 20 such operations go on here already' },
   touches: () => [{ verb: 'list', resource: 'mcpservers' } as const],
 } as const;
 

@@ -51,16 +51,26 @@ class ConfigMapRecords implements RecordStore {
   }
 
   async list(): Promise<StoredRecord[]> {
+    const records = await this.#all((object) => this.#read(object), {});
+    return records.sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  async names(): Promise<string[]> {
+    const names = await this.#all(({ metadata }) => metadata.annotations?.[NAME], { metadataOnly: true });
+    return names.filter((name) => name !== undefined).sort();
+  }
+
+  async #all<T>(read: (object: KubeObject) => T, { metadataOnly }: { metadataOnly?: boolean }): Promise<T[]> {
     const { namespace, api } = this.#in;
-    const records: StoredRecord[] = [];
+    const found: T[] = [];
     let next: string | undefined;
     do {
-      const selection = { namespace, labelSelector: recordSelector(this.#kind) };
+      const selection = { namespace, labelSelector: recordSelector(this.#kind), metadataOnly };
       const page = await attempt(api.list(CONFIG_MAPS, selection, { limit: PAGE, next }));
-      records.push(...page.items.map((item) => this.#read(item)));
+      found.push(...page.items.map(read));
       next = page.next;
-    } while (next !== undefined && records.length < MOST_RECORDS);
-    return records.sort((a, b) => (a.name < b.name ? -1 : 1));
+    } while (next !== undefined && found.length < MOST_RECORDS);
+    return found;
   }
 
   async get(name: string): Promise<StoredRecord | undefined> {
@@ -70,7 +80,7 @@ class ConfigMapRecords implements RecordStore {
 
   async create(name: string, value: unknown): Promise<string> {
     const object = this.#objectOf(name, value);
-    if ((await this.list()).length >= MOST_RECORDS) throw tooMany();
+    if ((await this.names()).length >= MOST_RECORDS) throw tooMany();
     try {
       return versionOf(await this.#in.api.create(CONFIG_MAPS, object, MANAGER));
     } catch (problem) {

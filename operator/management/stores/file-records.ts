@@ -41,6 +41,10 @@ class FileRecords implements RecordStore {
     });
   }
 
+  async names(): Promise<string[]> {
+    return (await this.list()).map(({ name }) => name);
+  }
+
   get(name: string): Promise<StoredRecord | undefined> {
     return attempt(() => this.#read(this.#fileOf(name)));
   }

@@ -18,6 +18,8 @@ export interface StoredRecord {
 export interface RecordStore {
   /** By name. */
   list(): Promise<StoredRecord[]>;
+  /** Names alone, by name; a cluster sends no document for it. */
+  names(): Promise<string[]>;
   get(name: string): Promise<StoredRecord | undefined>;
   /** Makes it; throws Problem `already_exists`. Gives its version. */
   create(name: string, value: unknown): Promise<string>;

@@ -160,6 +160,7 @@ describe('work in the background', () => {
     const flaky: RecordStore = {
       ...records,
       list: () => records.list(),
+      names: () => records.names(),
       get: (name) => records.get(name),
       create: (name, value) => records.create(name, value),
       delete: (name, version) => records.delete(name, version),
@@ -187,4 +188,72 @@ describe('work in the background', () => {
     await work.begin('delete', []);
     await expect(work.get(id)).rejects.toMatchObject({ code: 'not_found' });
   });
+
+  it('is no more than twenty at once, also where all is asked for at the same time; one that has ended makes room', async () => {
+    const { promise: goOn, resolve } = Promise.withResolvers<undefined>();
+    const held: RecordStore = {
+      ...unbound(records),
+      async get(name) {
+        await goOn;
+        return records.get(name);
+      },
+    };
+    const work = open({ records: held });
+    const found = await all();
+    const begun = await Promise.allSettled(Array.from({ length: 30 }, () => work.begin('restart', found)));
+    const refused = begun.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []));
+    expect([begun.length - refused.length, refused.length]).toEqual([20, 10]);
+    expect(refused[0]).toMatchObject({ code: 'too_many_requests', headers: { 'Retry-After': '10' } });
+    resolve(undefined);
+    await work.idle();
+    const last = await work.begin('restart', found);
+    await work.idle();
+    expect((await work.get(last)).status).toBe('succeeded');
+  });
+
+  it('reads no other work where it begins, but what can be forgotten', async () => {
+    const reads: string[] = [];
+    const watched: RecordStore = {
+      ...unbound(records),
+      list: () => Promise.reject(new Error('all of it is read')),
+      get(name) {
+        reads.push(name);
+        return records.get(name);
+      },
+    };
+    const work = open({ records: watched });
+    const old = await work.begin('delete', []);
+    now += 23 * 3600 * 1000;
+    const young = await work.begin('delete', []);
+    await work.idle();
+    now += 3600 * 1000;
+    reads.length = 0;
+    const last = await work.begin('delete', []);
+    await work.idle();
+    expect(reads).toEqual([old, last]);
+    expect(await records.names()).toEqual([young, last].sort());
+  });
+
+  it('that a newer vmcp wrote goes on, and what that has besides stays', async () => {
+    const id = await left('delete');
+    const record = await records.get(id);
+    const { workloads, ...value } = record?.value as { workloads: object[] };
+    const newer = { ...value, workloads: workloads.map((one) => ({ ...one, looked_at: 1 })), priority: 'low' };
+    await records.replace(id, newer, record?.version ?? '');
+    const next = open();
+    await next.resume();
+    await next.idle();
+    expect((await next.get(id)).status).toBe('succeeded');
+    expect((await records.get(id))?.value).toMatchObject({ priority: 'low', workloads: [{ looked_at: 1 }, {}] });
+  });
+});
+
+/** A store whose calls can be exchanged one by one. */
+const unbound = (store: RecordStore): RecordStore => ({
+  list: () => store.list(),
+  names: () => store.names(),
+  get: (name) => store.get(name),
+  create: (name, value) => store.create(name, value),
+  replace: (name, value, version) => store.replace(name, value, version),
+  delete: (name, version) => store.delete(name, version),
 });

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { Problem, problemOf } from '../problem.ts';
@@ -6,17 +5,22 @@ import { WorkloadOperation } from '../records/workload-operation.ts';
 import type { RecordStore, StoredRecord } from '../stores/record-store.ts';
 import { identityOf, type StoredResource } from '../stores/resources.ts';
 import { endOfRestart } from './end-of-restart.ts';
+import { begunAt, operationId } from './operation-id.ts';
+import { SharedLook } from './shared-look.ts';
 import { restarted } from './stop-and-start.ts';
-import type { Workloads } from './workloads.ts';
+import type { LookedAt, Workloads } from './workloads.ts';
 import { isStale } from './workload-version.ts';
 
 const { workloads: Entries, ...head } = WorkloadOperation.shape;
 
-/** Work as it is kept: what was meant by each name when it was accepted, since when its end is awaited, and when somebody worked last. */
-const Kept = z.strictObject({
+/**
+ * Work as it is kept: what was meant by each name when it was accepted, since when its end is awaited, and when somebody worked last.
+ * What a newer vmcp has beside that stays.
+ */
+const Kept = z.looseObject({
   ...head,
   worked_at: z.int(),
-  workloads: z.array(z.strictObject({ ...Entries.element.shape, identity: z.string(), asked_at: z.int().optional() })),
+  workloads: z.array(z.looseObject({ ...Entries.element.shape, identity: z.string(), asked_at: z.int().optional() })),
 });
 type Kept = z.infer<typeof Kept>;
 type Entry = Kept['workloads'][number];
@@ -36,8 +40,10 @@ interface BackgroundWorkOptions {
 const ABANDONED = 30_000;
 /** So often whoever waits says that it does. Milliseconds. */
 const HEARTBEAT = 10_000;
-/** Between two looks at what is waited for. Milliseconds. */
-const LOOK = 1000;
+/** Work that may go on at once, of one namespace in one process. */
+const MOST_RUNNING = 20;
+/** Seconds after which whoever was refused may ask again. */
+const RETRY_AFTER = '10';
 /** How often a change in between is followed by a new attempt. */
 const ATTEMPTS = 5;
 /** Milliseconds for which ended work is kept. */
@@ -51,16 +57,34 @@ export class BackgroundWork {
   readonly #in: BackgroundWorkOptions;
   readonly #going = new Map<string, Promise<void>>();
   readonly #closing = new AbortController();
+  readonly #looks: SharedLook<(name: string) => LookedAt | undefined>;
+  #beginning = 0;
 
   constructor(options: BackgroundWorkOptions) {
     this.#in = options;
+    const { now, workloads, pause = wait } = options;
+    this.#looks = new SharedLook({
+      look: () => workloads.look(),
+      now,
+      pause: (milliseconds) => pause(milliseconds, this.#closing.signal),
+    });
   }
 
-  /** Returns the id of what was begun. @throws Problem `too_large`: too much is kept already */
+  /** Returns the id of what was begun. @throws Problem `too_many_requests`; `too_large`: too much is kept already */
   async begin(type: Kept['type'], resources: readonly StoredResource[]): Promise<string> {
+    if (this.#going.size + this.#beginning >= MOST_RUNNING) throw tooMuch();
+    this.#beginning += 1;
+    try {
+      return await this.#begin(type, resources);
+    } finally {
+      this.#beginning -= 1;
+    }
+  }
+
+  async #begin(type: Kept['type'], resources: readonly StoredResource[]): Promise<string> {
     await this.#forgetOld();
     const { now, records } = this.#in;
-    const id = randomUUID();
+    const id = operationId(now());
     const workloads = resources.map((one): Entry => ({ name: one.name, status: 'pending', identity: identityOf(one) }));
     const created_at = new Date(now()).toISOString();
     await records.create(id, ended({ id, type, status: 'running', created_at, worked_at: now(), workloads }, now()));
@@ -104,14 +128,12 @@ export class BackgroundWork {
   }
 
   async #work(id: string): Promise<void> {
-    const { pause = wait } = this.#in;
     const { signal } = this.#closing;
     while (!signal.aborted) {
       const { value, version } = await this.#found(id);
       if (value.status !== 'running' || !value.workloads.some(isPending)) return;
       const workloads = await this.#step(value);
       if (workloads) await this.#note({ ...value, workloads }, version);
-      else await pause(LOOK, signal);
     }
   }
 
@@ -145,7 +167,7 @@ export class BackgroundWork {
 
   /** What became of those that were asked to start anew. */
   async #look({ workloads, worked_at: workedAt }: Kept): Promise<Entry[] | undefined> {
-    const seenOf = await this.#in.workloads.look();
+    const seenOf = await this.#looks.next();
     const now = this.#in.now();
     const seen = workloads.map((one) =>
       isPending(one) ? { ...one, ...endOfRestart(one, seenOf(one.name), now) } : one,
@@ -162,16 +184,24 @@ export class BackgroundWork {
     return { ...record, value: data };
   }
 
+  /** No record is read that cannot be old. */
   async #forgetOld(): Promise<void> {
     const { records, now } = this.#in;
-    for (const { name, value, version } of await records.list()) {
-      const at = Kept.safeParse(value).data?.finished_at;
+    for (const name of await records.names()) {
+      if (now() - (begunAt(name) ?? 0) < KEPT) continue;
+      const record = await records.get(name);
+      const at = record && Kept.safeParse(record.value).data?.finished_at;
       if (at === undefined || now() - Date.parse(at) < KEPT) continue;
-      await records.delete(name, version).catch((problem: unknown) => {
+      await records.delete(name, record?.version).catch((problem: unknown) => {
         if (!isStale(problem)) throw problem;
       });
     }
   }
+}
+
+function tooMuch(): Problem {
+  const detail = `${MOST_RUNNING} operations of this namespace go on already: wait until one has ended`;
+  return new Problem('too_many_requests', detail, { headers: { 'Retry-After': RETRY_AFTER } });
 }
 
 const isGone = (problem: unknown): boolean => problem instanceof Problem && problem.code === 'not_found';

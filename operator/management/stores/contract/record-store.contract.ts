@@ -53,6 +53,16 @@ export function recordStoreContract(name: string, open: () => OpenedRecords | Pr
     });
     afterEach(() => opened.close());
 
+    it('tell their names without what they say', async () => {
+      await store.create('b/c', { deep: true });
+      await other.create('a', 1);
+      await opened.one('skills').create('c', 1);
+      expect([await store.names(), await other.names()]).toEqual([
+        ['a', 'b/c'],
+        ['a', 'b/c'],
+      ]);
+    });
+
     it('are kept whole, and listed by name', async () => {
       expect([await store.list(), await store.get('b')]).toEqual([[], undefined]);
       const value = { name: 'b', groups: ['x'], deep: { nothing: null, text: 'ä"\n' } };
