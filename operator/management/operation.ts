@@ -91,7 +91,9 @@ interface Definition<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodTy
 
 /** One operation of the API: a row of the table from which routes, checks, OpenAPI and the reference docs are made. */
 export interface Operation extends Omit<Definition<z.ZodType, z.ZodType, z.ZodType, z.ZodType>, 'run' | 'touches'> {
-  /** Checks the request, asks whether the caller may, and does it. @throws Problem */
+  /** Checks the request, and asks whether the caller may. @throws Problem */
+  check(request: RawRequest): Promise<void>;
+  /** The same, and does it. @throws Problem */
   call(request: RawRequest, rooms: Rooms): Promise<Answer<unknown>>;
 }
 
@@ -107,19 +109,21 @@ export function operation<P extends z.ZodType, Q extends z.ZodType, B extends z.
   definition: Definition<P, Q, B, R>,
 ): TypedOperation<P, Q, B, R> {
   const { touches, run, ...described } = definition;
+  const admit = async (request: RawRequest) => {
+    const input = {
+      ...request,
+      ifMatch: request.ifMatch,
+      params: read(definition.params, request.params, 'path'),
+      query: read(definition.query, request.query, 'query'),
+      body: read(definition.body, request.body, 'body'),
+    };
+    for (const touch of touches(input)) await request.caller.check(touch);
+    return input;
+  };
   return {
     ...described,
-    async call(request, rooms) {
-      const input = {
-        ...request,
-        ifMatch: request.ifMatch,
-        params: read(definition.params, request.params, 'path'),
-        query: read(definition.query, request.query, 'query'),
-        body: read(definition.body, request.body, 'body'),
-      };
-      for (const touch of touches(input)) await request.caller.check(touch);
-      return run(input, rooms);
-    },
+    check: async (request) => void (await admit(request)),
+    call: async (request, rooms) => run(await admit(request), rooms),
   };
 }
 

@@ -6,6 +6,7 @@ import type { Expected } from './if-match.ts';
 import type { Answer, Caller, Operation, RawRequest } from './operation.ts';
 import { Problem, problemOf } from './problem.ts';
 import type { Rooms } from './rooms.ts';
+import { whileAllowed } from './while-allowed.ts';
 
 /** Somebody who showed who it is. */
 export interface Visitor {
@@ -38,6 +39,8 @@ interface ServingOptions {
   onFailure: (request: IncomingMessage, problem: Problem) => void;
   /** Milliseconds until the answer of an operation must have begun. */
   deadline?: number;
+  /** Milliseconds after which it is asked again whether who reads lines may. */
+  askEvery?: number;
 }
 
 /** What the audit log says of an operation that changes something. */
@@ -75,6 +78,7 @@ interface Progress {
 }
 
 const DEADLINE = 60_000;
+const ASK_EVERY = 60_000;
 
 /** The way of a request to an operation: who, where, how often, what. */
 export class Serving {
@@ -125,11 +129,20 @@ export class Serving {
     progress.namespace = namespace;
     const ifMatch = asked.readTag();
     const body = await asked.readBody();
-    const { params, gone } = asked;
-    return this.#inTime(gone, (signal) => {
-      const raw = { params, query, body, ifMatch, caller: visitor.in(namespace), signal };
-      return operation.call(raw, this.#options.roomsOf(namespace));
-    });
+    const { params } = asked;
+    const refused = new AbortController();
+    const gone = AbortSignal.any([asked.gone, refused.signal]);
+    const raw = { params, query, body, ifMatch };
+    const answer = await this.#inTime(gone, (signal) =>
+      operation.call({ ...raw, caller: visitor.in(namespace), signal }, this.#options.roomsOf(namespace)),
+    );
+    if (!answer.lines) return answer;
+    const ask = async () => {
+      const { authority } = this.#options;
+      await operation.check({ ...raw, caller: (await authority.authenticate(request)).in(namespace), signal: gone });
+    };
+    const every = this.#options.askEvery ?? ASK_EVERY;
+    return { ...answer, lines: whileAllowed(answer.lines, { ask, every, refused }) };
   }
 
   /** What goes on after the deadline is told by its signal that nobody waits. */

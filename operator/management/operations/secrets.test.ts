@@ -2,7 +2,11 @@ import { readFileSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { z } from 'zod';
+import { ObjectServer } from '#operator/kubernetes/testdata/object-server';
+import type { Touch } from '../operation.ts';
+import { Problem } from '../problem.ts';
 import { SecretDone, SecretKeys, SecretsSetUp } from '../records/secret.ts';
+import { kubernetesSecrets } from '../secrets/kubernetes-secrets.ts';
 import { secretsPlace, type SecretsPlace } from '../secrets/testdata/secrets-place.ts';
 import { roomsWith } from '../testdata/rooms-with.ts';
 import { serveOperations, type ServedOperations, TOKEN } from '../testdata/serve-operations.ts';
@@ -226,4 +230,43 @@ it('no file of the state folder has a value in it', async () => {
   await ask('POST', KEYS, { key: 'A', value: VALUE });
   const names = ['provider.json', 'secrets.encrypted', '.lock'];
   for (const name of names) expect(readFileSync(join(place.file, '..', name), 'utf8')).not.toContain('hunter2');
+});
+
+describe('a secret that is made in a cluster', () => {
+  let server: ObjectServer;
+  let may: string[];
+  let inCluster: ServedOperations;
+  beforeEach(async () => {
+    server = await new ObjectServer().start();
+    const check = ({ verb, resource }: Touch) =>
+      may.includes(`${verb} ${resource}`) ? Promise.resolve() : Promise.reject(new Problem('forbidden', verb));
+    inCluster = await serveOperations(secretOperations, {
+      rooms: roomsWith({ secrets: kubernetesSecrets({ api: server.api(), namespace: 'team' }) }),
+      authority: {
+        admit: () => undefined,
+        authenticate: () => Promise.resolve({ name: 'ann', in: () => ({ name: 'ann', check }) }),
+        namespaceOf: () => 'team',
+      },
+    });
+  });
+  afterEach(async () => {
+    await inCluster.close();
+    await server.close();
+  });
+  const make = async (key: string) =>
+    (
+      await fetch(inCluster.url + KEYS, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ key, value: VALUE }),
+      })
+    ).status;
+
+  it('is added to the others by who may change them alone', async () => {
+    may = ['update secretproviders', 'create secrets'];
+    expect([await make('A'), await make('B')]).toEqual([201, 403]);
+    expect(Object.keys(server.at('/api/v1/namespaces/team/secrets/vmcp-secrets')?.data as object)).toEqual(['A']);
+    may.push('update secrets');
+    expect(await make('B')).toBe(201);
+  });
 });

@@ -15,10 +15,11 @@ import {
 const KEYS = '/secrets/default/keys';
 
 const provider = (verb: Touch['verb']): Touch => ({ verb, resource: 'secretproviders', name: 'default' });
+const stored = (verb: 'create' | 'update'): Touch => ({ verb, group: '', resource: 'secrets', name: STORED_SECRET });
 /** Who writes a secret needs to be allowed to write that Secret, too: the API is no way around the rights of a cluster. */
 const write = (verb: 'create' | 'update' | 'delete'): Touch[] => [
   provider('update'),
-  { verb: verb === 'delete' ? 'update' : verb, group: '', resource: 'secrets', name: STORED_SECRET },
+  stored(verb === 'delete' ? 'update' : verb),
 ];
 
 const BROKEN = {
@@ -95,8 +96,9 @@ export const createSecret = operation({
   },
   touches: () => write('create'),
   audit: 'management_secret_created',
-  async run({ body: { key, value } }, { secrets }) {
-    await secrets.create(key, value);
+  async run({ body: { key, value }, caller }, { secrets }) {
+    // The first secret makes it; each one after that changes it.
+    await secrets.create(key, value, () => caller.check(stored('update')));
     return done(key, 'stored');
   },
 });

@@ -47,12 +47,12 @@ class KubernetesSecrets implements Secrets {
     return { type: 'kubernetes', keys: live ? [...dataOf(live).keys()].sort() : [] };
   }
 
-  create(key: string, value: string): Promise<void> {
+  create(key: string, value: string, mayAdd?: () => Promise<void>): Promise<void> {
     return this.#change((data) => {
       if (data.has(key)) throw knownKey(key);
       if (data.size >= MOST_SECRETS) throw tooManySecrets();
       data.set(key, encode(value));
-    });
+    }, mayAdd);
   }
 
   replace(key: string, value: string): Promise<void> {
@@ -69,9 +69,10 @@ class KubernetesSecrets implements Secrets {
   }
 
   /** Reads, changes, writes what nobody else has changed meanwhile; begins anew where somebody has. */
-  async #change(change: (data: Data) => void): Promise<void> {
+  async #change(change: (data: Data) => void, mayChange?: () => Promise<void>): Promise<void> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       const live = await this.#live();
+      if (live) await mayChange?.();
       const data: Data = live ? dataOf(live) : new Map<string, string>();
       change(data);
       checkSize(data);

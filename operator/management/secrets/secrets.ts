@@ -24,8 +24,11 @@ export interface Secrets {
   setUp(type: ProviderType, password: string | undefined): Promise<SetUp>;
   /** Provider in force, and the keys, sorted. */
   list(): Promise<{ type: ProviderType; keys: string[] }>;
-  /** Throws Problem `already_exists`. */
-  create(key: string, value: string): Promise<void>;
+  /**
+   * `mayAdd` is asked where what holds the secrets is there already, so that a new one changes it; it throws where it may not be.
+   * Throws Problem `already_exists`.
+   */
+  create(key: string, value: string, mayAdd?: () => Promise<void>): Promise<void>;
   /** Throws Problem `not_found`. */
   replace(key: string, value: string): Promise<void>;
   /** Throws Problem `not_found`. */

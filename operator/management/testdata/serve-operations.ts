@@ -23,6 +23,7 @@ export interface ServedOperations {
 interface ServeOptions {
   rooms: Rooms;
   deadline?: number;
+  askEvery?: number;
   burst?: number;
   /** That of one machine without. */
   authority?: Authority;
@@ -31,7 +32,7 @@ interface ServeOptions {
 /** Serves operations over real HTTP, as on one machine unless told otherwise. */
 export async function serveOperations(
   operations: readonly Operation[],
-  { rooms, deadline = 60_000, burst = 1000, authority }: ServeOptions,
+  { rooms, deadline = 60_000, askEvery = 60_000, burst = 1000, authority }: ServeOptions,
 ): Promise<ServedOperations> {
   const changes: ChangeEvent[] = [];
   const failures: Problem[] = [];
@@ -45,6 +46,7 @@ export async function serveOperations(
     onChange: (change) => void changes.push(change),
     onFailure: (_, problem) => void failures.push(problem),
     deadline,
+    askEvery,
   });
   const listening = await listen(createRoutes(operations, serving), { host: '127.0.0.1', port: 0 });
   port = listening.port;
