@@ -122,7 +122,9 @@ export function operation<P extends z.ZodType, Q extends z.ZodType, B extends z.
   };
   return {
     ...described,
-    check: async (request) => void (await admit(request)),
+    async check(request) {
+      await admit(request);
+    },
     call: async (request, rooms) => run(await admit(request), rooms),
   };
 }

@@ -114,6 +114,7 @@ const longLine = (): string => Buffer.alloc(2000, 'x').fill('\n', 1999).toString
 /** Bytes that something still refers to. */
 function heapUsed(): number {
   setFlagsFromString('--expose-gc');
-  runInNewContext('gc')();
+  const collect = runInNewContext('gc') as () => void;
+  collect();
   return process.memoryUsage().heapUsed;
 }

@@ -21,11 +21,11 @@ export async function* linesIn(pieces: AsyncIterable<Uint8Array>): AsyncGenerato
 export async function* mergeLines(sources: readonly AsyncGenerator<string>[]): AsyncGenerator<string, void, void> {
   const told: Told[] = [];
   // A new one for each wait. A race of what the sources promise would hang each line on the promise of one that says nothing.
-  let woken = Promise.withResolvers<void>();
+  let woken = Promise.withResolvers<undefined>();
   const ask = (source: AsyncGenerator<string>): void => {
     void answerOf(source).then((answer) => {
       told.push({ source, answer });
-      woken.resolve();
+      woken.resolve(undefined);
     });
   };
   try {
@@ -33,15 +33,15 @@ export async function* mergeLines(sources: readonly AsyncGenerator<string>[]): A
     for (let open = sources.length; open > 0;) {
       const next = told.shift();
       if (next) {
-        const { value, done } = next.answer();
-        if (done === true) open -= 1;
+        const result = next.answer();
+        if (result.done === true) open -= 1;
         else {
           ask(next.source);
-          yield value;
+          yield result.value;
         }
       } else {
         await woken.promise;
-        woken = Promise.withResolvers();
+        woken = Promise.withResolvers<undefined>();
       }
     }
   } finally {
@@ -53,12 +53,12 @@ export async function* mergeLines(sources: readonly AsyncGenerator<string>[]): A
 interface Told {
   source: AsyncGenerator<string>;
   /** Throws what the source threw. */
-  answer: () => IteratorResult<string>;
+  answer: () => IteratorResult<string, unknown>;
 }
 
 async function answerOf(source: AsyncGenerator<string>): Promise<Told['answer']> {
   try {
-    const result = await source.next();
+    const result: IteratorResult<string, unknown> = await source.next();
     return () => result;
   } catch (problem) {
     return () => {

@@ -72,7 +72,7 @@ function openFolder(): Opened {
 
 const reaching = (host: string): PermissionProfileDocument => ({ network: { outbound: { allow_host: [host] } } });
 const made = (host: string) => ({ name: 'a', image: 'example/x:1', permission_profile: reaching(host) });
-const anything = () => Promise.resolve();
+const anything = () => Promise.resolve(undefined);
 
 describe.each([
   ['in a cluster', openCluster],
@@ -109,9 +109,9 @@ describe.each([
     await one.create(made('first.test'), anything);
     const { version } = await one.get('a');
     let readers = 0;
-    const { promise: bothHaveRead, resolve } = Promise.withResolvers<void>();
+    const { promise: bothHaveRead, resolve } = Promise.withResolvers<undefined>();
     const check = () => {
-      if ((readers += 1) === 2) resolve();
+      if ((readers += 1) === 2) resolve(undefined);
       return bothHaveRead;
     };
     const edit = (by: Workloads, host: string) =>
