@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { takeLock } from '#operator/local/lock';
 import { locateState, openState, type StateFolder } from '#operator/local/state-folder';
@@ -39,6 +40,19 @@ it.each([
   try {
     report({ name: 'notes', ...backend });
     await expect(wait()).rejects.toMatchObject({ exitCode: 3, message: expect.stringMatching(said) });
+  } finally {
+    unlock();
+  }
+});
+
+it('waits for one that was left out for a moment, as its secret was written just before', async () => {
+  const unlock = takeLock(state, state.path, 'test');
+  try {
+    report({ name: 'notes', phase: 'Excluded', message: 'no such Secret' });
+    const listed = wait();
+    await sleep(600);
+    report({ name: 'notes', phase: 'Ready', tools: 1 });
+    expect(await listed).toHaveLength(1);
   } finally {
     unlock();
   }

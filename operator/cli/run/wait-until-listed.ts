@@ -6,6 +6,8 @@ import { showProgress } from '../show-progress.ts';
 import { type ServerSummary, serversOf } from '../summarise-board.ts';
 
 const LOOK = 200;
+/** What was just written, such as a secret, is read within this time: a backend that lacks it for longer does lack it. */
+const SETTLED = 5_000;
 
 interface Backend {
   server: ServerSummary;
@@ -35,6 +37,7 @@ export async function waitUntilListed(
   stop: AbortSignal,
 ): Promise<ServerSummary[]> {
   const since = performance.now();
+  let hopefulAt = since;
   return showProgress(`waiting until the tools of ${name} are listed`, context, async (say) => {
     for (;;) {
       const backends = backendsOf(name, context);
@@ -42,8 +45,11 @@ export async function waitUntilListed(
       if (ready.length > 0 && ready.length === backends.length) return ready.map(({ server }) => server);
       const [first] = backends.filter(({ message, loginUrl }) => message !== '' || loginUrl !== null);
       if (first) say(`waiting for ${name}: ${first.message}`);
-      const stuck = backends.length > 0 && backends.every(needsSomebody);
-      if (stuck || performance.now() - since > patience) throw notListed(name, first, context);
+      const now = performance.now();
+      const isStuck = backends.length > 0 && backends.every(needsSomebody);
+      if (!isStuck) hopefulAt = now;
+      const waitsForLogin = isStuck && backends.some(({ loginUrl }) => loginUrl !== null);
+      if (waitsForLogin || now - hopefulAt > SETTLED || now - since > patience) throw notListed(name, first, context);
       await sleep(LOOK, undefined, { signal: stop }).catch(() => undefined);
       if (stop.aborted)
         throw new CliError(EXIT_CODES.failed, `stopped waiting; ${name} stays: ${context.typed(`rm ${name}`)}`);
