@@ -6,6 +6,7 @@ import { parse } from 'yaml';
 import { WorkloadSummary } from '#operator/management/records/workload';
 import { skillText } from '#operator/management/skills/testdata/skills-place';
 import { eventually, makeWorkplace, type Workplace } from '../local/run-vmcp.ts';
+import { serveGit } from '../skills/serve-git.ts';
 import { kubeconfigOf, makeAccount } from './accounts.ts';
 import { runProgram } from './run-program.ts';
 import { backend, fake, server, Stage } from './stage.ts';
@@ -121,6 +122,29 @@ describeWithCluster('the command on a cluster', (cluster) => {
     expect(await vmcp('skill', 'install', archive)).toContain('notes');
     expect(await vmcp('skill', 'list', '-o', 'name')).toBe('notes\n');
     expect(await vmcp('skill', 'rm', 'notes', '--yes')).toContain('notes');
+  }, 180_000);
+
+  it('installs a skill of a git repository, by the git of this machine and with its rights', async () => {
+    const git = await serveGit();
+    try {
+      const commit = git.commit('r.git', { 'skills/drafts/SKILL.md': skillText('drafts') });
+      const from = `git+${git.url}/r.git@main#skills/drafts`;
+      const refused = await as('editor', 'skill', 'install', from);
+      expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('--allow-private-ip')]);
+      expect(await vmcp('skill', 'install', from, '--allow-private-ip', '--context', 'e2e')).toContain('drafts');
+      const { body } = await stage.ask('GET', '/skills/drafts', { as: 'viewer' });
+      expect(body).toMatchObject({
+        installed_skill: {
+          reference: `git+${git.url}/r.git@${commit}#skills/drafts`,
+          tag: 'main',
+          status: 'installed',
+        },
+      });
+      expect((await as('viewer', 'skill', 'install', from, '--allow-private-ip', '--force')).code).toBe(8);
+      expect(await vmcp('skill', 'rm', 'drafts', '--yes')).toContain('drafts');
+    } finally {
+      await git.close();
+    }
   }, 180_000);
 
   describe('ends with a code and with what to do', () => {

@@ -1,6 +1,9 @@
+import { createServer } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
+import { listenOn } from '#runtime/http/listen-on';
 import { eventually } from '../local/run-vmcp.ts';
 import { makeAccount, tokenOf, withExpiry } from './accounts.ts';
+import { portOf } from './operator-metrics.ts';
 import { describeWithCluster } from './use-cluster.ts';
 import { AUDIENCE, useManagement } from './use-management.ts';
 
@@ -176,6 +179,28 @@ describeWithCluster('the management API in a cluster', (cluster) => {
     for (const headers of [{ origin: 'https://evil.example' }, { origin: 'null' }, { 'sec-fetch-site': 'cross-site' }])
       expect(await codeOf('GET', '/clients', { headers: headers })).toEqual([403, 'foreign_host']);
   });
+
+  it('keeps its operator from being ready until it answers', async () => {
+    const taken = createServer();
+    const port = await listenOn(taken, '127.0.0.1', 0);
+    const operator = await stage.launch({ port });
+    try {
+      const readiness = async () => {
+        const answer = await fetch(`http://127.0.0.1:${await portOf(operator, 'healthPort')}/readyz`);
+        return `${answer.status} ${await answer.text()}`;
+      };
+      const said = 'all resources are read';
+      await eventually(operator.output, (output) => output.includes(`"${said}"`));
+      expect(await readiness()).toBe('503 the management API is not served yet: the log says why\n');
+      await eventually(operator.output, (output) => output.includes('the management API has a problem'));
+      await new Promise((resolve) => taken.close(resolve));
+      await eventually(readiness, (answer) => answer === '200 ok\n');
+      expect(operator.output()).toContain('"managementPort":');
+    } finally {
+      taken.close();
+      await operator.stop();
+    }
+  }, 120_000);
 
   it('writes a line for each change, with who, where and how it ended, and nothing of what was sent', async () => {
     const body = { key: 'AUDITED', value: 'hunter2-of-the-audit' };

@@ -1,67 +1,115 @@
-import { afterAll, expect, it } from '@jest/globals';
+import { randomBytes } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { KubeApi } from '#operator/kubernetes/api/api';
 import { connect, loadKubeConfig } from '#operator/kubernetes/api/connection';
-import { clusterRooms } from '#operator/management/cluster/cluster-rooms';
-import { installSkill, listSkills } from '#operator/management/operations/skills';
+import type { InstalledSkill } from '#operator/management/records/skill';
 import { clusterSkillsContract } from '#operator/management/skills/contract/cluster-skills.contract';
 import { tgzOf } from '#operator/management/skills/testdata/archives';
 import { skillText } from '#operator/management/skills/testdata/skills-place';
 import { configMapRecords } from '#operator/management/stores/config-map-records';
-import { group, installDefinitions, Stage } from './stage.ts';
+import { eventually } from '../local/run-vmcp.ts';
+import { type GitServer, serveGit } from '../skills/serve-git.ts';
 import { describeWithCluster, type Namespace } from './use-cluster.ts';
+import { useManagement } from './use-management.ts';
 
 describeWithCluster('the skills of a real cluster', (cluster) => {
-  const apis: KubeApi[] = [];
-  const namespaces: Namespace[] = [];
-  const openApi = (): KubeApi => {
-    const api = new KubeApi(connect(loadKubeConfig({ kubeconfig: cluster.kubeconfig })));
-    apis.push(api);
-    return api;
-  };
-  const makeNamespace = async (): Promise<Namespace> => {
-    const made = await cluster.makeNamespace('skills');
-    namespaces.push(made);
-    return made;
-  };
+  const stage = useManagement(cluster, 'management-skills', '--management-allow-private-addresses');
+  const api = new KubeApi(connect(loadKubeConfig({ kubeconfig: cluster.kubeconfig })));
+  let made: Namespace | undefined;
+  let git: GitServer;
+  beforeAll(async () => {
+    git = await serveGit();
+  });
   afterAll(async () => {
-    for (const namespace of namespaces) await namespace.delete();
-    for (const api of apis) await api.close();
+    await git.close();
+    await made?.delete();
+    await api.close();
   });
 
-  let only: string | undefined;
   clusterSkillsContract('ConfigMaps', async () => {
-    only ??= (await makeNamespace()).name;
-    const records = configMapRecords({ api: openApi(), namespace: only })('skills');
-    for (const { name } of await records.list()) await records.delete(name);
+    made ??= await cluster.makeNamespace('skills');
+    const records = configMapRecords({ api, namespace: made.name });
+    for (const kind of ['skills', 'skillchanges'] as const)
+      for (const { name } of await records(kind).list()) await records(kind).delete(name);
     return records;
   });
 
+  const archiveOf = async (name: string, data: string) => {
+    const files = [
+      { name: 'SKILL.md', text: skillText(name) },
+      { name: 'data', text: data },
+    ];
+    return (await tgzOf(files)).toString('base64');
+  };
+  const install = (body: object) => stage.ask('POST', '/skills', { body });
+  const namesOf = async (...how: Parameters<typeof stage.ask>) =>
+    ((await stage.ask(...how)).body as { skills: InstalledSkill[] }).skills.map(({ metadata }) => metadata.name);
+
   it('are of a namespace and for its groups, and stand in its ConfigMaps', async () => {
-    await installDefinitions(cluster);
-    const namespace = await makeNamespace();
-    const other = await makeNamespace();
-    await new Stage(cluster, namespace).apply(group('tools'));
-    const place = {
-      api: openApi(),
-      apiGroup: 'vmcp.dev',
-      environment: {},
-      privateAddresses: false,
-      version: '1.2.3',
-      onFailure: () => undefined,
-    };
-    const rooms = clusterRooms(place);
-    const caller = { name: 'test', check: () => Promise.resolve() };
-    const request = { params: {}, query: {}, body: undefined, caller, signal: AbortSignal.timeout(20_000) };
-    const archive = (await tgzOf([{ name: 'SKILL.md', text: skillText('notes') }])).toString('base64');
-    const install = (group: string) =>
-      installSkill.call({ ...request, body: { archive, group } }, rooms(namespace.name));
-    await expect(install('none')).rejects.toMatchObject({ code: 'bad_request' });
-    await install('tools');
-    const list = async (name: string) => (await listSkills.call(request, rooms(name))).body;
-    expect(await list(namespace.name)).toMatchObject({ skills: [{ metadata: { name: 'notes' } }] });
-    expect(await list(other.name)).toEqual({ skills: [] });
-    const path = `/api/v1/namespaces/${namespace.name}/configmaps?labelSelector=vmcp.dev/record%3Dskills`;
-    const { body } = await cluster.ask('GET', path);
-    expect(body.items).toHaveLength(1);
+    const archive = await archiveOf('notes', 'x');
+    expect((await install({ archive, group: 'none' })).status).toBe(400);
+    expect((await stage.ask('POST', '/groups', { body: { name: 'tools' } })).status).toBe(201);
+    expect((await install({ archive, group: 'tools' })).status).toBe(201);
+    expect(await namesOf('GET', '/skills')).toEqual(['notes']);
+    expect(await namesOf('GET', '/skills', { as: 'neighbour', namespace: stage.otherNamespace })).toEqual([]);
+    const path = `/api/v1/namespaces/${stage.namespace}/configmaps?labelSelector=vmcp.dev/record%3Dskills`;
+    expect((await cluster.ask('GET', path)).body.items).toHaveLength(1);
+    expect((await stage.ask('DELETE', '/skills/notes')).status).toBe(204);
   });
+
+  it('come from a git repository, each with those that it needs, pinned to their commits', async () => {
+    const beta = git.commit('b.git', { 'SKILL.md': skillText('beta') });
+    const requires = `requires: ["git+${git.url}/b.git"]\n`;
+    const alpha = git.commit('a.git', { 'skills/alpha/SKILL.md': skillText('alpha', requires) });
+    const name = `git+${git.url}/a.git@main#skills/alpha`;
+    const { status, body } = await install({ name, allow_private_ip: true });
+    expect([status, body]).toMatchObject([
+      201,
+      {
+        skill: {
+          reference: `git+${git.url}/a.git@${alpha}#skills/alpha`,
+          tag: 'main',
+          dependencies: [{ name: 'beta', reference: `git+${git.url}/b.git@${beta}` }],
+        },
+      },
+    ]);
+    expect(await namesOf('GET', '/skills')).toEqual(['alpha', 'beta']);
+    for (const skill of ['alpha', 'beta']) expect((await stage.ask('DELETE', `/skills/${skill}`)).status).toBe(204);
+  }, 60_000);
+
+  it('are those of before or after an installation that kill -9 of the operator ends', async () => {
+    const data = randomBytes(200_000).toString('base64');
+    const archives = new Map<number, string>();
+    const archive = async (nr: number) => {
+      archives.set(nr, await archiveOf('notes', `${nr} ${data}`));
+      return archives.get(nr);
+    };
+    expect((await install({ archive: await archive(0) })).status).toBe(201);
+    let answered = 0;
+    const ended = (async () => {
+      for (;;) {
+        const body = { archive: await archive(answered + 1), force: true };
+        if ((await install(body).catch(() => undefined))?.status !== 201) return;
+        answered += 1;
+      }
+    })();
+    await eventually(
+      () => answered,
+      (count) => count >= 3,
+    );
+    await stage.kill();
+    await ended;
+    await stage.start();
+    const { body } = await stage.ask('GET', '/skills/notes?archive=true');
+    const left = body as { archive: string; installed_skill: InstalledSkill };
+    expect([archives.get(answered), archives.get(answered + 1)]).toContain(left.archive);
+    expect(left.installed_skill.status).toBe('installed');
+    expect(await namesOf('GET', '/skills')).toEqual(['notes']);
+    expect((await install({ archive: await archive(-1), force: true })).status).toBe(201);
+    // Nothing of what was being unpacked stays either.
+    const own = readdirSync(stage.folder).find((entry) => entry.startsWith('vmcp-skills-')) ?? '';
+    expect(readdirSync(join(stage.folder, own, 'staging'))).toEqual([]);
+  }, 120_000);
 });

@@ -1,4 +1,6 @@
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { BASE } from '#operator/management/base';
 import { allProblems } from '#operator/management/document/render-openapi';
 import type { Operation } from '#operator/management/operation';
 import { OPERATIONS } from '#operator/management/operations/table';
@@ -44,17 +46,30 @@ const INSIDE: Record<string, unknown> = {
 describeWithCluster('each operation of the management API in a cluster', (cluster) => {
   const stage = new ManagementStage(cluster);
   const way = new CutWay(cluster.config.getCurrentCluster()?.server ?? '');
+  let slow: Promise<string>;
   beforeAll(async () => {
-    await stage.open('management-statuses', await way.open());
+    await stage.open('management-statuses', { server: await way.open() });
     for (const [path, body] of [...Object.entries(KEPT), ['/groups', { name: 'empty' }] as const])
       expect([path, (await stage.ask('POST', path, { body })).status]).toEqual([path, 201]);
     const theirs = { metadata: { name: 'vmcp-secrets' }, stringData: { THEIRS: 'x' } };
     await cluster.ask('POST', `/api/v1/namespaces/${stage.otherNamespace}/secrets`, theirs);
+    // Looked at in the end: others do not wait for it.
+    slow = sendSlowly(`GET ${BASE}/version HTTP/1.1\r\nX: `);
+    slow.catch(() => undefined);
   }, 90_000);
   afterAll(async () => {
     way.cut();
     await stage.close();
   }, 30_000);
+
+  /** What somebody is told who sends one more byte each second. */
+  async function sendSlowly(start: string): Promise<string> {
+    const socket = await stage.connect();
+    const answer = text(socket);
+    socket.write(start);
+    const drops = setInterval(() => socket.write('x'), 1000);
+    return answer.finally(() => clearInterval(drops));
+  }
 
   /** What is to succeed, with something else in it. */
   const ask = (row: Operation, how: How = {}, more = '') =>
@@ -89,6 +104,8 @@ describeWithCluster('each operation of the management API in a cluster', (cluste
       stage.ask(row.method, row.path.replace('{name}', 'kept'), {
         body: { ...(bodyOf(row).body as object), secrets: [{ name: 'hunter2', target: 'TOKEN' }] },
       }),
+    headers_too_large: (row) => ask(row, { headers: { 'x-long': 'x'.repeat(40_000) } }),
+    source_failed: (row) => ask(row, { body: { name: 'registry.invalid/o/n:1' } }),
     upstream_failed: (row) => ask(row, { body: { url: 'https://registry.invalid/r' } }),
     private_address_refused: (row) => stage.ask(row.method, pathOf(row), { body: INSIDE[row.id] }),
     // A Secret of that name is there which is somebody else's.
@@ -125,6 +142,20 @@ describeWithCluster('each operation of the management API in a cluster', (cluste
     30_000,
   );
 
+  it('is refused with 405 by another method, which is told those that there are', async () => {
+    const methods = ['PATCH', 'OPTIONS'];
+    const told = await Promise.all(
+      OPERATIONS.flatMap((row) =>
+        methods.map(async (method) => {
+          const answer = await stage.ask(method, pathOf(row));
+          return [row.id, ...seen(answer), String(answer.headers.allow).split(', ').includes(row.method)];
+        }),
+      ),
+    );
+    const refused = [405, 'method_not_allowed', 'application/problem+json', true];
+    expect(told).toEqual(OPERATIONS.flatMap(({ id }) => methods.map(() => [id, ...refused])));
+  });
+
   it('is forbidden in a namespace where the role is not', async () => {
     const rows = rowsOf('forbidden');
     const told = await Promise.all(
@@ -150,6 +181,10 @@ describeWithCluster('each operation of the management API in a cluster', (cluste
     const rows = rowsOf('unavailable');
     const told = await Promise.all(rows.map(async (row) => [row.id, ...seen(await ask(row))]));
     expect(told).toEqual(rows.map(({ id }) => [id, 503, 'unavailable', 'application/problem+json']));
+  }, 60_000);
+
+  it('is refused with 408 to who is slow with its head', async () => {
+    expect(await slow).toMatch(/^HTTP\/1\.1 408 [^]*application\/problem\+json[^]*"code":"too_slow"/);
   }, 60_000);
 });
 

@@ -1,7 +1,9 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { send, SessionClient } from '../gateway/session-client.ts';
 import { eventually } from '../local/run-vmcp.ts';
+import { deleteAt, requestAt } from '../redis/replicas.ts';
 import { backend, condition, fake } from './stage.ts';
+import { startRedisPod } from './start-redis-pod.ts';
 import { describeWithCluster } from './use-cluster.ts';
 import { useStage } from './use-stage.ts';
 
@@ -31,8 +33,8 @@ describeWithCluster('an MCPServer with an endpoint of its own', (cluster) => {
       headers: { host: `mcp-tools-proxy.${stage.namespace.name}.svc:9000` },
     };
   };
-  const tokenFor = async (audience: string) => {
-    const path = `/api/v1/namespaces/${stage.namespace.name}/serviceaccounts/default/token`;
+  const tokenFor = async (audience: string, account = 'default') => {
+    const path = `/api/v1/namespaces/${stage.namespace.name}/serviceaccounts/${account}/token`;
     const spec = { audiences: [audience], expirationSeconds: HOUR };
     const { body } = await cluster.ask('POST', path, {
       apiVersion: 'authentication.k8s.io/v1',
@@ -40,6 +42,13 @@ describeWithCluster('an MCPServer with an endpoint of its own', (cluster) => {
       spec,
     });
     return `Bearer ${(body as { status: { token: string } }).status.token}`;
+  };
+
+  /** Another account that may call. */
+  const strangerOf = async () => {
+    const name = 'stranger';
+    await cluster.ask('POST', `/api/v1/namespaces/${stage.namespace.name}/serviceaccounts`, { metadata: { name } });
+    return name;
   };
 
   it('serves its program under its own names to who has a token for it', async () => {
@@ -69,6 +78,52 @@ describeWithCluster('an MCPServer with an endpoint of its own', (cluster) => {
   it('says in its status where it is reached, and what it offers', async () => {
     const status = await stage.status('MCPServer', 'tools', ({ toolCount }) => toolCount === 1);
     expect(status).toMatchObject({ url: `http://mcp-tools-proxy.${stage.namespace.name}.svc:9000/team/tools/mcp` });
+  });
+
+  describe('of two replicas with their sessions in Redis', () => {
+    const PODS = 2;
+    const endpoints = async () => {
+      const pods = await stage.list('Pod', 'app.kubernetes.io/name=vmcp-proxy,app.kubernetes.io/instance=shared');
+      return pods.map(({ status }) => `http://${(status as { podIP?: string } | undefined)?.podIP ?? ''}:4483/mcp`);
+    };
+
+    beforeAll(async () => {
+      const address = await startRedisPod(cluster, stage.namespace.name);
+      await stage.apply(
+        backend('shared', {
+          ...fake('', 'backend', ['--name', 'shared', '--tools', '2']),
+          oidcConfig: { type: 'kubernetes', kubernetes: { audience: 'shared' } },
+          replicas: PODS,
+          sessionStorage: { provider: 'redis', address },
+        }),
+      );
+      await stage.status('MCPServer', 'shared', ({ phase }) => phase === 'Ready', 120_000);
+      await eventually(endpoints, (all) => all.length === PODS, 60_000);
+    }, 210_000);
+
+    it('serves each request of a session from any of them, for its own caller, to its end', async () => {
+      const [one = '', other = ''] = await endpoints();
+      const host = `mcp-shared-proxy.${stage.namespace.name}.svc:4483`;
+      const client = await SessionClient.open(one, { host, authorization: await tokenFor('shared') });
+      const [tool = ''] = await client.toolNames();
+      for (const url of [other, one, other]) {
+        const listed = await requestAt({ url }, client, 'tools/list');
+        expect([url, listed.status, listed.answer.result?.tools]).toEqual([
+          url,
+          200,
+          [expect.anything(), expect.anything()],
+        ]);
+        const called = await requestAt({ url }, client, 'tools/call', { name: tool, arguments: {} });
+        expect([url, called.status, called.answer.error]).toEqual([url, 200, undefined]);
+      }
+      const ping = '{"jsonrpc":"2.0","id":9,"method":"ping"}';
+      const nobody = Object.fromEntries(Object.entries(client.headers).filter(([name]) => name !== 'authorization'));
+      expect((await send(other, 'POST', nobody, ping)).status).toBe(401);
+      const stranger = { ...client.headers, authorization: await tokenFor('shared', await strangerOf()) };
+      expect((await send(other, 'POST', stranger, ping)).status).toBe(404);
+      expect((await deleteAt({ url: other }, client)).status).toBe(204);
+      for (const url of [one, other]) expect((await requestAt({ url }, client, 'ping')).status).toBe(404);
+    });
   });
 
   describe('whose child another MCPServer would call the same', () => {

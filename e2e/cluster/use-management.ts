@@ -1,12 +1,13 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { request as requestHead } from 'node:https';
+import { connect, type TLSSocket } from 'node:tls';
 import { text } from 'node:stream/consumers';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from '@jest/globals';
-import { Agent, request } from 'undici';
+import { Agent, type Dispatcher, request } from 'undici';
 import type { Program } from '../gateway/start-program.ts';
 import { eventually } from '../local/run-vmcp.ts';
 import { applyRoles, kubeconfigOf, makeAccount, tokenOf } from './accounts.ts';
@@ -28,6 +29,15 @@ const SECRETS = { apiGroups: [''], resources: ['secrets'], verbs: ['get', 'creat
 /** Who calls in the tests: by the roles of the chart; the editor besides with the right to Secrets and logs, as who has the role edit. */
 export type Who = 'viewer' | 'editor' | 'keyless' | 'nobody' | 'neighbour';
 
+/** How the operator is started. */
+export interface Starting {
+  /** Another address by which it reaches the API server. */
+  server?: string | undefined;
+  /** Port of its management API; a free one without. */
+  port?: number;
+  flags?: readonly string[];
+}
+
 export interface Asked extends Answer {
   readonly headers: Record<string, string | string[] | undefined>;
 }
@@ -44,13 +54,15 @@ interface Question {
 /** The management API of an operator on this machine, which has the rights that the chart gives it and no other. */
 export class ManagementStage {
   readonly cluster: Cluster;
-  readonly #folder = mkdtempSync(join(tmpdir(), 'vmcp-management-'));
+  /** Of the operator: its temporary files, and what else a suite puts there. */
+  readonly folder = mkdtempSync(join(tmpdir(), 'vmcp-management-'));
   #ours: Namespace | undefined;
   #theirs: Namespace | undefined;
   #operator: Program | undefined;
   #port = 0;
   #trust: { ca: string; servername: string } | undefined;
   #dispatcher: Agent | undefined;
+  #how: Starting = {};
   #takeAway: () => Promise<void> = () => Promise.resolve();
   readonly #tokens = new Map<Who, string>();
 
@@ -78,16 +90,16 @@ export class ManagementStage {
     return `vmcp-${this.namespace}`;
   }
 
-  /** `serverOf`: another address by which the operator reaches the API server. */
-  async open(suite: string, server?: string): Promise<void> {
+  async open(suite: string, how: Starting = {}): Promise<void> {
     const { cluster } = this;
+    this.#how = how;
     await installDefinitions(cluster);
     this.#ours = await cluster.makeNamespace(suite);
     this.#theirs = await cluster.makeNamespace(suite);
     const values = ['--set=management.enabled=true,crds.install=false'];
     this.#takeAway = await applyRoles(cluster, this.release, this.namespace, values);
     await this.#makeCallers();
-    await this.start(server);
+    await this.start();
   }
 
   async #makeCallers(): Promise<void> {
@@ -107,11 +119,9 @@ export class ManagementStage {
     return this.#tokens.get(who) ?? '';
   }
 
-  async start(server?: string): Promise<void> {
-    const account = { namespace: this.namespace, name: this.release };
-    const kubeconfig = await kubeconfigOf(this.cluster, account, join(this.#folder, 'kubeconfig'), server);
-    const flags = ['--management-port=0', `--name=${this.release}`];
-    this.#operator = await startOperator(this.cluster, [this.namespace, this.otherNamespace], flags, { kubeconfig });
+  /** Starts the next operator, where the last one has ended. */
+  async start(): Promise<void> {
+    this.#operator = await this.launch(this.#how);
     const name = `${this.release}-management-ca`;
     const path = `/api/v1/namespaces/${this.namespace}/configmaps/${name}`;
     // Asked for once: of what a program says only the latest is kept.
@@ -124,6 +134,15 @@ export class ManagementStage {
     const { data } = body as { data: { 'ca.crt': string } };
     this.#trust = { ca: data['ca.crt'], servername };
     this.#dispatcher = new Agent({ connect: this.#trust });
+  }
+
+  /** Starts an operator and waits for nothing. Its temporary files are in a folder of its own. */
+  async launch({ server, port = 0, flags = [] }: Starting): Promise<Program> {
+    const account = { namespace: this.namespace, name: this.release };
+    const kubeconfig = await kubeconfigOf(this.cluster, account, join(this.folder, 'kubeconfig'), server);
+    const all = [`--management-port=${port}`, `--name=${this.release}`, ...flags];
+    const env = { TMPDIR: this.folder };
+    return startOperator(this.cluster, [this.namespace, this.otherNamespace], all, { kubeconfig, env });
   }
 
   /** Ends the operator as the system does that has no memory left. */
@@ -143,9 +162,9 @@ export class ManagementStage {
   async ask(method: string, path: string, question: Question = {}): Promise<Asked> {
     const { body } = question;
     const answer = await request(this.#urlOf(path, question), {
-      ...(this.#dispatcher && { dispatcher: this.#dispatcher }),
+      ...this.#through(),
       method,
-      headers: this.#headersOf(question),
+      headers: this.headersOf(question),
       body: body === undefined ? null : typeof body === 'string' ? body : JSON.stringify(body),
       signal: AbortSignal.timeout(ANSWER_DEADLINE),
     });
@@ -157,7 +176,7 @@ export class ManagementStage {
     const asking = requestHead(this.#urlOf(path, question), {
       ...this.#trust,
       method,
-      headers: { ...this.#headersOf({ body: '', ...question }), 'content-length': length },
+      headers: { ...this.headersOf({ body: '', ...question }), 'content-length': length },
       signal: AbortSignal.timeout(ANSWER_DEADLINE),
     });
     asking.flushHeaders();
@@ -170,6 +189,29 @@ export class ManagementStage {
     }
   }
 
+  /** The answer as it comes, until `signal`. */
+  async read(path: string, signal: AbortSignal, question: Question = {}): Promise<Dispatcher.ResponseData> {
+    const url = this.#urlOf(path, question);
+    const limits = { headersTimeout: ANSWER_DEADLINE, bodyTimeout: 0, signal };
+    return request(url, { ...this.#through(), headers: this.headersOf(question), ...limits });
+  }
+
+  /** Where it is, and by whom its certificate is signed. */
+  get place() {
+    return { host: '127.0.0.1', port: this.#port, ...this.#trust };
+  }
+
+  /** A connection for what is written by hand. */
+  async connect(): Promise<TLSSocket> {
+    const socket = connect(this.place);
+    await once(socket, 'secureConnect');
+    return socket.on('error', () => undefined);
+  }
+
+  #through(): { dispatcher?: Agent } {
+    return this.#dispatcher ? { dispatcher: this.#dispatcher } : {};
+  }
+
   #urlOf(path: string, question: Question): URL {
     const url = new URL(`https://127.0.0.1:${this.#port}${BASE}${path}`);
     const namespace = 'namespace' in question ? question.namespace : this.namespace;
@@ -177,7 +219,8 @@ export class ManagementStage {
     return url;
   }
 
-  #headersOf({ as = 'editor', body, headers }: Question): Record<string, string> {
+  /** Who asks, and how: by the editor's token unless told otherwise. */
+  headersOf({ as = 'editor', body, headers }: Question): Record<string, string> {
     const authorization = typeof as === 'string' ? `Bearer ${this.token(as)}` : as.authorization;
     return {
       ...(authorization !== undefined && { authorization }),
@@ -190,16 +233,16 @@ export class ManagementStage {
     await this.stop();
     await this.#takeAway();
     for (const namespace of [this.#ours, this.#theirs]) await namespace?.delete();
-    rmSync(this.#folder, { recursive: true, force: true });
+    rmSync(this.folder, { recursive: true, force: true });
   }
 }
 
 const parsed = (answered: string): unknown => (answered.startsWith('{') ? JSON.parse(answered) : answered);
 
 /** A stage that is there before the first `beforeAll` of the suite, and goes after its last test. */
-export function useManagement(cluster: Cluster, suite: string): ManagementStage {
+export function useManagement(cluster: Cluster, suite: string, ...flags: string[]): ManagementStage {
   const stage = new ManagementStage(cluster);
-  beforeAll(() => stage.open(suite), 90_000);
+  beforeAll(() => stage.open(suite, { flags }), 90_000);
   afterAll(() => stage.close(), 30_000);
   return stage;
 }

@@ -7,24 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { findFreePort } from '../gateway/find-free-port.ts';
 import { server, whoami } from '../local/manifests.ts';
 import { eventually } from '../local/run-vmcp.ts';
+import { NO_PATHS, OUTSIDE, requestsWith } from './leading-outside.ts';
 import { type RunningApi, useApi } from './use-api.ts';
-
-const OUTSIDE = [
-  '..',
-  '../../etc/passwd',
-  '..\\..\\etc\\passwd',
-  '/etc/passwd',
-  '....//....//etc',
-  '.',
-  '../management-token',
-  'x/../../y',
-  '%2e%2e%2f',
-  '\u2025/\u2025/x',
-  'a\u0000b',
-  '-rf',
-  '$(id)',
-  'C:\\x',
-];
 
 let api: RunningApi;
 beforeAll(async () => {
@@ -65,9 +49,6 @@ function filesBelow(folder: string): Map<string, number> {
   return new Map(paths.map((path) => [path, statSync(path).mtimeMs]));
 }
 
-/** As a part of a path. Dots are encoded, too: a server that decoded them before it looks for the route would take them away. */
-const part = (name: string) => encodeURIComponent(name).replaceAll('.', '%2e');
-
 /** Status and text of an answer. The path goes out as it is written, where a browser would shorten it. */
 async function asWritten(method: string, path: string, body?: unknown): Promise<[number, string]> {
   const asking = request({
@@ -91,33 +72,7 @@ async function asWritten(method: string, path: string, body?: unknown): Promise<
 describe('a name that leads out of its folder', () => {
   it.each(OUTSIDE)('reads nothing, writes nothing and is told so: %j', async (name) => {
     const before = filesBelow(api.place.path);
-    const encoded = part(name);
-    const asked: [method: string, path: string, body?: object][] = [
-      ['GET', `/registry/${encoded}`],
-      ['GET', `/registry/${encoded}/servers`],
-      ['GET', `/registry/default/servers/${encoded}`],
-      ['DELETE', `/clients/${encoded}`],
-      ['PUT', `/secrets/default/keys/${encoded}`, { value: 'x' }],
-      ['DELETE', `/secrets/default/keys/${encoded}`],
-      ['POST', '/clients', { name }],
-      ['POST', '/clients/register', { names: [name] }],
-      ['POST', '/secrets/default/keys', { key: name, value: 'x' }],
-      ['GET', `/clients?namespace=${encoded}`],
-      ['GET', `/workloads/${encoded}`],
-      ...['logs', 'export', 'status'].map((what): [string, string] => ['GET', `/workloads/${encoded}/${what}`]),
-      ...['stop', 'restart'].map((what): [string, string] => ['POST', `/workloads/${encoded}/${what}`]),
-      ['POST', `/workloads/${encoded}/edit`, { debug: true }],
-      ['DELETE', `/workloads/${encoded}`],
-      ['POST', '/workloads', { name, image: 'example/x:1' }],
-      ['GET', `/groups/${encoded}`],
-      ['PUT', `/groups/${encoded}`, { description: 'x' }],
-      ['DELETE', `/groups/${encoded}`],
-      ['POST', '/groups', { name }],
-      ['GET', `/skills/${encoded}`],
-      ['DELETE', `/skills/${encoded}`],
-      ['GET', `/operations/${encoded}`],
-    ];
-    for (const [method, path, body] of asked) {
+    for (const [method, path, body] of requestsWith(name)) {
       const [status, said] = await asWritten(method, path, body);
       expect([method, path, [400, 404, 405].includes(status)]).toEqual([method, path, true]);
       expect([said.includes('root:'), said.includes(api.token)]).toEqual([false, false]);
@@ -126,12 +81,7 @@ describe('a name that leads out of its folder', () => {
   });
 
   it('is no way to another path of the server', async () => {
-    for (const path of [
-      '/api/v1beta/../../etc/passwd',
-      '/api/v1beta/clients/../version',
-      '/api/v1beta//version',
-      '/./api/v1beta/version',
-    ])
+    for (const path of NO_PATHS)
       expect([path, statuses(await send(head(`GET ${path} HTTP/1.1`, 'Connection: close')))]).toEqual([path, [404]]);
     const elsewhere = `GET http://evil.example/api/v1beta/version HTTP/1.1`;
     expect(statuses(await send(head(elsewhere, 'Connection: close')))).toEqual([400]);
@@ -169,6 +119,19 @@ describe('a request inside of another one', () => {
     expect(JSON.parse(said.slice(said.indexOf('{')))).toMatchObject({ status: 431, code: 'headers_too_large' });
     const nonsense = await send('nonsense\r\n\r\n');
     expect(JSON.parse(nonsense.slice(nonsense.indexOf('{')))).toMatchObject({ status: 400, code: 'bad_request' });
+  });
+
+  it('is refused so on a connection that has carried a whole answer, too, as clients keep theirs', async () => {
+    const socket = await open();
+    const told = text(socket);
+    socket.write(head('GET /api/v1beta/version HTTP/1.1'));
+    await eventually(
+      () => socket.bytesRead,
+      (bytes) => bytes > 0,
+    );
+    socket.write(`GET / HTTP/1.1\r\nX-Long: ${'x'.repeat(70_000)}\r\n\r\n`);
+    // The first answer ends without a line break.
+    expect([...(await told).matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual(['200', '431']);
   });
 
   it('with two hosts, tokens or origins is refused', async () => {

@@ -1,6 +1,5 @@
-import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { bindServer } from '#crds/connections/bind-server';
 import { Problem } from './problem.ts';
@@ -47,7 +46,10 @@ export async function listen(answer: RequestListener, { host, port, pair }: Plac
   const tls = pair && createTlsServer({ ...LIMITS, ...secured(pair) }, answer);
   const server: Server = tls ?? createServer(LIMITS, answer);
   server.maxConnections = CONNECTIONS;
-  server.on('clientError', answerUnread);
+  const owesAnswer = watchAnswers(server);
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    answerUnread(error, socket, owesAnswer(socket));
+  });
   const bound = await bindServer(server, { host, port, exclusive: true });
   return {
     port: bound,
@@ -64,11 +66,21 @@ export async function listen(answer: RequestListener, { host, port, pair }: Plac
   };
 }
 
+/** Tells whether a connection owes an answer, or a part of one; it may have carried whole ones before. */
+function watchAnswers(server: Server): (socket: Duplex) => boolean {
+  const open = new WeakMap<Duplex, Set<ServerResponse>>();
+  server.prependListener('request', ({ socket }, response) => {
+    const answers = open.get(socket) ?? new Set();
+    open.set(socket, answers.add(response));
+    response.once('close', () => answers.delete(response));
+  });
+  return (socket) => [...(open.get(socket) ?? [])].some(({ headersSent, req }) => headersSent || req.complete);
+}
+
 /** Answers what is not HTTP enough to be a request, in the form of every problem, and ends the connection. */
-function answerUnread({ code }: NodeJS.ErrnoException, socket: Duplex): void {
-  // A part of an answer may be on its way: nothing can follow it.
-  const isUnderWay = socket instanceof Socket && socket.bytesWritten > 0;
-  if (!socket.writable || isUnderWay) {
+function answerUnread({ code }: NodeJS.ErrnoException, socket: Duplex, isOwed: boolean): void {
+  // What is owed comes first, and nothing can follow a part of it.
+  if (!socket.writable || isOwed) {
     socket.destroy();
     return;
   }

@@ -25,6 +25,7 @@ export function openClusterApi(
   const namespace = options.namespace ?? kube.namespace ?? 'default';
   const rooms = clusterRooms({
     api: kube,
+    streams: kube,
     apiGroup: DEFAULT_API_GROUP,
     environment,
     // From this machine, by its own user.

@@ -64,6 +64,18 @@ describe('calls of the API server', () => {
     expect([last().path, JSON.parse(last().body)]).toMatchObject(['/api/v1/nodes/n', { preconditions: { uid: 'u' } }]);
   });
 
+  it.each(['', '.', '..', '../others', 'a/status', 'a%2fstatus'])(
+    'asks for no other path by the name %j',
+    async (name) => {
+      const place = { namespace: 'team', name };
+      const refused = { status: 400, message: expect.stringContaining('no object can be called so') as unknown };
+      await expect(api.get(SECRETS, place)).rejects.toMatchObject(refused);
+      await expect(api.delete(SECRETS, place)).rejects.toMatchObject(refused);
+      await expect(api.get(SECRETS, { namespace: name, name: 'a' })).rejects.toMatchObject(refused);
+      expect(server.requests).toEqual([]);
+    },
+  );
+
   it('takes it for done when what is to be deleted is not there', async () => {
     server.nextAnswers.push({ status: 404, body: statusBody(404, 'NotFound') });
     expect(await api.delete(THINGS, { namespace: 'ns', name: 'a' })).toBe(false);

@@ -1,3 +1,5 @@
+import { ApiError } from './api-error.ts';
+
 /** Metadata as an object of the API server has it; what is not listed is passed through. */
 export interface ObjectMeta {
   name: string;
@@ -45,7 +47,10 @@ export interface Place {
   name: string;
 }
 
-/** Path below the API server's address: of all objects, those of one namespace, one object, or a subresource of it. */
+/**
+ * Path below the API server's address: of all objects, those of one namespace, one object, or a subresource of it.
+ * @throws ApiError for a name that would be another path: no object can have it
+ */
 export function pathOf(resource: Resource, { namespace, name }: Partial<Place> = {}, subresource?: string): string {
   const { group, version, plural, namespaced } = resource;
   const parts = group === '' ? ['api', version] : ['apis', group, version];
@@ -53,7 +58,13 @@ export function pathOf(resource: Resource, { namespace, name }: Partial<Place> =
   parts.push(plural);
   if (name !== undefined) parts.push(name);
   if (subresource !== undefined) parts.push(subresource);
-  return `/${parts.map(encodeURIComponent).join('/')}`;
+  return `/${parts.map(partOf).join('/')}`;
+}
+
+/** The API server decodes a path before it takes it apart, and whoever sends a URL takes dots out of it. */
+function partOf(text: string): string {
+  if (text !== '' && text !== '.' && text !== '..' && !/[/%]/.test(text)) return encodeURIComponent(text);
+  throw new ApiError(`${JSON.stringify(text)}: no object can be called so`, { status: 400, reason: 'BadRequest' });
 }
 
 /** `namespace/name`, or the name alone for what lives in no namespace. Unique within one resource. */

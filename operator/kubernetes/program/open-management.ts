@@ -1,4 +1,5 @@
-import { startClusterManagement } from '#operator/management/cluster/start-cluster-management';
+import { type ClusterManagement, startClusterManagement } from '#operator/management/cluster/start-cluster-management';
+import { MOST_POD_LOGS } from '#operator/management/workloads/pod-logs';
 import { KubeApi, type OnRequest } from '../api/api.ts';
 import { connect, loadKubeConfig } from '../api/connection.ts';
 import type { Flags } from './flags.ts';
@@ -18,11 +19,13 @@ const CONNECTIONS = 32;
 export function openManagement(
   flags: Flags,
   { version, log, audit, environment, port, namespace, onRequest }: ManagementPlace,
-): { close(): Promise<void> } {
+): ClusterManagement {
   const { name, apiGroup, bindAddress: host, managementNamespace, watchNamespace: watched } = flags;
   const { managementAllowPrivateAddresses: privateAddresses, managementSigstoreRoots: sigstoreRoots } = flags;
+  const open = (connections: number) => new KubeApi(connect(loadKubeConfig(flags), { connections }), onRequest);
   return startClusterManagement({
-    api: new KubeApi(connect(loadKubeConfig(flags), { connections: CONNECTIONS }), onRequest),
+    api: open(CONNECTIONS),
+    streams: open(MOST_POD_LOGS),
     ...{ name, apiGroup, host, watched, usualNamespace: managementNamespace },
     ...{ version, audit, environment, privateAddresses, sigstoreRoots, port, namespace },
     onListening: (managementPort) => log.info('the management API is served', { managementPort }),

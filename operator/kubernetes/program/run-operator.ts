@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Writable } from 'node:stream';
 import type { Log } from '#operator/log';
+import type { ClusterManagement } from '#operator/management/cluster/start-cluster-management';
 import { type Clock, systemClock } from '#operator/queue';
 import { KubeApi } from '../api/api.ts';
 import { connect, loadKubeConfig } from '../api/connection.ts';
@@ -43,7 +44,8 @@ export async function runOperator(flags: Flags, around: Surroundings): Promise<n
   try {
     const platform = openPlatform(api, metrics, flags, around);
     open.push(platform);
-    const health = await serveHealth(flags, () => (platform.hasSynced ? undefined : 'not all resources are read yet'));
+    const serving: Serving = { platform, management: undefined };
+    const health = await serveHealth(flags, () => missingOf(serving, flags));
     open.push(health);
     const exposed = await serveMetrics(flags, metrics);
     open.push(exposed);
@@ -51,10 +53,9 @@ export async function runOperator(flags: Flags, around: Surroundings): Promise<n
     platform.start();
     if (flags.webhookPort !== undefined) open.push(openWebhook(api, platform, flags.webhookPort, flags, around));
     if (flags.managementPort !== undefined) {
-      const namespace = ownNamespace(api, around);
-      open.push(
-        openManagement(flags, { ...around, port: flags.managementPort, namespace, onRequest: metrics.requested }),
-      );
+      const place = { port: flags.managementPort, namespace: ownNamespace(api, around), onRequest: metrics.requested };
+      serving.management = openManagement(flags, { ...around, ...place });
+      open.push(serving.management);
     }
     await Promise.race([platform.synced(), untilAborted(stop)]);
     log.info('all resources are read');
@@ -64,6 +65,19 @@ export async function runOperator(flags: Flags, around: Surroundings): Promise<n
   } finally {
     for (const each of open.reverse()) await each.close();
   }
+}
+
+/** What a replica answers with. */
+interface Serving {
+  platform: KubernetesPlatform;
+  management: ClusterManagement | undefined;
+}
+
+/** What keeps this replica from being ready: its Services lead to those that are. */
+function missingOf({ platform, management }: Serving, { managementPort }: Flags): string | undefined {
+  if (!platform.hasSynced) return 'not all resources are read yet';
+  if (managementPort === undefined || management?.isServed() === true) return undefined;
+  return 'the management API is not served yet: the log says why';
 }
 
 function openPlatform(api: KubeApi, metrics: OperatorMetrics, flags: Flags, around: Surroundings): KubernetesPlatform {

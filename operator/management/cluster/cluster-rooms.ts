@@ -15,11 +15,14 @@ import { clusterResources } from '../stores/cluster-resources.ts';
 import { configMapRecords } from '../stores/config-map-records.ts';
 import type { Resources } from '../stores/resources.ts';
 import { clusterRuntime } from '../workloads/cluster-runtime.ts';
+import { PodLogs } from '../workloads/pod-logs.ts';
 import { type WorkloadRooms, workloadRooms } from '../workloads/workload-rooms.ts';
 
 /** A cluster, with the rights of whoever connected. */
 export interface ClusterPlace {
   api: KubeApi;
+  /** Connection for logs: who reads them for hours holds up nobody else. */
+  streams: KubeApi;
   /** Of the kinds that are served there. */
   apiGroup: string;
   /** Of this process: proxies are named there. */
@@ -36,7 +39,8 @@ export interface ClusterPlace {
 
 /** What operations work with in a cluster, by namespace: in the operator, and in the command of somebody with a kubeconfig. */
 export function clusterRooms(place: ClusterPlace): (namespace: string) => Rooms {
-  const { api, apiGroup, version, privateAddresses, environment } = place;
+  const { api, apiGroup, streams, version, privateAddresses, environment } = place;
+  const podLogs = new PodLogs(streams);
   const resources = (namespace: string) => clusterResources({ api, namespace, apiGroup });
   const skills = openClusterSkills(place);
   const clients = (namespace: string) =>
@@ -57,15 +61,19 @@ export function clusterRooms(place: ClusterPlace): (namespace: string) => Rooms 
     registries,
     secrets: (namespace) => kubernetesSecrets({ api, namespace }),
     skills: (namespace) => skills(namespace, clients(namespace)),
-    workloads: perNamespace((namespace) => clusterWorkloads(place, namespace, resources(namespace))),
+    workloads: perNamespace((namespace) => clusterWorkloads({ ...place, podLogs }, namespace, resources(namespace))),
   });
 }
 
-function clusterWorkloads({ api, onFailure }: ClusterPlace, namespace: string, resources: Resources): WorkloadRooms {
+function clusterWorkloads(
+  { api, podLogs, onFailure }: ClusterPlace & { podLogs: PodLogs },
+  namespace: string,
+  resources: Resources,
+): WorkloadRooms {
   return workloadRooms({
     resources,
     configMaps: clusterConfigMaps(api, namespace),
-    runtime: clusterRuntime({ api, namespace }),
+    runtime: clusterRuntime({ api, podLogs, namespace }),
     records: configMapRecords({ api, namespace })('operations'),
     now: Date.now,
     onFailure,

@@ -15,8 +15,9 @@ import { type ClusterPlace, clusterRooms } from './cluster-rooms.ts';
 import { resumeClusterWork } from './resume-cluster-work.ts';
 
 export interface ClusterManagementSettings extends ClusterPlace {
-  /** Connection of this API alone, which closes it. */
+  /** Connections of this API alone, which closes them. */
   api: KubeApi;
+  streams: KubeApi;
   /** Name of the installation: the first part of Service, Secret and ConfigMap. */
   name: string;
   /** Namespace of the operator. */
@@ -42,11 +43,17 @@ const CALLER_RATE = { burst: 400, perSecond: 100 };
 /** Answers under way have so long when the operator ends. Milliseconds. */
 const GRACE = 5000;
 
+export interface ClusterManagement {
+  /** It answers. */
+  isServed(): boolean;
+  close(): Promise<void>;
+}
+
 /**
  * Serves the management API of a cluster by TLS, in every operator whether it leads or not. Returns at once; it answers as soon as the
  * operators agree on a certificate, whose authority stands in the ConfigMap `<name>-management-ca`.
  */
-export function startClusterManagement(settings: ClusterManagementSettings): { close(): Promise<void> } {
+export function startClusterManagement(settings: ClusterManagementSettings): ClusterManagement {
   const { api, name, namespace, port, host } = settings;
   const stop = new AbortController();
   const roomsOf = clusterRooms(settings);
@@ -78,11 +85,13 @@ export function startClusterManagement(settings: ClusterManagementSettings): { c
     stop.signal,
   );
   return {
+    isServed: () => listening !== undefined,
     async close() {
       stop.abort();
       await kept;
       await listening?.close(GRACE);
       await resumed;
+      await settings.streams.close();
       await api.close();
     },
   };

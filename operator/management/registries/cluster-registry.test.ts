@@ -21,7 +21,7 @@ async function openCluster(...found: StoredResource[]): Promise<OpenRegistries> 
 
 async function openWith(
   found: StoredResource[],
-  more: () => { privateAddresses?: boolean } = () => ({}),
+  more: () => { privateAddresses?: boolean; readDeadline?: number } = () => ({}),
 ): Promise<OpenRegistries> {
   const only = (): Promise<never> => Promise.reject(new Error('the registry only lists'));
   const resources: Resources = {
@@ -74,6 +74,14 @@ describe('the registry of a cluster', () => {
     const { ask } = await openCluster();
     const { status, body } = await ask('PUT', '/registry/default', { local_path: '/etc/passwd' });
     expect([status, body.code]).toEqual([400, 'path_not_available']);
+  });
+
+  it('answers 504 to who names a source that does not answer in time', async () => {
+    const silent = await serveRegistry(() => undefined);
+    closing.push(() => silent.close());
+    const { ask } = await openWith([], () => ({ readDeadline: 300 }));
+    const { status, body } = await ask('PUT', '/registry/default', { url: `${silent.url}/r`, allow_private_ip: true });
+    expect([status, body.code]).toEqual([504, 'upstream_timeout']);
   });
 
   it('calls no private address for who may write it, unless the operator allows that; nor one that was stored while it did', async () => {

@@ -40,3 +40,15 @@ it('is for one after the other', async () => {
   await Promise.all([room.run(work('one')), room.run(work('two'))]);
   expect(order).toEqual(['one begins', 'one ends', 'two begins', 'two ends']);
 });
+
+it('is told to be busy where others work on skills too long', async () => {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const held = new ClusterRoom(base).run(() => promise);
+  await new Promise(setImmediate);
+  await expect(new ClusterRoom(base, 0).run(() => Promise.resolve())).rejects.toMatchObject({
+    code: 'busy',
+    status: 409,
+  });
+  resolve(undefined);
+  await held;
+});

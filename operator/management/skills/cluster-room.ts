@@ -8,10 +8,13 @@ export class ClusterRoom {
   readonly #folder: string;
   readonly #lock: FileLock;
 
-  /** @param folder for files that go again, in which others may write */
-  constructor(folder: string) {
+  /**
+   * @param folder for files that go again, in which others may write
+   * @param patience milliseconds that one may wait for the others; those of the lock without
+   */
+  constructor(folder: string, patience?: number) {
     this.#folder = join(folder, `vmcp-skills-${process.getuid?.() ?? 'own'}`);
-    this.#lock = new FileLock(join(this.#folder, '.lock'));
+    this.#lock = new FileLock(join(this.#folder, '.lock'), patience === undefined ? {} : { deadline: patience });
   }
 
   /** Gives a folder of ours. @throws Problem `busy`, or `internal` where somebody else was faster to make one of that name */

@@ -13,5 +13,5 @@ afterEach(() => {
 clusterSkillsContract('files', () => {
   const folder = mkdtempSync(join(tmpdir(), 'vmcp-cluster-skills-'));
   folders.push(folder);
-  return Promise.resolve(fileRecords(folder, 'default')('skills'));
+  return Promise.resolve(fileRecords(folder, 'default'));
 });

@@ -1,6 +1,6 @@
 import { Problem } from '../problem.ts';
 import type { InstalledSkill } from '../records/skill.ts';
-import type { RecordStore, StoredRecord } from '../stores/record-store.ts';
+import type { Records, RecordStore } from '../stores/record-store.ts';
 import type { ClusterRoom } from './cluster-room.ts';
 import { checkNotNeeded, findSkill, readSkill, readSkills } from './find-skill.ts';
 import { giveVerdict } from './give-verdict.ts';
@@ -8,6 +8,7 @@ import { allClients, nextRecord } from './next-record.ts';
 import { type ResolvedSkill, resolveSkills } from './resolve-skills.ts';
 import { chooseClients } from './skill-clients.ts';
 import { Space } from './skill-limits.ts';
+import { SkillRecords, type Write } from './skill-records.ts';
 import type { SourceRules } from './skill-source.ts';
 import {
   type FoundSkill,
@@ -18,7 +19,6 @@ import {
   type SkillFilter,
   type SkillReaders,
   type Skills,
-  type StoredSkill,
   type WantedPlace,
 } from './skills.ts';
 import { withStaging } from './staging.ts';
@@ -28,7 +28,7 @@ const MOST = 16 * 1024 * 1024;
 const USER = { scope: 'user', projectRoot: undefined } as const;
 
 interface ClusterSkillsOptions {
-  records: RecordStore;
+  records: Records;
   readers: SkillReaders;
   rules: SourceRules;
   now: () => number;
@@ -39,11 +39,11 @@ interface ClusterSkillsOptions {
  * as archives are kept, as they are nowhere else.
  */
 export function clusterSkills(options: ClusterSkillsOptions, room: ClusterRoom): Skills {
-  const { records } = options;
+  const records = new SkillRecords(options.records);
   return {
     list: (filter) => list(filter, records),
     get: (name, place) => get(name, place, records),
-    install: (request) => install(request, options, room),
+    install: (request) => install(request, { ...options, records }, room),
     uninstall: (name, place, force) => uninstall({ name, place, force }, records),
     validate(what) {
       if (what.path !== undefined) throw elsewhere('path');
@@ -52,21 +52,24 @@ export function clusterSkills(options: ClusterSkillsOptions, room: ClusterRoom):
   };
 }
 
-async function list(filter: SkillFilter, records: RecordStore): Promise<InstalledSkill[]> {
+async function list(filter: SkillFilter, records: SkillRecords): Promise<InstalledSkill[]> {
   if (filter.projectRoot !== undefined) throw elsewhere('project_root');
   return (await readSkills(records)).filter((skill) => matchesFilter(skill, filter)).map(shownSkill);
 }
 
-async function get(name: string, place: WantedPlace, records: RecordStore): Promise<FoundSkill> {
+async function get(name: string, place: WantedPlace, records: SkillRecords): Promise<FoundSkill> {
   checkPlace(place);
   const found = findSkill(await readSkills(records), name, place);
   return { skill: shownSkill(found), metadata: found.metadata, archive: found.archive };
 }
 
-/** What is needed is recorded first: whoever is killed in between leaves nothing that lacks what it needs. */
+interface Installing extends Omit<ClusterSkillsOptions, 'records'> {
+  records: SkillRecords;
+}
+
 async function install(
   request: InstallRequest,
-  { records, readers, rules, now }: ClusterSkillsOptions,
+  { records, readers, rules, now }: Installing,
   room: ClusterRoom,
 ): Promise<InstalledSkill> {
   checkPlace(request);
@@ -75,25 +78,19 @@ async function install(
   const skills = await room.run((parent) =>
     withStaging(parent, (staging) => resolveSkills(request, { rules, staging, signal, space: new Space(MOST) })),
   );
-  const writes = await planWrites(skills, { request, clients, records, now: new Date(now()).toISOString() });
+  const at = new Date(now()).toISOString();
+  const writes = await planWrites(skills, { request, clients, records: await records.settle(), now: at });
   signal.throwIfAborted();
-  for (const { key, live, after } of writes)
-    await (live ? records.replace(key, after, live.version) : records.create(key, after));
+  await records.write(writes);
   const last = writes.at(-1);
   if (last === undefined) throw new Error('nothing was asked for');
   return shownSkill(last.after);
 }
 
-interface Write {
-  key: string;
-  live: StoredRecord | undefined;
-  after: StoredSkill;
-}
-
 interface Planning {
   request: InstallRequest;
   clients: readonly string[];
-  records: RecordStore;
+  records: Pick<RecordStore, 'get'>;
   /** RFC 3339. */
   now: string;
 }
@@ -110,20 +107,21 @@ async function planWrites(skills: readonly ResolvedSkill[], planning: Planning):
     const archive = isAskedFor ? request.archive?.toString('base64') : live?.archive;
     const clients = allClients(live, planning.clients);
     const after = nextRecord(skill, { request, live, clients, targets: [], archive, isAskedFor, now });
-    if (after) writes.push({ key, live: record, after });
+    if (after) writes.push({ key, ...(record && { version: record.version }), after });
   }
   return writes;
 }
 
 async function uninstall(
   { name, place, force }: { name: string; place: WantedPlace; force: boolean },
-  records: RecordStore,
+  records: SkillRecords,
 ): Promise<void> {
   checkPlace(place);
-  const known = await readSkills(records);
+  const settled = await records.settle();
+  const known = await readSkills(settled);
   const found = findSkill(known, name, place);
   if (!force) checkNotNeeded(found, known);
-  await records.delete(keyOfSkill(name, USER));
+  await settled.delete(keyOfSkill(name, USER));
 }
 
 function checkPlace({ scope, projectRoot }: WantedPlace): void {

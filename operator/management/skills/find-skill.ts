@@ -4,7 +4,7 @@ import { unusable } from './skill-limits.ts';
 import { StoredSkill, type WantedPlace } from './skills.ts';
 
 /** All records, by name. @throws Problem `store_damaged` */
-export async function readSkills(records: RecordStore): Promise<StoredSkill[]> {
+export async function readSkills(records: Pick<RecordStore, 'list'>): Promise<StoredSkill[]> {
   const skills = (await records.list()).map(readSkill);
   return skills.sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
 }

@@ -22,7 +22,7 @@ export function openClusterSkills({
   };
   const room = new ClusterRoom(tmpdir());
   return (namespace, readers) => {
-    const records = configMapRecords({ api, namespace })('skills');
+    const records = configMapRecords({ api, namespace });
     return clusterSkills({ records, readers, rules, now: Date.now }, room);
   };
 }

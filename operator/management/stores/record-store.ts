@@ -30,7 +30,8 @@ export interface RecordStore {
 }
 
 /** Kinds of documents that the management API keeps. */
-export type RecordKind = 'clients' | 'registries' | 'registrycopies' | 'skills' | 'operations' | 'secretproviders';
+export type RecordKind =
+  'clients' | 'registries' | 'registrycopies' | 'skills' | 'skillchanges' | 'operations' | 'secretproviders';
 
 /** The stores of one namespace. */
 export type Records = (kind: RecordKind) => RecordStore;

@@ -1,87 +1,122 @@
 import type { ProblemCode } from '../problem.ts';
 
 /**
- * Who proves that an operation answers a problem in one place. `each`: the table of that place, which brings it about for each operation
- * that lists it (`operator/management/operations/*-statuses.test.ts`, `e2e/cluster/management-statuses.test.ts`). A test by file and
- * title: it is the same for all operations, or too dear to be done for each. Absent: no test brings it about there.
+ * Who proves that an operation answers a problem in each of the two places. `each`: the table of that place, which brings it about for
+ * each operation that lists it (`operator/management/operations/*-statuses.test.ts`, `e2e/cluster/management-statuses.test.ts`). A test by
+ * file and title: it is the same for all operations, or too dear to be done for each. `never`: why it comes about there for nobody.
  */
 export interface Reach {
-  machine?: Proof;
-  cluster?: Proof;
+  machine: Proof;
+  cluster: Proof;
 }
-export type Proof = 'each' | `${string}.ts: ${string}`;
-type Place = keyof Reach;
+export type Proof = 'each' | `${string}.ts: ${string}` | { never: string };
+export type Place = keyof Reach;
 
-const BOTH = { machine: 'each', cluster: 'each' } as const;
-const ON_A_MACHINE = { machine: 'each' } as const;
-const IN_A_CLUSTER = { cluster: 'each' } as const;
+const onAMachine = (why: string): Reach => ({ machine: 'each', cluster: { never: why } });
+const inACluster = (why: string): Reach => ({ machine: { never: why }, cluster: 'each' });
+const BOTH: Reach = { machine: 'each', cluster: 'each' };
 
 const ATTACKS = 'e2e/management/attacks.test.ts';
 const RECORDS = 'operator/management/stores/contract/record-store.contract.ts';
+const IN_CLUSTER = 'e2e/cluster/management-statuses.test.ts';
+const PROVENANCE = 'e2e/provenance/entries.test.ts: of %s is refused, and nothing is made';
+const ROOM = 'operator/management/skills/cluster-room.test.ts';
+const SKILLS = 'operator/management/skills/contract/cluster-skills.contract.ts';
+
+const ONE_CALLER = 'whoever has the token of a machine may do all that its user may';
+const NO_FILES = 'in a cluster a client has no file that somebody else could have written';
+const ONE_OBJECT = 'in a cluster it is one object, which the API server makes or deletes at once';
 
 /** What says nothing else about an operation. */
 const REACH: Record<ProblemCode, Reach> = {
   bad_request: BOTH,
   inline_secret: BOTH,
-  path_not_available: IN_A_CLUSTER,
+  path_not_available: inACluster('the paths of a machine are those of its user'),
   unsupported_provider: BOTH,
-  namespace_missing: IN_A_CLUSTER,
+  namespace_missing: inACluster('a folder of a machine is one namespace'),
   unauthenticated: BOTH,
-  forbidden: IN_A_CLUSTER,
-  private_address_refused: IN_A_CLUSTER,
-  image_refused: { machine: 'e2e/provenance/entries.test.ts: of %s is refused, and nothing is made' },
+  forbidden: inACluster(ONE_CALLER),
+  private_address_refused: inACluster('who calls is on the machine, and reaches what is private by itself'),
+  // The same room in a cluster, for which images with signatures would have to be in a registry of its own.
+  image_refused: { machine: PROVENANCE, cluster: PROVENANCE },
   foreign_host: BOTH,
   not_found: BOTH,
   method_not_allowed: {
     machine: 'operator/management/routes.test.ts: with another method is told which ones there are',
+    cluster: `${IN_CLUSTER}: is refused with 405 by another method, which is told those that there are`,
   },
-  // A cluster has the provider kubernetes alone, which has no password and can be written.
-  provider_read_only: ON_A_MACHINE,
-  secrets_locked: ON_A_MACHINE,
+  provider_read_only: onAMachine('a cluster has the provider kubernetes alone, which can be written'),
+  secrets_locked: onAMachine('a cluster has the provider kubernetes alone, which has no password'),
   already_exists: BOTH,
   conflict: {
     machine: 'each',
     cluster: 'e2e/cluster/management-workloads.test.ts: keep what another manager owns, unless it is taken by force',
   },
   in_use: BOTH,
-  busy: ON_A_MACHINE,
+  // On a real cluster two writers would have to lose to each other again and again.
+  busy: {
+    machine: 'each',
+    cluster:
+      'operator/management/stores/cluster-resources.test.ts: is given up as busy when it changes at each attempt',
+  },
   // Before it is known which operation is meant.
   too_slow: {
     machine: `${ATTACKS}: with its headers or its body is not waited for without an end, and holds up nobody`,
+    cluster: `${IN_CLUSTER}: is refused with 408 to who is slow with its head`,
   },
-  headers_too_large: { machine: `${ATTACKS}: is refused in the form of every other problem` },
+  headers_too_large: { machine: `${ATTACKS}: is refused in the form of every other problem`, cluster: 'each' },
   stale: BOTH,
   too_large: BOTH,
   unsupported_media_type: BOTH,
-  too_many_requests: ON_A_MACHINE,
-  // A fault of the program: rooms that fail bring it about.
-  internal: ON_A_MACHINE,
+  too_many_requests: {
+    machine: 'each',
+    cluster:
+      'e2e/cluster/management-logs.test.ts: is one of so many for a caller, who holds up nobody by them, and leaves none open at the API server',
+  },
+  internal: onAMachine('a fault of the program: rooms that fail bring it about, and an operator has no other rooms'),
   // On a real cluster too: e2e/cluster/management-records.test.ts runs it there.
   store_damaged: {
     machine: 'each',
     cluster: `${RECORDS}: that somebody damaged are told by name and left as they are`,
   },
-  source_failed: ON_A_MACHINE,
+  source_failed: BOTH,
   upstream_failed: BOTH,
   unavailable: BOTH,
-  upstream_timeout: ON_A_MACHINE,
+  upstream_timeout: {
+    machine: 'each',
+    // Three quarters of a minute, as an operator waits.
+    cluster:
+      'operator/management/registries/cluster-registry.test.ts: answers 504 to who names a source that does not answer in time',
+  },
 };
 
 /** Where an operation is another case than the others. */
 const OF_OPERATION: Record<string, Partial<Record<ProblemCode, Reach>>> = {
-  // What they answer stands ready on a machine; in a cluster the API server has to say who asks.
-  getVersion: { unavailable: IN_A_CLUSTER },
-  getOpenApi: { unavailable: IN_A_CLUSTER },
-  // A cluster has a provider, and no files of clients.
-  listSecrets: { not_found: ON_A_MACHINE, conflict: IN_A_CLUSTER },
-  createSecret: { not_found: ON_A_MACHINE, conflict: IN_A_CLUSTER },
-  updateSecret: { conflict: IN_A_CLUSTER },
-  deleteSecret: { conflict: IN_A_CLUSTER },
-  registerClient: { conflict: ON_A_MACHINE, stale: ON_A_MACHINE },
-  registerClients: { conflict: ON_A_MACHINE, stale: ON_A_MACHINE },
-  deleteClient: { conflict: ON_A_MACHINE, stale: ON_A_MACHINE },
-  installSkill: { conflict: ON_A_MACHINE },
-  uninstallSkill: { conflict: ON_A_MACHINE },
+  getVersion: { unavailable: inACluster('what it answers stands ready; a cluster has to say who asks') },
+  getOpenApi: { unavailable: inACluster('what it answers stands ready; a cluster has to say who asks') },
+  listSecrets: {
+    not_found: onAMachine('a cluster has a provider from the beginning'),
+    conflict: inACluster('the file of the secrets of a machine is its own'),
+  },
+  createSecret: {
+    not_found: onAMachine('a cluster has a provider from the beginning'),
+    conflict: inACluster('the file of the secrets of a machine is its own'),
+  },
+  updateSecret: { conflict: inACluster('the file of the secrets of a machine is its own') },
+  deleteSecret: { conflict: inACluster('the file of the secrets of a machine is its own') },
+  registerClient: { conflict: onAMachine(NO_FILES), stale: onAMachine(ONE_OBJECT) },
+  registerClients: { conflict: onAMachine(NO_FILES), stale: onAMachine(ONE_OBJECT) },
+  deleteClient: { conflict: onAMachine(NO_FILES), stale: onAMachine(ONE_OBJECT) },
+  installSkill: {
+    conflict: onAMachine('in a cluster a skill has no files that somebody else could have written'),
+    busy: { machine: 'each', cluster: `${ROOM}: is told to be busy where others work on skills too long` },
+  },
+  uninstallSkill: {
+    conflict: { machine: 'each', cluster: `${SKILLS}: come with those that they need, which stay as long` },
+    busy: onAMachine(ONE_OBJECT),
+  },
+  createWorkload: { busy: onAMachine(ONE_OBJECT) },
+  createGroup: { busy: onAMachine(ONE_OBJECT) },
 };
 
 /** Where a problem of an operation is met, and who proves it. */

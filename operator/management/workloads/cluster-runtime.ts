@@ -6,12 +6,13 @@ import { PODS } from '#operator/kubernetes/api/resources';
 import { backendChild } from '#operator/plan/child-names';
 import { Problem } from '../problem.ts';
 import { problemOfApi } from '../stores/problem-of-api.ts';
-import { readPodLog } from '#operator/kubernetes/api/read-pod-log';
 import { linesIn, mergeLines } from './merge-lines.ts';
+import type { PodLogs } from './pod-logs.ts';
 import type { LogOptions, WorkloadRuntime } from './runtime.ts';
 
 interface ClusterRuntimePlace {
   api: KubeApi;
+  podLogs: PodLogs;
   namespace: string;
 }
 
@@ -36,23 +37,22 @@ export function clusterRuntime(place: ClusterRuntimePlace): WorkloadRuntime {
 }
 
 async function logsOf(
-  { api, namespace }: ClusterRuntimePlace,
+  { api, podLogs, namespace }: ClusterRuntimePlace,
   name: string,
   { lines, follow, signal }: LogOptions,
 ): Promise<AsyncIterable<string>> {
-  const pods = await podsOf({ api, namespace }, name);
-  const bare = pods.length === 1;
-  const sources = pods.map((pod) => {
-    const container = containerOf(pod);
-    const at = { namespace, name: pod.metadata.name };
-    const pieces = readPodLog(api, at, { container, tailLines: lines, follow, signal });
-    return withName(bare ? '' : `${pod.metadata.name} | `, untilGone(linesIn(pieces)));
+  const names: string[] = [];
+  const logs = (await podsOf({ api, namespace }, name)).map((pod) => {
+    names.push(pod.metadata.name);
+    return { place: { namespace, name: pod.metadata.name }, container: containerOf(pod) };
   });
-  return mergeLines(sources);
+  const sources = podLogs.read(logs, { tailLines: lines, follow, signal });
+  const prefixOf = (index: number): string => (names.length === 1 ? '' : `${names[index] ?? ''} | `);
+  return mergeLines(sources.map((pieces, index) => withName(prefixOf(index), untilGone(linesIn(pieces)))));
 }
 
 /** Pods of which there is a log. @throws Problem `not_found` where there is none */
-async function podsOf({ api, namespace }: ClusterRuntimePlace, name: string): Promise<KubeObject[]> {
+async function podsOf({ api, namespace }: Omit<ClusterRuntimePlace, 'podLogs'>, name: string): Promise<KubeObject[]> {
   const labelSelector = `${LABEL} in (${PROGRAM},${ENDPOINT}),app.kubernetes.io/instance=${name}`;
   let found: KubeObject[];
   try {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { skillOperations } from '../../operations/skills.ts';
 import type { InstalledSkill } from '../../records/skill.ts';
-import type { RecordStore } from '../../stores/record-store.ts';
+import type { Records, RecordStore } from '../../stores/record-store.ts';
 import { roomsWith } from '../../testdata/rooms-with.ts';
 import { serveOperations, type ServedOperations, TOKEN } from '../../testdata/serve-operations.ts';
 import { ClusterRoom } from '../cluster-room.ts';
@@ -23,9 +23,9 @@ interface Body {
 }
 
 /** What operations on skills answer in a cluster, whatever keeps the records. */
-export function clusterSkillsContract(name: string, openRecords: () => Promise<RecordStore>): void {
+export function clusterSkillsContract(name: string, openRecords: () => Promise<Records>): void {
   describe(`skills of a cluster, in ${name}`, () => {
-    let records: RecordStore;
+    let records: Records;
     let served: ServedOperations;
     let registry: ArtifactServer;
     let rules: SourceRules;
@@ -36,17 +36,21 @@ export function clusterSkillsContract(name: string, openRecords: () => Promise<R
         ...{ localPaths: false, privateAddresses: true, proxy: undefined },
         ...{ searchPath: '/none', deadline: FETCH_DEADLINE },
       };
-      const readers = {
-        list: () => Promise.resolve([{ name: 'cursor', groups: ['tools'] }]),
-        checkGroup: () => Promise.resolve(),
-      };
-      const skills = clusterSkills({ records, readers, rules, now: Date.now }, new ClusterRoom(tmpdir()));
-      served = await serveOperations(skillOperations, { rooms: roomsWith({ skills }), deadline: 60_000 });
+      served = await serveSkills(records);
     });
     afterEach(async () => {
       await served.close();
       await registry.close();
     });
+
+    function serveSkills(from: Records): Promise<ServedOperations> {
+      const readers = {
+        list: () => Promise.resolve([{ name: 'cursor', groups: ['tools'] }]),
+        checkGroup: () => Promise.resolve(),
+      };
+      const skills = clusterSkills({ records: from, readers, rules, now: Date.now }, new ClusterRoom(tmpdir()));
+      return serveOperations(skillOperations, { rooms: roomsWith({ skills }), deadline: 60_000 });
+    }
 
     const ask = async (method: string, path: string, body?: unknown) => {
       const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
@@ -106,6 +110,49 @@ export function clusterSkillsContract(name: string, openRecords: () => Promise<R
       expect((await ask('DELETE', '/skills/beta?force=true')).status).toBe(204);
     });
 
+    it('are all of them or none, also with those that they need, after whichever write the process is killed', async () => {
+      registry.put('o/beta', 'v1', await skill('beta'));
+      registry.put('o/alpha', 'v1', await skill('alpha', `requires: ["${registry.host}/o/beta:v1"]\n`));
+      registry.put('o/beta', 'v2', await skill('beta', '', 'newer'));
+      registry.put('o/alpha', 'v2', await skill('alpha', `requires: ["${registry.host}/o/beta:v2"]\n`));
+      const tags = async () => {
+        const { skills } = (await ask('GET', '/skills')).body;
+        return skills.map(({ metadata, tag }) => `${metadata.name} ${tag ?? ''}`).join();
+      };
+      const seen: string[][] = [];
+      for (let writes = 0; writes < 5; writes += 1) {
+        const states: string[] = [];
+        for (const version of ['v1', 'v2']) {
+          await served.close();
+          served = await serveSkills(dyingAfter(writes, records));
+          await install({ ...at(`alpha:${version}`), force: true });
+          await served.close();
+          served = await serveSkills(records);
+          states.push(await tags());
+          expect((await install({ ...at(`alpha:${version}`), force: true })).status).toBe(201);
+          expect(await tags()).toBe(`alpha ${version},beta ${version}`);
+          expect(await records('skillchanges').list()).toEqual([]);
+        }
+        seen.push(states);
+        for (const name of ['alpha', 'beta']) expect((await ask('DELETE', `/skills/${name}`)).status).toBe(204);
+      }
+      const after = ['alpha v1,beta v1', 'alpha v2,beta v2'];
+      expect(seen).toEqual([['', 'alpha v1,beta v1'], after, after, after, after]);
+    });
+
+    it('that a killed process was installing are finished before one of them is uninstalled', async () => {
+      registry.put('o/beta', 'v1', await skill('beta'));
+      registry.put('o/alpha', 'v1', await skill('alpha', `requires: ["${registry.host}/o/beta:v1"]\n`));
+      await served.close();
+      served = await serveSkills(dyingAfter(2, records));
+      await install(at('alpha:v1'));
+      await served.close();
+      served = await serveSkills(records);
+      expect(answered(await ask('DELETE', '/skills/beta'))).toEqual([409, 'conflict']);
+      expect((await ask('DELETE', '/skills/alpha')).status).toBe(204);
+      expect((await ask('GET', '/skills')).body.skills.map(({ metadata }) => metadata.name)).toEqual(['beta']);
+    });
+
     it('that were sent are kept, and given back to who asks for it', async () => {
       const archive = (await skill('notes')).toString('base64');
       expect((await install({ archive })).status).toBe(201);
@@ -157,7 +204,7 @@ export function clusterSkillsContract(name: string, openRecords: () => Promise<R
     });
 
     it('that cannot be read any more are told as such', async () => {
-      await records.create('user:notes', { half: true });
+      await records('skills').create('user:notes', { half: true });
       for (const path of ['/skills', '/skills/notes'])
         expect(answered(await ask('GET', path))).toEqual([500, 'store_damaged']);
       expect(answered(await ask('DELETE', '/skills/notes'))).toEqual([500, 'store_damaged']);
@@ -169,4 +216,25 @@ export function clusterSkillsContract(name: string, openRecords: () => Promise<R
       expect((await ask('GET', '/skills')).body.skills).toEqual([]);
     });
   });
+}
+
+/** The records of a process that is killed after so many writes. */
+function dyingAfter(writes: number, records: Records): Records {
+  let left = writes;
+  const write = <A extends unknown[], R>(work: (...args: A) => Promise<R>) => {
+    return (...args: A): Promise<R> => {
+      left -= 1;
+      return left < 0 ? Promise.reject(new Error('killed')) : work(...args);
+    };
+  };
+  return (kind): RecordStore => {
+    const store = records(kind);
+    return {
+      list: () => store.list(),
+      get: (name) => store.get(name),
+      create: write((name, value) => store.create(name, value)),
+      replace: write((name, value, version) => store.replace(name, value, version)),
+      delete: write((name, version) => store.delete(name, version)),
+    };
+  };
 }

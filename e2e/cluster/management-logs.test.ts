@@ -1,0 +1,139 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Dispatcher } from 'undici';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { eventually, makeWorkplace } from '../local/run-vmcp.ts';
+import { kubeconfigOf } from './accounts.ts';
+import { IMAGES } from './images.ts';
+import { backend, Stage } from './stage.ts';
+import { describeWithCluster } from './use-cluster.ts';
+import { useManagement } from './use-management.ts';
+
+/** Says something all the time, and ends when it is told to. */
+const TICKER = `
+  let nr = 0;
+  setInterval(() => console.log('tick ' + nr++), 100);
+  process.once('SIGTERM', () => process.exit(0));
+  require('node:http').createServer((_, response) => response.end()).listen(8080);
+`;
+const PODS = 2;
+/** Of one caller. */
+const MOST_LOGS = 20;
+const FOLLOWED = '/workloads/ticker/logs?follow=true&lines=1';
+
+interface Tick {
+  pod: string;
+  nr: number;
+}
+
+const ticksIn = (said: string): Tick[] =>
+  [...said.matchAll(/^(\S+) \| tick (\d+)$/gm)].map(([, pod = '', nr]) => ({ pod, nr: Number(nr) }));
+
+describeWithCluster('a log that is followed in a cluster', (cluster) => {
+  const stage = useManagement(cluster, 'management-logs');
+  const place = makeWorkplace();
+  beforeAll(async () => {
+    const ours = new Stage(cluster, { name: stage.namespace, delete: () => Promise.resolve() });
+    const program = { image: IMAGES.backends, command: ['node', '-e', TICKER], transport: 'streamable-http' };
+    await ours.apply(backend('ticker', { ...program, backendReplicas: PODS }));
+    const both = new Set<string>();
+    await eventually(
+      async () => {
+        const { body } = await stage.ask('GET', '/workloads/ticker/logs?lines=1');
+        for (const { pod } of ticksIn(typeof body === 'string' ? body : '')) both.add(pod);
+        return both.size;
+      },
+      (pods) => pods === PODS,
+      90_000,
+    );
+  }, 150_000);
+  afterAll(() => place.close());
+
+  /** A log that is followed; who has read as many as it may waits until one of them is known to have ended. */
+  async function follow(): Promise<Followed> {
+    const begin = async () => {
+      const stop = new AbortController();
+      const { statusCode, body } = await stage.read(FOLLOWED, stop.signal);
+      if (statusCode === 200) return new Followed(body, stop);
+      return body.text();
+    };
+    const log = await eventually(begin, (begun) => typeof begun !== 'string', 30_000);
+    if (typeof log === 'string') throw new Error(log);
+    return log;
+  }
+  async function followMany(): Promise<Followed[]> {
+    const many: Followed[] = [];
+    while (many.length < MOST_LOGS) many.push(await follow());
+    return many;
+  }
+  const hearAll = (many: Followed[]) => Promise.all(many.map((one) => one.heard((ticks) => ticks.length > 0)));
+
+  it('comes by TLS as it is written, of each of its pods, to the end that its reader makes', async () => {
+    const log = await follow();
+    const ticks = await log.heard(
+      (all) => podsIn(all).every(({ length }) => length >= 5) && podsIn(all).length === PODS,
+    );
+    // One line of each is of the past: the others were written while it was read.
+    for (const [first, ...later] of podsIn(ticks))
+      expect(later.map(({ nr }) => nr)).toEqual(later.map((_, index) => (first?.nr ?? 0) + index + 1));
+    log.stop();
+    await log.ended;
+  }, 60_000);
+
+  it('is one of so many for a caller, who holds up nobody by them, and leaves none open at the API server', async () => {
+    // More of them one after the other than there are connections for.
+    for (let round = 0; round < 4; round += 1) {
+      const many = await followMany();
+      await hearAll(many);
+      const more = await stage.ask('GET', FOLLOWED);
+      expect([more.status, more.body]).toEqual([429, expect.objectContaining({ code: 'too_many_requests' })]);
+      expect(Number(more.headers['retry-after'])).toBeGreaterThan(0);
+      expect((await stage.ask('GET', '/workloads/ticker/status')).status).toBe(200);
+      for (const one of many) one.stop();
+      await Promise.all(many.map(({ ended }) => ended));
+    }
+  }, 120_000);
+
+  it('is printed by vmcp logs -f as it is written, until it is interrupted; and ends with the pods, for every reader', async () => {
+    const kubeconfig = join(stage.folder, 'editor');
+    await kubeconfigOf(cluster, { namespace: stage.namespace, name: 'editor' }, kubeconfig);
+    const command = ['logs', 'ticker', '-f', '--lines', '1', '--context', 'e2e', '--kubeconfig', kubeconfig];
+    const [interrupted, whole, log] = [place.start(command), place.start(command), await follow()];
+    for (const { output } of [interrupted, whole])
+      await eventually(
+        () => podsIn(ticksIn(output())),
+        (pods) => pods.length === PODS && pods.every(({ length }) => length >= 5),
+      );
+    interrupted.signal('SIGINT');
+    expect(await interrupted.ended).toBe(0);
+    expect((await stage.ask('POST', '/workloads/ticker/stop')).status).toBe(202);
+    expect(await Promise.race([whole.ended, sleep(60_000, 'it goes on', { ref: false })])).toBe(0);
+    expect(await Promise.race([log.ended, sleep(60_000, 'it goes on', { ref: false })])).toBe('whole');
+  }, 150_000);
+});
+
+/** Ticks by pod. */
+const podsIn = (ticks: readonly Tick[]): Tick[][] => [...Map.groupBy(ticks, ({ pod }) => pod).values()];
+
+class Followed {
+  /** How it ended: `whole`, or cut off. */
+  readonly ended: Promise<string>;
+  readonly #stop: AbortController;
+  #said = '';
+
+  constructor(body: Dispatcher.ResponseData['body'], stop: AbortController) {
+    this.#stop = stop;
+    body.setEncoding('utf8').on('data', (part: string) => (this.#said += part));
+    this.ended = new Promise((resolve) => {
+      body.once('end', () => resolve('whole')).once('error', () => resolve('cut'));
+    });
+  }
+
+  heard(fits: (ticks: Tick[]) => boolean): Promise<Tick[]> {
+    return eventually(() => ticksIn(this.#said), fits, 30_000);
+  }
+
+  stop(): void {
+    this.#stop.abort();
+  }
+}

@@ -1,0 +1,91 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { Problem } from '../problem.ts';
+import { sameValue } from '../same-value.ts';
+import type { Records, RecordStore, StoredRecord } from '../stores/record-store.ts';
+import { StoredSkill } from './skills.ts';
+
+/** A record as it is to be. */
+const Write = z.strictObject({
+  key: z.string(),
+  /** Of what it replaces; absent where there is nothing of this name. */
+  version: z.string().optional(),
+  after: StoredSkill,
+});
+export type Write = z.infer<typeof Write>;
+
+/** Records that are written together. They count from the moment that this is stored. */
+const Change = z.strictObject({ writes: z.array(Write) });
+
+interface OpenChange {
+  id: string;
+  writes: Write[];
+}
+
+/**
+ * Records of skills, of which several are written together: a store writes one at a time, so what is to be written is stored first. Whoever
+ * is killed has written all of them or none; what it left is read as it is to be, and is written by who changes something next.
+ */
+export class SkillRecords {
+  readonly #skills: RecordStore;
+  readonly #changes: RecordStore;
+
+  constructor(records: Records) {
+    this.#skills = records('skills');
+    this.#changes = records('skillchanges');
+  }
+
+  /** By name. @throws Problem `store_damaged` */
+  async list(): Promise<StoredRecord[]> {
+    // In this order: a change that comes in between is read from the records, at least those of it that are written.
+    const changes = await this.#open();
+    const found = new Map((await this.#skills.list()).map((record) => [record.name, record]));
+    for (const { key, version, after } of changes.flatMap(({ writes }) => writes)) {
+      const live = found.get(key);
+      if (live?.version === version) found.set(key, { name: key, value: after, version: version ?? '' });
+    }
+    return [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  /** What is stored, for who is to write it: everything that was left is written by then. @throws Problem `store_damaged` */
+  async settle(): Promise<Pick<RecordStore, 'get' | 'list' | 'delete'>> {
+    for (const change of await this.#open()) await this.#finish(change);
+    return this.#skills;
+  }
+
+  /** All or none. @throws Problem `busy`, `already_exists`, `stale`: somebody else has written one of them meanwhile */
+  async write(writes: readonly Write[]): Promise<void> {
+    const [only] = writes;
+    if (only && writes.length === 1) return this.#put(only);
+    const change = { id: randomUUID(), writes: [...writes] };
+    await this.#changes.create(change.id, Change.parse({ writes }));
+    const lost = await this.#finish(change);
+    if (lost > 0) throw new Problem('busy', 'some of the skills were changed by somebody else meanwhile: try again');
+  }
+
+  async #open(): Promise<OpenChange[]> {
+    return (await this.#changes.list()).map(({ name: id, value }) => {
+      const { data } = Change.safeParse(value);
+      if (data) return { id, ...data };
+      throw new Problem('store_damaged', `the record of the change "${id}" of skills cannot be read: remove it`);
+    });
+  }
+
+  /** Gives how many were written by somebody else, as something else: that came later, and stays. */
+  async #finish({ id, writes }: OpenChange): Promise<number> {
+    let lost = 0;
+    for (const write of writes)
+      await this.#put(write).catch(async (error: unknown) => {
+        if (!(error instanceof Problem) || (error.code !== 'stale' && error.code !== 'already_exists')) throw error;
+        const live = await this.#skills.get(write.key);
+        if (!sameValue(live?.value, write.after)) lost += 1;
+      });
+    await this.#changes.delete(id);
+    return lost;
+  }
+
+  async #put({ key, version, after }: Write): Promise<void> {
+    if (version === undefined) await this.#skills.create(key, after);
+    else await this.#skills.replace(key, after, version);
+  }
+}

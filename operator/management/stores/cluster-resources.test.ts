@@ -1,0 +1,57 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ObjectServer } from '#operator/kubernetes/testdata/object-server';
+import { clusterResources } from './cluster-resources.ts';
+import type { Resources } from './resources.ts';
+
+const PLACE = '/apis/vmcp.dev/v1alpha1/namespaces/team/mcpservers/search';
+const object = (written: number) => ({
+  apiVersion: 'vmcp.dev/v1alpha1',
+  kind: 'MCPServer',
+  metadata: { name: 'search', namespace: 'team', annotations: { written: String(written) } },
+  spec: { remoteUrl: 'https://mcp.example.com/mcp' },
+});
+
+/** Somebody else writes an object after each look at it. */
+class RestlessServer extends ObjectServer {
+  looks = 0;
+
+  protected override serve(request: IncomingMessage, response: ServerResponse, text: string): void {
+    super.serve(request, response, text);
+    if (request.method !== 'GET' || this.looks >= this.most) return;
+    this.looks += 1;
+    this.put(PLACE, object(this.looks));
+  }
+
+  /** How often. */
+  most = Infinity;
+}
+
+let server: RestlessServer;
+let resources: Resources;
+beforeEach(async () => {
+  server = await new RestlessServer().start();
+  server.put(PLACE, object(0));
+  resources = clusterResources({ api: server.api(), namespace: 'team', apiGroup: 'vmcp.dev' });
+});
+afterEach(() => server.close());
+
+const wanted = { kind: 'MCPServer', name: 'search', labels: {}, annotations: {} } as const;
+const WAYS: [string, () => Promise<unknown>][] = [
+  ['replace', () => resources.replace({ ...wanted, spec: { remoteUrl: 'https://mcp.example.com/other' } })],
+  ['delete', () => resources.delete('MCPServer', 'search')],
+];
+
+describe('an object of the API server', () => {
+  it.each(WAYS)('is given up as busy when it changes at each attempt: %s', async (_what, change) => {
+    await expect(change()).rejects.toMatchObject({ code: 'busy', status: 409 });
+    expect(server.looks).toBe(8);
+    expect(server.at(PLACE)?.spec).toEqual(object(0).spec);
+  });
+
+  it.each(WAYS)('is changed when it rests before: %s', async (_what, change) => {
+    server.most = 3;
+    await change();
+    expect(server.at(PLACE)?.spec).not.toEqual(object(0).spec);
+  });
+});
