@@ -1,7 +1,7 @@
 import type { LookupFunction } from 'node:net';
-import { Pool, type buildConnector, type Dispatcher } from 'undici';
+import type { buildConnector, Dispatcher } from 'undici';
 import { AddressRefused } from './private-address.ts';
-import { createProxyDispatcher, type ProxySettings } from './proxy.ts';
+import { createProxyDispatcher, proxyPool, type ProxySettings } from './proxy.ts';
 
 /**
  * Connections through the environment's proxies, which resolve names by themselves and reach what is private: so they are asked
@@ -15,9 +15,10 @@ export function createCheckedProxyDispatcher(connect: buildConnector.BuildOption
   }
   const lookup = 'lookup' in connect ? connect.lookup : undefined;
   if (lookup === undefined) return createProxyDispatcher(connect, proxy);
+  const open = proxyPool(connect);
   return createProxyDispatcher(connect, proxy, {
     clientFactory(origin, options) {
-      const pool = new Pool(origin, options);
+      const pool = open(origin, options);
       const tunnel = pool.connect.bind(pool);
       const toAddress = async (target: Dispatcher.ConnectOptions) => {
         const path = await addressOf(target.path, lookup);

@@ -1,4 +1,4 @@
-import { EnvHttpProxyAgent, type buildConnector, type Dispatcher } from 'undici';
+import { EnvHttpProxyAgent, Pool, type buildConnector, type Dispatcher } from 'undici';
 
 /** The proxy variables of the environment, read in main.ts. */
 export interface ProxySettings {
@@ -12,6 +12,18 @@ export function isProxied(proxy: ProxySettings | undefined): proxy is ProxySetti
   return proxy?.httpProxy !== undefined || proxy?.httpsProxy !== undefined;
 }
 
+/** Milliseconds in which a proxy has to open a way, where nothing is said of connections. */
+const USUAL_TIMEOUT = 10_000;
+
+/**
+ * Connections to a proxy, for the ways that it opens. Each has to be open in the time that a connection has: requests that wait for one
+ * look at no deadline of their own.
+ */
+export const proxyPool =
+  ({ timeout }: buildConnector.BuildOptions) =>
+  (origin: URL, options: object): Pool =>
+    new Pool(origin, { ...options, headersTimeout: timeout ?? USUAL_TIMEOUT });
+
 /** Connections through the environment's proxies; `connect` holds for those to the server itself. */
 export function createProxyDispatcher(
   connect: buildConnector.BuildOptions,
@@ -19,7 +31,15 @@ export function createProxyDispatcher(
   options: Omit<EnvHttpProxyAgent.Options, 'connect'> = {},
 ): Dispatcher {
   // Every member is passed, as an absent one would be taken from the environment.
-  return new EnvHttpProxyAgent({ ...options, connect, requestTls: connect, httpProxy, httpsProxy, noProxy });
+  return new EnvHttpProxyAgent({
+    clientFactory: proxyPool(connect),
+    ...options,
+    connect,
+    requestTls: connect,
+    httpProxy,
+    httpsProxy,
+    noProxy,
+  });
 }
 
 /** What the proxy variables of an environment say; lower case wins, as with other programs. */

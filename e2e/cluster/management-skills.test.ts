@@ -80,7 +80,7 @@ describeWithCluster('the skills of a real cluster', (cluster) => {
   }, 60_000);
 
   it('are those of before or after an installation that kill -9 of the operator ends', async () => {
-    const data = randomBytes(200_000).toString('base64');
+    const data = randomBytes(40_000).toString('base64');
     const archives = new Map<number, string>();
     const archive = async (nr: number) => {
       archives.set(nr, await archiveOf('notes', `${nr} ${data}`));

@@ -1,3 +1,4 @@
+import { createServer, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { BASE } from '#operator/management/base';
@@ -8,6 +9,7 @@ import { PROBLEMS, type ProblemCode } from '#operator/management/problem';
 import { tgzOf } from '#operator/management/skills/testdata/archives';
 import { skillText } from '#operator/management/skills/testdata/skills-place';
 import { isOfTable } from '#operator/management/testdata/status-table';
+import { listenOn } from '#runtime/http/listen-on';
 import { SAMPLES } from '../management/samples.ts';
 import { CutWay } from './cut-way.ts';
 import { describeWithCluster } from './use-cluster.ts';
@@ -46,9 +48,13 @@ const INSIDE: Record<string, unknown> = {
 describeWithCluster('each operation of the management API in a cluster', (cluster) => {
   const stage = new ManagementStage(cluster);
   const way = new CutWay(cluster.config.getCurrentCluster()?.server ?? '');
+  const held = new Set<Socket>();
+  const silent = createServer((socket) => void held.add(socket.on('error', () => undefined)));
   let slow: Promise<string>;
   beforeAll(async () => {
-    await stage.open('management-statuses', { server: await way.open() });
+    // The way to the world is by a proxy that opens none.
+    const env = { HTTPS_PROXY: `http://127.0.0.1:${await listenOn(silent, '127.0.0.1', 0)}` };
+    await stage.open('management-statuses', { server: await way.open(), env });
     for (const [path, body] of [...Object.entries(KEPT), ['/groups', { name: 'empty' }] as const])
       expect([path, (await stage.ask('POST', path, { body })).status]).toEqual([path, 201]);
     const theirs = { metadata: { name: 'vmcp-secrets' }, stringData: { THEIRS: 'x' } };
@@ -60,6 +66,8 @@ describeWithCluster('each operation of the management API in a cluster', (cluste
   afterAll(async () => {
     way.cut();
     await stage.close();
+    for (const socket of held) socket.destroy();
+    silent.close();
   }, 30_000);
 
   /** What somebody is told who sends one more byte each second. */
@@ -107,6 +115,7 @@ describeWithCluster('each operation of the management API in a cluster', (cluste
     headers_too_large: (row) => ask(row, { headers: { 'x-long': 'x'.repeat(40_000) } }),
     source_failed: (row) => ask(row, { body: { name: 'registry.invalid/o/n:1' } }),
     upstream_failed: (row) => ask(row, { body: { url: 'https://registry.invalid/r' } }),
+    upstream_timeout: (row) => ask(row, { body: { url: 'https://93.184.216.34/r' } }),
     private_address_refused: (row) => stage.ask(row.method, pathOf(row), { body: INSIDE[row.id] }),
     // A Secret of that name is there which is somebody else's.
     conflict: (row) => ask(row, { as: 'neighbour', namespace: stage.otherNamespace }),

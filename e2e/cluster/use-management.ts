@@ -36,6 +36,7 @@ export interface Starting {
   /** Port of its management API; a free one without. */
   port?: number;
   flags?: readonly string[];
+  env?: Record<string, string>;
 }
 
 export interface Asked extends Answer {
@@ -137,12 +138,12 @@ export class ManagementStage {
   }
 
   /** Starts an operator and waits for nothing. Its temporary files are in a folder of its own. */
-  async launch({ server, port = 0, flags = [] }: Starting): Promise<Program> {
+  async launch({ server, port = 0, flags = [], env = {} }: Starting): Promise<Program> {
     const account = { namespace: this.namespace, name: this.release };
     const kubeconfig = await kubeconfigOf(this.cluster, account, join(this.folder, 'kubeconfig'), server);
     const all = [`--management-port=${port}`, `--name=${this.release}`, ...flags];
-    const env = { TMPDIR: this.folder };
-    return startOperator(this.cluster, [this.namespace, this.otherNamespace], all, { kubeconfig, env });
+    const particular = { kubeconfig, env: { TMPDIR: this.folder, ...env } };
+    return startOperator(this.cluster, [this.namespace, this.otherNamespace], all, particular);
   }
 
   /** Ends the operator as the system does that has no memory left. */

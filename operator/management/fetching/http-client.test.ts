@@ -1,7 +1,6 @@
 import { createServer, type IncomingMessage } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { listenOn } from '#runtime/http/listen-on';
 import { createHttpClient, type HttpClient } from './http-client.ts';
 import { readBody, readJson } from './read-body.ts';
 
@@ -52,20 +51,6 @@ describe('a call to a place that somebody named', () => {
       await expect(client(true).call(url, { signal: signal() })).rejects.toMatchObject({ kind: 'refused' });
     },
   );
-
-  it('does not wait longer than it may for a proxy that opens no way', async () => {
-    const held = new Set<Socket>();
-    const silent = createTcpServer((socket) => void held.add(socket.on('error', () => undefined)));
-    const port = await listenOn(silent, '127.0.0.1', 0);
-    closing.push(() => {
-      silent.close();
-      for (const socket of held) socket.destroy();
-    });
-    const proxied = client(false, `http://127.0.0.1:${port}`);
-    const told = proxied.call('https://93.184.216.34/r', { signal: AbortSignal.timeout(300) });
-    await expect(told).rejects.toMatchObject({ kind: 'timeout' });
-    expect(held.size).toBe(1);
-  });
 
   it('follows redirects as far as it may, and shows credentials to the first host alone', async () => {
     const seen: IncomingMessage['headers'][] = [];

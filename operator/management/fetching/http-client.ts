@@ -49,8 +49,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     try {
       dispatcher ??= openDispatcher(options);
       const sent = { 'user-agent': 'vmcp', ...headers };
-      const asked = request(target, { method, headers: sent, body: body ?? null, signal, dispatcher });
-      const answer = await untilAborted(asked, signal);
+      const answer = await request(target, { method, headers: sent, body: body ?? null, signal, dispatcher });
       return { status: answer.statusCode, headers: answer.headers, url: target, body: answer.body };
     } catch (error) {
       throw failureOf(error, target, options.remedy);
@@ -86,27 +85,6 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       await dispatcher?.destroy();
     },
   };
-}
-
-type Answered = Promise<Dispatcher.ResponseData>;
-
-/** A request that waits for a proxy to open its way does not look at its signal before. */
-async function untilAborted(asked: Answered, signal: AbortSignal): Answered {
-  const aborted = Promise.withResolvers<never>();
-  const abort = (): void => {
-    aborted.reject(signal.reason as Error);
-    asked.then(
-      ({ body }) => body.destroy(),
-      () => undefined,
-    );
-  };
-  if (signal.aborted) abort();
-  signal.addEventListener('abort', abort, { once: true });
-  try {
-    return await Promise.race([asked, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
 }
 
 function openDispatcher({ allowPrivateAddress, proxy, certificateAuthorities }: HttpClientOptions): Dispatcher {

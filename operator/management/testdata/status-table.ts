@@ -82,12 +82,7 @@ const REACH: Record<ProblemCode, Reach> = {
   source_failed: BOTH,
   upstream_failed: BOTH,
   unavailable: BOTH,
-  upstream_timeout: {
-    machine: 'each',
-    // Three quarters of a minute, as an operator waits.
-    cluster:
-      'operator/management/registries/cluster-registry.test.ts: answers 504 to who names a source that does not answer in time',
-  },
+  upstream_timeout: BOTH,
 };
 
 /** Where an operation is another case than the others. */

@@ -120,7 +120,7 @@ export function clusterSkillsContract(name: string, openRecords: () => Promise<R
         return skills.map(({ metadata, tag }) => `${metadata.name} ${tag ?? ''}`).join();
       };
       const seen: string[][] = [];
-      for (let writes = 0; writes < 5; writes += 1) {
+      for (let writes = 0; writes < 4; writes += 1) {
         const states: string[] = [];
         for (const version of ['v1', 'v2']) {
           await served.close();
@@ -137,7 +137,7 @@ export function clusterSkillsContract(name: string, openRecords: () => Promise<R
         for (const name of ['alpha', 'beta']) expect((await ask('DELETE', `/skills/${name}`)).status).toBe(204);
       }
       const after = ['alpha v1,beta v1', 'alpha v2,beta v2'];
-      expect(seen).toEqual([['', 'alpha v1,beta v1'], after, after, after, after]);
+      expect(seen).toEqual([['', 'alpha v1,beta v1'], after, after, after]);
     });
 
     it('that a killed process was installing are finished before one of them is uninstalled', async () => {
