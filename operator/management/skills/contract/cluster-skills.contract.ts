@@ -231,6 +231,7 @@ function dyingAfter(writes: number, records: Records): Records {
     const store = records(kind);
     return {
       list: () => store.list(),
+      names: () => store.names(),
       get: (name) => store.get(name),
       create: write((name, value) => store.create(name, value)),
       replace: write((name, value, version) => store.replace(name, value, version)),
