@@ -1,23 +1,28 @@
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from '../local/run-vmcp.ts';
 import { NAMESPACED, ownGroup, renderChart } from './chart.ts';
 import { IMAGES } from './images.ts';
 import { underLoad, untilAllGoOn } from './load.ts';
+import { findPreviousChart } from './previous-chart.ts';
 import { isDone, KINDS, releaseOf } from './release.ts';
 import { untilSettled } from './replace-pods.ts';
 import { backend, fake, group as toolGroup, server, Stage } from './stage.ts';
 import { startRedisPod } from './start-redis-pod.ts';
 import { describeWithCluster, type Namespace } from './use-cluster.ts';
 
+const ROOT = join(import.meta.dirname, '../..');
 const TESTDATA = join(import.meta.dirname, 'testdata');
+const FIXTURE = join(TESTDATA, 'previous-chart');
 const REPLICAS = 2;
 const MINUTE = 60_000;
 
 describeWithCluster('an upgrade of the chart from the version before', (cluster) => {
   const group = ownGroup('upgrade');
   let namespace: Namespace;
+  const folder = mkdtempSync(join(tmpdir(), 'previous-chart-'));
   const release = releaseOf(cluster, group, () => namespace.name);
   const { kubectl } = release;
   const schemaOf = async () => {
@@ -39,12 +44,16 @@ describeWithCluster('an upgrade of the chart from the version before', (cluster)
   beforeAll(async () => {
     namespace = await cluster.makeNamespace('upgrade');
     const values = [`--set=apiGroup=${group}`, `--set=image=${IMAGES.operator}`, '--wait', '--timeout=60s'];
-    isDone(await release.run('install', join(TESTDATA, 'previous-chart'), ...values));
+    isDone(await release.run('install', FIXTURE, ...values));
     await release.established();
     const written = readFileSync(join(TESTDATA, 'previous-resources.yaml'), 'utf8').replaceAll('API_GROUP', group);
     isDone(await release.apply(written));
-    isDone(await release.upgrade(`--set=runtime.image.tag=${IMAGES.formerRuntime.split(':')[1] ?? ''}`));
-  }, 240_000);
+    const runtime = `--set=runtime.image.tag=${IMAGES.formerRuntime.split(':')[1] ?? ''}`;
+    const previous = findPreviousChart(ROOT, folder, FIXTURE);
+    // The second revision, to which the tests roll back: what was tagged last, where anything was.
+    if (previous !== FIXTURE) isDone(await release.upgradeTo(previous, runtime));
+    isDone(await release.upgrade(runtime));
+  }, 360_000);
 
   afterAll(async () => {
     await kubectl(
@@ -56,6 +65,7 @@ describeWithCluster('an upgrade of the chart from the version before', (cluster)
     await release.run('uninstall', '--wait', '--timeout=60s');
     await release.removeDefinitions();
     await namespace.delete();
+    rmSync(folder, { recursive: true, force: true });
   });
 
   it('brings the definitions of the new version, and every resource outlives stricter rules', async () => {

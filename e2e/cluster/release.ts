@@ -15,6 +15,8 @@ export function releaseOf(cluster: Cluster, group: string, namespace: () => stri
     name,
     install: (...args: string[]) => run('install', CHART, ...values, ...args),
     upgrade: (...args: string[]) => run('upgrade', CHART, ...values, ...args),
+    /** To another version of the chart. */
+    upgradeTo: (chart: string, ...args: string[]) => run('upgrade', chart, ...values, ...args),
     run,
     kubectl: (...args: string[]) => cluster.kubectl(['-n', namespace(), ...args]),
     apply: (text: string, ...args: string[]) => cluster.kubectl(['-n', namespace(), 'apply', ...args, '-f', '-'], text),
