@@ -5,9 +5,9 @@ import { ownedMetadata, runtimeSelector } from '#operator/plan/object-parts';
 import { type Manifest, type ResourceKey, runtimeName } from '#operator/world';
 import { applyChild, type ApplyContext } from './apply-child.ts';
 import type { ClusterView } from '../observe/cluster-view.ts';
-import { keepsPods } from './compare-objects.ts';
 import { collectFiles, type Files, keepOlder } from '../secrets/credential-files.ts';
 import { explainRefusal } from './explain-refusal.ts';
+import { rollsUnasked } from './rollout-places.ts';
 import type { KubeObject } from '../api/object.ts';
 import type { OwnSecrets } from '../secrets/own-secrets.ts';
 import { controllerOf } from '../watch/owned-children.ts';
@@ -23,7 +23,7 @@ interface OutcomeContext {
   secrets: OwnSecrets;
   values: SecretValues;
   context: ApplyContext;
-  /** How many servers may roll at a time without anybody having changed them. */
+  /** How many servers and backends may roll at a time without anybody having changed them. */
   maxRollouts: number;
 }
 
@@ -59,21 +59,14 @@ async function applyAll(objects: readonly KubeObject[], { context }: OutcomeCont
   for (const result of results) if (result.status === 'rejected') throw result.reason;
 }
 
-const placeOf = ({ metadata: { namespace = '', name } }: KubeObject) => `${namespace}/${name}`;
-
 /**
- * After an upgrade of the operator every server gets pods of a new shape; only so many do at a time, each with a place that
+ * After an upgrade of the operator everything gets pods of a new shape; only so many do at a time, each with a place that
  * it takes here. What somebody changed rolls at once.
  */
 function mustWait(desired: KubeObject, owner: Manifest, { view, context, maxRollouts }: OutcomeContext): boolean {
   const live = view.children.at(desired);
-  if (!live || owner.kind !== 'VirtualMCPServer') return false;
-  const { observedGeneration } = (owner.status ?? {}) as { observedGeneration?: number };
-  if (observedGeneration !== owner.metadata.generation || view.rolling.has(placeOf(desired))) return false;
-  if (keepsPods(desired, live, context.apiGroup)) return false;
-  if (view.rolling.size >= maxRollouts) return true;
-  view.rolling.add(placeOf(desired));
-  return false;
+  if (!live || !rollsUnasked(desired, live, owner, context.apiGroup)) return false;
+  return !view.rolling.take(desired, maxRollouts);
 }
 
 /** The Secret with all files that the document names, and with older ones while a pod may still read them. */

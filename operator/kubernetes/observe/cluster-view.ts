@@ -22,6 +22,7 @@ import { viewOfPod, type WatchedPod } from './view-of-pod.ts';
 import { createReflector, type Reflector, type ReflectorOptions } from '../watch/reflector.ts';
 import { CONFIG_MAPS, MANAGED_BY, ownResource, OUR_PODS, PODS, SECRETS, watchedChildren } from '../api/resources.ts';
 import { isOlder, Section } from '../watch/section.ts';
+import { RolloutPlaces } from '../apply/rollout-places.ts';
 import type { ShareTexts } from '../watch/share-texts.ts';
 import { placeAndOwner, stripWeight } from '../watch/strip-weight.ts';
 import type { SecretValues } from '../secrets/secret-values.ts';
@@ -60,8 +61,8 @@ export class ClusterView {
   readonly deployments = new Section<ObservedDeployment>();
   readonly secrets: SecretValues['named'];
   readonly configMaps: NamedValues<Record<string, string>>;
-  /** Deployments of servers that are not complete yet, by `namespace/name`. */
-  readonly rolling = new Set<string>();
+  /** Deployments and StatefulSets that are not complete yet. */
+  readonly rolling: RolloutPlaces;
   readonly #options: ViewOptions;
   readonly #listener: ViewListener;
   readonly #reflectors: Reflector[] = [];
@@ -74,6 +75,7 @@ export class ClusterView {
     const { api, apiGroup, clock, log, secretValues, stdioAttach, share } = options;
     this.#options = options;
     this.#listener = listener;
+    this.rolling = new RolloutPlaces(() => clock.now());
     this.manifests = Object.fromEntries(KINDS.map((kind) => [kind, new ManifestSection()])) as Record<
       Kind,
       ManifestSection
@@ -145,8 +147,9 @@ export class ClusterView {
   }
 
   /** A place in `rolling` that was taken is given back where nothing rolls after all. */
-  checkRolling({ metadata: { namespace = '', name } }: KubeObject): void {
-    if (this.deployments.get(namespace, name)?.complete !== false) this.rolling.delete(`${namespace}/${name}`);
+  checkRolling(object: KubeObject): void {
+    const { namespace = '', name } = object.metadata;
+    this.rolling.told(object, this.deployments.get(namespace, name)?.complete === false);
   }
 
   #follow(
@@ -249,15 +252,13 @@ export class ClusterView {
   }
 
   /** Returns whether it is any further than before. */
-  #deploymentChanged(owner: ResourceKey, { metadata }: KubeObject, current: KubeObject | undefined): boolean {
-    const { namespace = '', name } = metadata;
+  #deploymentChanged({ namespace }: ResourceKey, object: KubeObject, current: KubeObject | undefined): boolean {
+    const { name } = object.metadata;
     const former = this.deployments.get(namespace, name);
     const podProblem = current && this.#podProblems.of(current);
     const observed = current && { ...observeDeployment(current), ...(podProblem && { podProblem }) };
     this.deployments.set(namespace, name, observed);
-    const isRolling = observed && !observed.complete && observed.problem === undefined;
-    if (isRolling && owner.kind === 'VirtualMCPServer') this.rolling.add(`${namespace}/${name}`);
-    else this.rolling.delete(`${namespace}/${name}`);
+    this.rolling.told(object, observed?.complete === false && observed.problem === undefined);
     return JSON.stringify(former) !== JSON.stringify(observed);
   }
 }

@@ -83,7 +83,10 @@ const RESOURCES = [
   new Option('--image-pull-secret <name>', 'pull secret of the pods that are made; several times for several')
     .argParser(readNames)
     .default([], 'none'),
-  new Option('--max-concurrent-rollouts <number>', 'how many servers an upgrade of the operator rolls at a time')
+  new Option(
+    '--max-concurrent-rollouts <number>',
+    'how many servers and backends, together, an upgrade of the operator rolls at a time',
+  )
     .argParser(readNumber(1, 1000))
     .default(10),
   new Option(
