@@ -8,14 +8,14 @@ const kubernetesClient = {
 };
 const express = { regex: '^express$', message: 'express belongs to routes.ts files and http/ folders.' };
 const cedar = { regex: '^@cedar-policy/', message: 'Cedar belongs to crds/policy and runtime/policy.' };
-const ioredis = { regex: '^ioredis$', message: 'ioredis belongs to storage/ folders.' };
+const ioredis = { regex: '^ioredis(/|$)', message: 'ioredis belongs to storage/ folders.' };
 const runtime = { regex: '^(#runtime/|(\\.\\./)+runtime/)', message: 'The operator never imports the runtime.' };
 const operator = {
   regex: '^(#operator/|(\\.\\./)+operator/)',
   message: 'The runtime never imports the operator.',
 };
 const connectionsOnly = {
-  regex: '^(?!undici$|ioredis$|node:(dns|net)$|\\.|#crds/)',
+  regex: '^(?!undici$|ioredis($|/)|node:(dns|net)$|\\.|#crds/)',
   message: 'crds/connections imports undici, ioredis, node:dns and node:net only.',
 };
 const zodOnly = { regex: '^(?!zod$|\\.|#crds/)', message: 'crds imports zod only.' };

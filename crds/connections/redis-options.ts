@@ -1,5 +1,6 @@
 import type { RedisOptions } from 'ioredis';
 import type { Storage } from '../run-config/storage.ts';
+import { redisConnector } from './redis-connector.ts';
 
 export type RedisConfig = Extract<Storage, { type: 'redis' }>['redis'];
 /** The text of a file that a configuration names. */
@@ -20,6 +21,7 @@ export class NoRedisAddress extends Error {
  */
 export function redisOptions(config: RedisConfig, readSecret: ReadSecret, attempt: number): RedisOptions {
   return {
+    Connector: redisConnector(config.sentinel_config !== undefined),
     ...credentials(config, readSecret),
     ...(config.tls && { tls: tlsOptions(config.tls, readSecret) }),
     ...target(config, attempt, readSecret),
