@@ -34,9 +34,9 @@ describeWithCluster('what the management API keeps in a cluster', (cluster) => {
     const namespace = await makeNamespace();
     const [api, other] = [openApi(), openApi()];
     return {
-      one: configMapRecords({ api, namespace }),
-      two: configMapRecords({ api: other, namespace }),
-      elsewhere: configMapRecords({ api, namespace: await makeNamespace() }),
+      one: configMapRecords({ api, namespace, apiGroup: 'vmcp.dev' }),
+      two: configMapRecords({ api: other, namespace, apiGroup: 'vmcp.dev' }),
+      elsewhere: configMapRecords({ api, namespace: await makeNamespace(), apiGroup: 'vmcp.dev' }),
       async damage(name) {
         const path = `/api/v1/namespaces/${namespace}/configmaps/vmcp.clients.${name}`;
         const patch = { data: { 'record.json': '{"half' } };
@@ -48,8 +48,8 @@ describeWithCluster('what the management API keeps in a cluster', (cluster) => {
 
   it('secrets are one labelled Secret, and lose no change of many at once', async () => {
     const namespace = await makeNamespace();
-    const one = kubernetesSecrets({ api: openApi(), namespace });
-    const two = kubernetesSecrets({ api: openApi(), namespace });
+    const one = kubernetesSecrets({ api: openApi(), namespace, apiGroup: 'vmcp.dev' });
+    const two = kubernetesSecrets({ api: openApi(), namespace, apiGroup: 'vmcp.dev' });
     const writes = Array.from({ length: 8 }, (_, n) => (n % 2 === 0 ? one : two).create(`K${n}`, VALUE));
     await Promise.all(writes);
     await one.replace('K0', 'changed');
@@ -74,7 +74,7 @@ describeWithCluster('what the management API keeps in a cluster', (cluster) => {
       stringData: { THEIRS: 'x' },
     };
     await cluster.ask('POST', path, theirs);
-    const secrets = kubernetesSecrets({ api: openApi(), namespace });
+    const secrets = kubernetesSecrets({ api: openApi(), namespace, apiGroup: 'vmcp.dev' });
     await expect(secrets.list()).rejects.toMatchObject({ code: 'conflict' });
     await expect(secrets.create('A', VALUE)).rejects.toMatchObject({ code: 'conflict' });
     const { body } = await cluster.ask('GET', `${path}/vmcp-secrets`);
@@ -100,7 +100,7 @@ describeWithCluster('what the management API keeps in a cluster', (cluster) => {
     );
     const api = openApi();
     const clients = new Clients({
-      records: configMapRecords({ api, namespace: made.name })('clients'),
+      records: configMapRecords({ api, namespace: made.name, apiGroup: 'vmcp.dev' })('clients'),
       resources: clusterResources({ api, namespace: made.name, apiGroup: 'vmcp.dev' }),
       home: undefined,
     });

@@ -30,7 +30,7 @@ describeWithCluster('the skills of a real cluster', (cluster) => {
 
   clusterSkillsContract('ConfigMaps', async () => {
     made ??= await cluster.makeNamespace('skills');
-    const records = configMapRecords({ api, namespace: made.name });
+    const records = configMapRecords({ api, namespace: made.name, apiGroup: 'vmcp.dev' });
     for (const kind of ['skills', 'skillchanges'] as const)
       for (const { name } of await records(kind).list()) await records(kind).delete(name);
     return records;

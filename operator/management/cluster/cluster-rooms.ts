@@ -45,7 +45,7 @@ export function clusterRooms(place: ClusterPlace): (namespace: string) => Rooms 
   const skills = openClusterSkills(place);
   const clients = (namespace: string) =>
     new Clients({
-      records: configMapRecords({ api, namespace })('clients'),
+      records: configMapRecords({ api, namespace, apiGroup })('clients'),
       resources: resources(namespace),
       home: undefined,
     });
@@ -59,14 +59,14 @@ export function clusterRooms(place: ClusterPlace): (namespace: string) => Rooms 
     provenance: (namespace) =>
       new ImageProvenance({ registries: registries(namespace), roots, privateAddresses, proxy }),
     registries,
-    secrets: (namespace) => kubernetesSecrets({ api, namespace }),
+    secrets: (namespace) => kubernetesSecrets({ api, namespace, apiGroup }),
     skills: (namespace) => skills(namespace, clients(namespace)),
     workloads: perNamespace((namespace) => clusterWorkloads({ ...place, podLogs }, namespace, resources(namespace))),
   });
 }
 
 function clusterWorkloads(
-  { api, podLogs, onFailure }: ClusterPlace & { podLogs: PodLogs },
+  { api, apiGroup, podLogs, onFailure }: ClusterPlace & { podLogs: PodLogs },
   namespace: string,
   resources: Resources,
 ): WorkloadRooms {
@@ -74,7 +74,7 @@ function clusterWorkloads(
     resources,
     configMaps: clusterConfigMaps(api, namespace),
     runtime: clusterRuntime({ api, podLogs, namespace }),
-    records: configMapRecords({ api, namespace })('operations'),
+    records: configMapRecords({ api, namespace, apiGroup })('operations'),
     now: Date.now,
     onFailure,
   });

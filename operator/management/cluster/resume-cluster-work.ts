@@ -7,6 +7,8 @@ import { problemOfApi } from '../stores/problem-of-api.ts';
 
 interface LeftWork {
   api: KubeApi;
+  /** Of the installation: the work of another one is its own. */
+  apiGroup: string;
   /** Namespaces that the operator works for; empty: all. */
   watched: readonly string[];
   roomsOf: (namespace: string) => Pick<Rooms, 'operations'>;
@@ -15,19 +17,20 @@ interface LeftWork {
 }
 
 /** Takes up what an operator that has ended left undone. What cannot be taken up now is when somebody asks for it. */
-export async function resumeClusterWork({ api, watched, roomsOf, onFailure }: LeftWork): Promise<void> {
+export async function resumeClusterWork({ api, apiGroup, watched, roomsOf, onFailure }: LeftWork): Promise<void> {
   try {
-    for (const namespace of await namespacesWithWork(api, watched)) await roomsOf(namespace).operations.resume();
+    for (const namespace of await namespacesWithWork(api, apiGroup, watched))
+      await roomsOf(namespace).operations.resume();
   } catch (problem) {
     onFailure(`work that was left undone is not taken up: ${problemOf(problemOfApi(problem)).message}`);
   }
 }
 
-async function namespacesWithWork(api: KubeApi, watched: readonly string[]): Promise<Set<string>> {
+async function namespacesWithWork(api: KubeApi, apiGroup: string, watched: readonly string[]): Promise<Set<string>> {
   const places = watched.length === 0 ? [undefined] : watched;
   const found = new Set<string>();
   for (const namespace of places) {
-    const selection = { namespace, labelSelector: recordSelector('operations'), metadataOnly: true };
+    const selection = { namespace, labelSelector: recordSelector('operations', apiGroup), metadataOnly: true };
     for (const { metadata } of (await api.list(CONFIG_MAPS, selection)).items) found.add(metadata.namespace ?? '');
   }
   return found;

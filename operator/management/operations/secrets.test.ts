@@ -241,7 +241,7 @@ describe('a secret that is made in a cluster', () => {
     const check = ({ verb, resource }: Touch) =>
       may.includes(`${verb} ${resource}`) ? Promise.resolve() : Promise.reject(new Problem('forbidden', verb));
     inCluster = await serveOperations(secretOperations, {
-      rooms: roomsWith({ secrets: kubernetesSecrets({ api: server.api(), namespace: 'team' }) }),
+      rooms: roomsWith({ secrets: kubernetesSecrets({ api: server.api(), namespace: 'team', apiGroup: 'vmcp.dev' }) }),
       authority: {
         admit: () => undefined,
         authenticate: () => Promise.resolve({ name: 'ann', in: () => ({ name: 'ann', check }) }),

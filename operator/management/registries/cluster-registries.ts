@@ -12,11 +12,11 @@ const SecretData = z.record(z.string(), z.string()).optional();
 
 /** The registries of one namespace of a cluster. */
 export function clusterRegistries(
-  { api, environment, privateAddresses, onFailure }: ClusterPlace,
+  { api, apiGroup, environment, privateAddresses, onFailure }: ClusterPlace,
   namespace: string,
   resources: Pick<Resources, 'list'>,
 ): Registries {
-  const records = configMapRecords({ api, namespace });
+  const records = configMapRecords({ api, namespace, apiGroup });
   return new Registries({
     settings: records('registries'),
     copies: records('registrycopies'),

@@ -10,7 +10,7 @@ const base64 = (text: string) => Buffer.from(text).toString('base64');
 describe('secrets of a namespace', () => {
   let server: ObjectServer;
   let api: KubeApi;
-  const secrets = () => kubernetesSecrets({ api, namespace: 'team' });
+  const secrets = () => kubernetesSecrets({ api, namespace: 'team', apiGroup: 'vmcp.dev' });
   beforeEach(async () => {
     server = await new ObjectServer().start();
     api = server.api();
@@ -54,6 +54,15 @@ describe('secrets of a namespace', () => {
         message: expect.stringContaining('vmcp.dev/secrets-provider=true'),
       });
     expect(server.at(PATH)).toEqual(before);
+  });
+
+  it('are not those of another API group', async () => {
+    const theirs = kubernetesSecrets({ api, namespace: 'team', apiGroup: 'mcp.example.com' });
+    await theirs.create('A', VALUE);
+    expect(server.at(PATH)?.metadata.labels).toMatchObject({ 'mcp.example.com/secrets-provider': 'true' });
+    await expect(secrets().list()).rejects.toMatchObject({ code: 'conflict' });
+    await expect(secrets().create('B', VALUE)).rejects.toMatchObject({ code: 'conflict' });
+    expect((await theirs.list()).keys).toEqual(['A']);
   });
 
   it('lose no change of many at once', async () => {

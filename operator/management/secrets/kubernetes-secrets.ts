@@ -14,13 +14,15 @@ const LONGEST_SECRET = 1_000_000;
 const ATTEMPTS = 20;
 const MANAGER = { fieldManager: 'vmcp-management' };
 
-/** Label of the one Secret that is read and written. */
-const LABEL = 'vmcp.dev/secrets-provider';
+/** Label of the one Secret that is read and written: that of another installation's API group is not. */
+const labelOf = (apiGroup: string): string => `${apiGroup}/secrets-provider`;
 
 /** Where the Secret is. */
 interface SecretsInCluster {
   api: KubeApi;
   namespace: string;
+  /** Of the kinds that name the Secret. */
+  apiGroup: string;
 }
 
 type Data = Map<string, string>;
@@ -30,9 +32,11 @@ const SecretData = z.record(z.string(), z.string()).optional();
 /** One Secret of the namespace, which has a label that says so: no other one is read or written. */
 class KubernetesSecrets implements Secrets {
   readonly #in: SecretsInCluster;
+  readonly #label: string;
 
   constructor(where: SecretsInCluster) {
     this.#in = where;
+    this.#label = labelOf(where.apiGroup);
   }
 
   setUp(type: string): ReturnType<Secrets['setUp']> {
@@ -85,19 +89,19 @@ class KubernetesSecrets implements Secrets {
     const { api, namespace } = this.#in;
     try {
       const live = await api.get(SECRETS, { namespace, name: STORED_SECRET });
-      if (live.metadata.labels?.[LABEL] === 'true') return live;
+      if (live.metadata.labels?.[this.#label] === 'true') return live;
     } catch (problem) {
       if (isStatus(problem, 404)) return undefined;
       throw problemOfApi(problem);
     }
-    const remedy = `delete it, or label it ${LABEL}=true to hand it over`;
+    const remedy = `delete it, or label it ${this.#label}=true to hand it over`;
     throw new Problem('conflict', `Secret "${STORED_SECRET}" was made by somebody else: ${remedy}`);
   }
 
   /** Whether it was written: not when somebody else was faster. */
   async #write(live: KubeObject | undefined, data: Data): Promise<boolean> {
     const { api, namespace } = this.#in;
-    const labels = { 'app.kubernetes.io/managed-by': MANAGER.fieldManager, [LABEL]: 'true' };
+    const labels = { 'app.kubernetes.io/managed-by': MANAGER.fieldManager, [this.#label]: 'true' };
     const made = { apiVersion: 'v1', kind: 'Secret', metadata: { name: STORED_SECRET, namespace, labels } };
     try {
       if (live) await api.replace(SECRETS, { ...live, data: Object.fromEntries(data) }, MANAGER);

@@ -10,6 +10,7 @@ import type { SkillReaders, Skills } from './skills.ts';
 /** The skills of the namespaces of a cluster. */
 export function openClusterSkills({
   api,
+  apiGroup,
   environment,
   privateAddresses,
 }: ClusterPlace): (namespace: string, readers: SkillReaders) => Skills {
@@ -22,7 +23,7 @@ export function openClusterSkills({
   };
   const room = new ClusterRoom(tmpdir());
   return (namespace, readers) => {
-    const records = configMapRecords({ api, namespace });
+    const records = configMapRecords({ api, namespace, apiGroup });
     return clusterSkills({ records, readers, rules, now: Date.now }, room);
   };
 }

@@ -1,5 +1,6 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { z } from 'zod';
+import { DEFAULT_API_GROUP } from '#crds/kinds/kind-names';
 import { isStatus } from '#operator/kubernetes/api/api-error';
 import type { KubeApi } from '#operator/kubernetes/api/api';
 import type { KubeObject } from '#operator/kubernetes/api/object';
@@ -25,10 +26,10 @@ const PAGE = 500;
 /** Key of `data` with the document. */
 const DOCUMENT = 'record.json';
 
-/** Label with the kind of a record. */
-const LABEL = 'vmcp.dev/record';
-/** Selects the records of a kind. */
-export const recordSelector = (kind: RecordKind): string => `${LABEL}=${kind}`;
+/** Label with the kind of a record: two installations with two API groups share none. */
+const labelOf = (apiGroup: string): string => `${apiGroup}/record`;
+/** Selects the records of a kind that are those of an API group. */
+export const recordSelector = (kind: RecordKind, apiGroup: string): string => `${labelOf(apiGroup)}=${kind}`;
 /** Annotation with its name. */
 const NAME = 'vmcp.dev/record-name';
 /** Annotation that no two writes have in common: the API server counts up for what differs only. */
@@ -38,6 +39,8 @@ const WRITE = 'vmcp.dev/write';
 interface RecordsInCluster {
   api: KubeApi;
   namespace: string;
+  /** Of the kinds that the records are about. */
+  apiGroup: string;
 }
 
 /** A ConfigMap for each record, found by its label; its resourceVersion is the record's version. */
@@ -61,11 +64,11 @@ class ConfigMapRecords implements RecordStore {
   }
 
   async #all<T>(read: (object: KubeObject) => T, { metadataOnly }: { metadataOnly?: boolean }): Promise<T[]> {
-    const { namespace, api } = this.#in;
+    const { namespace, api, apiGroup } = this.#in;
     const found: T[] = [];
     let next: string | undefined;
     do {
-      const selection = { namespace, labelSelector: recordSelector(this.#kind), metadataOnly };
+      const selection = { namespace, labelSelector: recordSelector(this.#kind, apiGroup), metadataOnly };
       const page = await attempt(api.list(CONFIG_MAPS, selection, { limit: PAGE, next }));
       found.push(...page.items.map(read));
       next = page.next;
@@ -111,7 +114,7 @@ class ConfigMapRecords implements RecordStore {
 
   /** No child of a resource has such a name: theirs have no dots. */
   #objectName(name: string): string {
-    return `vmcp.${this.#kind}.${keyOf(name)}`;
+    return `${prefixOf(this.#in.apiGroup)}.${this.#kind}.${keyOf(name)}`;
   }
 
   async #live(name: string): Promise<KubeObject | undefined> {
@@ -127,7 +130,7 @@ class ConfigMapRecords implements RecordStore {
     const metadata = {
       name: this.#objectName(name),
       namespace: this.#in.namespace,
-      labels: { 'app.kubernetes.io/managed-by': MANAGER.fieldManager, [LABEL]: this.#kind },
+      labels: { 'app.kubernetes.io/managed-by': MANAGER.fieldManager, [labelOf(this.#in.apiGroup)]: this.#kind },
       annotations: { [NAME]: name, [WRITE]: randomBytes(9).toString('base64url') },
       ...(resourceVersion !== undefined && { resourceVersion }),
     };
@@ -139,7 +142,7 @@ class ConfigMapRecords implements RecordStore {
     const name = metadata.annotations?.[NAME];
     const text = z.object({ [DOCUMENT]: z.string() }).safeParse(data).data?.[DOCUMENT];
     try {
-      if (name === undefined || text === undefined || metadata.labels?.[LABEL] !== this.#kind)
+      if (name === undefined || text === undefined || metadata.labels?.[labelOf(this.#in.apiGroup)] !== this.#kind)
         throw new Error('label, annotation or document are missing');
       return { name, value: JSON.parse(text), version: versionOf(object) };
     } catch (cause) {
@@ -150,6 +153,12 @@ class ConfigMapRecords implements RecordStore {
 }
 
 const MANAGER = { fieldManager: 'vmcp-management' };
+
+/** Two groups have records of one name in one namespace; the usual group's have been called so since before there was another. */
+function prefixOf(apiGroup: string): string {
+  if (apiGroup === DEFAULT_API_GROUP) return 'vmcp';
+  return `vmcp-${createHash('sha256').update(apiGroup).digest('hex').slice(0, 10)}`;
+}
 
 function versionOf({ metadata }: KubeObject): string {
   return metadata.resourceVersion ?? '';

@@ -1,0 +1,52 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { DEFAULT_API_GROUP } from '#crds/kinds/kind-names';
+import type { KubeApi } from '#operator/kubernetes/api/api';
+import { ObjectServer } from '#operator/kubernetes/testdata/object-server';
+import { configMapRecords } from '../stores/config-map-records.ts';
+import { clusterRooms } from './cluster-rooms.ts';
+import { resumeClusterWork } from './resume-cluster-work.ts';
+
+const OTHER = 'mcp.example.com';
+const ID = '00000000-0000-4000-8000-000000000001';
+const LEFT = {
+  id: ID,
+  type: 'delete',
+  status: 'running',
+  created_at: '2026-01-01T00:00:00.000Z',
+  worked_at: 0,
+  workloads: [{ name: 'notes', status: 'pending', identity: 'u-1' }],
+};
+
+describe('work that an operator left undone', () => {
+  let server: ObjectServer;
+  let api: KubeApi;
+  beforeEach(async () => {
+    server = await new ObjectServer().start();
+    api = server.api();
+  });
+  afterEach(async () => {
+    await api.close();
+    await server.close();
+  });
+
+  /** Starts an operator of an API group, and waits until it has done what it took up. */
+  async function start(apiGroup: string): Promise<string[]> {
+    const failures: string[] = [];
+    const onFailure = (text: string) => void failures.push(text);
+    const place = { api, apiGroup, environment: {}, privateAddresses: true, version: '0', onFailure };
+    const roomsOf = clusterRooms(place);
+    await resumeClusterWork({ api, apiGroup, watched: ['team'], roomsOf, onFailure });
+    await roomsOf('team').operations.idle();
+    await roomsOf('team').registries.close();
+    return failures;
+  }
+
+  it('is taken up by an operator of its API group alone', async () => {
+    const records = configMapRecords({ api, namespace: 'team', apiGroup: OTHER })('operations');
+    await records.create(ID, LEFT);
+    expect(await start(DEFAULT_API_GROUP)).toEqual([]);
+    expect((await records.get(ID))?.value).toEqual(LEFT);
+    expect(await start(OTHER)).toEqual([]);
+    expect((await records.get(ID))?.value).toMatchObject({ status: 'succeeded' });
+  });
+});
