@@ -33,7 +33,7 @@ describe('work that an operator left undone', () => {
   async function start(apiGroup: string): Promise<string[]> {
     const failures: string[] = [];
     const onFailure = (text: string) => void failures.push(text);
-    const place = { api, apiGroup, environment: {}, privateAddresses: true, version: '0', onFailure };
+    const place = { api, streams: api, apiGroup, environment: {}, privateAddresses: true, version: '0', onFailure };
     const roomsOf = clusterRooms(place);
     await resumeClusterWork({ api, apiGroup, watched: ['team'], roomsOf, onFailure });
     await roomsOf('team').operations.idle();
