@@ -114,11 +114,14 @@ function logEntry({ body, integratedTime, logID, logIndex, verification }: Logge
   };
 }
 
+/** Where signatures are put. */
+export type SignatureStore = Pick<OciRegistry, 'putBlob' | 'putManifest'>;
+
 const tagOf = (digest: string): string => digest.replace(':', '-');
 
 /** Stores signatures as cosign does: below a tag that is made of the image's digest. */
 export async function storeByTag(
-  registry: OciRegistry,
+  registry: SignatureStore,
   { repository, digest, kind = 'sig' }: { repository: string; digest: string; kind?: 'sig' | 'att' },
   layers: readonly SignatureLayer[],
 ): Promise<void> {
@@ -127,7 +130,7 @@ export async function storeByTag(
 
 /** Stores signatures as referrers, for a registry without the API of them: an index below the tag that the specification names. */
 export async function storeAsReferrers(
-  registry: OciRegistry,
+  registry: SignatureStore,
   { repository, digest }: { repository: string; digest: string },
   layers: readonly SignatureLayer[],
 ): Promise<void> {
@@ -142,7 +145,7 @@ export async function storeAsReferrers(
   await registry.putManifest(repository, tagOf(digest), { schemaVersion: 2, mediaType: type, manifests }, type);
 }
 
-async function manifestOf(registry: OciRegistry, repository: string, layers: readonly SignatureLayer[]) {
+async function manifestOf(registry: SignatureStore, repository: string, layers: readonly SignatureLayer[]) {
   const described = [];
   for (const { mediaType, bytes, annotations } of layers)
     described.push({ mediaType, annotations, size: bytes.length, digest: await registry.putBlob(repository, bytes) });

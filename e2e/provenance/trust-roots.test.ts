@@ -20,7 +20,8 @@ describe('roots that signatures are verified with', () => {
   });
   beforeEach(() => {
     const path = mkdtempSync(join(tmpdir(), 'vmcp-roots-'));
-    closing.push(() => rm(path, { recursive: true }));
+    // A reading that nobody waits for may still write.
+    closing.push(() => rm(path, { recursive: true, maxRetries: 10 }));
     [folder, cache] = [path, join(path, 'cache')];
     now = 0;
   });
@@ -78,6 +79,26 @@ describe('roots that signatures are verified with', () => {
     const repository = await serve();
     repository.hang();
     expect(await read(open(), repository.host, 50)).toContain('cannot be read');
+  });
+
+  it('are read once for all who ask meanwhile, also where one of them is gone', async () => {
+    const { host, asked } = await serve();
+    const roots = open();
+    const [gone, ...others] = [roots.of(host, AbortSignal.abort()), read(roots, host), read(roots, host)];
+    await expect(gone).rejects.toThrow('cannot be read');
+    expect(await Promise.all(others)).toEqual([
+      [1, 1],
+      [1, 1],
+    ]);
+    expect(asked.filter((path) => path === '/timestamp.json')).toHaveLength(1);
+  });
+
+  it('are read anew where they could not be had', async () => {
+    const roots = open();
+    allow('sigstore.example', '{}');
+    expect(await read(roots, 'sigstore.example')).toContain('holds none');
+    allow('sigstore.example', trustedRoot);
+    expect(await read(roots, 'sigstore.example')).toEqual([1, 1]);
   });
 
   it('leave nothing behind where nothing is kept', async () => {

@@ -52,6 +52,14 @@ describe('a repository of an OCI registry', () => {
     expect(await repository.manifestIfThere('nothing')).toBeUndefined();
   });
 
+  it('reads no manifest with more objects than it may have', async () => {
+    const manifest = (objects: number) => JSON.stringify({ layers: Array.from({ length: objects - 1 }, () => ({})) });
+    files.set('/v2/o/r/manifests/x', { body: manifest(20_000) });
+    expect(await repository.manifestIfThere('x')).toMatchObject({ layers: expect.any(Array) });
+    files.set('/v2/o/r/manifests/x', { body: manifest(20_001) });
+    await expect(repository.manifest('x')).rejects.toThrow('more than 20000 objects');
+  });
+
   it('gives a blob whole, by its digest and within a bound alone', async () => {
     const path = `/v2/o/r/blobs/${BLOB_DIGEST}`;
     files.set(path, { body: BLOB });

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { isLoopbackHost } from '#crds/parts/loopback';
 import { FetchFailure } from './fetch-failure.ts';
 import type { HttpAnswer, HttpClient } from './http-client.ts';
-import { readBody, readJson } from './read-body.ts';
+import { hasMoreObjects, readBody, readJson } from './read-body.ts';
 
 const MANIFEST_TYPES = [
   'application/vnd.oci.image.manifest.v1+json',
@@ -11,6 +11,8 @@ const MANIFEST_TYPES = [
   'application/vnd.docker.distribution.manifest.list.v2+json',
 ].join(', ');
 const LONGEST_MANIFEST = 4 * 1024 * 1024;
+/** Of a manifest, or an index. */
+const MOST_OBJECTS = 20_000;
 const TOKEN_BOUNDS = { bytes: 131_072, objects: 100 };
 const REDIRECTS = 3;
 
@@ -73,8 +75,11 @@ export class OciRepository {
     const expected = reference.startsWith('sha256:') ? reference : said;
     if (typeof expected === 'string' && expected.startsWith('sha256:') && expected !== digest)
       throw new FetchFailure('unexpected', `${this.#host} gave a manifest of another digest than ${expected}`);
+    const text = bytes.toString('utf8');
+    if (hasMoreObjects(text, MOST_OBJECTS))
+      throw new FetchFailure('unexpected', `${this.#host} gave a manifest of more than ${MOST_OBJECTS} objects`);
     try {
-      return { manifest: JSON.parse(bytes.toString('utf8')) as unknown, digest, bytes };
+      return { manifest: JSON.parse(text) as unknown, digest, bytes };
     } catch (cause) {
       throw new FetchFailure('unexpected', `${this.#host} did not answer a manifest`, { cause });
     }

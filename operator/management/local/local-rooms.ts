@@ -8,6 +8,7 @@ import { OPERATIONS } from '../operations/table.ts';
 import { openRooms } from '../open-rooms.ts';
 import { perNamespace } from '../per-namespace.ts';
 import { ImageProvenance, openRoots, ROOTS_VARIABLE } from '../provenance/image-provenance.ts';
+import { limitChecks } from '../provenance/limit-checks.ts';
 import { localRegistries } from '../registries/local-registries.ts';
 import type { Rooms } from '../rooms.ts';
 import type { LocalSecrets } from '../secrets/local-secrets.ts';
@@ -44,13 +45,14 @@ export function localRooms(place: LocalPlace): (namespace: string) => Rooms {
     cache: join(state.path, 'sigstore'),
     now: Date.now,
   });
+  const limit = limitChecks();
   const proxy = proxyOf(environment);
   return openRooms({
     version,
     openApi: renderOpenApi(OPERATIONS, version),
     clients: (namespace) => localClients(place, namespace),
     provenance: (namespace) =>
-      new ImageProvenance({ registries: registries(namespace), roots, privateAddresses: true, proxy }),
+      new ImageProvenance({ registries: registries(namespace), roots, limit, privateAddresses: true, proxy }),
     registries,
     secrets: (namespace) => secrets.in(namespace),
     skills: openLocalSkills(place),

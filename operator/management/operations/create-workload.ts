@@ -21,7 +21,7 @@ export const createWorkload = operation({
     ...RECORD,
     already_exists: 'there is a workload of this name',
     image_refused: 'the image of registry_entry has a signature that does not hold',
-    unavailable: 'the registry of registry_entry cannot be read',
+    unavailable: 'the registry of registry_entry cannot be read, or too many images are looked at already',
     ...WRITING,
   },
   touches: ({ body: { name, registry_entry: entry } }) => [
@@ -31,6 +31,8 @@ export const createWorkload = operation({
   audit: 'management_workload_created',
   async run({ body: { registry_entry: entry, ...body }, caller, signal }, rooms) {
     const checked = entry === undefined ? undefined : await rooms.provenance.check(entry, body.image, signal);
+    // Who is gone cannot be told what came of it, and may have made another one by now.
+    signal.throwIfAborted();
     const made = await rooms.workloads.create({ ...body, checked }, checkChange(body.group, caller, rooms));
     const told = tellCheckedImage(made.resource);
     return { body: { ...renderChanged(made.resource), ...(told && { image_context: told }) }, etag: versionOf(made) };

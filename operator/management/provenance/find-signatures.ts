@@ -18,8 +18,16 @@ const Layer = z.object({
 });
 const Manifest = z.object({ layers: z.array(Layer).max(1000) });
 const Referrers = z.object({
-  manifests: z.array(z.object({ digest: Digest, artifactType: z.string().optional() })).max(10_000),
+  manifests: z
+    .array(z.object({ mediaType: z.string().optional(), digest: Digest, artifactType: z.string().optional() }))
+    .max(10_000),
 });
+type Referrer = z.infer<typeof Referrers>['manifests'][number];
+
+const MANIFEST_TYPES = new Set([
+  'application/vnd.oci.image.manifest.v1+json',
+  'application/vnd.docker.distribution.manifest.v2+json',
+]);
 
 /**
  * The signatures beside an image: cosign's tags, and what refers to its manifest (OCI Distribution Specification 1.1). One that is there
@@ -32,47 +40,67 @@ export async function* findSignatures(
   let left = MOST_SIGNATURES;
   for await (const manifest of findManifests(repository, image.digest)) {
     const layers = Manifest.safeParse(manifest).data?.layers.filter(({ mediaType }) => isSignature(mediaType));
-    if (!layers) yield new SignatureRefused('it cannot be read');
+    if (manifest instanceof SignatureRefused) yield manifest;
+    else if (!layers) yield new SignatureRefused('it cannot be read');
     for (const layer of layers ?? []) {
       if (left === 0) {
-        yield new SignatureRefused(`there are more than ${MOST_SIGNATURES}`);
+        yield tooMany();
         return;
       }
       left -= 1;
-      yield await readLayer(repository, layer, image);
+      yield await orRefused(() => readLayer(repository, layer, image));
     }
   }
 }
+
+const tooMany = (): SignatureRefused => new SignatureRefused(`there are more than ${MOST_SIGNATURES}`);
 
 async function* findManifests(repository: OciRepository, digest: string): AsyncGenerator {
   const tag = digest.replace(':', '-');
   const referrers = await repository.referrers(digest);
   const named = Referrers.safeParse(referrers ?? { manifests: [] }).data?.manifests;
   if (!named) throw new FetchFailure('unexpected', 'the registry answers no list of what refers to the image');
-  const signatures = named.filter(({ artifactType }) => artifactType === undefined || mayBeSignature(artifactType));
-  for (const { digest: one } of signatures.slice(0, MOST_SIGNATURES + 1))
-    yield (await repository.manifest(one)).manifest;
+  const signatures = named.filter(mayBeSignature);
+  for (const { digest: one, artifactType } of signatures.slice(0, MOST_SIGNATURES)) {
+    const manifest = await orRefused(async () => (await repository.manifest(one)).manifest);
+    if (artifactType !== undefined || hasLayers(manifest)) yield manifest;
+  }
   for (const kind of ['sig', 'att']) {
-    const manifest = await repository.manifestIfThere(`${tag}.${kind}`);
+    const manifest = await orRefused(() => repository.manifestIfThere(`${tag}.${kind}`));
     if (manifest !== undefined) yield manifest;
   }
+  // Nobody may say that there is none without having seen all.
+  if (signatures.length > MOST_SIGNATURES) yield tooMany();
 }
 
-const mayBeSignature = (artifactType: string): boolean =>
-  isSignature(artifactType) || artifactType.startsWith('application/vnd.dev.cosign.artifact.');
+/** Those that do not say what they are have to be looked at; only manifests of images hold signatures. */
+function mayBeSignature({ mediaType, artifactType }: Referrer): boolean {
+  if (artifactType !== undefined)
+    return isSignature(artifactType) || artifactType.startsWith('application/vnd.dev.cosign.artifact.');
+  return mediaType === undefined || MANIFEST_TYPES.has(mediaType);
+}
+
+/** Whether it is, or may be, the manifest of an image, and not an index. */
+const hasLayers = (manifest: unknown): boolean =>
+  manifest instanceof SignatureRefused || (typeof manifest === 'object' && manifest !== null && 'layers' in manifest);
 
 async function readLayer(
   repository: OciRepository,
   { mediaType, annotations, ...blob }: z.infer<typeof Layer>,
   image: SignedImage,
-): Promise<Signature | SignatureRefused> {
+): Promise<Signature> {
+  const bytes = await repository.wholeBlob(blob, LONGEST_SIGNATURE);
+  return readSignature({ mediaType, annotations, bytes }, image);
+}
+
+/** One that cannot be read hides no other one. */
+async function orRefused<T>(read: () => Promise<T>): Promise<T | SignatureRefused> {
   try {
-    const bytes = await repository.wholeBlob(blob, LONGEST_SIGNATURE);
-    return readSignature({ mediaType, annotations, bytes }, image);
+    return await read();
   } catch (error) {
     if (error instanceof SignatureRefused) return error;
-    // It came, and is larger than it may be, or another one than its manifest says.
-    if (error instanceof FetchFailure && error.kind === 'unexpected' && error.status === undefined)
+    // It is not there though it is named, or is larger than it may be, or another one than its name says.
+    if (error instanceof FetchFailure && error.kind === 'unexpected' && [undefined, 404].includes(error.status))
       return new SignatureRefused(error.message, { cause: error });
     throw error;
   }

@@ -8,6 +8,7 @@ import type { ImageServer, Provenance } from '../records/registry-entry.ts';
 import { DEFAULT, type Registries } from '../registries/registries.ts';
 import { serversOf } from '../registries/render-registry.ts';
 import type { CheckedImage } from './checked-image.ts';
+import type { CheckLimit } from './limit-checks.ts';
 import { readImage, type ImagePlace } from './read-image.ts';
 import type { TrustRoots, TrustRootsOptions } from './trust-roots.ts';
 
@@ -15,15 +16,25 @@ import type { TrustRoots, TrustRootsOptions } from './trust-roots.ts';
 export const ROOTS_VARIABLE = 'VMCP_SIGSTORE_ROOTS';
 
 /** Roots of a process, opened when the first signature is looked at: what verifies is large, and few processes need it. */
-export function openRoots(options: TrustRootsOptions): () => Promise<TrustRoots> {
+export function openRoots(
+  options: TrustRootsOptions,
+  load = () => import('./trust-roots.ts'),
+): () => Promise<TrustRoots> {
   let opened: Promise<TrustRoots> | undefined;
-  return () => (opened ??= import('./trust-roots.ts').then(({ TrustRoots: Roots }) => new Roots(options)));
+  const open = async (): Promise<TrustRoots> => new (await load()).TrustRoots(options);
+  const forget = (error: unknown): never => {
+    opened = undefined;
+    throw error;
+  };
+  return () => (opened ??= open().catch(forget));
 }
 
 export interface ImageProvenanceOptions {
   roots: () => Promise<TrustRoots>;
+  /** Of the process, as its memory is. */
+  limit: CheckLimit;
   registries: Pick<Registries, 'get' | 'callsPrivate'>;
-  /** Records may have private addresses called. */
+  /** Records may have private addresses called: what may be done where one is not. */
   privateAddresses: boolean;
   proxy: ProxySettings | undefined;
   /** Milliseconds for all of a check. */
@@ -42,8 +53,8 @@ export class ImageProvenance {
 
   /**
    * What the signatures of an entry's image show; undefined where the entry does not say who signs. Only a signature that is there
-   * and shows something else is refused.
-   * @throws Problem `bad_request`: no such entry, or another image; `image_refused`
+   * and shows something else is refused. Nothing is said to a caller that is gone: what was not read for that is not unchecked.
+   * @throws Problem `bad_request`: no such entry, or another image; `image_refused`; `unavailable`: too many are looked at already
    */
   async check(entryName: string, image: string | undefined, caller: AbortSignal): Promise<CheckedImage | undefined> {
     const entry = await this.#entry(entryName);
@@ -56,7 +67,10 @@ export class ImageProvenance {
     const place = readImage(image);
     if (!place) return undefined;
     const signal = AbortSignal.any([caller, AbortSignal.timeout(this.#in.deadline ?? DEADLINE)]);
-    return this.#look(entry.provenance, image, place, signal);
+    const { provenance } = entry;
+    const checked = await this.#in.limit(() => this.#look(provenance, image, place, signal));
+    caller.throwIfAborted();
+    return checked;
   }
 
   async #entry(name: string): Promise<ImageServer> {
@@ -69,7 +83,7 @@ export class ImageProvenance {
   async #look(provenance: Provenance, image: string, place: ImagePlace, signal: AbortSignal): Promise<CheckedImage> {
     const { privateAddresses, proxy } = this.#in;
     const http = createHttpClient({
-      allowPrivateAddress: privateAddresses && (await this.#in.registries.callsPrivate()),
+      allowPrivateAddress: await this.#in.registries.callsPrivate(),
       remedy: privateAddresses ? 'set allow_private_ip of the registry to allow it' : PRIVATE_OFF,
       proxy,
     });

@@ -1,6 +1,7 @@
 import { createHash, X509Certificate } from 'node:crypto';
 import { type Bundle, bundleFromJSON } from '@sigstore/bundle';
 import { z } from 'zod';
+import { hasMoreObjects } from '../fetching/read-body.ts';
 import { BY_KEY, type Signature, SignatureRefused, type Statement } from './signature.ts';
 
 /** A layer of a manifest with signatures. */
@@ -23,11 +24,20 @@ export const isSignature = (mediaType: string): boolean => readerOf(mediaType) !
 /** @throws SignatureRefused what cannot be read */
 export function readSignature(layer: SignatureLayer, image: SignedImage): Signature {
   try {
-    return (readerOf(layer.mediaType) ?? refuse)(layer, image);
+    const signature = (readerOf(layer.mediaType) ?? refuse)(layer, image);
+    checkEntries(signature.bundle);
+    return signature;
   } catch (cause) {
     if (cause instanceof SignatureRefused) throw cause;
     throw new SignatureRefused('it cannot be read', { cause });
   }
+}
+
+/** What verifies reads the log's entries as they are. @throws SignatureRefused */
+function checkEntries({ verificationMaterial: { tlogEntries } }: Bundle): void {
+  const text = Buffer.concat(tlogEntries.map(({ canonicalizedBody }) => canonicalizedBody)).toString('utf8');
+  if (hasMoreObjects(text, MOST_OBJECTS))
+    throw new SignatureRefused(`its log entries have more than ${MOST_OBJECTS} objects`);
 }
 
 type Reader = (layer: SignatureLayer, image: SignedImage) => Signature;
@@ -47,7 +57,14 @@ const BY_TYPE = new Map<string, Reader>([
   ['application/vnd.dsse.envelope.v1+json', readEnvelope],
 ]);
 
-const parse = (bytes: Buffer): unknown => JSON.parse(bytes.toString('utf8'));
+/** In any JSON of a signature, before it is read. */
+const MOST_OBJECTS = 20_000;
+
+function parse(bytes: Buffer | string): unknown {
+  const text = bytes.toString('utf8');
+  if (hasMoreObjects(text, MOST_OBJECTS)) throw new SignatureRefused(`it has more than ${MOST_OBJECTS} objects`);
+  return JSON.parse(text);
+}
 
 /** A bundle signs an attestation about the image, or the manifest of the image itself. */
 function readBundle({ bytes }: SignatureLayer, image: SignedImage): Signature {
@@ -115,7 +132,7 @@ function cosignMaterial(annotations: SignatureLayer['annotations']): Record<stri
       tlogEntries: entry === undefined ? [] : [logEntry(entry)],
       ...(time !== undefined && {
         timestampVerificationData: {
-          rfc3161Timestamps: [{ signedTimestamp: CosignTimestamp.parse(JSON.parse(time)).SignedRFC3161Timestamp }],
+          rfc3161Timestamps: [{ signedTimestamp: CosignTimestamp.parse(parse(time)).SignedRFC3161Timestamp }],
         },
       }),
     },
@@ -123,7 +140,7 @@ function cosignMaterial(annotations: SignatureLayer['annotations']): Record<stri
 }
 
 function logEntry(text: string): Record<string, unknown> {
-  const { SignedEntryTimestamp: signedEntryTimestamp, Payload: payload } = CosignBundle.parse(JSON.parse(text));
+  const { SignedEntryTimestamp: signedEntryTimestamp, Payload: payload } = CosignBundle.parse(parse(text));
   const { kind, apiVersion: version } = EntryBody.parse(parse(Buffer.from(payload.body, 'base64')));
   return {
     logIndex: String(payload.logIndex),

@@ -18,10 +18,14 @@ export function tellCheckedImage(resource: Pick<StoredResource, 'annotations' | 
   return `Its image is verified: ${checked.identity} (${checked.issuer}) signed ${checked.digest}.`;
 }
 
-/** Nothing else runs than what was looked at: a command or a pod template may put another program in its place. */
-function runs({ image, command, podTemplateSpec }: StoredResource['spec'], checked: CheckedImage): boolean {
+/** Keys of a pod template, its probes included, that put another program beside the image or into its place; a text has its quotes escaped. */
+const REPLACES = /"(image|command|args)":/;
+
+/** Nothing else runs than what was looked at: a command, a URL or a pod template may put something else in its place. */
+function runs({ image, command, remoteUrl, podTemplateSpec }: StoredResource['spec'], checked: CheckedImage): boolean {
   const isPinned = checked.result !== 'verified' || checked.image.endsWith(`@${checked.digest}`);
-  const mayReplace = command !== undefined || JSON.stringify(podTemplateSpec ?? null).includes('"image":');
+  const mayReplace =
+    [command, remoteUrl].some((other) => other !== undefined) || REPLACES.test(JSON.stringify(podTemplateSpec ?? null));
   return image === checked.image && isPinned && !mayReplace;
 }
 

@@ -30,6 +30,8 @@ const LONGEST_FILE = 1024 * 1024;
 const BELIEVED = 3_600_000;
 /** For one file of a mirror. Milliseconds. */
 const FETCH_TIMEOUT = 5000;
+/** For all of them: who asks later begins anew. Milliseconds. */
+const READING_TIMEOUT = 60_000;
 
 /** A file is either the roots themselves, or the root of the TUF repository of that host, which has them. */
 const TufRoot = z.object({ signed: z.object({ _type: z.literal('root') }) });
@@ -40,8 +42,8 @@ const TufRoot = z.object({ signed: z.object({ _type: z.literal('root') }) });
  */
 export class TrustRoots {
   readonly #options: TrustRootsOptions;
-  /** By instance: the public one, and those of files. */
-  readonly #known = new Map<string, { until: number; trust: TrustMaterial }>();
+  /** By instance: the public one, and those of files. Who asks while they are read waits for the same reading. */
+  readonly #known = new Map<string, { until: number; trust: Promise<TrustMaterial> }>();
 
   constructor(options: TrustRootsOptions) {
     this.#options = options;
@@ -50,24 +52,35 @@ export class TrustRoots {
   /** @throws NoTrustRoots */
   async of(sigstoreUrl: string | undefined, signal: AbortSignal): Promise<TrustMaterial> {
     const host = hostOf(sigstoreUrl);
+    try {
+      return await Promise.race([this.#trustIn(host), ended(signal)]);
+    } catch (cause) {
+      throw cause instanceof NoTrustRoots ? cause : unread(host, cause);
+    }
+  }
+
+  #trustIn(host: string): Promise<TrustMaterial> {
     const { now } = this.#options;
     const known = this.#known.get(host);
     if (known && known.until > now()) return known.trust;
-    const trust = toTrustMaterial(await this.#read(host, signal));
+    const trust = this.#read(host).then(toTrustMaterial);
     this.#known.set(host, { until: now() + BELIEVED, trust });
+    trust.catch(() => {
+      if (this.#known.get(host)?.trust === trust) this.#known.delete(host);
+    });
     return trust;
   }
 
-  async #read(host: string, signal: AbortSignal): Promise<TrustedRoot> {
+  async #read(host: string): Promise<TrustedRoot> {
     const file = this.#fileOf(host);
     if (file === undefined) {
-      if (host === PUBLIC) return this.#fetch(DEFAULT_MIRROR_URL, undefined, signal);
+      if (host === PUBLIC) return this.#fetch(DEFAULT_MIRROR_URL, undefined);
       throw new NoTrustRoots(
         `the registry names the sigstore instance ${host}, which vmcp has no roots of; its administrator can give them`,
       );
     }
     const { text, value } = await readRootFile(file, host);
-    if (TufRoot.safeParse(value).success) return this.#fetch(mirrorOf(host), { file, text }, signal);
+    if (TufRoot.safeParse(value).success) return this.#fetch(mirrorOf(host), { file, text });
     return readTrustedRoot(value, host);
   }
 
@@ -78,11 +91,7 @@ export class TrustRoots {
   }
 
   /** Where the mirror cannot be reached, what was kept serves until TUF says that it is too old. */
-  async #fetch(
-    mirrorURL: string,
-    root: { file: string; text: string } | undefined,
-    signal: AbortSignal,
-  ): Promise<TrustedRoot> {
+  async #fetch(mirrorURL: string, root: { file: string; text: string } | undefined): Promise<TrustedRoot> {
     const { cache } = this.#options;
     const own = cache ?? (await mkdtemp(join(tmpdir(), 'vmcp-sigstore-')));
     // A root that was exchanged begins anew.
@@ -100,12 +109,12 @@ export class TrustRoots {
     };
     const fetched = mkdir(cachePath, { recursive: true, mode: 0o700 })
       .then(() => getTrustedRoot(options).catch(() => getTrustedRoot({ ...options, forceCache: true })))
-      // Who asked may be gone by then.
+      // Nobody may wait any more by then.
       .finally(() => (cache === undefined ? rm(own, { recursive: true, force: true }) : undefined));
     try {
-      return await Promise.race([fetched, ended(signal)]);
+      return await Promise.race([fetched, ended(AbortSignal.timeout(READING_TIMEOUT))]);
     } catch (cause) {
-      throw new NoTrustRoots(`the roots of ${new URL(mirrorURL).host} cannot be read`, { cause });
+      throw unread(new URL(mirrorURL).host, cause);
     }
   }
 }
@@ -140,6 +149,9 @@ function readTrustedRoot(value: unknown, host: string): TrustedRoot {
   }
   throw unusable(host);
 }
+
+const unread = (host: string, cause: unknown): NoTrustRoots =>
+  new NoTrustRoots(`the roots of ${host} cannot be read`, { cause });
 
 const unusable = (host: string, cause?: unknown): NoTrustRoots =>
   new NoTrustRoots(`the file with the roots of ${host} holds none; its administrator has to mend it`, { cause });

@@ -1,0 +1,51 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { digestOf } from '../skills/serve-oci.ts';
+import type { SignatureStore } from './sign-image.ts';
+
+/** A registry that says whatever it is told to, over HTTP on the loopback interface, the same of each repository. */
+export interface Repository extends SignatureStore {
+  /** `127.0.0.1:<port>` */
+  host: string;
+  /** By their paths in a repository: `manifests/v1`. */
+  files: Map<string, Buffer | string>;
+  /** Paths that were asked for. */
+  asked: string[];
+  /** It takes calls for this from now on, and answers none; for nothing without. */
+  hang(path?: string): void;
+  close(): Promise<void>;
+}
+
+export async function serveRepository(): Promise<Repository> {
+  const files: Repository['files'] = new Map();
+  const asked: string[] = [];
+  let silent: string | undefined;
+  const server = createServer(({ url = '' }, response) => {
+    const path = url.replace(/^\/v2\/o\/[^/]+\//, '');
+    asked.push(path);
+    if (path === silent) return;
+    const file = files.get(path);
+    response.writeHead(file === undefined ? 404 : 200).end(file);
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  return {
+    host: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    files,
+    asked,
+    putBlob(_, bytes) {
+      files.set(`blobs/${digestOf(bytes)}`, bytes);
+      return Promise.resolve(digestOf(bytes));
+    },
+    putManifest(_, tag, manifest) {
+      const body = typeof manifest === 'string' ? manifest : JSON.stringify(manifest);
+      for (const name of [tag, digestOf(body)]) files.set(`manifests/${name}`, body);
+      return Promise.resolve(digestOf(body));
+    },
+    hang: (path) => void (silent = path),
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}

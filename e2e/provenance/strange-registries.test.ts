@@ -1,0 +1,193 @@
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { createWorkload } from '#operator/management/operations/create-workload';
+import { until } from '../gateway/until.ts';
+import { INDEX, MANIFEST } from '../skills/serve-oci.ts';
+import { type EntryPlace, openEntryPlace } from './entry-place.ts';
+import { makeSigstore, type Sigstore } from './make-sigstore.ts';
+import { type Repository, serveRepository } from './serve-repository.ts';
+import { attest, BUNDLE, signSimply, type SignatureLayer, storeByTag } from './sign-image.ts';
+import { serveTuf } from './serve-tuf.ts';
+
+const PUBLIC = 'tuf-repo-cdn.sigstore.dev';
+const SIGNER = { identity: 'somebody@example.com', issuer: 'https://issuer.example' };
+const PROVENANCE = { sigstore_url: PUBLIC, cert_issuer: SIGNER.issuer, signer_identity: SIGNER.identity };
+const OTHER_DIGEST = `sha256:${'0'.repeat(64)}`;
+const NAME = 'strange';
+const REPOSITORY = `o/${NAME}`;
+const MANY = Array.from({ length: 20_001 }, () => ({}));
+
+describe('the check of an image whose registry is slow or strange', () => {
+  let registry: Repository;
+  let place: EntryPlace;
+  let sigstore: Sigstore;
+  let image: string;
+  let digest: string;
+  const closing: (() => Promise<void>)[] = [];
+  beforeAll(async () => {
+    sigstore = await makeSigstore();
+  });
+  beforeEach(async () => {
+    registry = await serveRepository();
+    place = await openEntryPlace();
+    place.setRoots(PUBLIC, sigstore.trustedRoot);
+    image = `${registry.host}/${REPOSITORY}:v1`;
+    digest = await registry.putManifest(REPOSITORY, 'v1', { schemaVersion: 2, mediaType: MANIFEST, layers: [] });
+    await place.setEntry(NAME, { image, provenance: PROVENANCE });
+  });
+  afterEach(async () => {
+    for (const close of closing.splice(0)) await close();
+    await place.close();
+    await registry.close();
+  });
+
+  const check = (signal: AbortSignal = AbortSignal.timeout(60_000)) =>
+    place.place.rooms().provenance.check(NAME, image, signal);
+  const sign = async (of = digest): Promise<SignatureLayer> => signSimply(of, await sigstore.certify(SIGNER), sigstore);
+  const store = (...layers: SignatureLayer[]) => storeByTag(registry, { repository: REPOSITORY, digest }, layers);
+  const refer = (...manifests: object[]): void =>
+    void registry.files.set(`referrers/${digest}`, JSON.stringify({ schemaVersion: 2, mediaType: INDEX, manifests }));
+  const descriptor = { mediaType: MANIFEST, artifactType: BUNDLE };
+
+  const UNREADABLE: [string, () => Promise<string>, string][] = [
+    ['is not there', () => Promise.resolve(OTHER_DIGEST), 'has no such artifact'],
+    [
+      'is too long',
+      () => registry.putManifest(REPOSITORY, 'long', ' '.repeat(4 * 1024 * 1024 + 1)),
+      'more than 4194304 bytes',
+    ],
+    [
+      'has too many objects',
+      () => registry.putManifest(REPOSITORY, 'many', { layers: MANY }),
+      'more than 20000 objects',
+    ],
+    ['is of another digest', () => Promise.resolve(spoiled()), 'of another digest'],
+    [
+      'names a bundle that is not there',
+      () =>
+        registry.putManifest(REPOSITORY, 'empty', { layers: [{ mediaType: BUNDLE, digest: OTHER_DIGEST, size: 5 }] }),
+      'has no such artifact',
+    ],
+  ];
+  function spoiled(): string {
+    registry.files.set(`manifests/${OTHER_DIGEST}`, '{}');
+    return OTHER_DIGEST;
+  }
+
+  it.each(UNREADABLE)('refuses a signature whose manifest %s, and sees the one after it', async (_, put, why) => {
+    refer({ ...descriptor, digest: await put() });
+    await expect(check()).rejects.toMatchObject({ code: 'image_refused', message: expect.stringContaining(why) });
+    await store(await sign(OTHER_DIGEST));
+    await expect(check()).rejects.toThrow('it is of another image');
+    await store(await sign());
+    expect(await check()).toMatchObject({ result: 'verified', digest });
+  });
+
+  it('takes an index that refers to an image for no signature', async () => {
+    const index = await registry.putManifest(REPOSITORY, 'index', { mediaType: INDEX, manifests: [] });
+    refer({ mediaType: INDEX, digest: OTHER_DIGEST }, { mediaType: MANIFEST, digest: index }, { digest: index });
+    expect(await check()).toEqual({ result: 'unsigned', image });
+    refer({ ...descriptor, digest: index });
+    await expect(check()).rejects.toThrow('it cannot be read');
+  });
+
+  it('says of no image that it has no signature while some were not looked at', async () => {
+    const other = await registry.putManifest(REPOSITORY, 'other', { layers: [] });
+    const referrers = Array.from({ length: 17 }, () => ({ mediaType: MANIFEST, digest: other }));
+    refer(...referrers.slice(1));
+    expect(await check()).toEqual({ result: 'unsigned', image });
+    refer(...referrers);
+    await expect(check()).rejects.toThrow('there are more than 16');
+    await store(await sign());
+    expect(await check()).toMatchObject({ result: 'verified' });
+  });
+
+  it.each<[string, () => Promise<SignatureLayer>, string]>([
+    [
+      'a bundle',
+      () => Promise.resolve({ mediaType: BUNDLE, bytes: Buffer.from(JSON.stringify(MANY)), annotations: {} }),
+      'it has more than 20000 objects',
+    ],
+    ['what is attested', async () => attested({ predicate: MANY }), 'it has more than 20000 objects'],
+    ['the entry of a log', async () => withEntry(await attested({})), 'its log entries have more than 20000 objects'],
+  ])('reads no more objects than may be of %s', async (_, make, why) => {
+    await store(await make());
+    await expect(check()).rejects.toMatchObject({ code: 'image_refused', message: expect.stringContaining(why) });
+  });
+
+  it('reads no more objects than may be of an annotation, whose braces are escaped in its manifest', async () => {
+    const signed = await sign();
+    await store({ ...signed, annotations: { ...signed.annotations, 'dev.sigstore.cosign/bundle': 'MANY' } });
+    const path = `manifests/${digest.replace(':', '-')}.sig`;
+    const escaped = JSON.stringify(MANY).replaceAll('{', '\\u007b');
+    registry.files.set(path, String(registry.files.get(path)).replace('MANY', escaped));
+    await expect(check()).rejects.toThrow('it has more than 20000 objects');
+  });
+
+  const attested = async (more: object): Promise<SignatureLayer> =>
+    attest({ digest, ...more }, await sigstore.certify(SIGNER), sigstore);
+  function withEntry(layer: SignatureLayer): SignatureLayer {
+    const body = Buffer.from(JSON.stringify(MANY)).toString('base64');
+    const text = layer.bytes.toString('utf8').replace(/"canonicalizedBody":"[^"]*"/, `"canonicalizedBody":"${body}"`);
+    return { ...layer, bytes: Buffer.from(text) };
+  }
+
+  it.each<[string, () => Promise<() => boolean>]>([
+    ['the image', () => hangs('manifests/v1')],
+    ['its signatures', () => hangs(`referrers/${digest}`)],
+    [
+      'the roots',
+      async () => {
+        const mirror = await serveTuf(sigstore.trustedRoot);
+        mirror.hang();
+        closing.push(() => mirror.close());
+        place.setRoots(mirror.host, mirror.root);
+        await place.setEntry(NAME, { image, provenance: { ...PROVENANCE, sigstore_url: mirror.host } });
+        return () => mirror.asked.length > 0;
+      },
+    ],
+  ])('makes nothing for who is gone while %s did not come', async (_, hang) => {
+    await store(await sign(OTHER_DIGEST));
+    const isAsked = await hang();
+    const gone = new AbortController();
+    const checking = check(gone.signal);
+    await until('the check waits', isAsked);
+    gone.abort();
+    await expect(checking).rejects.toMatchObject({ name: 'AbortError' });
+  });
+  function hangs(path: string): Promise<() => boolean> {
+    registry.hang(path);
+    return Promise.resolve(() => registry.asked.includes(path));
+  }
+
+  it('makes no workload for who was gone before it', async () => {
+    const made = createWorkload.call(
+      {
+        params: {},
+        query: {},
+        body: { name: NAME, image, group: 'tools' },
+        caller: { name: 'somebody', check: () => Promise.resolve() },
+        signal: AbortSignal.abort(),
+      },
+      place.place.rooms(),
+    );
+    await expect(made).rejects.toThrow('aborted');
+    expect(await place.get(NAME)).toMatchObject({ code: 'not_found' });
+  });
+
+  it('is refused where four are going on, of whatever namespace, until one has ended', async () => {
+    registry.hang('manifests/v1');
+    const gone = new AbortController();
+    const four = Array.from({ length: 4 }, () => check(gone.signal));
+    await until('four checks', () => registry.asked.length === 4);
+    await expect(check()).rejects.toMatchObject({ code: 'unavailable', headers: { 'Retry-After': '5' } });
+    gone.abort();
+    expect((await Promise.allSettled(four)).map(({ status }) => status)).toEqual(Array(4).fill('rejected'));
+    registry.hang();
+    expect(await check()).toEqual({ result: 'unsigned', image });
+  });
+
+  it('reads no image of more objects than may be', async () => {
+    await registry.putManifest(REPOSITORY, 'v1', { layers: MANY });
+    expect(await check()).toMatchObject({ result: 'unchecked', reason: expect.stringContaining('20000 objects') });
+  });
+});
