@@ -38,6 +38,6 @@ describe('the address of this machine for containers of podman', () => {
 
   it('is not known where podman says nothing that can be read', async () => {
     for (const path of [podman('', false, '[]'), podman('4.3.1', false, 'Error'), join(folder, 'nowhere')])
-      expect(await findHostAddress({ PATH: path })).toBeUndefined();
+      await expect(findHostAddress({ PATH: path })).rejects.toThrow();
   });
 });

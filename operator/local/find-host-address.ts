@@ -32,7 +32,7 @@ function ownAddress(): string | undefined {
 
 /**
  * Address by which containers of podman reach this machine, where they have to be told: older ones know neither its name nor another
- * word for it. Undefined where podman tells them, and where nobody can say.
+ * word for it. Undefined where podman tells them, and where this machine has none. Rejects where podman says nothing that can be read.
  */
 export async function findHostAddress(environment: NodeJS.ProcessEnv): Promise<string | undefined> {
   const env = inheritedVariables(environment);
@@ -40,13 +40,9 @@ export async function findHostAddress(environment: NodeJS.ProcessEnv): Promise<s
     const { stdout } = await runFile('podman', args, { env, timeout: PATIENCE, killSignal: 'SIGKILL' });
     return JSON.parse(stdout);
   };
-  try {
-    const { version, host } = Info.parse(await ask('info', '--format', 'json'));
-    if (versionOf(version.Version) >= BY_ITSELF) return undefined;
-    if (host.security.rootless) return ownAddress();
-    const [network] = Networks.parse(await ask('network', 'inspect', 'podman'));
-    return network?.subnets?.find(({ gateway }) => gateway !== undefined)?.gateway;
-  } catch {
-    return undefined;
-  }
+  const { version, host } = Info.parse(await ask('info', '--format', 'json'));
+  if (versionOf(version.Version) >= BY_ITSELF) return undefined;
+  if (host.security.rootless) return ownAddress();
+  const [network] = Networks.parse(await ask('network', 'inspect', 'podman'));
+  return network?.subnets?.find(({ gateway }) => gateway !== undefined)?.gateway;
 }

@@ -25,7 +25,7 @@ import { findBusyPorts } from './check-port.ts';
 import { Children, type LocalChild } from './children.ts';
 import { noteContainers } from './containers.ts';
 import { CurrentSnapshot } from './current-snapshot.ts';
-import { findHostAddress } from './find-host-address.ts';
+import { HostAddress } from './host-address.ts';
 import { listEnvFiles } from './list-env-files.ts';
 import { dropGeneratedSecrets, generatedSecret, secretDigester } from './generated-secrets.ts';
 import { neededSecrets } from './needed-secrets.ts';
@@ -61,7 +61,7 @@ export class LocalPlatform implements Platform {
   readonly #digest: (value: string) => string;
   /** What each runtime serves or is to serve, by the text of its resource's key. */
   readonly #rendered = new Map<string, Rendered>();
-  #foundAddress: Promise<string | undefined> | undefined;
+  readonly #address: HostAddress;
   /** Ports that other programs had at the start. */
   #busy = new Set<number>();
   #allotments: Allotments;
@@ -76,6 +76,7 @@ export class LocalPlatform implements Platform {
     this.#runtimes = new ObservedRuntimes(clock, (name) => this.#changed(parseKey(name)));
     this.#children = new Children(state, clock, board, (owner) => this.#runtimes.lost(owner));
     this.#digest = secretDigester(state);
+    this.#address = new HostAddress({ environment: options.environment, clock, found: () => this.#changedGateways() });
     this.#allotments = readAllotments(state);
   }
 
@@ -121,13 +122,16 @@ export class LocalPlatform implements Platform {
     });
   }
 
-  /** Asked once, and only where somebody wants to know it. */
+  /** Asked only where somebody wants to know it. */
   async #hostAddress(): Promise<string | undefined> {
-    const { containerEngine, environment } = this.#options;
-    const isWanted = ({ spec }: Manifest) => valueAt(spec, ['allowDockerGateway']) === true;
-    if (containerEngine !== 'podman' || !this.#snapshot.value.manifests.some(isWanted)) return undefined;
-    this.#foundAddress ??= findHostAddress(environment);
-    return this.#foundAddress;
+    if (this.#options.containerEngine !== 'podman' || !this.#snapshot.value.manifests.some(needsGateway))
+      return undefined;
+    return this.#address.get();
+  }
+
+  #changedGateways(): void {
+    for (const { kind, metadata } of this.#snapshot.value.manifests.filter(needsGateway))
+      this.#changed({ kind, namespace: metadata.namespace, name: metadata.name });
   }
 
   async apply(outcome: Outcome): Promise<void> {
@@ -144,6 +148,7 @@ export class LocalPlatform implements Platform {
     this.#changed = () => undefined;
     this.#stopWatching();
     this.#runtimes.close();
+    this.#address.close();
     return Promise.resolve();
   }
 
@@ -274,6 +279,8 @@ export class LocalPlatform implements Platform {
     throw new Waiting('SecretNotFound', `Secret "${source.secret}" with key "${source.key}" has gone: create it`);
   }
 }
+
+const needsGateway = ({ spec }: Manifest): boolean => valueAt(spec, ['allowDockerGateway']) === true;
 
 function isInForce({ configDirectory }: Rendered, reported: string | undefined): boolean {
   return reported !== undefined && reported === digestOnDisk(configDirectory);

@@ -6,7 +6,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 const BACKLOG = 511;
 
 /** A listener that takes nothing any more. */
-export interface ClosedListener {
+interface ClosedListener {
   /** Settles when all its connections are closed. */
   readonly emptied: Promise<void>;
 }

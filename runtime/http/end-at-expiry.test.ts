@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { createServer, get } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { RequestError } from '#runtime/errors';
 import type { Authenticator, Identity } from '#runtime/incoming/identity';
 import { ANONYMOUS } from '#runtime/incoming/build-identity';
@@ -19,14 +20,21 @@ interface How {
   readonly inForce?: Judge;
   readonly isAlive?: Authenticator['isAlive'];
   readonly tsid?: string;
+  /** Bytes that the client does not read: a stream that has ended is not closed until they are gone. */
+  readonly unread?: number;
 }
 
 /** Whether a stream opened by a token that lives for `lifetime` milliseconds has ended after `wait` milliseconds. */
-async function endsWithin(lifetime: number, wait: number, { inForce, isAlive, tsid }: How = {}): Promise<boolean> {
+async function endsWithin(
+  lifetime: number,
+  wait: number,
+  { inForce, isAlive, tsid, unread }: How = {},
+): Promise<boolean> {
   const admittedBy: Judge = { ...lettingIn(), isAlive };
   const server = createServer((_req, res) => {
     res.writeHead(200, { 'content-type': 'text/event-stream' });
     res.flushHeaders();
+    if (unread !== undefined) res.write(Buffer.alloc(unread));
     const identity = { ...ANONYMOUS, expiresAt: Date.now() + lifetime, tsid };
     endAtExpiry(res, identity, {
       now: Date.now,
@@ -43,7 +51,7 @@ async function endsWithin(lifetime: number, wait: number, { inForce, isAlive, ts
           resolve(false);
           request.destroy();
         }, wait);
-        res.resume();
+        if (unread === undefined) res.resume();
         res.on('end', () => {
           clearTimeout(timer);
           resolve(true);
@@ -109,5 +117,28 @@ describe('a stream', () => {
     };
     expect(await endsWithin(60_000, 5_000, { inForce: { authenticate } })).toBe(true);
     expect(times).toBe(3);
+  });
+
+  it('is looked at once at a time, however slow a look is', async () => {
+    let [now, most, looks] = [0, 0, 0];
+    const isAlive = async () => {
+      now += 1;
+      most = Math.max(most, now);
+      await sleep(100);
+      now -= 1;
+      return ++looks < 3;
+    };
+    expect(await endsWithin(60_000, 20_000, { isAlive, tsid: 'login' })).toBe(true);
+    expect([most, looks]).toEqual([1, 3]);
+  });
+
+  it('that has ended is not looked at while its client has not read all of it', async () => {
+    let looks = 0;
+    const isAlive = () => {
+      looks += 1;
+      return Promise.resolve(false);
+    };
+    expect(await endsWithin(60_000, 1000, { isAlive, tsid: 'login', unread: 64 * 1024 * 1024 })).toBe(false);
+    expect(looks).toBe(1);
   });
 });

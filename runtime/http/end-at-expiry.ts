@@ -10,7 +10,7 @@ const LOOK_EVERY = 4_000;
 type Judge = Pick<Authenticator, 'authenticate' | 'isAlive'>;
 
 /** How a stream finds out that its caller's right to it is over. */
-export interface StreamClock {
+interface StreamClock {
   /** Milliseconds since the epoch. */
   readonly now: () => number;
   /** Who let the caller in. */
@@ -49,11 +49,20 @@ function endWhenRefused(res: ServerResponse, identity: Identity, clock: StreamCl
     }
     return identity.tsid !== undefined && (await current.isAlive?.(identity)) === false;
   };
+  let isLooking = false;
   const look = async (): Promise<void> => {
-    if (await isRefused()) res.end();
+    // A slow look is not doubled, and what has been ended may have a while to go until it is closed.
+    if (isLooking || res.writableEnded) return;
+    isLooking = true;
+    try {
+      if (await isRefused()) res.end();
+    } catch {
+      // Where nobody can tell, the next look may.
+    } finally {
+      isLooking = false;
+    }
   };
-  // Where nobody can tell, the next look may.
-  const timer = setInterval(() => void look().catch(() => undefined), clock.lookEvery ?? LOOK_EVERY);
+  const timer = setInterval(() => void look(), clock.lookEvery ?? LOOK_EVERY);
   res.once('close', () => clearInterval(timer));
 }
 

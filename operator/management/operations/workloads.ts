@@ -26,6 +26,7 @@ import { beginWork, checkChange, RECORD, workload, WRITING } from './workload-ch
 
 const NOT_FOUND = 'there is no workload of this name';
 const SERVERS = { verb: 'list', resource: 'virtualmcpservers' } as const;
+
 export const listWorkloads = operation({
   number: 19,
   id: 'listWorkloads',

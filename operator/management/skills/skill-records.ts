@@ -74,14 +74,23 @@ export class SkillRecords {
   /** Gives how many were written by somebody else, as something else: that came later, and stays. */
   async #finish({ id, writes }: OpenChange): Promise<number> {
     let lost = 0;
-    for (const write of writes)
-      await this.#put(write).catch(async (error: unknown) => {
-        if (!(error instanceof Problem) || (error.code !== 'stale' && error.code !== 'already_exists')) throw error;
-        const live = await this.#skills.get(write.key);
-        if (!sameValue(live?.value, write.after)) lost += 1;
-      });
+    for (const write of writes) if (!(await this.#putOf(id, write))) lost += 1;
     await this.#changes.delete(id);
     return lost;
+  }
+
+  /** Whether the record is as it is to be. */
+  async #putOf(id: string, write: Write): Promise<boolean> {
+    // Where somebody else has finished the change, what is missing may have been uninstalled since.
+    if (await this.#changes.get(id)) {
+      try {
+        await this.#put(write);
+        return true;
+      } catch (error) {
+        if (!(error instanceof Problem) || (error.code !== 'stale' && error.code !== 'already_exists')) throw error;
+      }
+    }
+    return sameValue((await this.#skills.get(write.key))?.value, write.after);
   }
 
   async #put({ key, version, after }: Write): Promise<void> {

@@ -44,6 +44,18 @@ async function left(type: 'delete' | 'restart'): Promise<string> {
   return id;
 }
 
+/** 25 deletions that a process left, each of a workload that has gone meanwhile. */
+async function leftMany(): Promise<void> {
+  const first = await left('delete');
+  const record = await records.get(first);
+  await records.delete(first);
+  for (let number = 10; number < 35; number += 1) {
+    const id = `${first.slice(0, -2)}${number}`;
+    const workloads = [{ name: `gone-${number}`, status: 'pending', identity: '' }];
+    await records.create(id, { ...(record?.value as object), id, workloads });
+  }
+}
+
 describe('work in the background', () => {
   it('ends at once where there is nothing to do', async () => {
     const work = open();
@@ -209,6 +221,45 @@ describe('work in the background', () => {
     const last = await work.begin('restart', found);
     await work.idle();
     expect((await work.get(last)).status).toBe('succeeded');
+  });
+
+  it('is taken up twenty at a time, and all of it comes to its end', async () => {
+    await leftMany();
+    const { promise: goOn, resolve } = Promise.withResolvers<undefined>();
+    const begun = new Set<string>();
+    const held: RecordStore = {
+      ...unbound(records),
+      async get(name) {
+        begun.add(name);
+        await goOn;
+        return records.get(name);
+      },
+    };
+    const next = open({ records: held });
+    await next.resume();
+    await next.resume();
+    expect(begun.size).toBe(20);
+    resolve(undefined);
+    await next.idle();
+    expect((await records.list()).map((one) => (one.value as { status: string }).status)).toEqual(
+      Array.from({ length: 25 }, () => 'succeeded'),
+    );
+  });
+
+  it('that waits for its turn is left to the next process when this one ends', async () => {
+    await leftMany();
+    const begun = new Set<string>();
+    const watched: RecordStore = {
+      ...unbound(records),
+      get(name) {
+        begun.add(name);
+        return records.get(name);
+      },
+    };
+    const ending = open({ records: watched });
+    await ending.resume();
+    await ending.close();
+    expect(begun.size).toBe(20);
   });
 
   it('reads no other work where it begins, but what can be forgotten', async () => {

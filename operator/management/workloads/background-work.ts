@@ -50,12 +50,15 @@ const ATTEMPTS = 5;
 const KEPT = 24 * 3600 * 1000;
 
 /**
- * Deletions and restarts of many workloads, one after the other; a restart has ended when it has been carried out. Each step can be done twice, and is noted when it is done; so who is
- * killed leaves nothing that cannot be taken up again, and no workload is ever half deleted. One instance for a process and namespace.
+ * Deletions and restarts of many workloads, one after the other; a restart has ended when it has been carried out. Each step can be done
+ * twice, and is noted when it is done; so who is killed leaves nothing that cannot be taken up again, and no workload is ever half deleted.
+ * One instance for a process and namespace.
  */
 export class BackgroundWork {
   readonly #in: BackgroundWorkOptions;
   readonly #going = new Map<string, Promise<void>>();
+  /** What is taken up and has no room yet, in the order of taking up; no more than there are records. */
+  readonly #waiting = new Set<string>();
   readonly #closing = new AbortController();
   readonly #looks: SharedLook<(name: string) => LookedAt | undefined>;
   #beginning = 0;
@@ -107,24 +110,40 @@ export class BackgroundWork {
 
   /** Resolves when nothing is worked on any more. */
   async idle(): Promise<void> {
-    await Promise.all(this.#going.values());
+    while (this.#going.size > 0) await Promise.all(this.#going.values());
   }
 
   /** Ends after the steps that are being done; what is left is taken up by the next process. */
   async close(): Promise<void> {
     this.#closing.abort();
+    this.#waiting.clear();
     await this.idle();
   }
 
+  /** One more than there is room for waits until another one has ended. */
   #goOn(id: string): void {
     if (this.#going.has(id) || this.#closing.signal.aborted) return;
+    if (this.#going.size >= MOST_RUNNING) {
+      this.#waiting.add(id);
+      return;
+    }
     const going = this.#work(id)
       .catch((problem: unknown) => {
         const { message } = problemOf(problem);
         this.#in.onFailure(`operation ${id} does not go on until somebody asks for it: ${message}`);
       })
-      .finally(() => void this.#going.delete(id));
+      .finally(() => {
+        this.#going.delete(id);
+        this.#goOnWithNext();
+      });
     this.#going.set(id, going);
+  }
+
+  #goOnWithNext(): void {
+    const [next] = this.#waiting;
+    if (next === undefined) return;
+    this.#waiting.delete(next);
+    this.#goOn(next);
   }
 
   async #work(id: string): Promise<void> {

@@ -1,6 +1,6 @@
 import { PermissionProfileDocument } from '#crds/parts/permission-profile';
 import { readText } from '#operator/world';
-import type { ConfigMaps } from '../stores/config-maps.ts';
+import type { ConfigMaps, StoredConfigMap } from '../stores/config-maps.ts';
 import { stale } from '../stores/record-store.ts';
 import type { StoredResource } from '../stores/resources.ts';
 import { PROFILE_KEY } from './permission-fields.ts';
@@ -41,11 +41,18 @@ export class PermissionProfiles {
     try {
       return await writing();
     } catch (problem) {
-      await unlessStale(
-        former ? this.#configMaps.put(name, former.data, version) : this.#configMaps.delete(name, version),
-      );
+      await this.#putBack(name, former, version).catch((second: unknown) => {
+        // Whoever asked is told what failed first.
+        if (problem instanceof Error) problem.cause ??= second;
+      });
       throw problem;
     }
+  }
+
+  async #putBack(name: string, former: StoredConfigMap | undefined, version: string): Promise<void> {
+    await unlessStale(
+      former ? this.#configMaps.put(name, former.data, version) : this.#configMaps.delete(name, version),
+    );
   }
 
   /** Writes the profile of a new workload. @throws Problem `stale`: it has one, `conflict` */

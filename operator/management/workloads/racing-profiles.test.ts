@@ -85,7 +85,10 @@ describe.each([
   afterEach(() => opened.close());
 
   /** One of several processes; some of what it does to resources may go otherwise. */
-  function replica(otherwise: (resources: Resources) => Partial<Resources> = () => ({})): Workloads {
+  function replica(
+    otherwise: (resources: Resources) => Partial<Resources> = () => ({}),
+    mapsOtherwise: (configMaps: ConfigMaps) => Partial<ConfigMaps> = () => ({}),
+  ): Workloads {
     const { resources, configMaps } = opened.replica();
     const all: Resources = {
       list: (kind) => resources.list(kind),
@@ -97,7 +100,7 @@ describe.each([
     const runtime = localRuntime(locateState('/nowhere'));
     return new Workloads({
       resources: { ...all, ...otherwise(resources) },
-      profiles: new PermissionProfiles(configMaps),
+      profiles: new PermissionProfiles({ ...configMaps, ...mapsOtherwise(configMaps) }),
       runtime,
     });
   }
@@ -142,6 +145,23 @@ describe.each([
     const edit = failing.edit('a', { permission_profile: reaching('mine.test') }, anything, {});
     await expect(edit).rejects.toMatchObject({ code: 'conflict' });
     expect(await profile()).toEqual(reaching('first.test'));
+  });
+
+  it('that cannot be put back when an edit fails do not hide why it failed', async () => {
+    await replica().create(made('first.test'), anything);
+    let puts = 0;
+    const failing = replica(
+      () => ({ replace: () => Promise.reject(new Problem('conflict', 'somebody owns it')) }),
+      (configMaps) => ({
+        put(...what) {
+          puts += 1;
+          return puts === 1 ? configMaps.put(...what) : Promise.reject(new Problem('unavailable', 'it is away'));
+        },
+      }),
+    );
+    const edit = failing.edit('a', { permission_profile: reaching('mine.test') }, anything, {});
+    await expect(edit).rejects.toMatchObject({ code: 'conflict', cause: { code: 'unavailable' } });
+    expect(puts).toBe(2);
   });
 
   it('are those of whoever made the workload, and not of who was too late', async () => {
