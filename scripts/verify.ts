@@ -1,8 +1,9 @@
-// What must hold before every commit: what is generated is up to date, lint and types pass, the coverage page is true, and
-// nothing is left that would not be in the commit (what is staged counts as in it).
+// What must hold before every commit: what is generated is up to date, lint and types pass, the coverage page is true, links lead
+// somewhere, and nothing is left that would not be in the commit (what is staged counts as in it).
 import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { checkCoverage } from './check-coverage.ts';
+import { checkLinks } from './check-links.ts';
 import { inTurn, type Say } from './in-turn.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -45,11 +46,14 @@ const passed = await inTurn(checks, print);
 failed.push(...CHECK.filter((_, index) => !passed[index]));
 console.log('== coverage page ==');
 const problems = checkCoverage(ROOT);
+console.log('== links ==');
+const astray = checkLinks(ROOT);
 console.log('== differences ==');
 const left = differences();
-for (const line of [...problems, ...left]) console.error(line);
+for (const line of [...problems, ...astray, ...left]) console.error(line);
 if (left.length > 0) console.error('stage what belongs to the commit (git add), remove the rest, and verify again');
 if (problems.length > 0) failed.push('coverage page');
+if (astray.length > 0) failed.push('links');
 if (left.length > 0) failed.push('differences');
 console.log(failed.length === 0 ? 'verified' : `failed: ${failed.join(', ')}`);
 process.exitCode = failed.length === 0 ? 0 : 1;
