@@ -71,7 +71,7 @@ describe('the command line', () => {
       expect(await place.run(args)).toMatchObject({
         code: 3,
         stdout: '',
-        stderr: expect.stringContaining(' up <folder'),
+        stderr: expect.stringContaining(" up '<folder"),
       });
     }
   });

@@ -101,7 +101,7 @@ describe('vmcp connect', () => {
 
   it('knows no other clients, and needs an endpoint', async () => {
     expect(await vmcp('emacs', '--url', URL)).toMatchObject({ code: 2, err: expect.stringContaining('claude-code') });
-    expect(await vmcp('cursor')).toMatchObject({ code: 3, err: expect.stringContaining('npx vmcp up <folder') });
+    expect(await vmcp('cursor')).toMatchObject({ code: 3, err: expect.stringContaining("npx vmcp up '<folder") });
   });
 
   it('prints the command that does it, as it has to be typed', async () => {

@@ -3,7 +3,7 @@ type Piece = { readonly text: string } | { readonly valueWithout: string };
 /** Pieces in their order; or parts of a query, each of which may be missing. */
 type Part = { readonly pieces: readonly Piece[] } | { readonly names: readonly string[]; readonly first: '?' | '&' };
 
-const MAX_PARTS = 32;
+const MAX_VARIABLES = 32;
 const MAX_LENGTH = 2_048;
 /** What no value of a kind has in it: of a path's segment, of a list of such, of a parameter in a query. */
 const [SEGMENT, LIST, QUERY_VALUE] = ['/,', '/', '&#'];
@@ -26,7 +26,8 @@ export interface Match {
 
 /**
  * Whether a URI comes from this URI template (RFC 6570). All combinations of values are followed at once, so the time grows with
- * the length of the URI times that of the template, whatever they are. A template that cannot be read matches nothing.
+ * the length of the URI times that of the template, whatever they are. A template that cannot be read, or has too many variables,
+ * matches nothing.
  */
 export function matchTemplate(template: string, uri: string): Match {
   const prefix = template.slice(0, Math.max(template.indexOf('{'), 0));
@@ -37,24 +38,26 @@ export function matchTemplate(template: string, uri: string): Match {
 }
 
 function readParts(template: string): readonly Part[] | undefined {
-  const parts: Part[] = [];
-  for (const [at, chunk] of template.split('{').entries()) {
-    const close = chunk.indexOf('}');
-    if (at === 0 ? close !== -1 : close === -1) return undefined;
-    const expression = at === 0 ? undefined : readExpression(chunk.slice(0, close));
-    if (at > 0 && !expression) return undefined;
-    const text = at === 0 ? chunk : chunk.slice(close + 1);
-    if (expression) parts.push(expression);
-    if (text !== '') parts.push({ pieces: [{ text }] });
-    if (text.includes('}') || parts.length > MAX_PARTS) return undefined;
+  const [start = '', ...chunks] = template.split('{');
+  const parts: Part[] = [{ pieces: [{ text: start }] }];
+  let variables = 0;
+  for (const chunk of chunks) {
+    const [written = '', text, ...more] = chunk.split('}');
+    const expression = text === undefined || more.length > 0 ? undefined : readExpression(written);
+    if (!expression) return undefined;
+    variables += variablesOf(expression);
+    if (variables > MAX_VARIABLES) return undefined;
+    parts.push(expression, { pieces: [{ text: text ?? '' }] });
   }
-  return parts;
+  return start.includes('}') ? undefined : parts;
 }
+
+const variablesOf = (part: Part): number => ('names' in part ? part.names.length : part.pieces.length / 2);
 
 function readExpression(expression: string): Part | undefined {
   const operator = /^[+#./;?&]?/u.exec(expression)?.[0] ?? '';
   const names = expression.slice(operator.length).split(',');
-  if (names.length > MAX_PARTS || !names.every((name) => /^[\w.%]+(?:\*|:\d{1,4})?$/u.test(name))) return undefined;
+  if (names.length > MAX_VARIABLES || !names.every((name) => /^[\w.%]+(?:\*|:\d{1,4})?$/u.test(name))) return undefined;
   if (operator === '?' || operator === '&') {
     return { names: names.map((name) => name.replace(/[*:].*$/u, '')), first: operator };
   }
@@ -99,6 +102,7 @@ class Places {
   }
 
   #afterText(from: Reached, text: string): Reached {
+    if (text === '') return from;
     const to = this.#none();
     for (let at = from.indexOf(1); at !== -1; at = from.indexOf(1, at + 1)) {
       this.#steps += text.length;
@@ -121,13 +125,19 @@ class Places {
   #afterQuery(from: Reached, names: readonly string[], first: '?' | '&'): Reached {
     let some = this.#none();
     for (const name of names) {
-      const named = either(this.#after(from, { text: `${first}${name}=` }), this.#after(some, { text: `&${name}=` }));
-      some = either(some, either(named, this.#after(named, { valueWithout: QUERY_VALUE })));
+      const named = this.#either(
+        this.#after(from, { text: `${first}${name}=` }),
+        this.#after(some, { text: `&${name}=` }),
+      );
+      some = this.#either(some, this.#either(named, this.#after(named, { valueWithout: QUERY_VALUE })));
     }
-    return either(from, some);
+    return this.#either(from, some);
   }
-}
 
-function either(left: Reached, right: Reached): Reached {
-  return left.map((place, at) => place | (right[at] ?? 0));
+  #either(left: Reached, right: Reached): Reached {
+    this.#steps += left.length;
+    const either = this.#none();
+    for (let at = 0; at < left.length; at++) if (left[at] === 1 || right[at] === 1) either[at] = 1;
+    return either;
+  }
 }

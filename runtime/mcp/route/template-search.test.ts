@@ -2,16 +2,19 @@ import { describe, expect, it } from '@jest/globals';
 import { TemplateSearch } from './template-search.ts';
 
 const templates = (count: number, template: string) =>
-  Array.from({ length: count }, () => ({ originalName: template }));
+  Array.from({ length: count }, () => ({ originalName: template, backend: 'a' }));
 const URI = `x://${'a'.repeat(2_000)}`;
 
 describe('a search for the template of a URI', () => {
   it('finds the first', async () => {
-    const entries = ['y://{a}', 'x://{b}', 'x://{+c}'].map((originalName) => ({ originalName }));
+    const entries = ['y://{a}', 'x://{b}', 'x://{+c}'].map((originalName) => ({ originalName, backend: 'a' }));
     expect(await new TemplateSearch(1_000_000).first(entries, 'x://1')).toBe(entries[1]);
   });
 
-  it('lets others have their turn', async () => {
+  it.each([
+    ['that does not match', 'x://{a}{b}{c}!'],
+    ['that matches', 'x://{a}{b}{c}'],
+  ])('lets others have their turn with a template %s', async (_, template) => {
     let turns = 0;
     const isOver = new AbortController();
     const count = () => {
@@ -19,15 +22,18 @@ describe('a search for the template of a URI', () => {
       if (!isOver.signal.aborted) setImmediate(count);
     };
     setImmediate(count);
-    await new TemplateSearch(10_000_000).first(templates(500, 'x://{a}{b}{c}!'), URI);
+    const search = new TemplateSearch(20_000_000);
+    for (let uri = 0; uri < 500; uri++) await search.first(templates(1, template), URI);
     isOver.abort();
     expect(turns).toBeGreaterThan(10);
   });
 
-  it('ends when the request has used up what it may look at, for all its URIs together', async () => {
+  it('ends at a backend when the request has used up what it may look at there, for all its URIs together', async () => {
     const search = new TemplateSearch(100_000);
-    const entries = [...templates(500, 'x://{a}{b}{c}!'), { originalName: 'x://{a}' }];
-    expect(await search.first(entries, URI)).toBeUndefined();
-    expect(await search.first([{ originalName: 'x://{a}' }], 'x://1')).toBeUndefined();
+    const last = { originalName: 'x://{a}', backend: 'a' };
+    const other = { originalName: 'x://{a}', backend: 'b' };
+    expect(await search.first([...templates(500, 'x://{a}{b}{c}!'), last], URI)).toBeUndefined();
+    expect(await search.first([last], 'x://1')).toBeUndefined();
+    expect(await search.first([last, other], 'x://1')).toBe(other);
   });
 });
