@@ -1,6 +1,7 @@
 import { type TrustMaterial, toSignedEntity, VerificationError, Verifier } from '@sigstore/verify';
 import type { Provenance } from '../records/registry-entry.ts';
 import { sameValue } from '../same-value.ts';
+import { checkBounds } from './check-bounds.ts';
 import { checkSigner, type SignedBy, type WantedSigner } from './check-signer.ts';
 import { BY_KEY, type Signature, SignatureRefused, type Statement } from './signature.ts';
 
@@ -18,6 +19,7 @@ export interface WantedSignature {
  */
 export function verifySignature(signature: Signature, wanted: WantedSignature, trust: TrustMaterial): SignedBy {
   try {
+    checkBounds(signature.bundle);
     const { identity } = new Verifier(trust).verify(toSignedEntity(signature.bundle, signature.artifact));
     if (!identity) throw new SignatureRefused(BY_KEY);
     const signedBy = checkSigner(identity, wanted.signer);
