@@ -28,7 +28,6 @@ try {
     proxy: proxyOf(process.env),
     drain: Number(values.drain) * 1_000,
   });
-  log.info('ready', { host: runtime.address.host, port: runtime.address.port });
   const stop = () => {
     runtime.stop().then(
       () => process.exit(0),
@@ -41,6 +40,8 @@ try {
   process.on('SIGHUP', () => runtime.reopenLogs());
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
+  // Whoever reads this may tell it to end at once.
+  log.info('ready', { host: runtime.address.host, port: runtime.address.port });
 } catch (error) {
   if (!(error instanceof ConfigError)) throw error;
   process.stderr.write(`${error.message}\n`);
