@@ -122,7 +122,10 @@ export class OciRepository {
     const text = typeof challenge === 'string' ? challenge : '';
     if (!/^bearer /i.test(text)) return undefined;
     const fields = new Map(
-      [...text.matchAll(/(?<![a-z])([a-z]+)="([^"]*)"/gi)].map(([, key = '', value = '']) => [key.toLowerCase(), value]),
+      [...text.matchAll(/(?<![a-z])([a-z]+)="([^"]*)"/gi)].map(([, key = '', value = '']) => [
+        key.toLowerCase(),
+        value,
+      ]),
     );
     const realm = URL.parse(fields.get('realm') ?? '');
     if (realm === null) throw new FetchFailure('unexpected', `${this.#host} names no place to get a token at`);
