@@ -19,7 +19,7 @@ const log = createLog('info', process.stderr);
 try {
   const followed = await followRunConfig({ file: values.config, log, now: Date.now });
   log.setLevel(followed.current.config.operational.log_level);
-  const runtime = await startRuntime({
+  const started = startRuntime({
     followed,
     log,
     environment: process.env,
@@ -28,19 +28,20 @@ try {
     proxy: proxyOf(process.env),
     drain: Number(values.drain) * 1_000,
   });
-  const stop = () => {
-    runtime.stop().then(
-      () => process.exit(0),
-      (error: unknown) => {
-        log.error('stopping failed', { error });
-        process.exit(1);
-      },
-    );
+  const stop = async () => {
+    try {
+      await (await started).stop();
+      process.exit(0);
+    } catch (error) {
+      log.error('stopping failed', { error });
+      process.exit(1);
+    }
   };
+  // Before it is ready: whoever is told so may tell it to end at once, and its clients are to be answered.
+  process.on('SIGTERM', () => void stop());
+  process.on('SIGINT', () => void stop());
+  const runtime = await started;
   process.on('SIGHUP', () => runtime.reopenLogs());
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
-  // Whoever reads this may tell it to end at once.
   log.info('ready', { host: runtime.address.host, port: runtime.address.port });
 } catch (error) {
   if (!(error instanceof ConfigError)) throw error;
