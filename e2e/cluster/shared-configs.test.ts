@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { shortHash } from '../fakes/whoami/describe-caller.ts';
 import { type OpenStream, send, type SessionClient } from '../gateway/session-client.ts';
@@ -141,9 +142,20 @@ describeWithCluster('a shared configuration', (cluster) => {
     it('policies in a ConfigMap: the next call is decided by them and told why, and clients hear of what they see no more', async () => {
       const say = (text: string) => client.call('plain_tool_0', { text });
       const news = () => stream.messages().filter(({ method }) => method === 'notifications/tools/list_changed').length;
-      expect((await client.toolNames()).sort()).toEqual(['keyed_whoami', 'plain_tool_0']);
+      const list = async () => (await client.toolNames()).sort();
+      let listed = await list();
+      let heard = news();
+      /** What a client knows that lists the tools when it hears that they changed, and at no other time. */
+      const known = async () => {
+        if (news() > heard) {
+          heard = news();
+          listed = await list();
+        }
+        return listed;
+      };
+      const knows = (...names: string[]) => eventually(known, (now) => isDeepStrictEqual(now, names), LIMIT);
+      expect(listed).toEqual(['keyed_whoami', 'plain_tool_0']);
       expect((await say('aloud')).answer.result).toBeDefined();
-      const before = news();
       await stage.apply(
         rules(
           'forbid(principal, action == Action::"call_tool", resource == Tool::"keyed_whoami");',
@@ -152,8 +164,7 @@ describeWithCluster('a shared configuration', (cluster) => {
            when { context has arg_text && context.arg_text == "aloud" };`,
         ),
       );
-      await eventually(news, (count) => count > before, LIMIT);
-      expect(await client.toolNames()).toEqual(['plain_tool_0']);
+      await knows('plain_tool_0');
       expect((await say('aloud')).answer.error).toMatchObject({
         code: 403,
         message: 'Denied by policy nothing-aloud: Write it down.',
@@ -162,10 +173,8 @@ describeWithCluster('a shared configuration', (cluster) => {
       expect((await client.call('keyed_whoami', {})).answer.error?.code).toBe(-32602);
       expect((await say('quietly')).answer.result).toBeDefined();
 
-      const after = news();
       await stage.apply(rules());
-      await eventually(news, (count) => count > after, LIMIT);
-      expect((await client.toolNames()).sort()).toEqual(['keyed_whoami', 'plain_tool_0']);
+      await knows('keyed_whoami', 'plain_tool_0');
       expect((await say('aloud')).answer.result).toBeDefined();
       await isSame();
     }, 90_000);

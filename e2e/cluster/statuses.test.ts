@@ -56,7 +56,16 @@ describeWithCluster('the statuses of the golden pairs', (cluster) => {
         },
       ],
     });
-    const { stdout } = await cluster.kubectl(['get', kind, '-n', namespace.name, '-o', 'wide', '--no-headers']);
+    // Other suites define kinds of these names in groups of their own.
+    const { stdout } = await cluster.kubectl([
+      'get',
+      `${kind}.v1alpha1.vmcp.dev`,
+      '-n',
+      namespace.name,
+      '-o',
+      'wide',
+      '--no-headers',
+    ]);
     expect(stdout).toMatch(/ Unknown +\d+s\n$/);
   });
 

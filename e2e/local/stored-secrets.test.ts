@@ -68,7 +68,11 @@ describe('a secret that the management API stores', () => {
     expect(await ask('POST', '/secrets', { provider_type: 'encrypted' })).toBe(201);
     expect(await ask('POST', KEYS, { key: 'API_KEY', value: FIRST })).toBe(201);
     await eventually(sent, (hash) => hash === hashOf(FIRST));
-    expect(backend(await place.status())?.phase).toBe('Ready');
+    // The runtime serves it before it has said so.
+    await eventually(
+      () => place.status(),
+      (status) => backend(status)?.phase === 'Ready',
+    );
   });
 
   it('reaches it when it is updated, and nothing is restarted', async () => {
