@@ -9,6 +9,10 @@ export interface Repository extends SignatureStore {
   host: string;
   /** By their paths in a repository: `manifests/v1`. */
   files: Map<string, Buffer | string>;
+  /** `Link` headers, by the same. */
+  links: Map<string, string>;
+  /** Statuses of failures, by the same. */
+  failures: Map<string, number>;
   /** Paths that were asked for. */
   asked: string[];
   /** It takes calls for this from now on, and answers none; for nothing without. */
@@ -18,6 +22,8 @@ export interface Repository extends SignatureStore {
 
 export async function serveRepository(): Promise<Repository> {
   const files: Repository['files'] = new Map();
+  const links: Repository['links'] = new Map();
+  const failures: Repository['failures'] = new Map();
   const asked: string[] = [];
   let silent: string | undefined;
   const server = createServer(({ url = '' }, response) => {
@@ -25,12 +31,17 @@ export async function serveRepository(): Promise<Repository> {
     asked.push(path);
     if (path === silent) return;
     const file = files.get(path);
-    response.writeHead(file === undefined ? 404 : 200).end(file);
+    const link = links.get(path);
+    response
+      .writeHead(failures.get(path) ?? (file === undefined ? 404 : 200), link === undefined ? {} : { link })
+      .end(file);
   });
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   return {
     host: `127.0.0.1:${(server.address() as AddressInfo).port}`,
     files,
+    links,
+    failures,
     asked,
     putBlob(_, bytes) {
       files.set(`blobs/${digestOf(bytes)}`, bytes);

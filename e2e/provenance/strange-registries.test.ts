@@ -41,7 +41,7 @@ describe('the check of an image whose registry is slow or strange', () => {
   });
 
   const check = (signal: AbortSignal = AbortSignal.timeout(60_000)) =>
-    place.place.rooms().provenance.check(NAME, image, signal);
+    place.place.rooms().provenance.check(NAME, image, { caller: { name: 'somebody' }, signal });
   const sign = async (of = digest): Promise<SignatureLayer> => signSimply(of, await sigstore.certify(SIGNER), sigstore);
   const store = (...layers: SignatureLayer[]) => storeByTag(registry, { repository: REPOSITORY, digest }, layers);
   const refer = (...manifests: object[]): void =>
@@ -99,6 +99,32 @@ describe('the check of an image whose registry is slow or strange', () => {
     await expect(check()).rejects.toThrow('there are more than 16');
     await store(await sign());
     expect(await check()).toMatchObject({ result: 'verified' });
+  });
+
+  it('sees signatures in all parts of a list, and says so where there are more than it reads', async () => {
+    const list = `referrers/${digest}`;
+    await store(await sign(OTHER_DIGEST));
+    const wrong = String(registry.files.get(`manifests/${digest.replace(':', '-')}.sig`));
+    registry.files.delete(`manifests/${digest.replace(':', '-')}.sig`);
+    const second = await registry.putManifest(REPOSITORY, 'second', wrong);
+    refer();
+    registry.files.set(`${list}?last=1`, JSON.stringify({ manifests: [{ ...descriptor, digest: second }] }));
+    expect(await check()).toEqual({ result: 'unsigned', image });
+    registry.links.set(list, `<./${digest}?last=1>; rel="next"`);
+    await expect(check()).rejects.toThrow('it is of another image');
+    registry.links.set(list, `<./${digest}>; rel="next"`);
+    await expect(check()).rejects.toThrow('there are more than 16');
+  });
+
+  it('refuses what was refused, whatever the registry answers afterwards', async () => {
+    refer({ ...descriptor, digest: OTHER_DIGEST });
+    registry.failures.set(`manifests/${digest.replace(':', '-')}.sig`, 503);
+    await expect(check()).rejects.toMatchObject({
+      code: 'image_refused',
+      message: expect.stringMatching(/no such artifact.*others cannot be read: .*answered 503/),
+    });
+    refer();
+    expect(await check()).toMatchObject({ result: 'unchecked', reason: expect.stringContaining('answered 503') });
   });
 
   it.each<[string, () => Promise<SignatureLayer>, string]>([

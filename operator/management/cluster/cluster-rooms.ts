@@ -6,7 +6,7 @@ import { OPERATIONS } from '../operations/table.ts';
 import { openRooms } from '../open-rooms.ts';
 import { perNamespace } from '../per-namespace.ts';
 import { ImageProvenance, openRoots } from '../provenance/image-provenance.ts';
-import { limitChecks } from '../provenance/limit-checks.ts';
+import { CHECKS_OF_ONE, limitChecks } from '../provenance/limit-checks.ts';
 import { clusterRegistries } from '../registries/cluster-registries.ts';
 import type { Rooms } from '../rooms.ts';
 import { kubernetesSecrets } from '../secrets/kubernetes-secrets.ts';
@@ -52,7 +52,7 @@ export function clusterRooms(place: ClusterPlace): (namespace: string) => Rooms 
     });
   const registries = perNamespace((namespace) => clusterRegistries(place, namespace, resources(namespace)));
   const roots = openRoots({ folder: place.sigstoreRoots, cache: undefined, now: Date.now });
-  const limit = limitChecks();
+  const limit = limitChecks(CHECKS_OF_ONE);
   const proxy = proxyOf(environment);
   return openRooms({
     version,

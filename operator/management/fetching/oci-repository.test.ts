@@ -13,7 +13,7 @@ const BLOB_DIGEST = `sha256:${createHash('sha256').update(BLOB).digest('hex')}`;
 describe('a repository of an OCI registry', () => {
   let http: HttpClient;
   let repository: OciRepository;
-  let files: Map<string, { status?: number; body: string | Buffer }>;
+  let files: Map<string, { status?: number; body: string | Buffer; headers?: Record<string, string> }>;
   let asked: string[];
   let close: () => Promise<unknown>;
   beforeEach(async () => {
@@ -22,7 +22,7 @@ describe('a repository of an OCI registry', () => {
     const server = createServer(({ url = '' }, response) => {
       asked.push(url);
       const found = files.get(url);
-      response.writeHead(found?.status ?? (found ? 200 : 404)).end(found?.body);
+      response.writeHead(found?.status ?? (found ? 200 : 404), found?.headers).end(found?.body);
     });
     await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
     http = createHttpClient({ allowPrivateAddress: true, remedy: '', proxy: undefined });
@@ -36,12 +36,37 @@ describe('a repository of an OCI registry', () => {
   afterEach(() => close());
 
   it('tells what refers to a manifest by its API, by the tag for it where it has none, and nothing where there is nothing', async () => {
-    expect(await repository.referrers(DIGEST)).toBeUndefined();
+    expect(await repository.referrers(DIGEST)).toEqual({ pages: [], hasMore: false });
     files.set(`/v2/o/r/manifests/${DIGEST.replace(':', '-')}`, { body: INDEX });
-    expect(await repository.referrers(DIGEST)).toEqual(JSON.parse(INDEX));
+    const found = { pages: [JSON.parse(INDEX)], hasMore: false };
+    expect(await repository.referrers(DIGEST)).toEqual(found);
     asked = [];
     files.set(`/v2/o/r/referrers/${DIGEST}`, { body: INDEX });
-    expect([await repository.referrers(DIGEST), asked]).toEqual([JSON.parse(INDEX), [`/v2/o/r/referrers/${DIGEST}`]]);
+    expect([await repository.referrers(DIGEST), asked]).toEqual([found, [`/v2/o/r/referrers/${DIGEST}`]]);
+  });
+
+  const REFERRERS = `/v2/o/r/referrers/${DIGEST}`;
+  const page = (path: string, nr: number, link: string) =>
+    files.set(path, { body: JSON.stringify({ nr }), headers: { link } });
+
+  it('follows a list that it gives in parts, within its own repository', async () => {
+    page(REFERRERS, 1, `</first>; rel="first", <./${DIGEST}?last=1>; rel="next"`);
+    page(`${REFERRERS}?last=1`, 2, `<${REFERRERS}?last=2>; title=x; rel=next`);
+    files.set(`${REFERRERS}?last=2`, { body: '{"nr":3}' });
+    expect(await repository.referrers(DIGEST)).toEqual({ pages: [{ nr: 1 }, { nr: 2 }, { nr: 3 }], hasMore: false });
+    files.delete(`${REFERRERS}?last=2`);
+    await expect(repository.referrers(DIGEST)).rejects.toMatchObject({ status: 404 });
+    for (const elsewhere of ['http://127.0.0.1:1/v2/o/r/x', '/v2/o/other/x', '../../r2/x', 'http://'])
+      await expect(
+        Promise.resolve(page(REFERRERS, 1, `<${elsewhere}>; rel="next"`)).then(() => repository.referrers(DIGEST)),
+      ).rejects.toThrow('elsewhere');
+  });
+
+  it('follows such a list to a bound, and tells where there is more', async () => {
+    page(REFERRERS, 1, `<${REFERRERS}?n=1>; rel="next"`);
+    page(`${REFERRERS}?n=1`, 2, `<${REFERRERS}?n=1>; rel="next"`);
+    expect(await repository.referrers(DIGEST)).toMatchObject({ pages: { length: 10 }, hasMore: true });
+    expect(asked).toHaveLength(10);
   });
 
   it('is not taken to have nothing where it fails', async () => {

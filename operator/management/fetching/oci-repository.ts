@@ -15,6 +15,8 @@ const LONGEST_MANIFEST = 4 * 1024 * 1024;
 const MOST_OBJECTS = 20_000;
 const TOKEN_BOUNDS = { bytes: 131_072, objects: 100 };
 const REDIRECTS = 3;
+/** Of a list that a registry gives in parts. */
+const MOST_PAGES = 10;
 
 /** Something that a manifest names, as far as every registry says it. */
 export interface NamedBlob {
@@ -22,6 +24,21 @@ export interface NamedBlob {
   digest: string;
   /** Bytes. */
   size: number;
+}
+
+interface Manifest {
+  manifest: unknown;
+  digest: string;
+  bytes: Buffer;
+  /** Path of the next part, where it is a list. */
+  next: string | undefined;
+}
+
+/** Indexes of what refers to a manifest, in the order of their parts. */
+export interface Referrers {
+  pages: readonly unknown[];
+  /** There are more than are read. */
+  hasMore: boolean;
 }
 
 /** One repository of a registry (OCI Distribution Specification 1.1), read as anybody may. */
@@ -44,14 +61,23 @@ export class OciRepository {
   }
 
   /** A manifest with its digest, which is the one that was asked for. @throws FetchFailure */
-  async manifest(reference: string): Promise<{ manifest: unknown; digest: string; bytes: Buffer }> {
+  async manifest(reference: string): Promise<Omit<Manifest, 'next'>> {
     return this.#json(`manifests/${reference}`, reference);
   }
 
-  /** Index of what refers to a manifest, by the API or the tag for it; undefined where nothing does. @throws FetchFailure */
-  async referrers(digest: string): Promise<unknown> {
-    const byApi = await this.#orNone(this.#json(`referrers/${digest}`));
-    return (byApi ?? (await this.#orNone(this.manifest(digest.replace(':', '-')))))?.manifest;
+  /** What refers to a manifest, by the API or the tag for it; no page where nothing does. @throws FetchFailure */
+  async referrers(digest: string): Promise<Referrers> {
+    let page = await this.#orNone(this.#json(`referrers/${digest}`));
+    if (!page) {
+      const byTag = await this.manifestIfThere(digest.replace(':', '-'));
+      return { pages: byTag === undefined ? [] : [byTag], hasMore: false };
+    }
+    const pages = [page.manifest];
+    while (page.next !== undefined && pages.length < MOST_PAGES) {
+      page = await this.#json(page.next);
+      pages.push(page.manifest);
+    }
+    return { pages, hasMore: page.next !== undefined };
   }
 
   /** A manifest; undefined where there is none. @throws FetchFailure */
@@ -67,7 +93,7 @@ export class OciRepository {
     throw new FetchFailure('unexpected', `${this.#host} gave a blob of another digest than ${digest}`);
   }
 
-  async #json(path: string, reference = ''): Promise<{ manifest: unknown; digest: string; bytes: Buffer }> {
+  async #json(path: string, reference = ''): Promise<Manifest> {
     const answer = await this.#get(path, MANIFEST_TYPES);
     const bytes = await readBody(answer, LONGEST_MANIFEST);
     const digest = sha256(bytes);
@@ -78,11 +104,27 @@ export class OciRepository {
     const text = bytes.toString('utf8');
     if (hasMoreObjects(text, MOST_OBJECTS))
       throw new FetchFailure('unexpected', `${this.#host} gave a manifest of more than ${MOST_OBJECTS} objects`);
+    const next = this.#nextOf(answer);
     try {
-      return { manifest: JSON.parse(text) as unknown, digest, bytes };
+      return { manifest: JSON.parse(text) as unknown, digest, bytes, next };
     } catch (cause) {
       throw new FetchFailure('unexpected', `${this.#host} did not answer a manifest`, { cause });
     }
+  }
+
+  /** Path of the next part of a list (RFC 8288). @throws FetchFailure: it is in no repository of this name */
+  #nextOf({ headers: { link }, url }: HttpAnswer): string | undefined {
+    const links = [
+      ...[link ?? []]
+        .flat()
+        .join(', ')
+        .matchAll(/<([^<>]*)>([^<]*)/g),
+    ];
+    const [, target] = links.find(([, , parameters = '']) => /;\s*rel="?next"?\s*(?:[;,]|$)/i.test(parameters)) ?? [];
+    if (target === undefined) return undefined;
+    const next = URL.parse(target, url.href)?.href ?? '';
+    if (next.startsWith(`${this.#base}/`)) return next.slice(this.#base.length + 1);
+    throw new FetchFailure('unexpected', `${this.#host} continues a list elsewhere`);
   }
 
   /** A blob as it comes; who reads it has to check its digest. @throws FetchFailure */

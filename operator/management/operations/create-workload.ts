@@ -30,7 +30,8 @@ export const createWorkload = operation({
   ],
   audit: 'management_workload_created',
   async run({ body: { registry_entry: entry, ...body }, caller, signal }, rooms) {
-    const checked = entry === undefined ? undefined : await rooms.provenance.check(entry, body.image, signal);
+    const checked =
+      entry === undefined ? undefined : await rooms.provenance.check(entry, body.image, { caller, signal });
     // Who is gone cannot be told what came of it, and may have made another one by now.
     signal.throwIfAborted();
     const made = await rooms.workloads.create({ ...body, checked }, checkChange(body.group, caller, rooms));

@@ -233,8 +233,9 @@ export const getWorkloadLogs = operation({
     { verb: 'list', group: '', resource: 'pods' },
     { verb: 'get', group: '', resource: 'pods/log' },
   ],
-  async run({ params: { name }, query: { lines, follow }, signal }, { workloads }) {
-    return { body: undefined, lines: await workloads.logs(name, { lines, follow: isOn(follow), signal }) };
+  async run({ params: { name }, query: { lines, follow }, caller, signal }, { workloads }) {
+    const wanted = { lines, follow: isOn(follow), who: caller.name, signal };
+    return { body: undefined, lines: await workloads.logs(name, wanted) };
   },
 });
 

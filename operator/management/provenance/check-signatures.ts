@@ -1,4 +1,5 @@
 import type { TrustMaterial } from '@sigstore/verify';
+import { FetchFailure } from '../fetching/fetch-failure.ts';
 import type { OciRepository } from '../fetching/oci-repository.ts';
 import { Problem } from '../problem.ts';
 import type { Provenance } from '../records/registry-entry.ts';
@@ -6,7 +7,7 @@ import { wantedSigner } from './check-signer.ts';
 import type { CheckedImage } from './checked-image.ts';
 import { findSignatures } from './find-signatures.ts';
 import type { ImagePlace } from './read-image.ts';
-import { SignatureRefused } from './signature.ts';
+import { type Signature, SignatureRefused } from './signature.ts';
 import { NoTrustRoots, type TrustRoots } from './trust-roots.ts';
 import { verifySignature } from './verify-signature.ts';
 
@@ -32,7 +33,7 @@ export async function checkSignatures(check: Check): Promise<CheckedImage> {
   const wanted = { digest, signer, attestation: provenance.attestation };
   const refusals: SignatureRefused[] = [];
   let trust: TrustMaterial | undefined;
-  for await (const found of findSignatures(repository, { digest, manifest })) {
+  for await (const found of untilFailure(findSignatures(repository, { digest, manifest }), refusals)) {
     try {
       if (found instanceof SignatureRefused) throw found;
       trust ??= await check.roots.of(provenance.sigstore_url, check.signal);
@@ -46,6 +47,19 @@ export async function checkSignatures(check: Check): Promise<CheckedImage> {
   }
   if (refusals.length === 0) return { result: 'unsigned', image };
   throw refused(place.pinned(digest), refusals);
+}
+
+/** What is read up to a failure, which is none of the registry's where something was refused before: who can put one signature can put many. */
+async function* untilFailure(
+  found: AsyncIterable<Signature | SignatureRefused>,
+  refusals: readonly SignatureRefused[],
+): AsyncGenerator<Signature | SignatureRefused> {
+  try {
+    yield* found;
+  } catch (error) {
+    if (!(error instanceof FetchFailure) || refusals.length === 0) throw error;
+    yield new SignatureRefused(`others cannot be read: ${error.message}`, { cause: error });
+  }
 }
 
 const unchecked = (image: string, reason: string): CheckedImage => ({ result: 'unchecked', image, reason });

@@ -57,10 +57,8 @@ const tooMany = (): SignatureRefused => new SignatureRefused(`there are more tha
 
 async function* findManifests(repository: OciRepository, digest: string): AsyncGenerator {
   const tag = digest.replace(':', '-');
-  const referrers = await repository.referrers(digest);
-  const named = Referrers.safeParse(referrers ?? { manifests: [] }).data?.manifests;
-  if (!named) throw new FetchFailure('unexpected', 'the registry answers no list of what refers to the image');
-  const signatures = named.filter(mayBeSignature);
+  const { pages, hasMore } = await repository.referrers(digest);
+  const signatures = pages.flatMap(readPage).filter(mayBeSignature);
   for (const { digest: one, artifactType } of signatures.slice(0, MOST_SIGNATURES)) {
     const manifest = await orRefused(async () => (await repository.manifest(one)).manifest);
     if (artifactType !== undefined || hasLayers(manifest)) yield manifest;
@@ -70,7 +68,13 @@ async function* findManifests(repository: OciRepository, digest: string): AsyncG
     if (manifest !== undefined) yield manifest;
   }
   // Nobody may say that there is none without having seen all.
-  if (signatures.length > MOST_SIGNATURES) yield tooMany();
+  if (hasMore || signatures.length > MOST_SIGNATURES) yield tooMany();
+}
+
+function readPage(page: unknown): Referrer[] {
+  const { data } = Referrers.safeParse(page);
+  if (data) return data.manifests;
+  throw new FetchFailure('unexpected', 'the registry answers no list of what refers to the image');
 }
 
 /** Those that do not say what they are have to be looked at; only manifests of images hold signatures. */

@@ -43,6 +43,13 @@ export interface ImageProvenanceOptions {
 
 const DEADLINE = 30_000;
 
+/** Who asks, and until when. */
+interface Asking {
+  caller: { name: string };
+  /** Aborted when nobody waits any more. */
+  signal: AbortSignal;
+}
+
 /** Looks at the signatures of images that the registry of a namespace says who signs. */
 export class ImageProvenance {
   readonly #in: ImageProvenanceOptions;
@@ -54,9 +61,11 @@ export class ImageProvenance {
   /**
    * What the signatures of an entry's image show; undefined where the entry does not say who signs. Only a signature that is there
    * and shows something else is refused. Nothing is said to a caller that is gone: what was not read for that is not unchecked.
-   * @throws Problem `bad_request`: no such entry, or another image; `image_refused`; `unavailable`: too many are looked at already
+   * @throws Problem `bad_request`: no such entry, or another image; `image_refused`; `too_many_requests`, `unavailable`: too many are
+   * looked at already
    */
-  async check(entryName: string, image: string | undefined, caller: AbortSignal): Promise<CheckedImage | undefined> {
+  async check(entryName: string, image: string | undefined, asking: Asking): Promise<CheckedImage | undefined> {
+    const { caller, signal: gone } = asking;
     const entry = await this.#entry(entryName);
     if (entry.provenance === undefined || image === undefined) return undefined;
     if (image !== entry.image)
@@ -66,10 +75,10 @@ export class ImageProvenance {
       );
     const place = readImage(image);
     if (!place) return undefined;
-    const signal = AbortSignal.any([caller, AbortSignal.timeout(this.#in.deadline ?? DEADLINE)]);
+    const signal = AbortSignal.any([gone, AbortSignal.timeout(this.#in.deadline ?? DEADLINE)]);
     const { provenance } = entry;
-    const checked = await this.#in.limit(() => this.#look(provenance, image, place, signal));
-    caller.throwIfAborted();
+    const checked = await this.#in.limit(caller.name, () => this.#look(provenance, image, place, signal));
+    gone.throwIfAborted();
     return checked;
   }
 

@@ -1,28 +1,29 @@
-import { Problem } from '../problem.ts';
+import { Shares } from '../shares.ts';
 
 /** Each may hold some tens of megabytes that somebody else wrote, for half a minute. */
 const MOST_CHECKS = 4;
+/** Of one caller, where there are several. */
+export const CHECKS_OF_ONE = 2;
 
-/** Does a check, or refuses to. @throws Problem `unavailable`, with Retry-After, where too many go on already */
-export type CheckLimit = <T>(check: () => Promise<T>) => Promise<T>;
+/**
+ * Does a check for a caller, or refuses to.
+ * @throws Problem with Retry-After, where too many go on already: `too_many_requests` of this caller, `unavailable` of all
+ */
+export type CheckLimit = <T>(who: string, check: () => Promise<T>) => Promise<T>;
 
-/** Bounds the images of a process whose signatures are looked at together. */
-export function limitChecks(most = MOST_CHECKS): CheckLimit {
-  let going = 0;
-  return async (check) => {
-    if (going >= most)
-      throw new Problem(
-        'unavailable',
-        `the signatures of ${most} images are being looked at already: try again later`,
-        {
-          headers: { 'Retry-After': '5' },
-        },
-      );
-    going += 1;
+/** Bounds the images of a process whose signatures are looked at together; `each`: for one caller. */
+export function limitChecks(each = MOST_CHECKS): CheckLimit {
+  const shares = new Shares({
+    most: MOST_CHECKS,
+    each,
+    tell: (count) => `the signatures of ${count} images are being looked at`,
+  });
+  return async (who, check) => {
+    const release = shares.take(who);
     try {
       return await check();
     } finally {
-      going -= 1;
+      release();
     }
   };
 }

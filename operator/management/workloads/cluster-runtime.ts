@@ -39,14 +39,14 @@ export function clusterRuntime(place: ClusterRuntimePlace): WorkloadRuntime {
 async function logsOf(
   { api, podLogs, namespace }: ClusterRuntimePlace,
   name: string,
-  { lines, follow, signal }: LogOptions,
+  { lines, follow, who, signal }: LogOptions,
 ): Promise<AsyncIterable<string>> {
   const names: string[] = [];
   const logs = (await podsOf({ api, namespace }, name)).map((pod) => {
     names.push(pod.metadata.name);
     return { place: { namespace, name: pod.metadata.name }, container: containerOf(pod) };
   });
-  const sources = podLogs.read(logs, { tailLines: lines, follow, signal });
+  const sources = podLogs.read(who, logs, { tailLines: lines, follow, signal });
   const prefixOf = (index: number): string => (names.length === 1 ? '' : `${names[index] ?? ''} | `);
   return mergeLines(sources.map((pieces, index) => withName(prefixOf(index), untilGone(linesIn(pieces)))));
 }

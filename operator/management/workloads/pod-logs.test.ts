@@ -23,29 +23,46 @@ const selection = () => {
   return { stop, how: { tailLines: 1, follow: true, signal: stop.signal } };
 };
 
+const HALF = MOST_POD_LOGS / 2;
+const AGAIN = { headers: { 'Retry-After': '5' } };
+
 describe('logs of pods', () => {
   it('are read up to a number for all callers together, and who is one too many is told to come again', () => {
     const logs = new PodLogs(api);
     const [first, second] = [selection(), selection()];
-    expect(logs.read(pods(MOST_POD_LOGS - 1), first.how)).toHaveLength(MOST_POD_LOGS - 1);
-    expect(() => logs.read(pods(2), second.how)).toThrow(
-      expect.objectContaining({ code: 'unavailable', headers: { 'Retry-After': '5' } }),
+    expect(logs.read('one', pods(HALF), first.how)).toHaveLength(HALF);
+    expect(logs.read('two', pods(HALF - 1), second.how)).toHaveLength(HALF - 1);
+    expect(() => logs.read('three', pods(2), selection().how)).toThrow(
+      expect.objectContaining({ code: 'unavailable', ...AGAIN }),
     );
-    expect(logs.read(pods(1), second.how)).toHaveLength(1);
+    expect(logs.read('three', pods(1), selection().how)).toHaveLength(1);
     first.stop.abort();
-    expect(logs.read(pods(MOST_POD_LOGS - 1), second.how)).toHaveLength(MOST_POD_LOGS - 1);
+    expect(logs.read('three', pods(HALF - 1), selection().how)).toHaveLength(HALF - 1);
+  });
+
+  it('are read by one caller up to half of that: others find some left', () => {
+    const logs = new PodLogs(api);
+    const { stop, how } = selection();
+    expect(logs.read('one', pods(HALF - 1), how)).toHaveLength(HALF - 1);
+    expect(() => logs.read('one', pods(2), how)).toThrow(
+      expect.objectContaining({ code: 'too_many_requests', ...AGAIN }),
+    );
+    expect(logs.read('one', pods(1), how)).toHaveLength(1);
+    expect(logs.read('two', pods(HALF), selection().how)).toHaveLength(HALF);
+    stop.abort();
+    expect(logs.read('one', pods(HALF), selection().how)).toHaveLength(HALF);
   });
 
   it('count no more when they have ended, and once only', async () => {
     const logs = new PodLogs(api);
     const { stop, how } = selection();
-    const read = logs.read(pods(MOST_POD_LOGS), how);
+    const read = logs.read('one', pods(HALF), how);
     await Promise.all(read.map((pieces) => pieces.next()));
     const ended = Promise.all(read.map((pieces) => pieces.next()));
     for (const end of begun) end();
     await ended;
     stop.abort();
-    expect(logs.read(pods(MOST_POD_LOGS), selection().how)).toHaveLength(MOST_POD_LOGS);
-    expect(() => logs.read(pods(1), selection().how)).toThrow('already');
+    expect(logs.read('one', pods(HALF), selection().how)).toHaveLength(HALF);
+    expect(() => logs.read('one', pods(1), selection().how)).toThrow('already');
   });
 });

@@ -1,10 +1,12 @@
 import type { KubeApi } from '#operator/kubernetes/api/api';
 import type { Place } from '#operator/kubernetes/api/object';
 import { type LogSelection, readPodLog } from '#operator/kubernetes/api/read-pod-log';
-import { Problem } from '../problem.ts';
+import { Shares } from '../shares.ts';
 
 /** Logs of pods that are read at once, for all callers together: each holds a connection to the API server as long as it goes on. */
 export const MOST_POD_LOGS = 128;
+/** Those of one caller. */
+const POD_LOGS_OF_ONE = MOST_POD_LOGS / 2;
 
 export interface PodLog {
   place: Place;
@@ -16,35 +18,37 @@ type Pieces = AsyncGenerator<Uint8Array, void, void>;
 /** Reads the logs of pods, and no more of them than it has connections for. */
 export class PodLogs {
   readonly #api: Pick<KubeApi, 'stream'>;
-  #open = 0;
+  readonly #shares = new Shares({
+    most: MOST_POD_LOGS,
+    each: POD_LOGS_OF_ONE,
+    tell: (count) => `the logs of ${count} pods are being read`,
+  });
 
   constructor(api: Pick<KubeApi, 'stream'>) {
     this.#api = api;
   }
 
-  /** Pieces of each, counted until it has ended or `signal`. @throws Problem `unavailable` where too many are read already */
-  read(logs: readonly PodLog[], selection: Omit<LogSelection, 'container'>): Pieces[] {
-    if (this.#open + logs.length > MOST_POD_LOGS)
-      throw new Problem('unavailable', `the logs of ${this.#open} pods are being read already: try again later`, {
-        headers: { 'Retry-After': '5' },
-      });
-    return logs.map(({ place, container }) => {
-      const release = this.#take(selection.signal);
-      return untilEnd(readPodLog(this.#api, place, { container, ...selection }), release);
-    });
+  /**
+   * Pieces of each, counted until it has ended or `signal`.
+   * @throws Problem where too many are read already: `too_many_requests` by this caller, `unavailable` by all
+   */
+  read(who: string, logs: readonly PodLog[], selection: Omit<LogSelection, 'container'>): Pieces[] {
+    const { signal } = selection;
+    const releases = this.#take(who, logs.length);
+    const releaseAll = () => {
+      for (const release of releases) release();
+    };
+    if (signal.aborted) releaseAll();
+    else signal.addEventListener('abort', releaseAll, { once: true });
+    return logs.map(({ place, container }, index) =>
+      untilEnd(readPodLog(this.#api, place, { container, ...selection }), () => releases[index]?.()),
+    );
   }
 
-  /** Counts one, until what is returned is called for the first time, or `signal`. */
-  #take(signal: AbortSignal): () => void {
-    let isOpen = true;
-    const release = (): void => {
-      if (isOpen) this.#open -= 1;
-      isOpen = false;
-    };
-    this.#open += 1;
-    if (signal.aborted) release();
-    else signal.addEventListener('abort', release, { once: true });
-    return release;
+  /** All or none of them; each ends on its own. */
+  #take(who: string, count: number): (() => void)[] {
+    this.#shares.take(who, count)();
+    return Array.from({ length: count }, () => this.#shares.take(who));
   }
 }
 

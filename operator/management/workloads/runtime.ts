@@ -29,5 +29,7 @@ export interface LogOptions {
   /** Lines of the past. */
   lines: number;
   follow: boolean;
+  /** Who reads them. */
+  who: string;
   signal: AbortSignal;
 }
