@@ -5,10 +5,10 @@ import { RolloutPlaces, rollsUnasked } from './rollout-places.ts';
 
 const GROUP = 'vmcp.dev';
 
-const podsOf = (name: string, image = 'vmcp-runtime:1', annotations = {}) => ({
+const podsOf = (name: string, image = 'vmcp-runtime:1', annotations = {}, namespace = 'ns') => ({
   apiVersion: 'apps/v1',
   kind: 'Deployment',
-  metadata: { namespace: 'ns', name },
+  metadata: { namespace, name },
   spec: { template: { metadata: { annotations }, spec: { containers: [{ name: 'vmcp', image }] } } },
 });
 
@@ -60,14 +60,75 @@ describe('places of what rolls', () => {
   it('are also taken by what rolls for another reason', () => {
     const places = new RolloutPlaces(() => 0);
     places.told(program, true);
-    expect([places.take(server, 1), places.take(program, 1)]).toEqual([false, true]);
+    expect([places.take(server, 2), places.take(proxy, 2), places.take(program, 2)]).toEqual([true, false, true]);
     places.told(program, false);
-    expect(places.take(server, 1)).toBe(true);
+    expect(places.take(proxy, 2)).toBe(true);
+  });
+
+  it('are never all taken by what comes and goes by itself', () => {
+    let now = 0;
+    const places = new RolloutPlaces(() => now);
+    const flapping = Array.from({ length: 12 }, (_, nr) => podsOf(`mcp-flaps-${nr}`));
+    for (; now < 2 * LONGEST; now += LONGEST / 4) {
+      for (const one of flapping) places.told(one, false);
+      for (const one of flapping) places.told(one, true);
+      expect([places.take(server, 10), places.take(proxy, 10)]).toEqual([true, false]);
+      places.told(server, false);
+    }
+    // What flaps has no more right to roll than the rest.
+    expect(flapping.map((one) => places.take(one, 10))).toEqual([true, ...Array<boolean>(11).fill(false)]);
+  });
+
+  it('are for all namespaces in turn, however many ask in one and however long it takes there', () => {
+    let now = 0;
+    const places = new RolloutPlaces(() => now);
+    const [crowded, other] = ['crowded', 'other'].map((namespace) =>
+      Array.from({ length: 20 }, (_, nr) => podsOf(`mcp-${nr}`, undefined, undefined, namespace)),
+    ) as [ReturnType<typeof podsOf>[], ReturnType<typeof podsOf>[]];
+    const ask = (all: typeof crowded) => all.filter((one) => places.take(one, 4)).length;
+    expect([ask(crowded), ask(other)]).toEqual([4, 0]);
+    now = LONGEST - 3000;
+    expect([ask(crowded.slice(4)), ask(other)]).toEqual([0, 0]);
+    now = LONGEST;
+    // None of them has got anywhere.
+    expect(ask(crowded.slice(4))).toBe(0);
+    expect([ask(other), ask(crowded.slice(4)), ask(other.slice(1)), ask(crowded.slice(5))]).toEqual([1, 1, 1, 1]);
+    places.told(other[0] ?? server, false);
+    expect([ask(crowded.slice(6)), ask(other.slice(2))]).toEqual([0, 1]);
+    // Who does not ask any more holds up nobody.
+    for (const one of other) places.told(one, false);
+    now += 15_000;
+    expect(ask(crowded.slice(6))).toBe(2);
+  });
+
+  it('are not taken one after the other by a namespace where nothing comes to its end', () => {
+    const places = new RolloutPlaces(() => 0);
+    const [first, second, third] = [server, proxy, program];
+    const [quick, next] = ['mcp-x', 'mcp-y'].map((name) => podsOf(name, undefined, undefined, 'quick')) as [
+      ReturnType<typeof podsOf>,
+      ReturnType<typeof podsOf>,
+    ];
+    const take = (object: ReturnType<typeof podsOf>) => places.take(object, 3);
+    expect([first, second, quick, third, next].map(take)).toEqual([true, true, true, false, false]);
+    places.told(quick, false);
+    // By turns alone it would be that of the third.
+    expect([third, next].map(take)).toEqual([false, true]);
+  });
+
+  it('are for namespaces in turn also where there is only one place', () => {
+    const places = new RolloutPlaces(() => 0);
+    const [one, two, other] = [server, proxy, podsOf('mcp-x', undefined, undefined, 'other')];
+    expect([one, two, other].map((object) => places.take(object, 1))).toEqual([true, false, false]);
+    places.told(one, false);
+    expect([two, other, two].map((object) => places.take(object, 1))).toEqual([false, true, false]);
+    places.told(other, false);
+    expect(places.take(two, 1)).toBe(true);
   });
 
   it('are free again of what is not done in ten minutes, however often it is heard of', () => {
     let now = 0;
     const places = new RolloutPlaces(() => now);
+    places.take(program, 1);
     places.told(program, true);
     now = LONGEST - 1;
     places.told(program, true);
