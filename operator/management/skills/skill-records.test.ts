@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ObjectServer } from '#operator/kubernetes/testdata/object-server';
+import { Problem } from '../problem.ts';
 import { configMapRecords } from '../stores/config-map-records.ts';
 import { fileRecords } from '../stores/file-records.ts';
 import type { RecordKind, Records, RecordStore } from '../stores/record-store.ts';
@@ -63,6 +64,20 @@ describe.each([
       };
     });
   }
+  /** A replica for which there is no room for a record of this name. */
+  function without(refused: string, problem: Problem): SkillRecords {
+    return new SkillRecords((kind): RecordStore => {
+      const store = opened.records(kind);
+      return {
+        list: () => store.list(),
+        names: () => store.names(),
+        get: (name) => store.get(name),
+        create: (name, value) => (name === refused ? Promise.reject(problem) : store.create(name, value)),
+        replace: (name, value, version) => store.replace(name, value, version),
+        delete: (name, version) => store.delete(name, version),
+      };
+    });
+  }
   const uninstall = async (name: string) => (await new SkillRecords(opened.records).settle()).delete(name);
   const left = async () => [
     ...(await opened.records('skills').names()),
@@ -79,6 +94,39 @@ describe.each([
     const slow = pausing('skills', (name) => (name === 'k1' ? uninstall('k2') : Promise.resolve()));
     await expect(slow.write([made('k1'), made('k2')])).rejects.toMatchObject({ code: 'busy' });
     expect(await left()).toEqual(['k1']);
+  });
+
+  it.each(['too_large', 'forbidden'] as const)(
+    'are none of them written where there is no room for one (%s), and nobody is kept from uninstalling others',
+    async (code) => {
+      const writer = new SkillRecords(opened.records);
+      await writer.write([made('old')]);
+      const version = (await writer.list())[0]?.version ?? '';
+      const full = without('k2', new Problem(code, 'exceeded quota'));
+      const other = { ...made('old'), version };
+      other.after = { ...other.after, digest: 'sha256:2' };
+      await expect(full.write([other, made('k1'), made('k2')])).rejects.toMatchObject({ code });
+      expect([await left(), (await writer.list())[0]?.version]).toEqual([['old'], version]);
+      await uninstall('old');
+      expect(await left()).toEqual([]);
+    },
+  );
+
+  it('of a change that was left, and has no room now, are taken back by who comes next', async () => {
+    const killed = pausing('skillchanges', () => Promise.reject(new Error('killed')));
+    await expect(killed.write([made('k1'), made('k2')])).rejects.toThrow('killed');
+    const full = without('k2', new Problem('too_large', 'there are 10000 records already'));
+    expect((await full.list()).map(({ name }) => name)).toEqual(['k1', 'k2']);
+    await full.settle();
+    expect([await left(), await full.list()]).toEqual([[], []]);
+  });
+
+  it('stay to be written where the store only does not answer now', async () => {
+    const away = without('k2', new Problem('unavailable', 'it is away'));
+    await expect(away.write([made('k1'), made('k2')])).rejects.toMatchObject({ code: 'unavailable' });
+    await expect(away.settle()).rejects.toMatchObject({ code: 'unavailable' });
+    await new SkillRecords(opened.records).settle();
+    expect(await left()).toEqual(['k1', 'k2']);
   });
 
   it('are written, and nobody is told to be busy, when another one only finished the change', async () => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { Problem } from '../problem.ts';
+import { Problem, type ProblemCode } from '../problem.ts';
 import { sameValue } from '../same-value.ts';
 import type { Records, RecordStore, StoredRecord } from '../stores/record-store.ts';
 import { StoredSkill } from './skills.ts';
@@ -47,13 +47,16 @@ export class SkillRecords {
     return [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /** What is stored, for who is to write it: everything that was left is written by then. @throws Problem `store_damaged` */
+  /** What is stored, for who is to write it: everything that was left is written by then, or taken back. @throws Problem `store_damaged` */
   async settle(): Promise<Pick<RecordStore, 'get' | 'list' | 'delete'>> {
-    for (const change of await this.#open()) await this.#finish(change);
+    for (const change of await this.#open())
+      await this.#finish(change).catch((problem: unknown) => {
+        if (!isRefusal(problem)) throw problem;
+      });
     return this.#skills;
   }
 
-  /** All or none. @throws Problem `busy`, `already_exists`, `stale`: somebody else has written one of them meanwhile */
+  /** All or none. @throws Problem `too_large`, `forbidden`: there is no room for a new one; `busy`, `already_exists`, `stale`: somebody else has written one of them meanwhile */
   async write(writes: readonly Write[]): Promise<void> {
     const [only] = writes;
     if (only && writes.length === 1) return this.#put(only);
@@ -71,12 +74,33 @@ export class SkillRecords {
     });
   }
 
-  /** Gives how many were written by somebody else, as something else: that came later, and stays. */
+  /**
+   * Gives how many were written by somebody else, as something else: that came later, and stays. New ones come first: where there is no room
+   * for one, none is kept. Else the change would stand for ever, and nobody could uninstall anything to make room.
+   */
   async #finish({ id, writes }: OpenChange): Promise<number> {
+    const made = writes.filter(({ version }) => version === undefined);
     let lost = 0;
-    for (const write of writes) if (!(await this.#putOf(id, write))) lost += 1;
+    try {
+      for (const write of made) if (!(await this.#putOf(id, write))) lost += 1;
+    } catch (problem) {
+      if (isRefusal(problem)) await this.#takeBack(id, made);
+      throw problem;
+    }
+    for (const write of writes) if (write.version !== undefined && !(await this.#putOf(id, write))) lost += 1;
     await this.#changes.delete(id);
     return lost;
+  }
+
+  async #takeBack(id: string, made: readonly Write[]): Promise<void> {
+    for (const { key, after } of made) {
+      const live = await this.#skills.get(key);
+      if (!live || !sameValue(live.value, after)) continue;
+      await this.#skills.delete(key, live.version).catch((problem: unknown) => {
+        if (!isStale(problem)) throw problem;
+      });
+    }
+    await this.#changes.delete(id);
   }
 
   /** Whether the record is as it is to be. */
@@ -87,7 +111,7 @@ export class SkillRecords {
         await this.#put(write);
         return true;
       } catch (error) {
-        if (!(error instanceof Problem) || (error.code !== 'stale' && error.code !== 'already_exists')) throw error;
+        if (!isStale(error) && !has(error, 'already_exists')) throw error;
       }
     }
     return sameValue((await this.#skills.get(write.key))?.value, write.after);
@@ -98,3 +122,11 @@ export class SkillRecords {
     else await this.#skills.replace(key, after, version);
   }
 }
+
+const has = (problem: unknown, ...codes: ProblemCode[]): boolean =>
+  problem instanceof Problem && codes.includes(problem.code);
+
+const isStale = (problem: unknown): boolean => has(problem, 'stale');
+
+/** The store has no room for it, nor has a quota: trying again does not help until somebody makes some. */
+const isRefusal = (problem: unknown): boolean => has(problem, 'too_large', 'forbidden', 'bad_request');

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { fileRecords } from '../stores/file-records.ts';
 import { join } from 'node:path';
+import { Problem } from '../problem.ts';
 import { BackgroundWork } from './background-work.ts';
 import { SEARCH, type WorkloadsPlace, workloadsPlace } from './testdata/workloads-place.ts';
 import type { RecordStore } from '../stores/record-store.ts';
@@ -188,6 +189,42 @@ describe('work in the background', () => {
     await work.get(id);
     await work.idle();
     expect([(await work.get(id)).status, await names()]).toEqual(['succeeded', []]);
+  });
+
+  it('goes on by itself when what it needs answers again: its store, and the look at what became of it', async () => {
+    const workloads = place.rooms().workloads;
+    let failures = 3;
+    const unlessAway = <T>(answer: () => Promise<T>): Promise<T> =>
+      failures-- > 0 ? Promise.reject(new Problem('unavailable', 'it is away')) : answer();
+    const flaky: RecordStore = {
+      ...unbound(records),
+      get: (name) => unlessAway(() => records.get(name)),
+    };
+    const look = workloads.look.bind(workloads);
+    const looks = Object.assign(place.rooms().workloads, { look: () => unlessAway(look) });
+    const rests: number[] = [];
+    const pause = (milliseconds: number) => Promise.resolve(void rests.push(milliseconds));
+    const ids = [];
+    for (const more of [{ records: flaky }, { workloads: looks }]) {
+      failures = 3;
+      const work = open({ ...more, pause });
+      ids.push(await work.begin('restart', await all()));
+      await work.idle();
+    }
+    for (const id of ids) expect((await open().get(id)).status).toBe('succeeded');
+    expect(rests.filter((rest) => rest > 1000)).toEqual([2000, 4000, 8000, 2000, 4000, 8000]);
+    expect(place.failures[2]).toContain(`operation ${ids[0] ?? ''} goes on in 8 seconds: it is away`);
+  });
+
+  it('that waits for an answer ends with its process', async () => {
+    const away: RecordStore = {
+      ...unbound(records),
+      get: () => Promise.reject(new Problem('unavailable', 'it is away')),
+    };
+    const work = open({ records: away });
+    await work.begin('delete', await all());
+    await work.close();
+    expect(await names()).toEqual(['a', 'b']);
   });
 
   it('is forgotten a day after its end', async () => {

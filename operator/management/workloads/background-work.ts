@@ -46,6 +46,8 @@ const MOST_RUNNING = 20;
 const RETRY_AFTER = '10';
 /** How often a change in between is followed by a new attempt. */
 const ATTEMPTS = 5;
+/** How long work rests where what it needs does not answer: at first, and at most. Milliseconds. */
+const [FIRST_REST, LONGEST_REST] = [2_000, 60_000];
 /** Milliseconds for which ended work is kept. */
 const KEPT = 24 * 3600 * 1000;
 
@@ -127,7 +129,7 @@ export class BackgroundWork {
       this.#waiting.add(id);
       return;
     }
-    const going = this.#work(id)
+    const going = this.#workUntilAnswered(id)
       .catch((problem: unknown) => {
         const { message } = problemOf(problem);
         this.#in.onFailure(`operation ${id} does not go on until somebody asks for it: ${message}`);
@@ -144,6 +146,23 @@ export class BackgroundWork {
     if (next === undefined) return;
     this.#waiting.delete(next);
     this.#goOn(next);
+  }
+
+  /** What does not answer now may do so later: nobody need ask for what was promised. */
+  async #workUntilAnswered(id: string): Promise<void> {
+    const { onFailure, pause = wait } = this.#in;
+    const { signal } = this.#closing;
+    for (let rest = FIRST_REST; !signal.aborted; rest = Math.min(2 * rest, LONGEST_REST)) {
+      try {
+        await this.#work(id);
+        return;
+      } catch (problem) {
+        const { code, message } = problemOf(problem);
+        if (code !== 'unavailable') throw problem;
+        onFailure(`operation ${id} goes on in ${rest / 1000} seconds: ${message}`);
+        await pause(rest, signal);
+      }
+    }
   }
 
   async #work(id: string): Promise<void> {
