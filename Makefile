@@ -13,7 +13,7 @@ RUN := npm run --silent
 
 help: ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r name text; do \
-	  printf '  make %-12s %s\n' "$$name" "$$text"; done
+	  printf '  make %-14s %s\n' "$$name" "$$text"; done
 
 $(INSTALLED): package.json package-lock.json
 	@echo 'installing packages (npm ci) ...'

@@ -29,7 +29,7 @@ describe('somebody who has only --help, and starts from nothing', () => {
     const { stdout } = await place.vmcp('--help');
     for (const command of ['registry', 'run', 'secret', 'list', 'connect']) expect(stdout).toMatch(`  ${command} `);
     const { stdout: help } = await place.vmcp('run', '--help');
-    expect(help).toMatch(/Examples:\n {2}\$ .* run time\n/);
+    expect(help).toMatch(/Examples:\n {2}\$ .* run memory\n/);
     expect(help).toContain('vmcp registry search');
   });
 

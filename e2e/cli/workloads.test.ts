@@ -43,7 +43,8 @@ describe('workloads where vmcp runs', () => {
   it(
     'are run beside others, from an npm package, without a restart of anything',
     async () => {
-      const { code, stdout } = await vmcp('run', 'npx://tell-secret', '--name', 'second', ...PATIENCE);
+      const { code, stdout, stderr } = await vmcp('run', 'npx://tell-secret', '--name', 'second', ...PATIENCE);
+      expect(stderr).toContain('second is running, with 1 tool\n');
       expect([code, stdout]).toEqual([0, expect.stringContaining(`tools  ${endpoint}\n`)]);
       expect(await toolsNow()).toEqual(['first_tell', 'second_tell']);
       const taken = await vmcp('run', 'npx://tell-secret', '--name', 'second');

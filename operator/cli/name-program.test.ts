@@ -28,7 +28,12 @@ describe('what people type', () => {
   it('goes through npx in a project that has it, as npm alone puts its programs into PATH', () => {
     const PATH = program('project', 'node_modules', '.bin');
     const below = join(folder, 'project', 'examples');
-    expect(nameProgram({ PATH }, below, ENTRY)).toBe('npx vmcp');
+    expect(nameProgram({ PATH, npm_command: 'run-script' }, below, ENTRY)).toBe('npx vmcp');
+  });
+
+  it('is vmcp, too, where somebody put the programs of a project into PATH', () => {
+    const PATH = program('project', 'node_modules', '.bin');
+    expect(nameProgram({ PATH }, folder, ENTRY)).toBe('vmcp');
   });
 
   it('goes through npx where it came that way', () => {

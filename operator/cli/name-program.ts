@@ -19,10 +19,12 @@ function isExecutable(path: string): boolean {
 
 /**
  * How people call this program in `directory`: by its name where their shell finds it, through npx where npx does, else by its path.
- * What npm puts in front of PATH for its scripts is not there in the shell.
+ * What npm puts in front of PATH for its scripts is not there in the shell; what somebody exported is.
  */
 export function nameProgram(environment: NodeJS.ProcessEnv, directory: string, entry: string): string {
-  const folders = (environment.PATH ?? '').split(delimiter).filter((folder) => !folder.endsWith(OF_A_PROJECT));
+  const isScript = environment.npm_command !== undefined;
+  const path = (environment.PATH ?? '').split(delimiter);
+  const folders = isScript ? path.filter((folder) => !folder.endsWith(OF_A_PROJECT)) : path;
   if (folders.some((folder) => isExecutable(join(folder, 'vmcp')))) return 'vmcp';
   if (environment.npm_command === 'exec' || isInProject(directory)) return 'npx vmcp';
   return `node ${quoted(entry)}`;

@@ -197,7 +197,7 @@ export function createProgram(parts: Omit<Parts, 'program'>): Command {
       examples(
         around,
         'vmcp registry search git',
-        'vmcp run time',
+        'vmcp run memory',
         'vmcp connect cursor --write',
         'vmcp status',
         'vmcp up examples/quickstart --detach',

@@ -29,6 +29,13 @@ describe('what vmcp run is given', () => {
     expect(() => classifySource(text, isEntry)).toThrow('is no entry, package, URL or image');
   });
 
+  it.each(['./server.js', '../server.js', '/opt/server', '~/server'])(
+    'is no image where it is a path: %s, and what to write is told',
+    (text) => {
+      expect(() => classifySource(text, isEntry)).toThrow(/is a path: .* write an MCPServer with its command/);
+    },
+  );
+
   it('may hold no password, and the refusal does not repeat it', () => {
     const attempt = () => classifySource('https://user:hunter2@mcp.example.com/', isEntry);
     expect(attempt).toThrow('holds a password');

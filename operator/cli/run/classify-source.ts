@@ -21,6 +21,11 @@ const MOST = 2048;
 export function classifySource(text: string, isEntry: (name: string) => boolean): Source {
   if (text === '' || text.length > MOST || /[\s\u0000-\u001f]/.test(text) || text.startsWith('-'))
     throw new CliError(EXIT_CODES.usage, `${JSON.stringify(text.slice(0, 80))} is no entry, package, URL or image`);
+  if (/^(\.{1,2}|~)?\//.test(text))
+    throw new CliError(
+      EXIT_CODES.usage,
+      `${text} is a path: for a program of this machine write an MCPServer with its command into the folder of manifests`,
+    );
   if (/^https?:\/\//i.test(text)) return { kind: 'url', url: readUrl(text) };
   if (PACKAGE.test(text)) return { kind: 'image', image: text };
   if (isEntry(text)) return { kind: 'entry', name: text };

@@ -50,7 +50,7 @@ export function addRun({ program, around, stop, finish }: Parts): void {
       'after',
       examples(
         around,
-        'vmcp run time',
+        'vmcp run memory',
         'vmcp run github',
         'vmcp run github --secret GITHUB_PERSONAL_ACCESS_TOKEN=@token.txt',
         'vmcp run @modelcontextprotocol/server-filesystem -- /srv/files',

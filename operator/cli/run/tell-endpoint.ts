@@ -17,8 +17,10 @@ export async function tellEndpoint(
 ): Promise<number> {
   if (isCluster(options)) return tellInCluster(name, options, context, stop);
   for (const server of await waitUntilListed(name, options.timeout, context, stop)) {
-    const { endpoint } = server;
+    const { endpoint, backends } = server;
     if (endpoint === null) continue;
+    const tools = backends.find((backend) => backend.name === name)?.tools ?? 0;
+    context.err.write(`${name} is running, with ${tools} ${tools === 1 ? 'tool' : 'tools'}\n`);
     context.out.write(`${shownName(server)}  ${endpoint}\n`);
     context.out.write(`${printClientLines(server.name, endpoint, context).join('\n')}\n`);
   }

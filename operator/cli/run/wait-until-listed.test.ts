@@ -27,9 +27,9 @@ function report(backend: Record<string, unknown>): void {
   writeFileSync(state.status, JSON.stringify(board));
 }
 
-const wait = () => {
+const wait = (patience = LONGER_THAN_THE_TEST) => {
   const context = { state, err: new PassThrough(), typed: (line: string) => `vmcp ${line}` };
-  return waitUntilListed('notes', LONGER_THAN_THE_TEST, context, new AbortController().signal);
+  return waitUntilListed('notes', patience, context, new AbortController().signal);
 };
 
 it.each([
@@ -40,6 +40,19 @@ it.each([
   try {
     report({ name: 'notes', ...backend });
     await expect(wait()).rejects.toMatchObject({ exitCode: 3, message: expect.stringMatching(said) });
+  } finally {
+    unlock();
+  }
+});
+
+it('says what is missing where no endpoint offers it', async () => {
+  const unlock = takeLock(state, state.path, 'test');
+  try {
+    report({ name: 'another', phase: 'Ready', tools: 1 });
+    await expect(wait(1)).rejects.toMatchObject({
+      exitCode: 3,
+      message: expect.stringMatching(/no endpoint here offers its group: write a VirtualMCPServer .*"vmcp edit notes"/),
+    });
   } finally {
     unlock();
   }

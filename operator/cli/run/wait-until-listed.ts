@@ -65,7 +65,13 @@ function notListed(name: string, backend: Backend | undefined, { typed }: Pick<C
     const message = `${name} is there, and a person has to log in at it once: ${typed(`login ${name}`)}`;
     return new CliError(EXIT_CODES.notRunning, message);
   }
-  const why = backend ? `: ${backend.message}` : ': no endpoint here offers its group';
+  if (!backend) {
+    const remedy = `write a VirtualMCPServer with its group as config.groupRef, or give it another group with "${typed(`edit ${name}`)}"`;
+    return new CliError(EXIT_CODES.notRunning, `${name} is there, but no endpoint here offers its group: ${remedy}`);
+  }
   const remedy = `see "${typed(`logs ${name}`)}"; "${typed(`edit ${name}`)}" changes it, "${typed(`rm ${name}`)}" takes it away`;
-  return new CliError(EXIT_CODES.notRunning, `${name} is there, but its tools are not listed${why}\n${remedy}`);
+  return new CliError(
+    EXIT_CODES.notRunning,
+    `${name} is there, but its tools are not listed: ${backend.message}\n${remedy}`,
+  );
 }

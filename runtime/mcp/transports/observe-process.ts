@@ -5,6 +5,8 @@ import type { Noise } from './channel.ts';
 
 const LOGGED_LINES = 200;
 const LOGGED_CHARACTERS = 500;
+/** The last line alone is often none that helps: npm ends with where its own log is. */
+const LAST_LINES = 10;
 
 const listMethods: ReadonlySet<string> = new Set(LIST_KINDS.map((kind) => LIST_SPECS[kind].changed));
 
@@ -13,7 +15,7 @@ export const isListChanged = (method: string): boolean => listMethods.has(method
 
 export interface Stderr {
   readonly take: (line: string) => void;
-  /** What was said last and has not been asked for yet. */
+  /** The last lines that were said and have not been asked for yet. */
   readonly lastWords: () => string | undefined;
 }
 
@@ -23,14 +25,14 @@ export interface Stderr {
 export function logStderr(backend: string, secrets: readonly string[], log: Log): Stderr {
   const hidden = secrets.filter((value) => value !== '');
   let left = LOGGED_LINES;
-  let last: string | undefined;
+  let last: string[] = [];
   return {
     take(line) {
       // Before it is cut: half a secret is no longer recognised.
       const shown = hidden
         .reduce((text, value) => text.replaceAll(value, '[redacted]'), line)
         .slice(0, LOGGED_CHARACTERS);
-      if (shown.trim() !== '') last = shown;
+      if (shown.trim() !== '') last = [...last, shown].slice(-LAST_LINES);
       if (left === 0) return;
       left--;
       log.debug('the process of a backend says', { backend, line: shown });
@@ -38,8 +40,8 @@ export function logStderr(backend: string, secrets: readonly string[], log: Log)
     },
     lastWords() {
       const words = last;
-      last = undefined;
-      return words;
+      last = [];
+      return words.length === 0 ? undefined : words.join('\n');
     },
   };
 }

@@ -1,4 +1,5 @@
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { LineReader } from './read-lines.ts';
@@ -46,7 +47,7 @@ export function runProcess(settings: ProcessSettings): RunningProcess {
     child = start(settings);
   } catch (error) {
     // Some failures are events, some are thrown; both come after this function has returned.
-    queueMicrotask(() => settings.onExit(cannotStart(error)));
+    queueMicrotask(() => settings.onExit(cannotStart(error, settings)));
     return { pid: undefined, write: () => false, stop: () => Promise.resolve() };
   }
   const exited = Promise.withResolvers<undefined>();
@@ -58,7 +59,7 @@ export function runProcess(settings: ProcessSettings): RunningProcess {
     void endGroup(child.pid);
     settings.onExit(reason);
   };
-  child.on('error', (error) => end(cannotStart(error)));
+  child.on('error', (error) => end(cannotStart(error, settings)));
   child.on('exit', (code, signal) => end(signal ? `was ended by ${signal}` : `exited with code ${code ?? 'unknown'}`));
   readOutput(child, settings);
   return {
@@ -79,9 +80,13 @@ function start({ command, args, cwd, env }: ProcessSettings): Child {
   return spawn(command, args, { cwd, env: { ...env }, stdio: ['pipe', 'pipe', 'pipe'], detached: true });
 }
 
-function cannotStart(error: unknown): string {
+/** A folder that is not there is ENOENT as well, in the words of a program that is not. */
+function cannotStart(error: unknown, { command, cwd }: Pick<ProcessSettings, 'command' | 'cwd'>): string {
   const code = typeof error === 'object' && error && 'code' in error ? String(error.code) : 'unknown';
-  return `cannot be started (${code}): check its command and its folder`;
+  const what = `cannot be started (${code})`;
+  if (cwd !== undefined && !existsSync(cwd)) return `${what}: its folder "${cwd}" is not there`;
+  if (code === 'ENOENT') return `${what}: there is no program "${command}" here: install it, or correct the command`;
+  return `${what}: check its command "${command}" and its folder`;
 }
 
 function readOutput(child: Child, settings: ProcessSettings): void {

@@ -301,7 +301,7 @@ describe.each(['shared', 'perSession'] as const)('a backend on standard input an
   it('forgets a call whose client has left', async () => {
     const { backend, session } = await common;
     const strayBefore = backend.noise.stray;
-    void call(backend, 'slow', { ms: 30 }, { session, onSent: (running) => setTimeout(() => running.abort(), 10) });
+    void call(backend, 'slow', { ms: 1000 }, { session, onSent: (running) => setTimeout(() => running.abort(), 10) });
     await until(() => backend.running === 0);
     expect(returned(await call(backend, 'echo', { n: 1 }, { session, id: 2 }))).toEqual({ n: 1 });
     await until(() => backend.noise.stray === strayBefore + 1);
@@ -386,7 +386,8 @@ describe.each(['shared', 'perSession'] as const)('a backend on standard input an
   it('tells status why its process is not there, and callers only that it is not', async () => {
     const { backend } = start({ stdio_process, command: '/nowhere/at-all' });
     await initialize(backend);
-    const message = 'its process cannot be started (ENOENT): check its command and its folder';
+    const message =
+      'its process cannot be started (ENOENT): there is no program "/nowhere/at-all" here: install it, or correct the command';
     expect(await probe(backend, { identity, deadline: 5000, version: '1' })).toMatchObject({
       reachable: false,
       message,
