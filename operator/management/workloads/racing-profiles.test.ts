@@ -147,6 +147,37 @@ describe.each([
     expect(await profile()).toEqual(reaching('first.test'));
   });
 
+  it('stay with an edit that was done, though its answer was lost', async () => {
+    await replica().create(made('first.test'), anything);
+    const losing = replica((resources) => ({
+      async replace(...what) {
+        await resources.replace(...what);
+        throw new Problem('unavailable', 'it did not answer');
+      },
+    }));
+    const wanted = { ...made('mine.test'), image: 'example/x:2' };
+    const { resource } = await losing.edit('a', wanted, anything, {});
+    const { detail, version } = await replica().get('a');
+    expect(detail).toMatchObject({ image: 'example/x:2', permission_profile: reaching('mine.test') });
+    expect(resource.spec.image).toBe('example/x:2');
+    await replica().edit('a', made('next.test'), anything, { expected: [version] });
+  });
+
+  it('are as they were when there is no answer and nothing was done', async () => {
+    await replica().create(made('first.test'), anything);
+    const away = replica((resources) => ({
+      async replace() {
+        const found = await resources.get('MCPServer', 'a');
+        // Another version, of somebody else.
+        if (found) await resources.replace({ ...found, spec: { ...found.spec, image: 'example/x:3' } }, {});
+        throw new Problem('unavailable', 'it did not answer');
+      },
+    }));
+    const edit = away.edit('a', { ...made('mine.test'), image: 'example/x:2' }, anything, {});
+    await expect(edit).rejects.toMatchObject({ code: 'unavailable' });
+    expect(await profile()).toEqual(reaching('first.test'));
+  });
+
   it('that cannot be put back when an edit fails do not hide why it failed', async () => {
     await replica().create(made('first.test'), anything);
     let puts = 0;

@@ -1,5 +1,6 @@
+import { standsIn } from '#operator/kubernetes/apply/compare-objects';
 import { type Expected, isExpected } from '../if-match.ts';
-import { Problem } from '../problem.ts';
+import { Problem, problemOf } from '../problem.ts';
 import type { CheckedImage } from '../provenance/checked-image.ts';
 import { CHECKED_IMAGE } from '../provenance/tell-checked-image.ts';
 import type { NewWorkload, WorkloadDetail, WorkloadReport, WorkloadSummary } from '../records/workload.ts';
@@ -208,9 +209,21 @@ export class Workloads {
   async #write(read: Read, { profile: wanted, ...edited }: Edited, force = false): Promise<Read> {
     const { resource, profile, own } = read;
     const changed = await this.#in.profiles.with({ name: resource.name, own }, wanted, () =>
-      this.#in.resources.replace({ ...resource, ...edited }, { expected: [resource.version], force }),
+      this.#replace({ ...resource, ...edited }, force),
     );
     return { resource: changed, profile: wanted ?? profile };
+  }
+
+  /** An answer that is lost says nothing of the write: what stands is looked at before it counts as failed. */
+  async #replace(wanted: StoredResource, force: boolean): Promise<StoredResource> {
+    try {
+      return await this.#in.resources.replace(wanted, { expected: [wanted.version], force });
+    } catch (problem) {
+      if (problemOf(problem).status < 500) throw problem;
+      const live = await this.#in.resources.get(SERVER, wanted.name).catch(() => undefined);
+      if (live && live.version !== wanted.version && standsIn(wanted.spec, live.spec)) return live;
+      throw problem;
+    }
   }
 
   async #read(name: string): Promise<Read> {
