@@ -44,6 +44,13 @@ function withoutCredentials(spec: BackendSpec, world: World): Finding[] {
   return [warning('NoCredentials', 'AuthConfigNotFound', message)];
 }
 
+/** A name that is misspelt would be seen nowhere else: the group that was meant only has one server less. */
+function withoutGroup({ groupRef }: BackendSpec, world: World): Finding[] {
+  if (groupRef === undefined || ownValue(world.mcpGroups, groupRef)) return [];
+  const message = `groupRef names MCPGroup "${groupRef}", which does not exist, so no VirtualMCPServer offers this server: create it, or correct the name.`;
+  return [warning('NoGroup', 'GroupNotFound', message)];
+}
+
 function notConfined(spec: BackendSpec, world: World): Finding[] {
   if (world.platform.mode !== 'local' || !spec.command) return [];
   const written = (['permissionProfile', 'volumes', 'resources'] as const).filter((field) => spec[field] !== undefined);
@@ -78,6 +85,7 @@ export function findBackendWarnings(name: string, spec: BackendSpec, world: Worl
     ...withoutEndpoint(spec),
     ...forwardingIgnored(spec),
     ...withoutCredentials(spec, world),
+    ...withoutGroup(spec, world),
     ...notConfined(spec, world),
     ...withoutEngine(spec, world),
     ...egressOfContainer(name, spec, world),
