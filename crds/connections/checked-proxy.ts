@@ -17,6 +17,8 @@ export function createCheckedProxyDispatcher(connect: buildConnector.BuildOption
   if (lookup === undefined) return createProxyDispatcher(connect, proxy);
   const open = proxyPool(connect);
   return createProxyDispatcher(connect, proxy, {
+    // A request that is not tunnelled names its host to the proxy, which would resolve it.
+    proxyTunnel: true,
     clientFactory(origin, options) {
       const pool = open(origin, options);
       const tunnel = pool.connect.bind(pool);

@@ -15,7 +15,7 @@ let dispatcher: Dispatcher | undefined;
 beforeEach(async () => {
   server = silent();
   const port = await bindServer(server, { host: '127.0.0.1', port: 0 });
-  proxy = { httpsProxy: `http://127.0.0.1:${port}` };
+  proxy = { httpProxy: `http://127.0.0.1:${port}`, httpsProxy: `http://127.0.0.1:${port}` };
 });
 afterEach(async () => {
   await dispatcher?.destroy();
@@ -40,3 +40,10 @@ it.each<[string, () => Dispatcher]>([
   },
   30_000,
 );
+
+it.each(['http', 'https'])('a proxy is never asked for a private host, by %s neither', async (scheme) => {
+  dispatcher = createCheckedProxyDispatcher({ timeout: 20_000, lookup: publicLookup() }, proxy);
+  const failed = request(`${scheme}://localhost:9/`, { dispatcher, signal: AbortSignal.timeout(60_000) });
+  await expect(failed).rejects.toThrow('private address');
+  expect(held.size).toBe(0);
+});

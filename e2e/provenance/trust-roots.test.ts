@@ -101,6 +101,21 @@ describe('roots that signatures are verified with', () => {
     expect(await read(roots, 'sigstore.example')).toEqual([1, 1]);
   });
 
+  it('are not asked for again at once of a mirror that did not give any', async () => {
+    const repository = await serve(-HOUR);
+    const roots = open();
+    expect(await read(roots, repository.host)).toContain('cannot be read');
+    const asked = repository.asked.length;
+    now = 29_999;
+    expect([await read(roots, repository.host), repository.asked.length]).toEqual([
+      expect.stringContaining('cannot be read'),
+      asked,
+    ]);
+    now = 30_000;
+    await read(roots, repository.host);
+    expect(repository.asked.length).toBeGreaterThan(asked);
+  });
+
   it('leave nothing behind where nothing is kept', async () => {
     const { host } = await serve();
     const usual = process.env.TMPDIR;

@@ -20,7 +20,12 @@ export interface TrustRootsOptions {
 
 /** Why roots cannot be had. The message is public, and ends a sentence. */
 export class NoTrustRoots extends Error {
-  override readonly name = 'NoTrustRoots';
+  override readonly name: string = 'NoTrustRoots';
+}
+
+/** A mirror gave none. */
+class MirrorFailed extends NoTrustRoots {
+  override readonly name = 'MirrorFailed';
 }
 
 /** The instance that is meant where an entry names none. */
@@ -28,6 +33,8 @@ const PUBLIC = new URL(DEFAULT_MIRROR_URL).host;
 const LONGEST_FILE = 1024 * 1024;
 /** Roots change a few times a year. Milliseconds. */
 const BELIEVED = 3_600_000;
+/** Who asks meanwhile need not wait for a mirror once more. Milliseconds. */
+const FAILED = 30_000;
 /** For one file of a mirror. Milliseconds. */
 const FETCH_TIMEOUT = 5000;
 /** For all of them: who asks later begins anew. Milliseconds. */
@@ -65,8 +72,9 @@ export class TrustRoots {
     if (known && known.until > now()) return known.trust;
     const trust = this.#read(host).then(toTrustMaterial);
     this.#known.set(host, { until: now() + BELIEVED, trust });
-    trust.catch(() => {
-      if (this.#known.get(host)?.trust === trust) this.#known.delete(host);
+    trust.catch((problem: unknown) => {
+      if (problem instanceof MirrorFailed) this.#known.set(host, { until: now() + FAILED, trust });
+      else this.#known.delete(host);
     });
     return trust;
   }
@@ -114,7 +122,7 @@ export class TrustRoots {
     try {
       return await Promise.race([fetched, ended(AbortSignal.timeout(READING_TIMEOUT))]);
     } catch (cause) {
-      throw unread(new URL(mirrorURL).host, cause);
+      throw new MirrorFailed(`the roots of ${new URL(mirrorURL).host} cannot be read`, { cause });
     }
   }
 }
