@@ -1,10 +1,14 @@
-import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { RUNTIME_NODE_OPTIONS } from '#operator/local/runtime-node-options';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
+import { findFreePort } from '../gateway/find-free-port.ts';
 import { send, SessionClient } from '../gateway/session-client.ts';
-import { startGateway, type Gateway, type GatewayConfig } from '../gateway/start-gateway.ts';
+import { runtimeProgram, startGateway, type Gateway, type GatewayConfig } from '../gateway/start-gateway.ts';
 import { until } from '../gateway/until.ts';
 import { closeAll, closing, configTo } from './gateway-to.ts';
 import { serveHeld } from './serve-held.ts';
@@ -58,6 +62,30 @@ describe('SIGTERM', () => {
     expect(performance.now() - asked).toBeLessThan(30_000);
     expect(String(await call)).toMatch(/hang up|ECONNRESET/);
     expect(gateway.output()).toContain('calls were cut off at the end');
+  });
+});
+
+describe('SIGTERM before a process is ready', () => {
+  it('ends it with 0 when it has started: it is no crash', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'vmcp-early-'));
+    closing({ close: () => rmSync(folder, { recursive: true, force: true }) });
+    const file = join(folder, 'run-config.yaml');
+    const [port, private_port] = [await findFreePort(), await findFreePort()];
+    const server = { namespace: 'e2e', name: 'gateway', uid: 'e2e' };
+    const listen = { port, private_port };
+    writeFileSync(file, JSON.stringify({ schema_version: 'v0.1.0', server, listen, ...configTo({}) }));
+    const child = spawn(process.execPath, [...RUNTIME_NODE_OPTIONS, runtimeProgram(), '--config', file], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    closing({ close: () => child.kill('SIGKILL') });
+    let output = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+      // This is told of a configuration a moment before it is ready.
+      if (output.includes('Anybody who reaches the endpoint')) child.kill('SIGTERM');
+    });
+    const [code] = (await once(child, 'close')) as unknown[];
+    expect([code, output]).toEqual([0, expect.not.stringContaining('failed')]);
   });
 });
 
