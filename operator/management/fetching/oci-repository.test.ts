@@ -15,18 +15,26 @@ describe('a repository of an OCI registry', () => {
   let repository: OciRepository;
   let files: Map<string, { status?: number; body: string | Buffer; headers?: Record<string, string> }>;
   let asked: string[];
+  /** What whoever has no token is told, and the token. */
+  let login: { challenge: string; token: string } | undefined;
+  let host: string;
   let close: () => Promise<unknown>;
   beforeEach(async () => {
     files = new Map();
     asked = [];
-    const server = createServer(({ url = '' }, response) => {
+    login = undefined;
+    const server = createServer(({ url = '', headers }, response) => {
       asked.push(url);
+      if (login && url.startsWith('/v2/') && headers.authorization !== `Bearer ${login.token}`) {
+        response.writeHead(401, { 'www-authenticate': login.challenge }).end();
+        return;
+      }
       const found = files.get(url);
       response.writeHead(found?.status ?? (found ? 200 : 404), found?.headers).end(found?.body);
     });
     await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
     http = createHttpClient({ allowPrivateAddress: true, remedy: '', proxy: undefined });
-    const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
     repository = new OciRepository(host, 'o/r', http, AbortSignal.timeout(60_000));
     close = async () => {
       await http.close();
@@ -67,6 +75,27 @@ describe('a repository of an OCI registry', () => {
     page(`${REFERRERS}?n=1`, 2, `<${REFERRERS}?n=1>; rel="next"`);
     expect(await repository.referrers(DIGEST)).toMatchObject({ pages: { length: 10 }, hasMore: true });
     expect(asked).toHaveLength(10);
+  });
+
+  it('is read with the token that anybody gets at the place that it names', async () => {
+    const realm = `http://${host}/token?account=any`;
+    const path = `/token?account=any&service=a+registry&scope=${encodeURIComponent('repository:o/r:pull')}`;
+    files.set('/v2/o/r/manifests/v1', { body: '{}' });
+    const read = (challenge: string, answer: object) => {
+      login = { challenge, token: 'anybody' };
+      files.set(path, { body: JSON.stringify(answer) });
+      return new OciRepository(host, 'o/r', http, AbortSignal.timeout(60_000)).manifestIfThere('v1');
+    };
+    const challenge = `Bearer error_realm="http://127.0.0.1:9/", REALM="${realm}",service="a registry",scope="repository:o/other:push"`;
+    for (const answer of [{ token: 'anybody' }, { access_token: 'anybody' }])
+      expect(await read(challenge, answer)).toEqual({});
+    expect(asked.filter((one) => one.startsWith('/token'))).toEqual([path, path]);
+    asked = [];
+    await expect(read(challenge, { token: 'of somebody else' })).rejects.toThrow('gives no token');
+    await expect(read(challenge, { token: 'other' })).rejects.toThrow('to nobody without a login');
+    await expect(read('Bearer service="a registry"', {})).rejects.toThrow('names no place to get a token at');
+    await expect(read(`Basic realm="${realm}"`, {})).rejects.toThrow('to nobody without a login');
+    expect(asked.filter((one) => one.startsWith('/token'))).toHaveLength(2);
   });
 
   it('is not taken to have nothing where it fails', async () => {
