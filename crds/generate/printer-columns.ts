@@ -15,6 +15,12 @@ const ready: PrinterColumn = {
   jsonPath: '.status.conditions[?(@.type=="Ready")].status',
   priority: 1,
 };
+/** Why it is as it is, in one word: what to do about it stands in the message. */
+const reason: PrinterColumn = {
+  name: 'Reason',
+  type: 'string',
+  jsonPath: '.status.conditions[?(@.type=="Ready")].reason',
+};
 const phase: PrinterColumn = { name: 'Phase', type: 'string', jsonPath: '.status.phase' };
 const references: PrinterColumn = { name: 'References', type: 'integer', jsonPath: '.status.referenceCount' };
 
@@ -27,9 +33,10 @@ export const PRINTER_COLUMNS: Record<KindName, PrinterColumn[]> = {
     { name: 'Tools', type: 'integer', jsonPath: '.status.toolCount' },
     { name: 'Group', type: 'string', jsonPath: '.spec.config.groupRef', priority: 1 },
     ready,
+    reason,
     age,
   ],
-  MCPGroup: [phase, { name: 'Servers', type: 'integer', jsonPath: '.status.serverCount' }, ready, age],
+  MCPGroup: [phase, { name: 'Servers', type: 'integer', jsonPath: '.status.serverCount' }, ready, reason, age],
   MCPServer: [
     phase,
     { name: 'Group', type: 'string', jsonPath: '.spec.groupRef' },
@@ -37,14 +44,16 @@ export const PRINTER_COLUMNS: Record<KindName, PrinterColumn[]> = {
     { name: 'Tools', type: 'integer', jsonPath: '.status.toolCount' },
     { name: 'URL', type: 'string', jsonPath: '.status.url', priority: 1 },
     ready,
+    reason,
     age,
   ],
-  MCPExternalAuthConfig: [{ name: 'Type', type: 'string', jsonPath: '.spec.type' }, references, ready, age],
+  MCPExternalAuthConfig: [{ name: 'Type', type: 'string', jsonPath: '.spec.type' }, references, ready, reason, age],
   MCPOIDCConfig: [
     { name: 'Type', type: 'string', jsonPath: '.spec.type' },
     { name: 'Issuer', type: 'string', jsonPath: '.spec.inline.issuer', priority: 1 },
     references,
     ready,
+    reason,
     age,
   ],
 };

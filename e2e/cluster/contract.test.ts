@@ -174,11 +174,11 @@ describeWithCluster('the definitions on a real API server', (cluster) => {
   });
 
   it.each<[KindName, string[], string[]]>([
-    ['VirtualMCPServer', ['Name', 'Phase', 'URL', 'Backends', 'Tools', 'Age'], ['Group', 'Ready']],
-    ['MCPServer', ['Name', 'Phase', 'Group', 'Transport', 'Tools', 'Age'], ['URL', 'Ready']],
-    ['MCPGroup', ['Name', 'Phase', 'Servers', 'Age'], ['Ready']],
-    ['MCPExternalAuthConfig', ['Name', 'Type', 'References', 'Age'], ['Ready']],
-    ['MCPOIDCConfig', ['Name', 'Type', 'References', 'Age'], ['Issuer', 'Ready']],
+    ['VirtualMCPServer', ['Name', 'Phase', 'URL', 'Backends', 'Tools', 'Reason', 'Age'], ['Group', 'Ready']],
+    ['MCPServer', ['Name', 'Phase', 'Group', 'Transport', 'Tools', 'Reason', 'Age'], ['URL', 'Ready']],
+    ['MCPGroup', ['Name', 'Phase', 'Servers', 'Reason', 'Age'], ['Ready']],
+    ['MCPExternalAuthConfig', ['Name', 'Type', 'References', 'Reason', 'Age'], ['Ready']],
+    ['MCPOIDCConfig', ['Name', 'Type', 'References', 'Reason', 'Age'], ['Issuer', 'Ready']],
   ])('kubectl get shows of %s what matters', async (kind, always, wide) => {
     const { body } = await cluster.ask('GET', path(kind), undefined, { accept: TABLE });
     const columnDefinitions = body.columnDefinitions as { name: string; priority: number }[];
