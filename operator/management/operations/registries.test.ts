@@ -264,6 +264,7 @@ describe('setting the default registry', () => {
   it.each<[string, Parameters<typeof serveRegistry>[0]]>([
     ['an error', (_, response) => response.writeHead(500).end()],
     ['no JSON', (_, response) => response.end('<html>')],
+    ['JSON of something else', answerJson({ status: 'ok' })],
     ['JSON that is no registry', answerJson({ servers: { a: { title: 'without an image' } } })],
     [
       'a redirect to a host that may not be called',
@@ -354,6 +355,7 @@ describe('a registry file of this machine', () => {
     const path = join(folder, 'r/registry.json');
     for (const [text, said] of [
       ['{"servers": {"a": {"image": 5}}}', `${path} servers.a.image: `],
+      ['{"server": {}}', `${path} has none of servers, remote_servers, groups: `],
       ['{', `${path} is no JSON`],
     ] as const) {
       writeFileSync(path, text);

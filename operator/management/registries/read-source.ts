@@ -50,7 +50,9 @@ async function readUrl({ source, http, authorization, signal }: Reading, former:
     await answer.body.dump();
     throw new FetchFailure('unexpected', `${host} answered ${answer.status}`, { status: answer.status });
   }
-  const parsed = RegistryContent.safeParse((await readJson(answer, BOUNDS, parseRegistryText)).value);
+  const { value } = await readJson(answer, BOUNDS, parseRegistryText);
+  if (hasNoList(value)) throw new FetchFailure('unexpected', `it is no registry file: ${host} ${NO_LIST}`);
+  const parsed = RegistryContent.safeParse(value);
   if (!parsed.success) {
     const [first = ''] = explainIssues(parsed.error, { file: host, lineOf: () => undefined, schema: RegistryContent });
     throw new FetchFailure('unexpected', `it is no registry file: ${first}`);
@@ -85,11 +87,19 @@ function parseFile(path: string, text: string): RegistryContent {
     const where = /\(line \d+ column \d+\)/.exec(error instanceof Error ? error.message : '')?.[0];
     throw new Problem('bad_request', `${path} is no JSON${where === undefined ? '' : ` ${where}`}`);
   }
+  if (hasNoList(value)) throw new Problem('bad_request', `${path} ${NO_LIST}`);
   const parsed = RegistryContent.safeParse(value);
   if (parsed.success) return parsed.data;
   const problems = explainIssues(parsed.error, { file: path, lineOf: () => undefined, schema: RegistryContent });
   throw new Problem('bad_request', problems.slice(0, 5).join('. '));
 }
+
+const LISTS = ['servers', 'remote_servers', 'groups'];
+const NO_LIST = `has none of ${LISTS.join(', ')}: a registry file has one at least, also where it is empty`;
+
+/** Any object would else be a registry without servers, and hide those that were there. */
+const hasNoList = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && !LISTS.some((name) => Object.hasOwn(value, name));
 
 /** Registry files write statuses in either case. */
 function parseRegistryText(text: string): unknown {
