@@ -62,7 +62,7 @@ export function secretDigest(world: World, reference: KeyReference, field: strin
 
 /** Of what the management API stores. */
 function notStored({ name, key }: KeyReference, field: string): Waiting {
-  const remedy = `store it with "vmcp secret set ${key}"`;
+  const remedy = `store it with "vmcp secret set ${key}", or put it where secrets are read from: the environment, 1Password`;
   return new Waiting('SecretKeyNotFound', `${field}: Secret "${name}" has no key "${key}": ${remedy}`);
 }
 
