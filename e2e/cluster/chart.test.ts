@@ -6,12 +6,13 @@ import { OAuthClient } from '../authserver/oauth-client.ts';
 import { findFreePort } from '../gateway/find-free-port.ts';
 import { callTool, connect } from '../local/call-tool.ts';
 import { movePorts } from '../local/example.ts';
-import { eventually, ROOT } from '../local/run-vmcp.ts';
+import { eventually, PROGRAM, ROOT } from '../local/run-vmcp.ts';
 import { makeAccount } from './accounts.ts';
 import { CHART, helm, NAMESPACED, ownGroup, renderChart } from './chart.ts';
 import { fillIn, type NoteShell, openNoteShell, readNotes } from './note-shell.ts';
 import { isDone, KINDS, releaseOf } from './release.ts';
-import type { Finished } from './run-program.ts';
+import { type Finished, runProgram } from './run-program.ts';
+import { installDefinitions } from './stage.ts';
 import { type Cluster, describeWithCluster, type Namespace } from './use-cluster.ts';
 
 const BACKENDS = ['demo-everything', 'demo-memory', 'demo-tickets', 'demo-whoami'];
@@ -341,11 +342,24 @@ describeWithCluster('an installation of the chart', (cluster) => {
       expect(unknown.stdout).toBe('');
     });
 
-    it('makes a group for a caller who may write', async () => {
+    it('makes a group for a caller who may write, which the command sees that names the API group, and asks for it otherwise', async () => {
       const body = `-H 'Content-Type: application/json' -d '{"name":"made"}'`;
       const path = `/groups?namespace=${namespace.name}' ${body}`;
       const write = await askManagement({ places: { ' https://': ` 'https://`, '/version': path } });
       expect(answered(write)).toEqual([0, expect.objectContaining({ name: 'made' })]);
+      const list = (...more: string[]) => {
+        const target = ['--kubeconfig', cluster.kubeconfig, '-n', namespace.name, ...more];
+        return runProgram(process.execPath, [PROGRAM, 'group', 'list', '-o', 'name', ...target], { deadline: 60_000 });
+      };
+      // The usual group is there as well, as for the stages of other suites.
+      await installDefinitions(cluster);
+      const unnamed = await list();
+      expect([unnamed.code, unnamed.stderr]).toEqual([
+        1,
+        expect.stringMatching(/several installations: .*--api-group/),
+      ]);
+      expect(unnamed.stderr).toContain(group);
+      expect(await list('--api-group', group)).toMatchObject({ code: 0, stdout: expect.stringMatching(/^made$/m) });
       isDone(await kubectl('delete', `mcpgroups.${group}/made`));
     });
   });

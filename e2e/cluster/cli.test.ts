@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
+import { DEFAULT_API_GROUP } from '#crds/kinds/index';
 import { WorkloadSummary } from '#operator/management/records/workload';
 import { skillText } from '#operator/management/skills/testdata/skills-place';
 import { eventually, makeWorkplace, type Workplace } from '../local/run-vmcp.ts';
@@ -35,8 +36,9 @@ describeWithCluster('the command on a cluster', (cluster) => {
     rmSync(folder, { recursive: true });
   });
 
-  const as = (who: keyof typeof kubeconfigs, ...args: string[]) =>
-    place.run([...args, '--kubeconfig', kubeconfigs[who]]);
+  // Other suites install other groups meanwhile.
+  const to = (who: keyof typeof kubeconfigs) => ['--kubeconfig', kubeconfigs[who], '--api-group', DEFAULT_API_GROUP];
+  const as = (who: keyof typeof kubeconfigs, ...args: string[]) => place.run([...args, ...to(who)]);
   /** What a command prints that has to succeed. */
   async function vmcp(...args: string[]): Promise<string> {
     const { code, stdout, stderr } = await as('editor', ...args);
@@ -69,7 +71,7 @@ describeWithCluster('the command on a cluster', (cluster) => {
 
   it('prints the log of pods, and goes on with it', async () => {
     expect(await vmcp('logs', 'whoami', '--lines', '3')).toContain('8080/mcp');
-    const following = place.start(['logs', 'whoami', '-f', '--kubeconfig', kubeconfigs.editor]);
+    const following = place.start(['logs', 'whoami', '-f', ...to('editor')]);
     await eventually(
       () => following.output(),
       (text) => text.includes('8080/mcp'),
@@ -80,7 +82,7 @@ describeWithCluster('the command on a cluster', (cluster) => {
   }, 180_000);
 
   it('edits, starts anew, stops and starts, while another one watches', async () => {
-    const watching = place.start(['list', '--all', '--watch', '-o', 'json', '--kubeconfig', kubeconfigs.editor]);
+    const watching = place.start(['list', '--all', '--watch', '-o', 'json', ...to('editor')]);
     const shows = (status: string) =>
       eventually(
         () => watching.output(),

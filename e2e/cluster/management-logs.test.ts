@@ -97,7 +97,9 @@ describeWithCluster('a log that is followed in a cluster', (cluster) => {
   it('is printed by vmcp logs -f as it is written, until it is interrupted; and ends with the pods, for every reader', async () => {
     const kubeconfig = join(stage.folder, 'editor');
     await kubeconfigOf(cluster, { namespace: stage.namespace, name: 'editor' }, kubeconfig);
-    const command = ['logs', 'ticker', '-f', '--lines', '1', '--context', 'e2e', '--kubeconfig', kubeconfig];
+    // Other suites install other groups meanwhile.
+    const target = ['--context', 'e2e', '--kubeconfig', kubeconfig, '--api-group', 'vmcp.dev'];
+    const command = ['logs', 'ticker', '-f', '--lines', '1', ...target];
     const [interrupted, whole, log] = [place.start(command), place.start(command), await follow()];
     for (const { output } of [interrupted, whole])
       await eventually(

@@ -13,6 +13,9 @@ import { describeWithCluster, type Namespace } from './use-cluster.ts';
 const API = '/apis/vmcp.dev/v1alpha1';
 const keysBelow = (prefix: string) => KEY_KINDS.map((kind) => `${prefix}${kind}${kind.endsWith(':') ? 'a' : ''}`);
 
+/** Other suites install other groups meanwhile. */
+const TARGET = ['--api-group', 'vmcp.dev'];
+
 describeWithCluster('vmcp purge in a cluster', (cluster) => {
   describeWithRedis('with a Redis', () => {
     let home: OwnHome;
@@ -33,7 +36,7 @@ describeWithCluster('vmcp purge in a cluster', (cluster) => {
     });
 
     const purge = (...args: string[]) =>
-      home.withoutFolder(['purge', ...args, '--kubeconfig', cluster.kubeconfig, '-n', namespace.name]);
+      home.withoutFolder(['purge', ...args, ...TARGET, '--kubeconfig', cluster.kubeconfig, '-n', namespace.name]);
     const store = (keys: string[]) => redis.command('MSET', ...keys.flatMap((key) => [key, 'x']));
     const left = async () => ((await redis.command('KEYS', '*')) as string[]).sort();
     const put = async (

@@ -55,6 +55,7 @@ interface Where extends StateOptions {
   kubeconfig?: string | undefined;
   context?: string | undefined;
   namespace?: string | undefined;
+  apiGroup?: string | undefined;
 }
 
 export const contextOf = (around: Surroundings, where: Where): Context => ({
@@ -63,7 +64,8 @@ export const contextOf = (around: Surroundings, where: Where): Context => ({
   typed: (command) => [around.program, command, ...againOf(where)].join(' '),
 });
 
-function againOf({ state, kubeconfig, context, namespace }: Where): string[] {
-  const options = { state: state === USUAL_STATE ? undefined : state, kubeconfig, context, namespace };
+function againOf({ state, kubeconfig, context, namespace, apiGroup }: Where): string[] {
+  const place = { kubeconfig, context, 'api-group': apiGroup, namespace };
+  const options = { state: state === USUAL_STATE ? undefined : state, ...place };
   return Object.entries(options).flatMap(([name, value]) => (value === undefined ? [] : [`--${name}`, quoted(value)]));
 }

@@ -18,6 +18,12 @@ export async function openApi(options: TargetOptions, context: Context, stop: Ab
     const { openClusterApi } = await import('./open-cluster-api.ts');
     return openClusterApi(options, context, stop);
   }
+  if (options.apiGroup !== undefined) {
+    throw new CliError(
+      EXIT_CODES.input,
+      '--api-group is for a cluster: name it with --context or --kubeconfig as well',
+    );
+  }
   const running = openRunning(options, context, stop);
   if (running) return running;
   const { openFolderApi } = await import('./open-folder-api.ts');

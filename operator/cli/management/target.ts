@@ -9,6 +9,8 @@ export interface TargetOptions {
   kubeconfig?: string;
   context?: string;
   namespace?: string;
+  /** Of the kinds in a cluster; without, the only one that is there. */
+  apiGroup?: string;
   /** What is asked for is no matter of manifests: no folder has to be there. */
   withoutFolder?: boolean;
 }
@@ -31,6 +33,12 @@ export function addTarget(command: Command): Command {
       ).conflicts(['folder']),
     )
     .addOption(
+      new Option(
+        '--api-group <group>',
+        'a cluster: API group of the installation; needed where the cluster has several',
+      ).conflicts(['folder']),
+    )
+    .addOption(
       new Option('-n, --namespace <name>', 'namespace; default that of the context, on one machine "default"'),
     );
 }
@@ -42,4 +50,5 @@ export const isCluster = ({ context, kubeconfig }: TargetOptions): boolean =>
 export const TARGET_HELP = `Commands about workloads, groups, secrets, clients, registries and skills work with what runs on the state folder (\`./.vmcp\`, or
 \`--state\`), through its management API. Where nothing runs there they work with a folder of manifests (\`--folder\`, or the one that ran
 last), and what they change is taken over at the next \`vmcp up\`; secrets and the registry need no folder. With \`--context\` or \`--kubeconfig\` they work with a namespace of a cluster
-(\`-n\`), with the rights of the kubeconfig and no others.`;
+(\`-n\`), with the rights of the kubeconfig and no others. The API group of an installation is found by itself; a cluster with several wants
+\`--api-group\`.`;

@@ -1,5 +1,4 @@
 import { isIP } from 'node:net';
-import { DEFAULT_API_GROUP } from '#crds/kinds/kind-names';
 import { isStatus } from '#operator/kubernetes/api/api-error';
 import { KubeApi } from '#operator/kubernetes/api/api';
 import { manifestOf } from '#operator/kubernetes/api/manifest-of';
@@ -8,6 +7,7 @@ import { runtimeSelector, selectorText } from '#operator/plan/object-parts';
 import { type Kind, keyText, type Manifest } from '#operator/world';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import { connectCluster, explainFailure } from '../management/connect-cluster.ts';
+import { findApiGroup } from '../management/find-api-group.ts';
 import type { TargetOptions } from '../management/target.ts';
 import { type Neighbour, readServer, SERVER_KINDS, type ServerKey, shownServer, type Stored } from './stored.ts';
 import { authConfigNameOf, placesOfNeighbour, secretFile, type WrittenPlace, writtenPlaces } from './written-places.ts';
@@ -15,19 +15,30 @@ import { authConfigNameOf, placesOfNeighbour, secretFile, type WrittenPlace, wri
 /** Resources that are read at a time. */
 const PAGE = 500;
 
-async function read(api: KubeApi, kind: Kind, namespace: string, name: string): Promise<Manifest | undefined> {
+/** An API server, and the API group by which it serves the kinds. */
+interface Place {
+  api: KubeApi;
+  apiGroup: string;
+}
+
+async function read(
+  { api, apiGroup }: Place,
+  kind: Kind,
+  namespace: string,
+  name: string,
+): Promise<Manifest | undefined> {
   try {
-    return manifestOf(kind, await api.get(ownResource(kind, DEFAULT_API_GROUP), { namespace, name }));
+    return manifestOf(kind, await api.get(ownResource(kind, apiGroup), { namespace, name }));
   } catch (problem) {
     if (isStatus(problem, 404)) return undefined;
     throw problem;
   }
 }
 
-async function placesOf(api: KubeApi, manifest: Manifest): Promise<WrittenPlace[]> {
+async function placesOf(place: Place, manifest: Manifest): Promise<WrittenPlace[]> {
   const name = authConfigNameOf(manifest);
   const config =
-    name === undefined ? undefined : await read(api, 'MCPExternalAuthConfig', manifest.metadata.namespace, name);
+    name === undefined ? undefined : await read(place, 'MCPExternalAuthConfig', manifest.metadata.namespace, name);
   return writtenPlaces(manifest, config);
 }
 
@@ -50,11 +61,11 @@ async function whyStanding(api: KubeApi, key: ServerKey, manifest: Manifest | un
   return pods ? `pods of ${name} still run: wait until they have ended` : undefined;
 }
 
-async function listAll(api: KubeApi, kind: Kind, namespace: string | undefined): Promise<Manifest[]> {
+async function listAll({ api, apiGroup }: Place, kind: Kind, namespace: string | undefined): Promise<Manifest[]> {
   const found: Manifest[] = [];
   let next: string | undefined;
   do {
-    const page = await api.list(ownResource(kind, DEFAULT_API_GROUP), { namespace }, { limit: PAGE, next });
+    const page = await api.list(ownResource(kind, apiGroup), { namespace }, { limit: PAGE, next });
     found.push(...page.items.map((item) => manifestOf(kind, item)));
     ({ next } = page);
   } while (next !== undefined);
@@ -62,20 +73,20 @@ async function listAll(api: KubeApi, kind: Kind, namespace: string | undefined):
 }
 
 /** Of all namespaces, of this one where others may not be seen; none where the definitions are gone. */
-async function listOf(api: KubeApi, kind: Kind, namespace: string): Promise<Manifest[]> {
+async function listOf(place: Place, kind: Kind, namespace: string): Promise<Manifest[]> {
   try {
-    return await listAll(api, kind, undefined);
+    return await listAll(place, kind, undefined);
   } catch (problem) {
     if (isStatus(problem, 404)) return [];
-    if (isStatus(problem, 403)) return listAll(api, kind, namespace);
+    if (isStatus(problem, 403)) return listAll(place, kind, namespace);
     throw problem;
   }
 }
 
-async function findNeighbours(api: KubeApi, key: ServerKey): Promise<Neighbour[]> {
+async function findNeighbours(place: Place, key: ServerKey): Promise<Neighbour[]> {
   const [servers, configs] = await Promise.all([
-    Promise.all(SERVER_KINDS.map((kind) => listOf(api, kind, key.namespace))),
-    listOf(api, 'MCPExternalAuthConfig', key.namespace),
+    Promise.all(SERVER_KINDS.map((kind) => listOf(place, kind, key.namespace))),
+    listOf(place, 'MCPExternalAuthConfig', key.namespace),
   ]);
   const placeOf = (namespace: string, name = '') => `${namespace}/${name}`;
   const byPlace = new Map(configs.map((one) => [placeOf(one.metadata.namespace, one.metadata.name), one]));
@@ -140,12 +151,13 @@ export async function findInCluster(
   const namespace = options.namespace ?? api.namespace ?? 'default';
   try {
     const key = readServer(server, namespace);
-    const manifest = await read(api, key.kind, key.namespace, key.name);
-    const written = manifest ? await placesOf(api, manifest) : [];
+    const place = { api, apiGroup: await findApiGroup(api, options.apiGroup) };
+    const manifest = await read(place, key.kind, key.namespace, key.name);
+    const written = manifest ? await placesOf(place, manifest) : [];
     const stored: Stored = {
       standing: await whyStanding(api, key, manifest),
       written,
-      neighbours: await findNeighbours(api, key),
+      neighbours: await findNeighbours(place, key),
       readSecret: await readValues(api, key.namespace, written),
       files: [],
       removeFiles: () => undefined,
