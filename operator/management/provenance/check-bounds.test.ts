@@ -27,14 +27,38 @@ function bundleOf({ entries = [ENTRY] as object[], certificate = 1_000, chain = 
   });
 }
 
+/** An attestation with so many signatures. */
+function envelopeOf(signatures: number) {
+  const { mediaType, verificationMaterial } = bundleOf({});
+  const dsseEnvelope = {
+    payload: Buffer.from('{}'),
+    payloadType: 'application/vnd.in-toto+json',
+    signatures: many(signatures, { keyid: '', sig: Buffer.alloc(64) }),
+  };
+  return { mediaType, verificationMaterial, content: { $case: 'dsseEnvelope' as const, dsseEnvelope } };
+}
+
+const proof = (checkpoint: number) => ({
+  inclusionProof: {
+    logIndex: '1',
+    treeSize: '2',
+    rootHash: base64(32),
+    hashes: [base64(32)],
+    checkpoint: { envelope: 'x'.repeat(checkpoint) },
+  },
+});
+
 describe('a signature', () => {
   it('of the size that signatures have is looked at', () => {
-    expect(() => checkBounds(bundleOf({ entries: many(2, ENTRY), chain: 3, timestamps: 1 }))).not.toThrow();
+    expect(() =>
+      checkBounds(bundleOf({ entries: [ENTRY, { ...ENTRY, ...proof(500) }], chain: 3, timestamps: 1 })),
+    ).not.toThrow();
   });
 
   it.each([
     ['many entries of a log', { entries: many(4_000, ENTRY) }],
     ['a long entry of a log', { entries: [{ ...ENTRY, canonicalizedBody: base64(300_000) }] }],
+    ['a long checkpoint', { entries: [{ ...ENTRY, ...proof(70_000) }] }],
     ['a long promise', { entries: [{ ...ENTRY, inclusionPromise: { signedEntryTimestamp: base64(70_000) } }] }],
     ['a long certificate', { certificate: 2_900_000 }],
     ['many certificates', { chain: 5 }],
@@ -42,5 +66,10 @@ describe('a signature', () => {
     ['a long timestamp', { timestamps: 1, timestamp: 70_000 }],
   ])('with %s is refused before anything in it is compared or parsed', (_, large) => {
     expect(() => checkBounds(bundleOf(large))).toThrow(SignatureRefused);
+  });
+
+  it('of an attestation is one of few', () => {
+    expect(() => checkBounds(envelopeOf(4))).not.toThrow();
+    expect(() => checkBounds(envelopeOf(5))).toThrow(SignatureRefused);
   });
 });

@@ -33,4 +33,10 @@ describe('an image that was verified', () => {
   ])('is not told as verified with %s', (_, spec) => {
     expect(tell(spec)).toContain('Its image is not verified: what runs was changed');
   });
+
+  it('is not told as verified where what runs is not named by the digest that was signed', () => {
+    const tag = 'ghcr.io/o/r:v1';
+    const annotations = { [CHECKED_IMAGE]: JSON.stringify({ ...checked, image: tag }) };
+    expect(tellCheckedImage({ annotations, spec: { image: tag } })).toContain('not verified: what runs was changed');
+  });
 });

@@ -64,5 +64,9 @@ describe('logs of pods', () => {
     stop.abort();
     expect(logs.read('one', pods(HALF), selection().how)).toHaveLength(HALF);
     expect(() => logs.read('one', pods(1), selection().how)).toThrow('already');
+    expect(logs.read('two', pods(HALF), selection().how)).toHaveLength(HALF);
+    expect(() => logs.read('three', pods(1), selection().how)).toThrow(
+      `the logs of ${MOST_POD_LOGS} pods are being read already`,
+    );
   });
 });
