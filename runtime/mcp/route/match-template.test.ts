@@ -60,4 +60,12 @@ describe('a URI template', () => {
     expect(steps).toBeLessThan(2_001 * (8 * 32 + template.length));
     expect(steps).toBeLessThan(2_500_000);
   });
+
+  it('counts each look at the URI that the names of a query cost, also where none is found', () => {
+    const names = Array.from({ length: 32 }, (_, number) => `a${number}`);
+    const { matches, steps } = matchTemplate(`{?${names.join(',')}}`, 'x'.repeat(2_000));
+    expect(matches).toBe(false);
+    // Three alternatives are put together for a name, beside what is looked for.
+    expect(steps).toBeGreaterThan(3 * 32 * 2_000 + 32 * 2_000);
+  });
 });
