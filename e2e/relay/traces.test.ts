@@ -18,6 +18,9 @@ const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const PARENT = '00f067aa0ba902b7';
 const CONTEXT = { traceparent: `00-${TRACE}-${PARENT}-01`, tracestate: 'vendor=1' };
 
+/** For what does not look at which spans go together: each of them would wait a second. */
+const SOON = { gatherSpans: 50 };
+
 const collector = async (options?: Parameters<typeof serveCollector>[0]) => closing(await serveCollector(options));
 const telemetry = (endpoint: string, more: object = {}) => ({
   telemetry_config: { tracingEnabled: true, endpoint, insecure: true, samplingRate: '1', ...more },
@@ -61,7 +64,7 @@ describe('a traced request', () => {
   it('is a span of the server with those of the decision and of the call of the backend, and the backend gets its context', async () => {
     const [to, backend] = [await collector(), await keepingBackend()];
     const authz = { policies: ['permit(principal, action, resource);'] };
-    const gateway = await gatewayTo({ a: backend.url }, { ...telemetry(to.url), authz });
+    const gateway = await gatewayTo({ a: backend.url }, { ...telemetry(to.url), authz }, SOON);
     const client = await SessionClient.open(gateway.url);
     await call(client);
     const server = await first(to, 'tools/call a_tool_0');
@@ -93,7 +96,7 @@ describe('a traced request', () => {
   it('goes on with the context of the caller, of the message before that of the headers, in both revisions', async () => {
     const [to, backend] = [await collector(), await keepingBackend()];
     const config = { ...telemetry(to.url), passthrough_headers: ['traceparent'] };
-    const gateway = await gatewayTo({ a: backend.url }, config);
+    const gateway = await gatewayTo({ a: backend.url }, config, SOON);
     const client = await SessionClient.open(gateway.url);
     const body = client.message('tools/call', { name: 'a_tool_0', arguments: { text: 'x' } });
     await send(client.url, 'POST', { ...client.headers, ...CONTEXT }, body);
@@ -177,6 +180,7 @@ describe('a traced request', () => {
     };
     const { url } = await keepingBackend();
     const gateway = await gatewayTo({ a: url }, telemetry(`${to.url}/own/path`, settings), {
+      ...SOON,
       files: { key: 'hidden' },
     });
     await call(await SessionClient.open(gateway.url));
@@ -224,6 +228,7 @@ describe('a collector is reached as the configuration says', () => {
     closing({ close: () => void proxy.close() });
     const { port } = proxy.address() as AddressInfo;
     const gateway = await gatewayTo({ a: url }, telemetry('http://otel.invalid:4318'), {
+      ...SOON,
       proxy: { httpProxy: `http://127.0.0.1:${port}`, noProxy: '127.0.0.1' },
     });
     await call(await SessionClient.open(gateway.url));
@@ -244,7 +249,7 @@ describe('a collector is reached as the configuration says', () => {
     const before = process.env;
     process.env = { ...before, ...variables };
     try {
-      const gateway = await gatewayTo({ a: url }, telemetry(to.url));
+      const gateway = await gatewayTo({ a: url }, telemetry(to.url), SOON);
       await call(await SessionClient.open(gateway.url));
       const { resource } = await first(to, 'tools/call a_tool_0');
       expect(resource).toEqual({ 'service.name': 'gateway', 'service.version': '0.0.0', 'service.namespace': 'e2e' });
@@ -270,7 +275,7 @@ describe('a collector is reached as the configuration says', () => {
 describe('traces', () => {
   it('are of the share that is asked for; a caller that is traced is followed', async () => {
     const [to, backend] = [await collector(), await keepingBackend()];
-    const gateway = await gatewayTo({ a: backend.url }, telemetry(to.url, { samplingRate: '0' }));
+    const gateway = await gatewayTo({ a: backend.url }, telemetry(to.url, { samplingRate: '0' }), SOON);
     const client = await SessionClient.open(gateway.url);
     await call(client);
     const notTraced = { traceparent: CONTEXT.traceparent.replace(/01$/, '00') };

@@ -6,6 +6,8 @@ import type { SpanSender } from './span-sender.ts';
 interface QueueSettings {
   readonly sender: Pick<SpanSender, 'send' | 'close'>;
   readonly counts: SpanCounts;
+  /** Milliseconds in which spans are gathered before a batch is sent. */
+  readonly gather?: number | undefined;
 }
 
 const MAX_WAITING = 2_048;
@@ -36,7 +38,7 @@ export class SpanQueue implements SpanProcessor {
     }
     this.#waiting.push(span);
     if (this.#waiting.length >= BATCH) void this.#send();
-    else this.#timer ??= setTimeout(() => void this.#send(), GATHER).unref();
+    else this.#timer ??= setTimeout(() => void this.#send(), this.#settings.gather ?? GATHER).unref();
   }
 
   /** Settles when all that waits now was sent or dropped. */
