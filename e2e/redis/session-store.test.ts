@@ -177,6 +177,21 @@ describeWithRedis('the Redis of sessions', () => {
     expect([await statusAt(c, victim), await statusAt(c, other)]).toEqual([404, 404]);
   });
 
+  it.each(['namespace', 'name', 'uid'] as const)(
+    'opens no record for a server of another %s, though it has the prefix and the secret of this one',
+    async (field) => {
+      const server = await own();
+      const sharing = sharedIn({ addr: server.address });
+      const place = { namespace: 'team', name: 'tools', uid: 'one' };
+      const a = await replicaOf(sharing, {}, { server: place });
+      const client = await SessionClient.open(a.url);
+      const moved = await replicaOf(sharing, {}, { server: { ...place, [field]: 'other' } });
+      expect(await statusAt(moved, client)).toBe(404);
+      const same = await replicaOf(sharing, {}, { server: place });
+      expect(await statusAt(same, client)).toBe(200);
+    },
+  );
+
   it('is another one, or none, for a server that says so while it runs: sessions go on', async () => {
     const [first, second] = [await own(), await own()];
     const backend = closing(await servePlain({ tools: 1 }));

@@ -11,10 +11,17 @@ import { closeAll, closing, configTo, gatewayTo } from './gateway-to.ts';
 afterEach(closeAll);
 
 const toolsChanged = ({ method }: Rpc) => method === 'notifications/tools/list_changed';
+interface Told {
+  name: string;
+  phase: string;
+  message: string;
+  tools: number | null;
+  last_probe: string | null;
+  last_transition_time: string;
+}
 const backendsOf = async (gateway: ServedGateway) => {
   const { text } = await send(`http://127.0.0.1:${gateway.runtime.address.privatePort}/status`, 'GET', {});
-  return (JSON.parse(text) as { backends: { name: string; phase: string; message: string; tools: number | null }[] })
-    .backends;
+  return (JSON.parse(text) as { backends: Told[] }).backends;
 };
 const quick = { health_check_interval: '1s', unhealthy_threshold: 1 };
 
@@ -171,6 +178,33 @@ describe('status', () => {
       expect.objectContaining({ phase: 'unavailable', message: expect.stringContaining('cannot be reached') }),
       expect.objectContaining({ phase: 'unavailable', message: expect.stringMatching(/initialize/) }),
     ]);
+  });
+});
+
+describe('the status of a backend', () => {
+  const timeOf = (text: string | null) => {
+    expect(text).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    return Date.parse(text ?? '');
+  };
+
+  it('says when it was asked last, which goes on, and since when it is as it is, which stays until it is not', async () => {
+    const absent = await reserveAbsent({ tools: 1 });
+    await absent.comeBack();
+    closing({ close: () => absent.leave() });
+    const begun = Date.now();
+    const gateway = await gatewayTo({ a: absent.url }, { operational: { failure_handling: quick } });
+    const told = async () => (await backendsOf(gateway))[0]!;
+    const first = await told();
+    for (const time of [first.last_probe, first.last_transition_time]) {
+      expect(timeOf(time)).toBeGreaterThanOrEqual(begun);
+      expect(timeOf(time)).toBeLessThanOrEqual(Date.now());
+    }
+    const next = await eventually(told, ({ last_probe }) => last_probe !== first.last_probe);
+    expect(timeOf(next.last_probe)).toBeGreaterThan(timeOf(first.last_probe));
+    expect([next.phase, next.last_transition_time]).toEqual(['ready', first.last_transition_time]);
+    await absent.leave();
+    const away = await eventually(told, ({ phase }) => phase === 'unavailable');
+    expect(timeOf(away.last_transition_time)).toBeGreaterThanOrEqual(timeOf(next.last_probe));
   });
 });
 

@@ -17,12 +17,15 @@ const keyCalled = (kid: string) => ({ kty: 'EC', kid });
 class IssuerServer extends ObjectServer {
   keys: object[] = [keyCalled('first')];
   issuer = ISSUER;
+  /** Queries of lists and watches of Secrets. */
+  readonly secretQueries: URLSearchParams[] = [];
   /** Readings of the key set so far. */
   readings = 0;
   isAway = false;
 
   protected override serve(request: IncomingMessage, response: ServerResponse, text: string): void {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://server');
+    if (request.method === 'GET' && pathname.endsWith('/secrets')) this.secretQueries.push(searchParams);
     if (searchParams.has('watch')) {
       response.writeHead(200, { 'content-type': 'application/json' });
       response.flushHeaders();
@@ -159,4 +162,12 @@ describe('issuer and keys of the API server', () => {
     await pass(MINUTE, 4);
     expect(told).toEqual([]);
   });
+});
+
+it('neither lists nor watches the Secrets in which Helm keeps its releases', async () => {
+  // Those that the operator made itself are found by their label.
+  const ofOthers = () => server.secretQueries.filter((query) => !query.has('labelSelector'));
+  await eventually(() => ofOthers().some((query) => query.has('watch')), 'a watch of Secrets');
+  expect(ofOthers().some((query) => !query.has('watch'))).toBe(true);
+  expect(new Set(ofOthers().map((query) => query.get('fieldSelector')))).toEqual(new Set(['type!=helm.sh/release.v1']));
 });

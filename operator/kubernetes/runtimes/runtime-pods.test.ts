@@ -60,12 +60,14 @@ let answers: Record<string, PodStatus | typeof SILENT | undefined>;
 let asked: string[];
 let pushed: string[];
 let changes: number;
+let random: number;
 beforeEach(() => {
   clock = new ManualClock();
+  random = 0.5;
   [answers, asked, pushed, changes] = [{}, [], [], 0];
   pods = new RuntimePods({
     clock,
-    random: () => 0.5,
+    random: () => random,
     fetchStatus: (ip, tokens) => {
       asked.push(`${ip} ${tokens.join()}`);
       return Promise.resolve(answers[ip]);
@@ -151,6 +153,26 @@ describe('pods of a runtime', () => {
     expect(asked).toHaveLength(2);
     expect(pushed).toEqual([]);
   });
+
+  it.each([
+    [0, 24_000],
+    [1, 36_000],
+  ])(
+    'are asked up to a fifth sooner or later than their interval, by chance %d: not all at one moment',
+    async (chance, due) => {
+      random = chance;
+      answers['10.0.0.1'] = says('one', { ready: true });
+      pods.expect(runtime('one'));
+      pods.told(undefined, pod('a'));
+      await pass(0);
+      for (let round = 1; round <= 2; round++) {
+        await pass(due - 1);
+        expect(asked).toHaveLength(round);
+        await pass(2);
+        expect(asked).toHaveLength(round + 1);
+      }
+    },
+  );
 
   it('are asked at once when the document is another', async () => {
     answers['10.0.0.1'] = says('one');
