@@ -56,7 +56,7 @@ describeWithCluster('an image on standard input and output', (cluster) => {
       subject,
     ]);
     expect(stdout.trim()).toBe('no');
-    expect((await stage.get('MCPServer', 'memory'))?.status?.phase).toBe('Ready');
+    await stage.status('MCPServer', 'memory', ({ phase }) => phase === 'Ready');
   });
 
   it('writes none of its answers to the log of the container', async () => {

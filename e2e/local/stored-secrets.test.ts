@@ -15,6 +15,9 @@ const hashOf = (value: string) => createHash('sha256').update(value).digest('hex
 const backend = (status: StatusOutput) => status.backends.find(({ name }) => name === 'guarded');
 const pidOf = (status: StatusOutput) => status.processes.find(({ name }) => name === 'vmcp-demo')?.identity?.pid;
 
+/** The runtime serves what is new before it is said. */
+const untilSaid = (fits: (status: StatusOutput) => boolean) => eventually(() => place.status(), fits);
+
 let place: Workplace;
 let endpoint: string;
 let environment: NodeJS.ProcessEnv;
@@ -68,11 +71,7 @@ describe('a secret that the management API stores', () => {
     expect(await ask('POST', '/secrets', { provider_type: 'encrypted' })).toBe(201);
     expect(await ask('POST', KEYS, { key: 'API_KEY', value: FIRST })).toBe(201);
     await eventually(sent, (hash) => hash === hashOf(FIRST));
-    // The runtime serves it before it has said so.
-    await eventually(
-      () => place.status(),
-      (status) => backend(status)?.phase === 'Ready',
-    );
+    await untilSaid((status) => backend(status)?.phase === 'Ready');
   });
 
   it('reaches it when it is updated, and nothing is restarted', async () => {
@@ -118,12 +117,12 @@ describe('a secret that the management API stores', () => {
     expect(await sent()).toBeUndefined();
     expect(await ask('POST', '/secrets', { provider_type: 'encrypted', password: 'correct horse battery' })).toBe(201);
     await eventually(sent, (hash) => hash === hashOf(SECOND));
-    expect((await place.status()).problems).toEqual([]);
+    await untilSaid(({ problems: left }) => left.length === 0);
   });
 
   it('that is deleted takes its backend away, which is never called without it', async () => {
     expect(await ask('DELETE', `${KEYS}/API_KEY`)).toBe(204);
     await eventually(sent, (hash) => hash === undefined);
-    expect(JSON.stringify(await place.status())).toContain('vmcp secret set API_KEY');
+    await untilSaid((status) => JSON.stringify(status).includes('vmcp secret set API_KEY'));
   });
 });

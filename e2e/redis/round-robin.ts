@@ -17,62 +17,81 @@ export interface RoundRobin {
 }
 
 /** A target that takes no connection is passed over; what was sent is never sent twice. */
-export async function serveRoundRobin(ports: readonly number[]): Promise<RoundRobin> {
-  const agent = new Agent({ keepAlive: true });
-  const answered = new Map<number, number>();
-  const left = new Set<number>();
-  const hasIdle = (port: number) => (agent.freeSockets[agent.getName({ host: HOST, port })] ?? []).length > 0;
-  let next = 0;
-  let cut = 0;
-  const forward = (req: IncomingMessage, res: ServerResponse, body: Buffer, first: number, passed = 0): void => {
-    const port = ports[(first + passed) % ports.length] ?? 0;
-    if (left.has(port) && !hasIdle(port) && passed < ports.length) {
-      forward(req, res, body, first, passed + 1);
+class Targets {
+  readonly ports: readonly number[];
+  readonly agent = new Agent({ keepAlive: true });
+  readonly answered = new Map<number, number>();
+  readonly left = new Set<number>();
+  cut = 0;
+
+  constructor(ports: readonly number[]) {
+    this.ports = ports;
+  }
+
+  /** Gives a request to the target that is due, or to the next one that takes it. */
+  forward(req: IncomingMessage, res: ServerResponse, body: Buffer, due: number, passed = 0): void {
+    const port = this.ports[(due + passed) % this.ports.length] ?? 0;
+    const passOn = () => this.forward(req, res, body, due, passed + 1);
+    if (this.left.has(port) && !this.#hasIdle(port) && passed < this.ports.length) {
+      passOn();
       return;
     }
     let isConnected = false;
-    const giveUp = () => {
-      cut += 1;
-      if (res.headersSent) res.destroy();
-      else res.writeHead(502).end('cut');
-    };
     const { method, url, headers } = req;
-    const sent = httpRequest({ host: HOST, ...{ port, method, path: url, headers, agent } }, (answer) => {
-      answered.set(port, (answered.get(port) ?? 0) + 1);
-      // These two are for one connection only.
-      const kept = Object.entries(answer.headers).filter(([name]) => name !== 'connection' && name !== 'keep-alive');
-      res.writeHead(answer.statusCode ?? 502, Object.fromEntries(kept));
-      answer.pipe(res);
-      answer.once('error', giveUp);
-    });
+    const where = { host: HOST, port, method, path: url, headers, agent: this.agent };
+    const sent = httpRequest(where, (answer) => this.#answer(res, answer, port));
     sent.once('socket', (socket) => {
       isConnected = !socket.connecting;
       if (socket.connecting) socket.once('connect', () => (isConnected = true));
     });
     sent.once('error', () => {
-      if (isConnected || passed === ports.length) giveUp();
-      else forward(req, res, body, first, passed + 1);
+      if (isConnected || passed === this.ports.length) this.#giveUp(res);
+      else passOn();
     });
     res.once('close', () => {
       if (!res.writableFinished) sent.destroy();
     });
     sent.end(body);
-  };
+  }
+
+  #hasIdle(port: number): boolean {
+    return (this.agent.freeSockets[this.agent.getName({ host: HOST, port })] ?? []).length > 0;
+  }
+
+  #answer(res: ServerResponse, answer: IncomingMessage, port: number): void {
+    this.answered.set(port, (this.answered.get(port) ?? 0) + 1);
+    // These two are for one connection only.
+    const kept = Object.entries(answer.headers).filter(([name]) => name !== 'connection' && name !== 'keep-alive');
+    res.writeHead(answer.statusCode ?? 502, Object.fromEntries(kept));
+    answer.pipe(res);
+    answer.once('error', () => this.#giveUp(res));
+  }
+
+  #giveUp(res: ServerResponse): void {
+    this.cut += 1;
+    if (res.headersSent) res.destroy();
+    else res.writeHead(502).end('cut');
+  }
+}
+
+export async function serveRoundRobin(ports: readonly number[]): Promise<RoundRobin> {
+  const targets = new Targets(ports);
+  let next = 0;
   const server = createServer((req, res) => {
     const chunks: Buffer[] = [];
     req.on('data', (chunk: Buffer) => chunks.push(chunk));
-    req.once('end', () => forward(req, res, Buffer.concat(chunks), next++));
+    req.once('end', () => targets.forward(req, res, Buffer.concat(chunks), next++));
   });
   await new Promise<void>((resolve) => server.listen(0, HOST, resolve));
   return {
     url: `http://${HOST}:${(server.address() as AddressInfo).port}/mcp`,
-    cut: () => cut,
-    answered,
-    leave: (port) => void left.add(port),
-    join: (port) => void left.delete(port),
+    cut: () => targets.cut,
+    answered: targets.answered,
+    leave: (port) => void targets.left.add(port),
+    join: (port) => void targets.left.delete(port),
     close: () =>
       new Promise((resolve) => {
-        agent.destroy();
+        targets.agent.destroy();
         server.close(() => resolve());
         server.closeAllConnections();
       }),

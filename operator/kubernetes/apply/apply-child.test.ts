@@ -3,6 +3,7 @@ import { Stalled, Waiting } from '#operator/errors';
 import { applyChild, type ApplyContext } from './apply-child.ts';
 import type { KubeObject } from '../api/object.ts';
 import { OwnedChildren } from '../watch/owned-children.ts';
+import { freshContext } from '../testdata/fresh-context.ts';
 import { ObjectServer } from '../testdata/object-server.ts';
 import { statusBody } from '../testdata/fake-api-server.ts';
 
@@ -25,18 +26,9 @@ let server: ObjectServer;
 let context: ApplyContext;
 beforeEach(async () => {
   server = await new ObjectServer().start();
-  context = {
-    api: server.api(),
-    children: new OwnedChildren(),
-    apiGroup: 'vmcp.dev',
-    settled: new Map(),
-    taken: new Set(),
-  };
+  context = freshContext(server.api());
 });
-afterEach(async () => {
-  await context.api.close();
-  await server.close();
-});
+afterEach(() => server.close());
 
 const problemOf = (object: KubeObject) =>
   applyChild(object, context).then(

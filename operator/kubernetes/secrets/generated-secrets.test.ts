@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ApplyContext } from '../apply/apply-child.ts';
 import { makeSecrets } from './generated-secrets.ts';
 import { OwnSecrets } from './own-secrets.ts';
-import { OwnedChildren } from '../watch/owned-children.ts';
+import { freshContext } from '../testdata/fresh-context.ts';
 import { ObjectServer } from '../testdata/object-server.ts';
 
 const PATH = '/api/v1/namespaces/ns/secrets/vmcp-demo-sealing';
@@ -24,20 +24,11 @@ beforeEach(async () => {
   made = 0;
   forget();
 });
-afterEach(async () => {
-  await context.api.close();
-  await server.close();
-});
+afterEach(() => server.close());
 
 /** As an operator that was started anew: it knows nothing but what is there. */
 function forget(): void {
-  context = {
-    api: server.api(),
-    children: new OwnedChildren(),
-    apiGroup: 'vmcp.dev',
-    settled: new Map(),
-    taken: new Set(),
-  };
+  context = freshContext(server.api());
   secrets = new OwnSecrets(context.api, context.children, () => server.at(PATH)?.metadata);
 }
 

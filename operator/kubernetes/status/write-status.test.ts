@@ -48,7 +48,6 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   writer.close();
-  await api.close();
   await server.close();
 });
 

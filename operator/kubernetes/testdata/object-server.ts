@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { KubeApi, OnRequest } from '../api/api.ts';
 import type { KubeObject } from '../api/object.ts';
 import { FakeApiServer, statusBody } from './fake-api-server.ts';
 
@@ -17,8 +18,21 @@ export class ObjectServer extends FakeApiServer {
   /** Taken instead of the next answer. */
   readonly nextAnswers: { status: number; body: object }[] = [];
   readonly #objects = new Map<string, KubeObject>();
+  readonly #apis: KubeApi[] = [];
   #version = 100;
   #uid = 0;
+
+  /** Goes when the server goes. */
+  override api(onRequest?: OnRequest): KubeApi {
+    const api = super.api(onRequest);
+    this.#apis.push(api);
+    return api;
+  }
+
+  override async close(): Promise<void> {
+    await Promise.all(this.#apis.splice(0).map((api) => api.close()));
+    await super.close();
+  }
 
   /** What stands at `/api/v1/namespaces/ns/secrets/a`. */
   at(path: string): KubeObject | undefined {

@@ -18,10 +18,7 @@ beforeEach(async () => {
   api = server.api();
   values = new NamedValues(api, SECRETS, { field: 'secrets', valueOf: ({ data }) => data, log });
 });
-afterEach(async () => {
-  await api.close();
-  await server.close();
-});
+afterEach(() => server.close());
 
 /** Written by a person, and told by the watch. */
 function write(name: string, data: object): boolean {

@@ -24,10 +24,7 @@ describe('work that an operator left undone', () => {
     server = await new ObjectServer().start();
     api = server.api();
   });
-  afterEach(async () => {
-    await api.close();
-    await server.close();
-  });
+  afterEach(() => server.close());
 
   /** Starts an operator of an API group, and waits until it has done what it took up. */
   async function start(apiGroup: string): Promise<string[]> {

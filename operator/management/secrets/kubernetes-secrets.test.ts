@@ -15,10 +15,7 @@ describe('secrets of a namespace', () => {
     server = await new ObjectServer().start();
     api = server.api();
   });
-  afterEach(async () => {
-    await api.close();
-    await server.close();
-  });
+  afterEach(() => server.close());
 
   it('are one Secret with a label of its own', async () => {
     expect(await secrets().list()).toEqual({ type: 'kubernetes', keys: [] });
