@@ -17,22 +17,28 @@ async function bound(server: Server): Promise<number> {
   return bindServer(server, { host: '127.0.0.1', port: 0 });
 }
 
-/** Shakes hands by TLS as it should, then breaks the protocol and resets the connection. */
+/** Shakes hands by TLS as it should, and when it is asked something breaks the protocol and resets the connection. */
 async function startBroken(): Promise<number> {
   const certificates = makeCertificates();
+  const breakOf = new Map<number | undefined, () => void>();
   const secured = createTlsServer(
     { key: readFileSync(certificates.keyFile), cert: readFileSync(certificates.certFile) },
     (socket) => {
-      socket.on('error', () => undefined).resume();
+      const { remotePort } = socket;
+      socket.on('error', () => undefined).once('data', () => breakOf.get(remotePort)?.());
     },
   );
   certificates.remove();
   secured.on('tlsClientError', () => undefined);
   const inner = await bound(secured);
-  return bound(createServer((socket) => breakLater(socket, connect(inner, '127.0.0.1'))));
+  const pass = (socket: Socket) => {
+    const onward = connect(inner, '127.0.0.1', () => breakOf.set(onward.localPort, breaking(socket, onward)));
+  };
+  return bound(createServer(pass));
 }
 
-function breakLater(socket: Socket, inner: Socket): void {
+/** Passes everything on, until what it returns breaks the connection. */
+function breaking(socket: Socket, inner: Socket): () => void {
   for (const [one, other] of [
     [socket, inner],
     [inner, socket],
@@ -40,18 +46,12 @@ function breakLater(socket: Socket, inner: Socket): void {
     one.on('error', () => undefined).on('close', () => other.destroy());
     one.pipe(other);
   }
-  let sent = 0;
-  socket.on('data', () => {
-    // The hello, the end of the handshake, what is asked.
-    sent += 1;
-    if (sent !== 2) return;
-    setTimeout(() => {
-      inner.unpipe(socket);
-      // A record that nobody can decrypt, and words that are no record.
-      socket.write(Buffer.concat([Buffer.from([23, 3, 3, 0, 40]), Buffer.alloc(40), Buffer.from('-ERR no TLS\r\n')]));
-      setTimeout(() => socket.resetAndDestroy(), 3);
-    }, 20);
-  });
+  return () => {
+    inner.unpipe(socket);
+    // A record that nobody can decrypt, and words that are no record.
+    socket.write(Buffer.concat([Buffer.from([23, 3, 3, 0, 40]), Buffer.alloc(40), Buffer.from('-ERR no TLS\r\n')]));
+    setTimeout(() => socket.resetAndDestroy(), 3);
+  };
 }
 
 /** A process that connects for a while; what ended it is what it printed. */

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { serveEverything } from '../fakes/everything-server/serve.ts';
 import { serveMisbehaving } from '../fakes/backend/serve-misbehaving.ts';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
+import { followTools } from '../gateway/follow-tools.ts';
 import {
   openStream,
   send,
@@ -19,6 +20,8 @@ import { serveHeld } from './serve-held.ts';
 
 afterEach(closeAll);
 
+/** Milliseconds until a client is told and has listed. */
+const PATIENCE = 10_000;
 const toolsChanged = ({ method }: Rpc) => method === 'notifications/tools/list_changed';
 const listenTo = (url: string, notifications: object) => {
   const { body, headers } = statelessRequest('subscriptions/listen', { notifications });
@@ -36,16 +39,14 @@ describe('a new run configuration', () => {
     const gateway = await gatewayTo({ a: a.url });
     const client = await SessionClient.open(gateway.url);
     const stream = await client.stream();
-    expect(await client.toolNames()).toEqual(['a_tool_0']);
+    const knows = await followTools(stream, () => client.toolNames(), PATIENCE);
+    await knows('a_tool_0');
     await gateway.reconfigure(configTo({ a: a.url, b: b.url }));
-    await stream.waitFor(toolsChanged);
-    expect(await client.toolNames()).toEqual(['a_tool_0', 'b_tool_0']);
+    await knows('a_tool_0', 'b_tool_0');
     expect((await client.call('b_tool_0', { text: 'x' })).answer.result).toBeDefined();
     // What the new backend says by itself reaches the stream that was open before it.
-    const before = stream.messages().filter(toolsChanged).length;
     b.setTools(2);
-    await stream.waitFor(() => stream.messages().filter(toolsChanged).length > before);
-    expect(await client.toolNames()).toEqual(['a_tool_0', 'b_tool_0', 'b_tool_1']);
+    await knows('a_tool_0', 'b_tool_0', 'b_tool_1');
     stream.close();
   });
 
@@ -162,19 +163,16 @@ describe('a new run configuration', () => {
     const gateway = await gatewayTo({ a: a.url });
     const stream = await listenTo(gateway.url, { toolsListChanged: true });
     await stream.waitFor(({ method }) => method === 'notifications/subscriptions/acknowledged');
-    await gateway.reconfigure(configTo({ a: a.url, b: b.url }));
-    await stream.waitFor(toolsChanged);
     const names = async () =>
       ((await sendStateless(gateway.url, 'tools/list')).answer.result?.tools as { name: string }[]).map(
         ({ name }) => name,
       );
-    expect(await names()).toEqual(['a_tool_0', 'b_tool_0']);
-    const told = stream.messages().filter(toolsChanged).length;
-    for (let i = 0; i < 100 && (b.counts.get('subscriptions/listen') ?? 0) === 0; i++)
-      await new Promise((resolve) => setTimeout(resolve, 20));
+    const knows = await followTools(stream, names, PATIENCE);
+    await gateway.reconfigure(configTo({ a: a.url, b: b.url }));
+    await knows('a_tool_0', 'b_tool_0');
+    await until('the subscription at the new one', () => (b.counts.get('subscriptions/listen') ?? 0) > 0);
     b.setTools(2);
-    await stream.waitFor(() => stream.messages().filter(toolsChanged).length > told);
-    expect(await names()).toHaveLength(3);
+    await knows('a_tool_0', 'b_tool_0', 'b_tool_1');
     stream.close();
   });
 

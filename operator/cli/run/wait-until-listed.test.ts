@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { takeLock } from '#operator/local/lock';
 import { locateState, openState, type StateFolder } from '#operator/local/state-folder';
@@ -27,9 +26,16 @@ function report(backend: Record<string, unknown>): void {
   writeFileSync(state.status, JSON.stringify(board));
 }
 
-const wait = (patience = LONGER_THAN_THE_TEST) => {
+/** Time goes on by itself; `at` is done when it has come so far. */
+const wait = (patience = LONGER_THAN_THE_TEST, at = Infinity, act: () => unknown = () => undefined) => {
   const context = { state, err: new PassThrough(), typed: (line: string) => `vmcp ${line}` };
-  return waitUntilListed('notes', patience, context, new AbortController().signal);
+  let now = 0;
+  const pause = (milliseconds: number) => {
+    if (now < at && now + milliseconds >= at) act();
+    now += milliseconds;
+    return Promise.resolve();
+  };
+  return waitUntilListed('notes', patience, context, new AbortController().signal, { now: () => now, pause });
 };
 
 it.each([
@@ -62,9 +68,7 @@ it('waits for one that was left out for a moment, as its secret was written just
   const unlock = takeLock(state, state.path, 'test');
   try {
     report({ name: 'notes', phase: 'Excluded', message: 'no such Secret' });
-    const listed = wait();
-    await sleep(600);
-    report({ name: 'notes', phase: 'Ready', tools: 1 });
+    const listed = wait(LONGER_THAN_THE_TEST, 4_000, () => report({ name: 'notes', phase: 'Ready', tools: 1 }));
     expect(await listed).toHaveLength(1);
   } finally {
     unlock();

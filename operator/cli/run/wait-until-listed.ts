@@ -26,6 +26,17 @@ function backendsOf(name: string, context: Pick<Context, 'state'>): Backend[] {
   );
 }
 
+/** What waiting needs of time: milliseconds since anything, and a pause that ends early with `stop`. */
+interface Clock {
+  now: () => number;
+  pause: (milliseconds: number, stop: AbortSignal) => Promise<void>;
+}
+
+const CLOCK: Clock = {
+  now: () => performance.now(),
+  pause: (milliseconds, signal) => sleep(milliseconds, undefined, { signal }).catch(() => undefined),
+};
+
 /**
  * Waits until the tools of a workload are listed by an endpoint that runs here. Returns the endpoints that offer it.
  * @throws CliError with code 3 that says what keeps it away
@@ -35,8 +46,9 @@ export async function waitUntilListed(
   patience: number,
   context: Pick<Context, 'state' | 'err' | 'typed'>,
   stop: AbortSignal,
+  clock = CLOCK,
 ): Promise<ServerSummary[]> {
-  const since = performance.now();
+  const since = clock.now();
   let hopefulAt = since;
   return showProgress(`waiting until the tools of ${name} are listed`, context, async (say) => {
     for (;;) {
@@ -45,12 +57,12 @@ export async function waitUntilListed(
       if (ready.length > 0 && ready.length === backends.length) return ready.map(({ server }) => server);
       const [first] = backends.filter(({ message, loginUrl }) => message !== '' || loginUrl !== null);
       if (first) say(`waiting for ${name}: ${first.message}`);
-      const now = performance.now();
+      const now = clock.now();
       const isStuck = backends.length > 0 && backends.every(needsSomebody);
       if (!isStuck) hopefulAt = now;
       const waitsForLogin = isStuck && backends.some(({ loginUrl }) => loginUrl !== null);
       if (waitsForLogin || now - hopefulAt > SETTLED || now - since > patience) throw notListed(name, first, context);
-      await sleep(LOOK, undefined, { signal: stop }).catch(() => undefined);
+      await clock.pause(LOOK, stop);
       if (stop.aborted)
         throw new CliError(EXIT_CODES.failed, `stopped waiting; ${name} stays: ${context.typed(`rm ${name}`)}`);
     }
