@@ -1,42 +1,26 @@
-import { afterAll, expect, it } from '@jest/globals';
-import { KubeApi } from '#operator/kubernetes/api/api';
-import { connect, loadKubeConfig } from '#operator/kubernetes/api/connection';
+import { expect, it } from '@jest/globals';
 import { Clients } from '#operator/management/clients/clients';
 import { kubernetesSecrets } from '#operator/management/secrets/kubernetes-secrets';
 import { clusterResources } from '#operator/management/stores/cluster-resources';
 import { configMapRecords } from '#operator/management/stores/config-map-records';
 import { recordStoreContract } from '#operator/management/stores/contract/record-store.contract';
 import { backend, group, installDefinitions, server, Stage } from './stage.ts';
-import { describeWithCluster, type Namespace } from './use-cluster.ts';
+import { useApis } from './use-apis.ts';
+import { describeWithCluster } from './use-cluster.ts';
 
 const VALUE = 'hunter2-the-value';
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
 describeWithCluster('what the management API keeps in a cluster', (cluster) => {
-  const apis: KubeApi[] = [];
-  const namespaces: Namespace[] = [];
-  const openApi = (): KubeApi => {
-    const api = new KubeApi(connect(loadKubeConfig({ kubeconfig: cluster.kubeconfig })));
-    apis.push(api);
-    return api;
-  };
-  const makeNamespace = async (): Promise<string> => {
-    const made = await cluster.makeNamespace('records');
-    namespaces.push(made);
-    return made.name;
-  };
-  afterAll(async () => {
-    for (const namespace of namespaces) await namespace.delete();
-    for (const api of apis) await api.close();
-  });
+  const { openApi, makeNamespace } = useApis(cluster, 'records');
 
   recordStoreContract('ConfigMaps of a real cluster', async () => {
-    const namespace = await makeNamespace();
+    const { name: namespace } = await makeNamespace();
     const [api, other] = [openApi(), openApi()];
     return {
       one: configMapRecords({ api, namespace, apiGroup: 'vmcp.dev' }),
       two: configMapRecords({ api: other, namespace, apiGroup: 'vmcp.dev' }),
-      elsewhere: configMapRecords({ api, namespace: await makeNamespace(), apiGroup: 'vmcp.dev' }),
+      elsewhere: configMapRecords({ api, namespace: (await makeNamespace()).name, apiGroup: 'vmcp.dev' }),
       async damage(name) {
         const path = `/api/v1/namespaces/${namespace}/configmaps/vmcp.clients.${name}`;
         const patch = { data: { 'record.json': '{"half' } };
@@ -47,7 +31,7 @@ describeWithCluster('what the management API keeps in a cluster', (cluster) => {
   });
 
   it('secrets are one labelled Secret, and lose no change of many at once', async () => {
-    const namespace = await makeNamespace();
+    const { name: namespace } = await makeNamespace();
     const one = kubernetesSecrets({ api: openApi(), namespace, apiGroup: 'vmcp.dev' });
     const two = kubernetesSecrets({ api: openApi(), namespace, apiGroup: 'vmcp.dev' });
     const writes = Array.from({ length: 8 }, (_, n) => (n % 2 === 0 ? one : two).create(`K${n}`, VALUE));
@@ -65,7 +49,7 @@ describeWithCluster('what the management API keeps in a cluster', (cluster) => {
   });
 
   it('a Secret of that name that is somebody else’s is neither listed nor written', async () => {
-    const namespace = await makeNamespace();
+    const { name: namespace } = await makeNamespace();
     const path = `/api/v1/namespaces/${namespace}/secrets`;
     const theirs = {
       apiVersion: 'v1',
@@ -83,8 +67,7 @@ describeWithCluster('what the management API keeps in a cluster', (cluster) => {
 
   it('a client that is registered gets the text with the URLs of its groups', async () => {
     await installDefinitions(cluster);
-    const made = await cluster.makeNamespace('records');
-    namespaces.push(made);
+    const made = await makeNamespace();
     const stage = new Stage(cluster, made);
     await stage.apply(group('tools'), backend('one', { remoteUrl: 'https://mcp.example.com/mcp', groupRef: 'tools' }));
     await stage.apply(server('demo', 'tools'));

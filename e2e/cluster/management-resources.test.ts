@@ -1,35 +1,20 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { KubeApi } from '#operator/kubernetes/api/api';
-import { connect, loadKubeConfig } from '#operator/kubernetes/api/connection';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { clusterResources } from '#operator/management/stores/cluster-resources';
 import { resourcesContract } from '#operator/management/stores/contract/resources.contract';
 import type { Resources } from '#operator/management/stores/resources';
 import { installDefinitions } from './stage.ts';
-import { describeWithCluster, type Namespace } from './use-cluster.ts';
+import { useApis } from './use-apis.ts';
+import { describeWithCluster } from './use-cluster.ts';
 
 const GROUP = 'vmcp.dev';
 
 describeWithCluster('resources of a cluster', (cluster) => {
-  const apis: KubeApi[] = [];
-  const namespaces: Namespace[] = [];
-  const openApi = (): KubeApi => {
-    const api = new KubeApi(connect(loadKubeConfig({ kubeconfig: cluster.kubeconfig })));
-    apis.push(api);
-    return api;
-  };
-  const open = async (namespace?: string): Promise<{ resources: Resources; namespace: string }> => {
-    if (namespace === undefined) {
-      const made = await cluster.makeNamespace('management');
-      namespaces.push(made);
-      namespace = made.name;
-    }
+  const { openApi, makeNamespace } = useApis(cluster, 'management');
+  const open = async (inside?: string): Promise<{ resources: Resources; namespace: string }> => {
+    const namespace = inside ?? (await makeNamespace()).name;
     return { resources: clusterResources({ api: openApi(), namespace, apiGroup: GROUP }), namespace };
   };
   beforeAll(() => installDefinitions(cluster));
-  afterAll(async () => {
-    for (const namespace of namespaces) await namespace.delete();
-    for (const api of apis) await api.close();
-  });
 
   resourcesContract('a namespace of a real cluster', async () => {
     const one = await open();

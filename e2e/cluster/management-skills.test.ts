@@ -2,34 +2,29 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { KubeApi } from '#operator/kubernetes/api/api';
-import { connect, loadKubeConfig } from '#operator/kubernetes/api/connection';
 import type { InstalledSkill } from '#operator/management/records/skill';
 import { clusterSkillsContract } from '#operator/management/skills/contract/cluster-skills.contract';
 import { tgzOf } from '#operator/management/skills/testdata/archives';
 import { skillText } from '#operator/management/skills/testdata/skills-place';
 import { configMapRecords } from '#operator/management/stores/config-map-records';
-import { eventually } from '../local/run-vmcp.ts';
 import { type GitServer, serveGit } from '../skills/serve-git.ts';
+import { useApis } from './use-apis.ts';
 import { describeWithCluster, type Namespace } from './use-cluster.ts';
 import { useManagement } from './use-management.ts';
 
 describeWithCluster('the skills of a real cluster', (cluster) => {
   const stage = useManagement(cluster, 'management-skills', '--management-allow-private-addresses');
-  const api = new KubeApi(connect(loadKubeConfig({ kubeconfig: cluster.kubeconfig })));
+  const { openApi, makeNamespace } = useApis(cluster, 'skills');
+  const api = openApi();
   let made: Namespace | undefined;
   let git: GitServer;
   beforeAll(async () => {
     git = await serveGit();
   });
-  afterAll(async () => {
-    await git.close();
-    await made?.delete();
-    await api.close();
-  });
+  afterAll(() => git.close());
 
   clusterSkillsContract('ConfigMaps', async () => {
-    made ??= await cluster.makeNamespace('skills');
+    made ??= await makeNamespace();
     const records = configMapRecords({ api, namespace: made.name, apiGroup: 'vmcp.dev' });
     for (const kind of ['skills', 'skillchanges'] as const)
       for (const { name } of await records(kind).list()) await records(kind).delete(name);
@@ -87,20 +82,7 @@ describeWithCluster('the skills of a real cluster', (cluster) => {
       return archives.get(nr);
     };
     expect((await install({ archive: await archive(0) })).status).toBe(201);
-    let answered = 0;
-    const ended = (async () => {
-      for (;;) {
-        const body = { archive: await archive(answered + 1), force: true };
-        if ((await install(body).catch(() => undefined))?.status !== 201) return;
-        answered += 1;
-      }
-    })();
-    await eventually(
-      () => answered,
-      (count) => count >= 3,
-    );
-    await stage.kill();
-    await ended;
+    const answered = await stage.killAmid(async (nr) => install({ archive: await archive(nr), force: true }));
     await stage.start();
     const { body } = await stage.ask('GET', '/skills/notes?archive=true');
     const left = body as { archive: string; installed_skill: InstalledSkill };

@@ -154,6 +154,25 @@ export class ManagementStage {
     this.#dispatcher = undefined;
   }
 
+  /** Kills the operator in the middle of writes, which are numbered from 1. Returns the number of the last one that was answered with success. */
+  async killAmid(write: (nr: number) => Promise<Asked>): Promise<number> {
+    let answered = 0;
+    const ended = (async () => {
+      for (;;) {
+        const { status = 0 } = (await write(answered + 1).catch(() => undefined)) ?? {};
+        if (status < 200 || status > 299) return;
+        answered += 1;
+      }
+    })();
+    await eventually(
+      () => answered,
+      (count) => count >= 3,
+    );
+    await this.kill();
+    await ended;
+    return answered;
+  }
+
   async stop(): Promise<void> {
     await this.#dispatcher?.close();
     await this.#operator?.stop();
