@@ -12,6 +12,7 @@ import { describeWithCluster, type Namespace } from './use-cluster.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const FLUX = join(ROOT, 'examples/gitops/flux');
+const ARGO_CD = join(ROOT, 'examples/gitops/argo-cd/application.yaml');
 const EXPOSING = join(ROOT, 'examples/exposing');
 
 /** Modules of other projects, and the definitions of theirs that our manifests need. */
@@ -22,6 +23,7 @@ const DEFINITIONS: Record<string, string[]> = {
   'github.com/fluxcd/source-controller@v1.9.6': ['config/crd/bases/source.toolkit.fluxcd.io_gitrepositories.yaml'],
   'github.com/fluxcd/kustomize-controller@v1.9.6': ['config/crd/bases/kustomize.toolkit.fluxcd.io_kustomizations.yaml'],
   'github.com/fluxcd/helm-controller@v1.6.0': ['config/crd/bases/helm.toolkit.fluxcd.io_helmreleases.yaml'],
+  'github.com/argoproj/argo-cd/v3@v3.1.0': ['manifests/crds/application-crd.yaml'],
   'sigs.k8s.io/gateway-api@v1.4.0': ['gateways', 'httproutes'].map(
     (plural) => `config/crd/standard/gateway.networking.k8s.io_${plural}.yaml`,
   ),
@@ -170,6 +172,15 @@ describeWithCluster('kinds of other projects', (cluster) => {
     expect([taken.code, taken.stderr]).toEqual([0, '']);
     const refused = await dryRun(text.replace('interval:', 'intervall: 1h\n  interval:'));
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('intervall')]);
+  });
+
+  test('the example for Argo CD is taken field by field', async () => {
+    const text = readFileSync(ARGO_CD, 'utf8').replaceAll('namespace: argocd', `namespace: ${namespace.name}`);
+    expect(named(objectsOf(text), 'Application')).toHaveLength(2);
+    const taken = await dryRun(text);
+    expect([taken.code, taken.stderr]).toEqual([0, '']);
+    const refused = await dryRun(text.replace('jqPathExpressions:', 'jqPathExpression:'));
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('jqPathExpression')]);
   });
 
   /** Services that the operator makes of a server, and a backend of none. */

@@ -31,7 +31,7 @@ export function workloadRooms({ records, now, onFailure, configMaps, ...place }:
   const operations = new BackgroundWork({ records, workloads, now, onFailure });
   return {
     workloads,
-    runConfigurations: new RunConfigurations({ ...place, workloads, profiles }),
+    runConfigurations: new RunConfigurations({ ...place, configMaps, workloads, profiles }),
     groups: new Groups(place.resources),
     operations,
     close: () => operations.close(),

@@ -36,9 +36,9 @@ function renderWebhook({ name, url, timeout, failurePolicy, hmacSecretRef, tls }
 export const resourceUrlOf = ({ oidcConfig, oidcConfigRef }: Spec): string | undefined =>
   oidcConfig?.resourceUrl ?? oidcConfigRef?.resourceUrl;
 
-/** `shared`: what the MCPOIDCConfig says that is referred to. */
+/** `shared`: what the MCPOIDCConfig or the ConfigMap says that is referred to. */
 function issuerOf({ oidcConfig, oidcConfigRef }: Spec, shared: Issuer | undefined): Issuer | undefined {
-  if (oidcConfig) return oidcConfig.inline ?? oidcConfig.kubernetes ?? {};
+  if (oidcConfig) return oidcConfig.inline ?? oidcConfig.kubernetes ?? shared ?? {};
   return oidcConfigRef && { ...shared, audience: oidcConfigRef.audience, scopes: oidcConfigRef.scopes };
 }
 

@@ -278,6 +278,40 @@ describe('an exported run configuration', () => {
     expect(middleware_configs).toContainEqual({ type: 'outgoing_authentication', parameters: { type: 'remoteAuth' } });
   });
 
+  describe('whose issuer stands in a ConfigMap', () => {
+    const workload = `${head('MCPServer', 'one')}  remoteUrl: https://one.example/mcp
+  oidcConfig: { type: configMap, resourceUrl: 'https://one.example/mcp', configMap: { name: issuer, key: said } }
+`;
+    const oidcOf = async (said: object) => {
+      const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'issuer' } };
+      const text = JSON.stringify({ ...map, data: { said: JSON.stringify(said), 'oidc.json': 'another' } });
+      return (await of('one', { 'issuer.yaml': text, 'one.yaml': workload })).oidc_config;
+    };
+
+    it('says what the ConfigMap says of it', async () => {
+      const said = { issuer: 'https://id.example', audience: 'one', clientId: 'me', scopes: ['read'] };
+      expect(await oidcOf({ ...said, jwksUrl: 'https://id.example/keys' })).toEqual({
+        issuer: 'https://id.example',
+        audience: 'one',
+        clientID: 'me',
+        scopes: ['read'],
+        jwksurl: 'https://id.example/keys',
+        resourceURL: 'https://one.example/mcp',
+        insecureAllowHTTP: false,
+      });
+    });
+
+    it.each([
+      ['cannot be read', { issuer: 7 }],
+      [
+        'refers to a Secret',
+        { issuer: 'https://id.example', clientId: 'me', clientSecretRef: { name: 'a', key: 'b' } },
+      ],
+    ])('leaves out what is not in force, as it %s', async (_why, said) => {
+      expect(await oidcOf(said)).toEqual({ resourceURL: 'https://one.example/mcp' });
+    });
+  });
+
   it('is given also of a workload whose references lead nowhere', async () => {
     const config = await of('full', { 'full.yaml': FULL });
     expect(config.token_exchange_config).toBeUndefined();

@@ -1,7 +1,10 @@
 import type { z } from 'zod';
 import { MCPExternalAuthConfigSpec } from '#crds/kinds/mcp-external-auth-config';
 import { MCPOIDCConfigSpec } from '#crds/kinds/mcp-oidc-config';
+import { InlineOidc } from '#crds/parts/oidc-config';
+import { readText } from '#operator/world';
 import type { RunConfiguration } from '../../records/run-configuration.ts';
+import type { ConfigMaps } from '../../stores/config-maps.ts';
 import type { Resources, StoredResource } from '../../stores/resources.ts';
 import { recordedOf, renderDetail } from '../detail.ts';
 import { ownPortOf } from '../render-summary.ts';
@@ -10,13 +13,14 @@ import type { PermissionProfiles } from '../permission-profiles.ts';
 import type { WorkloadRuntime } from '../runtime.ts';
 import type { Workloads } from '../workloads.ts';
 import { listRooms } from './list-rooms.ts';
-import { renderIncoming, resourceUrlOf } from './render-incoming.ts';
+import { type Issuer, renderIncoming, resourceUrlOf } from './render-incoming.ts';
 import { type Credential, renderOutgoing } from './render-outgoing.ts';
 import { renderProgram } from './render-program.ts';
 
 interface Sources {
   workloads: Pick<Workloads, 'found'>;
   resources: Pick<Resources, 'get'>;
+  configMaps: Pick<ConfigMaps, 'get'>;
   profiles: PermissionProfiles;
   runtime: Pick<WorkloadRuntime, 'host' | 'hasPaths' | 'targetHost'>;
 }
@@ -54,7 +58,9 @@ export class RunConfigurations {
     return this.#specOf('MCPExternalAuthConfig', reference?.name, MCPExternalAuthConfigSpec);
   }
 
-  async #sharedIssuer({ oidcConfigRef: reference }: Spec) {
+  async #sharedIssuer({ oidcConfig, oidcConfigRef: reference }: Spec): Promise<Issuer | undefined> {
+    const place = oidcConfig?.configMap;
+    if (place) return issuerIn((await this.#in.configMaps.get(place.name))?.data[place.key]);
     const spec = await this.#specOf('MCPOIDCConfig', reference?.name, MCPOIDCConfigSpec);
     return spec?.inline ?? spec?.kubernetesServiceAccount;
   }
@@ -67,5 +73,15 @@ export class RunConfigurations {
   ): Promise<z.output<S> | undefined> {
     const resource = name === undefined ? undefined : await this.#in.resources.get(kind, name);
     return resource && schema.safeParse(resource.spec).data;
+  }
+}
+
+/** One that refers to something is not in force: a ConfigMap refers to nothing. */
+function issuerIn(text = ''): Issuer | undefined {
+  try {
+    const issuer = InlineOidc.safeParse(readText(text)).data;
+    return issuer?.clientSecretRef || issuer?.caBundleRef ? undefined : issuer;
+  } catch {
+    return undefined;
   }
 }
