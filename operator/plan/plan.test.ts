@@ -113,6 +113,22 @@ describe('the files of a document', () => {
 });
 
 describe('what a status says', () => {
+  it('is that it is stalled where no ConfigMap holds the document, which parts are the largest, and nothing that stands is touched', () => {
+    const whole = parse(input('cluster-server')) as {
+      resources: { kind: string; metadata: { generation?: number }; data?: Record<string, string> }[];
+    };
+    const authorities = whole.resources.find(({ kind }) => kind === 'ConfigMap')!;
+    authorities.data = { 'ca.crt': 'y'.repeat(1_000_000) };
+    const { action, children, rendered, status } = outcomeOf(stringify(whole));
+    expect([action, children, rendered]).toEqual(['keep', [], undefined]);
+    const said = Object.fromEntries(status!.conditions.map((condition) => [condition.type, condition]));
+    const message =
+      /^the run configuration takes 1\d{3} kB and a ConfigMap holds 1000: shorten or divide the largest parts: \S+ \(1000 kB\), /;
+    const why = { reason: 'RunConfigurationTooLarge', message: expect.stringMatching(message) };
+    expect(said.Stalled).toMatchObject({ status: 'True', ...why, observedGeneration: 3 });
+    expect(said.Ready).toMatchObject({ status: 'False', reason: why.reason });
+  });
+
   it('is cut where the resource would take no more of it', () => {
     const whole = parse(input('status-degraded')) as { observed: { demo: { warnings: string[] } } };
     whole.observed.demo.warnings = ['x'.repeat(50_000)];
