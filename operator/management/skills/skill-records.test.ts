@@ -46,38 +46,31 @@ describe.each([
   });
   afterEach(() => opened.close());
 
-  /** A replica that does something more each time when it has made a record of this kind. */
-  function pausing(at: RecordKind, meanwhile: (name: string) => Promise<unknown>): SkillRecords {
-    return new SkillRecords((kind): RecordStore => {
+  /** A replica that makes records of each kind in a way of its own. */
+  const creating = (createOf: (kind: RecordKind, store: RecordStore) => RecordStore['create']) =>
+    new SkillRecords((kind): RecordStore => {
       const store = opened.records(kind);
       return {
         list: () => store.list(),
         names: () => store.names(),
         get: (name) => store.get(name),
-        async create(name, value) {
-          const version = await store.create(name, value);
-          if (kind === at) await meanwhile(name);
-          return version;
-        },
+        create: createOf(kind, store),
         replace: (name, value, version) => store.replace(name, value, version),
         delete: (name, version) => store.delete(name, version),
       };
     });
-  }
-  /** A replica for which there is no room for a record of this name. */
-  function without(refused: string, problem: Problem): SkillRecords {
-    return new SkillRecords((kind): RecordStore => {
-      const store = opened.records(kind);
-      return {
-        list: () => store.list(),
-        names: () => store.names(),
-        get: (name) => store.get(name),
-        create: (name, value) => (name === refused ? Promise.reject(problem) : store.create(name, value)),
-        replace: (name, value, version) => store.replace(name, value, version),
-        delete: (name, version) => store.delete(name, version),
-      };
+  /** One that does something more each time when it has made a record of this kind. */
+  const pausing = (at: RecordKind, meanwhile: (name: string) => Promise<unknown>) =>
+    creating((kind, store) => async (name, value) => {
+      const version = await store.create(name, value);
+      if (kind === at) await meanwhile(name);
+      return version;
     });
-  }
+  /** One for which there is no room for a record of this name. */
+  const without = (refused: string, problem: Problem) =>
+    creating(
+      (_kind, store) => (name, value) => (name === refused ? Promise.reject(problem) : store.create(name, value)),
+    );
   const uninstall = async (name: string) => (await new SkillRecords(opened.records).settle()).delete(name);
   const left = async () => [
     ...(await opened.records('skills').names()),
