@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { type OpenStream, type Rpc, type SessionClient } from '../gateway/session-client.ts';
+import { followTools } from '../gateway/follow-tools.ts';
+import type { OpenStream, SessionClient } from '../gateway/session-client.ts';
 import { eventually } from '../local/run-vmcp.ts';
 import { backend, fake, group, server } from './stage.ts';
 import { describeWithCluster } from './use-cluster.ts';
 import { useStage } from './use-stage.ts';
 
-const isChange = ({ method }: Rpc) => method === 'notifications/tools/list_changed';
 /** Until a pod of a new backend has started, and its tools are known. */
 const SECONDS = 45_000;
 
@@ -13,6 +13,7 @@ describeWithCluster('one client that stays connected, while the group changes', 
   const stage = useStage(cluster, 'membership');
   let client: SessionClient;
   let stream: OpenStream;
+  let knows: Awaited<ReturnType<typeof followTools>>;
 
   beforeAll(async () => {
     await stage.apply(
@@ -24,20 +25,14 @@ describeWithCluster('one client that stays connected, while the group changes', 
     await stage.ready('demo');
     client = await stage.connect('demo');
     stream = await client.stream();
+    knows = await followTools(stream, () => client.toolNames(), SECONDS);
   });
   afterAll(() => stream.close());
 
   /** Does something, and waits until the client, told so, sees these tools and no others. */
   async function sees(tools: string[], change: () => Promise<void>): Promise<void> {
-    const before = stream.messages().filter(isChange).length;
     await change();
-    await eventually(
-      () => stream.messages().filter(isChange).length,
-      (count) => count > before,
-      SECONDS,
-    );
-    const inOrder = async () => (await client.toolNames()).sort();
-    await eventually(inOrder, (names) => JSON.stringify(names) === JSON.stringify(tools), SECONDS);
+    await knows(...tools);
   }
 
   it('sees the first backend', async () => {
@@ -91,12 +86,7 @@ describeWithCluster('one client that stays connected, while the group changes', 
   });
 
   it('is told when one is deleted, with all that was made for it', async () => {
-    await stage.patch('MCPServer', 'two', { spec: { suspend: false } });
-    await eventually(
-      () => client.toolNames(),
-      (names) => names.length === 2,
-      SECONDS,
-    );
+    await sees(['one_tool_0', 'two_tool_0'], () => stage.patch('MCPServer', 'two', { spec: { suspend: false } }));
     await sees(['one_tool_0'], () => stage.remove('MCPServer', 'two'));
     await eventually(
       () => stage.get('Deployment', 'mcp-two'),

@@ -1,6 +1,6 @@
-import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { shortHash } from '../fakes/whoami/describe-caller.ts';
+import { followTools } from '../gateway/follow-tools.ts';
 import { type OpenStream, send, type SessionClient } from '../gateway/session-client.ts';
 import { eventually } from '../local/run-vmcp.ts';
 import { tokenOf } from './accounts.ts';
@@ -141,20 +141,8 @@ describeWithCluster('a shared configuration', (cluster) => {
 
     it('policies in a ConfigMap: the next call is decided by them and told why, and clients hear of what they see no more', async () => {
       const say = (text: string) => client.call('plain_tool_0', { text });
-      const news = () => stream.messages().filter(({ method }) => method === 'notifications/tools/list_changed').length;
-      const list = async () => (await client.toolNames()).sort();
-      let listed = await list();
-      let heard = news();
-      /** What a client knows that lists the tools when it hears that they changed, and at no other time. */
-      const known = async () => {
-        if (news() > heard) {
-          heard = news();
-          listed = await list();
-        }
-        return listed;
-      };
-      const knows = (...names: string[]) => eventually(known, (now) => isDeepStrictEqual(now, names), LIMIT);
-      expect(listed).toEqual(['keyed_whoami', 'plain_tool_0']);
+      const knows = await followTools(stream, () => client.toolNames(), LIMIT);
+      await knows('keyed_whoami', 'plain_tool_0');
       expect((await say('aloud')).answer.result).toBeDefined();
       await stage.apply(
         rules(
