@@ -55,7 +55,7 @@ describe('a chain of providers', () => {
     const row = await pendingRow(chain, before.next!);
     expect(row).toMatchObject({ leg: { provider: 'three' }, user: { subject: 'alice' } });
     expect(Object.keys(row!.links)).toEqual(['one', 'two']);
-    expect(JSON.stringify(row)).not.toMatch(/at-|rt-|"verifier"|"nonce"/);
+    expect(JSON.stringify(row)).not.toMatch(/"[ar]t-[\w-]{32}"|"verifier"|"nonce"/);
     expect(await chain.server.storage.linksOf(subOf(chain, 'alice'))).toEqual({});
     backAtClient(await chain.goOn(robot, before, alice));
     expect(Object.keys(await chain.server.storage.linksOf(subOf(chain, 'alice')))).toHaveLength(3);
