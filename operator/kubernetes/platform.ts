@@ -173,7 +173,6 @@ export class KubernetesPlatform implements Platform {
     try {
       const waits = await applyOutcome(outcome, owner, {
         view: this.#view,
-        pods: this.#pods,
         runtimes: this.#runtimes,
         secrets: this.#secrets,
         values: this.#values,

@@ -30,7 +30,7 @@ export function podsOf(child: string): string {
   return `${child}-pods`;
 }
 
-/** Name of the ConfigMap of the bridge that speaks HTTP for a program on stdio. */
+/** Name of the bridge that speaks HTTP for a program on stdio: its ConfigMap has the schema version behind it. */
 export function bridgeOf(child: string): string {
   return `${child}-bridge`;
 }
@@ -78,7 +78,7 @@ function backendChildren(name: string, spec: unknown): string[] {
   const proxy = proxyChild(name);
   const runs = written === undefined || !has('remoteUrl');
   return [
-    ...(runs ? [child, credentialsOf(child), podsOf(child), bridgeOf(child)] : []),
+    ...(runs ? [child, credentialsOf(child), podsOf(child)] : []),
     ...(givesRuntime(has) ? namesOfRuntime(proxy) : []),
   ];
 }

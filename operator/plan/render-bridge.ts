@@ -7,6 +7,7 @@ import { defined } from './defined.ts';
 import { backendSelector, ownedMetadata } from './object-parts.ts';
 import type { ClusterObject } from './outcome.ts';
 import { leaveService } from './leave-service.ts';
+import { configMapName } from './render-config-map.ts';
 import { RESTRICTED } from './pod-security.ts';
 import { CONTAINER_PORT } from './reach-backend.ts';
 import { serviceHosts } from './render-run-config.ts';
@@ -73,12 +74,14 @@ export interface Bridge {
   account?: string;
 }
 
+/** Named with the schema version as that of a server: a pod that waits for its turn still mounts the former one. */
+const configMapOfBridge = ({ metadata }: Manifest) => configMapName(bridgeOf(backendChild(metadata.name)));
+
 function configMapOf(manifest: Manifest, text: string, world: World): ClusterObject['object'] {
-  const child = bridgeOf(backendChild(manifest.metadata.name));
   return {
     apiVersion: 'v1',
     kind: 'ConfigMap',
-    metadata: ownedMetadata(child, backendSelector(manifest), manifest, world),
+    metadata: ownedMetadata(configMapOfBridge(manifest), backendSelector(manifest), manifest, world),
     data: { 'run-config.yaml': text },
   };
 }
@@ -147,7 +150,7 @@ function renderBridge(
     ),
     volumes: [
       volume,
-      { name: 'bridge-config', configMap: { name: bridgeOf(backendChild(manifest.metadata.name)) } },
+      { name: 'bridge-config', configMap: { name: configMapOfBridge(manifest) } },
       { name: 'bridge-tmp', emptyDir: { sizeLimit: '16Mi' } },
     ],
   };

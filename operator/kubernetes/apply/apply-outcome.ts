@@ -11,14 +11,12 @@ import { rollsUnasked } from './rollout-places.ts';
 import type { KubeObject } from '../api/object.ts';
 import type { OwnSecrets } from '../secrets/own-secrets.ts';
 import { controllerOf } from '../watch/owned-children.ts';
-import type { RuntimePods } from '../runtimes/runtime-pods.ts';
 import { childResource } from '../api/resources.ts';
 import type { Runtimes } from '../runtimes/runtimes.ts';
 import type { SecretValues } from '../secrets/secret-values.ts';
 
 interface OutcomeContext {
   view: ClusterView;
-  pods: RuntimePods;
   runtimes: Runtimes;
   secrets: OwnSecrets;
   values: SecretValues;
@@ -123,7 +121,9 @@ async function prune(
   const uid = owner.metadata.uid ?? '';
   const id = ({ kind, metadata }: KubeObject) => `${kind}/${metadata.name}`;
   const wanted = new Set([...listed.map(id), ...keptSecrets(key, owner, parts)]);
-  const left = view.children.ofOwner(uid).filter((object) => !wanted.has(id(object)) && !isMounted(key, object, parts));
+  // A document of an older schema stays while a pod mounts it.
+  const isMounted = ({ kind, metadata }: KubeObject) => kind === 'ConfigMap' && view.mounts(uid, metadata.name);
+  const left = view.children.ofOwner(uid).filter((object) => !wanted.has(id(object)) && !isMounted(object));
   for (const object of [...left, ...leftSecrets(key, uid, wanted, view)]) {
     const { name, namespace = '', uid: objectUid, deletionTimestamp } = object.metadata;
     if (deletionTimestamp !== undefined) continue;
@@ -156,13 +156,4 @@ function leftSecrets(key: ResourceKey, uid: string, wanted: Set<string>, view: C
     const known = view.children.at(secret);
     return controllerOf(secret)?.uid === uid && !known ? [secret] : [];
   });
-}
-
-/** A document of an older schema stays while a pod mounts it. */
-function isMounted(
-  { namespace, ...key }: ResourceKey,
-  { kind, metadata }: KubeObject,
-  { pods }: OutcomeContext,
-): boolean {
-  return kind === 'ConfigMap' && pods.mounted(namespace, runtimeChildOf(key)).has(metadata.name);
 }

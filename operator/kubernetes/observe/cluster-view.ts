@@ -146,6 +146,12 @@ export class ClusterView {
     section.set(manifest.metadata.namespace, manifest.metadata.name, manifest);
   }
 
+  /** Whether a pod of a resource mounts a ConfigMap of its namespace: a runtime's, or that of a bridge. */
+  mounts(uid: string, configMap: string): boolean {
+    const makers = this.children.ofOwner(uid).filter(({ kind }) => kind === 'Deployment' || kind === 'StatefulSet');
+    return makers.some((maker) => this.#podProblems.mounts(maker, configMap));
+  }
+
   /** A place in `rolling` that was taken is given back where nothing rolls after all. */
   checkRolling(object: KubeObject): void {
     const { namespace = '', name } = object.metadata;

@@ -10,6 +10,7 @@ interface Made {
   madeAt?: string;
   owner?: { kind: string; name: string };
   ending?: boolean;
+  configMap?: string;
 }
 
 function pod(shape: string, name: string, made: Made = {}): WatchedPod {
@@ -29,7 +30,10 @@ function pod(shape: string, name: string, made: Made = {}): WatchedPod {
         ownerReferences: [{ apiVersion: 'apps/v1', uid: 'rs', controller: true, ...owner }],
         ...(ending && { deletionTimestamp: madeAt }),
       },
-      spec: { containers: [{ name: 'mcp', image }] },
+      spec: {
+        containers: [{ name: 'mcp', image }],
+        volumes: [{ configMap: { name: made.configMap } }, { secret: {} }],
+      },
       status: {
         containerStatuses: [
           { name: 'mcp', ready: !fails, state: fails ? { waiting: { reason: 'ImagePullBackOff' } } : { running: {} } },
@@ -98,5 +102,18 @@ describe('why pods do not start', () => {
     problems.told(undefined, pod('1', 'x', { owner: { kind: 'ReplicaSet', name: 'other' } }));
     problems.told(undefined, pod('1', 'x', { owner: { kind: 'Job', name: 'mcp-a-1' } }));
     expect(changes).toEqual([]);
+  });
+});
+
+describe('what pods mount', () => {
+  it('is known while one of them does not end', () => {
+    const older = pod('1', 'x', { configMap: 'mcp-a-bridge-v0.1.0' });
+    problems.told(undefined, older);
+    problems.told(undefined, pod('2', 'y', { configMap: 'mcp-a-bridge-v0.2.0' }));
+    const mounted = () => ['v0.1.0', 'v0.2.0', 'v0.3.0'].map((one) => problems.mounts(MAKER, `mcp-a-bridge-${one}`));
+    expect(mounted()).toEqual([true, true, false]);
+    expect(problems.mounts({ ...MAKER, kind: 'StatefulSet' }, 'mcp-a-bridge-v0.1.0')).toBe(false);
+    problems.told(older, pod('1', 'x', { configMap: 'mcp-a-bridge-v0.1.0', ending: true }));
+    expect(mounted()).toEqual([false, true, false]);
   });
 });

@@ -37,7 +37,7 @@ function firstProblem(pods: Iterable<WatchedPod>): PodProblem | undefined {
   return latest && failing.get(latest.shape)?.problem;
 }
 
-/** Why pods do not start, by what makes them. */
+/** Why pods do not start, and what they mount, by what makes them. */
 export class PodProblems {
   readonly #makers = new Map<string, Pods>();
   readonly #changed: (maker: Maker) => void;
@@ -59,6 +59,12 @@ export class PodProblems {
 
   of(maker: Maker): PodProblem | undefined {
     return this.#makers.get(idOf(maker))?.problem;
+  }
+
+  /** Whether one of its pods that does not end mounts a ConfigMap of this name. */
+  mounts(maker: Maker, configMap: string): boolean {
+    const pods = this.#makers.get(idOf(maker))?.byUid.values() ?? [];
+    return [...pods].some(({ configMaps }) => configMaps.includes(configMap));
   }
 
   #put(id: string, uid: string, pod: WatchedPod | undefined): void {

@@ -274,11 +274,6 @@ describe('pods of a runtime', () => {
     expect(pods.observed('ns', 'vmcp-demo')?.current).toBe(true);
   });
 
-  it('say which ConfigMaps they mount', () => {
-    pods.told(undefined, pod('a'));
-    expect([...pods.mounted('ns', 'vmcp-demo')]).toEqual(['vmcp-demo-v0.1.0']);
-  });
-
   it('at most fifty are asked at a time', async () => {
     let open = 0;
     let most = 0;

@@ -123,12 +123,6 @@ export class RuntimePods {
     });
   }
 
-  /** ConfigMaps that some pod of a runtime mounts. */
-  mounted(namespace: string, child: string): Set<string> {
-    const pods = [...(this.#pods.get(placeOf(namespace, child))?.values() ?? [])];
-    return new Set(pods.flatMap(({ pod }) => pod.configMaps));
-  }
-
   close(): void {
     this.#closed = true;
     for (const pods of this.#pods.values()) for (const { cancel } of pods.values()) cancel();
