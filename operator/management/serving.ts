@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import { checkHead } from './check-head.ts';
 import type { RateLimit } from './limit-rate.ts';
-import { StreamLimit } from './limit-streams.ts';
 import type { Expected } from './if-match.ts';
 import type { Answer, Caller, Operation, RawRequest } from './operation.ts';
 import { Problem, problemOf } from './problem.ts';
 import type { Rooms } from './rooms.ts';
+import { releaseAt, Shares } from './shares.ts';
 import { whileAllowed } from './while-allowed.ts';
 
 /** Somebody who showed who it is. */
@@ -79,11 +79,13 @@ interface Progress {
 
 const DEADLINE = 60_000;
 const ASK_EVERY = 60_000;
+/** Answers without an end that one caller may have open: each holds a connection, of which there are 256 for all. */
+const STREAMS_OF_ONE = 20;
 
 /** The way of a request to an operation: who, where, how often, what. */
 export class Serving {
   readonly #options: ServingOptions;
-  readonly #streams = new StreamLimit();
+  readonly #streams = new Shares({ each: STREAMS_OF_ONE, tell: (count) => `${count} logs are being read` });
 
   constructor(options: ServingOptions) {
     this.#options = options;
@@ -123,7 +125,7 @@ export class Serving {
   async #run(operation: Operation, asked: Asked, request: IncomingMessage, progress: Progress) {
     const visitor = await this.identify(request);
     progress.user = visitor.name;
-    if (operation.media !== undefined) this.#streams.take(visitor.name, asked.gone);
+    if (operation.media !== undefined) releaseAt(asked.gone, this.#streams.take(visitor.name));
     const { namespace: wanted, ...query } = asked.query;
     const namespace = operation.namespaced === false ? '' : this.#options.authority.namespaceOf(wanted);
     progress.namespace = namespace;

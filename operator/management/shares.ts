@@ -1,8 +1,8 @@
 import { Problem } from './problem.ts';
 
 interface SharesOptions {
-  /** For all callers together. */
-  most: number;
+  /** For all callers together; absent: as much as each of them may. */
+  most?: number;
   /** For one of them. */
   each: number;
   /** What is going on, with how many of it: `the logs of 4 pods are being read`. */
@@ -26,7 +26,7 @@ export class Shares {
    * @throws Problem `too_many_requests`: the caller has its share; `unavailable`: too many go on. Both with Retry-After
    */
   take(who: string, count = 1): () => void {
-    const { most, each, tell } = this.#in;
+    const { most = Infinity, each, tell } = this.#in;
     const held = this.#held.get(who) ?? 0;
     if (this.#all + count > most)
       throw new Problem('unavailable', `${tell(this.#all)} already: try again later`, { headers: HEADERS });
@@ -46,4 +46,10 @@ export class Shares {
     if (held > 0) this.#held.set(who, held);
     else this.#held.delete(who);
   }
+}
+
+/** Gives back what was taken when nobody waits for it any more; at once where that is so already. */
+export function releaseAt(gone: AbortSignal, release: () => void): void {
+  if (gone.aborted) release();
+  else gone.addEventListener('abort', release, { once: true });
 }

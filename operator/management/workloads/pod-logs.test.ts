@@ -69,4 +69,12 @@ describe('logs of pods', () => {
       `the logs of ${MOST_POD_LOGS} pods are being read already`,
     );
   });
+
+  it('of a reader who has gone already do not count', () => {
+    const logs = new PodLogs(api);
+    const { stop, how } = selection();
+    stop.abort();
+    logs.read('one', pods(HALF), how);
+    expect(logs.read('one', pods(HALF), selection().how)).toHaveLength(HALF);
+  });
 });

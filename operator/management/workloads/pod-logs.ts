@@ -1,7 +1,7 @@
 import type { KubeApi } from '#operator/kubernetes/api/api';
 import type { Place } from '#operator/kubernetes/api/object';
 import { type LogSelection, readPodLog } from '#operator/kubernetes/api/read-pod-log';
-import { Shares } from '../shares.ts';
+import { releaseAt, Shares } from '../shares.ts';
 
 /** Logs of pods that are read at once, for all callers together: each holds a connection to the API server as long as it goes on. */
 export const MOST_POD_LOGS = 128;
@@ -35,11 +35,9 @@ export class PodLogs {
   read(who: string, logs: readonly PodLog[], selection: Omit<LogSelection, 'container'>): Pieces[] {
     const { signal } = selection;
     const releases = this.#take(who, logs.length);
-    const releaseAll = () => {
+    releaseAt(signal, () => {
       for (const release of releases) release();
-    };
-    if (signal.aborted) releaseAll();
-    else signal.addEventListener('abort', releaseAll, { once: true });
+    });
     return logs.map(({ place, container }, index) =>
       untilEnd(readPodLog(this.#api, place, { container, ...selection }), () => releases[index]?.()),
     );
