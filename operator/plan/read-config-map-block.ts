@@ -3,25 +3,30 @@ import { Stalled } from '../errors.ts';
 import { readText, type World } from '../world.ts';
 import { configMapText, type KeyReference } from './file-list.ts';
 
-/** The block that a ConfigMap key holds as YAML or JSON. Throws `Waiting` (not there) and `Stalled` (not valid). */
+/** What a text says, or why nobody can use it: each problem says where and what to do. */
+export type Read<T> = { data: T } | { problems: string[] };
+
+/** A block that is written as YAML or JSON. */
+export function readBlock<T>(schema: Schema<T>, text: string): Read<T> {
+  let value: unknown;
+  try {
+    value = readText(text);
+  } catch {
+    return { problems: ['it is neither YAML nor JSON: write the inline block as one of them'] };
+  }
+  return readValue(schema, value);
+}
+
+/** The block that a ConfigMap key holds. Throws `Waiting` (not there) and `Stalled` (not valid). */
 export function readConfigMapBlock<T>(
-  schema: Schema<T>,
+  read: (text: string) => Read<T>,
   reference: KeyReference,
   field: string,
   reason: string,
   world: World,
 ): T {
-  const text = configMapText(world, reference, field);
+  const found = read(configMapText(world, reference, field));
+  if ('data' in found) return found.data;
   const place = `${field}: ConfigMap "${reference.name}", key "${reference.key}"`;
-  const read = readValue(schema, parseText(text, place, reason));
-  if ('data' in read) return read.data;
-  throw new Stalled(reason, `${place}: ${read.problems.join('; ')}`);
-}
-
-function parseText(text: string, place: string, reason: string): unknown {
-  try {
-    return readText(text);
-  } catch (cause) {
-    throw new Stalled(reason, `${place} is neither YAML nor JSON: write the inline block as one of them`, { cause });
-  }
+  throw new Stalled(reason, `${place}: ${found.problems.join('; ')}`);
 }

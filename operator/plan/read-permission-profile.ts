@@ -2,7 +2,7 @@ import { addressRange, PermissionProfileDocument } from '#crds/parts/permission-
 import { Stalled } from '../errors.ts';
 import type { World } from '../world.ts';
 import type { BackendSpec } from './find-group-members.ts';
-import { readConfigMapBlock } from './read-config-map-block.ts';
+import { readBlock, readConfigMapBlock } from './read-config-map-block.ts';
 
 /** What a program may reach. */
 export interface Egress {
@@ -55,6 +55,9 @@ function folder(text: string, readOnly: boolean): HostFolder {
   return { hostPath, mountPath, readOnly };
 }
 
+/** What a text of a ConfigMap says. */
+export const readProfile = (text: string) => readBlock(PermissionProfileDocument, text);
+
 function readDocument(name: string, document: PermissionProfileDocument): Permissions {
   const { allow_host: inbound } = document.network?.inbound ?? {};
   if (inbound && inbound.length > 0) {
@@ -78,6 +81,6 @@ export function readPermissionProfile(name: string, spec: BackendSpec, world: Wo
   if (profile.type === 'builtin') return profile.name === 'none' ? { ...OPEN, egress: CLOSED } : OPEN;
   const reference = { name: profile.name, key: profile.key ?? '' };
   const field = `MCPServer "${name}" permissionProfile`;
-  const document = readConfigMapBlock(PermissionProfileDocument, reference, field, 'InvalidPermissionProfile', world);
+  const document = readConfigMapBlock(readProfile, reference, field, 'InvalidPermissionProfile', world);
   return readDocument(name, document);
 }

@@ -4,7 +4,7 @@ import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { Stalled } from '../errors.ts';
 import type { World } from '../world.ts';
 import { defined } from './defined.ts';
-import { readConfigMapBlock } from './read-config-map-block.ts';
+import { readBlock, readConfigMapBlock } from './read-config-map-block.ts';
 
 type AuthzDocument = NonNullable<RunConfigDocument['authz']>;
 
@@ -13,6 +13,8 @@ function problemsOf({ policies, entitiesJson }: InlineAuthz, world: World): read
   const valid = validatePolicySet({ policies, entitiesJson });
   return valid.ok ? [] : valid.problems;
 }
+
+const readAuthz = (text: string) => readBlock(InlineAuthz, text);
 
 /**
  * The policies of one boundary, read and validated. `field` is where the block stands.
@@ -25,7 +27,7 @@ export function resolveAuthz(
   world: World,
 ): AuthzDocument {
   const inline = config.configMap
-    ? readConfigMapBlock(InlineAuthz, config.configMap, `${field}.configMap`, 'InvalidPolicy', world)
+    ? readConfigMapBlock(readAuthz, config.configMap, `${field}.configMap`, 'InvalidPolicy', world)
     : InlineAuthz.parse(config.inline ?? {});
   const problems = problemsOf(inline, world);
   if (problems.length > 0) throw new Stalled('InvalidPolicy', `${field}: ${problems.join('; ')}`);

@@ -1,16 +1,11 @@
 import { MCPOIDCConfig } from '#crds/kinds/index';
 import type { IncomingAuth } from '#crds/parts/incoming-auth';
-import {
-  InlineOidc,
-  KubernetesOidc,
-  secureUrl,
-  type SharedKubernetesOidc,
-  type SharedOidc,
-} from '#crds/parts/oidc-config';
+import { type InlineOidc, KubernetesOidc, type SharedKubernetesOidc, type SharedOidc } from '#crds/parts/oidc-config';
 import { Stalled, Waiting } from '../errors.ts';
 import type { World } from '../world.ts';
 import type { KeyReference } from './file-list.ts';
 import { readConfigMapBlock } from './read-config-map-block.ts';
+import { readIssuer } from './read-issuer.ts';
 import { readSpec } from './read-resource.ts';
 
 interface Asked {
@@ -41,22 +36,10 @@ function sharedIssuer(reference: NonNullable<IncomingAuth['oidcConfigRef']>, wor
   return { type: 'kubernetes', block: kubernetesServiceAccount ?? { useClusterAuth: true }, ...asked };
 }
 
-/** What it refers to is asked of whoever writes a resource; who writes a ConfigMap is asked nothing. */
-const REFERENCES = ['clientSecretRef', 'caBundleRef'] as const;
-
-/** http outside of loopback is refused here as well as inline: the schema of the resource does not see a ConfigMap. */
 function issuerOfConfigMap(reference: KeyReference, world: World): ResolvedIssuer {
   const field = 'incomingAuth.oidcConfig.configMap';
-  const inline = readConfigMapBlock(InlineOidc, reference, field, 'InvalidIncomingAuth', world);
-  const place = `ConfigMap "${reference.name}", key "${reference.key}"`;
-  const secure = secureUrl(['issuer'], ['insecureAllowHTTP']);
-  if (!secure.holds(inline)) throw new Stalled('InvalidIncomingAuth', `${field}: ${place}: issuer: ${secure.message}`);
-  const referring = REFERENCES.find((name) => inline[name] !== undefined);
-  if (referring !== undefined) {
-    const message = `${field}: ${place}: ${referring}: a ConfigMap refers to nothing: write the issuer in oidcConfig.inline`;
-    throw new Stalled('InvalidIncomingAuth', message);
-  }
-  return inlineIssuer(inline, place);
+  const inline = readConfigMapBlock(readIssuer, reference, field, 'InvalidIncomingAuth', world);
+  return inlineIssuer(inline, `ConfigMap "${reference.name}", key "${reference.key}"`);
 }
 
 /** Throws `Waiting` for what is missing and `Stalled` for what is not valid. */

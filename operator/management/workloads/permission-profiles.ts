@@ -1,9 +1,10 @@
-import { PermissionProfileDocument } from '#crds/parts/permission-profile';
-import { readText } from '#operator/world';
+import type { PermissionProfileDocument } from '#crds/parts/permission-profile';
+import { readProfile } from '#operator/plan/read-permission-profile';
 import type { ConfigMaps, StoredConfigMap } from '../stores/config-maps.ts';
 import { stale } from '../stores/record-store.ts';
 import type { StoredResource } from '../stores/resources.ts';
 import { PROFILE_KEY } from './permission-fields.ts';
+import { readKey } from './read-key.ts';
 import { readSpec } from './spec.ts';
 import { isStale } from './workload-version.ts';
 
@@ -20,7 +21,7 @@ export class PermissionProfiles {
     const { permissionProfile } = readSpec(spec);
     if (permissionProfile?.type !== 'configmap') return { profile: undefined };
     const found = await this.#configMaps.get(permissionProfile.name);
-    const profile = readProfile(found?.data[permissionProfile.key ?? '']);
+    const profile = readKey(found, permissionProfile.key ?? '', readProfile);
     return permissionProfile.name === nameOf(name) ? { profile, own: { version: found?.version } } : { profile };
   }
 
@@ -83,14 +84,6 @@ export interface ReadProfile {
 const nameOf = (workload: string): string => `${workload}-permissions`;
 
 const textOf = (profile: PermissionProfileDocument) => ({ [PROFILE_KEY]: JSON.stringify(profile) });
-
-function readProfile(text = ''): PermissionProfileDocument | undefined {
-  try {
-    return PermissionProfileDocument.safeParse(readText(text)).data;
-  } catch {
-    return undefined;
-  }
-}
 
 /** What somebody else wrote meanwhile stays. */
 async function unlessStale(writing: Promise<unknown>): Promise<void> {

@@ -282,9 +282,10 @@ describe('an exported run configuration', () => {
     const workload = `${head('MCPServer', 'one')}  remoteUrl: https://one.example/mcp
   oidcConfig: { type: configMap, resourceUrl: 'https://one.example/mcp', configMap: { name: issuer, key: said } }
 `;
-    const oidcOf = async (said: object) => {
+    const oidcOf = async (said: unknown) => {
       const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'issuer' } };
-      const text = JSON.stringify({ ...map, data: { said: JSON.stringify(said), 'oidc.json': 'another' } });
+      const block = typeof said === 'string' ? said : JSON.stringify(said);
+      const text = JSON.stringify({ ...map, data: { said: block, 'oidc.json': 'another' } });
       return (await of('one', { 'issuer.yaml': text, 'one.yaml': workload })).oidc_config;
     };
 
@@ -302,11 +303,14 @@ describe('an exported run configuration', () => {
     });
 
     it.each([
-      ['cannot be read', { issuer: 7 }],
+      ['is not valid', { issuer: 7 }],
+      ['is neither YAML nor JSON', '{ not: [closed'],
+      ['is reached without TLS', { issuer: 'http://id.example' }],
       [
         'refers to a Secret',
         { issuer: 'https://id.example', clientId: 'me', clientSecretRef: { name: 'a', key: 'b' } },
       ],
+      ['refers to another ConfigMap', { issuer: 'https://id.example', caBundleRef: { name: 'a' } }],
     ])('leaves out what is not in force, as it %s', async (_why, said) => {
       expect(await oidcOf(said)).toEqual({ resourceURL: 'https://one.example/mcp' });
     });

@@ -1,13 +1,13 @@
 import type { z } from 'zod';
 import { MCPExternalAuthConfigSpec } from '#crds/kinds/mcp-external-auth-config';
 import { MCPOIDCConfigSpec } from '#crds/kinds/mcp-oidc-config';
-import { InlineOidc } from '#crds/parts/oidc-config';
-import { readText } from '#operator/world';
+import { readIssuer } from '#operator/plan/read-issuer';
 import type { RunConfiguration } from '../../records/run-configuration.ts';
 import type { ConfigMaps } from '../../stores/config-maps.ts';
 import type { Resources, StoredResource } from '../../stores/resources.ts';
 import { recordedOf, renderDetail } from '../detail.ts';
 import { ownPortOf } from '../render-summary.ts';
+import { readKey } from '../read-key.ts';
 import { readSpec, type Spec } from '../spec.ts';
 import type { PermissionProfiles } from '../permission-profiles.ts';
 import type { WorkloadRuntime } from '../runtime.ts';
@@ -60,7 +60,7 @@ export class RunConfigurations {
 
   async #sharedIssuer({ oidcConfig, oidcConfigRef: reference }: Spec): Promise<Issuer | undefined> {
     const place = oidcConfig?.configMap;
-    if (place) return issuerIn((await this.#in.configMaps.get(place.name))?.data[place.key]);
+    if (place) return readKey(await this.#in.configMaps.get(place.name), place.key, readIssuer);
     const spec = await this.#specOf('MCPOIDCConfig', reference?.name, MCPOIDCConfigSpec);
     return spec?.inline ?? spec?.kubernetesServiceAccount;
   }
@@ -73,15 +73,5 @@ export class RunConfigurations {
   ): Promise<z.output<S> | undefined> {
     const resource = name === undefined ? undefined : await this.#in.resources.get(kind, name);
     return resource && schema.safeParse(resource.spec).data;
-  }
-}
-
-/** One that refers to something is not in force: a ConfigMap refers to nothing. */
-function issuerIn(text = ''): Issuer | undefined {
-  try {
-    const issuer = InlineOidc.safeParse(readText(text)).data;
-    return issuer?.clientSecretRef || issuer?.caBundleRef ? undefined : issuer;
-  } catch {
-    return undefined;
   }
 }
