@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
@@ -16,7 +17,11 @@ import { listenOn } from '#runtime/http/listen-on';
 import { NO_CHROMIUM, openChromium } from './chromium.ts';
 import { PAGES, type ShownPage } from './pages.ts';
 
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const GROUNDS = [
+  ['light', 'rgb(243, 244, 247)'],
+  ['dark', 'rgb(15, 18, 23)'],
+] as const;
 const ALICE = userNamed('alice');
 
 const reasonNotTo = NO_CHROMIUM === undefined ? '' : ` (skipped: ${NO_CHROMIUM})`;
@@ -37,27 +42,18 @@ async function withCookie(context: BrowserContext, cookie: string | undefined): 
   if (cookie !== undefined) await context.addCookies([{ name, value, url: server.origin, sameSite: 'Lax' }]);
 }
 
-/** Opens a page with what its browser tells of it. */
-async function show(
-  context: BrowserContext,
-  { open, heading, press = [] }: ShownPage,
-): Promise<{ tab: Page; said: string[] }> {
+/** Comes to a page. */
+async function show(tab: Page, { open, heading, press = [] }: ShownPage): Promise<void> {
   const { url, cookie } = await open(server);
-  await withCookie(context, cookie);
-  const tab = await context.newPage();
-  const said: string[] = [];
-  tab.on('console', (message) => said.push(message.text()));
-  tab.on('pageerror', (error) => said.push(error.message));
+  await withCookie(tab.context(), cookie);
   await tab.goto(url);
   for (const name of press) await tab.getByRole('button', { name, exact: true }).click();
   await tab.getByRole('heading', { level: 1, name: heading }).waitFor();
-  return { tab, said };
 }
 
-/** Rules that the page breaks (WCAG 2.2 AA and best practice). The page's own policy lets no script in but the tester's. */
+/** Rules that the page breaks (WCAG 2.2 AA and best practice). Its own policy, which lets no script in, stays in force. */
 async function breaches(tab: Page): Promise<string[]> {
-  await tab.addScriptTag({ path: AXE });
-  const { violations } = await tab.evaluate<AxeResults>('axe.run()');
+  const { violations } = await tab.evaluate<AxeResults>(`axe.run({ resultTypes: ['violations'] })`);
   return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
 }
 
@@ -97,69 +93,64 @@ async function startForeignSite() {
 }
 
 inChromium(`the pages in Chromium${reasonNotTo}`, () => {
-  describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
-    let chromium: Awaited<ReturnType<typeof openChromium>>;
-    beforeAll(async () => {
-      // The policy stays in force but for the script that looks at the page.
-      chromium = await openChromium({ colorScheme, viewport: { width: 1024, height: 800 }, bypassCSP: true });
-    });
-    afterAll(() => chromium.close());
-
-    it.each(PAGES)('$name breaks no rule of accessibility', async (page) => {
-      const { tab } = await show(chromium.context, page);
-      expect(await breaches(tab)).toEqual([]);
-      await tab.close();
-    });
-
-    it('has its own ground', async () => {
-      const { tab } = await show(chromium.context, PAGES[0]);
-      const ground = await tab.evaluate('getComputedStyle(document.body).backgroundColor');
-      expect(ground).toBe(colorScheme === 'light' ? 'rgb(243, 244, 247)' : 'rgb(15, 18, 23)');
-      await tab.close();
-    });
+  let chromium: Awaited<ReturnType<typeof openChromium>>;
+  /** One for all: another tab costs more than what is looked at in it. */
+  let tab: Page;
+  /** What the browser told of what it shows there. */
+  let said: string[];
+  beforeAll(async () => {
+    chromium = await openChromium();
+    tab = await chromium.context.newPage();
+    tab.on('console', (message) => said.push(message.text()));
+    tab.on('pageerror', (error) => said.push(error.message));
   });
+  afterAll(() => chromium.close());
 
-  describe('under their own policy, 320 px wide', () => {
-    let chromium: Awaited<ReturnType<typeof openChromium>>;
+  // Each is come to once, on a small screen, and then looked at on a large one.
+  describe.each(PAGES)('$name', (page) => {
     beforeAll(async () => {
-      chromium = await openChromium({ viewport: { width: 320, height: 640 } });
+      said = [];
+      await tab.setViewportSize({ width: 320, height: 640 });
+      await show(tab, page);
     });
-    afterAll(() => chromium.close());
 
-    it.each(PAGES)('$name needs no scrolling sideways, and its policy refuses nothing of it', async (page) => {
-      const { tab, said } = await show(chromium.context, page);
+    it('needs no scrolling sideways at 320 px, and its policy refuses nothing of it', async () => {
       expect(await tab.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(320);
       expect(await tab.evaluate('document.styleSheets.length')).toBe(1);
       expect(said.filter((text) => !text.includes('status of 4'))).toEqual([]);
-      await tab.close();
     });
 
-    it('runs no script and asks no other host', async () => {
-      const { tab, said } = await show(chromium.context, PAGES[0]);
-      const refused = tab.waitForEvent('console');
-      await tab.evaluate(
-        `document.body.insertAdjacentHTML('beforeend', '<img src="https://evil.example/x.png" onerror="x">')`,
-      );
-      await refused;
-      expect(said.join()).toContain('Content Security Policy');
-      expect(await tab.locator('script').count()).toBe(0);
-      await tab.close();
+    it('breaks no rule of accessibility in light and in dark, each on its own ground', async () => {
+      await tab.setViewportSize({ width: 1024, height: 800 });
+      await tab.evaluate(AXE);
+      for (const [colorScheme, ground] of GROUNDS) {
+        await tab.emulateMedia({ colorScheme });
+        expect(await tab.evaluate('getComputedStyle(document.body).backgroundColor')).toBe(ground);
+        expect(await breaches(tab)).toEqual([]);
+      }
     });
   });
 
+  it('the policy of a page runs no script and asks no other host', async () => {
+    said = [];
+    await show(tab, PAGES[0]);
+    const refused = tab.waitForEvent('console');
+    await tab.evaluate(
+      `document.body.insertAdjacentHTML('beforeend', '<img src="https://evil.example/x.png" onerror="x">')`,
+    );
+    await refused;
+    expect(said.join()).toContain('Content Security Policy');
+    expect(await tab.locator('script').count()).toBe(0);
+  });
+
   describe('for people', () => {
-    let chromium: Awaited<ReturnType<typeof openChromium>>;
     let client: string;
     let foreign: Awaited<ReturnType<typeof startForeignSite>>;
     beforeAll(async () => {
-      chromium = await openChromium();
       foreign = await startForeignSite();
       client = await server.register([REDIRECT], { client_name: 'Cursor' });
     });
-    afterAll(async () => {
-      await chromium.close();
-      await foreign.close();
-    });
+    afterAll(() => foreign.close());
 
     /** What has the focus. */
     const focused = (tab: Page) =>
@@ -167,7 +158,6 @@ inChromium(`the pages in Chromium${reasonNotTo}`, () => {
 
     it('who use the keyboard alone, consent can be given', async () => {
       await withCookie(chromium.context, undefined);
-      const tab = await chromium.context.newPage();
       await tab.goto(server.authorizeUrl(client));
       const order: string[] = [];
       for (let tabs = 0; tabs < 4; tabs += 1) {
@@ -185,12 +175,10 @@ inChromium(`the pages in Chromium${reasonNotTo}`, () => {
       await tab.waitForURL(server.urls.consent);
       expect(await tab.title()).toBe('next');
       expect(server.steps.at(-1)).toMatchObject({ login: { remaining: ['okta'], request: { client_id: client } } });
-      await tab.close();
     });
 
     it('who deny, the answer goes to the client', async () => {
       await withCookie(chromium.context, undefined);
-      const tab = await chromium.context.newPage();
       let referer: string | undefined = 'none seen';
       const program = createServer((request, response) => {
         if (request.url?.startsWith('/callback')) ({ referer } = request.headers);
@@ -209,7 +197,6 @@ inChromium(`the pages in Chromium${reasonNotTo}`, () => {
         server.urls.issuer,
       ]);
       expect(referer).toBeUndefined();
-      await tab.close();
       program.close();
     });
 
@@ -243,7 +230,6 @@ inChromium(`the pages in Chromium${reasonNotTo}`, () => {
 
     it('who press the back button, nothing is done twice', async () => {
       await withCookie(chromium.context, undefined);
-      const tab = await chromium.context.newPage();
       await tab.goto(server.authorizeUrl(client));
       await tab.getByRole('button', { name: 'Allow' }).click();
       await tab.getByText('the next step').waitFor();
@@ -255,24 +241,21 @@ inChromium(`the pages in Chromium${reasonNotTo}`, () => {
       // What is never stored is asked for anew: a login of its own.
       expect(server.steps).toHaveLength(steps + 1);
       expect(server.steps.at(-1)?.login.id).not.toBe(server.steps.at(-2)?.login.id);
-      await tab.close();
     });
 
     it('who see it in a frame of another page, there is none', async () => {
       await withCookie(chromium.context, undefined);
-      const tab = await chromium.context.newPage();
       const url = server.authorizeUrl(client).replaceAll('&', '&amp;');
       await tab.goto(foreign.page(`<h1>Win</h1><iframe src=\"${url}\"></iframe>`));
       const texts = await Promise.all(tab.frames().map((frame) => frame.locator('body').textContent()));
       expect(texts.join()).not.toContain('Cursor');
-      await tab.close();
     });
 
     it('whose form another page sends, nothing happens', async () => {
       const cookie = await server.logIn(ALICE);
       await withCookie(chromium.context, cookie);
       const { hidden } = await server.visit(server.authorizeUrl(client), { cookie });
-      const [steps, tab] = [server.steps.length, await chromium.context.newPage()];
+      const steps = server.steps.length;
       await tab.goto(
         foreign.page(
           `<form method="post" action="${server.urls.consent}"><input name="ticket" value="${hidden('ticket')}">
@@ -283,19 +266,16 @@ inChromium(`the pages in Chromium${reasonNotTo}`, () => {
       await tab.waitForURL(server.urls.consent);
       expect(await tab.locator('h1').textContent()).toContain('another browser');
       expect(server.steps).toHaveLength(steps);
-      await tab.close();
     });
 
     it('who unlink a provider, the page asks and then shows it', async () => {
       await withCookie(chromium.context, await server.logIn(ALICE, { okta: {}, github: {} }));
-      const tab = await chromium.context.newPage();
       await tab.goto(server.urls.connections);
       await tab.getByRole('button', { name: 'Unlink github' }).click();
       await tab.getByRole('heading', { name: 'Unlink github?' }).waitFor();
       await tab.getByRole('button', { name: 'Unlink github' }).click();
       await tab.getByText('Not linked').waitFor();
       expect(await tab.getByRole('listitem').last().textContent()).toMatch(/github[\s\S]*Not linked/);
-      await tab.close();
     });
   });
 });
