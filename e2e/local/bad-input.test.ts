@@ -1,94 +1,90 @@
-import { createServer, type Server } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createServer } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { findFreePort } from '../gateway/find-free-port.ts';
 import { callTool } from './call-tool.ts';
 import { headerAuth, secret, server, whoami } from './manifests.ts';
 import { makeWorkplace, type Workplace } from './run-vmcp.ts';
 
+const UP = ['up', 'manifests', '--detach', '--timeout', '60s'];
+
 let place: Workplace;
 let port: number;
-let backendPort: number;
-const UP = ['up', 'manifests', '--detach', '--timeout', '60s'];
-const endpoint = () => `http://127.0.0.1:${port}/mcp`;
-const listeners: Server[] = [];
 
-beforeEach(async () => {
+/** A folder with one server, and one backend that is as it should be. */
+async function makeGoodPlace(): Promise<void> {
   place = makeWorkplace();
-  [port, backendPort] = [await findFreePort(), await findFreePort()];
+  port = await findFreePort();
   place.manifest('server.yaml', server('demo', port));
-  place.manifest('good.yaml', whoami('good', 'demo', backendPort));
-});
-afterEach(async () => {
-  for (const listener of listeners.splice(0)) listener.close();
-  await place.close();
-});
-
-async function occupy(taken: number): Promise<void> {
-  const listener = createServer();
-  listeners.push(listener);
-  await new Promise<void>((resolve) => listener.listen(taken, '127.0.0.1', resolve));
-}
-
-/** What is wrong is told, and the good backend is served all the same. */
-async function expectTheRestServed(message: RegExp): Promise<void> {
-  const { code, stdout, stderr } = await place.run(UP);
-  expect(stdout + stderr).toMatch(message);
-  expect(code).toBe(0);
-  expect(await callTool(endpoint(), 'good_whoami')).toMatchObject({ subject: null });
+  place.manifest('good.yaml', whoami('good', 'demo', await findFreePort()));
 }
 
 describe('what is wrong with one thing is told by name, and the rest is served', () => {
-  it('YAML that cannot be read', async () => {
-    place.manifest('broken.yaml', 'apiVersion: vmcp.dev/v1alpha1\nkind: [MCPServer\n');
-    await expectTheRestServed(/broken\.yaml:\d+/);
+  let result: Awaited<ReturnType<Workplace['run']>>;
+  const told = () => result.stdout + result.stderr;
+
+  // All of it at once: what is told of one thing keeps nothing from being told of another.
+  beforeAll(async () => {
+    await makeGoodPlace();
+    const keyed = (name: string) => whoami(name, 'demo', 4599, `  externalAuthConfigRef: {name: ${name}-key}\n`);
+    const manifests = {
+      broken: 'apiVersion: vmcp.dev/v1alpha1\nkind: [MCPServer\n',
+      type: whoami('type', 'demo', 4599).replace('mcpPort: 4599', 'mcpPort: many'),
+      field: whoami('field', 'demo', 4599, '  toolFilter: [a]\n'),
+      secretless: keyed('secretless'),
+      'secretless-key': headerAuth('secretless-key', 'absent'),
+      keyless: keyed('keyless'),
+      'keyless-key': headerAuth('keyless-key', 'other').replace('key: value', 'key: nothing'),
+      secret: secret('other', 'never shown'),
+      dead: whoami('dead', 'demo', 4599).replace(/command:.*/, 'command: [no-such-program-anywhere]'),
+      lonely: server('lonely', await findFreePort()).replace('groupRef: lonely', 'groupRef: nowhere'),
+    };
+    for (const [name, text] of Object.entries(manifests)) place.manifest(`${name}.yaml`, text);
+    result = await place.run(UP);
+  });
+  afterAll(() => place.close());
+
+  it.each([
+    ['YAML that cannot be read', /broken\.yaml:\d+/],
+    ['a field of a wrong type', /type\.yaml:\d+.*spec\.mcpPort/],
+    ['a field that does not exist', /field\.yaml:\d+.*toolFilter.*toolsFilter/],
+    ['a Secret that is not there', /secretless +Excluded.*Secret "absent".*create it/],
+    ['a key that its Secret has not got', /keyless +Excluded.*Secret "other" has no key "nothing" \(it has: value\)/],
+    ['a backend that does not start', /mcp-dead could not be started \(ENOENT\)/],
+    ['a second server whose group does not exist', /MCPGroup "nowhere"/],
+  ])('%s', (_, message) => {
+    expect(told()).toMatch(message);
   });
 
-  it('a field of a wrong type', async () => {
-    place.manifest('wrong.yaml', whoami('wrong', 'demo', 4599).replace('mcpPort: 4599', 'mcpPort: many'));
-    await expectTheRestServed(/wrong\.yaml:\d+.*spec\.mcpPort/);
+  it('the good backend serves, and no value of a Secret is told', async () => {
+    expect(told()).not.toContain('never shown');
+    expect(result.code).toBe(0);
+    expect(await callTool(`http://127.0.0.1:${port}/mcp`, 'good_whoami')).toMatchObject({ subject: null });
   });
 
-  it('a field that does not exist', async () => {
-    place.manifest('wrong.yaml', whoami('wrong', 'demo', 4599, '  toolFilter: [a]\n'));
-    await expectTheRestServed(/wrong\.yaml:\d+.*toolFilter.*toolsFilter/);
-  });
-
-  it('a Secret that is not there', async () => {
-    place.manifest('keyed.yaml', whoami('keyed', 'demo', 4599, '  externalAuthConfigRef: {name: key}\n'));
-    place.manifest('key.yaml', headerAuth('key', 'absent'));
-    await expectTheRestServed(/keyed +Excluded.*Secret "absent".*create it/);
-  });
-
-  it('a key that its Secret has not got', async () => {
-    place.manifest('keyed.yaml', whoami('keyed', 'demo', 4599, '  externalAuthConfigRef: {name: key}\n'));
-    place.manifest('key.yaml', headerAuth('key', 'other').replace('key: value', 'key: nothing'));
-    place.manifest('secret.yaml', secret('other', 'never shown'));
-    const { stdout, stderr } = await place.run(UP);
-    expect(stdout).toMatch(/Secret "other" has no key "nothing" \(it has: value\)/);
-    expect(stdout + stderr).not.toContain('never shown');
-  });
-
-  it('a backend that does not start', async () => {
-    const dead = whoami('dead', 'demo', 4599).replace(/command:.*/, 'command: [no-such-program-anywhere]');
-    place.manifest('dead.yaml', dead);
-    await expectTheRestServed(/mcp-dead could not be started \(ENOENT\)/);
-  });
-
-  it('a second server whose group does not exist', async () => {
-    place.manifest(
-      'lonely.yaml',
-      server('lonely', await findFreePort()).replace('groupRef: lonely', 'groupRef: nowhere'),
-    );
-    await expectTheRestServed(/MCPGroup "nowhere"/);
+  it('a private port that is busy is avoided, as no user types it', async () => {
+    const second = makeWorkplace();
+    try {
+      const otherPort = await findFreePort();
+      second.manifest('server.yaml', server('demo', otherPort));
+      second.manifest('good.yaml', whoami('good', 'demo', await findFreePort()));
+      expect(await second.run(UP)).toMatchObject({ code: 0 });
+      expect((await second.status()).endpoint).toBe(`http://127.0.0.1:${otherPort}/mcp`);
+    } finally {
+      await second.close();
+    }
   });
 });
 
 describe('where nothing can be served, up says why and leaves nothing running', () => {
-  async function expectRefused(code: number, message: RegExp): Promise<void> {
+  beforeAll(makeGoodPlace);
+  afterAll(() => place.close());
+
+  async function expectRefused(code: number, message: RegExp): Promise<string> {
     const result = await place.run(UP);
     expect(result.stderr).toMatch(message);
     expect(result.code).toBe(code);
     expect((await place.run(['status'])).code).toBe(3);
+    return result.stdout + result.stderr;
   }
 
   it('a group that does not exist', async () => {
@@ -105,13 +101,16 @@ describe('where nothing can be served, up says why and leaves nothing running', 
   });
 
   it('a port that another program has, which is said once', async () => {
-    await occupy(port);
-    const { stdout, stderr } = await place.run(UP);
-    expect(`${stdout}${stderr}`.match(/is in use by another program/g)).toHaveLength(1);
-    await expectRefused(
-      3,
-      new RegExp(`port ${port} is in use by another program: stop what uses it, or set another port`),
-    );
+    place.manifest('server.yaml', server('demo', port));
+    const listener = createServer();
+    await new Promise<void>((resolve) => listener.listen(port, '127.0.0.1', resolve));
+    try {
+      const message = `port ${port} is in use by another program: stop what uses it, or set another port`;
+      const said = await expectRefused(3, new RegExp(message));
+      expect(said.match(/is in use by another program/g)).toHaveLength(1);
+    } finally {
+      listener.close();
+    }
   });
 
   it('fields that are wrong, each with its line', async () => {
@@ -121,19 +120,4 @@ describe('where nothing can be served, up says why and leaves nothing running', 
     expect(result.stderr).toMatch(/server\.yaml:7: spec\.incomingAuth\.type: /);
     await expectRefused(1, /server\.yaml:7/);
   });
-});
-
-it('a private port that is busy is avoided, as no user types it', async () => {
-  const first = await place.run(UP);
-  expect(first.code).toBe(0);
-  const second = makeWorkplace();
-  try {
-    const otherPort = await findFreePort();
-    second.manifest('server.yaml', server('demo', otherPort));
-    second.manifest('good.yaml', whoami('good', 'demo', await findFreePort()));
-    expect(await second.run(UP)).toMatchObject({ code: 0 });
-    expect((await second.status()).endpoint).toBe(`http://127.0.0.1:${otherPort}/mcp`);
-  } finally {
-    await second.close();
-  }
 });
