@@ -6,11 +6,9 @@ const Text = z.string().max(65_536);
 /** Whole pages of text. */
 const LongText = z.string().max(1_048_576);
 const Texts = z.array(Text).max(1_000);
-/** Registries write it in either case. */
-const status = z
-  .string()
-  .toLowerCase()
-  .pipe(z.enum(['active', 'deprecated']));
+const STATUSES = ['active', 'deprecated'] as const;
+/** Registries write it in either case; what is answered is one of these. */
+const status = z.string().toLowerCase().pipe(z.enum(STATUSES)).meta({ enum: STATUSES });
 const Port = z.int().min(0).max(65_535);
 
 /** An environment variable that a server takes. */
