@@ -6,13 +6,17 @@ import { parse } from 'yaml';
 import { DEFAULT_API_GROUP } from '#crds/kinds/index';
 import { WorkloadSummary } from '#operator/management/records/workload';
 import { skillText } from '#operator/management/skills/testdata/skills-place';
+import { findFreePort } from '../gateway/find-free-port.ts';
 import { eventually, makeWorkplace, type Workplace } from '../local/run-vmcp.ts';
 import { serveGit } from '../skills/serve-git.ts';
 import { kubeconfigOf, makeAccount } from './accounts.ts';
+import { forwardPorts } from './forward-ports.ts';
 import { runProgram } from './run-program.ts';
 import { backend, fake, server, Stage } from './stage.ts';
 import { describeWithCluster } from './use-cluster.ts';
 import { useManagement } from './use-management.ts';
+
+const SERVERS = (namespace: string) => `/apis/${DEFAULT_API_GROUP}/v1alpha1/namespaces/${namespace}/virtualmcpservers`;
 
 describeWithCluster('the command on a cluster', (cluster) => {
   const stage = useManagement(cluster, 'cli');
@@ -67,6 +71,32 @@ describeWithCluster('the command on a cluster', (cluster) => {
     const exported = await vmcp('export', 'far');
     expect(JSON.parse(exported)).toMatchObject({ name: 'far', remote_url: url });
     expect(exported).not.toContain('hunter2');
+  }, 180_000);
+
+  it('says how endpoints are, and connects and tries the one that this machine reaches', async () => {
+    const port = await findFreePort();
+    const url = `http://127.0.0.1:${port}/mcp`;
+    const ours = new Stage(cluster, { name: stage.namespace, delete: () => Promise.resolve() });
+    await ours.apply(server('open', 'tools', { incomingAuth: { type: 'anonymous', resourceUrl: url } }));
+    const shown = await eventually(
+      () => as('viewer', 'status', 'open'),
+      ({ code, stdout }) => code === 0 && /^open {2}Ready {2}\S+ {2}\d+ tools$[^]*^ {2}whoami +Ready/m.test(stdout),
+      60_000,
+    );
+    expect(shown.stdout).toContain(url);
+    const { stdout, stderr } = await as('viewer', 'connect', 'cursor', '--server', 'demo', '--context', 'e2e');
+    expect([stdout, stderr]).toEqual([
+      '',
+      expect.stringContaining(`-n ${stage.namespace} port-forward service/vmcp-demo`),
+    ]);
+    expect(await vmcp('connect', 'cursor', '--server', 'open')).toContain(`"url": "${url}"`);
+    const forwarded = await forwardPorts(cluster, stage.namespace, 'service/vmcp-open', { [port]: 4483 });
+    try {
+      expect(await vmcp('try', '--server', 'open', '--no-browser')).toContain('whoami');
+    } finally {
+      await forwarded.stop();
+      await cluster.ask('DELETE', `${SERVERS(stage.namespace)}/open`);
+    }
   }, 180_000);
 
   it('prints the log of pods, and goes on with it', async () => {
@@ -185,7 +215,7 @@ describeWithCluster('the command on a cluster', (cluster) => {
     expect(await vmcp('list', '--all', '-o', 'json')).toBe('[]\n');
     const { code, stderr } = await as('editor', 'group', 'rm', 'tools');
     expect([code, stderr]).toEqual([7, expect.stringContaining('used by VirtualMCPServer demo')]);
-    await cluster.ask('DELETE', `/apis/vmcp.dev/v1alpha1/namespaces/${stage.namespace}/virtualmcpservers/demo`);
+    await cluster.ask('DELETE', `${SERVERS(stage.namespace)}/demo`);
     await eventually(
       () => as('editor', 'group', 'rm', 'tools'),
       (told) => told.code === 0,

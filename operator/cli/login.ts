@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
 import { openBrowser } from './oauth/open-browser.ts';
-import { runningBoard } from './status.ts';
+import { runningBoard } from './running-board.ts';
 import { type ServerSummary, serversOf } from './summarise-board.ts';
 
 export interface LoginOptions {

@@ -21,6 +21,7 @@ import type { DiffOptions } from './diff.ts';
 import { down } from './down.ts';
 import { CliError, EXIT_CODE_HELP, EXIT_CODES } from './exit-codes.ts';
 import { addGroups } from './groups/add-groups.ts';
+import { addPlace, type PlaceOptions } from './management/target.ts';
 import { printObject } from './print-object.ts';
 import { addPurge } from './purge/purge-command.ts';
 import { addRegistries } from './registries/add-registries.ts';
@@ -137,15 +138,18 @@ function addDiff({ program, around, finish }: Parts): void {
 }
 
 function addLooking({ program, around, finish }: Parts): void {
-  program
+  const command = program
     .command('status')
     .description('show endpoints and backends: state, tools, authentication, reason')
     .argument('[server]', 'name of a VirtualMCPServer; default all')
-    .addOption(output('table', 'json', 'yaml'))
-    .addOption(stateOption())
-    .addHelpText('after', examples(around, 'vmcp status', 'vmcp status -o json'))
-    .action((server: string | undefined, options: StateOptions & { output: Format }) =>
-      finish(status(server, options.output, contextOf(around, options))),
+    .addOption(output('table', 'json', 'yaml'));
+  addPlace(command)
+    .addHelpText(
+      'after',
+      examples(around, 'vmcp status', 'vmcp status -o json', 'vmcp status --context production -n team-a'),
+    )
+    .action(async (server: string | undefined, options: StateOptions & PlaceOptions & { output: Format }) =>
+      finish(await status(server, options, contextOf(around, options))),
     );
 }
 

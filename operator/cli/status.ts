@@ -1,25 +1,13 @@
 import { readLock } from '#operator/local/lock';
-import { type Board, OtherVersion, readBoard } from '#operator/local/status-board';
+import type { Board } from '#operator/local/status-board';
 import { buildOf } from './build-of.ts';
 import type { Context, Format } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
-import { nothingRuns, startAgain } from './nothing-runs.ts';
+import { findBoard, type FoundBoard } from './find-board.ts';
+import { isCluster, type PlaceOptions } from './management/target.ts';
+import { startAgain } from './nothing-runs.ts';
 import { printObject } from './print-object.ts';
-import { printBoard, type ServerSummary, serversOf, shownName } from './summarise-board.ts';
-
-/** What the running `vmcp up` reports. Throws CliError when none runs here. */
-export function runningBoard(context: Context): Board {
-  const { state, typed } = context;
-  try {
-    const board = readBoard(state);
-    if (board) return board;
-  } catch (problem) {
-    if (!(problem instanceof OtherVersion)) throw problem;
-    const remedy = `run "${typed('down')}", then "${startAgain(context) ?? typed('up')}"`;
-    throw new CliError(EXIT_CODES.failed, `${problem.message}: ${remedy}`, { cause: problem });
-  }
-  throw nothingRuns(context);
-}
+import { printBoard, type ServerSummary, serversOf, shownName, withUnoffered } from './summarise-board.ts';
 
 /** Whether what runs here is another build than this one. */
 function isOutdated(context: Context): boolean {
@@ -32,7 +20,7 @@ function outdated(context: Context): string {
 }
 
 /** The named endpoint, or the only one, or the first. */
-export function chooseServer(board: Board, name: string | undefined): ServerSummary {
+export function chooseServer(board: Pick<Board, 'resources'>, name: string | undefined): ServerSummary {
   const servers = serversOf(board);
   const isMeant = (server: ServerSummary) => server.name === name || shownName(server) === name;
   const chosen = name === undefined ? servers[0] : servers.find(isMeant);
@@ -42,20 +30,36 @@ export function chooseServer(board: Board, name: string | undefined): ServerSumm
 }
 
 /**
- * Prints the state of everything that runs here. For programs: the fields of the chosen endpoint (the first, where none is
- * named), and all of them under `servers`. Returns the exit code.
+ * Prints the state of everything that runs here, or in a namespace of a cluster. For programs: the fields of the chosen endpoint (the
+ * first, where none is named), and all of them under `servers`. Returns the exit code.
  */
-export function status(name: string | undefined, format: Format, context: Context): number {
-  const board = runningBoard(context);
+export async function status(
+  name: string | undefined,
+  options: PlaceOptions & { output: Format },
+  context: Context,
+): Promise<number> {
+  const board = await everythingOf(options, context);
   const servers = serversOf(board);
   const concerned = name === undefined ? servers : [chooseServer(board, name)];
+  const { output: format } = options;
   if (format === 'table') {
     context.out.write(`${printBoard(board, context, concerned).join('\n')}\n`);
-    if (isOutdated(context)) context.err.write(`${outdated(context)}\n`);
+    if (board.folder !== undefined && isOutdated(context)) context.err.write(`${outdated(context)}\n`);
   } else {
     const { problems, processes, folder } = board;
-    context.out.write(printObject({ ...chooseServer(board, name), folder, servers, problems, processes }, format));
+    const where = folder === undefined ? {} : { folder };
+    context.out.write(printObject({ ...chooseServer(board, name), ...where, servers, problems, processes }, format));
   }
   const serving = concerned.every(({ phase, suspended }) => suspended || phase === 'Ready' || phase === 'Degraded');
   return serving ? EXIT_CODES.ok : EXIT_CODES.notRunning;
+}
+
+/** In a cluster also what no endpoint tells of, as nothing else of a status says whether anything is there. */
+async function everythingOf(options: PlaceOptions, context: Context): Promise<FoundBoard> {
+  const board = await findBoard(options, context);
+  if (!isCluster(options)) return board;
+  if (board.resources.length > 0) return withUnoffered(board);
+  const namespace = options.namespace === undefined ? 'this namespace' : `namespace ${options.namespace}`;
+  const remedy = `name another one with -n, or start a server with "${context.typed("run '<source>'")}"`;
+  throw new CliError(EXIT_CODES.notRunning, `there is no VirtualMCPServer and no MCPServer in ${namespace}: ${remedy}`);
 }

@@ -4,6 +4,9 @@ import { printProblem } from './check-folder.ts';
 import type { Context } from './context.ts';
 import { printTable } from './print-table.ts';
 
+/** What is shown of `vmcp up`, or of a namespace of a cluster. */
+export type ShownBoard = Pick<Board, 'resources' | 'problems' | 'processes'>;
+
 /** One endpoint as `vmcp status -o json` shows it. */
 export interface ServerSummary {
   kind: 'VirtualMCPServer' | 'MCPServer';
@@ -45,7 +48,7 @@ function isSuspended(conditions: Condition[]): boolean {
 }
 
 /** The endpoints of a board. */
-export function serversOf(board: Board): ServerSummary[] {
+export function serversOf(board: Pick<Board, 'resources'>): ServerSummary[] {
   return board.resources
     .filter(({ isEndpoint }) => isEndpoint)
     .map(({ key: { kind, name, namespace }, status }) => ({
@@ -69,6 +72,16 @@ export function serversOf(board: Board): ServerSummary[] {
       conditions: status.conditions,
     }))
     .sort((a, b) => orderOf(a).localeCompare(orderOf(b)));
+}
+
+/** A namespace of a cluster with the MCPServers that no VirtualMCPServer tells of: nobody would see how they are. */
+export function withUnoffered(board: ShownBoard): ShownBoard {
+  const offered = new Set(board.resources.flatMap(({ status }) => status.backends ?? []).map(({ name }) => name));
+  const resources = board.resources.map((one) => ({
+    ...one,
+    isEndpoint: one.isEndpoint || !offered.has(one.key.name),
+  }));
+  return { ...board, resources };
 }
 
 /** Conditions that a person should read: what keeps it from serving, and warnings. */
@@ -118,6 +131,7 @@ function backendRows(server: ServerSummary): string[] {
     backend.auth,
     backend.message,
   ]);
+  if (rows.length === 0) return [];
   return printTable([['BACKEND', 'STATE', 'TOOLS', 'AUTH', 'REASON'], ...rows]).map((line) => `  ${line}`);
 }
 
@@ -156,7 +170,7 @@ function printServer(server: ServerSummary, context: Pick<Context, 'typed'>): st
 }
 
 /** Everything of a board, or of these endpoints and what concerns all, for a terminal. */
-export function printBoard(board: Board, context: Pick<Context, 'typed'>, servers = serversOf(board)): string[] {
+export function printBoard(board: ShownBoard, context: Pick<Context, 'typed'>, servers = serversOf(board)): string[] {
   const { typed } = context;
   const problems = board.problems.map((problem) => `! ${printProblem(problem)}`);
   const waiting = board.processes

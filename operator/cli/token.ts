@@ -5,7 +5,8 @@ import { listManifestFiles, readSnapshot, type Snapshot } from '#operator/local/
 import type { Manifest } from '#operator/world';
 import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
-import { chooseServer, runningBoard } from './status.ts';
+import { runningBoard } from './running-board.ts';
+import { chooseServer } from './status.ts';
 
 /** Annotation: the OAuth client with which `vmcp token` asks. */
 export const CLIENT_ANNOTATION = 'vmcp.dev/development-client';

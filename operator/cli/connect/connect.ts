@@ -1,24 +1,25 @@
 import { readBoard } from '#operator/local/status-board';
-import { chooseUrl } from '../choose-url.ts';
+import { checkUrl, type EndpointOptions, urlOf } from '../choose-url.ts';
 import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
+import { findBoard } from '../find-board.ts';
+import { isCluster } from '../management/target.ts';
 import { quoted } from '../name-program.ts';
 import { printObject } from '../print-object.ts';
 import { printTable } from '../print-table.ts';
-import { chooseServer, runningBoard } from '../status.ts';
+import { chooseServer } from '../status.ts';
 import { CLIENTS, type Home, homeOf, type McpClient } from '#operator/clients/clients';
 import { UnreadableConfig } from '#operator/clients/config-editor';
 import { EDITORS, entryIn, putEntry } from '#operator/clients/edit-config';
 import { changeFile, ForeignFile, readClientFile } from '#operator/clients/write-config';
 
-export interface ConnectOptions {
+export interface ConnectOptions extends EndpointOptions {
   write: boolean;
   replace: boolean;
   /** What the client calls it; default the name of the server. */
   name?: string;
   /** The endpoint; default that of the server. */
   url?: string;
-  server?: string;
   output: 'table' | 'json';
 }
 
@@ -28,16 +29,11 @@ interface Endpoint {
   url: string;
 }
 
-function endpointOf({ name, url, server }: ConnectOptions, context: Context): Endpoint {
-  if (url !== undefined) return { name: name ?? 'vmcp', url: chooseUrl(url, context) };
-  const chosen = chooseServer(runningBoard(context), server);
-  if (chosen.endpoint === null) {
-    throw new CliError(
-      EXIT_CODES.notRunning,
-      `VirtualMCPServer "${chosen.name}" has no endpoint yet: see "${context.typed('status')}"`,
-    );
-  }
-  return { name: name ?? chosen.name, url: chosen.endpoint };
+async function endpointOf(options: ConnectOptions, context: Context): Promise<Endpoint> {
+  const { name, url, server } = options;
+  if (url !== undefined) return { name: name ?? 'vmcp', url: checkUrl(url) };
+  const chosen = chooseServer(await findBoard(options, context), server);
+  return { name: name ?? chosen.name, url: urlOf(chosen, options, context) };
 }
 
 /** The URL that a client has under this name; undefined: none. @throws UnreadableConfig */
@@ -63,9 +59,10 @@ function stateOf(client: McpClient, endpoint: Endpoint | undefined, home: Home):
 }
 
 /** Prints which clients there are, where each reads its configuration, and whether the endpoint is in it. */
-export function listClients(options: ConnectOptions, context: Context): number {
+export async function listClients(options: ConnectOptions, context: Context): Promise<number> {
   const home = homeOf(context.environment);
-  const endpoint = options.url !== undefined || readBoard(context.state) ? endpointOf(options, context) : undefined;
+  const isNamed = options.url !== undefined || isCluster(options);
+  const endpoint = isNamed || readBoard(context.state) ? await endpointOf(options, context) : undefined;
   const rows = CLIENTS.map((client) => ({
     client: client.id,
     name: client.name,
@@ -148,9 +145,9 @@ function writeEntry(client: McpClient, endpoint: Endpoint, options: ConnectOptio
 }
 
 /** Prints a client's configuration for an endpoint, or writes it. Returns the exit code. */
-export function connect(id: string, options: ConnectOptions, context: Context): number {
+export async function connect(id: string, options: ConnectOptions, context: Context): Promise<number> {
   const client = clientNamed(id);
-  const endpoint = endpointOf(options, context);
+  const endpoint = await endpointOf(options, context);
   if (options.write) writeEntry(client, endpoint, options, context);
   else printSnippet(client, endpoint, options, context);
   return EXIT_CODES.ok;

@@ -1,4 +1,4 @@
-import { chooseUrl } from '../choose-url.ts';
+import { chooseUrl, type EndpointOptions } from '../choose-url.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import { readGiven } from '../read-given.ts';
 import type { Context } from '../context.ts';
@@ -9,7 +9,7 @@ import { checkEndpoint, checkHostAndOrigin, checkProbes } from './check-endpoint
 import { checkKeys, checkResource, checkServer } from './check-metadata.ts';
 import type { Examination, Finding } from './finding.ts';
 
-export interface DoctorOptions {
+export interface DoctorOptions extends EndpointOptions {
   register: boolean;
   /** File with an access token; `-`: standard input. */
   tokenFile?: string;
@@ -58,7 +58,7 @@ function printFindings(url: string, findings: Finding[], { out }: Context): void
 
 /** Replays what clients demand of an endpoint, and explains each failure. Returns the exit code: 1 when one failed. */
 export async function doctor(typed: string | undefined, options: DoctorOptions, context: Context): Promise<number> {
-  const url = chooseUrl(typed, context);
+  const url = await chooseUrl(typed, options, context);
   const token = await readToken(options.tokenFile, context);
   const findings = await examine({ url, register: options.register, token });
   const well = findings.every(({ verdict }) => verdict !== 'failed');

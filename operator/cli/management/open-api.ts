@@ -7,7 +7,7 @@ import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import { nothingRuns } from '../nothing-runs.ts';
 import { httpApi } from './http-api.ts';
 import type { ManagementApi } from './management-api.ts';
-import { isCluster, type TargetOptions, USUAL_FOLDER } from './target.ts';
+import { checkNamesCluster, isCluster, type TargetOptions, USUAL_FOLDER } from './target.ts';
 
 /**
  * The management API of what an invocation means: a cluster where one is named, else what runs on the state folder, else the folder of
@@ -18,12 +18,7 @@ export async function openApi(options: TargetOptions, context: Context, stop: Ab
     const { openClusterApi } = await import('./open-cluster-api.ts');
     return openClusterApi(options, context, stop);
   }
-  if (options.apiGroup !== undefined) {
-    throw new CliError(
-      EXIT_CODES.input,
-      '--api-group is for a cluster: name it with --context or --kubeconfig as well',
-    );
-  }
+  checkNamesCluster(options);
   const running = openRunning(options, context, stop);
   if (running) return running;
   const { openFolderApi } = await import('./open-folder-api.ts');

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import { stateOption } from '../command-parts.ts';
+import { CliError, EXIT_CODES } from '../exit-codes.ts';
 
 /** Where a command about workloads, secrets and the like does its work. */
 export interface TargetOptions {
@@ -15,16 +16,29 @@ export interface TargetOptions {
   withoutFolder?: boolean;
 }
 
+/** Where a command about endpoints looks. */
+export type PlaceOptions = Pick<TargetOptions, 'kubeconfig' | 'context' | 'namespace' | 'apiGroup'>;
+
 /** Folder that `vmcp run` makes where nothing runs and none is named. */
 export const USUAL_FOLDER = './vmcp';
 
 /** What runs here, a folder, or a cluster: options of every command that goes through the management API. */
 export function addTarget(command: Command): Command {
-  return command
+  command
     .addOption(stateOption())
     .addOption(
       new Option('--folder <folder>', 'folder with manifests, where nothing runs; default the one that ran here last'),
-    )
+    );
+  return addCluster(command, 'namespace; default that of the context, on one machine "default"');
+}
+
+/** What runs here, or a cluster: options of the commands that look at endpoints. */
+export function addPlace(command: Command): Command {
+  return addCluster(command.addOption(stateOption()), 'namespace; default that of the context, on one machine all');
+}
+
+function addCluster(command: Command, namespace: string): Command {
+  return command
     .addOption(new Option('--context <name>', 'a cluster: context of the kubeconfig').conflicts(['folder']))
     .addOption(
       new Option(
@@ -38,17 +52,22 @@ export function addTarget(command: Command): Command {
         'a cluster: API group of the installation; needed where the cluster has several',
       ).conflicts(['folder']),
     )
-    .addOption(
-      new Option('-n, --namespace <name>', 'namespace; default that of the context, on one machine "default"'),
-    );
+    .addOption(new Option('-n, --namespace <name>', namespace));
 }
 
 /** Whether a cluster is meant. */
-export const isCluster = ({ context, kubeconfig }: TargetOptions): boolean =>
+export const isCluster = ({ context, kubeconfig }: Pick<TargetOptions, 'context' | 'kubeconfig'>): boolean =>
   context !== undefined || kubeconfig !== undefined;
+
+/** @throws CliError where an API group is named, and no cluster */
+export function checkNamesCluster(options: PlaceOptions): void {
+  if (options.apiGroup === undefined || isCluster(options)) return;
+  throw new CliError(EXIT_CODES.input, '--api-group is for a cluster: name it with --context or --kubeconfig as well');
+}
 
 export const TARGET_HELP = `Commands about workloads, groups, secrets, clients, registries and skills work with what runs on the state folder (\`./.vmcp\`, or
 \`--state\`), through its management API. Where nothing runs there they work with a folder of manifests (\`--folder\`, or the one that ran
 last), and what they change is taken over at the next \`vmcp up\`; secrets and the registry need no folder. With \`--context\` or \`--kubeconfig\` they work with a namespace of a cluster
 (\`-n\`), with the rights of the kubeconfig and no others. The API group of an installation is found by itself; a cluster with several wants
-\`--api-group\`.`;
+\`--api-group\`. \`vmcp status\`, \`connect\`, \`try\` and \`doctor\` look at the endpoints of what runs here, or of that namespace; an endpoint with a URL that
+only pods reach is refused with what to do.`;

@@ -8,21 +8,14 @@ import { type Kind, keyText, type Manifest } from '#operator/world';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import { connectCluster, explainFailure } from '../management/connect-cluster.ts';
 import { findApiGroup } from '../management/find-api-group.ts';
+import { kubectlFor } from '../management/kubectl-for.ts';
+import { type Installation, listManifests } from '../management/list-manifests.ts';
 import type { TargetOptions } from '../management/target.ts';
 import { type Neighbour, readServer, SERVER_KINDS, type ServerKey, shownServer, type Stored } from './stored.ts';
 import { authConfigNameOf, placesOfNeighbour, secretFile, type WrittenPlace, writtenPlaces } from './written-places.ts';
 
-/** Resources that are read at a time. */
-const PAGE = 500;
-
-/** An API server, and the API group by which it serves the kinds. */
-interface Place {
-  api: KubeApi;
-  apiGroup: string;
-}
-
 async function read(
-  { api, apiGroup }: Place,
+  { api, apiGroup }: Installation,
   kind: Kind,
   namespace: string,
   name: string,
@@ -35,7 +28,7 @@ async function read(
   }
 }
 
-async function placesOf(place: Place, manifest: Manifest): Promise<WrittenPlace[]> {
+async function placesOf(place: Installation, manifest: Manifest): Promise<WrittenPlace[]> {
   const name = authConfigNameOf(manifest);
   const config =
     name === undefined ? undefined : await read(place, 'MCPExternalAuthConfig', manifest.metadata.namespace, name);
@@ -61,29 +54,18 @@ async function whyStanding(api: KubeApi, key: ServerKey, manifest: Manifest | un
   return pods ? `pods of ${name} still run: wait until they have ended` : undefined;
 }
 
-async function listAll({ api, apiGroup }: Place, kind: Kind, namespace: string | undefined): Promise<Manifest[]> {
-  const found: Manifest[] = [];
-  let next: string | undefined;
-  do {
-    const page = await api.list(ownResource(kind, apiGroup), { namespace }, { limit: PAGE, next });
-    found.push(...page.items.map((item) => manifestOf(kind, item)));
-    ({ next } = page);
-  } while (next !== undefined);
-  return found;
-}
-
 /** Of all namespaces, of this one where others may not be seen; none where the definitions are gone. */
-async function listOf(place: Place, kind: Kind, namespace: string): Promise<Manifest[]> {
+async function listOf(place: Installation, kind: Kind, namespace: string): Promise<Manifest[]> {
   try {
-    return await listAll(place, kind, undefined);
+    return await listManifests(place, kind, undefined);
   } catch (problem) {
     if (isStatus(problem, 404)) return [];
-    if (isStatus(problem, 403)) return listAll(place, kind, namespace);
+    if (isStatus(problem, 403)) return listManifests(place, kind, namespace);
     throw problem;
   }
 }
 
-async function findNeighbours(place: Place, key: ServerKey): Promise<Neighbour[]> {
+async function findNeighbours(place: Installation, key: ServerKey): Promise<Neighbour[]> {
   const [servers, configs] = await Promise.all([
     Promise.all(SERVER_KINDS.map((kind) => listOf(place, kind, key.namespace))),
     listOf(place, 'MCPExternalAuthConfig', key.namespace),
@@ -127,15 +109,11 @@ async function readValues(api: KubeApi, namespace: string, places: readonly Writ
 }
 
 /** Which Service it would be, and how it is reached from here. */
-function remedyFor({ context, kubeconfig }: TargetOptions, home: string): (host: string) => string {
+function remedyFor(options: TargetOptions, home: string): (host: string) => string {
   return (host) => {
     const [service = host, namespace = home] = isIP(host) !== 0 ? ['<redis>'] : host.split('.');
-    const cluster = [
-      ...(kubeconfig === undefined ? [] : ['--kubeconfig', kubeconfig]),
-      ...(context === undefined ? [] : ['--context', context]),
-    ].join(' ');
     return (
-      `where it is inside of the cluster, run "kubectl ${cluster} -n ${namespace} port-forward service/${service} 6379" ` +
+      `where it is inside of the cluster, run "${kubectlFor(options, namespace)} port-forward service/${service} 6379" ` +
       'beside this, and name that with --redis-address 127.0.0.1:6379 (behind Sentinels: the pod that is master now)'
     );
   };

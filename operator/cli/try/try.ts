@@ -1,5 +1,5 @@
 import { Client, StreamableHTTPClientTransport, UnauthorizedError } from '@modelcontextprotocol/client';
-import { chooseUrl } from '../choose-url.ts';
+import { chooseUrl, type EndpointOptions } from '../choose-url.ts';
 import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import { endLogin } from '../oauth/end-login.ts';
@@ -12,7 +12,7 @@ import { oneLine } from '../one-line.ts';
 import { printObject } from '../print-object.ts';
 import { type Introduction, introductionOf, printTried, type TriedTool } from './describe-tools.ts';
 
-export interface TryOptions {
+export interface TryOptions extends EndpointOptions {
   /** False: the URL is only printed. */
   browser: boolean;
   /** Milliseconds that the login may take. */
@@ -155,7 +155,7 @@ export async function tryEndpoint(
   context: Context,
   stop: AbortSignal,
 ): Promise<number> {
-  const url = new URL(chooseUrl(typed, context));
+  const url = new URL(await chooseUrl(typed, options, context));
   const receiver = await openCallback(readClient(context.state, url.href)?.redirectUrl);
   try {
     const { client, oauth } = await logIn(url, receiver, options, context, stop);
