@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packImages } from '../cluster/kit/pack-images.ts';
 import { run } from '../cluster/run-program.ts';
@@ -15,9 +15,10 @@ export const nameOf = (image: 'operator' | 'runtime') => `vmcp.test/vmcp-${image
 
 /** Settings of npm on this machine, and what it has fetched before: `[from, to]`, for the time of the build alone. */
 async function npmOf(folder: string, secret: string): Promise<[string, string][]> {
-  const setting = async (name: string) => (await run('npm', ['config', 'get', name])).trim();
-  const [userConfig, globalConfig, authorities, cache] = await Promise.all(
-    ['userconfig', 'globalconfig', 'cafile', 'cache'].map(setting),
+  const names = ['userconfig', 'globalconfig', 'cafile', 'cache'];
+  const said = (await run('npm', ['config', 'get', ...names])).split('\n');
+  const [userConfig, globalConfig, authorities, cache] = names.map((name) =>
+    said.find((line) => line.startsWith(`${name}=`))?.slice(name.length + 1),
   );
   const settings = [globalConfig, userConfig].flatMap((file) =>
     file !== undefined && existsSync(file) ? [readFileSync(file, 'utf8')] : [],
@@ -49,7 +50,11 @@ export async function loadBase({ folder, load }: Containers): Promise<string> {
  * in the settings of npm, and in the environment of the build.
  */
 export async function buildImages({ buildah, folder }: Containers, secret: string): Promise<void> {
-  const mounted = (await npmOf(folder, secret)).flatMap(([from, to]) => ['--volume', `${from}:${to}`]);
+  // In no layer of the build, whose files would all be compared and stored: no image has them.
+  const packages = join(folder, 'packages');
+  mkdirSync(packages);
+  const outside: [string, string][] = [...(await npmOf(folder, secret)), [packages, '/src/node_modules']];
+  const mounted = outside.flatMap(([from, to]) => ['--volume', `${from}:${to}`]);
   const values = { NODE_IMAGE: BASE, REVISION, VERSION };
   const args = Object.entries(values).flatMap(([name, value]) => ['--build-arg', `${name}=${value}`]);
   // One after the other: what both begin with is made once.
