@@ -62,8 +62,6 @@ interface ObserverDeps {
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly files: Pick<SecretFiles, 'read'>;
   readonly proxy: ProxySettings | undefined;
-  /** Milliseconds in which spans are gathered before they are sent; 1000 without. */
-  readonly gatherSpans?: number | undefined;
 }
 
 const CLOSE_WITHIN = 2_000;

@@ -36,8 +36,6 @@ interface RuntimeOptions {
   readonly auditStream: Writable;
   /** Milliseconds that calls under way get at the end. */
   readonly drain: number;
-  /** Milliseconds in which spans are gathered before they are sent; 1000 without. */
-  readonly gatherSpans?: number | undefined;
 }
 
 export interface RunningRuntime {

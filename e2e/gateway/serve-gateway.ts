@@ -33,8 +33,6 @@ export interface ServeOptions {
   readonly drain?: number;
   /** As the variables of the environment name it. */
   readonly proxy?: ProxySettings;
-  /** Milliseconds in which spans are gathered; absent: as for everybody. */
-  readonly gatherSpans?: number;
 }
 
 function documentOf(config: GatewayConfig): RunConfigDocument {
@@ -51,7 +49,7 @@ function documentOf(config: GatewayConfig): RunConfigDocument {
 /** Starts the runtime with this configuration on free ports; every backend has been asked once when it returns. */
 export async function serveGateway(
   config: GatewayConfig,
-  { files = {}, lookUp, drain = 500, proxy, gatherSpans }: ServeOptions = {},
+  { files = {}, lookUp, drain = 500, proxy }: ServeOptions = {},
 ): Promise<ServedGateway> {
   const folder = await mkdtemp(join(tmpdir(), 'vmcp-e2e-'));
   const file = join(folder, 'run-config.yaml');
@@ -73,7 +71,6 @@ export async function serveGateway(
     proxy,
     environment: process.env,
     drain,
-    gatherSpans,
     ...(lookUp && { lookUp }),
     auditStream: stream,
   });

@@ -18,9 +18,6 @@ const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const PARENT = '00f067aa0ba902b7';
 const CONTEXT = { traceparent: `00-${TRACE}-${PARENT}-01`, tracestate: 'vendor=1' };
 
-/** For what does not look at which spans go together: each of them would wait a second. */
-const SOON = { gatherSpans: 50 };
-
 const collector = async (options?: Parameters<typeof serveCollector>[0]) => closing(await serveCollector(options));
 const telemetry = (endpoint: string, more: object = {}) => ({
   telemetry_config: { tracingEnabled: true, endpoint, insecure: true, samplingRate: '1', ...more },
@@ -64,9 +61,10 @@ describe('a traced request', () => {
   it('is a span of the server with those of the decision and of the call of the backend, and the backend gets its context', async () => {
     const [to, backend] = [await collector(), await keepingBackend()];
     const authz = { policies: ['permit(principal, action, resource);'] };
-    const gateway = await gatewayTo({ a: backend.url }, { ...telemetry(to.url), authz }, SOON);
+    const gateway = await gatewayTo({ a: backend.url }, { ...telemetry(to.url), authz });
     const client = await SessionClient.open(gateway.url);
     await call(client);
+    await gateway.runtime.stop();
     const server = await first(to, 'tools/call a_tool_0');
     expect(server).toMatchObject({ kind: 2, parentId: '', status: 0 });
     expect(server.attributes).toMatchObject({
@@ -96,11 +94,10 @@ describe('a traced request', () => {
   it('goes on with the context of the caller, of the message before that of the headers, in both revisions', async () => {
     const [to, backend] = [await collector(), await keepingBackend()];
     const config = { ...telemetry(to.url), passthrough_headers: ['traceparent'] };
-    const gateway = await gatewayTo({ a: backend.url }, config, SOON);
+    const gateway = await gatewayTo({ a: backend.url }, config);
     const client = await SessionClient.open(gateway.url);
     const body = client.message('tools/call', { name: 'a_tool_0', arguments: { text: 'x' } });
     await send(client.url, 'POST', { ...client.headers, ...CONTEXT }, body);
-    await first(to, 'tools/call a_tool_0');
     const other = { ...CONTEXT, traceparent: CONTEXT.traceparent.replace(TRACE, TRACE.replace('4', '5')) };
     await send(
       client.url,
@@ -109,10 +106,10 @@ describe('a traced request', () => {
       client.message('tools/call', { name: 'a_tool_0', arguments: { text: 'x' }, _meta: { ...CONTEXT, mine: [1] } }),
     );
     await sendStateless(gateway.url, 'tools/call', { name: 'a_tool_0', arguments: { text: 'x' }, _meta: CONTEXT });
-    await until('all', () => named(to, 'tools/call a_tool_0').length === 3);
+    await gateway.runtime.stop();
+    expect(named(to, 'tools/call a_tool_0')).toHaveLength(3);
     for (const { traceId, parentId, traceState } of named(to, 'tools/call a_tool_0'))
       expect([traceId, parentId, traceState]).toEqual([TRACE, PARENT, 'vendor=1']);
-    await until('the calls', () => named(to, 'call a').length === 3);
     const sent = named(to, 'call a').map(({ spanId }) => `00-${TRACE}-${spanId}-01`);
     expect(new Set(backend.calls.map(({ traceparent }) => traceparent))).toEqual(new Set(sent));
     // The message says the same as the headers, and keeps what else it says.
@@ -180,10 +177,10 @@ describe('a traced request', () => {
     };
     const { url } = await keepingBackend();
     const gateway = await gatewayTo({ a: url }, telemetry(`${to.url}/own/path`, settings), {
-      ...SOON,
       files: { key: 'hidden' },
     });
     await call(await SessionClient.open(gateway.url));
+    await gateway.runtime.stop();
     const span = await first(to, 'call a');
     expect(span.resource).toMatchObject({ 'service.name': 'tools', 'service.version': '7' });
     expect(span.attributes).toMatchObject({ team: 'a', 'environment.VMCP_TEST_ZONE': 'zone-1' });
@@ -228,10 +225,10 @@ describe('a collector is reached as the configuration says', () => {
     closing({ close: () => void proxy.close() });
     const { port } = proxy.address() as AddressInfo;
     const gateway = await gatewayTo({ a: url }, telemetry('http://otel.invalid:4318'), {
-      ...SOON,
       proxy: { httpProxy: `http://127.0.0.1:${port}`, noProxy: '127.0.0.1' },
     });
     await call(await SessionClient.open(gateway.url));
+    await gateway.runtime.stop();
     await first(to, 'tools/call a_tool_0');
     expect(asked).toContain('otel.invalid:4318');
   });
@@ -249,8 +246,9 @@ describe('a collector is reached as the configuration says', () => {
     const before = process.env;
     process.env = { ...before, ...variables };
     try {
-      const gateway = await gatewayTo({ a: url }, telemetry(to.url), SOON);
+      const gateway = await gatewayTo({ a: url }, telemetry(to.url));
       await call(await SessionClient.open(gateway.url));
+      await gateway.runtime.stop();
       const { resource } = await first(to, 'tools/call a_tool_0');
       expect(resource).toEqual({ 'service.name': 'gateway', 'service.version': '0.0.0', 'service.namespace': 'e2e' });
       const [{ headers }] = to.requests as [(typeof to.requests)[number]];
@@ -275,14 +273,14 @@ describe('a collector is reached as the configuration says', () => {
 describe('traces', () => {
   it('are of the share that is asked for; a caller that is traced is followed', async () => {
     const [to, backend] = [await collector(), await keepingBackend()];
-    const gateway = await gatewayTo({ a: backend.url }, telemetry(to.url, { samplingRate: '0' }), SOON);
+    const gateway = await gatewayTo({ a: backend.url }, telemetry(to.url, { samplingRate: '0' }));
     const client = await SessionClient.open(gateway.url);
     await call(client);
     const notTraced = { traceparent: CONTEXT.traceparent.replace(/01$/, '00') };
     const body = client.message('tools/call', { name: 'a_tool_0', arguments: { text: 'x' } });
     await send(client.url, 'POST', { ...client.headers, ...notTraced }, body);
     await send(client.url, 'POST', { ...client.headers, ...CONTEXT }, body);
-    await first(to, 'tools/call a_tool_0');
+    await gateway.runtime.stop();
     expect(to.spans.every(({ traceId }) => traceId === TRACE)).toBe(true);
     expect(named(to, 'tools/call a_tool_0')).toHaveLength(1);
     const [own, unsampled] = backend.calls;

@@ -15,8 +15,6 @@ export interface TracingDeps {
   readonly proxy: ProxySettings | undefined;
   readonly log: Pick<Log, 'warn' | 'info'>;
   readonly counts: SpanCounts;
-  /** Milliseconds in which spans are gathered before they are sent; 1000 without. */
-  readonly gatherSpans?: number | undefined;
 }
 
 /** Traces as the configuration in force asks for them: most ask for none. */

@@ -50,7 +50,7 @@ export function createTracing({ server, telemetry_config: settings }: RunConfig,
     dispatcher: createDispatcher(connections),
     log: deps.log,
   });
-  const queue = new SpanQueue({ sender, counts: deps.counts, gather: deps.gatherSpans });
+  const queue = new SpanQueue({ sender, counts: deps.counts });
   const provider = new TracerProvider({
     resource: resourceFromAttributes({
       'service.name': settings.serviceName ?? server.name,

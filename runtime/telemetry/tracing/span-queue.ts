@@ -6,12 +6,11 @@ import type { SpanSender } from './span-sender.ts';
 interface QueueSettings {
   readonly sender: Pick<SpanSender, 'send' | 'close'>;
   readonly counts: SpanCounts;
-  /** Milliseconds in which spans are gathered before a batch is sent. */
-  readonly gather?: number | undefined;
 }
 
 const MAX_WAITING = 2_048;
 const BATCH = 512;
+/** Milliseconds in which spans are gathered before a batch is sent. */
 const GATHER = 1_000;
 
 /** Spans on their way out: gathered, sent a batch at a time, and dropped where the collector does not keep up. */
@@ -38,7 +37,7 @@ export class SpanQueue implements SpanProcessor {
     }
     this.#waiting.push(span);
     if (this.#waiting.length >= BATCH) void this.#send();
-    else this.#timer ??= setTimeout(() => void this.#send(), this.#settings.gather ?? GATHER).unref();
+    else this.#timer ??= setTimeout(() => void this.#send(), GATHER).unref();
   }
 
   /** Settles when all that waits now was sent or dropped. */
