@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ApiError } from '#operator/kubernetes/api/api-error';
 import { ObjectServer } from '#operator/kubernetes/testdata/object-server';
 import { Problem } from '../problem.ts';
 import { configMapRecords } from '../stores/config-map-records.ts';
@@ -46,31 +47,38 @@ describe.each([
   });
   afterEach(() => opened.close());
 
-  /** A replica that makes records of each kind in a way of its own. */
-  const creating = (createOf: (kind: RecordKind, store: RecordStore) => RecordStore['create']) =>
+  /** A replica that writes records of each kind in a way of its own. */
+  const writing = (
+    ownWay: (kind: RecordKind, store: RecordStore) => Partial<Pick<RecordStore, 'create' | 'replace'>>,
+  ) =>
     new SkillRecords((kind): RecordStore => {
       const store = opened.records(kind);
       return {
         list: () => store.list(),
         names: () => store.names(),
         get: (name) => store.get(name),
-        create: createOf(kind, store),
+        create: (name, value) => store.create(name, value),
         replace: (name, value, version) => store.replace(name, value, version),
         delete: (name, version) => store.delete(name, version),
+        ...ownWay(kind, store),
       };
     });
   /** One that does something more each time when it has made a record of this kind. */
   const pausing = (at: RecordKind, meanwhile: (name: string) => Promise<unknown>) =>
-    creating((kind, store) => async (name, value) => {
-      const version = await store.create(name, value);
-      if (kind === at) await meanwhile(name);
-      return version;
-    });
+    writing((kind, store) => ({
+      create: async (name, value) => {
+        const version = await store.create(name, value);
+        if (kind === at) await meanwhile(name);
+        return version;
+      },
+    }));
   /** One for which there is no room for a record of this name. */
   const without = (refused: string, problem: Problem) =>
-    creating(
-      (_kind, store) => (name, value) => (name === refused ? Promise.reject(problem) : store.create(name, value)),
-    );
+    writing((_kind, store) => ({
+      create: (name, value) => (name === refused ? Promise.reject(problem) : store.create(name, value)),
+      replace: (name, value, version) =>
+        name === refused ? Promise.reject(problem) : store.replace(name, value, version),
+    }));
   const uninstall = async (name: string) => (await new SkillRecords(opened.records).settle()).delete(name);
   const left = async () => [
     ...(await opened.records('skills').names()),
@@ -89,13 +97,19 @@ describe.each([
     expect(await left()).toEqual(['k1']);
   });
 
-  it.each(['too_large', 'forbidden'] as const)(
+  // An admission webhook that gives no code answers 400, a policy of the API server 422.
+  it.each([
+    ['too_large', undefined],
+    ['forbidden', undefined],
+    ['bad_request', new ApiError('denied by a webhook', { status: 400, reason: 'BadRequest' })],
+    ['bad_request', new ApiError('denied by a policy', { status: 422, reason: 'Invalid' })],
+  ] as const)(
     'are none of them written where there is no room for one (%s), and nobody is kept from uninstalling others',
-    async (code) => {
+    async (code, cause) => {
       const writer = new SkillRecords(opened.records);
       await writer.write([made('old')]);
       const version = (await writer.list())[0]?.version ?? '';
-      const full = without('k2', new Problem(code, 'exceeded quota'));
+      const full = without('k2', new Problem(code, 'exceeded quota', { cause }));
       const other = { ...made('old'), version };
       other.after = { ...other.after, digest: 'sha256:2' };
       await expect(full.write([other, made('k1'), made('k2')])).rejects.toMatchObject({ code });
@@ -112,6 +126,27 @@ describe.each([
     expect((await full.list()).map(({ name }) => name)).toEqual(['k1', 'k2']);
     await full.settle();
     expect([await left(), await full.list()]).toEqual([[], []]);
+  });
+
+  it('stay to be written where what replaces one is refused, and nobody is kept from uninstalling others', async () => {
+    const writer = new SkillRecords(opened.records);
+    for (const key of ['k0', 'old']) await writer.write([made(key)]);
+    const [, old] = await writer.list();
+    const full = without('old', new Problem('forbidden', 'exceeded quota'));
+    const change = [{ ...made('old'), version: old?.version }, made('k1')];
+    await expect(full.write(change)).rejects.toMatchObject({ code: 'forbidden' });
+    await (await full.settle()).delete('k0');
+    expect(await left()).toEqual(['k1', 'old', expect.any(String)]);
+    await writer.settle();
+    expect(await left()).toEqual(['k1', 'old']);
+  });
+
+  it('are neither written nor forgotten where the store is asked for what cannot be', async () => {
+    await opened.records('skillchanges').create('c1', { writes: [made('k1'), made('no\nname')] });
+    const writer = new SkillRecords(opened.records);
+    for (let times = 0; times < 2; times += 1)
+      await expect(writer.settle()).rejects.toMatchObject({ code: 'bad_request' });
+    expect(await left()).toEqual(['k1', 'c1']);
   });
 
   it('stay to be written where the store only does not answer now', async () => {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
+import { ApiError } from '#operator/kubernetes/api/api-error';
 import { Problem, type ProblemCode } from '../problem.ts';
 import { sameValue } from '../same-value.ts';
 import type { Records, RecordStore, StoredRecord } from '../stores/record-store.ts';
@@ -20,6 +21,13 @@ const Change = z.strictObject({ writes: z.array(Write) });
 interface OpenChange {
   id: string;
   writes: Write[];
+}
+
+interface Finished {
+  /** How many were written by somebody else, as something else: that came later, and stays. */
+  lost: number;
+  /** Why new ones are not kept, or others are not written yet. */
+  refusal?: Problem;
 }
 
 /**
@@ -49,20 +57,18 @@ export class SkillRecords {
 
   /** What is stored, for who is to write it: everything that was left is written by then, or taken back. @throws Problem `store_damaged` */
   async settle(): Promise<Pick<RecordStore, 'get' | 'list' | 'delete'>> {
-    for (const change of await this.#open())
-      await this.#finish(change).catch((problem: unknown) => {
-        if (!isRefusal(problem)) throw problem;
-      });
+    for (const change of await this.#open()) await this.#finish(change);
     return this.#skills;
   }
 
-  /** All or none. @throws Problem `too_large`, `forbidden`: there is no room for a new one; `busy`, `already_exists`, `stale`: somebody else has written one of them meanwhile */
+  /** All or none. @throws Problem `too_large`, `forbidden`, `bad_request`: a new one is refused; `busy`, `already_exists`, `stale`: somebody else has written one of them meanwhile */
   async write(writes: readonly Write[]): Promise<void> {
     const [only] = writes;
     if (only && writes.length === 1) return this.#put(only);
     const change = { id: randomUUID(), writes: [...writes] };
     await this.#changes.create(change.id, Change.parse({ writes }));
-    const lost = await this.#finish(change);
+    const { lost, refusal } = await this.#finish(change);
+    if (refusal) throw refusal;
     if (lost > 0) throw new Problem('busy', 'some of the skills were changed by somebody else meanwhile: try again');
   }
 
@@ -75,21 +81,23 @@ export class SkillRecords {
   }
 
   /**
-   * Gives how many were written by somebody else, as something else: that came later, and stays. New ones come first: where there is no room
-   * for one, none is kept. Else the change would stand for ever, and nobody could uninstall anything to make room.
+   * New ones come first: where one is refused, none is kept. Else the change would stand for ever, and nobody could uninstall anything to
+   * make room.
    */
-  async #finish({ id, writes }: OpenChange): Promise<number> {
+  async #finish({ id, writes }: OpenChange): Promise<Finished> {
     const made = writes.filter(({ version }) => version === undefined);
+    const replaced = writes.filter(({ version }) => version !== undefined);
     let lost = 0;
-    try {
-      for (const write of made) if (!(await this.#putOf(id, write))) lost += 1;
-    } catch (problem) {
-      if (isRefusal(problem)) await this.#takeBack(id, made);
-      throw problem;
+    for (const write of [...made, ...replaced]) {
+      const put = await this.#putOf(id, write);
+      if (put instanceof Problem) {
+        if (write.version === undefined) await this.#takeBack(id, made);
+        return { lost, refusal: put };
+      }
+      if (!put) lost += 1;
     }
-    for (const write of writes) if (write.version !== undefined && !(await this.#putOf(id, write))) lost += 1;
     await this.#changes.delete(id);
-    return lost;
+    return { lost };
   }
 
   async #takeBack(id: string, made: readonly Write[]): Promise<void> {
@@ -103,14 +111,15 @@ export class SkillRecords {
     await this.#changes.delete(id);
   }
 
-  /** Whether the record is as it is to be. */
-  async #putOf(id: string, write: Write): Promise<boolean> {
+  /** Whether the record is as it is to be, or why it is refused. */
+  async #putOf(id: string, write: Write): Promise<boolean | Problem> {
     // Where somebody else has finished the change, what is missing may have been uninstalled since.
     if (await this.#changes.get(id)) {
       try {
         await this.#put(write);
         return true;
       } catch (error) {
+        if (isRefusal(error)) return error;
         if (!isStale(error) && !has(error, 'already_exists')) throw error;
       }
     }
@@ -123,10 +132,14 @@ export class SkillRecords {
   }
 }
 
-const has = (problem: unknown, ...codes: ProblemCode[]): boolean =>
+const has = (problem: unknown, ...codes: ProblemCode[]): problem is Problem =>
   problem instanceof Problem && codes.includes(problem.code);
 
 const isStale = (problem: unknown): boolean => has(problem, 'stale');
 
-/** The store has no room for it, nor has a quota: trying again does not help until somebody makes some. */
-const isRefusal = (problem: unknown): boolean => has(problem, 'too_large', 'forbidden', 'bad_request');
+/**
+ * The store has no room for it, nor has a quota, or a policy of the cluster is against it: trying again does not help until somebody mends
+ * that. A store that is asked for what cannot be, as by a name that is none, refuses nothing: what was stored of the change is damaged.
+ */
+const isRefusal = (problem: unknown): problem is Problem =>
+  has(problem, 'too_large', 'forbidden') || (has(problem, 'bad_request') && problem.cause instanceof ApiError);
