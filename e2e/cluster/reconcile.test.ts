@@ -1,5 +1,6 @@
 import { beforeAll, expect, it } from '@jest/globals';
 import { setTimeout as pause } from 'node:timers/promises';
+import { followTools } from '../gateway/follow-tools.ts';
 import { eventually } from '../local/run-vmcp.ts';
 import { backend, condition, fake, group, type Live, type Seen, server } from './stage.ts';
 import { startLoad } from './load.ts';
@@ -67,29 +68,21 @@ describeWithCluster('what the operator makes of resources', (cluster) => {
   it('clients hear of backends that come, break, heal, move and go, on the stream that they have', async () => {
     const client = await stage.connect('demo');
     const stream = await client.stream();
-    const isNews = ({ method }: { method?: string }) => method === 'notifications/tools/list_changed';
-    const news = () => stream.messages().filter(isNews).length;
-    const toolsAfter = async (isSo: (names: string[]) => boolean, act: () => Promise<void>) => {
-      const before = news();
-      await act();
-      await eventually(news, (count) => count > before, 30_000);
-      return eventually(() => client.toolNames(), isSo, 30_000);
-    };
-    const has = (prefix: string) => (names: string[]) => names.some((name) => name.startsWith(`${prefix}_`));
-    const lacks = (prefix: string) => (names: string[]) => !has(prefix)(names);
-
-    await client.toolNames();
-    await toolsAfter(has('two'), () => stage.apply(backend('two', fake('tools', 'backend', ['--name', 'two']))));
-    await toolsAfter(lacks('two'), () =>
-      stage.apply(backend('two', { ...fake('tools', 'backend', ['--name', 'two']), suspend: true })),
-    );
-    await toolsAfter(has('two'), () =>
-      stage.apply(backend('two', { ...fake('tools', 'backend', ['--name', 'two']), suspend: false })),
-    );
-    await toolsAfter(lacks('two'), () => stage.apply(backend('two', fake('others', 'backend', ['--name', 'two']))));
-    await toolsAfter(has('two'), () => stage.apply(backend('two', fake('tools', 'backend', ['--name', 'two']))));
-    await toolsAfter(lacks('two'), () => stage.remove('MCPServer', 'two'));
-    expect(await client.toolNames()).toEqual(expect.arrayContaining(['one_tool_0', 'one_tool_1']));
+    const knows = await followTools(stream, () => client.toolNames(), 30_000);
+    const two = (group: string, spec: object = {}) =>
+      stage.apply(backend('two', { ...fake(group, 'backend', ['--name', 'two', '--tools', '1']), ...spec }));
+    const alone = ['one_tool_0', 'one_tool_1'];
+    for (const [change, tools] of [
+      [() => two('tools'), ['two_tool_0']],
+      [() => two('tools', { suspend: true }), []],
+      [() => two('tools', { suspend: false }), ['two_tool_0']],
+      [() => two('others'), []],
+      [() => two('tools'), ['two_tool_0']],
+      [() => stage.remove('MCPServer', 'two'), []],
+    ] as const) {
+      await change();
+      await knows(...alone, ...tools);
+    }
     stream.close();
     await stage.ready('demo');
   }, 150_000);
