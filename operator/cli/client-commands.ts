@@ -61,7 +61,7 @@ function addConnect({ program, around, finish }: Parts): void {
       ]),
     )
     .addOption(serverOption())
-    .addOption(output('table', 'json'));
+    .addOption(output('table', 'json', 'name'));
   addPlace(command)
     .addHelpText(
       'after',

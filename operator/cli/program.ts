@@ -16,7 +16,7 @@ import {
 } from './command-parts.ts';
 import type { ClusterOptions } from './cluster-folder.ts';
 import { completion, type Shell, SHELLS } from './completion.ts';
-import type { Format } from './context.ts';
+import type { Format, RecordFormat } from './context.ts';
 import type { DiffOptions } from './diff.ts';
 import { down } from './down.ts';
 import { CliError, EXIT_CODE_HELP, EXIT_CODES } from './exit-codes.ts';
@@ -61,6 +61,7 @@ function addRunning({ program, around, stop, finish }: Parts): void {
     .command('down')
     .description('stop what runs here, with everything that it started')
     .addOption(stateOption())
+    .addHelpText('after', examples(around, 'vmcp down'))
     .action(async (options: StateOptions) => finish(await down(contextOf(around, options))));
 }
 
@@ -142,13 +143,13 @@ function addLooking({ program, around, finish }: Parts): void {
     .command('status')
     .description('show endpoints and backends: state, tools, authentication, reason')
     .argument('[server]', 'name of a VirtualMCPServer; default all')
-    .addOption(output('table', 'json', 'yaml'));
+    .addOption(output('table', 'json', 'yaml', 'name'));
   addPlace(command)
     .addHelpText(
       'after',
       examples(around, 'vmcp status', 'vmcp status -o json', 'vmcp status --context production -n team-a'),
     )
-    .action(async (server: string | undefined, options: StateOptions & PlaceOptions & { output: Format }) =>
+    .action(async (server: string | undefined, options: StateOptions & PlaceOptions & { output: RecordFormat }) =>
       finish(await status(server, options, contextOf(around, options))),
     );
 }
@@ -169,6 +170,7 @@ function addRest({ program, around, finish }: Parts): void {
     .command('version')
     .description('print the version')
     .addOption(output('table', 'json', 'yaml'))
+    .addHelpText('after', examples(around, 'vmcp version', 'vmcp version -o json'))
     .action(({ output: format }: { output: Format }) => {
       const version = { version: around.version, node: process.versions.node, platform: process.platform };
       around.out.write(format === 'table' ? `vmcp ${around.version}\n` : printObject(version, format));

@@ -1,7 +1,7 @@
 import { readLock } from '#operator/local/lock';
 import type { Board } from '#operator/local/status-board';
 import { buildOf } from './build-of.ts';
-import type { Context, Format } from './context.ts';
+import type { Context, RecordFormat } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
 import { findBoard, type FoundBoard } from './find-board.ts';
 import { isCluster, type PlaceOptions } from './management/target.ts';
@@ -35,7 +35,7 @@ export function chooseServer(board: Pick<Board, 'resources'>, name: string | und
  */
 export async function status(
   name: string | undefined,
-  options: PlaceOptions & { output: Format },
+  options: PlaceOptions & { output: RecordFormat },
   context: Context,
 ): Promise<number> {
   const board = await everythingOf(options, context);
@@ -45,6 +45,8 @@ export async function status(
   if (format === 'table') {
     context.out.write(`${printBoard(board, context, concerned).join('\n')}\n`);
     if (board.folder !== undefined && isOutdated(context)) context.err.write(`${outdated(context)}\n`);
+  } else if (format === 'name') {
+    context.out.write(concerned.map((server) => `${shownName(server)}\n`).join(''));
   } else {
     const { problems, processes, folder } = board;
     const where = folder === undefined ? {} : { folder };

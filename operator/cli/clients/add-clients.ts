@@ -104,6 +104,7 @@ export function addClients(parts: Parts): void {
   const group = parts.program
     .command('client')
     .description('register MCP clients with groups: their configuration follows the endpoints')
-    .addHelpText('after', HELP);
+    .addHelpText('after', HELP)
+    .addHelpText('after', examples(parts.around, 'vmcp client register cursor', 'vmcp client list'));
   for (const add of [addList, addRegister, addRemove]) add({ parts, group });
 }

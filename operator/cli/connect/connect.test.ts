@@ -65,6 +65,8 @@ describe('vmcp connect', () => {
       goose: 'no configuration yet',
     });
     expect((await vmcp()).out).toContain('Claude Code');
+    expect((await vmcp('-o', 'name')).out).toBe(CLIENTS.map(({ id }) => `${id}\n`).join(''));
+    expect(await vmcp('cursor', '--url', URL, '-o', 'name')).toMatchObject({ code: 2, out: '' });
   });
 
   it.each(CLIENTS.map(({ id }) => id))('prints what to add to %s, and writes nothing', async (id) => {
@@ -85,7 +87,7 @@ describe('vmcp connect', () => {
   it('takes the place of another server of that name only when it is told to', async () => {
     const file = have('cursor', '{"mcpServers": {"vmcp": {"command": "x"}, "b": {}}}');
     const refused = await vmcp('cursor', '--url', URL, '--write');
-    expect([refused.code, refused.err]).toEqual([5, expect.stringContaining('--replace')]);
+    expect([refused.code, refused.err]).toEqual([7, expect.stringContaining('--replace')]);
     expect(readFileSync(file, 'utf8')).toContain('"command"');
     expect(await vmcp('cursor', '--url', URL, '--write', '--replace')).toMatchObject({ code: 0 });
     expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({ mcpServers: { vmcp: { type: 'http', url: URL }, b: {} } });

@@ -20,7 +20,8 @@ export interface ConnectOptions extends EndpointOptions {
   name?: string;
   /** The endpoint; default that of the server. */
   url?: string;
-  output: 'table' | 'json';
+  /** Names are for the list alone. */
+  output: 'table' | 'json' | 'name';
 }
 
 /** What clients are to be told. */
@@ -70,6 +71,7 @@ export async function listClients(options: ConnectOptions, context: Context): Pr
     state: stateOf(client, endpoint, home),
   }));
   if (options.output === 'json') context.out.write(printObject(rows, 'json'));
+  else if (options.output === 'name') context.out.write(rows.map(({ client }) => `${client}\n`).join(''));
   else {
     const table = rows.map(({ client, name, state, file }) => [client, name, state, file]);
     context.out.write(`${printTable([['CLIENT', 'NAME', 'STATE', 'CONFIGURATION'], ...table]).join('\n')}\n`);
@@ -116,7 +118,7 @@ function checkFree(client: McpClient, { name, url }: Endpoint, replace: boolean,
   const known = knownUrl(client, name, home);
   if (known === undefined || known === url || replace) return;
   throw new CliError(
-    EXIT_CODES.failed,
+    EXIT_CODES.conflict,
     `${client.file(home)} already has "${name}" (${known}): choose another --name, or write --replace`,
   );
 }
@@ -147,6 +149,8 @@ function writeEntry(client: McpClient, endpoint: Endpoint, options: ConnectOptio
 /** Prints a client's configuration for an endpoint, or writes it. Returns the exit code. */
 export async function connect(id: string, options: ConnectOptions, context: Context): Promise<number> {
   const client = clientNamed(id);
+  if (options.output === 'name')
+    throw new CliError(EXIT_CODES.usage, '-o name is for the list of clients: leave the client out');
   const endpoint = await endpointOf(options, context);
   if (options.write) writeEntry(client, endpoint, options, context);
   else printSnippet(client, endpoint, options, context);

@@ -100,6 +100,7 @@ export function addGroups(parts: Parts): void {
   const group = parts.program
     .command('group')
     .description('put workloads together that are offered together')
-    .addHelpText('after', HELP);
+    .addHelpText('after', HELP)
+    .addHelpText('after', examples(parts.around, 'vmcp group create dev', 'vmcp group list'));
   for (const add of [addList, addGet, addCreate, addEdit, addRemove]) add({ parts, group });
 }

@@ -103,6 +103,7 @@ describe('vmcp status of a cluster', () => {
     expect(told).toMatchObject({ name: 'demo', namespace: 'team', endpoint: INSIDE });
     expect(told.backends[1]).toMatchObject({ name: 'far', phase: 'Unavailable', message: AWAY });
     expect(parse((await vmcp('status', 'open', '-o', 'yaml')).out)).toMatchObject({ name: 'open', phase: 'Ready' });
+    expect((await vmcp('status', '-o', 'name')).out).toBe('demo\nopen\nMCPServer/alone\n');
     expect(await vmcp('status', 'none')).toMatchObject({
       code: 6,
       err: expect.stringContaining('there is: demo, open'),

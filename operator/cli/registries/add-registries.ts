@@ -137,6 +137,7 @@ export function addRegistries(parts: Parts): void {
   const group = parts.program
     .command('registry')
     .description('find MCP servers to run, and say where they are looked up')
-    .addHelpText('after', HELP);
+    .addHelpText('after', HELP)
+    .addHelpText('after', examples(parts.around, 'vmcp registry search git', 'vmcp registry info github'));
   for (const add of [addList, addSearch, addInfo, addSet, addRemove]) add({ parts, group });
 }

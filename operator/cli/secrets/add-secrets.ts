@@ -135,6 +135,7 @@ export function addSecrets(parts: Parts): void {
   const group = parts.program
     .command('secret')
     .description('store secrets for workloads: keys are shown, values never')
-    .addHelpText('after', HELP);
+    .addHelpText('after', HELP)
+    .addHelpText('after', examples(parts.around, 'vmcp secret set GITHUB_TOKEN', 'vmcp secret list'));
   for (const add of [addSetup, addSet, addList, addRemove]) add({ parts, group });
 }

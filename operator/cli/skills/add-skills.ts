@@ -161,6 +161,7 @@ export function addSkills(parts: Parts): void {
   const group = parts.program
     .command('skill')
     .description('install skills for clients, from folders, repositories and registries')
-    .addHelpText('after', HELP);
+    .addHelpText('after', HELP)
+    .addHelpText('after', examples(parts.around, 'vmcp skill install ./skills/code-review', 'vmcp skill list'));
   for (const add of [addList, addInfo, addInstall, addRemove, addValidate]) add({ parts, group });
 }

@@ -5,6 +5,7 @@ import { NoBody, NoQuery, Nothing, operation } from '../operation.ts';
 import { roomsWith } from '../testdata/rooms-with.ts';
 import { serveOperations, type ServedOperations } from '../testdata/serve-operations.ts';
 import { clusterAuthority } from './cluster-authority.ts';
+import { reviewAccess } from './review-access.ts';
 
 const USER = { username: 'ann', uid: 'u1', groups: ['staff'], extra: { 'example.org/team': ['a'] } };
 const reviewed = (status: unknown) => ({ status: 201, body: { status } as object });
@@ -44,7 +45,7 @@ beforeEach(async () => {
   apiServer = await new ObjectServer().start();
   served = await serveOperations(operations, {
     rooms: roomsWith({}),
-    authority: clusterAuthority({ api: apiServer.api(), apiGroup: 'vmcp.dev', watched: [] }),
+    authority: clusterAuthority({ api: apiServer.api(), apiGroup: 'vmcp.dev', watched: ['team', 'other'] }),
   });
 });
 afterEach(async () => {
@@ -52,8 +53,8 @@ afterEach(async () => {
   await apiServer.close();
 });
 
-async function ask(authorization = 'Bearer abc.def'): Promise<[number, string | undefined]> {
-  const answer = await fetch(`${served.url}/things/cup?namespace=team`, {
+async function ask(authorization = 'Bearer abc.def', query = '?namespace=team'): Promise<[number, string | undefined]> {
+  const answer = await fetch(`${served.url}/things/cup${query}`, {
     method: 'DELETE',
     headers: { authorization },
   });
@@ -121,6 +122,24 @@ describe('a caller of the management API in a cluster', () => {
   it.each(failures.slice(0, 4))('%s about rights is 503, and nothing is done', async (_what, answer) => {
     apiServer.nextAnswers.push(known, allowed, answer);
     expect([await ask(), done]).toEqual([[503, 'unavailable'], 0]);
+  });
+
+  it.each([
+    ['none', '', 400, 'namespace_missing'],
+    ['an empty one', '?namespace=', 400, 'bad_request'],
+    ['a path', '?namespace=team%2F..%2Fothers', 400, 'bad_request'],
+    ['one that the operator does not work for', '?namespace=others', 403, 'forbidden'],
+  ])('who names %s is refused, and nothing is done', async (_what, query, status, code) => {
+    apiServer.nextAnswers.push(known, allowed, allowed);
+    expect([await ask(undefined, query), done]).toEqual([[status, code], 0]);
+    expect(apiServer.calls.filter(({ path }) => path.endsWith('subjectaccessreviews'))).toEqual([]);
+  });
+
+  it('is asked about no right in all namespaces at once', async () => {
+    const place = { api: apiServer.api(), apiGroup: 'vmcp.dev', namespace: '' };
+    apiServer.nextAnswers.push(allowed);
+    await expect(reviewAccess(USER, { verb: 'list', resource: 'mcpservers' }, place)).rejects.toThrow('namespace');
+    expect(apiServer.calls).toEqual([]);
   });
 
   it('is 503 where no API server answers', async () => {

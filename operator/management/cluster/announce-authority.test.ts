@@ -1,0 +1,39 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { statusBody } from '#operator/kubernetes/testdata/fake-api-server';
+import { ObjectServer } from '#operator/kubernetes/testdata/object-server';
+import { announceAuthority } from './announce-authority.ts';
+
+const PATH = '/api/v1/namespaces/system/configmaps/vmcp-ca';
+let server: ObjectServer;
+beforeEach(async () => {
+  server = await new ObjectServer().start();
+});
+afterEach(() => server.close());
+
+const announce = (text: string) => announceAuthority(text, { api: server.api(), namespace: 'system', name: 'vmcp-ca' });
+
+describe('whom clients are to trust', () => {
+  it('is written where it does not stand, and not where it does', async () => {
+    await announce('one');
+    await announce('one');
+    await announce('two');
+    expect(server.at(PATH)).toMatchObject({ data: { 'ca.crt': 'two' } });
+    expect(server.writes()).toHaveLength(2);
+  });
+
+  it('may be written by another operator at the same time', async () => {
+    server.nextAnswers.push(
+      { status: 404, body: statusBody(404, 'NotFound', 'not there') },
+      { status: 409, body: statusBody(409, 'AlreadyExists', 'there by now') },
+    );
+    await announce('one');
+  });
+
+  it('is not taken to be written where the API server refuses it', async () => {
+    server.nextAnswers.push(
+      { status: 404, body: statusBody(404, 'NotFound', 'not there') },
+      { status: 403, body: statusBody(403, 'Forbidden', 'not by you') },
+    );
+    await expect(announce('one')).rejects.toThrow('not by you');
+  });
+});
