@@ -29,8 +29,8 @@ async function runCounting(say: Say, args: string[]): Promise<Merged> {
 async function runCluster(say: Say): Promise<Merged> {
   const startedAt = performance.now();
   const seconds = () => String(Math.round((performance.now() - startedAt) / 1000)).padStart(4);
-  const { E2E_KUBECONFIG, E2E_CLUSTER, PATH = '' } = process.env;
-  const wanted = { kubeconfig: E2E_KUBECONFIG, kind: E2E_CLUSTER === 'kind' };
+  const { E2E_KUBECONFIG, E2E_CLUSTER, E2E_KIND_IMAGE, PATH = '' } = process.env;
+  const wanted = { kubeconfig: E2E_KUBECONFIG, kind: E2E_CLUSTER === 'kind', kindImage: E2E_KIND_IMAGE };
   const cluster = await openCluster(wanted, (line) => say(`[${seconds()}s] ${line}\n`));
   if ('missing' in cluster) {
     return repeatFailed(say, [await runJest(say, ['e2e/cluster/'], { env: { E2E_NO_CLUSTER: cluster.missing } })]);

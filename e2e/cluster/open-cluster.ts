@@ -22,6 +22,8 @@ export interface Wanted {
   readonly kubeconfig?: string | undefined;
   /** E2E_CLUSTER: `kind`, where Docker runs. Absent: one of processes of this machine. */
   readonly kind: boolean;
+  /** E2E_KIND_IMAGE: the node of kind, from a registry nearby or built here. Absent: the one that this kind names. */
+  readonly kindImage?: string | undefined;
 }
 
 /** Opens the cluster that is asked for, with the images of the tests in its nodes; or says why there is none. */
@@ -29,7 +31,7 @@ export async function openCluster(wanted: Wanted, tell: Tell): Promise<OpenClust
   if (wanted.kubeconfig !== undefined) return { kubeconfig: wanted.kubeconfig, close: () => Promise.resolve() };
   if (!wanted.kind) return openOwn(tell);
   const { platform } = process;
-  return openKind({ pack: packAll, tell, platform, uid: process.getuid?.() });
+  return openKind({ pack: packAll, tell, image: wanted.kindImage, platform, uid: process.getuid?.() });
 }
 
 /** The cluster of this machine. One that was up before is used, and left up. */

@@ -19,7 +19,11 @@ const calls = () =>
     .map((line) => line.replaceAll(/\S*\/vmcp-kind-\w+\//g, ''));
 const leftFolders = () => readdirSync(tmpdir()).filter((name) => name.startsWith('vmcp-kind-'));
 const PACKED = 'packed images.tar';
-const open = ({ uid = 0, platform = 'linux' }: { uid?: number; platform?: NodeJS.Platform } = {}) =>
+const open = ({
+  uid = 0,
+  platform = 'linux',
+  image,
+}: { uid?: number; platform?: NodeJS.Platform; image?: string } = {}) =>
   openKind({
     pack(archive) {
       writeFileSync(archive, 'images');
@@ -27,6 +31,7 @@ const open = ({ uid = 0, platform = 'linux' }: { uid?: number; platform?: NodeJS
       return Promise.resolve();
     },
     tell: () => undefined,
+    image,
     platform,
     uid,
   });
@@ -60,6 +65,13 @@ describe('a cluster by kind', () => {
     await cluster.close();
     expect(calls().slice(7)).toEqual(['ip route del 10.244.0.0/16', 'ip route del 10.96.0.0/16', DELETED]);
     expect(leftFolders()).toEqual(before);
+  });
+
+  it('has the node of an image that is asked for', async () => {
+    const cluster = await open({ image: 'mirror.example/node:v1' });
+    if ('missing' in cluster) throw new Error(cluster.missing);
+    await cluster.close();
+    expect(calls()[2]).toBe(CREATED.replace(' --name', ' --image mirror.example/node:v1 --name'));
   });
 
   it('is made by somebody who is not root with sudo', async () => {

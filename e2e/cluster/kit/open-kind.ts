@@ -20,6 +20,8 @@ interface KindOptions {
   /** Makes the archive of the images of the tests at a path. */
   readonly pack: (archive: string) => Promise<void>;
   readonly tell: Tell;
+  /** Image of the node. Absent: the one that this kind names, from a registry. */
+  readonly image?: string | undefined;
   readonly platform: NodeJS.Platform;
   /** User id of this process. */
   readonly uid: number | undefined;
@@ -48,7 +50,7 @@ async function whyNoKind({ platform, uid }: KindOptions): Promise<string | undef
  * the cluster of this machine.
  */
 export async function openKind(options: KindOptions): Promise<KindCluster | { missing: string }> {
-  const { pack, tell, uid } = options;
+  const { pack, tell, image, uid } = options;
   const missing = await whyNoKind(options);
   if (missing !== undefined) return { missing: `E2E_CLUSTER=kind ${missing}` };
   const folder = mkdtempSync(join(tmpdir(), 'vmcp-kind-'));
@@ -71,11 +73,12 @@ export async function openKind(options: KindOptions): Promise<KindCluster | { mi
     writeFileSync(config, JSON.stringify(CONFIG));
     await pack(archive);
     tell('images are packed; kind makes a cluster');
-    await kind('create', 'cluster', '--kubeconfig', kubeconfig, '--config', config, '--wait', '120s');
+    const node = image === undefined ? [] : ['--image', image];
+    await kind('create', 'cluster', '--kubeconfig', kubeconfig, '--config', config, '--wait', '120s', ...node);
     await kind('load', 'image-archive', archive);
-    const node = await addressOfNode(kubeconfig);
+    const address = await addressOfNode(kubeconfig);
     for (const range of [POD_RANGE, SERVICE_RANGE]) {
-      await route('replace', range, 'via', node);
+      await route('replace', range, 'via', address);
       routes.push(range);
     }
   } catch (problem) {
