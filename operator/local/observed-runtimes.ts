@@ -1,11 +1,13 @@
-import type { RuntimeStatus } from '#crds/run-config/runtime-status';
+import { RuntimeStatus } from '#crds/run-config/runtime-status';
+import { fetchStatus } from '#operator/fetch-status';
 import { type Heard, lastHeard, NOTHING_HEARD } from '#operator/last-heard';
 import type { Clock } from '#operator/queue';
-import { fetchStatus } from './fetch-status.ts';
 
 /** Milliseconds between two looks: until it serves what it should, and from then on. */
 const WHILE_STARTING = 150;
 const WHILE_SERVING = 1000;
+/** How one is asked: milliseconds, characters. */
+const HOW = { host: '127.0.0.1', deadline: 2000, longest: 8 * 1024 * 1024 };
 
 interface Watched {
   port: number;
@@ -62,7 +64,8 @@ export class ObservedRuntimes {
   }
 
   async #look(name: string, watched: Watched): Promise<void> {
-    const answer = await fetchStatus(watched.port, watched.token);
+    const { port, token } = watched;
+    const answer = await fetchStatus({ ...HOW, port, tokens: [token] }, (value) => RuntimeStatus.parse(value));
     if (this.#watched.get(name) !== watched) return;
     const before = watched.heard.said;
     watched.heard = lastHeard(watched.heard, answer);

@@ -81,6 +81,23 @@ describe('a pod that was broken into', () => {
   });
 });
 
+it('a pod that has not got the newest token is asked with the one before, and one that refuses otherwise is not', async () => {
+  const asked: string[] = [];
+  let refusal = 401;
+  const server = createServer(({ headers }, res) => {
+    asked.push(headers.authorization ?? '');
+    res.writeHead(headers.authorization === 'Bearer newest' ? refusal : 200).end('{"ready":true}');
+  });
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const ofBoth = () => fetchPodStatus('127.0.0.1', ['newest', 'before'], port);
+  expect(await ofBoth()).toMatchObject({ status: { ready: true } });
+  refusal = 403;
+  expect(await ofBoth()).toBeUndefined();
+  expect(asked).toEqual(['Bearer newest', 'Bearer before', 'Bearer newest']);
+});
+
 it('a pod that says nothing is told from one where nothing listens', async () => {
   const server = createServer(() => undefined);
   servers.push(server);
