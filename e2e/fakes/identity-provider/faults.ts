@@ -10,9 +10,38 @@ const PARTS: [part: Part, path: RegExp][] = [
 ];
 
 /** The part that a path belongs to. */
-export function partOf(path: string): Part {
+function partOf(path: string): Part {
   return PARTS.find(([, pattern]) => pattern.test(path))?.[0] ?? 'all';
 }
 
 export const isPart = (value: string): value is Part => PARTS.some(([part]) => part === value);
 export const isFault = (value: string): value is Fault => value === 'fail' || value === 'hang';
+
+/** What goes wrong now, and how often each part was asked. */
+export interface Faults {
+  /** Requests since the start, by part. */
+  readonly counts: ReadonlyMap<Part, number>;
+  readonly broken: ReadonlyMap<Part, Fault>;
+  /** Undefined: it works again. */
+  readonly set: (part: Part, fault: Fault | undefined) => void;
+  /** Counts a request, and tells what is to go wrong with it. */
+  readonly meet: (path: string) => Fault | undefined;
+}
+
+export function createFaults(): Faults {
+  const broken = new Map<Part, Fault>();
+  const counts = new Map<Part, number>();
+  return {
+    counts,
+    broken,
+    set: (part, fault) => {
+      if (fault === undefined) broken.delete(part);
+      else broken.set(part, fault);
+    },
+    meet: (path) => {
+      const part = partOf(path);
+      counts.set(part, (counts.get(part) ?? 0) + 1);
+      return broken.get(part) ?? broken.get('all');
+    },
+  };
+}

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { JWTPayload } from 'jose';
 import { createClientSecrets } from './client-secrets.ts';
-import { createProvider, type ProviderSettings } from './create-provider.ts';
-import { isFault, isPart, partOf, type Fault, type Part } from './faults.ts';
+import { answerControl } from './control.ts';
+import { serveCurrent } from './current-provider.ts';
+import { createFaults, type Fault, type Part } from './faults.ts';
 import { openState } from './kept-state.ts';
 import { createSigningKeys } from './signing-keys.ts';
 
@@ -40,97 +41,48 @@ interface IdentityProviderOptions {
   stateFile?: string;
 }
 
+/** Listens where it is told; what `answer` is asked for, it may know only when the port is known. */
+async function listen({ port, issuer, tls }: IdentityProviderOptions, answer: RequestListener): Promise<Server> {
+  const server = tls ? createTlsServer(tls, answer) : createServer(answer);
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port ?? 0, issuer === undefined ? '127.0.0.1' : '::', resolve);
+  });
+  return server;
+}
+
 /** Starts a real OpenID provider with the users alice and bob, on 127.0.0.1 unless it is told where it is. */
 export async function serveIdentityProvider(options: IdentityProviderOptions = {}): Promise<IdentityProvider> {
   const kept = options.stateFile === undefined ? undefined : openState(options.stateFile);
   const keys = await createSigningKeys(kept?.keys);
   const cookieKey = kept?.cookieKey ?? randomBytes(32).toString('hex');
-  const faults = new Map<Part, Fault>();
-  const counts = new Map<Part, number>();
-  const secrets = createClientSecrets();
-  let handle: (request: IncomingMessage, response: ServerResponse) => unknown = (_request, response) => response.end();
-
-  const listener: RequestListener = (request, response) => {
-    const path = (request.url ?? '/').split('?')[0] ?? '/';
-    if (path === '/control') {
-      void control(request, response);
-      return;
-    }
-    const part = partOf(path);
-    counts.set(part, (counts.get(part) ?? 0) + 1);
-    const fault = faults.get(part) ?? faults.get('all');
-    if (fault === 'fail') response.writeHead(503).end('out of order');
-    else if (fault === undefined) void handle(request, response);
-  };
-  const http = options.tls ? createTlsServer(options.tls, listener) : createServer(listener);
-  await new Promise<void>((resolve, reject) => {
-    http.once('error', reject);
-    http.listen(options.port ?? 0, options.issuer === undefined ? '127.0.0.1' : '::', resolve);
-  });
+  const [faults, secrets] = [createFaults(), createClientSecrets()];
+  let answer: RequestListener = (_request, response) => void response.end();
+  const http = await listen(options, (request, response) => answer(request, response));
   const { port } = http.address() as AddressInfo;
   const issuer = options.issuer ?? `http://127.0.0.1:${port}`;
-  const settings: ProviderSettings = {
-    issuer,
-    keys,
-    tokenLifetime: options.tokenLifetime ?? 3_600,
-    audiences: options.audiences,
-    redirectUris: options.redirectUris ?? [],
-    opaque: options.opaque ?? false,
-    isClientSecret: secrets.check,
-    cookieKey,
-    adapter: kept?.adapter,
+  const { tokenLifetime = 3_600, audiences, redirectUris = [], opaque = false } = options;
+  const asked = { issuer, tokenLifetime, audiences, redirectUris, opaque };
+  const provider = serveCurrent({ ...asked, keys, isClientSecret: secrets.check, cookieKey, adapter: kept?.adapter });
+  answer = (request, response) => {
+    const path = (request.url ?? '/').split('?')[0] ?? '/';
+    if (path === '/control') return void answerControl(request, response, { provider, faults, secrets });
+    const fault = faults.meet(path);
+    if (fault === 'fail') response.writeHead(503).end('out of order');
+    else if (fault === undefined) provider.handle(request, response);
   };
-  const renew = () => {
-    handle = createProvider(settings).callback();
-  };
-  renew();
-
-  async function rotate(how?: { dropOld?: boolean }): Promise<void> {
-    await keys.rotate(how);
-    renew();
-  }
-
-  function setFault(part: Part, fault: Fault | undefined): void {
-    if (fault === undefined) faults.delete(part);
-    else faults.set(part, fault);
-  }
-
-  async function change(query: URLSearchParams): Promise<void> {
-    const rotation = query.get('rotate');
-    if (rotation !== null) await rotate({ dropOld: rotation === 'drop' });
-    const [part = '', fault = ''] = (query.get('fault') ?? '').split(':');
-    if (isPart(part)) setFault(part, isFault(fault) ? fault : undefined);
-    const good = query.getAll('client-secret');
-    if (good.length > 0) secrets.use(good);
-    const lifetime = query.get('token-lifetime');
-    if (lifetime === null) return;
-    settings.tokenLifetime = Number(lifetime);
-    renew();
-  }
-
-  /**
-   * `POST /control?rotate=drop|keep`, `?fault=jwks:hang`, `?fault=jwks:none`, `?client-secret=<one>&client-secret=<other>`,
-   * `?token-lifetime=<seconds>`; the answer holds the counts.
-   */
-  async function control(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (request.method === 'POST') await change(new URL(request.url ?? '/', issuer).searchParams);
-    response.writeHead(200, { 'content-type': 'application/json' });
-    const [all, broken] = [Object.fromEntries(counts), Object.fromEntries(faults)];
-    response.end(JSON.stringify({ counts: all, faults: broken, secrets: secrets.tries() }));
-  }
-
   return {
     port,
     issuer,
     tokenUrl: `${issuer}/token`,
     jwksUrl: `${issuer}/jwks`,
-    counts,
+    counts: faults.counts,
     sign(claims, header) {
       const now = Math.floor(Date.now() / 1000);
       return keys.sign({ iss: issuer, iat: now, exp: now + 3_600, ...claims }, header);
     },
-    rotate,
-    setFault,
+    rotate: provider.rotate,
+    setFault: faults.set,
     close: () =>
       new Promise((resolve) => {
         http.close(() => {

@@ -1,0 +1,28 @@
+import type { RequestListener } from 'node:http';
+import { createProvider, type ProviderSettings } from './create-provider.ts';
+
+/** A provider whose keys and settings change while it serves. */
+export interface CurrentProvider {
+  readonly handle: RequestListener;
+  /** New signing key; with `dropOld` tokens of older keys no longer verify. */
+  readonly rotate: (how?: { dropOld?: boolean }) => Promise<void>;
+  /** Seconds, of tokens that are issued from now on. */
+  readonly setTokenLifetime: (seconds: number) => void;
+}
+
+/** The library reads its settings once, so each change makes another provider. */
+export function serveCurrent(settings: ProviderSettings): CurrentProvider {
+  const make = () => createProvider(settings).callback();
+  let handle = make();
+  return {
+    handle: (request, response) => void handle(request, response),
+    rotate: async (how) => {
+      await settings.keys.rotate(how);
+      handle = make();
+    },
+    setTokenLifetime: (seconds) => {
+      settings.tokenLifetime = seconds;
+      handle = make();
+    },
+  };
+}
