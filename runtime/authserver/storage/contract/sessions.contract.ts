@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 import {
-  atOnce,
   codeOf,
   link,
   linkOf,
@@ -115,105 +114,6 @@ export function sessionsContract(storage: () => Opened): void {
     });
   });
 
-  describe('rotation', () => {
-    it('counts the generation up and takes the secret that makes the successor', async () => {
-      const { one, two } = storage();
-      await logIn(storage(), 's1');
-      const rotated = await one.rotateSession('s1', { ...rotation, kid: 'k2' });
-      expect(rotated).toEqual({ outcome: 'rotated', session: await two.getSession('s1') });
-      expect(rotated).toMatchObject({ session: { gen: 1, kid: 'k2', sub: 'ann' } });
-      expect(await two.rotateSession('s1', { ...rotation, gen: 1 })).toMatchObject({ session: { gen: 2, kid: 'k1' } });
-    });
-
-    it('gives the whole row to who knows it, also what another one changed of it', async () => {
-      const { one, two } = storage();
-      await logIn(storage(), 's1');
-      const known = await one.getSession('s1');
-      const rotated = await one.rotateSession('s1', { ...rotation, known });
-      expect(rotated).toEqual({ outcome: 'rotated', session: await two.getSession('s1') });
-      expect(await two.rotateSession('s1', { ...rotation, kid: 'k9', known })).toEqual(rotated);
-      const user = { ...userOf('ann'), claims: { groups: ['new'] } };
-      await two.amendSession('s1', { user, answered_at: 7 });
-      const next = await one.rotateSession('s1', { ...rotation, gen: 1, known });
-      expect(next).toEqual({ outcome: 'rotated', session: await two.getSession('s1') });
-      expect(next).toMatchObject({ session: { gen: 2, user: { claims: { groups: ['new'] } }, answered_at: 7 } });
-    });
-
-    it('gives one successor to twenty that come at once', async () => {
-      await logIn(storage(), 's1');
-      let next = 0;
-      const rotated = await atOnce(storage(), 20, (each) => {
-        next += 1;
-        return each.rotateSession('s1', { ...rotation, kid: `k${next}` });
-      });
-      const [first] = rotated;
-      expect(first).toMatchObject({ outcome: 'rotated', session: { gen: 1 } });
-      for (const other of rotated) expect(other).toEqual(first);
-    });
-
-    it('gives the same successor again within the grace', async () => {
-      const { one, two, pass } = storage();
-      await logIn(storage(), 's1');
-      const first = await one.rotateSession('s1', rotation);
-      await pass(20);
-      expect(await two.rotateSession('s1', { ...rotation, kid: 'k9' })).toEqual(first);
-    });
-
-    it('ends the session when the former generation comes after the grace', async () => {
-      const { one, two, pass } = storage();
-      await logIn(storage(), 's1');
-      await logIn(storage(), 's2');
-      await link(one, 'ann', { git: linkOf('ann1') });
-      await one.rotateSession('s1', rotation);
-      await pass(OVER);
-      const replayed = await two.rotateSession('s1', { ...rotation, grace: SHORT });
-      expect(replayed).toEqual({ outcome: 'replayed', sub: 'ann' });
-      expect(await one.getSession('s1')).toBeUndefined();
-      expect(await one.sessionsOf('ann')).toEqual(['s2']);
-      expect(await one.linksOf('ann')).toEqual({ git: linkOf('ann1') });
-      expect(await one.rotateSession('s1', { ...rotation, gen: 1 })).toEqual({ outcome: 'unknown' });
-    });
-
-    it('ends the session when an older generation comes, in the grace too, and the links with the last one', async () => {
-      const { one, two } = storage();
-      await logIn(storage(), 's1');
-      await link(one, 'ann', { git: linkOf('ann1') });
-      await one.rotateSession('s1', rotation);
-      await one.rotateSession('s1', { ...rotation, gen: 1 });
-      expect(await two.rotateSession('s1', rotation)).toEqual({ outcome: 'replayed', sub: 'ann' });
-      expect(await one.getSession('s1')).toBeUndefined();
-      expect(await one.linksOf('ann')).toEqual({});
-    });
-
-    it('counts on from a generation that is ahead of what is stored', async () => {
-      const { one, two } = storage();
-      await logIn(storage(), 's1');
-      expect(await one.rotateSession('s1', { ...rotation, gen: 3 })).toMatchObject({ session: { gen: 4 } });
-      expect(await two.rotateSession('s1', { ...rotation, gen: 3 })).toMatchObject({ session: { gen: 4 } });
-      expect(await one.getSession('s1')).toMatchObject({ gen: 4 });
-    });
-
-    it('knows no session of another client, and leaves it alone', async () => {
-      const { one } = storage();
-      await logIn(storage(), 's1');
-      await one.rotateSession('s1', rotation);
-      await one.rotateSession('s1', { ...rotation, gen: 1 });
-      const foreign = { ...rotation, clientId: 'client-2' };
-      expect(await one.rotateSession('s1', foreign)).toEqual({ outcome: 'unknown' });
-      expect(await one.rotateSession('s1', { ...foreign, gen: 2 })).toEqual({ outcome: 'unknown' });
-      expect(await one.getSession('s1')).toMatchObject({ gen: 2 });
-    });
-
-    it('lengthens the life of the links', async () => {
-      const { one, two, pass } = storage();
-      await link(one, 'ann', { git: linkOf('ann1') }, SHORT);
-      await logIn(storage(), 's1', { lifespan: SHORT });
-      await one.rotateSession('s1', rotation);
-      await pass(OVER);
-      expect(await two.linksOf('ann')).toEqual({ git: linkOf('ann1') });
-    });
-  });
-
   describe('the end of sessions', () => {
     it('takes the links along with the last one', async () => {
       const { one, two } = storage();
@@ -273,43 +173,6 @@ export function sessionsContract(storage: () => Opened): void {
       expect([...(await two.sessionsOf('ann'))].sort()).toEqual(['s1', 's2']);
       await one.endSession('s1');
       expect(await two.sessionsOf('ann')).toEqual(['s2']);
-    });
-  });
-
-  describe('a link', () => {
-    it('is replaced by the writer that read it last, and counts up', async () => {
-      const { one, two } = storage();
-      await link(one, 'ann', { git: linkOf('ann1') });
-      const renewed = linkOf('ann1', { sealed: 'k2.iv.new', expires_at: 5, state: 'needs_login', version: 1 });
-      expect(await one.replaceLink('ann', 'git', 1, renewed)).toBe(true);
-      expect(await two.getLink('ann', 'git')).toEqual({ ...renewed, version: 2 });
-      expect(await two.replaceLink('ann', 'git', 1, linkOf('ann1'))).toBe(false);
-      expect(await two.getLink('ann', 'git')).toEqual({ ...renewed, version: 2 });
-    });
-
-    it('is replaced by one of ten at once', async () => {
-      const { one } = storage();
-      await link(one, 'ann', { git: linkOf('ann1') });
-      const replaced = await atOnce(storage(), 10, (each) => each.replaceLink('ann', 'git', 1, linkOf('ann1')));
-      expect(replaced.filter(Boolean)).toHaveLength(1);
-      expect(await one.getLink('ann', 'git')).toMatchObject({ version: 2 });
-    });
-
-    it('is not made by replacing', async () => {
-      const { one } = storage();
-      expect(await one.replaceLink('ann', 'git', 1, linkOf('ann1'))).toBe(false);
-      expect(await one.replaceLink('ann', 'git', 0, linkOf('ann1'))).toBe(false);
-      expect(await one.linksOf('ann')).toEqual({});
-    });
-
-    it('is gone when it was removed, and no late writer brings it back', async () => {
-      const { one, two } = storage();
-      await link(one, 'ann', { git: linkOf('ann1') });
-      await two.unlink('ann', 'git');
-      await two.unlink('ann', 'git');
-      expect(await one.replaceLink('ann', 'git', 1, linkOf('ann1'))).toBe(false);
-      expect(await one.linksOf('ann')).toEqual({});
-      expect((await one.sizes()).links).toBe(0);
     });
   });
 }

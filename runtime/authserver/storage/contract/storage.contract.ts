@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe } from '@jest/globals';
+import { linksContract } from './links.contract.ts';
 import { loginsContract } from './logins.contract.ts';
 import type { Opened } from './opened.contract.ts';
 import { plainRowsContract } from './plain-rows.contract.ts';
+import { rotationContract } from './rotation.contract.ts';
 import { sessionsContract } from './sessions.contract.ts';
 
 /** What every storage does, proved on a new one for each test. */
@@ -22,5 +24,7 @@ export function storageContract(name: string, open: () => Opened | Promise<Opene
     plainRowsContract(storage);
     loginsContract(storage);
     sessionsContract(storage);
+    rotationContract(storage);
+    linksContract(storage);
   });
 }
