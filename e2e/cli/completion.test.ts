@@ -79,7 +79,7 @@ describe('completion in bash', () => {
   it('knows commands, options, choices, and what an option takes', () => {
     expect(inBash('vmcp va')).toEqual(['validate']);
     expect(inBash('vmcp up --de')).toEqual(['--detach']);
-    expect(inBash('vmcp status -o ')).toEqual(['json', 'table', 'yaml']);
+    expect(inBash('vmcp status -o ')).toEqual(['json', 'name', 'table', 'yaml']);
     expect(inBash('vmcp status --output j')).toEqual(['json']);
     expect(inBash('vmcp up m')).toEqual(['manifests']);
   });
@@ -113,7 +113,7 @@ describe('completion in bash', () => {
   it('knows commands, options, choices, and asks for names', async () => {
     expect(inZsh('vmcp ').some((line) => line.startsWith('validate:'))).toBe(true);
     expect(inZsh('vmcp up ')).toEqual(expect.arrayContaining(['--detach', 'folders']));
-    expect(inZsh('vmcp status -o ')).toEqual(['json', 'table', 'yaml']);
+    expect(inZsh('vmcp status -o ')).toEqual(['json', 'name', 'table', 'yaml']);
     expect(inZsh('vmcp token --server ')).toEqual(['demo']);
     expect(inZsh('vmcp token --state nowhere --server ')).toEqual(['']);
     expect(inZsh('vmcp secret ')).toEqual(expect.arrayContaining(['set', 'list']));
@@ -125,7 +125,7 @@ describe('completion in bash', () => {
   it('knows commands, options, choices, and asks for names', async () => {
     expect(inFish('vmcp va')).toEqual(['validate']);
     expect(inFish('vmcp up --de')).toEqual(['--detach']);
-    expect(inFish('vmcp status -o ')).toEqual(['json', 'table', 'yaml']);
+    expect(inFish('vmcp status -o ')).toEqual(['json', 'name', 'table', 'yaml']);
     expect(inFish('vmcp token --server ')).toEqual(['demo']);
     expect(inFish('vmcp token --state nowhere --server ')).toEqual(['']);
     expect(inFish('vmcp secret s')).toEqual(['set', 'setup']);
