@@ -1,14 +1,10 @@
-import type { Board } from '#operator/local/status-board';
 import type { Context } from './context.ts';
 import { checkNamesCluster, isCluster, type PlaceOptions } from './management/target.ts';
 import { runningBoard } from './running-board.ts';
 import type { ShownBoard } from './summarise-board.ts';
 
-/** What commands about endpoints look at: a namespace of a cluster, or the folder that runs here. */
-export type FoundBoard = ShownBoard & Partial<Pick<Board, 'folder'>>;
-
 /** Endpoints of the cluster that options name, else of what runs here. @throws CliError where nothing runs, or nothing can be read */
-export async function findBoard(options: PlaceOptions, context: Context): Promise<FoundBoard> {
+export async function findBoard(options: PlaceOptions, context: Context): Promise<ShownBoard> {
   checkNamesCluster(options);
   if (isCluster(options)) {
     const { readClusterBoard } = await import('./management/read-cluster-board.ts');

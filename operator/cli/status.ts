@@ -3,11 +3,18 @@ import type { Board } from '#operator/local/status-board';
 import { buildOf } from './build-of.ts';
 import type { Context, RecordFormat } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
-import { findBoard, type FoundBoard } from './find-board.ts';
+import { findBoard } from './find-board.ts';
 import { isCluster, type PlaceOptions } from './management/target.ts';
 import { startAgain } from './nothing-runs.ts';
 import { printObject } from './print-object.ts';
-import { printBoard, type ServerSummary, serversOf, shownName, withUnoffered } from './summarise-board.ts';
+import {
+  printBoard,
+  type ServerSummary,
+  serversOf,
+  type ShownBoard,
+  shownName,
+  withUnoffered,
+} from './summarise-board.ts';
 
 /** Whether what runs here is another build than this one. */
 function isOutdated(context: Context): boolean {
@@ -57,7 +64,7 @@ export async function status(
 }
 
 /** In a cluster also what no endpoint tells of, as nothing else of a status says whether anything is there. */
-async function everythingOf(options: PlaceOptions, context: Context): Promise<FoundBoard> {
+async function everythingOf(options: PlaceOptions, context: Context): Promise<ShownBoard> {
   const board = await findBoard(options, context);
   if (!isCluster(options)) return board;
   if (board.resources.length > 0) return withUnoffered(board);

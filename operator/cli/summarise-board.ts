@@ -4,8 +4,8 @@ import { printProblem } from './check-folder.ts';
 import type { Context } from './context.ts';
 import { printTable } from './print-table.ts';
 
-/** What is shown of `vmcp up`, or of a namespace of a cluster. */
-export type ShownBoard = Pick<Board, 'resources' | 'problems' | 'processes'>;
+/** What is shown of `vmcp up`, or of a namespace of a cluster, which has no folder. */
+export type ShownBoard = Pick<Board, 'resources' | 'problems' | 'processes'> & Partial<Pick<Board, 'folder'>>;
 
 /** One endpoint as `vmcp status -o json` shows it. */
 export interface ServerSummary {
@@ -136,10 +136,13 @@ function backendRows(server: ServerSummary): string[] {
 }
 
 /** Where somebody has to log in, so that the rest works. */
-function loginRows({ backends }: ServerSummary, { typed }: Pick<Context, 'typed'>): string[] {
+function loginRows({ backends }: ServerSummary, { typed }: Pick<Context, 'typed'>, isHere: boolean): string[] {
   return backends
     .filter(({ loginUrl }) => loginUrl !== null)
-    .map(({ name, loginUrl }) => `  ! log in at ${name}: ${typed(`login ${name}`)}, or open ${loginUrl ?? ''}`);
+    .map(({ name, loginUrl }) => {
+      const command = isHere ? `${typed(`login ${name}`)}, or ` : '';
+      return `  ! log in at ${name}: ${command}open ${loginUrl ?? ''}`;
+    });
 }
 
 /** What an administrator enters at each provider. */
@@ -157,14 +160,14 @@ function describeTools(count: number, { backends }: ServerSummary): string {
 }
 
 /** An endpoint with its backends, for a terminal. */
-function printServer(server: ServerSummary, context: Pick<Context, 'typed'>): string[] {
+function printServer(server: ServerSummary, context: Pick<Context, 'typed'>, isHere: boolean): string[] {
   const tools = server.tools === null ? '' : `  ${describeTools(server.tools, server)}`;
   const remarks = remarksOf(server).map(({ reason, message }) => `  ! ${reason}: ${message}`);
   return [
     `${shownName(server)}  ${server.phase}  ${server.endpoint ?? ''}${tools}`.trimEnd(),
     ...backendRows(server),
     ...providerRows(server),
-    ...loginRows(server, context),
+    ...loginRows(server, context, isHere),
     ...remarks,
   ];
 }
@@ -172,9 +175,10 @@ function printServer(server: ServerSummary, context: Pick<Context, 'typed'>): st
 /** Everything of a board, or of these endpoints and what concerns all, for a terminal. */
 export function printBoard(board: ShownBoard, context: Pick<Context, 'typed'>, servers = serversOf(board)): string[] {
   const { typed } = context;
+  const isHere = board.folder !== undefined;
   const problems = board.problems.map((problem) => `! ${printProblem(problem)}`);
   const waiting = board.processes
     .filter(({ state }) => state === 'waiting')
     .map(({ name, lastEnd }) => `! ${name} ${lastEnd ?? ''}; it is started again (${typed(`logs ${name}`)})`);
-  return [...servers.flatMap((server) => [...printServer(server, context), '']), ...problems, ...waiting];
+  return [...servers.flatMap((server) => [...printServer(server, context, isHere), '']), ...problems, ...waiting];
 }

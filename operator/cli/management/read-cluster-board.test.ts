@@ -24,13 +24,14 @@ function serverCalled(name: string, status?: object) {
 
 const READY = condition('Ready', 'True', 'Serving', 'It serves.');
 const AWAY = 'nothing answers at http://mcp-far.team.svc:8080/mcp: see its pods';
+const LOGIN = 'https://mcp.example.com/connections';
 const DEMO = serverCalled('demo', {
   phase: 'Degraded',
   url: INSIDE,
   toolCount: 2,
   backends: [
     { name: 'near', phase: 'Ready', tools: 2, authType: 'none', message: '', lastTransitionTime: NOW },
-    { name: 'far', phase: 'Unavailable', authType: 'none', message: AWAY, lastTransitionTime: NOW },
+    { name: 'far', phase: 'Unavailable', authType: 'none', message: AWAY, loginUrl: LOGIN, lastTransitionTime: NOW },
   ],
   conditions: [READY],
 });
@@ -91,6 +92,8 @@ describe('vmcp status of a cluster', () => {
     expect(out).toMatch(new RegExp(`^demo  Degraded  ${INSIDE}  2 tools$`, 'm'));
     expect(out).toMatch(/^ {2}near +Ready +2 +none$/m);
     expect(out).toContain(`Unavailable  -      none  ${AWAY}`);
+    // vmcp login is for what runs on this machine.
+    expect(out).toContain(`\n  ! log in at far: open ${LOGIN}\n`);
     expect(out).toMatch(/^open {2}Ready {2}https:\/\/mcp\.example\.com\/mcp$/m);
     expect(out).toContain(`MCPServer/alone  Pending\n  ! NoPods: ${WAITING.message}`);
     expect(out).not.toMatch(/MCPServer\/(near|far)/);
