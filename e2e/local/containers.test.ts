@@ -93,12 +93,31 @@ const web = (args = '[]') =>
 `,
   );
 
-const profile = (folders: string) => `apiVersion: v1
+const profile = (more: string) => `apiVersion: v1
 kind: ConfigMap
 metadata: {name: profile}
 data:
-  profile.yaml: '{${folders}, network: {outbound: {insecure_allow_all: true}}}'
+  profile.yaml: '{${more}, network: {outbound: {insecure_allow_all: true}}}'
 `;
+
+const open = () =>
+  program(
+    'open',
+    `  transport: stdio
+  permissionProfile: {type: builtin, name: network}
+  resources: {limits: {memory: 128Mi, cpu: 500m}}
+`,
+  );
+
+/** What takes more than its limit: on standard input and output, or where a port is written over HTTP. */
+const hungry = (name: string, transport: string) =>
+  program(name, `  transport: ${transport}\n  args: [--hungry]\n  resources: {limits: {memory: 128Mi}}\n`);
+
+/** Devices that are no machine's: those that every container has. */
+const OF_EVERY_CONTAINER = [
+  ...['console', 'core', 'fd', 'full', 'mqueue', 'null', 'ptmx', 'pts', 'random', 'shm'],
+  ...['stderr', 'stdin', 'stdout', 'tty', 'urandom', 'zero'],
+];
 
 const told = () =>
   program(
@@ -109,6 +128,11 @@ const told = () =>
   env: [{name: BOTH, value: of the manifest}]
 `,
   );
+
+/** What the management API lists. */
+interface Listed {
+  workloads: { name: string; status_context?: string }[];
+}
 
 type Wish = Partial<Record<'read' | 'write' | 'env' | 'fetch', string[]>>;
 
@@ -132,10 +156,18 @@ async function running(): Promise<string[]> {
     .sort();
 }
 
-const isReady = async () => {
-  const { phase, backends } = await place.status();
-  return phase === 'Ready' && backends.every((one) => one.phase === 'Ready');
-};
+/** Waits until these programs are served, and no other. */
+const served = (...names: string[]) =>
+  eventually(
+    () => place.glance(),
+    (status) =>
+      status?.phase === 'Ready' &&
+      status.backends.every((one) => one.phase === 'Ready') &&
+      status.backends
+        .map(({ name }) => name)
+        .sort()
+        .join() === names.join(),
+  );
 
 /** What the engine says of the container of a program. */
 async function containerOf(name: string): Promise<unknown> {
@@ -197,10 +229,7 @@ beforeAll(async () => {
   place.manifest('server.yaml', server('demo', port));
   place.manifest('key.yaml', secret('key', KEY));
   place.manifest('closed.yaml', closed());
-  place.manifest(
-    'open.yaml',
-    program('open', '  transport: stdio\n  permissionProfile: {type: builtin, name: network}\n'),
-  );
+  place.manifest('open.yaml', open());
   published = { here: await findFreePort(), everywhere: await findFreePort() };
   place.manifest('told.yaml', told());
   place.manifest('hostile.yaml', program('hostile', '  transport: stdio\n', HOSTILE));
@@ -208,7 +237,7 @@ beforeAll(async () => {
   place.manifest('profile.yaml', profile(`read: ["${shared}/read:/read"], write: ["${shared}/write:/write"]`));
   const { code, stderr } = await up();
   expect([code, stderr]).toEqual([0, '']);
-  await eventually(isReady, Boolean);
+  await served('closed', 'hostile', 'open', 'told', 'web');
 }, 240_000);
 afterAll(async () => {
   await place.run(['down'], environment());
@@ -243,13 +272,41 @@ describeWithContainers('an image without a command, on one machine', () => {
     expect(existsSync(join(shared, 'read/new'))).toBe(false);
   });
 
-  it('is another container when the ConfigMap of its profile changes', async () => {
-    place.manifest('profile.yaml', profile(`read: ["${shared}/write:/other"]`));
+  it('is held to its limits of memory and CPU', async () => {
+    const files = ['memory/memory.limit_in_bytes', 'memory.max', 'cpu/cpu.cfs_quota_us', 'cpu.max'];
+    const { read } = await look('open', { read: files.map((file) => `/sys/fs/cgroup/${file}`) });
+    const [memory, quota] = (read as string[]).filter((text) => text !== 'ENOENT').map((text) => text.split(/\s/)[0]);
+    expect([memory, quota]).toEqual([String(128 * 2 ** 20), '50000']);
+  });
+
+  it('that takes more memory than it may is ended, which its status tells', async () => {
+    const names = ['greedy', 'hungry'];
+    place.manifest('greedy.yaml', hungry('greedy', 'stdio'));
+    place.manifest('hungry.yaml', hungry('hungry', 'streamable-http'));
+    const told = async () => {
+      const { workloads } = (await (await callApi(place, 'GET', '/workloads?all=true')).json()) as Listed;
+      return workloads.flatMap(({ name, status_context: text }) => (names.includes(name) ? [text] : []));
+    };
+    const why = /exited with code 137: it was killed, as is what takes more memory than it may/;
+    await eventually(told, (texts) => texts.filter((text) => why.test(text ?? '')).length === names.length);
+    for (const name of names) place.manifest(`${name}.yaml`, undefined);
+    await served('closed', 'hostile', 'open', 'told', 'web');
+  });
+
+  it('is another container when the ConfigMap of its profile changes, privileged where that says so', async () => {
+    const before = await look('web');
+    expect(before).toMatchObject({ capabilities: '0000000000000000', noNewPrivileges: '1' });
+    const devices = ({ devices }: Record<string, unknown>) =>
+      (devices as string[]).filter((name) => !OF_EVERY_CONTAINER.includes(name));
+    expect(devices(before)).toEqual([]);
+    place.manifest('profile.yaml', profile(`read: ["${shared}/write:/other"], privileged: true`));
     const seen = await eventually(
-      () => look('web', { read: ['/other/file', '/read/file'] }).catch(() => ({ read: [] })),
+      () => look('web', { read: ['/other/file', '/read/file'] }).catch((): Record<string, unknown> => ({ read: [] })),
       ({ read }) => (read as string[])[0] === 'write',
     );
-    expect(seen).toMatchObject({ read: ['write', 'ENOENT'] });
+    expect(seen).toMatchObject({ read: ['write', 'ENOENT'], noNewPrivileges: '0' });
+    expect(seen).not.toMatchObject({ capabilities: before.capabilities });
+    expect(devices(seen)).not.toEqual([]);
     expect(await running()).toEqual(['mcp-closed', 'mcp-hostile', 'mcp-open', 'mcp-told', 'mcp-web']);
   });
 
@@ -327,7 +384,7 @@ describeWithContainers('an image without a command, on one machine', () => {
   it('ends when it is stopped, also one that does not want to', async () => {
     place.manifest('web.yaml', web('[--stubborn]'));
     await eventually(running, (names) => names.filter((name) => name === 'mcp-web').length === 1);
-    await eventually(isReady, Boolean);
+    await served('closed', 'hostile', 'open', 'told', 'web');
     for (const name of ['web', 'open', 'told']) place.manifest(`${name}.yaml`, undefined);
     const left = ['mcp-closed', 'mcp-hostile'];
     expect(await eventually(running, (names) => names.length === left.length)).toEqual(left);
@@ -336,13 +393,13 @@ describeWithContainers('an image without a command, on one machine', () => {
 
   it('is not left behind by a vmcp that was killed, once there is a next one, nor by the end of that', async () => {
     place.manifest('web.yaml', web('[--stubborn]'));
-    await eventually(isReady, Boolean);
+    await served('closed', 'hostile', 'web');
     const { pid } = JSON.parse(place.read('.vmcp/lock.json')) as { pid: number };
     const before = await containers.podman(['ps', '--quiet', '--filter', 'label=vmcp.dev/server=mcp-web']);
     process.kill(pid, 'SIGKILL');
     expect(await running()).toContain('mcp-web');
     expect((await up()).code).toBe(0);
-    await eventually(isReady, Boolean);
+    await served('closed', 'hostile', 'web');
     expect(await running()).toEqual(['mcp-closed', 'mcp-hostile', 'mcp-web']);
     expect(await containers.podman(['ps', '--quiet', '--filter', 'label=vmcp.dev/server=mcp-web'])).not.toBe(before);
     await place.run(['down'], environment());

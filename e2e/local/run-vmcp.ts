@@ -3,6 +3,9 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { serversOf } from '#operator/cli/summarise-board';
+import { locateState } from '#operator/local/state-folder';
+import { readBoard } from '#operator/local/status-board';
 
 export const ROOT = join(import.meta.dirname, '..', '..');
 const BUILT = join(ROOT, 'dist', 'vmcp.js');
@@ -36,6 +39,8 @@ export interface Workplace {
     signal(name: NodeJS.Signals): void;
   };
   status(): Promise<StatusOutput>;
+  /** The same without a process of its own, for who asks again and again; undefined where nothing is told yet. */
+  glance(): StatusOutput | undefined;
   /** Stops what runs here and removes the directory. */
   close(): Promise<void>;
 }
@@ -46,7 +51,7 @@ export interface StatusOutput {
   redirectUris: Record<string, string>;
   backends: { name: string; phase: string; tools: number | null; message: string }[];
   conditions: { type: string; status: string; reason: string; message: string }[];
-  processes: { name: string; state: string; restarts: number; identity?: { pid: number } }[];
+  processes: { name: string; state: string; restarts: number; identity?: { pid: number }; lastEnd?: string }[];
   problems: { file: string; line: number; message: string }[];
 }
 
@@ -88,6 +93,11 @@ export function makeWorkplace(): Workplace {
     },
     async status() {
       return JSON.parse((await run(['status', '-o', 'json'])).stdout) as StatusOutput;
+    },
+    glance() {
+      const board = readBoard(locateState(join(path, '.vmcp')));
+      const [server] = board ? serversOf(board) : [];
+      return board && server && { ...server, problems: board.problems, processes: board.processes };
     },
     async close() {
       await run(['down']);

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process';
 import type { Writable } from 'node:stream';
 import { z } from 'zod';
+import { describeEnd } from '#crds/parts/process-end';
 import type { Clock } from '#operator/queue';
 import { codeOf } from './code-of.ts';
 import { ProcessIdentity, startOf } from './process-identity.ts';
@@ -62,10 +63,6 @@ async function endGroup(child: ChildProcess, pid: number, clock: Clock): Promise
     });
   }
   signalGroup(pid, 'SIGKILL');
-}
-
-function describeEnd(code: number | null, signal: NodeJS.Signals | null): string {
-  return signal === null ? `exited with code ${code ?? 'unknown'}` : `was ended by ${signal}`;
 }
 
 /** By its code alone: the message of a refused argument repeats the argument. */

@@ -1,7 +1,7 @@
 // An MCP server without packages that tells what it is given: on standard input and output, or over HTTP where PORT says so.
-// `--stubborn`: it does not end when it is asked to.
+// `--stubborn`: it does not end when it is asked to. `--hungry`: it takes 400 MiB before it does anything.
 import { createHash } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { networkInterfaces } from 'node:os';
 import { createInterface } from 'node:readline';
@@ -58,6 +58,7 @@ async function look({ read = [], write: written = [], env = [], fetch: urls = []
       .digest('hex'),
     capabilities: statusOf('CapBnd'),
     noNewPrivileges: statusOf('NoNewPrivs'),
+    devices: readdirSync('/dev').sort(),
     read: read.map((path) => attempt(() => readFileSync(path, 'utf8'))),
     write: written.map((path) => attempt(() => write(path))),
     env: env.map((name) => process.env[name] ?? null),
@@ -83,6 +84,8 @@ const read = (text: string) => JSON.parse(text) as Message;
 const answer = async (message: Message) =>
   JSON.stringify({ jsonrpc: '2.0', id: message.id, result: await resultOf(message) });
 
+const taken = process.argv.includes('--hungry') ? Buffer.alloc(400 * 2 ** 20, 1) : undefined;
+if (taken) process.on('exit', () => taken.fill(0));
 if (process.argv.includes('--stubborn')) process.on('SIGTERM', () => undefined);
 
 if (process.env.PORT === undefined) {

@@ -2,6 +2,7 @@ import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
+import { describeEnd } from '#crds/parts/process-end';
 import { LineReader } from './read-lines.ts';
 
 export interface ProcessSettings {
@@ -60,7 +61,7 @@ export function runProcess(settings: ProcessSettings): RunningProcess {
     settings.onExit(reason);
   };
   child.on('error', (error) => end(cannotStart(error, settings)));
-  child.on('exit', (code, signal) => end(signal ? `was ended by ${signal}` : `exited with code ${code ?? 'unknown'}`));
+  child.on('exit', (code, signal) => end(describeEnd(code, signal)));
   readOutput(child, settings);
   return {
     pid: child.pid,

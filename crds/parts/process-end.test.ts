@@ -1,0 +1,15 @@
+import { describe, expect, it } from '@jest/globals';
+import { describeEnd } from './process-end.ts';
+
+describe('the end of a process', () => {
+  it.each([
+    [0, null, 'exited with code 0'],
+    [3, null, 'exited with code 3'],
+    [null, null, 'exited with code unknown'],
+    [null, 'SIGTERM', 'was ended by SIGTERM'],
+    [137, null, 'exited with code 137: it was killed, as is what takes more memory than it may'],
+    [null, 'SIGKILL', 'was ended by SIGKILL: it was killed, as is what takes more memory than it may'],
+  ] as const)('of %s and %s says how', (code, signal, text) => {
+    expect(describeEnd(code, signal)).toBe(text);
+  });
+});
