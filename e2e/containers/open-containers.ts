@@ -42,16 +42,18 @@ export interface Containers {
   readonly close: () => Promise<void>;
 }
 
-function whyNone(): string | undefined {
+function whyNone(more: Record<string, string>): string | undefined {
   if (process.platform !== 'linux') return 'needs Linux';
   if (process.getuid?.() !== 0) return 'needs root';
-  const packages = Object.entries(PROGRAMS).flatMap(([program, name]) => (isInstalled(program) ? [] : [name]));
+  const packages = Object.entries({ ...PROGRAMS, ...more }).flatMap(([program, name]) =>
+    isInstalled(program) ? [] : [name],
+  );
   return packages.length === 0 ? undefined : `apt-get install ${packages.join(' ')}`;
 }
 
-/** Tests that need containers. Where there can be none they are skipped, and say why. */
-export function describeWithContainers(name: string, tests: () => void): void {
-  const missing = whyNone();
+/** Tests that need containers, and `more` programs. Where there can be none they are skipped, and say why. */
+export function describeWithContainers(name: string, tests: () => void, more: Record<string, string> = {}): void {
+  const missing = whyNone(more);
   if (missing === undefined) {
     describe(name, tests);
     return;

@@ -55,9 +55,13 @@ export interface StatusOutput {
   problems: { file: string; line: number; message: string }[];
 }
 
-function launch(cwd: string, args: string[], environment: NodeJS.ProcessEnv = {}) {
+/** How the command is started: by Node with its file, where nothing else is said. */
+const STARTED: readonly [string, ...string[]] = [process.execPath, PROGRAM];
+
+function launch(how: typeof STARTED, cwd: string, args: string[], environment: NodeJS.ProcessEnv = {}) {
   const env = { ...process.env, ...environment };
-  const child = spawn(process.execPath, [PROGRAM, ...args], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const [program, ...before] = how;
+  const child = spawn(program, [...before, ...args], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
   let stdout = '';
   let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (part: string) => (stdout += part));
@@ -66,12 +70,12 @@ function launch(cwd: string, args: string[], environment: NodeJS.ProcessEnv = {}
   return { child, ended, stdout: () => stdout, stderr: () => stderr };
 }
 
-export function makeWorkplace(): Workplace {
+export function makeWorkplace(how = STARTED): Workplace {
   const path = mkdtempSync(join(tmpdir(), 'vmcp-local-'));
   const folder = join(path, 'manifests');
   mkdirSync(folder);
   async function run(args: string[], environment?: NodeJS.ProcessEnv): Promise<Result> {
-    const { ended, stdout, stderr } = launch(path, args, environment);
+    const { ended, stdout, stderr } = launch(how, path, args, environment);
     return { code: await ended, stdout: stdout(), stderr: stderr() };
   }
   return {
@@ -83,7 +87,7 @@ export function makeWorkplace(): Workplace {
     },
     read: (file) => readFileSync(join(path, file), 'utf8'),
     start(args, environment) {
-      const { child, ended, stdout, stderr } = launch(path, args, environment);
+      const { child, ended, stdout, stderr } = launch(how, path, args, environment);
       return {
         pid: child.pid ?? 0,
         output: () => stdout() + stderr(),

@@ -4,8 +4,13 @@ import { dirname, join } from 'node:path';
 
 /** Writes the files of an image that has Node and a shell: what the project's images stand on, from this machine's own files. */
 export function stageNode(root: string): void {
-  for (const folder of ['bin', 'etc', 'tmp']) mkdirSync(join(root, folder), { recursive: true });
+  stageShell(root);
   copyWithLibraries(process.execPath, '/usr/local/bin/node', root);
+}
+
+/** The same without Node. */
+export function stageShell(root: string): void {
+  for (const folder of ['bin', 'etc', 'tmp']) mkdirSync(join(root, folder), { recursive: true });
   const busybox = realpathSync(execFileSync('which', ['busybox'], { encoding: 'utf8' }).trim());
   copyFileSync(busybox, join(root, 'bin/busybox'));
   const names = execFileSync(busybox, ['--list'], { encoding: 'utf8' }).split('\n').filter(Boolean);
