@@ -75,6 +75,8 @@ export interface LocalFacts {
   loginDirectory: string;
   /** The engine that runs images, if there is one. */
   containerEngine?: ContainerEngine;
+  /** The engine ignores limits of memory and CPU. */
+  limitsIgnored?: boolean;
   /** Address of this machine for containers, where their engine has no word for it. */
   hostAddress?: string;
 }

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { chmodSync, chownSync, copyFileSync, mkdirSync, statSync } from 'node:fs';
+import { chmodSync, chownSync, copyFileSync, existsSync, mkdirSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { packImages } from '../cluster/kit/pack-images.ts';
@@ -13,7 +13,14 @@ import { eventually, makeWorkplace, PROGRAM, ROOT, type Workplace } from './run-
 
 const IMAGE = 'vmcp.test/shell:1';
 const KEY = randomBytes(12).toString('hex');
+/** podman of this user ignores limits otherwise; this file tells that control groups are of version 2. */
+const HOLDS_LIMITS = existsSync('/sys/fs/cgroup/cgroup.controllers');
+const LIMITS = HOLDS_LIMITS ? '' : '  resources: {limits: {memory: 64Mi}}\n';
 const NEEDED = { newuidmap: 'uidmap', slirp4netns: 'slirp4netns' };
+
+interface Told {
+  resources: { key: { name: string }; status: { conditions: { type: string }[] } }[];
+}
 
 let containers: Containers;
 let user: OrdinaryUser;
@@ -69,7 +76,7 @@ beforeAll(async () => {
   place.manifest('server.yaml', server('demo', port));
   place.manifest('key.yaml', secret('key', KEY));
   place.manifest('closed.yaml', closed());
-  place.manifest('open.yaml', program('open', `  publish: ['${published}:8080']\n`));
+  place.manifest('open.yaml', program('open', `  publish: ['${published}:8080']\n${LIMITS}`));
   const { code, stderr } = await place.run(['up', 'manifests', '--detach']);
   expect([code, stderr]).toEqual([0, '']);
 }, 240_000);
@@ -101,6 +108,14 @@ describeWithContainers(
       });
       const answer = await fetch(`http://127.0.0.1:${published}/`, { signal: AbortSignal.timeout(20_000) });
       expect(await answer.text()).toBe('here\n');
+    });
+
+    it('says that its limits do not hold where they do not', () => {
+      const { resources } = JSON.parse(place.read('.vmcp/status.json')) as Told;
+      const types = resources
+        .filter(({ key }) => key.name === 'open')
+        .flatMap(({ status }) => status.conditions.map(({ type }) => type));
+      expect(types.filter((type) => type === 'LimitsNotEnforced')).toHaveLength(HOLDS_LIMITS ? 0 : 1);
     });
 
     it('is gone with vmcp down', async () => {

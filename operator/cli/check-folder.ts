@@ -2,6 +2,7 @@ import { relative, resolve } from 'node:path';
 import { allot, readAllotments } from '#operator/local/allotments';
 import { codeOf } from '#operator/local/code-of';
 import { applicantsOf, buildWorld } from '#operator/local/build-world';
+import { ignoresLimits } from '#operator/local/ignores-limits';
 import { listEnvFiles } from '#operator/local/list-env-files';
 import { listManifestFiles, readSnapshot, type Snapshot } from '#operator/local/manifest-folder';
 import type { Problem } from '#operator/local/resource';
@@ -48,6 +49,7 @@ function planAll(snapshot: Snapshot, { state, containerEngine }: Context): Outco
     loginDirectory: state.logins,
     containerEngine,
     hostAddress: undefined,
+    limitsIgnored: ignoresLimits(containerEngine),
     envFiles: listEnvFiles,
     digest: (_value: string, place: string) => contentHash(place),
     generated: ({ metadata: { name } }: Manifest) =>

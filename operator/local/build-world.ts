@@ -21,6 +21,7 @@ export interface Known {
   loginDirectory: string;
   containerEngine: LocalFacts['containerEngine'];
   hostAddress: LocalFacts['hostAddress'];
+  limitsIgnored: LocalFacts['limitsIgnored'];
   /** Absolute paths of the files of variables in a folder; undefined where it cannot be read. */
   envFiles: (folder: string) => string[] | undefined;
   /** Keyed hash of a secret value; `place` is `<namespace>/<secret>/<key>`. */
@@ -92,7 +93,7 @@ function envFilesOf(manifests: readonly Manifest[], { envFiles }: Known): [strin
 }
 
 function factsOf(namespace: string, manifests: readonly Manifest[], known: Known): LocalFacts {
-  const { allotments, directory, loginDirectory, containerEngine, hostAddress } = known;
+  const { allotments, directory, loginDirectory, containerEngine, hostAddress, limitsIgnored } = known;
   const { slots, privateSlots, backendPlaces, uids } = allotments;
   const ports = inside(Object.entries(slots), namespace).map(([name, slot]) => {
     const privateSlot = privateSlots[`${namespace}/${name}`] ?? slot;
@@ -108,7 +109,7 @@ function factsOf(namespace: string, manifests: readonly Manifest[], known: Known
     ),
     envFiles: named(envFilesOf(manifests, known)),
     uids: named(inside(Object.entries(uids), namespace)),
-    ...defined({ containerEngine, hostAddress }),
+    ...defined({ containerEngine, hostAddress, limitsIgnored }),
   };
 }
 

@@ -26,6 +26,7 @@ import { Children, type LocalChild } from './children.ts';
 import { noteContainers } from './containers.ts';
 import { CurrentSnapshot } from './current-snapshot.ts';
 import { HostAddress } from './host-address.ts';
+import { ignoresLimits } from './ignores-limits.ts';
 import { listEnvFiles } from './list-env-files.ts';
 import { dropGeneratedSecrets, generatedSecret, secretDigester } from './generated-secrets.ts';
 import { neededSecrets } from './needed-secrets.ts';
@@ -114,6 +115,7 @@ export class LocalPlatform implements Platform {
       loginDirectory: state.logins,
       containerEngine,
       hostAddress,
+      limitsIgnored: ignoresLimits(containerEngine),
       envFiles: listEnvFiles,
       digest: this.#digest,
       generated: (served) => this.#generated(served),

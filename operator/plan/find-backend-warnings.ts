@@ -79,6 +79,15 @@ function egressOfContainer(name: string, spec: BackendSpec, world: World): Findi
   return [warning('EgressNotEnforced', 'ContainerEngine', message)];
 }
 
+/** It would run without them, and say so where nobody looks. */
+function limitsOfContainer({ image, command, resources }: BackendSpec, { platform }: World): Finding[] {
+  if (platform.mode !== 'local' || !platform.limitsIgnored || image === undefined || command) return [];
+  const written = (['memory', 'cpu'] as const).filter((limit) => resources?.limits?.[limit] !== undefined);
+  if (written.length === 0) return [];
+  const message = `podman without root holds no limit on this machine, whose control groups are of version 1, so ${written.join(' and ')} of resources.limits have no effect: run vmcp as root, or start the machine with control groups of version 2.`;
+  return [warning('LimitsNotEnforced', 'ControlGroupsV1', message)];
+}
+
 /** What of an MCPServer is not as its spec might make people think. */
 export function findBackendWarnings(name: string, spec: BackendSpec, world: World): Finding[] {
   return [
@@ -89,5 +98,6 @@ export function findBackendWarnings(name: string, spec: BackendSpec, world: Worl
     ...notConfined(spec, world),
     ...withoutEngine(spec, world),
     ...egressOfContainer(name, spec, world),
+    ...limitsOfContainer(spec, world),
   ];
 }
