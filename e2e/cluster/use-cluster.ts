@@ -36,6 +36,12 @@ export interface Namespace {
   delete(): Promise<void>;
 }
 
+/** Milliseconds after which a kubectl is ended: later than one that waits gives up by itself and says for what it waited. */
+export function kubectlDeadline(args: readonly string[]): number {
+  const [, seconds = '0'] = args.map((arg) => /^--timeout=(\d+)s$/.exec(arg)).find((found) => found !== null) ?? [];
+  return KUBECTL_DEADLINE_MS + Number(seconds) * 1000;
+}
+
 /** The cluster that E2E_KUBECONFIG names; undefined: there is none. */
 export function useCluster(): Cluster | undefined {
   const kubeconfig = process.env.E2E_KUBECONFIG;
@@ -54,7 +60,7 @@ export function useCluster(): Cluster | undefined {
       }),
     kubectl: (args, input) =>
       runProgram('kubectl', ['--kubeconfig', kubeconfig, ...args], {
-        deadline: KUBECTL_DEADLINE_MS,
+        deadline: kubectlDeadline(args),
         ...(input === undefined ? {} : { input }),
       }),
     makeNamespace: (suite) => makeNamespace(ask, suite),
