@@ -132,7 +132,14 @@ describeWithCluster('the operator', (cluster) => {
     await apply(...groups.map(group), ...backends, ...servers, ...shared);
     const operator = await startHastened();
 
-    // Pods come up, are asked, and are told of their document.
+    // Pods come up, are asked, and are told of their document. Slow ones come up one by one, with quiet in between.
+    for (const name of groups) {
+      const { code, stderr } = await cluster.kubectl([
+        ...['-n', namespace.name, 'wait', `virtualmcpservers.vmcp.dev/${name}`],
+        ...['--for=condition=Ready', '--timeout=60s'],
+      ]);
+      expect([code, stderr]).toEqual([0, '']);
+    }
     const writes = await untilQuiet(operator);
     const [versions, looked] = [await versionsOfAll(), await looks(operator)];
     await passMinutes(operator, 12);
