@@ -10,6 +10,7 @@ import { eventually, PROGRAM, ROOT } from '../local/run-vmcp.ts';
 import { makeAccount } from './accounts.ts';
 import { CHART, helm, NAMESPACED, ownGroup, renderChart } from './chart.ts';
 import { fillIn, type NoteShell, openNoteShell, readNotes } from './note-shell.ts';
+import { readPolicy } from './read-policy.ts';
 import { isDone, KINDS, releaseOf } from './release.ts';
 import { type Finished, runProgram } from './run-program.ts';
 import { installDefinitions } from './stage.ts';
@@ -121,6 +122,16 @@ describeWithCluster('the chart', (cluster) => {
     ],
   ])('refuses %s, with the remedy', async (_what, values, words) => {
     await expect(renderChart(values)).rejects.toThrow(words);
+  });
+
+  it('of another API group differs in that name alone, in all that it makes', async () => {
+    const all = ['--set=management.enabled=true,demo.enabled=true,dashboards.enabled=true,serviceMonitor.enabled=true'];
+    // Made anew at each rendering.
+    const made = async (values: string[]) =>
+      (await renderChart([...all, ...values])).replaceAll(/^ +(signing-key|hmac-secret): .*$/gm, '');
+    const other = await made(['--set=apiGroup=mcp.acme.example']);
+    expect(other).not.toContain('vmcp.dev');
+    expect(other.replaceAll('mcp.acme.example', 'vmcp.dev')).toBe(await made([]));
   });
 
   it('takes images from one registry, by digest, with pull secrets that the pods it makes get too', async () => {
@@ -413,6 +424,26 @@ describeWithCluster('an installation of the chart', (cluster) => {
           new RegExp(`demo-whoami_whoami +alice +${company} `).test(stdout) &&
           new RegExp(`demo-tickets_whoami +alice +${partner} `).test(stdout),
       );
+    });
+
+    it('has policies that let runtimes reach programs, the operators ask runtimes for their status, and nobody else do either', async () => {
+      const { stdout } = await kubectl('get', 'pods', '-o', 'jsonpath={range .items[*]}{.metadata.name}{"\\n"}{end}');
+      const podsOf = (start: string) =>
+        stdout
+          .split('\n')
+          .filter((name) => name.startsWith(start))
+          .map((name) => `${namespace.name}/${name}`)
+          .sort();
+      const [operators, runtimes, programs] = [`${release.name}-`, 'vmcp-demo-', 'mcp-demo-whoami-'].map(podsOf);
+      expect([operators?.length, runtimes?.length, programs?.length]).toEqual([2, 1, 1]);
+      expect(await readPolicy(cluster, namespace.name, 'mcp-demo-whoami')).toEqual({
+        pods: programs,
+        admits: { 8080: runtimes },
+      });
+      expect(await readPolicy(cluster, namespace.name, 'vmcp-demo')).toEqual({
+        pods: runtimes,
+        admits: { 4483: 'everybody', 4484: operators },
+      });
     });
 
     it('admits what is wrong while no operator answers; then it is a condition, and the document in force stays', async () => {

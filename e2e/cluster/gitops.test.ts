@@ -5,11 +5,22 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { parseAllDocuments } from 'yaml';
 import { eventually, PROGRAM } from '../local/run-vmcp.ts';
 import { IMAGES } from './images.ts';
+import { KINDS } from './release.ts';
 import { runProgram } from './run-program.ts';
 import { describeWithCluster } from './use-cluster.ts';
 import { useStage } from './use-stage.ts';
 
 const CHILDREN = 'deployments,services,configmaps,serviceaccounts,secrets,networkpolicies,poddisruptionbudgets';
+
+interface Written {
+  kind: string;
+  spec: object;
+  metadata: {
+    generation: number;
+    labels?: object;
+    managedFields: { manager: string; subresource?: string }[];
+  };
+}
 
 interface Made {
   kind: string;
@@ -23,10 +34,21 @@ kind: MCPGroup
 metadata: { name: tools }
 ---
 apiVersion: vmcp.dev/v1alpha1
+kind: MCPExternalAuthConfig
+metadata: { name: key }
+spec: { type: headerInjection, headerInjection: { headerName: X-Key, valueSecretRef: { name: certificate, key: tls.key } } }
+---
+apiVersion: vmcp.dev/v1alpha1
+kind: MCPOIDCConfig
+metadata: { name: company }
+spec: { type: inline, inline: { issuer: 'https://login.example' } }
+---
+apiVersion: vmcp.dev/v1alpha1
 kind: MCPServer
 metadata: { name: who }
 spec:
   groupRef: tools
+  externalAuthConfigRef: { name: key }
   image: ${IMAGES.backends}
   command: [node, /app/e2e/fakes/whoami/main.ts, --port, '8080']
   transport: streamable-http
@@ -36,7 +58,10 @@ kind: VirtualMCPServer
 metadata: { name: front }
 spec:
   config: { groupRef: tools }
-  incomingAuth: { type: anonymous }
+  incomingAuth:
+    type: oidc
+    resourceUrl: https://front.example/mcp
+    oidcConfigRef: { name: company, audience: front }
   tls: { secretRef: { name: certificate } }
 `;
 
@@ -52,8 +77,18 @@ describeWithCluster('a repository that a cluster follows', (cluster) => {
   const diff = (...args: string[]) =>
     vmcp('diff', folder, '-n', stage.namespace.name, '--runtime-image', IMAGES.runtime, ...args);
   const kubectl = (...args: string[]) => cluster.kubectl(['-n', stage.namespace.name, ...args]);
-  const specOf = async () =>
-    (await kubectl('get', 'virtualmcpservers.vmcp.dev/front', '-o', 'jsonpath={.spec}')).stdout;
+  /** Of a resource of each kind, what people write, and who wrote something. */
+  const writtenOf = async () => {
+    const kinds = KINDS.map((kind) => `${kind}.vmcp.dev`).join();
+    const { stdout } = await kubectl('get', kinds, '-o', 'json', '--show-managed-fields');
+    return (JSON.parse(stdout) as { items: Written[] }).items.map(({ kind, spec, metadata }) => ({
+      kind,
+      spec,
+      generation: metadata.generation,
+      labels: metadata.labels,
+      managers: metadata.managedFields.map(({ manager, subresource = '' }) => `${manager} ${subresource}`.trim()),
+    }));
+  };
 
   beforeAll(() => write(MANIFESTS));
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -112,10 +147,10 @@ describeWithCluster('a repository that a cluster follows', (cluster) => {
   });
 
   it('does not differ once it is applied, and the operator never changes what was written', async () => {
-    const before = await specOf();
     const { code, stdout } = await diff();
     expect([code, stdout]).toEqual([0, 'no differences\n']);
-    await kubectl('annotate', 'virtualmcpservers.vmcp.dev/front', 'note=x');
+    // As often as each kind is looked at, and has a status written.
+    for (const kind of KINDS) await kubectl('annotate', `${kind}.vmcp.dev`, '--all', 'note=x');
     await eventually(
       () =>
         kubectl(
@@ -127,12 +162,28 @@ describeWithCluster('a repository that a cluster follows', (cluster) => {
       ({ stdout: state }) => state === 'True',
       30_000,
     );
-    expect(await specOf()).toBe(before);
+    const written = await eventually(
+      writtenOf,
+      (all) => all.every(({ managers }) => managers.includes('vmcp-operator status')),
+      30_000,
+    );
+    expect(written.map(({ kind }) => kind).sort()).toEqual([
+      'MCPExternalAuthConfig',
+      'MCPGroup',
+      'MCPOIDCConfig',
+      'MCPServer',
+      'VirtualMCPServer',
+    ]);
+    for (const one of written) {
+      expect(one).toMatchObject({ generation: 1, labels: undefined });
+      const writers = one.managers.filter((manager) => !manager.endsWith(' status'));
+      expect([one.kind, ...new Set(writers.map((writer) => writer.split('-')[0]))]).toEqual([one.kind, 'kubectl']);
+    }
     expect(await diff()).toMatchObject({ code: 0 });
   });
 
   it('is compared field by field, with what follows from a change, and nothing is written', async () => {
-    const before = await specOf();
+    const before = await writtenOf();
     write(MANIFESTS.replace('incomingAuth:', 'passthroughHeaders: [X-Tenant]\n  incomingAuth:'));
     const { code, stdout } = await diff();
     expect(code).toBe(1);
@@ -140,7 +191,7 @@ describeWithCluster('a repository that a cluster follows', (cluster) => {
       `~ VirtualMCPServer ${stage.namespace.name}/front\n    spec.passthroughHeaders: (none) -> ["X-Tenant"]\n`,
     );
     expect(stdout).toContain('data["run-config.yaml"].passthrough_headers');
-    expect(await specOf()).toBe(before);
+    expect(await writtenOf()).toEqual(before);
   });
 
   it('is refused with what is wrong in it, before anybody applies it', async () => {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { FileLock } from '#operator/local/file-lock';
 import type { InstalledSkill } from '#operator/management/records/skill';
 import { clusterSkillsContract } from '#operator/management/skills/contract/cluster-skills.contract';
 import { tgzOf } from '#operator/management/skills/testdata/archives';
@@ -72,6 +73,18 @@ describeWithCluster('the skills of a real cluster', (cluster) => {
     ]);
     expect(await namesOf('GET', '/skills')).toEqual(['alpha', 'beta']);
     for (const skill of ['alpha', 'beta']) expect((await stage.ask('DELETE', `/skills/${skill}`)).status).toBe(204);
+  }, 60_000);
+
+  it('are told to be busy while others work on skills for too long', async () => {
+    const own = join(stage.folder, `vmcp-skills-${process.getuid?.() ?? 'own'}`);
+    const archive = await archiveOf('late', 'x');
+    await new FileLock(join(own, '.lock')).run(async () => {
+      const refused = await install({ archive });
+      expect([refused.status, refused.body]).toEqual([409, expect.objectContaining({ code: 'busy' })]);
+    });
+    expect(await namesOf('GET', '/skills')).not.toContain('late');
+    expect((await install({ archive })).status).toBe(201);
+    expect((await stage.ask('DELETE', '/skills/late')).status).toBe(204);
   }, 60_000);
 
   it('are those of before or after an installation that kill -9 of the operator ends', async () => {

@@ -1,7 +1,15 @@
-import { expect, it } from '@jest/globals';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { OperationAccepted, WorkloadOperation } from '#operator/management/records/workload-operation';
 import { WorkloadList, WorkloadReport } from '#operator/management/records/workload';
+import { listenOn } from '#runtime/http/listen-on';
 import { eventually } from '../local/run-vmcp.ts';
+import { makeSigstore } from '../provenance/make-sigstore.ts';
+import { signSimply, storeByTag } from '../provenance/sign-image.ts';
+import { describeWithRegistry, type OciRegistry, serveOci, TGZ } from '../skills/serve-oci.ts';
 import { fake } from './stage.ts';
 import { describeWithCluster } from './use-cluster.ts';
 import { useManagement } from './use-management.ts';
@@ -9,7 +17,10 @@ import { useManagement } from './use-management.ts';
 const API = 'vmcp.dev/v1alpha1';
 
 describeWithCluster('workloads of a cluster by the management API', (cluster) => {
-  const stage = useManagement(cluster, 'management-workloads');
+  const roots = mkdtempSync(join(tmpdir(), 'vmcp-roots-'));
+  const fetching = ['--management-allow-private-addresses', `--management-sigstore-roots=${roots}`];
+  const stage = useManagement(cluster, 'management-workloads', ...fetching);
+  afterAll(() => rmSync(roots, { recursive: true, force: true }));
   const ask: typeof stage.ask = (...question) => stage.ask(...question);
   const codeOf = async (...question: Parameters<typeof stage.ask>) => {
     const { status, body } = await ask(...question);
@@ -101,6 +112,40 @@ describeWithCluster('workloads of a cluster by the management API', (cluster) =>
     );
   }, 60_000);
 
+  it.each([
+    ['an MCPServer', 'mcpservers', '/workloads', (n: number) => ['POST', '/edit', { tools: [`tool-${n}`] }] as const],
+    ['an MCPGroup', 'mcpgroups', '/groups', (n: number) => ['PUT', '', { description: `${n}` }] as const],
+  ])(
+    'are busy for who changes what others change all the time: %s',
+    async (_, plural, path, change) => {
+      const body = path === '/groups' ? { name: 'wanted' } : far('wanted');
+      expect((await ask('POST', path, { body })).status).toBe(201);
+      const object = place('wanted').replace('mcpservers', plural);
+      const merge = { 'content-type': 'application/merge-patch+json' };
+      let [writes, changes, stopped] = [0, 0, false];
+      const write = async () => {
+        while (!stopped) {
+          const patch = { metadata: { annotations: { write: `${(writes += 1)}` } } };
+          await cluster.ask('PATCH', object, patch, merge);
+        }
+      };
+      const edit = () => {
+        const [method, more, to] = change((changes += 1));
+        return codeOf(method, `${path}/wanted${more}`, { body: to });
+      };
+      const writers = Array.from({ length: 6 }, write);
+      try {
+        // Now and then it is faster than all of them.
+        expect(await eventually(edit, ([status]) => status !== 200)).toEqual([409, 'busy']);
+      } finally {
+        stopped = true;
+        await Promise.all(writers);
+      }
+      expect(await edit()).toEqual([200, undefined]);
+    },
+    90_000,
+  );
+
   it('keep what another manager owns, unless it is taken by force', async () => {
     await apply('argocd', 'owned', { remoteUrl: 'https://far.example/mcp', toolsFilter: ['one'] });
     const refused = await ask('POST', '/workloads/owned/edit', { body: { tools: ['two'] } });
@@ -188,6 +233,43 @@ describeWithCluster('workloads of a cluster by the management API', (cluster) =>
     expect((await change('the last')).status).toBe(200);
     expect([(await stored()).get('CHANGED'), (await stored()).get('KEPT')]).toEqual(['the last', valueOf(0)]);
   }, 120_000);
+
+  describeWithRegistry('of an image that a registry says who signs', () => {
+    let registry: OciRegistry;
+    const entries = createServer((_, response) => response.end(JSON.stringify({ servers: served })));
+    let served: Record<string, object> = {};
+    beforeAll(async () => {
+      registry = await serveOci();
+    });
+    afterAll(async () => {
+      entries.close();
+      await registry.close();
+    });
+
+    it('are refused where somebody else signed it, and nothing is made', async () => {
+      const [sigstore, signer] = [await makeSigstore(), { issuer: 'https://accounts.example.com' }];
+      writeFileSync(join(roots, 'tuf-repo-cdn.sigstore.dev.json'), sigstore.trustedRoot);
+      const sign = async (repository: string, identity: string) => {
+        const digest = await registry.push(repository, 'v1', [{ bytes: Buffer.from(repository), type: TGZ }]);
+        const signed = await signSimply(digest, await sigstore.certify({ ...signer, identity }), sigstore);
+        await storeByTag(registry, { repository, digest }, [signed]);
+        const provenance = { cert_issuer: signer.issuer, signer_identity: 'https://people.example.com/alice' };
+        return { image: `${registry.host}/${repository}:v1`, transport: 'stdio', provenance };
+      };
+      const theirs = await sign('o/theirs', 'https://people.example.com/mallory');
+      const ours = await sign('o/ours', 'https://people.example.com/alice');
+      served = { theirs, ours };
+      const url = `http://127.0.0.1:${await listenOn(entries, '127.0.0.1', 0)}/servers.json`;
+      expect((await ask('PUT', '/registry/default', { body: { url, allow_private_ip: true } })).status).toBe(200);
+      const make = (name: string, { image }: { image: string }) =>
+        codeOf('POST', '/workloads', { body: { name, image, registry_entry: name } });
+      expect(await make('theirs', theirs)).toEqual([403, 'image_refused']);
+      expect((await cluster.ask('GET', place('theirs'))).status).toBe(404);
+      expect(await make('ours', ours)).toEqual([201, undefined]);
+      expect((await live('ours')).spec.image).toMatch(/^127\.0\.0\.1:\d+\/o\/ours:v1@sha256:/);
+      expect((await ask('DELETE', '/workloads/ours')).status).toBe(204);
+    }, 60_000);
+  });
 
   it('are restarted by group, and their group stays as long as it is used', async () => {
     const { body } = await ask('POST', '/workloads/restart', { body: { group: 'tools' } });

@@ -3,6 +3,7 @@ import { send, SessionClient } from '../gateway/session-client.ts';
 import { eventually } from '../local/run-vmcp.ts';
 import { deleteAt, requestAt } from '../redis/replicas.ts';
 import { backend, condition, fake } from './stage.ts';
+import { readPolicy } from './read-policy.ts';
 import { startRedisPod } from './start-redis-pod.ts';
 import { describeWithCluster } from './use-cluster.ts';
 import { useStage } from './use-stage.ts';
@@ -130,6 +131,18 @@ describeWithCluster('an MCPServer with an endpoint of its own', (cluster) => {
         (answered) => answered === 404,
       );
     });
+  });
+
+  it('has a policy that lets the runtimes of its namespace reach its program, and no other pod', async () => {
+    const names = (await stage.list('Pod')).map(({ metadata }) => `${stage.namespace.name}/${metadata.name}`).sort();
+    const [proxies, programs] = [/\/mcp-\w+-proxy-/, /\/mcp-tools-\w+-\w+$/].map((pattern) =>
+      names.filter((name) => pattern.test(name)),
+    );
+    // Redis too, which is neither.
+    expect(names.length).toBeGreaterThan(3 + 2);
+    expect(proxies).toHaveLength(3);
+    const policy = await readPolicy(cluster, stage.namespace.name, 'mcp-tools');
+    expect(policy).toEqual({ pods: programs, admits: { 8080: proxies } });
   });
 
   describe('whose child another MCPServer would call the same', () => {

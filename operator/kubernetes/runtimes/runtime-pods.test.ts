@@ -262,6 +262,29 @@ describe('pods of a runtime', () => {
     expect(pods.observed('ns', 'vmcp-demo')?.current).toBe(false);
   });
 
+  it('say one thing together: of a backend that one of them cannot reach, until that one ends', async () => {
+    const sees = (phase: string, ready: boolean) =>
+      says('one', { ready, backends: [{ name: 'a', phase, tools: phase === 'ready' ? 3 : null, message: phase }] });
+    answers = { '10.0.0.1': sees('ready', true), '10.0.0.2': sees('unavailable', false) };
+    pods.expect(runtime('one'));
+    pods.told(undefined, pod('a'));
+    pods.told(undefined, pod('b', { ip: '10.0.0.2' }));
+    await pass(0);
+    const told = () => {
+      const { ready, backends = [] } = pods.observed('ns', 'vmcp-demo') ?? {};
+      return [ready, ...backends.map(({ name, phase, tools }) => [name, phase, tools])];
+    };
+    expect(told()).toEqual([true, ['a', 'degraded', 3]]);
+    const before = changes;
+    pods.told(pod('b', { ip: '10.0.0.2' }), pod('b', { ip: '10.0.0.2', ending: true }));
+    expect(told()).toEqual([true, ['a', 'ready', 3]]);
+    expect(changes).toBeGreaterThan(before);
+    // None of them reaches it.
+    answers = { '10.0.0.1': sees('unavailable', true) };
+    await passSlowly(40_000);
+    expect(told()).toEqual([true, ['a', 'unavailable', null]]);
+  });
+
   it('that get another address, as after a restart of their node, are asked there', async () => {
     pods.expect(runtime('one'));
     answers['10.0.0.1'] = says('one');

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import type { Expected } from '../if-match.ts';
+import { type Expected, isExpected } from '../if-match.ts';
 import { Problem } from '../problem.ts';
 import type { NewGroup, WorkloadGroup } from '../records/group.ts';
+import { onWhatIsRead } from '../stores/on-what-is-read.ts';
 import type { Resources, StoredResource, WriteOptions } from '../stores/resources.ts';
 
 const GROUP = 'MCPGroup';
@@ -40,11 +41,16 @@ export class Groups {
     return this.#readOf(await this.#resources.create({ kind: GROUP, name, labels: {}, annotations: {}, spec }));
   }
 
-  /** @throws Problem `not_found`, `stale`, `conflict` */
-  async edit(name: string, description: string | undefined, options: WriteOptions): Promise<ReadGroup> {
-    const resource = await this.#found(name);
-    const spec = description === undefined ? resource.spec : specOf(resource.spec, description);
-    return this.#readOf(await this.#resources.replace({ ...resource, spec }, options));
+  /** @throws Problem `not_found`, `stale`, `busy`, `conflict` */
+  async edit(name: string, description: string | undefined, { expected, force }: WriteOptions): Promise<ReadGroup> {
+    return onWhatIsRead(name, expected, async () => {
+      const resource = await this.#found(name);
+      if (!isExpected(resource.version, expected)) throw stale(name);
+      const spec = description === undefined ? resource.spec : specOf(resource.spec, description);
+      // What others wrote of it since it was read must not be written back as it was.
+      const options = { expected: [resource.version], force };
+      return this.#readOf(await this.#resources.replace({ ...resource, spec }, options));
+    });
   }
 
   /** @throws Problem `not_found`, `in_use`, `stale` */
@@ -82,6 +88,7 @@ export class Groups {
   }
 }
 
+const stale = (name: string): Problem => new Problem('stale', `"${name}" has changed since it was read: read it again`);
 const notFound = (name: string): Problem => new Problem('not_found', `there is no group "${name}"`);
 
 function specOf(written: Record<string, unknown>, description: string | undefined): Record<string, unknown> {

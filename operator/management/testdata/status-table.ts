@@ -19,8 +19,7 @@ const BOTH: Reach = { machine: 'each', cluster: 'each' };
 const ATTACKS = 'e2e/management/attacks.test.ts';
 const RECORDS = 'operator/management/stores/contract/record-store.contract.ts';
 const IN_CLUSTER = 'e2e/cluster/management-statuses.test.ts';
-const PROVENANCE = 'e2e/provenance/entries.test.ts: of %s is refused, and nothing is made';
-const ROOM = 'operator/management/skills/cluster-room.test.ts';
+const WORKLOADS = 'e2e/cluster/management-workloads.test.ts';
 const SKILLS = 'operator/management/skills/contract/cluster-skills.contract.ts';
 
 const ONE_CALLER = 'whoever has the token of a machine may do all that its user may';
@@ -37,8 +36,10 @@ const REACH: Record<ProblemCode, Reach> = {
   unauthenticated: BOTH,
   forbidden: inACluster(ONE_CALLER),
   private_address_refused: inACluster('who calls is on the machine, and reaches what is private by itself'),
-  // The same room in a cluster, for which images with signatures would have to be in a registry of its own.
-  image_refused: { machine: PROVENANCE, cluster: PROVENANCE },
+  image_refused: {
+    machine: 'e2e/provenance/entries.test.ts: of %s is refused, and nothing is made',
+    cluster: `${WORKLOADS}: are refused where somebody else signed it, and nothing is made`,
+  },
   foreign_host: BOTH,
   not_found: BOTH,
   method_not_allowed: {
@@ -50,14 +51,13 @@ const REACH: Record<ProblemCode, Reach> = {
   already_exists: BOTH,
   conflict: {
     machine: 'each',
-    cluster: 'e2e/cluster/management-workloads.test.ts: keep what another manager owns, unless it is taken by force',
+    cluster: `${WORKLOADS}: keep what another manager owns, unless it is taken by force`,
   },
   in_use: BOTH,
-  // On a real cluster two writers would have to lose to each other again and again.
+  // Of each kind of object that one can lose to others.
   busy: {
     machine: 'each',
-    cluster:
-      'operator/management/stores/cluster-resources.test.ts: is given up as busy when it changes at each attempt',
+    cluster: `${WORKLOADS}: are busy for who changes what others change all the time: %s`,
   },
   // Before it is known which operation is meant.
   too_slow: {
@@ -104,7 +104,10 @@ const OF_OPERATION: Record<string, Partial<Record<ProblemCode, Reach>>> = {
   deleteClient: { conflict: onAMachine(NO_FILES), stale: onAMachine(ONE_OBJECT) },
   installSkill: {
     conflict: onAMachine('in a cluster a skill has no files that somebody else could have written'),
-    busy: { machine: 'each', cluster: `${ROOM}: is told to be busy where others work on skills too long` },
+    busy: {
+      machine: 'each',
+      cluster: 'e2e/cluster/management-skills.test.ts: are told to be busy while others work on skills for too long',
+    },
   },
   uninstallSkill: {
     conflict: { machine: 'each', cluster: `${SKILLS}: come with those that they need, which stay as long` },

@@ -9,7 +9,7 @@ import { begunAt, operationId } from './operation-id.ts';
 import { SharedLook } from './shared-look.ts';
 import { restarted } from './stop-and-start.ts';
 import type { LookedAt, Workloads } from './workloads.ts';
-import { isStale } from './workload-version.ts';
+import { isStale } from '../stores/on-what-is-read.ts';
 
 const { workloads: Entries, ...head } = WorkloadOperation.shape;
 

@@ -6,7 +6,7 @@ import type { StoredResource } from '../stores/resources.ts';
 import { PROFILE_KEY } from './permission-fields.ts';
 import { readKey } from './read-key.ts';
 import { readSpec } from './spec.ts';
-import { isStale } from './workload-version.ts';
+import { isStale } from '../stores/on-what-is-read.ts';
 
 /** Permission profiles that ConfigMaps hold. */
 export class PermissionProfiles {

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { Problem } from '../problem.ts';
 import type { StoredResource } from '../stores/resources.ts';
 import type { ReadProfile } from './permission-profiles.ts';
 
@@ -16,5 +15,3 @@ export function versionOf({ resource: { version }, profile }: Pick<Read, 'resour
     .digest('base64url')
     .slice(0, 22);
 }
-
-export const isStale = (problem: unknown): boolean => problem instanceof Problem && problem.code === 'stale';

@@ -4,6 +4,7 @@ import { Problem, problemOf } from '../problem.ts';
 import type { CheckedImage } from '../provenance/checked-image.ts';
 import { CHECKED_IMAGE } from '../provenance/tell-checked-image.ts';
 import type { NewWorkload, WorkloadDetail, WorkloadReport, WorkloadSummary } from '../records/workload.ts';
+import { isStale, onWhatIsRead } from '../stores/on-what-is-read.ts';
 import { identityOf, type Resources, type StoredResource, type WriteOptions } from '../stores/resources.ts';
 import { applyDetail, type Edited, type Place, renderDetail } from './detail.ts';
 import { OneAtATime } from './one-at-a-time.ts';
@@ -11,7 +12,7 @@ import type { PermissionProfiles } from './permission-profiles.ts';
 import { lookAtWorkloads, summariesOf } from './look-at-workloads.ts';
 import type { LogOptions, WorkloadRuntime } from './runtime.ts';
 import { RUNNING, type WorkloadState } from './workload-state.ts';
-import { isStale, type Read, versionOf } from './workload-version.ts';
+import { type Read, versionOf } from './workload-version.ts';
 
 interface WorkloadsOptions {
   resources: Resources;
@@ -32,7 +33,6 @@ export type CheckedWorkload = Omit<NewWorkload, 'registry_entry'> & { checked?: 
 export type Check = (wanted: Edited) => Promise<void>;
 
 const SERVER = 'MCPServer';
-const ATTEMPTS = 5;
 
 /** The MCPServers of one namespace, as workloads. One instance for a process. */
 export class Workloads {
@@ -124,24 +124,19 @@ export class Workloads {
 
   /**
    * Works on what is there now: without a version somebody else's change in between is no reason to refuse. `how` gives back the
-   * resource itself to change nothing.
+   * resource itself to change nothing. @throws Problem `not_found`, `stale`, `busy`, `conflict`, and what `how` throws
    */
   change(
     name: string,
     { expected, force }: WriteOptions,
     how: (read: Read) => Edited | Promise<Edited>,
   ): Promise<Read> {
-    return this.#turns.run(name, async () => {
-      for (let tries = 1; ; tries += 1) {
-        const read = await this.#read(name);
-        if (!isExpected(versionOf(read), expected)) throw stale(name);
-        try {
-          return await this.#write(read, await how(read), force);
-        } catch (problem) {
-          if (expected !== undefined || tries === ATTEMPTS || !isStale(problem)) throw problem;
-        }
-      }
-    });
+    const work = async () => {
+      const read = await this.#read(name);
+      if (!isExpected(versionOf(read), expected)) throw stale(name);
+      return this.#write(read, await how(read), force);
+    };
+    return this.#turns.run(name, () => onWhatIsRead(name, expected, work));
   }
 
   /** With its own permission profile. @throws Problem `not_found`, `stale` */

@@ -1,0 +1,91 @@
+import type { Cluster } from './use-cluster.ts';
+
+interface LabelSelector {
+  matchLabels?: Record<string, string>;
+  matchExpressions?: { key: string; operator: string; values?: string[] }[];
+}
+interface Peer {
+  namespaceSelector?: LabelSelector;
+  podSelector?: LabelSelector;
+  ipBlock?: unknown;
+}
+interface NetworkPolicy {
+  spec: {
+    podSelector: LabelSelector;
+    policyTypes: string[];
+    ingress?: { from?: Peer[]; ports?: { port: number | string }[] }[];
+  };
+}
+interface Pod {
+  metadata: { namespace: string; name: string };
+  spec: { containers: { ports?: { name?: string; containerPort: number }[] }[] };
+}
+
+/** What a NetworkPolicy means for the pods that there are, each as `<namespace>/<name>`. */
+interface ReadPolicy {
+  /** Those that it is for. */
+  pods: string[];
+  /** By port, as a number: who may connect there. What is not listed is closed. */
+  admits: Record<number, string[] | 'everybody'>;
+}
+
+const OPERATORS: Record<string, (key: string, values: string) => string> = {
+  In: (key, values) => `${key} in (${values})`,
+  NotIn: (key, values) => `${key} notin (${values})`,
+  Exists: (key) => key,
+  DoesNotExist: (key) => `!${key}`,
+};
+
+function queryOf({ matchLabels = {}, matchExpressions = [] }: LabelSelector): string {
+  const expressions = matchExpressions.map(({ key, operator, values = [] }) => {
+    const write = OPERATORS[operator];
+    if (!write) throw new Error(`a selector says ${operator}`);
+    return write(key, values.join());
+  });
+  const labels = Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`);
+  return `?labelSelector=${encodeURIComponent([...labels, ...expressions].join())}`;
+}
+
+const nameOf = ({ metadata: { namespace, name } }: Pod) => `${namespace}/${name}`;
+
+/**
+ * Reads a NetworkPolicy as it stands. Which pods its selectors mean is asked of the API server, by queries with the same selectors: in a
+ * cluster of the tests nobody may enforce it.
+ */
+export async function readPolicy(cluster: Cluster, namespace: string, name: string): Promise<ReadPolicy> {
+  const get = async (path: string) => {
+    const { status, body } = await cluster.ask('GET', path);
+    if (status !== 200) throw new Error(`${path}: ${JSON.stringify(body)}`);
+    return body as unknown;
+  };
+  const podsOf = async (place: string, selector: LabelSelector) => {
+    const { items } = (await get(`/api/v1/namespaces/${place}/pods${queryOf(selector)}`)) as { items: Pod[] };
+    return items;
+  };
+  /** A peer of pods alone is of the policy's own namespace; one of namespaces alone means all pods there. */
+  const fromPeer = async ({ namespaceSelector, podSelector = {}, ipBlock }: Peer): Promise<string[]> => {
+    if (ipBlock !== undefined) throw new Error(`NetworkPolicy ${name} lets in addresses`);
+    if (!namespaceSelector) return (await podsOf(namespace, podSelector)).map(nameOf);
+    const list = await get(`/api/v1/namespaces${queryOf(namespaceSelector)}`);
+    const places = (list as { items: { metadata: { name: string } }[] }).items;
+    const pods = await Promise.all(places.map(({ metadata }) => podsOf(metadata.name, podSelector)));
+    return pods.flat().map(nameOf);
+  };
+  const policy = await get(`/apis/networking.k8s.io/v1/namespaces/${namespace}/networkpolicies/${name}`);
+  const { podSelector, policyTypes, ingress = [] } = (policy as NetworkPolicy).spec;
+  if (!policyTypes.includes('Ingress')) throw new Error(`NetworkPolicy ${name} lets everybody in`);
+  const pods = await podsOf(namespace, podSelector);
+  const numberOf = (port: number | string): number => {
+    const own = pods.flatMap(({ spec }) => spec.containers.flatMap(({ ports = [] }) => ports));
+    const number = typeof port === 'number' ? port : own.find((one) => one.name === port)?.containerPort;
+    if (number === undefined) throw new Error(`no pod of NetworkPolicy ${name} has a port "${port}"`);
+    return number;
+  };
+  const admits: ReadPolicy['admits'] = {};
+  for (const { from, ports } of ingress) {
+    if (!ports) throw new Error(`NetworkPolicy ${name} lets in at all ports`);
+    const who = from ? (await Promise.all(from.map(fromPeer))).flat().sort() : 'everybody';
+    for (const { port } of ports) admits[numberOf(port)] = who;
+  }
+  return { pods: pods.map(nameOf).sort(), admits };
+}

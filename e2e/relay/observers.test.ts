@@ -1,0 +1,156 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { servePlain, type PlainBackend } from '../fakes/backend/serve-plain.ts';
+import { serveCollector } from '../fakes/otlp/serve-collector.ts';
+import { send, SessionClient } from '../gateway/session-client.ts';
+import { startGateway, type Gateway, type GatewayConfig } from '../gateway/start-gateway.ts';
+import { until } from '../gateway/until.ts';
+import { closeAll, closing, configTo } from './gateway-to.ts';
+
+// Each setting of audit and telemetry, as the runtime takes it that is a process of its own.
+
+const testdata = (name: string) =>
+  readFileSync(new URL(`../../runtime/incoming/testdata/${name}`, import.meta.url), 'utf8');
+const TEXT = 'what-the-caller-says';
+
+interface Line {
+  type: string;
+  component: string;
+  data?: { request?: unknown; response?: unknown; truncated?: string[] };
+}
+
+let folder: string;
+let backend: PlainBackend;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'vmcp-observers-'));
+  backend = await servePlain({ tools: 1 });
+});
+afterAll(async () => {
+  await backend.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+afterEach(closeAll);
+
+const start = async (more: Partial<GatewayConfig>, env: Record<string, string> = {}) => {
+  const gateway = await startGateway(configTo({ a: backend.url }, more), { env });
+  closing({ close: () => gateway.stop() });
+  return gateway;
+};
+/** A file beside the others; its path. */
+const file = (name: string, content: string) => {
+  writeFileSync(join(folder, name), content);
+  return join(folder, name);
+};
+const linesIn = (text: string): Line[] =>
+  text
+    .split('\n')
+    .filter((line) => line.includes('"audit_id"'))
+    .map((line) => JSON.parse(line) as Line);
+
+/** Lists, calls with some words and with many, and pings. */
+async function use(gateway: Gateway): Promise<void> {
+  const client = await SessionClient.open(gateway.url);
+  await client.toolNames();
+  await client.call('a_tool_0', { text: TEXT });
+  await client.call('a_tool_0', { text: TEXT.repeat(50) });
+  await client.request('ping');
+}
+const metricsOf = async (gateway: Gateway) => {
+  const { status, text } = await send(`${gateway.privateUrl}/metrics`, 'GET', {});
+  return { status, counts: /^vmcp_requests_total\{.*\} [1-9]/m.test(text) };
+};
+
+describe('audit_config in force in a process', () => {
+  it('writes what it is told to: where, as whom, which types, and how much of what was said', async () => {
+    const logFile = join(folder, 'audit.jsonl');
+    const types = { eventTypes: ['mcp_tool_call', 'mcp_ping'], excludeEventTypes: ['mcp_ping'] };
+    const data = { includeRequestData: true, includeResponseData: true, maxDataSize: 400 };
+    const gateway = await start({ audit_config: { enabled: true, component: 'edge', logFile, ...types, ...data } });
+    await use(gateway);
+    // At its end it has written all.
+    await gateway.stop();
+    const lines = linesIn(readFileSync(logFile, 'utf8'));
+    expect(linesIn(gateway.output())).toEqual([]);
+    expect(lines.map(({ type, component }) => [type, component])).toEqual(Array(2).fill(['mcp_tool_call', 'edge']));
+    const [few, many] = lines;
+    expect(few?.data).toMatchObject({ request: { arguments: { text: TEXT } }, response: expect.anything() });
+    expect(few?.data?.truncated).toBeUndefined();
+    expect(many?.data?.truncated).toContain('request');
+    expect(JSON.stringify(many?.data).length).toBeLessThan(TEXT.length * 50);
+  }, 30_000);
+
+  it('writes all types to standard output, as the server, and nothing of what was said, where it says no more', async () => {
+    const gateway = await start({ audit_config: { enabled: true } });
+    await use(gateway);
+    await gateway.stop();
+    const lines = linesIn(gateway.output());
+    expect(lines.map(({ type }) => type)).toEqual(
+      expect.arrayContaining(['mcp_initialize', 'mcp_tools_list', 'mcp_tool_call', 'mcp_ping']),
+    );
+    expect(new Set(lines.map(({ component }) => component))).toEqual(new Set(['gateway']));
+    expect(gateway.output()).not.toContain(TEXT);
+  }, 30_000);
+
+  it('writes nothing where it is not enabled', async () => {
+    const gateway = await start({ audit_config: { enabled: false } });
+    await use(gateway);
+    await gateway.stop();
+    expect(linesIn(gateway.output())).toEqual([]);
+  }, 30_000);
+});
+
+describe('telemetry_config in force in a process', () => {
+  it('sends spans where and as it says, and counts nothing where it shall not', async () => {
+    const tls = { cert: testdata('loopback-cert.pem'), key: testdata('loopback-key.pem') };
+    const to = closing(await serveCollector({ tls }));
+    const gateway = await start(
+      {
+        telemetry_config: {
+          ...{ tracingEnabled: true, endpoint: `${to.url}/own/path`, ca_bundle_file: file('ca.pem', tls.cert) },
+          ...{ serviceName: 'tools', serviceVersion: '7', samplingRate: '1', useLegacyAttributes: true },
+          ...{ headers: { 'x-key': 'k' }, header_files: { 'x-secret': file('key', 'hidden') } },
+          ...{ customAttributes: { team: 'a' }, environmentVariables: ['VMCP_TEST_ZONE'] },
+          metricsEnabled: false,
+        },
+      },
+      { VMCP_TEST_ZONE: 'zone-1' },
+    );
+    await use(gateway);
+    await until('the spans', () => to.spans.filter(({ name }) => name === 'tools/call a_tool_0').length === 2);
+    const span = to.spans.find(({ name }) => name === 'tools/call a_tool_0');
+    expect(span?.resource).toMatchObject({ 'service.name': 'tools', 'service.version': '7' });
+    const own = { team: 'a', 'environment.VMCP_TEST_ZONE': 'zone-1' };
+    expect(span?.attributes).toMatchObject({ ...own, 'http.response.status_code': 200, 'http.status_code': 200 });
+    expect(to.requests[0]).toMatchObject({ path: '/own/path', headers: { 'x-key': 'k', 'x-secret': 'hidden' } });
+    expect(await metricsOf(gateway)).toEqual({ status: 200, counts: false });
+  }, 30_000);
+
+  it('sends none, and counts, where it says no more than where to', async () => {
+    const to = closing(await serveCollector());
+    const gateway = await start({ telemetry_config: { endpoint: to.url, insecure: true, samplingRate: '1' } });
+    await use(gateway);
+    expect(await metricsOf(gateway)).toEqual({ status: 200, counts: true });
+    // What there was would be sent at the end.
+    await gateway.stop();
+    expect(to.requests).toEqual([]);
+  }, 30_000);
+
+  it('sends none of the share that is not traced, and shows no metrics where it shall not', async () => {
+    const to = closing(await serveCollector());
+    const sending = { tracingEnabled: true, endpoint: to.url, insecure: true };
+    const gateway = await start({
+      telemetry_config: { ...sending, samplingRate: '0', enablePrometheusMetricsPath: false },
+    });
+    await use(gateway);
+    expect((await metricsOf(gateway)).status).toBe(404);
+    await gateway.stop();
+    expect(to.requests).toEqual([]);
+  }, 30_000);
+
+  it('is refused where it would send in clear, unless it says so', async () => {
+    const telemetry = { tracingEnabled: true, endpoint: 'http://collector.invalid:4318' };
+    await expect(start({ telemetry_config: telemetry })).rejects.toThrow(/telemetry_config.*insecure/);
+  }, 30_000);
+});
