@@ -89,6 +89,7 @@ describeWithCluster('the chart', (cluster) => {
   it.each<[string, string[], string]>([
     ['a value that is not there', ['--set=imag.tag=1'], 'imag'],
     ['a group that is none', ['--set=apiGroup=vmcp'], 'apiGroup'],
+    ['a cluster that knows no admission policies', ['--kube-version=1.29.9'], '>=1.30'],
     ['definitions together with namespaces', ['--set=watchNamespaces={a}'], '--set crds.install=false'],
     [
       'a webhook together with namespaces',
@@ -240,6 +241,30 @@ describeWithCluster('an installation of the chart', (cluster) => {
     expect((await shell.run(wait)).stdout).toContain('successfully rolled out');
     const explained = await shell.run(explain);
     expect(explained.stdout).toContain('Boundary 1');
+  });
+
+  it('gives whoever has the built-in roles of the namespace those of the chart: edit writes and uses, view reads', async () => {
+    const may = async (user: string, verb: string, kind: string) => {
+      const { stdout } = await kubectl('auth', 'can-i', verb, `${kind}.${group}`, `--as=${user}`);
+      return stdout.trim();
+    };
+    for (const role of ['edit', 'view'])
+      isDone(await kubectl('create', 'rolebinding', `own-${role}`, `--clusterrole=${role}`, `--user=own-${role}`));
+    // A controller adds to the built-in roles what is labelled for them.
+    const answers = (user: string) =>
+      Promise.all(
+        [
+          ['get', 'mcpservers'],
+          ['create', 'mcpservers'],
+          ['use', 'mcpexternalauthconfigs'],
+        ].map(([verb = '', kind = '']) => may(user, verb, kind)),
+      );
+    await eventually(
+      () => answers('own-edit'),
+      (told) => told.join() === 'yes,yes,yes',
+      30_000,
+    );
+    expect(await answers('own-view')).toEqual(['yes', 'no', 'no']);
   });
 
   it('refuses an unknown field by name, with the nearest known one, as soon as its operators have a certificate', async () => {

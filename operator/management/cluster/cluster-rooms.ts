@@ -75,7 +75,7 @@ function clusterWorkloads(
   return workloadRooms({
     resources,
     configMaps: clusterConfigMaps(api, namespace),
-    runtime: clusterRuntime({ api, podLogs, namespace }),
+    runtime: clusterRuntime({ api, apiGroup, podLogs, namespace }),
     records: configMapRecords({ api, namespace, apiGroup })('operations'),
     now: Date.now,
     onFailure,

@@ -165,7 +165,7 @@ export const restartWorkload = operation({
   audit: 'management_workload_restarted',
   run(input, rooms) {
     const at = new Date(rooms.now()).toISOString();
-    return move(input, rooms, (resource) => restarted(resource, at));
+    return move(input, rooms, (resource) => restarted(resource, at, rooms.workloads.apiGroup));
   },
 });
 

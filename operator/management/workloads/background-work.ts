@@ -272,7 +272,7 @@ const STEPS: Record<Kept['type'], Step> = {
   },
   async restart(workloads, { name, identity }, at) {
     await workloads.change(name, {}, ({ resource }) =>
-      identityOf(resource) === identity ? restarted(resource, at) : resource,
+      identityOf(resource) === identity ? restarted(resource, at, workloads.apiGroup) : resource,
     );
     return false;
   },

@@ -12,6 +12,7 @@ import type { LogOptions, WorkloadRuntime } from './runtime.ts';
 
 interface ClusterRuntimePlace {
   api: KubeApi;
+  apiGroup: string;
   podLogs: PodLogs;
   namespace: string;
 }
@@ -28,6 +29,7 @@ const DEFAULT_CONTAINER = 'kubectl.kubernetes.io/default-container';
 export function clusterRuntime(place: ClusterRuntimePlace): WorkloadRuntime {
   return {
     host: '::',
+    apiGroup: place.apiGroup,
     hasPaths: false,
     targetHost: (name) => `${backendChild(name)}.${place.namespace}.svc`,
     // The operator counts the pods: nobody needs the right to list them.
@@ -52,7 +54,10 @@ async function logsOf(
 }
 
 /** Pods of which there is a log. @throws Problem `not_found` where there is none */
-async function podsOf({ api, namespace }: Omit<ClusterRuntimePlace, 'podLogs'>, name: string): Promise<KubeObject[]> {
+async function podsOf(
+  { api, namespace }: Pick<ClusterRuntimePlace, 'api' | 'namespace'>,
+  name: string,
+): Promise<KubeObject[]> {
   const labelSelector = `${LABEL} in (${PROGRAM},${ENDPOINT}),app.kubernetes.io/instance=${name}`;
   let found: KubeObject[];
   try {

@@ -14,6 +14,7 @@ const RESTARTS = 2;
 export function localRuntime(state: StateFolder): WorkloadRuntime {
   return {
     host: '127.0.0.1',
+    apiGroup: 'vmcp.dev',
     hasPaths: true,
     targetHost: () => '127.0.0.1',
     look() {

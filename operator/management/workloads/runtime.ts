@@ -4,6 +4,8 @@ import type { StoredResource } from '../stores/resources.ts';
 export interface WorkloadRuntime {
   /** Address that endpoints of workloads listen on. */
   readonly host: string;
+  /** Of the resources; what is noted on one has it before its name. */
+  readonly apiGroup: string;
   /** Paths of the machine mean something. */
   readonly hasPaths: boolean;
   /** Host at which the program of a workload is reached. */

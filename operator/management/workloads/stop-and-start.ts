@@ -16,11 +16,14 @@ export function started({ spec, annotations }: StoredResource): Edited {
   return { annotations, spec: suspend === true ? rest : spec };
 }
 
-/** A workload that is to be started anew at a moment (RFC 3339), if it was not later; one that is stopped is started. */
-export function restarted(resource: StoredResource, at: string): Edited {
+/**
+ * A workload that is to be started anew at a moment (RFC 3339), if it was not later; one that is stopped is started. `apiGroup`: of the
+ * annotation, where it has none yet.
+ */
+export function restarted(resource: StoredResource, at: string, apiGroup: string): Edited {
   const { spec, annotations } = started(resource);
   const former = Object.keys(annotations).find((name) => name.endsWith(`/${RESTARTED_AT}`));
-  const name = former ?? `vmcp.dev/${RESTARTED_AT}`;
+  const name = former ?? `${apiGroup}/${RESTARTED_AT}`;
   const last = annotations[name] ?? '';
   return { spec, annotations: last >= at ? annotations : { ...annotations, [name]: at } };
 }

@@ -43,6 +43,11 @@ export class Workloads {
     this.#in = options;
   }
 
+  /** Of the resources. */
+  get apiGroup(): string {
+    return this.#in.runtime.apiGroup;
+  }
+
   /** By name. Those that run; with `all` every one. @throws Problem `not_found`: no such group */
   async list({ all, group }: { all: boolean; group?: string | undefined }): Promise<WorkloadSummary[]> {
     if (group !== undefined) await this.checkGroup(group, 'not_found');
