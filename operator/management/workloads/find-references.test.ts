@@ -1,0 +1,21 @@
+import { expect, it } from '@jest/globals';
+import { referenceTouches } from './find-references.ts';
+
+it('what a workload refers to needs the rights that the admission policy of a cluster asks for, each once', () => {
+  const named = { name: 'company', key: 'token' };
+  const spec = {
+    image: 'example/x:1',
+    externalAuthConfigRef: { name: 'github' },
+    oidcConfigRef: { name: 'staff' },
+    secrets: [named, { ...named, key: 'other' }],
+    headerForward: { addHeadersFromSecret: { 'X-Key': { name: 'header', key: 'value' } } },
+  };
+  expect(referenceTouches(spec)).toEqual(
+    expect.arrayContaining([
+      { verb: 'use', resource: 'mcpexternalauthconfigs', name: 'github' },
+      { verb: 'get', group: '', resource: 'secrets', name: 'company' },
+      { verb: 'get', group: '', resource: 'secrets', name: 'header' },
+    ]),
+  );
+  expect(referenceTouches(spec)).toHaveLength(3);
+});
