@@ -2,6 +2,7 @@ import { createServer, type RequestListener, type Server, type ServerResponse, S
 import { createServer as createTlsServer } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { bindServer } from '#crds/connections/bind-server';
+import { HANDSHAKE_TIMEOUT, shareConnections } from '#crds/connections/share-connections';
 import { Problem } from './problem.ts';
 
 /** Private key and certificate chain, PEM. */
@@ -28,6 +29,8 @@ export interface Listening {
 }
 
 const CONNECTIONS = 256;
+/** For one address, where others than this machine can reach it. */
+const OF_ONE_ADDRESS = CONNECTIONS / 2;
 const HEADERS_TIMEOUT = 10_000;
 const REQUEST_TIMEOUT = 30_000;
 const KEPT_ALIVE = 5000;
@@ -43,9 +46,10 @@ const LIMITS = {
 
 /** Serves until it is closed, with bounds on everything a caller can hold open. Rejects when the port is taken. */
 export async function listen(answer: RequestListener, { host, port, pair }: Place): Promise<Listening> {
-  const tls = pair && createTlsServer({ ...LIMITS, ...secured(pair) }, answer);
+  const tls = pair && createTlsServer({ ...LIMITS, ...secured(pair), handshakeTimeout: HANDSHAKE_TIMEOUT }, answer);
   const server: Server = tls ?? createServer(LIMITS, answer);
   server.maxConnections = CONNECTIONS;
+  if (tls) shareConnections(server, OF_ONE_ADDRESS);
   const owesAnswer = watchAnswers(server);
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     answerUnread(error, socket, owesAnswer(socket));

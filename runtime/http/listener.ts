@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
+import { HANDSHAKE_TIMEOUT } from '#crds/connections/share-connections';
 import { answerJson } from './answer-json.ts';
 import { metadataPaths, resourceMetadata } from './resource-metadata.ts';
 
@@ -39,7 +40,7 @@ export function createListener({ tls, route, failed }: ListenerOptions): Server 
       failed(error);
     }
   };
-  return tls ? createTlsServer({ ...settings, ...tls }, handle) : createServer(settings, handle);
+  return tls ? createTlsServer({ ...settings, ...tls, handshakeTimeout: HANDSHAKE_TIMEOUT }, handle) : createServer(settings, handle);
 }
 
 /** What stands at a path; 404 where there is nothing. */

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { request } from 'node:https';
+import { connect } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
@@ -22,10 +24,10 @@ interface Answer {
   serialNumber: string;
 }
 
-function ask(port: number, ca: string, body: string, path = PATH, method = 'POST'): Promise<Answer> {
+function ask(port: number, ca: string, body: string, path = PATH, method = 'POST', from?: string): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const outgoing = request(
-      { host: '127.0.0.1', port, path, method, ca, servername: NAME, agent: false },
+      { host: '127.0.0.1', port, path, method, ca, servername: NAME, agent: false, localAddress: from },
       (incoming) => {
         const { socket } = incoming;
         const serialNumber = socket instanceof TLSSocket ? socket.getPeerCertificate().serialNumber : '';
@@ -106,6 +108,16 @@ describe('the webhook server', () => {
       expect(body.response).toEqual({ uid: 'r1', allowed: true });
     }
   });
+
+  it('answers others while one address opens connections and says nothing, and closes those', async () => {
+    const { authorities } = await serve();
+    const silent = Array.from({ length: 256 }, () => connect(server!.port, '127.0.0.1').on('error', () => undefined));
+    const closed = silent.map((socket) => once(socket, 'close'));
+    await Promise.race(closed);
+    const { status } = await ask(server!.port, authorities, reviewOf({}), PATH, 'POST', '127.0.0.9');
+    expect(status).toBe(200);
+    await Promise.all(closed);
+  }, 60_000);
 
   it('answers nobody who does not know the path', async () => {
     const { authorities } = await serve();

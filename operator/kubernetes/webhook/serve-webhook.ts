@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { HANDSHAKE_TIMEOUT, shareConnections } from '#crds/connections/share-connections';
 import type { Manifest, World } from '#operator/world';
 import { readAdmissionReview, writeAdmissionReview } from './admission-review.ts';
 import { review, type Review } from './review.ts';
@@ -38,6 +39,8 @@ const LONGEST_BODY = 8 * 1024 * 1024;
 const DEADLINE = 3000;
 const REQUEST_TIMEOUT = 10_000;
 const CONNECTIONS = 256;
+/** For one address: the API server is one, or a few. */
+const OF_ONE_ADDRESS = CONNECTIONS / 2;
 
 class BodyTooLong extends Error {}
 
@@ -116,7 +119,10 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
 /** Answers admission reviews by TLS. */
 export async function serveWebhook(pair: ServingPair, options: WebhookOptions): Promise<WebhookServer> {
   const server = createServer(
-    { key: pair.key, cert: pair.certificate, minVersion: 'TLSv1.2', requestTimeout: REQUEST_TIMEOUT },
+    {
+      ...{ key: pair.key, cert: pair.certificate, minVersion: 'TLSv1.2' },
+      ...{ handshakeTimeout: HANDSHAKE_TIMEOUT, requestTimeout: REQUEST_TIMEOUT },
+    },
     (request, response) => {
       handle(request, response, options).catch((problem: unknown) => {
         options.onProblem(problem);
@@ -125,6 +131,7 @@ export async function serveWebhook(pair: ServingPair, options: WebhookOptions): 
     },
   );
   server.maxConnections = CONNECTIONS;
+  shareConnections(server, OF_ONE_ADDRESS);
   server.headersTimeout = REQUEST_TIMEOUT;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

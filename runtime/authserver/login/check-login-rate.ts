@@ -1,4 +1,4 @@
-import { addressBucket, networkBucket } from '../address-bucket.ts';
+import { addressBucket, networkBucket } from '#crds/connections/address-bucket';
 import { PageError } from '../page-error.ts';
 import type { LoginRowSettings } from './login-rows.ts';
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { startLoginEndpoints, type LoginEndpointServer } from '../testdata/login-endpoints.ts';
-import { addressBucket, networkBucket } from '../address-bucket.ts';
+import { addressBucket, networkBucket } from '#crds/connections/address-bucket';
 import { CLIENT_LIFESPAN, createClients, NEW_CLIENT_LIFESPAN } from './find-client.ts';
 
 const WEB = 'https://app.example.com/callback';
