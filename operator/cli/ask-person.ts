@@ -2,6 +2,7 @@ import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import type { Context, Output } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
+import { shownLine, writeRaw } from './shown-output.ts';
 
 type Terminal = Pick<Context, 'input' | 'err'>;
 
@@ -13,7 +14,7 @@ const nowhere = (): Writable => new Writable({ write: (_part, _encoding, done) =
 const shownOn = (err: Output): Writable =>
   new Writable({
     write(part, _encoding, done) {
-      err.write(String(part));
+      writeRaw(err, String(part));
       done();
     },
   });
@@ -28,7 +29,7 @@ export function askPerson(question: string, { input, err }: Terminal, hidden = f
     const output = hidden ? nowhere() : shownOn(err);
     const lines = createInterface({ input, output, terminal: true, historySize: 0 });
     if (hidden) err.write(question);
-    else lines.setPrompt(question);
+    else lines.setPrompt(shownLine(question));
     let answer: string | undefined;
     lines.once('line', (line) => {
       answer = line;

@@ -4,6 +4,8 @@ import type { LocalFacts } from '#operator/world';
 /** A stream to print to. */
 export interface Output {
   write(text: string): unknown;
+  /** The same, for what a terminal is to act on; without, `write` does it. */
+  raw?: (text: string) => unknown;
   isTTY?: boolean;
   columns?: number;
 }

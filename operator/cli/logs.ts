@@ -7,6 +7,7 @@ import { backendChild, runtimeChild, runtimeChildOf } from '#operator/plan/child
 import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
 import { nothingRuns } from './nothing-runs.ts';
+import { writeLog } from './shown-output.ts';
 import { serversOf } from './summarise-board.ts';
 
 const LOOK = 300;
@@ -105,7 +106,7 @@ export async function logs(
   const isOne = name !== undefined && paths.size === 1;
   const width = Math.max(...[...paths.keys()].map((one) => one.length), 0);
   const print = (from: string, all: string[]): void => {
-    for (const line of all.filter(keeps)) out.write(isOne ? line : `${from.padEnd(width)} | ${line}`);
+    for (const line of all.filter(keeps)) writeLog(out, isOne ? line : `${from.padEnd(width)} | ${line}`);
   };
   const seen = new Map<string, number>();
   for (const [one, path] of paths) {

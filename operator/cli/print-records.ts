@@ -2,6 +2,7 @@ import type { Context, RecordFormat } from './context.ts';
 import { oneLine } from './one-line.ts';
 import { printObject } from './print-object.ts';
 import { printTable } from './print-table.ts';
+import { shownLine } from './shown-output.ts';
 
 /** How records of one kind are shown. */
 export interface Listing<T> {
@@ -26,7 +27,7 @@ export function printRecords<T>(
   { out, err, typed }: Pick<Context, 'out' | 'err' | 'typed'>,
 ): void {
   if (format === 'json' || format === 'yaml') out.write(printObject(records, format));
-  else if (format === 'name') out.write(records.map((record) => `${listing.name(record)}\n`).join(''));
+  else if (format === 'name') out.write(records.map((record) => `${shownLine(listing.name(record))}\n`).join(''));
   else if (records.length === 0) err.write(`${listing.none(typed)}\n`);
   else out.write(`${tableOf(records, listing).join('\n')}\n`);
 }

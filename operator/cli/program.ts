@@ -31,6 +31,7 @@ import { addSecrets } from './secrets/add-secrets.ts';
 import { addSkills } from './skills/add-skills.ts';
 import { status } from './status.ts';
 import { CLIENT_ANNOTATION, token, USERS_ANNOTATION } from './token.ts';
+import { shownOutput } from './shown-output.ts';
 import { upDetached } from './up-detached.ts';
 import { up } from './up.ts';
 import { validate } from './validate.ts';
@@ -237,7 +238,8 @@ function reportFailure(problem: unknown, { err }: Surroundings): number {
 }
 
 /** Runs one command line. `stop` ends what runs until it is stopped. Returns the exit code; never throws. */
-export async function runCommand(args: string[], around: Surroundings, stop: AbortSignal): Promise<number> {
+export async function runCommand(args: string[], given: Surroundings, stop: AbortSignal): Promise<number> {
+  const around = { ...given, out: shownOutput(given.out), err: shownOutput(given.err) };
   let code: number = EXIT_CODES.ok;
   const finish = (result: number): void => {
     code = result;

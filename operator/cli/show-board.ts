@@ -1,6 +1,7 @@
 import type { Board } from '#operator/local/status-board';
 import type { Context, Output } from './context.ts';
 import { printProblem } from './check-folder.ts';
+import { shownText, writeRaw } from './shown-output.ts';
 import { printBoard, remarksOf, serversOf, shownName } from './summarise-board.ts';
 
 /** Shows each new state of a board; `above` stands before it and stays. */
@@ -16,7 +17,7 @@ export function liveTable(out: Output, context: Pick<Context, 'typed'>): ShowBoa
       line.length > width ? `${line.slice(0, width - 1)}…` : line,
     );
     const up = height === 0 ? '' : `\u001B[${height}A`;
-    out.write(`${up}\u001B[J${[...above, ...lines].join('\n')}\n`);
+    writeRaw(out, `${up}\u001B[J${shownText([...above, ...lines].join('\n'))}\n`);
     height = lines.length;
   };
 }

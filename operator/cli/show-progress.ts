@@ -1,4 +1,5 @@
 import type { Context } from './context.ts';
+import { shownLine, writeRaw } from './shown-output.ts';
 
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 const FRAME = 100;
@@ -23,7 +24,7 @@ export async function showProgress<T>(
     const seconds = Math.floor((performance.now() - since) / 1000);
     const line = `${FRAMES[frame++ % FRAMES.length] ?? ''} ${said}${seconds > 0 ? ` (${seconds} s)` : ''}`;
     const width = err.columns === undefined || err.columns === 0 ? 80 : err.columns;
-    err.write(`\r\u001B[K${line.slice(0, width - 1)}`);
+    writeRaw(err, `\r\u001B[K${shownLine(line).slice(0, width - 1)}`);
   };
   draw();
   const timer = setInterval(draw, FRAME);
@@ -31,6 +32,6 @@ export async function showProgress<T>(
     return await work((next) => void (said = next));
   } finally {
     clearInterval(timer);
-    err.write('\r\u001B[K');
+    writeRaw(err, '\r\u001B[K');
   }
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context, Output, RecordFormat } from './context.ts';
 import { cellsOf, type Listing, printRecords, tableOf } from './print-records.ts';
 import { printTable } from './print-table.ts';
+import { shownLine, shownText, writeRaw } from './shown-output.ts';
 import { writeText } from '#operator/world';
 
 interface Watch<T> {
@@ -60,7 +61,7 @@ function redraw<T>(out: Output, listing: Listing<T>, typed: Context['typed']): S
     const width = out.columns === undefined || out.columns === 0 ? 80 : out.columns;
     const lines = records.length === 0 ? [listing.none(typed)] : tableOf(records, listing);
     const cut = lines.map((line) => (line.length > width ? `${line.slice(0, width - 1)}…` : line));
-    out.write(`${height === 0 ? '' : `\u001B[${height}A`}\u001B[J${cut.join('\n')}\n`);
+    writeRaw(out, `${height === 0 ? '' : `\u001B[${height}A`}\u001B[J${shownText(cut.join('\n'))}\n`);
     height = cut.length;
   };
 }
@@ -93,7 +94,7 @@ function printers<T>(listing: Listing<T>): Record<RecordFormat, (event: Event, i
   const note = (event: Event): string => (event === 'gone' ? '  gone' : '');
   return {
     table: (event, item) => `${cellsOf(item, listing).join('  ')}${note(event)}\n`,
-    name: (event, item) => `${listing.name(item)}${note(event)}\n`,
+    name: (event, item) => `${shownLine(listing.name(item))}${note(event)}\n`,
     json: (event, item) => `${JSON.stringify({ event, item })}\n`,
     yaml: (event, item) => `---\n${writeText({ event, item })}`,
   };

@@ -227,6 +227,17 @@ describe('what would stop clients', () => {
     });
   });
 
+  it.each(['file:///etc/passwd', 'mailto:a@b.example'])('endpoints that are no web pages: %s', async (endpoint) => {
+    const flaw = server(() => ({
+      authorization_endpoint: endpoint,
+      jwks_uri: endpoint,
+      registration_endpoint: endpoint,
+    }));
+    const { findings } = await look(flaw, { register: true });
+    const said = findings.filter(({ verdict }) => verdict === 'failed').map(({ why }) => why);
+    expect(said).toContainEqual(expect.stringContaining('it is no http or https URL'));
+  });
+
   it('nothing that listens', async () => {
     const findings = await examine({ url: 'http://127.0.0.1:1/mcp', token: undefined, register: false });
     expect(findings).toEqual([

@@ -52,8 +52,11 @@ function singleValues(headers: NodeJS.Dict<string | string[]>): Record<string, s
   return Object.fromEntries(entries) as Record<string, string>;
 }
 
+const isHttp = (url: string): boolean => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
+
 /** Asks once. @throws NoAnswer, also after 5 s or beyond 1 MiB */
 export function ask(url: string, { method = 'GET', headers = {}, body }: Question = {}): Promise<Answer> {
+  if (!isHttp(url)) return Promise.reject(new NoAnswer(`${url}: it is no http or https URL`));
   const target = new URL(url);
   const send = target.protocol === 'https:' ? requestHttps : requestHttp;
   return new Promise((resolve, reject) => {

@@ -19,13 +19,13 @@ export function describeEntry(name: string, entry: Entry, { typed }: Pick<Contex
     value === undefined || value === '' ? [] : [[`${label}:`, oneLine(value)]],
   );
   return [
-    entry.title === undefined || entry.title === name ? name : `${name}: ${oneLine(entry.title)}`,
+    entry.title === undefined || entry.title === name ? oneLine(name) : `${oneLine(name)}: ${oneLine(entry.title)}`,
     ...(entry.description === undefined ? [] : [oneLine(entry.description)]),
     '',
     ...printTable(known),
     ...takenBy(entry),
     '',
-    `Run it: ${typed(`run ${name}`)}`,
+    `Run it: ${typed(`run ${oneLine(name)}`)}`,
   ];
 }
 

@@ -1,4 +1,9 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import * as oidc from 'openid-client';
+import { RegistryLogin } from './registry-login.ts';
 import { FILE, type RegistryServer, serveRegistry } from './testdata/serve-registry.ts';
 import { openRegistries, type OpenRegistries } from './testdata/open-registries.ts';
 import { finishDevice, isGood, type Issuer, PERSON, PROGRAM, serveIssuer } from './testdata/serve-issuer.ts';
@@ -154,5 +159,47 @@ describe('a registry behind a login', () => {
     const { status, body } = await opened.ask('PUT', '/registry/default', settings(PROGRAM_AUTH));
     expect([status, body.code]).toEqual([502, 'upstream_failed']);
     expect(registry.asked).toHaveLength(2);
+  });
+});
+
+/** An issuer that offers a login on another device with these numbers, which nobody finishes. */
+async function offerLogin(numbers: object): Promise<{ configuration: oidc.Configuration; asked: () => number }> {
+  let asked = 0;
+  const server = createServer((request, response) => {
+    response.setHeader('content-type', 'application/json');
+    if (request.url === '/device') {
+      const codes = { device_code: 'd', user_code: 'u', verification_uri: `${url}/log-in` };
+      response.end(JSON.stringify({ ...codes, ...numbers }));
+      return;
+    }
+    asked += 1;
+    response.writeHead(400).end(JSON.stringify({ error: 'authorization_pending' }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closing.push(() => new Promise((resolve) => (server.close(() => resolve()), server.closeAllConnections())));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const endpoints = { token_endpoint: `${url}/token`, device_authorization_endpoint: `${url}/device` };
+  const configuration = new oidc.Configuration({ issuer: url, ...endpoints }, 'c', undefined, oidc.None());
+  oidc.allowInsecureRequests(configuration);
+  return { configuration, asked: () => asked };
+}
+
+describe('an issuer of a registry', () => {
+  it.each([
+    { interval: 0.0001, expires_in: 1e300 },
+    { interval: 0.5, expires_in: 99.5 },
+  ])('is asked once in a second at most, and for an hour, whatever it says: %j', async (numbers) => {
+    const { configuration, asked } = await offerLogin(numbers);
+    const auth = { issuer: configuration.serverMetadata().issuer, client_id: 'c' };
+    const login = new RegistryLogin({ auth, configuration: () => Promise.resolve(configuration), now: () => 0 });
+    try {
+      const since = performance.now();
+      const { expires_at: end } = await login.begin(() => undefined);
+      expect(Date.parse(end)).toBeLessThanOrEqual(3_600_000);
+      await sleep(2_500);
+      expect(asked()).toBeLessThanOrEqual((performance.now() - since) / 1000);
+    } finally {
+      login.close();
+    }
   });
 });

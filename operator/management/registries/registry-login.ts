@@ -26,6 +26,9 @@ interface LoginOptions {
 /** A token is not used for its last seconds: it may end on the way. */
 const MARGIN = 30_000;
 const USUAL_LIFESPAN = 300;
+/** Seconds, of a login on another device and between two questions about it; the least of both is one. */
+const LONGEST_LOGIN = 3_600;
+const LONGEST_INTERVAL = 60;
 
 interface Token {
   value: string;
@@ -80,10 +83,12 @@ export class RegistryLogin {
         'refused',
         `${auth.issuer} offers no login on another device; write auth.client_secret_ref`,
       );
-    const device = await oidc.initiateDeviceAuthorization(configuration, requestOf(auth)).catch((error: unknown) => {
-      throw failureOfIssuer(error, auth.issuer);
-    });
-    const deadline = AbortSignal.timeout(Math.min(device.expires_in, 3_600) * 1_000);
+    const device = await oidc
+      .initiateDeviceAuthorization(configuration, requestOf(auth))
+      .then(bound, (error: unknown) => {
+        throw failureOfIssuer(error, auth.issuer);
+      });
+    const deadline = AbortSignal.timeout(device.expires_in * 1_000);
     const signal = AbortSignal.any([this.#ended.signal, deadline]);
     void oidc.pollDeviceAuthorizationGrant(configuration, device, undefined, { signal }).then(
       (answer) => {
@@ -126,6 +131,16 @@ export class RegistryLogin {
       refresh: answer.refresh_token ?? refresh,
     };
   }
+}
+
+function bound(device: oidc.DeviceAuthorizationResponse): oidc.DeviceAuthorizationResponse {
+  const within = (seconds: number, most: number): number => Math.ceil(Math.min(Math.max(seconds, 1), most));
+  const { interval, expires_in: lifespan } = device;
+  return {
+    ...device,
+    expires_in: within(lifespan, LONGEST_LOGIN),
+    ...(interval !== undefined && { interval: within(interval, LONGEST_INTERVAL) }),
+  };
 }
 
 function requestOf({ scopes, audience }: Auth): Record<string, string> {
