@@ -2,10 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { reserveAbsent, serveMisbehaving } from '../fakes/backend/serve-misbehaving.ts';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
-import { serveFake } from '../fakes/mcp/serve.ts';
+import { type Intercept, serveFake } from '../fakes/mcp/serve.ts';
 import { followTools } from '../gateway/follow-tools.ts';
 import { send, sendStateless, SessionClient, type Rpc } from '../gateway/session-client.ts';
 import type { ServedGateway } from '../gateway/serve-gateway.ts';
+import { until } from '../gateway/until.ts';
 import { eventually } from '../local/run-vmcp.ts';
 import { closeAll, closing, configTo, gatewayTo } from './gateway-to.ts';
 
@@ -280,19 +281,48 @@ describe('the circuit breaker', () => {
   });
 });
 
+/** A backend that answers calls of tools rightly, and those that come while it holds them when they are released. */
+async function holdingBackend() {
+  const held: (() => void)[] = [];
+  let holds = false;
+  const intercept: Intercept = (_request, response, body) => {
+    if (!holds || !body.includes('tools/call')) return false;
+    const { id } = JSON.parse(body) as { id: unknown };
+    const answer = JSON.stringify({ jsonrpc: '2.0', id, result: { content: [] } });
+    held.push(() => void response.writeHead(200, { 'content-type': 'application/json' }).end(answer));
+    return true;
+  };
+  const backend = closing(await servePlain({ tools: 1, intercept }));
+  const hold = () => {
+    holds = true;
+  };
+  const release = () => {
+    holds = false;
+    for (const answer of held.splice(0)) answer();
+  };
+  return { url: backend.url, hold, release };
+}
+
 describe('load', () => {
   it('beyond concurrency and queue is refused at once, for that backend alone', async () => {
-    const slow = closing(await serveMisbehaving('slow', { tools: 1, delayMs: 500 }));
+    const full = await holdingBackend();
     const good = closing(await servePlain({ tools: 1 }));
     const concurrency = { per_backend: 1, queue: 1 };
-    const gateway = await gatewayTo({ slow: slow.url, good: good.url }, { operational: { concurrency } });
+    const gateway = await gatewayTo({ full: full.url, good: good.url }, { operational: { concurrency } });
     const client = await SessionClient.open(gateway.url);
-    await client.toolNames();
-    const calls = Array.from({ length: 4 }, () => client.call('slow_tool_0', { text: 'x' }));
-    expect((await client.call('good_tool_0', { text: 'x' })).answer.result).toBeDefined();
-    const replies = await Promise.all(calls);
-    expect(replies.filter(({ answer }) => answer.result)).toHaveLength(2);
-    expect(replies.filter(({ answer }) => answer.error?.data?.reason === 'busy')).toHaveLength(2);
+    const call = (name: string) => client.call(`${name}_tool_0`, { text: 'x' });
+    // From then on nothing is under way there for the session itself: what opens it counts as a call does.
+    expect((await call('full')).answer.result).toBeDefined();
+    const fullOne = gateway.runtime.gateway.rooms.backends.all.find(({ name }) => name === 'full');
+    await until('nothing under way', () => fullOne?.running === 0);
+    full.hold();
+    const answers: Rpc[] = [];
+    const calls = Array.from({ length: 4 }, async () => answers.push((await call('full')).answer));
+    await until('the refusals', () => answers.length === 2);
+    expect((await call('good')).answer.result).toBeDefined();
+    full.release();
+    await Promise.all(calls);
+    expect(answers.map(({ error }) => error?.data?.reason)).toEqual(['busy', 'busy', undefined, undefined]);
   });
 
   it('of open streams does not use up the calls', async () => {

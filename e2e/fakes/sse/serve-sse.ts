@@ -44,6 +44,8 @@ export async function serveSse(options: SseOptions): Promise<RunningSse> {
     if (request.method === 'GET') open(options, streams, request, response);
     else void post(options, streams, request, response);
   });
+  // Nothing is closed for having been idle: what uses connections again is counted.
+  http.keepAliveTimeout = 65_000;
   http.on('connection', () => connections++);
   await new Promise<void>((resolve) => void http.listen(0, '127.0.0.1', resolve));
   const { port } = http.address() as AddressInfo;

@@ -7,9 +7,11 @@ export const isAlive = (pid: number) => {
   }
 };
 
-/** Looks again and again until the condition holds. @throws when it never does */
+const DEADLINE = 60_000;
+
+/** Looks again and again until the condition holds. @throws when it does not within a minute */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 400; tries++) {
+  for (const end = performance.now() + DEADLINE; performance.now() < end;) {
     if (await condition()) return;
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
