@@ -49,6 +49,44 @@ function cookieNames(issuer: string): Record<'session' | 'interaction' | 'resume
   return { session: `_session_${port}`, interaction: `_interaction_${port}`, resume: `_interaction_resume_${port}` };
 }
 
+function clientsOf(redirectUris: string[]): NonNullable<Configuration['clients']> {
+  const hasLogin = redirectUris.length > 0;
+  return [
+    {
+      client_id: GATEWAY_CLIENT.id,
+      client_secret: GATEWAY_CLIENT.secret,
+      grant_types: hasLogin ? [TOKEN_EXCHANGE, 'authorization_code', 'refresh_token'] : [TOKEN_EXCHANGE],
+      redirect_uris: redirectUris,
+      response_types: hasLogin ? ['code'] : [],
+    },
+    {
+      client_id: CLI_CLIENT.id,
+      token_endpoint_auth_method: 'none',
+      application_type: 'native',
+      grant_types: [PASSWORD],
+      redirect_uris: [],
+      response_types: [],
+    },
+  ];
+}
+
+/** Who there is, and what tokens say of them. */
+const PEOPLE: Pick<Configuration, 'findAccount' | 'extraTokenClaims'> = {
+  findAccount: (_context, sub) => {
+    const user = USERS[sub];
+    if (!user) return undefined;
+    const { name, email, groups } = user;
+    return { accountId: sub, claims: () => ({ sub, name, email, email_verified: true, groups }) };
+  },
+  extraTokenClaims: (context, token) => {
+    const user = 'accountId' in token ? USERS[token.accountId] : undefined;
+    const exchanged = context.oidc.params?.grant_type === TOKEN_EXCHANGE;
+    // RFC 8693 §4.1: who acts for the user.
+    const actor = exchanged ? { act: { sub: token.clientId } } : {};
+    return user ? { groups: user.groups, email: user.email, name: user.name, ...actor } : actor;
+  },
+};
+
 function configure(settings: ProviderSettings): Configuration {
   const { issuer, keys, tokenLifetime, redirectUris, cookieKey, opaque = false, adapter } = settings;
   return {
@@ -68,37 +106,8 @@ function configure(settings: ProviderSettings): Configuration {
       RefreshToken: 86_400,
       Session: 86_400,
     },
-    clients: [
-      {
-        client_id: GATEWAY_CLIENT.id,
-        client_secret: GATEWAY_CLIENT.secret,
-        grant_types:
-          redirectUris.length > 0 ? [TOKEN_EXCHANGE, 'authorization_code', 'refresh_token'] : [TOKEN_EXCHANGE],
-        redirect_uris: redirectUris,
-        response_types: redirectUris.length > 0 ? ['code'] : [],
-      },
-      {
-        client_id: CLI_CLIENT.id,
-        token_endpoint_auth_method: 'none',
-        application_type: 'native',
-        grant_types: [PASSWORD],
-        redirect_uris: [],
-        response_types: [],
-      },
-    ],
-    findAccount: (_context, sub) => {
-      const user = USERS[sub];
-      if (!user) return undefined;
-      const { name, email, groups } = user;
-      return { accountId: sub, claims: () => ({ sub, name, email, email_verified: true, groups }) };
-    },
-    extraTokenClaims: (context, token) => {
-      const user = 'accountId' in token ? USERS[token.accountId] : undefined;
-      const exchanged = context.oidc.params?.grant_type === TOKEN_EXCHANGE;
-      // RFC 8693 §4.1: who acts for the user.
-      const actor = exchanged ? { act: { sub: token.clientId } } : {};
-      return user ? { groups: user.groups, email: user.email, name: user.name, ...actor } : actor;
-    },
+    clients: clientsOf(redirectUris),
+    ...PEOPLE,
     features: {
       devInteractions: { enabled: true },
       registration: { enabled: true },

@@ -32,66 +32,91 @@ function read(file: string): Partial<Written> {
   }
 }
 
+/** What is alive of the entries, by `<kind>:<id>`. */
+class Entries {
+  readonly #entries: Map<string, Entry>;
+  constructor(former: [string, Entry][]) {
+    this.#entries = new Map(former);
+  }
+  get(key: string): AdapterPayload | undefined {
+    const entry = this.#entries.get(key);
+    if (entry?.ends !== undefined && entry.ends < Date.now()) this.#entries.delete(key);
+    return this.#entries.get(key)?.payload;
+  }
+  find(isIt: (key: string, payload: AdapterPayload) => boolean): AdapterPayload | undefined {
+    for (const [key, { payload }] of this.#entries) if (isIt(key, payload)) return this.get(key);
+    return undefined;
+  }
+  set(key: string, entry: Entry): void {
+    this.#entries.set(key, entry);
+  }
+  delete(isIt: (key: string, payload: AdapterPayload) => boolean): void {
+    for (const [key, { payload }] of this.#entries) if (isIt(key, payload)) this.#entries.delete(key);
+  }
+  list(): [string, Entry][] {
+    for (const key of [...this.#entries.keys()]) this.get(key);
+    return [...this.#entries];
+  }
+}
+
+/** What the library stores of one kind. */
+class FileAdapter implements Adapter {
+  readonly #name: string;
+  readonly #entries: Entries;
+  constructor(name: string, entries: Entries) {
+    this.#name = name;
+    this.#entries = entries;
+  }
+  #key(id: string): string {
+    return `${this.#name}:${id}`;
+  }
+  #findBy(member: 'uid' | 'userCode', value: string) {
+    const isIt = (key: string, payload: AdapterPayload) => key.startsWith(this.#key('')) && payload[member] === value;
+    return Promise.resolve(this.#entries.find(isIt));
+  }
+  upsert(id: string, payload: AdapterPayload, expiresIn?: number) {
+    const ends = expiresIn === undefined ? {} : { ends: Date.now() + expiresIn * 1000 };
+    this.#entries.set(this.#key(id), { payload, ...ends });
+    return Promise.resolve();
+  }
+  find(id: string) {
+    return Promise.resolve(this.#entries.get(this.#key(id)));
+  }
+  findByUserCode(userCode: string) {
+    return this.#findBy('userCode', userCode);
+  }
+  findByUid(uid: string) {
+    return this.#findBy('uid', uid);
+  }
+  consume(id: string) {
+    const payload = this.#entries.get(this.#key(id));
+    if (payload) payload.consumed = Math.floor(Date.now() / 1000);
+    return Promise.resolve();
+  }
+  destroy(id: string) {
+    this.#entries.delete((key) => key === this.#key(id));
+    return Promise.resolve();
+  }
+  revokeByGrantId(grantId: string) {
+    this.#entries.delete((_key, payload) => payload.grantId === grantId);
+    return Promise.resolve();
+  }
+}
+
 /** The state in a file, which need not be there yet. */
 export function openState(file: string): KeptState {
   const { keys, cookieKey, entries: former = [] } = read(file);
-  const entries = new Map<string, Entry>(former);
-  const alive = (key: string): AdapterPayload | undefined => {
-    const entry = entries.get(key);
-    if (entry?.ends !== undefined && entry.ends < Date.now()) entries.delete(key);
-    return entries.get(key)?.payload;
-  };
-
-  class FileAdapter implements Adapter {
-    readonly #name: string;
-    constructor(name: string) {
-      this.#name = name;
-    }
-    #key(id: string): string {
-      return `${this.#name}:${id}`;
-    }
-    #findBy(member: 'uid' | 'userCode', value: string): AdapterPayload | undefined {
-      for (const [key, { payload }] of entries) {
-        if (key.startsWith(`${this.#name}:`) && payload[member] === value) return alive(key);
-      }
-      return undefined;
-    }
-    upsert(id: string, payload: AdapterPayload, expiresIn?: number) {
-      const ends = expiresIn === undefined ? {} : { ends: Date.now() + expiresIn * 1000 };
-      entries.set(this.#key(id), { payload, ...ends });
-      return Promise.resolve();
-    }
-    find(id: string) {
-      return Promise.resolve(alive(this.#key(id)));
-    }
-    findByUserCode(userCode: string) {
-      return Promise.resolve(this.#findBy('userCode', userCode));
-    }
-    findByUid(uid: string) {
-      return Promise.resolve(this.#findBy('uid', uid));
-    }
-    consume(id: string) {
-      const payload = alive(this.#key(id));
-      if (payload) payload.consumed = Math.floor(Date.now() / 1000);
-      return Promise.resolve();
-    }
-    destroy(id: string) {
-      entries.delete(this.#key(id));
-      return Promise.resolve();
-    }
-    revokeByGrantId(grantId: string) {
-      for (const [key, { payload }] of entries) if (payload.grantId === grantId) entries.delete(key);
-      return Promise.resolve();
-    }
-  }
-
+  const entries = new Entries(former);
   return {
     keys,
     cookieKey,
-    adapter: FileAdapter,
+    adapter: class extends FileAdapter {
+      constructor(name: string) {
+        super(name, entries);
+      }
+    },
     write(signing, cookies) {
-      for (const key of [...entries.keys()]) alive(key);
-      const written: Written = { keys: signing, cookieKey: cookies, entries: [...entries] };
+      const written: Written = { keys: signing, cookieKey: cookies, entries: entries.list() };
       writeFileSync(`${file}.tmp`, JSON.stringify(written), { mode: 0o600 });
       renameSync(`${file}.tmp`, file);
     },
