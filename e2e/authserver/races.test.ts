@@ -141,12 +141,12 @@ describeOnEachStorage('at the same moment', (place) => {
     // Once more, with the provider asked before and its answer after.
     const renewals = () => world.providers.github?.odd?.of('/token').filter(isRenewal).length ?? 0;
     const former = renewals();
-    const { promise, resolve } = Promise.withResolvers<void>();
+    const { promise, resolve } = Promise.withResolvers<undefined>();
     answering = promise;
     const called = last.call();
     await until('the renewal', () => renewals() > former);
     await last.unlink();
-    resolve();
+    resolve(undefined);
     await called;
     await isUnlinked(last);
   });
