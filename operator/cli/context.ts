@@ -6,8 +6,8 @@ export interface Output {
   write(text: string): unknown;
   /** The same, for what a terminal is to act on; without, `write` does it. */
   raw?: (text: string) => unknown;
-  isTTY?: boolean;
-  columns?: number;
+  isTTY?: boolean | undefined;
+  columns?: number | undefined;
 }
 
 /** What a person types, or a pipe. */
