@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { parse, stringify } from 'yaml';
+import { parseDocument, stringify } from 'yaml';
 import { z } from 'zod';
+import { repeatedKey } from '#crds/parts/yaml-bounds';
 import type { RuntimeStatus } from '#crds/run-config/runtime-status';
 
 /** The kinds that are reconciled. */
@@ -228,9 +229,13 @@ export function gzipText(text: string): Buffer {
   return gzipSync(text, { level: 9 });
 }
 
-/** Value of a YAML or JSON text that a resource holds. Throws on what is neither. */
+/** Value of a YAML or JSON text that a resource holds. Throws on what is neither. What a stranger may write is bounded before. */
 export function readText(text: string): unknown {
-  return parse(text, { maxAliasCount: 0 });
+  const document = parseDocument(text, { uniqueKeys: false, prettyErrors: false, logLevel: 'silent' });
+  const [error] = document.errors;
+  if (error) throw error;
+  if (repeatedKey(document)) throw new TypeError('the same key twice in one mapping; remove one');
+  return document.toJS({ maxAliasCount: 0 });
 }
 
 /** A value as YAML, the same text for the same value. */

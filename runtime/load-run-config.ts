@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { gunzipSync } from 'node:zlib';
 import { z } from 'zod';
-import { explainIssues, pathText, problemText } from '#crds/parts/explain';
+import { explainSome, pathText, problemText } from '#crds/parts/explain';
 import { RUN_CONFIG_VERSION, RunConfig } from '#crds/run-config/run-config';
 import { ConfigError } from '#runtime/errors';
 import { listFiles, type NamedFile } from './list-files.ts';
@@ -46,7 +46,7 @@ export async function parseRunConfig(file: string): Promise<ParsedRunConfig> {
   checkVersion(document, file);
   const result = RunConfig.safeParse(document.value);
   if (!result.success) {
-    const problems = explainIssues(result.error, { file, lineOf: document.lineOf, schema: RunConfig });
+    const problems = explainSome(result.error, { file, lineOf: document.lineOf, schema: RunConfig });
     throw new ConfigError(problems.join('\n'), { cause: result.error });
   }
   const files = listFiles(result.data);

@@ -30,6 +30,19 @@ export function explainIssues(error: z.ZodError, source: Source): string[] {
   return explainProblems(error, source).map(problemText);
 }
 
+/** Problems that are told at once: who has mended them is told of the next ones. */
+const TOLD = 20;
+/** Characters of one of them: what is wrong may be a name of megabytes. */
+const LONGEST = 4000;
+
+/** The first of them, and that there are more where there are. */
+export function explainSome(error: z.ZodError, source: Omit<Source, 'most'>): string[] {
+  const texts = explainIssues(error, { ...source, most: TOLD + 1 }).map((text) =>
+    text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text,
+  );
+  return texts.length > TOLD ? [...texts.slice(0, TOLD), 'and more'] : texts;
+}
+
 /** The same, in parts. At most one problem for each place and message. */
 export function explainProblems(error: z.ZodError, source: Source): Problem[] {
   const { most = Infinity } = source;
@@ -75,7 +88,7 @@ function explain(issue: Issue, above: Path, source: Source): Problem[] {
   return [problemAt(path, describe(issue, isMissing(path, source)), source)];
 }
 
-const depth = (issues: Issue[]) => Math.max(0, ...issues.map(({ path }) => path.length));
+const depth = (issues: Issue[]) => issues.reduce((deepest, { path }) => Math.max(deepest, path.length), 0);
 
 function problemAt(path: Path, message: string, { file, lineOf }: Source): Problem {
   const line = nearestLine(path, lineOf);

@@ -154,4 +154,14 @@ describe('a file beyond the bounds', () => {
     const keys = Array.from({ length: 20_000 }, (_, index) => `  k${index}: v\n`).join('');
     expect(told(`${config}data:\n${keys}`)).toEqual(['0.yaml:4 data: has more than 1000 entries; remove some']);
   });
+
+  it('tells the first hundred problems of a document, each with its line, in time', () => {
+    const fields = Array.from({ length: 20_000 }, (_, index) => `  field${index}: v\n`).join('');
+    const before = performance.now();
+    const found = told(`apiVersion: vmcp.dev/v1alpha1\nkind: MCPGroup\nmetadata: { name: g }\nspec:\n${fields}`);
+    expect(performance.now() - before).toBeLessThan(30_000);
+    expect(found).toHaveLength(101);
+    expect(found[99]).toContain('0.yaml:104 spec.field99: unknown field `field99`');
+    expect(found[100]).toBe('0.yaml:1: more is wrong here; mend what is told, and look again');
+  });
 });

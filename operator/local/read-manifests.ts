@@ -114,9 +114,20 @@ function named({ name, namespace, creationTimestamp, labels, annotations }: Obje
   };
 }
 
+/** Of one document: who has mended them is told of the next ones. */
+const MOST_PROBLEMS = 100;
+
 function explain(error: z.ZodError, schema: z.ZodType, file: string, document: YamlDocument): Problem[] {
-  const source: Source = { file, lineOf: document.lineOf, schema };
-  return explainProblems(error, source).map((problem) => ({ ...problem, line: problem.line ?? document.line }));
+  const source: Source = { file, lineOf: document.lineOf, schema, most: MOST_PROBLEMS + 1 };
+  const found = explainProblems(error, source).map((problem) => ({ ...problem, line: problem.line ?? document.line }));
+  if (found.length <= MOST_PROBLEMS) return found;
+  const more = {
+    file,
+    line: document.line,
+    path: '',
+    message: 'more is wrong here; mend what is told, and look again',
+  };
+  return [...found.slice(0, MOST_PROBLEMS), more];
 }
 
 function remedyForKind(kind: string): string {

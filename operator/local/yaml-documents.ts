@@ -7,9 +7,11 @@ import {
   isSeq,
   LineCounter,
   type Node,
+  type Pair,
   parseAllDocuments,
-  visit,
+  type YAMLMap,
 } from 'yaml';
+import { repeatedKey } from '#crds/parts/yaml-bounds';
 import type { ManifestFile, Problem } from './resource.ts';
 
 /** More is no manifest that a person wrote, and would only take memory. */
@@ -89,17 +91,8 @@ function checkDocument(document: Document.Parsed): void {
       `${YAML_ERRORS[error.code] ?? 'not valid YAML'}; look at this line and its neighbours`,
       error.pos[0],
     );
-  visit(document, {
-    Map(_, { items }) {
-      const seen = new Set<unknown>();
-      for (const { key } of items) {
-        const name = isScalar(key) ? key.value : key;
-        if (seen.has(name))
-          throw new Unreadable('the same key twice in one mapping; remove one', isNode(key) ? key.range?.[0] : 0);
-        seen.add(name);
-      }
-    },
-  });
+  const repeated = repeatedKey(document);
+  if (repeated) throw new Unreadable('the same key twice in one mapping; remove one', repeated.range?.[0]);
 }
 
 const isEmpty = ({ contents, errors }: Document.Parsed) =>
@@ -110,21 +103,36 @@ function positioned(document: Document.Parsed, lineAt: (offset: number) => numbe
     const range = isNode(node) ? (node as Node).range : undefined;
     return range ? lineAt(range[0]) : undefined;
   };
+  const pairOf = rememberPairs();
   return {
     value: document.toJS({ maxAliasCount: MAX_ALIASES }) as unknown,
     line: lineOfNode(document.contents) ?? 1,
-    lineOf: (path) => lineOfNode(nodeAt(document, path)),
+    lineOf: (path) => lineOfNode(nodeAt(document, path, pairOf)),
+  };
+}
+
+type PairOf = (map: YAMLMap, name: string) => Pair | undefined;
+
+/** Finds pairs by name; each mapping is gone through once, however many of its fields are asked for. */
+function rememberPairs(): PairOf {
+  const known = new Map<YAMLMap, Map<string, Pair>>();
+  return (map, name) => {
+    const pairs =
+      known.get(map) ??
+      new Map(map.items.flatMap((pair) => (isScalar(pair.key) ? [[String(pair.key.value), pair] as const] : [])));
+    known.set(map, pairs);
+    return pairs.get(name);
   };
 }
 
 /** The key of the last step of a path, or the entry where it is a list's. */
-function nodeAt(document: Document, path: (string | number)[]): unknown {
+function nodeAt(document: Document, path: (string | number)[], pairOf: PairOf): unknown {
   let value: unknown = document.contents;
   let place: unknown = value;
   for (const step of path) {
     const container = isAlias(value) ? value.resolve(document) : value;
     if (isMap(container)) {
-      const pair = container.items.find(({ key }) => (isScalar(key) ? String(key.value) : undefined) === String(step));
+      const pair = pairOf(container, String(step));
       if (pair === undefined) return undefined;
       [place, value] = [pair.key, pair.value];
     } else if (isSeq(container)) {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { explainIssues } from '#crds/parts/explain';
+import { explainSome } from '#crds/parts/explain';
 import type { Expected } from './if-match.ts';
 import { Problem, type ProblemCode } from './problem.ts';
 import type { Rooms } from './rooms.ts';
@@ -129,12 +129,12 @@ export function operation<P extends z.ZodType, Q extends z.ZodType, B extends z.
   };
 }
 
-/** @throws Problem `bad_request` that names every field and remedy */
+/** @throws Problem `bad_request` that names fields and remedies */
 function read<S extends z.ZodType>(schema: S, value: unknown, where: string): z.output<S> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const source = { file: where, lineOf: () => undefined, schema };
-  throw new Problem('bad_request', explainIssues(result.error, source).join('. '));
+  throw new Problem('bad_request', explainSome(result.error, source).join('. '));
 }
 
 export const NoParams = z.strictObject({});

@@ -5,6 +5,7 @@ import type { Expected } from './if-match.ts';
 import type { Answer, Caller, Operation, RawRequest } from './operation.ts';
 import { Problem, problemOf } from './problem.ts';
 import type { Rooms } from './rooms.ts';
+import { bodyBytes } from './read-body.ts';
 import { releaseAt, Shares } from './shares.ts';
 import { whileAllowed } from './while-allowed.ts';
 
@@ -82,10 +83,20 @@ const ASK_EVERY = 60_000;
 /** Answers without an end that one caller may have open: each holds a connection, of which there are 256 for all. */
 const STREAMS_OF_ONE = 20;
 
+/** Bytes of bodies that are in memory at once: of one caller, and of all. */
+const BODIES_OF_ONE = 16 * 1024 * 1024;
+const BODIES = 64 * 1024 * 1024;
+
 /** The way of a request to an operation: who, where, how often, what. */
 export class Serving {
   readonly #options: ServingOptions;
   readonly #streams = new Shares({ each: STREAMS_OF_ONE, tell: (count) => `${count} logs are being read` });
+
+  readonly #bodies = new Shares({
+    each: BODIES_OF_ONE,
+    most: BODIES,
+    tell: (bytes) => `bodies of ${bytes} bytes are being read`,
+  });
 
   constructor(options: ServingOptions) {
     this.#options = options;
@@ -130,6 +141,8 @@ export class Serving {
     const namespace = operation.namespaced === false ? '' : this.#options.authority.namespaceOf(wanted);
     progress.namespace = namespace;
     const ifMatch = asked.readTag();
+    const bytes = bodyBytes(request);
+    if (bytes > 0) releaseAt(asked.gone, this.#bodies.take(visitor.name, bytes));
     const body = await asked.readBody();
     const { params } = asked;
     const refused = new AbortController();

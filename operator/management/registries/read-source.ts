@@ -54,7 +54,8 @@ async function readUrl({ source, http, authorization, signal }: Reading, former:
   if (hasNoList(value)) throw new FetchFailure('unexpected', `it is no registry file: ${host} ${NO_LIST}`);
   const parsed = RegistryContent.safeParse(value);
   if (!parsed.success) {
-    const [first = ''] = explainIssues(parsed.error, { file: host, lineOf: () => undefined, schema: RegistryContent });
+    const source = { file: host, lineOf: () => undefined, schema: RegistryContent, most: 1 };
+    const [first = ''] = explainIssues(parsed.error, source);
     throw new FetchFailure('unexpected', `it is no registry file: ${first}`);
   }
   const tag = answer.headers.etag;
@@ -90,8 +91,8 @@ function parseFile(path: string, text: string): RegistryContent {
   if (hasNoList(value)) throw new Problem('bad_request', `${path} ${NO_LIST}`);
   const parsed = RegistryContent.safeParse(value);
   if (parsed.success) return parsed.data;
-  const problems = explainIssues(parsed.error, { file: path, lineOf: () => undefined, schema: RegistryContent });
-  throw new Problem('bad_request', problems.slice(0, 5).join('. '));
+  const told = { file: path, lineOf: () => undefined, schema: RegistryContent, most: 5 };
+  throw new Problem('bad_request', explainIssues(parsed.error, told).join('. '));
 }
 
 const LISTS = ['servers', 'remote_servers', 'groups'];

@@ -1,10 +1,13 @@
-import { parseDocument } from 'yaml';
+import { LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
-import { explainIssues } from '#crds/parts/explain';
+import { explainSome } from '#crds/parts/explain';
+import { refusalOf, repeatedKey, type YamlBounds } from '#crds/parts/yaml-bounds';
 import { SKILL_NAME } from '../records/skill.ts';
 
 /** Characters of a front matter. */
 const LONGEST = 65_536;
+/** Of its YAML: thousands of lines. */
+const BOUNDS: YamlBounds = { bytes: 262_144, tokens: 10_000, depth: 50 };
 
 const Texts = z.union([z.string().max(8192), z.array(z.string().max(1024)).max(200)]);
 
@@ -42,9 +45,16 @@ export function readFrontMatter(text: string): ReadFrontMatter {
   if (yaml === undefined || !/^\uFEFF?---[ \t]*\r?\n/.test(text))
     return bad('SKILL.md: has no front matter; begin it with a line ---, then name and description, then a line ---');
   if (yaml.length > LONGEST) return bad(`SKILL.md: the front matter is longer than ${LONGEST} characters`);
-  const document = parseDocument(yaml);
+  const refused = refusalOf(yaml, BOUNDS);
+  if (refused !== undefined) return bad(`SKILL.md: the front matter is not read: ${refused}`);
+  const lines = new LineCounter();
+  const document = parseDocument(yaml, { uniqueKeys: false, prettyErrors: false, lineCounter: lines });
+  // The front matter begins on the second line of the file.
+  const place = (offset: number) => `SKILL.md:${lines.linePos(offset).line + 1}`;
   const [first] = document.errors;
-  if (first) return bad(`SKILL.md:${lineOf(first.linePos)}: ${first.message.split('\n')[0] ?? ''}`);
+  if (first) return bad(`${place(first.pos[0])}: ${first.message}`);
+  const repeated = repeatedKey(document);
+  if (repeated) return bad(`${place(repeated.range?.[0] ?? 0)}: the same key twice in one mapping; remove one`);
   let value: unknown;
   try {
     value = document.toJS({ maxAliasCount: 0 });
@@ -53,12 +63,8 @@ export function readFrontMatter(text: string): ReadFrontMatter {
   }
   const parsed = FrontMatter.safeParse(value);
   if (parsed.success) return { matter: parsed.data, errors: [] };
-  return bad(...explainIssues(parsed.error, { file: 'SKILL.md', lineOf: () => undefined, schema: FrontMatter }));
-}
-
-/** The front matter begins on the second line of the file. */
-function lineOf(position: readonly { line: number }[] | undefined): number {
-  return (position?.[0]?.line ?? 0) + 1;
+  const source = { file: 'SKILL.md', lineOf: () => undefined, schema: FrontMatter };
+  return bad(...explainSome(parsed.error, source));
 }
 
 /** A list, or the words of a text. */

@@ -1,8 +1,8 @@
 import { type KindName, OBJECTS } from '#crds/kinds/index';
-import { explainIssues } from '#crds/parts/explain';
+import { explainSome } from '#crds/parts/explain';
 import { Problem } from '../problem.ts';
 
-/** Refuses what the contract of a kind does not allow. @throws Problem `bad_request` that names every field */
+/** Refuses what the contract of a kind does not allow. @throws Problem `bad_request` that names the fields */
 export function checkResource(document: { kind?: unknown; [field: string]: unknown }): void {
   const kind = Object.keys(OBJECTS).find((one): one is KindName => one === document.kind);
   if (!kind) throw new Problem('bad_request', 'this kind of resource is not known');
@@ -10,5 +10,5 @@ export function checkResource(document: { kind?: unknown; [field: string]: unkno
   const { error } = OBJECTS[kind].safeParse(written);
   if (!error) return;
   const source = { file: kind, lineOf: () => undefined, schema: OBJECTS[kind] };
-  throw new Problem('bad_request', explainIssues(error, source).join('. '));
+  throw new Problem('bad_request', explainSome(error, source).join('. '));
 }

@@ -1,0 +1,101 @@
+import { type ClientRequest, request } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { NoParams, NoQuery, operation } from './operation.ts';
+import { roomsWith } from './testdata/rooms-with.ts';
+import { serveOperations, type ServedOperations, TOKEN } from './testdata/serve-operations.ts';
+
+const MEGABYTES = 1024 * 1024;
+const Thing = z.strictObject({ names: z.array(z.string()).optional(), name: z.string().optional() });
+const operations = [
+  operation({
+    id: 'makeThing',
+    method: 'POST',
+    path: '/things',
+    summary: '',
+    params: NoParams,
+    query: NoQuery,
+    body: Thing,
+    success: 200,
+    result: Thing,
+    problems: {},
+    touches: () => [],
+    run: ({ body }) => Promise.resolve({ body }),
+  }),
+];
+let served: ServedOperations;
+
+beforeAll(async () => {
+  served = await serveOperations(operations, { rooms: roomsWith({}) });
+});
+afterAll(() => served.close());
+
+const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
+
+async function send(body: string) {
+  const answer = await fetch(`${served.url}/things`, { method: 'POST', headers, body });
+  const text = await answer.text();
+  return { status: answer.status, retry: answer.headers.get('retry-after'), text };
+}
+
+/** A request that holds the last byte of its body back. */
+function begin(bytes: number): ClientRequest {
+  const options = { method: 'POST', agent: false, headers: { ...headers, 'content-length': bytes } };
+  const held = request(`${served.url}/things`, options);
+  held.on('error', () => undefined);
+  held.write(Buffer.alloc(bytes - 1, ' '));
+  return held;
+}
+
+const many = (count: number, one: (index: number) => string) => Array.from({ length: count }, (_, i) => one(i)).join();
+
+describe('a body', () => {
+  it.each([
+    ['empty lists', `{"names":[${many(1_390_000, () => '[]')}]}`, 'body: more than 100000 values; send fewer'],
+    ['unknown fields', `{${many(280_000, (i) => `"k${i}":1`)}}`, 'body: more than 100000 values; send fewer'],
+    ['open lists', '['.repeat(4_000_000), 'body: nested more than 100 deep; make it flatter'],
+  ])('of %s is refused before it is parsed', async (_, body, problem) => {
+    const { status, text } = await send(body);
+    expect([status, JSON.parse(text)]).toEqual([400, expect.objectContaining({ detail: problem })]);
+  });
+
+  it('with thousands of wrong fields is told of the first twenty', async () => {
+    const { status, text } = await send(`{${many(90_000, (i) => `"field${i}":1`)}}`);
+    expect(status).toBe(400);
+    expect(text).toContain('unknown field `field19`');
+    expect(text).toContain('and more');
+    expect(text).not.toContain('field20');
+  });
+
+  it('with a wrong name of megabytes is not sent back', async () => {
+    const { status, text } = await send(`{"${'x'.repeat(3 * MEGABYTES)}":1}`);
+    expect([status, text.length < 10_000]).toEqual([400, true]);
+  });
+
+  it('may have any sign in its texts', async () => {
+    const body = { name: `${'[{,'.repeat(200_000)}"\\"\\` };
+    const { status, text } = await send(JSON.stringify(body));
+    expect([status, JSON.parse(text)]).toEqual([200, body]);
+  });
+
+  it('waits for no other one, and is refused while 16 MiB of one caller come', async () => {
+    const held = Array.from({ length: 4 }, () => begin(4 * MEGABYTES));
+    // The last ones may still be on their way.
+    const refused = await until(({ status }) => status !== 200);
+    expect(refused).toMatchObject({ status: 429, retry: '5' });
+    expect(refused.text).toContain('bodies of 16777216 bytes are being read for you already');
+    for (const one of held) one.destroy();
+    expect(await until(({ status }) => status === 200)).toMatchObject({ status: 200 });
+  });
+});
+
+/** Asks until the answer is so, at most a minute. */
+async function until(isSo: (answer: Awaited<ReturnType<typeof send>>) => boolean) {
+  const end = performance.now() + 60_000;
+  for (;;) {
+    const answer = await send('{}');
+    if (isSo(answer) || performance.now() > end) return answer;
+    await sleep(20);
+  }
+}

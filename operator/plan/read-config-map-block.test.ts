@@ -1,0 +1,49 @@
+import { describe, expect, it } from '@jest/globals';
+import { InlineAuthz } from '#crds/parts/authz-config';
+import { emptyWorld } from '#operator/testdata/empty-world';
+import { readBlock, readConfigMapBlock } from './read-config-map-block.ts';
+
+const keys = (count: number): string => Array.from({ length: count }, (_, index) => `k${index}: 1`).join('\n');
+const read = (text: string) => readBlock(InlineAuthz, text);
+
+/** Seconds that a machine under load needs for what is linear; what is not takes minutes. */
+const SOON = 30_000;
+
+describe('a block that a ConfigMap holds', () => {
+  it.each([
+    ['of 90,000 keys', keys(90_000), 'more than 20000 words and signs; remove entries'],
+    ['of open brackets', '['.repeat(500_000), 'nested more than 100 deep; make it flatter'],
+    ['of open mappings', 'a: '.concat('{a: '.repeat(100_000)), 'nested more than 100 deep; make it flatter'],
+    ['of lists in a line', '- '.repeat(200_000), 'nested more than 100 deep; make it flatter'],
+    ['of questions in a line', '? '.repeat(200_000), 'nested more than 100 deep; make it flatter'],
+    ['of wrong escapes', `a: "${'\\q'.repeat(400_000)}"`, 'a text in double quotes holds an unknown escape'],
+    ['that is long', `policies: ["${'x'.repeat(1_048_576)}"]`, 'longer than 1048576 bytes; shorten it'],
+  ])('%s is refused before it is parsed', (_, text, problem) => {
+    const before = performance.now();
+    expect(read(text)).toEqual({ problems: [expect.stringContaining(`it is not read: ${problem}`)] });
+    expect(performance.now() - before).toBeLessThan(SOON);
+  });
+
+  it('is refused with the names of the ConfigMap and its key', () => {
+    const world = emptyWorld({ configMaps: { large: { 'authz.json': keys(90_000) } } });
+    const reference = { name: 'large', key: 'authz.json' };
+    expect(() => readConfigMapBlock(read, reference, 'authz.configMap', 'InvalidPolicy', world)).toThrow(
+      'authz.configMap: ConfigMap "large", key "authz.json": it is not read: more than 20000 words and signs',
+    );
+  });
+
+  it('may be as long as its fields are', () => {
+    const policies = Array.from(
+      { length: 60 },
+      () => `// "${'[{ \\q '.repeat(2000)}\npermit(principal, action, resource);`,
+    );
+    expect(read(JSON.stringify({ policies }))).toEqual({ data: { policies, entitiesJson: '[]' } });
+    const lines = policies.map((policy) => `  - |-\n${policy.replaceAll(/^/gm, '    ')}`);
+    expect(read(`policies:\n${lines.join('\n')}\n`)).toEqual({ data: { policies, entitiesJson: '[]' } });
+  });
+
+  it.each(['policies: []\npolicies: ["permit(principal, action, resource);"]', '{"policies": [], "policies": ["x"]}'])(
+    'says nothing twice: %s',
+    (text) => expect(read(text)).toEqual({ problems: [expect.stringContaining('neither YAML nor JSON')] }),
+  );
+});
