@@ -6,7 +6,9 @@ import { readBlock, readConfigMapBlock } from './read-config-map-block.ts';
 const keys = (count: number): string => Array.from({ length: count }, (_, index) => `k${index}: 1`).join('\n');
 const read = (text: string) => readBlock(InlineAuthz, text);
 
-/** Seconds that a machine under load needs for what is linear; what is not takes minutes. */
+const PLATFORM = { mode: 'cluster', runtimeImage: 'i', allowHostPaths: false } as const;
+
+/** Milliseconds that a machine under load needs for what is linear; what is not takes minutes. */
 const SOON = 30_000;
 
 describe('a block that a ConfigMap holds', () => {
@@ -25,7 +27,7 @@ describe('a block that a ConfigMap holds', () => {
   });
 
   it('is refused with the names of the ConfigMap and its key', () => {
-    const world = emptyWorld({ configMaps: { large: { 'authz.json': keys(90_000) } } });
+    const world = emptyWorld({ platform: PLATFORM, configMaps: { large: { 'authz.json': keys(90_000) } } });
     const reference = { name: 'large', key: 'authz.json' };
     expect(() => readConfigMapBlock(read, reference, 'authz.configMap', 'InvalidPolicy', world)).toThrow(
       'authz.configMap: ConfigMap "large", key "authz.json": it is not read: more than 20000 words and signs',
