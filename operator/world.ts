@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { parseDocument, stringify } from 'yaml';
 import { z } from 'zod';
-import { repeatedKey } from '#crds/parts/yaml-bounds';
 import type { RuntimeStatus } from '#crds/run-config/runtime-status';
+import { BLOCK_BOUNDS, refusalOf, repeatedKey } from './yaml-bounds.ts';
 
 /** The kinds that are reconciled. */
 export const KINDS = ['VirtualMCPServer', 'MCPGroup', 'MCPServer', 'MCPExternalAuthConfig', 'MCPOIDCConfig'] as const;
@@ -229,7 +229,10 @@ export function gzipText(text: string): Buffer {
   return gzipSync(text, { level: 9 });
 }
 
-/** Value of a YAML or JSON text that a resource holds. Throws on what is neither. What a stranger may write is bounded before. */
+/** Why a block that a ConfigMap holds is not parsed, and what to do; undefined: `readText` may read it. */
+export const refusalOfBlock = (text: string): string | undefined => refusalOf(text, BLOCK_BOUNDS);
+
+/** Value of a YAML or JSON text that a resource holds. Throws on what is neither. */
 export function readText(text: string): unknown {
   const document = parseDocument(text, { uniqueKeys: false, prettyErrors: false, logLevel: 'silent' });
   const [error] = document.errors;

@@ -1,5 +1,4 @@
 import { isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
-import { repeatedKey } from '#crds/parts/yaml-bounds';
 import { ConfigError } from '#runtime/errors';
 
 type Path = readonly (string | number)[];
@@ -16,13 +15,11 @@ export interface ReadDocument {
  */
 export function readDocument(text: string, file: string): ReadDocument {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false });
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const error = document.errors[0];
   if (error !== undefined) {
     throw new ConfigError(`${file}:${lines.linePos(error.pos[0]).line} ${error.message}`, { cause: error });
   }
-  const repeated = repeatedKey(document);
-  if (repeated) throw new ConfigError(`${file}:${lines.linePos(startOf(repeated)).line} Map keys must be unique`);
   return {
     value: toValue(document, file),
     lineOf(path) {

@@ -11,7 +11,7 @@ import {
   parseAllDocuments,
   type YAMLMap,
 } from 'yaml';
-import { repeatedKey } from '#crds/parts/yaml-bounds';
+import { repeatedKey } from '#operator/yaml-bounds';
 import type { ManifestFile, Problem } from './resource.ts';
 
 /** More is no manifest that a person wrote, and would only take memory. */

@@ -1,7 +1,6 @@
 import { readValue, type Schema } from '#crds/parts/read-value';
-import { BLOCK_BOUNDS, refusalOf } from '#crds/parts/yaml-bounds';
 import { Stalled } from '../errors.ts';
-import { readText, type World } from '../world.ts';
+import { readText, refusalOfBlock, type World } from '../world.ts';
 import { configMapText, type KeyReference } from './file-list.ts';
 
 /** What a text says, or why nobody can use it: each problem says where and what to do. */
@@ -9,7 +8,7 @@ export type Read<T> = { data: T } | { problems: string[] };
 
 /** A block that is written as YAML or JSON. */
 export function readBlock<T>(schema: Schema<T>, text: string): Read<T> {
-  const refused = refusalOf(text, BLOCK_BOUNDS);
+  const refused = refusalOfBlock(text);
   if (refused !== undefined) return { problems: [`it is not read: ${refused}`] };
   let value: unknown;
   try {

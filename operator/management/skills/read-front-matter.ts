@@ -1,7 +1,7 @@
 import { LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
 import { explainSome } from '#crds/parts/explain';
-import { refusalOf, repeatedKey, type YamlBounds } from '#crds/parts/yaml-bounds';
+import { refusalOf, repeatedKey, type YamlBounds } from '#operator/yaml-bounds';
 import { SKILL_NAME } from '../records/skill.ts';
 
 /** Characters of a front matter. */

@@ -17,26 +17,36 @@ const BAD_ESCAPE = 'a text in double quotes holds an unknown escape; write \\\\ 
 /** What the library's lexer says before a text without quotes. */
 const TEXT_FOLLOWS = '\u001F';
 
+/** What they add to the depth; of marks, until the line ends. */
+const BRACKETS = new Map([
+  ['[', 1],
+  ['{', 1],
+  [']', -1],
+  ['}', -1],
+]);
+const MARKS = new Map([
+  ['-', 1],
+  ['?', 1],
+]);
+
 /**
  * Why a text is not parsed, and what to do; undefined: it may be. The library takes the square of the depth, and some microseconds
  * and hundreds of bytes for each token and each error: this is told without it.
  */
 export function refusalOf(text: string, { bytes, tokens, depth }: YamlBounds): string | undefined {
-  if (text.length > bytes || Buffer.byteLength(text) > bytes) return `longer than ${bytes} bytes; shorten it`;
-  let count = 0;
-  let open = 0;
-  let inLine = 0;
-  let isText = false;
+  if (Buffer.byteLength(text) > bytes) return `longer than ${bytes} bytes; shorten it`;
+  let [count, open, inLine, isText] = [0, 0, 0, false];
   for (const token of new Lexer().lex(text)) {
     count += 1;
-    if (isText || token === TEXT_FOLLOWS) isText = !isText;
-    else if (token === '[' || token === '{') open += 1;
-    else if (token === ']' || token === '}') open -= 1;
-    else if (token === '-' || token === '?') inLine += 1;
-    else if (token === '\n') inLine = 0;
-    else if (token.startsWith('"') && hasBadEscape(token)) return BAD_ESCAPE;
-    if (open > depth || inLine > depth) return `nested more than ${depth} deep; make it flatter`;
     if (count > tokens) return `more than ${tokens} words and signs; remove entries`;
+    if (isText || token === TEXT_FOLLOWS) {
+      isText = !isText;
+      continue;
+    }
+    if (token.startsWith('"') && hasBadEscape(token)) return BAD_ESCAPE;
+    open += BRACKETS.get(token) ?? 0;
+    inLine = token === '\n' ? 0 : inLine + (MARKS.get(token) ?? 0);
+    if (Math.max(open, inLine) > depth) return `nested more than ${depth} deep; make it flatter`;
   }
   return undefined;
 }
