@@ -56,7 +56,8 @@ const apiServerFlags = ({ certificates }: Places, etcd: number, port: number) =>
 export async function startControlPlane(tell: (line: string) => void): Promise<ControlPlane> {
   await prepare(usualPlaces(), tell);
   const base = mkdtempSync(join(tmpdir(), 'vmcp-bench-operator-'));
-  const places: Places = { ...placesOf(base), bin: usualPlaces().bin };
+  const { kubernetes, bin, sharedBin } = usualPlaces();
+  const places: Places = { ...placesOf(base, kubernetes), bin, sharedBin };
   for (const folder of [places.certificates, places.logs, places.settings]) mkdirSync(folder, { recursive: true });
   const [client, peer, port] = [await findFreePort(), await findFreePort(), await findFreePort()];
   await issueCertificates(places, 0);

@@ -31,7 +31,8 @@ export async function openCluster(wanted: Wanted, tell: Tell): Promise<OpenClust
   if (wanted.kubeconfig !== undefined) return { kubeconfig: wanted.kubeconfig, close: () => Promise.resolve() };
   if (!wanted.kind) return openOwn(tell);
   const { platform } = process;
-  return openKind({ pack: packAll, tell, image: wanted.kindImage, platform, uid: process.getuid?.() });
+  const image = wanted.kindImage ?? usualPlaces().kubernetes.kindImage;
+  return openKind({ pack: packAll, tell, image, platform, uid: process.getuid?.() });
 }
 
 /** The cluster of this machine. One that was up before is used, and left up. */

@@ -21,6 +21,7 @@ import { packImages } from './pack-images.ts';
 import { nodesOf, PAUSE_IMAGE, type Places } from './places.ts';
 import { halt, processOf, until } from './processes.ts';
 import { removeControlGroups, runInNode, startNode } from './start-node.ts';
+import { USUAL } from './versions.ts';
 
 /** The kubelet sets these for the whole machine; they are put back. */
 const SYSCTLS = [
@@ -34,11 +35,17 @@ const SYSCTLS = [
 const CONTROL_GROUPS_MS = 10_000;
 
 /** What a run was started with. */
-const Started = z.object({ nodes: z.int().nonnegative() });
+const Started = z.object({ nodes: z.int().nonnegative(), kubernetes: z.string().default(USUAL) });
 
 function startedWith({ run: folder }: Places): z.infer<typeof Started> | undefined {
   const file = join(folder, 'started.json');
   return existsSync(file) ? Started.parse(JSON.parse(readFileSync(file, 'utf8'))) : undefined;
+}
+
+/** What runs already is not changed to something else. */
+function checkSame(runs: z.infer<typeof Started>, wanted: z.infer<typeof Started>): void {
+  if (runs.nodes === wanted.nodes && runs.kubernetes === wanted.kubernetes) return;
+  throw new Error(`it runs Kubernetes ${runs.kubernetes} with ${runs.nodes} nodes: take it down first`);
 }
 
 /** Whether the API server of this cluster runs. */
@@ -55,14 +62,14 @@ export async function prepare(places: Places, tell: Tell): Promise<void> {
 }
 
 /** The container that holds the namespaces of a pod. */
-function packPause({ bin, images }: Places): void {
+function packPause({ sharedBin, images }: Places): void {
   const archive = join(images, 'pause.tar');
   if (existsSync(archive)) return;
   const folder = mkdtempSync(join(tmpdir(), 'vmcp-pause-'));
   try {
     // The folder becomes the root of the image.
     chmodSync(folder, 0o755);
-    writeFileSync(join(folder, 'pause'), readFileSync(join(bin, 'pause')), { mode: 0o755 });
+    writeFileSync(join(folder, 'pause'), readFileSync(join(sharedBin, 'pause')), { mode: 0o755 });
     packImages(archive, [{ name: PAUSE_IMAGE, layers: [{ folder }], config: { Entrypoint: ['/pause'] } }]);
   } finally {
     rmSync(folder, { recursive: true });
@@ -74,13 +81,12 @@ export async function bringUp(places: Places, nodes: number, tell: Tell): Promis
   const started = startedWith(places);
   // What a run left that was not taken down, or that the machine lost by a restart, is begun anew.
   if (!isUp(places)) await takeDown(places);
-  else if (started && started.nodes !== nodes)
-    throw new Error(`it runs with ${started.nodes} nodes: take it down first`);
+  else if (started) checkSame(started, { nodes, kubernetes: places.kubernetes.name });
   await prepare(places, tell);
   for (const folder of [places.certificates, places.logs, places.settings, places.processes]) {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
   }
-  writeFileSync(join(places.run, 'started.json'), JSON.stringify({ nodes }));
+  writeFileSync(join(places.run, 'started.json'), JSON.stringify({ nodes, kubernetes: places.kubernetes.name }));
   await keepSysctls(places);
   await Promise.all([issueCertificates(places, nodes), layNetwork(nodes)]);
   for (const node of nodesOf(nodes)) startNode(places, node);
@@ -110,7 +116,7 @@ async function keepSysctls({ run: folder }: Places): Promise<void> {
 
 /** Imports an archive of images into all nodes that run. */
 export async function importImages(places: Places, archive: string): Promise<void> {
-  const { nodes } = startedWith(places) ?? { nodes: 0 };
+  const nodes = startedWith(places)?.nodes ?? 0;
   const command = ['ctr', '-n', 'k8s.io', 'images', 'import', '--digests=false', archive];
   await Promise.all(nodesOf(nodes).map((node) => runInNode(places, node, command)));
 }

@@ -17,9 +17,10 @@ import { run, runProgram } from '../run-program.ts';
 import { isInstalled } from '../../redis/is-installed.ts';
 import { missingPackages } from './missing.ts';
 import type { Places } from './places.ts';
+import { chooseVersion, type KubernetesVersion, moduleVersion, USUAL } from './versions.ts';
 
-const SOURCE = join(import.meta.dirname, 'kube');
-const SOURCES = ['go.mod', 'go.sum', 'main.go', 'pause/main.go'];
+const SOURCES = ['go.mod', 'go.sum', 'main.go'];
+const sourcesOf = (name: string) => (name === USUAL ? [...SOURCES, 'pause/main.go'] : SOURCES);
 /** Go of the module proxy, where the one that is installed is too old to fetch it by itself. */
 const TOOLCHAIN = 'v0.0.1-go1.26.7';
 const MINUTES = 60_000;
@@ -29,7 +30,10 @@ export type Tell = (line: string) => void;
 
 /** Installs what is missing of Debian's packages, and Go where something is to be built. Services that they bring stay off. */
 export async function installPackages(places: Places, tell: Tell): Promise<void> {
-  const packages = [...missingPackages(), ...(isInstalled('go') || isBuilt(places) ? [] : ['golang-go'])];
+  const packages = [
+    ...missingPackages(),
+    ...(isInstalled('go') || buildsOf(places).every(isBuilt) ? [] : ['golang-go']),
+  ];
   if (packages.length === 0) return;
   tell(`installing ${packages.join(' ')}`);
   const policy = '/usr/sbin/policy-rc.d';
@@ -61,32 +65,23 @@ export async function findGo(): Promise<string> {
   return join(Dir, 'bin/go');
 }
 
-/** Versions of the modules that go.mod asks for. */
-function versionOf(module: string): string {
-  const [, version] =
-    new RegExp(`^\\s*(?:require )?${module} (v\\S+)`, 'm').exec(readFileSync(join(SOURCE, 'go.mod'), 'utf8')) ?? [];
-  if (version === undefined) throw new Error(`go.mod names no version of ${module}`);
-  return version;
-}
-
 /** What programs say of their own versions. */
-function linkerFlags(): string {
-  const kubernetes = versionOf('k8s.io/kubernetes');
-  const [major = '', minor = ''] = kubernetes.slice(1).split('.');
+function linkerFlags({ release, source, name }: KubernetesVersion): string {
+  const [major = '', minor = ''] = release.slice(1).split('.');
   const base = 'k8s.io/component-base/version';
   const values = {
-    [`${base}.gitVersion`]: kubernetes,
+    [`${base}.gitVersion`]: release,
     [`${base}.gitMajor`]: major,
     [`${base}.gitMinor`]: minor,
-    'helm.sh/helm/v4/internal/version.version': versionOf('helm.sh/helm/v4'),
+    ...(name === USUAL ? { 'helm.sh/helm/v4/internal/version.version': moduleVersion(source, 'helm.sh/helm/v4') } : {}),
   };
-  return ['-s -w', ...Object.entries(values).map(([name, value]) => `-X ${name}=${value}`)].join(' ');
+  return ['-s -w', ...Object.entries(values).map(([variable, value]) => `-X ${variable}=${value}`)].join(' ');
 }
 
 /** Runs `go build`, which names each package that it compiles, and tells now and then how far it is. */
-async function goBuild(go: string, args: readonly string[], tell: Tell): Promise<void> {
+async function goBuild(go: string, cwd: string, args: readonly string[], tell: Tell): Promise<void> {
   const env = { ...process.env, CGO_ENABLED: '0', GOTOOLCHAIN: 'auto', GOFLAGS: '' };
-  const child = spawn(go, args, { cwd: SOURCE, env, stdio: ['ignore', 'ignore', 'pipe'], timeout: 40 * MINUTES });
+  const child = spawn(go, args, { cwd, env, stdio: ['ignore', 'ignore', 'pipe'], timeout: 40 * MINUTES });
   let compiled = 0;
   const last: string[] = [];
   createInterface(child.stderr).on('line', (line) => {
@@ -102,28 +97,45 @@ async function goBuild(go: string, args: readonly string[], tell: Tell): Promise
   if (code !== 0) throw new Error(`go build ended with ${code}:\n${last.join('\n')}`);
 }
 
-const stampOf = ({ bin }: Places) => join(bin, 'stamp');
-
-function hashOfSources(): string {
+function hashOfSources({ source, name }: KubernetesVersion): string {
   const hash = createHash('sha256');
-  for (const file of SOURCES) hash.update(readFileSync(join(SOURCE, file)));
+  for (const file of sourcesOf(name)) hash.update(readFileSync(join(source, file)));
   return hash.digest('hex');
 }
 
+/** A release, and the folder of its programs. */
+type Build = readonly [version: KubernetesVersion, bin: string];
+
+/** What a release needs: its own programs, and first those that all share. */
+function buildsOf({ kubernetes, bin, sharedBin }: Places): Build[] {
+  const usual: Build = [chooseVersion(undefined), sharedBin];
+  return kubernetes.name === USUAL ? [usual] : [usual, [kubernetes, bin]];
+}
+
 /** Whether the programs are there, as go.mod and the sources say them now. */
-function isBuilt(places: Places): boolean {
-  return existsSync(stampOf(places)) && readFileSync(stampOf(places), 'utf8') === hashOfSources();
+function isBuilt([version, bin]: Build): boolean {
+  const stamp = join(bin, 'stamp');
+  return existsSync(stamp) && readFileSync(stamp, 'utf8') === hashOfSources(version);
 }
 
 /** Builds Kubernetes, etcd, CoreDNS, kubectl, helm and the pause program, unless they are there. */
 export async function buildPrograms(places: Places, tell: Tell): Promise<void> {
-  if (isBuilt(places)) return;
-  mkdirSync(places.bin, { recursive: true });
+  for (const build of buildsOf(places)) if (!isBuilt(build)) await buildRelease(build, places, tell);
+}
+
+async function buildRelease([version, bin]: Build, { sharedBin }: Places, tell: Tell): Promise<void> {
+  mkdirSync(bin, { recursive: true });
   const go = await findGo();
-  tell(`building Kubernetes ${versionOf('k8s.io/kubernetes')}: with empty caches that takes ten minutes`);
-  const flags = ['-v', '-trimpath', '-buildvcs=false', '-ldflags', linkerFlags()];
-  await goBuild(go, ['build', ...flags, '-o', `${places.bin}/`, '.', './pause', 'tool'], tell);
-  rmSync(join(places.bin, 'kubectl'), { force: true });
-  symlinkSync('kube', join(places.bin, 'kubectl'));
-  writeFileSync(stampOf(places), hashOfSources());
+  tell(`building Kubernetes ${version.release}: with empty caches that takes ten minutes`);
+  const flags = ['-v', '-trimpath', '-buildvcs=false', '-ldflags', linkerFlags(version)];
+  const packages = version.name === USUAL ? ['.', './pause', 'tool'] : ['.'];
+  await goBuild(go, version.source, ['build', ...flags, '-o', `${bin}/`, ...packages], tell);
+  link('kube', join(bin, 'kubectl'));
+  if (bin !== sharedBin) link(join(sharedBin, 'helm'), join(bin, 'helm'));
+  writeFileSync(join(bin, 'stamp'), hashOfSources(version));
+}
+
+function link(to: string, path: string): void {
+  rmSync(path, { force: true });
+  symlinkSync(to, path);
 }

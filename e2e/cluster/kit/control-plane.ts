@@ -93,7 +93,8 @@ const COMMANDS: Record<ControlPlaneProcess, (places: Places) => string[]> = {
 
 /** Starts one process of the control plane, unless it runs. */
 export function launchControlPlane(places: Places, name: ControlPlaneProcess): void {
-  launch(places, name, [join(places.bin, 'kube'), ...COMMANDS[name](places)]);
+  const programs = name === 'etcd' || name === 'coredns' ? places.sharedBin : places.bin;
+  launch(places, name, [join(programs, 'kube'), ...COMMANDS[name](places)]);
 }
 
 /** kubectl as the administrator. */

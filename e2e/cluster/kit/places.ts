@@ -1,11 +1,16 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import { chooseVersion, type KubernetesVersion } from './versions.ts';
 
 /** Where a cluster lives. Everything is below `base`, outside the checkout. */
 export interface Places {
   readonly base: string;
-  /** Programs, kept from run to run. */
+  /** The release of Kubernetes that runs there. */
+  readonly kubernetes: KubernetesVersion;
+  /** Its programs, with kubectl and helm, kept from run to run. */
   readonly bin: string;
+  /** Programs that all releases share: etcd, CoreDNS, helm, pause. */
+  readonly sharedBin: string;
   /** Archives of images, kept too. */
   readonly images: string;
   /** What one run made; goes with it. */
@@ -18,14 +23,16 @@ export interface Places {
   readonly kubeconfig: string;
 }
 
-export function placesOf(base: string): Places {
+export function placesOf(base: string, kubernetes: KubernetesVersion): Places {
   // A node has a /var and a /run of its own.
   if (/^\/(var|run)\//.test(base)) throw new Error(`a cluster cannot live in ${base}: not below /var or /run`);
   const run = join(base, 'run');
   const settings = join(run, 'settings');
   return {
     base,
-    bin: join(base, 'bin'),
+    kubernetes,
+    bin: join(base, kubernetes.programs),
+    sharedBin: join(base, chooseVersion(undefined).programs),
     images: join(base, 'images'),
     run,
     certificates: join(run, 'certificates'),
@@ -39,7 +46,8 @@ export function placesOf(base: string): Places {
 /** The user's cache folder: building takes minutes, so what is built is kept. */
 export function usualPlaces(): Places {
   const cache = process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache');
-  return placesOf(process.env.E2E_CLUSTER_DIR ?? join(cache, 'vmcp', 'cluster'));
+  const version = chooseVersion(process.env.E2E_KUBERNETES_VERSION);
+  return placesOf(process.env.E2E_CLUSTER_DIR ?? join(cache, 'vmcp', 'cluster'), version);
 }
 
 // The host's end of the bridge is the address of the control plane. Names and ports are fixed, so a machine has one cluster.

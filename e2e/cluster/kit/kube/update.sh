@@ -1,17 +1,23 @@
 #!/usr/bin/env bash
-# update.sh <version of Kubernetes, e.g. 1.36.4>: writes go.mod anew for that release.
+# update.sh <release of Kubernetes, e.g. 1.36.4> [<folder beside this one, e.g. kube-1.30>]: writes go.mod anew for it.
 # k8s.io/kubernetes requires its staging modules at v0.0.0 and maps them by replaces of its own, which Go ignores in a
-# dependency: so each is pinned here.
+# dependency: so each is pinned here. Some patch releases lack one of these modules in the checksum database: take another.
 set -euo pipefail
-cd "$(dirname "$0")"
+cd "$(dirname "$0")/../${2:-kube}"
 k8s=v$1 staging=v0.${1#1.}
 rm -f go.mod go.sum
-go mod init vmcp.test/kube
+go mod init "vmcp.test/${2:-kube}"
 mod=$(go mod download -json "k8s.io/kubernetes@$k8s" | sed -n 's/.*"GoMod": "\(.*\)",/\1/p')
 sed -nE 's#^\t(k8s.io/[^ ]+) v0\.0\.0( //.*)?$#\1#p' "$mod" |
   sed "s#.*#-replace=&=&@$staging#" | xargs go mod edit
-go mod edit -go=1.26.0 -require "k8s.io/kubernetes@$k8s" \
-  -require go.etcd.io/etcd/server/v3@v3.6.13 \
-  -require github.com/coredns/coredns@v1.14.7 \
-  -require helm.sh/helm/v4@v4.2.4 -tool helm.sh/helm/v4/cmd/helm
+go mod edit -require "k8s.io/kubernetes@$k8s"
+if [ $# -gt 1 ]; then
+  # An older release keeps to what its own version of Go meant.
+  go mod edit "-go=$(sed -n 's/^go //p' "$mod")"
+else
+  go mod edit -go=1.26.0 \
+    -require go.etcd.io/etcd/server/v3@v3.6.13 \
+    -require github.com/coredns/coredns@v1.14.7 \
+    -require helm.sh/helm/v4@v4.2.4 -tool helm.sh/helm/v4/cmd/helm
+fi
 go mod tidy
