@@ -144,7 +144,8 @@ export const Nothing = z.undefined();
 
 /** Problems that any operation may answer, and when. */
 export const EVERYWHERE = {
-  bad_request: 'path, query or body is not what the operation takes',
+  bad_request:
+    'path, query or body is not what the operation takes, or the body has more than 20000 values or is nested more than 100 deep',
   namespace_missing: 'in a cluster, no namespace is named',
   unauthenticated: 'no token, or one that is not valid here',
   forbidden: 'the caller may not do this',
@@ -153,7 +154,7 @@ export const EVERYWHERE = {
   unsupported_media_type: 'the body is not application/json in UTF-8, or is compressed',
   too_slow: 'the request takes longer than 30 seconds to come, or its head longer than 10',
   headers_too_large: 'path, query and headers together are longer than 32 KiB',
-  too_many_requests: 'the caller makes more requests than it may',
+  too_many_requests: 'the caller makes more requests than it may, or has bodies of more than 16 MiB on their way',
   internal: 'something failed inside',
   unavailable: 'something that is needed does not answer, or it took too long',
 } as const satisfies ProblemsOf;

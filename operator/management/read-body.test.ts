@@ -52,8 +52,8 @@ const many = (count: number, one: (index: number) => string) => Array.from({ len
 
 describe('a body', () => {
   it.each([
-    ['empty lists', `{"names":[${many(1_390_000, () => '[]')}]}`, 'body: more than 100000 values; send fewer'],
-    ['unknown fields', `{${many(280_000, (i) => `"k${i}":1`)}}`, 'body: more than 100000 values; send fewer'],
+    ['empty lists', `{"names":[${many(1_390_000, () => '[]')}]}`, 'body: more than 20000 values; send fewer'],
+    ['unknown fields', `{${many(280_000, (i) => `"k${i}":1`)}}`, 'body: more than 20000 values; send fewer'],
     ['open lists', '['.repeat(4_000_000), 'body: nested more than 100 deep; make it flatter'],
   ])('of %s is refused before it is parsed', async (_, body, problem) => {
     const { status, text } = await send(body);
@@ -61,7 +61,7 @@ describe('a body', () => {
   });
 
   it('with thousands of wrong fields is told of the first twenty', async () => {
-    const { status, text } = await send(`{${many(90_000, (i) => `"field${i}":1`)}}`);
+    const { status, text } = await send(`{${many(15_000, (i) => `"field${i}":1`)}}`);
     expect(status).toBe(400);
     expect(text).toContain('unknown field `field19`');
     expect(text).toContain('and more');
