@@ -55,10 +55,19 @@ describeWithCluster('the admission policies', (cluster) => {
     verbs: ['use'],
   });
 
+  /** A policy is in force a moment after it is made. */
+  async function refused(tried: () => Promise<Finished>): Promise<void> {
+    for (let tries = 0; tries < 60; tries++) {
+      if ((await tried()).code !== 0) return;
+      await sleep(500);
+    }
+    throw new Error('the policies are not in force');
+  }
+
   beforeAll(async () => {
     namespace = await cluster.makeNamespace('admission');
-    const parts = ['templates/crds/*.yaml', 'templates/admission-policy.yaml'].map((part) => `--show-only=${part}`);
-    installed = await renderChart([`--set=apiGroup=${group}`, ...parts], release);
+    const parts = ['crds/*', 'admission-policy', 'records-policy'].map((part) => `--show-only=templates/${part}.yaml`);
+    installed = await renderChart([`--set=apiGroup=${group},management.enabled=true`, ...parts], release);
     const applied = await cluster.kubectl(['apply', '--server-side', '-f', '-'], installed);
     expect([applied.code, applied.stderr]).toEqual([0, '']);
     const definitions = KINDS.map((kind) => `crd/${kind}.${group}`);
@@ -66,14 +75,8 @@ describeWithCluster('the admission policies', (cluster) => {
     for (const user of ['writer', 'owner', 'reader']) await give(user, 'writes', writes);
     await give('owner', 'uses', uses('github'), gets('key', 'login'));
     await give('reader', 'gets', { apiGroups: [''], resources: ['secrets'], verbs: ['get'] }, uses('other'));
-    // A policy is in force a moment after it is made.
-    for (let tries = 0; tries < 60; tries++) {
-      const probe = resource('MCPServer', 'probe', { image: 'a', externalAuthConfigRef: { name: 'github' } });
-      const { code } = await cluster.kubectl(['apply', '--dry-run=server', '--as=writer', '-f', '-'], probe);
-      if (code !== 0) return;
-      await sleep(500);
-    }
-    throw new Error('the policies are not in force');
+    const probe = resource('MCPServer', 'probe', { image: 'a', externalAuthConfigRef: { name: 'github' } });
+    await refused(() => cluster.kubectl(['apply', '--dry-run=server', '--as=writer', '-f', '-'], probe));
   });
 
   afterAll(async () => {
@@ -105,6 +108,54 @@ describeWithCluster('the admission policies', (cluster) => {
     expect((await applyAs('writer', moved)).stderr).toContain('writer may not use MCPExternalAuthConfig github');
     const labelled = resource('MCPServer', 'moved', evil, { labels: { team: 'a' } });
     expect(await applyAs('writer', labelled)).toMatchObject({ code: 0 });
+  });
+
+  describe('of records of the management API', () => {
+    const record = (kind: string, name: string, labels: object = { [`${group}/record`]: kind }) =>
+      stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: namespace.name, labels } });
+    const maps = { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'create', 'update', 'patch'] };
+    const changes = (...resources: string[]) => ({ apiGroups: [group], resources, verbs: ['update', 'delete'] });
+
+    beforeAll(async () => {
+      for (const user of ['mapper', 'librarian', 'worker']) await give(user, 'maps', maps);
+      await give('librarian', 'changes', changes('registries'));
+      await give('worker', 'works', changes('mcpservers'));
+      await refused(() =>
+        cluster.kubectl(['apply', '--dry-run=server', '--as=mapper', '-f', '-'], record('skills', 'probe')),
+      );
+    });
+
+    it('let nobody write one who may only change ConfigMaps', async () => {
+      expect(await applyAs('mapper', record('', 'plain', { team: 'a' }))).toMatchObject({ code: 0 });
+      for (const kind of ['clients', 'registries', 'registrycopies', 'skills', 'skillchanges']) {
+        const { code, stderr } = await applyAs('mapper', record(kind, `evil-${kind}`));
+        expect([code, stderr]).toEqual([
+          1,
+          expect.stringMatching(/mapper may not update (clients|registries|skills) of/),
+        ]);
+      }
+      for (const kind of ['operations', 'secretproviders', 'unknown']) {
+        const { code, stderr } = await applyAs('mapper', record(kind, `evil-${kind}`));
+        expect([code, stderr]).toEqual([1, expect.stringContaining('mapper may not update mcpservers of')]);
+      }
+    });
+
+    it('let nobody make a record of another ConfigMap, or another one of a record', async () => {
+      expect((await applyAs('mapper', record('registries', 'plain'))).stderr).toContain(
+        'mapper may not update registries',
+      );
+      expect(await applyAs('librarian', record('registries', 'kept'))).toMatchObject({ code: 0 });
+      expect((await applyAs('mapper', record('', 'kept', { team: 'a' }))).code).not.toBe(0);
+      expect((await applyAs('librarian', record('operations', 'kept'))).stderr).toContain(
+        'librarian may not update mcpservers',
+      );
+    });
+
+    it('let who has the right to what they are about', async () => {
+      expect(await applyAs('librarian', record('registries', 'default'))).toMatchObject({ code: 0 });
+      expect(await applyAs('worker', record('operations', 'work'))).toMatchObject({ code: 0 });
+      expect((await applyAs('worker', record('skills', 'other'))).stderr).toContain('worker may not update skills of');
+    });
   });
 
   describe.each<[string, string, object]>([
@@ -227,7 +278,7 @@ describeWithCluster('the admission policies', (cluster) => {
       items: { metadata: { name: string }; status: { typeChecking?: { expressionWarnings?: unknown[] } } }[];
     };
     const ours = items.filter(({ metadata }) => metadata.name.startsWith(release));
-    expect(ours).toHaveLength(4);
+    expect(ours).toHaveLength(5);
     expect(ours.flatMap(({ status }) => status.typeChecking?.expressionWarnings ?? [])).toEqual([]);
   });
 });

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
 import { DEFAULT_API_GROUP } from '#crds/kinds/kind-names';
 import type { KubeApi } from '#operator/kubernetes/api/api';
 import { ObjectServer } from '#operator/kubernetes/testdata/object-server';
@@ -37,6 +38,23 @@ describe('work that an operator left undone', () => {
     await roomsOf('team').registries.close();
     return failures;
   }
+
+  it('is taken up beside a record that is none', async () => {
+    const records = configMapRecords({ api, namespace: 'team', apiGroup: DEFAULT_API_GROUP })('operations');
+    const poison = '00000000-0000-4000-8000-000000000000';
+    await records.create(poison, {});
+    const [object] = [...server.calls].reverse().flatMap(({ method, body }) => (method === 'POST' ? [body] : []));
+    const { metadata } = z.object({ metadata: z.looseObject({ name: z.string() }) }).parse(object);
+    server.put(`/api/v1/namespaces/team/configmaps/${metadata.name}`, {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata,
+      data: { 'record.json': '{' },
+    });
+    await records.create(ID, LEFT);
+    expect(await start(DEFAULT_API_GROUP)).toEqual([expect.stringContaining(`operation ${poison} is not taken up`)]);
+    expect((await records.get(ID))?.value).toMatchObject({ status: 'succeeded' });
+  });
 
   it('is taken up by an operator of its API group alone', async () => {
     const records = configMapRecords({ api, namespace: 'team', apiGroup: OTHER })('operations');

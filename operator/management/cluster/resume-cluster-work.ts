@@ -18,11 +18,13 @@ interface LeftWork {
 
 /** Takes up what an operator that has ended left undone. What cannot be taken up now is when somebody asks for it. */
 export async function resumeClusterWork({ api, apiGroup, watched, roomsOf, onFailure }: LeftWork): Promise<void> {
+  const tell = (problem: unknown) =>
+    onFailure(`work that was left undone is not taken up: ${problemOf(problemOfApi(problem)).message}`);
   try {
     for (const namespace of await namespacesWithWork(api, apiGroup, watched))
-      await roomsOf(namespace).operations.resume();
+      await roomsOf(namespace).operations.resume().catch(tell);
   } catch (problem) {
-    onFailure(`work that was left undone is not taken up: ${problemOf(problemOfApi(problem)).message}`);
+    tell(problem);
   }
 }
 

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { fileRecords } from '../stores/file-records.ts';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Problem } from '../problem.ts';
 import { BackgroundWork } from './background-work.ts';
 import { SEARCH, type WorkloadsPlace, workloadsPlace } from './testdata/workloads-place.ts';
@@ -266,14 +267,15 @@ describe('work in the background', () => {
     const begun = new Set<string>();
     const held: RecordStore = {
       ...unbound(records),
-      async get(name) {
+      async replace(name, value, version) {
         begun.add(name);
         await goOn;
-        return records.get(name);
+        return records.replace(name, value, version);
       },
     };
     const next = open({ records: held });
     await next.resume();
+    while (begun.size < 20) await sleep(5);
     await next.resume();
     expect(begun.size).toBe(20);
     resolve(undefined);
@@ -285,17 +287,22 @@ describe('work in the background', () => {
 
   it('that waits for its turn is left to the next process when this one ends', async () => {
     await leftMany();
+    const { promise: goOn, resolve } = Promise.withResolvers<undefined>();
     const begun = new Set<string>();
-    const watched: RecordStore = {
+    const held: RecordStore = {
       ...unbound(records),
-      get(name) {
+      async replace(name, value, version) {
         begun.add(name);
-        return records.get(name);
+        await goOn;
+        return records.replace(name, value, version);
       },
     };
-    const ending = open({ records: watched });
+    const ending = open({ records: held });
     await ending.resume();
-    await ending.close();
+    while (begun.size < 20) await sleep(5);
+    const closed = ending.close();
+    resolve(undefined);
+    await closed;
     expect(begun.size).toBe(20);
   });
 

@@ -104,10 +104,17 @@ export class BackgroundWork {
     return render(value);
   }
 
-  /** Takes up all that a process that has ended had not done. */
+  /** Takes up all that a process that has ended had not done. One record is held at a time, and a damaged one stands in no other's way. */
   async resume(): Promise<void> {
-    for (const { name, value } of await this.#in.records.list())
-      if (Kept.safeParse(value).data?.status === 'running') this.#goOn(name);
+    const { records, onFailure } = this.#in;
+    for (const name of await records.names()) {
+      try {
+        const record = await records.get(name);
+        if (Kept.safeParse(record?.value).data?.status === 'running') this.#goOn(name);
+      } catch (problem) {
+        onFailure(`operation ${name} is not taken up: ${problemOf(problem).message}`);
+      }
+    }
   }
 
   /** Resolves when nothing is worked on any more. */
