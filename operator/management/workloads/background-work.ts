@@ -106,14 +106,11 @@ export class BackgroundWork {
 
   /** Takes up all that a process that has ended had not done. One record is held at a time, and a damaged one stands in no other's way. */
   async resume(): Promise<void> {
-    const { records, onFailure } = this.#in;
-    for (const name of await records.names()) {
-      try {
-        const record = await records.get(name);
-        if (Kept.safeParse(record?.value).data?.status === 'running') this.#goOn(name);
-      } catch (problem) {
-        onFailure(`operation ${name} is not taken up: ${problemOf(problem).message}`);
-      }
+    for (const name of await this.#in.records.names()) {
+      const left = await this.#found(name).catch((problem: unknown) => {
+        this.#in.onFailure(`operation ${name} is not taken up: ${problemOf(problem).message}`);
+      });
+      if (left?.value.status === 'running') this.#goOn(name);
     }
   }
 
