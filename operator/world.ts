@@ -164,6 +164,8 @@ export interface World {
   secrets: Record<string, SecretDigests>;
   /** ConfigMap name to key to text. */
   configMaps: Record<string, Record<string, string>>;
+  /** Of those that are there and yet not in `secrets` or `configMaps`: name to why, with what to do. */
+  refused?: Record<'secrets' | 'configMaps', Readonly<Record<string, string>>>;
 
   /** Per runtime (see `runtimeName`): digests of the secrets that the platform makes for it, once. */
   generated: Record<string, Partial<Record<GeneratedSecret, string>>>;

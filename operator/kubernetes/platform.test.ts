@@ -59,21 +59,7 @@ beforeEach(async () => {
   });
   put('mcpservers', 'MCPServer', 'own', { remoteUrl: 'https://mcp.example/mcp', proxyPort: 9000 });
   put('mcpservers', 'MCPServer', 'plain', { remoteUrl: 'https://mcp.example/mcp' });
-  platform = new KubernetesPlatform({
-    api,
-    clock,
-    log: { debug: ignore, info: ignore, error: ignore, warn: (message) => void warnings.push(message) },
-    apiGroup: 'vmcp.dev',
-    namespaces: ['ns'],
-    operatorNamespace: 'system',
-    instance: 'test',
-    runtimeImage: 'vmcp-runtime:0.1.0',
-    allowHostPaths: false,
-    stdioAttach: false,
-    imagePullSecrets: [],
-    scraperNamespaces: [],
-    maxConcurrentRollouts: 1,
-  });
+  platform = open();
   platform.start();
   await platform.synced();
   await platform.watch((key) => told.push(keyText(key)));
@@ -89,6 +75,24 @@ const ignore = () => undefined;
 function put(plural: string, kind: string, name: string, spec: object): void {
   const metadata = { name, namespace: 'ns' };
   server.put(`${RESOURCES}/${plural}/${name}`, { apiVersion: 'vmcp.dev/v1alpha1', kind, metadata, spec });
+}
+
+function open(): KubernetesPlatform {
+  return new KubernetesPlatform({
+    api,
+    clock,
+    log: { debug: ignore, info: ignore, error: ignore, warn: (message) => void warnings.push(message) },
+    apiGroup: 'vmcp.dev',
+    namespaces: ['ns'],
+    operatorNamespace: 'system',
+    instance: 'test',
+    runtimeImage: 'vmcp-runtime:0.1.0',
+    allowHostPaths: false,
+    stdioAttach: false,
+    imagePullSecrets: [],
+    scraperNamespaces: [],
+    maxConcurrentRollouts: 1,
+  });
 }
 
 const known = async () => {
@@ -170,4 +174,24 @@ it('neither lists nor watches the Secrets in which Helm keeps its releases', asy
   await eventually(() => ofOthers().some((query) => query.has('watch')), 'a watch of Secrets');
   expect(ofOthers().some((query) => !query.has('watch'))).toBe(true);
   expect(new Set(ofOthers().map((query) => query.get('fieldSelector')))).toEqual(new Set(['type!=helm.sh/release.v1']));
+});
+
+describe('Secrets of a namespace beyond the bound', () => {
+  it('are in the world with the reason for which they are not read', async () => {
+    await platform.close();
+    const heavy = { name: 'heavy', namespace: 'ns' };
+    const data = { k: 'a'.repeat(16 * 1024 * 1024) };
+    server.put('/api/v1/namespaces/ns/secrets/heavy', { apiVersion: 'v1', kind: 'Secret', metadata: heavy, data });
+    put('mcpservers', 'MCPServer', 'own', {
+      headerForward: { addHeadersFromSecret: { A: { name: 'heavy', key: 'k' } } },
+    });
+    // The server does not turn `stringData` into `data`: it is made once more.
+    server.remove('/api/v1/namespaces/system/secrets/vmcp-operator-digest-key');
+    platform = open();
+    platform.start();
+    await platform.synced();
+    const { secrets, refused } = await platform.observe('ns');
+    expect(Object.keys(secrets)).toEqual([]);
+    expect(refused?.secrets.heavy).toMatch(/namespace "ns" .* 16 MiB/);
+  });
 });

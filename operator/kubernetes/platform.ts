@@ -149,6 +149,7 @@ export class KubernetesPlatform implements Platform {
       mcpOidcConfigs: view.manifests.MCPOIDCConfig.of(namespace),
       secrets,
       configMaps,
+      refused: { secrets: view.secrets.refused(namespace), configMaps: view.configMaps.refused(namespace) },
       generated: this.#runtimes.generated.of(namespace),
       documents: view.documents.of(namespace),
       observed: this.#runtimes.observed.of(namespace),

@@ -29,6 +29,9 @@ function fileName(prefix: string, digest: string): string {
 export function configMapText(world: World, reference: KeyReference, field: string): string {
   const entries = ownValue(world.configMaps, reference.name);
   if (entries === undefined) {
+    const why = ownValue(world.refused?.configMaps, reference.name);
+    if (why !== undefined)
+      throw new Waiting('ConfigMapNotRead', `${field}: ConfigMap "${reference.name}" is not read: ${why}`);
     throw new Waiting(
       'ConfigMapNotFound',
       `${field} names ConfigMap "${reference.name}", which does not exist: create it`,
@@ -46,6 +49,9 @@ export function configMapText(world: World, reference: KeyReference, field: stri
 /** Keyed hash of the value under a key of a Secret. Throws `Waiting` when it is not there. */
 export function secretDigest(world: World, reference: KeyReference, field: string): string {
   const entries = ownValue(world.secrets, reference.name);
+  const why = ownValue(world.refused?.secrets, reference.name);
+  if (entries === undefined && why !== undefined)
+    throw new Waiting('SecretNotRead', `${field}: Secret "${reference.name}" is not read: ${why}`);
   if (reference.name === STORED_SECRET && ownValue(entries, reference.key) === undefined)
     throw notStored(reference, field);
   if (entries === undefined) {

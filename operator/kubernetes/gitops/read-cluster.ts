@@ -64,7 +64,7 @@ export async function readConfigMaps(
 ): Promise<Map<string, Record<string, string>>> {
   const places = new Set(
     manifests.flatMap(({ metadata, spec }) =>
-      [...findNames(spec).configMaps].map((name) => `${metadata.namespace}/${name}`),
+      [...findNames(spec).configMaps.keys()].map((name) => `${metadata.namespace}/${name}`),
     ),
   );
   const read = await Promise.all(

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { Log } from '#operator/log';
 import type { SecretDigests } from '#operator/world';
 import type { KubeApi } from '../api/api.ts';
-import { NamedValues } from '../watch/named-values.ts';
+import { type Kept, NamedValues, WEIGHT_OF_KEY } from '../watch/named-values.ts';
 import type { KubeObject } from '../api/object.ts';
 import { SECRETS } from '../api/resources.ts';
 
@@ -13,7 +13,8 @@ export class SecretValues {
   #key: string | undefined;
 
   constructor(api: KubeApi, log: Log) {
-    const valueOf = (secret: KubeObject) => this.#digestsOf((secret.data ?? {}) as Record<string, string>);
+    const valueOf = (secret: KubeObject, keys: ReadonlySet<string>) =>
+      this.#keep((secret.data ?? {}) as Record<string, string>, keys);
     this.named = new NamedValues(api, SECRETS, { field: 'secrets', valueOf, log });
   }
 
@@ -34,10 +35,13 @@ export class SecretValues {
     return digests && this.#data.get(digests)?.[key];
   }
 
-  #digestsOf(data: Record<string, string>): SecretDigests {
+  /** Of what no reference names the digest alone stays. */
+  #keep(data: Record<string, string>, keys: ReadonlySet<string>): Kept<SecretDigests> {
     const entries = Object.entries(data).map(([key, text]) => [key, this.digest(Buffer.from(text, 'base64'))] as const);
     const digests = Object.fromEntries(entries);
-    this.#data.set(digests, data);
-    return digests;
+    const named = Object.entries(data).filter(([key]) => keys.has(key));
+    this.#data.set(digests, Object.fromEntries(named));
+    const values = named.reduce((sum, [, text]) => sum + text.length, 0);
+    return { value: digests, bytes: values + entries.length * WEIGHT_OF_KEY };
   }
 }

@@ -12,7 +12,13 @@ describe('names of Secrets and ConfigMaps', () => {
       secrets: [{ name: 'environment', key: 'token', targetEnvName: 'TOKEN' }],
       tls: { secretRef: { name: 'certificate' } },
     });
-    expect([...secrets].sort()).toEqual(['certificate', 'environment', 'header', 'hmac', 'upstream']);
+    expect(Object.fromEntries(secrets)).toEqual({
+      certificate: new Set(['tls.crt', 'tls.key']),
+      environment: new Set(['token']),
+      header: new Set(['value']),
+      hmac: new Set(['new']),
+      upstream: new Set(['secret']),
+    });
   });
 
   it('finds ConfigMaps in either form, and takes none for a Secret', () => {
@@ -24,7 +30,7 @@ describe('names of Secrets and ConfigMaps', () => {
       caBundleRef: { configMapRef: { name: 'other-roots', key: 'ca.crt' } },
       permissionProfile: { type: 'configmap', name: 'profile', key: 'profile.json' },
     });
-    expect([...found.configMaps].sort()).toEqual(['other-roots', 'policies', 'profile', 'roots']);
+    expect([...found.configMaps.keys()].sort()).toEqual(['other-roots', 'policies', 'profile', 'roots']);
     expect(found.secrets.size).toBe(0);
   });
 
@@ -32,7 +38,7 @@ describe('names of Secrets and ConfigMaps', () => {
     'takes %j for no name: as a part of a path it would lead elsewhere',
     (name) => {
       const found = findNames({ anything: { name, key: 'b' }, configMapRef: { name } });
-      expect(found).toEqual({ secrets: new Set(), configMaps: new Set() });
+      expect(found).toEqual({ secrets: new Map(), configMaps: new Map() });
     },
   );
 
@@ -44,6 +50,6 @@ describe('names of Secrets and ConfigMaps', () => {
       podTemplateSpec: { spec: { volumes: [{ secret: { secretName: 'own' } }], key: { name: 'a', key: 'b' } } },
       env: [{ name: 'LOG_LEVEL', value: 'debug' }],
     });
-    expect(found).toEqual({ secrets: new Set(), configMaps: new Set() });
+    expect(found).toEqual({ secrets: new Map(), configMaps: new Map() });
   });
 });

@@ -1,7 +1,7 @@
-/** Names of Secrets and ConfigMaps that an unchecked spec refers to. */
+/** Names of Secrets and ConfigMaps that an unchecked spec refers to, each with its keys; a ConfigMap is read whole. */
 export interface Names {
-  secrets: Set<string>;
-  configMaps: Set<string>;
+  secrets: Map<string, Set<string>>;
+  configMaps: Map<string, Set<string>>;
 }
 
 /** Fields below which a name is one of a ConfigMap. */
@@ -10,14 +10,25 @@ const CONFIG_MAP_FIELDS = new Set(['configMap', 'configMapRef', 'caBundleRef', '
 /** What the plan reads by itself is not in them: the kubelet resolves these references, or nobody does. */
 const FOREIGN_FIELDS = new Set(['podTemplateSpec', 'imagePullSecrets', 'env', 'volumes']);
 
-/** Secrets that are named without a key: all of them is meant. */
-const WHOLE_SECRET_FIELDS = new Set(['secretRef']);
+/** Keys of the Secrets that are named without one, by the field. */
+const KEYS_OF_FIELD: ReadonlyMap<string, readonly string[]> = new Map([['secretRef', ['tls.crt', 'tls.key']]]);
 
 /** RFC 1123, section 2.1. Whatever else is written names nothing that there can be, and `..` in a path is another path. */
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 
 function nameOf(value: object): string | undefined {
   return 'name' in value && typeof value.name === 'string' && NAME.test(value.name) ? value.name : undefined;
+}
+
+function keysOf(value: object, field: string): readonly string[] | undefined {
+  if ('key' in value) return typeof value.key === 'string' ? [value.key] : [];
+  return KEYS_OF_FIELD.get(field);
+}
+
+function add(names: Map<string, Set<string>>, name: string, keys: readonly string[]): void {
+  const known = names.get(name) ?? new Set();
+  for (const key of keys) known.add(key);
+  names.set(name, known);
 }
 
 function collect(value: unknown, field: string, found: Names): void {
@@ -28,15 +39,16 @@ function collect(value: unknown, field: string, found: Names): void {
   if (typeof value !== 'object' || value === null) return;
   const name = nameOf(value);
   if (name !== undefined) {
-    if (CONFIG_MAP_FIELDS.has(field)) found.configMaps.add(name);
-    else if ('key' in value || WHOLE_SECRET_FIELDS.has(field)) found.secrets.add(name);
+    const keys = keysOf(value, field);
+    if (CONFIG_MAP_FIELDS.has(field)) add(found.configMaps, name, []);
+    else if (keys) add(found.secrets, name, keys);
   }
   for (const [key, inside] of Object.entries(value)) if (!FOREIGN_FIELDS.has(key)) collect(inside, key, found);
 }
 
 /** What a resource names, by the shape of the references alone: a Secret that no field names is never read. */
 export function findNames(spec: unknown): Names {
-  const found: Names = { secrets: new Set(), configMaps: new Set() };
+  const found: Names = { secrets: new Map(), configMaps: new Map() };
   collect(spec, '', found);
   return found;
 }

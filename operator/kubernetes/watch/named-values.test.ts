@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { KubeApi } from '../api/api.ts';
 import { NamedValues } from './named-values.ts';
+import type { KubeObject } from '../api/object.ts';
 import { SECRETS } from '../api/resources.ts';
 import { ObjectServer } from '../testdata/object-server.ts';
 import { statusBody } from '../testdata/fake-api-server.ts';
@@ -16,7 +17,7 @@ let values: NamedValues<unknown>;
 beforeEach(async () => {
   server = await new ObjectServer().start();
   api = server.api();
-  values = new NamedValues(api, SECRETS, { field: 'secrets', valueOf: ({ data }) => data, log });
+  values = new NamedValues(api, SECRETS, { field: 'secrets', valueOf: ({ data }) => ({ value: data, bytes: 1 }), log });
 });
 afterEach(() => server.close());
 
@@ -74,6 +75,35 @@ describe('values that resources name', () => {
     values.refer('ns', 'VirtualMCPServer/demo', spec('secret', 'open'));
     server.nextAnswers.push({ status: 403, body: statusBody(403, 'Forbidden') });
     expect(Object.keys(await values.load('ns'))).toHaveLength(1);
+  });
+
+  it('beyond the bound of a namespace one is refused with the reason, and read when there is room again', async () => {
+    const valueOf = ({ data }: KubeObject) => ({ value: data, bytes: 7 * 1024 * 1024 });
+    values = new NamedValues(api, SECRETS, { field: 'secrets', valueOf, log });
+    for (const name of ['a', 'b', 'c']) {
+      write(name, { k: '1' });
+      values.refer('ns', `MCPServer/${name}`, spec(name));
+    }
+    const kept = Object.keys(await values.load('ns'));
+    expect(kept).toHaveLength(2);
+    const [[refused, why] = ['', '']] = Object.entries(values.refused('ns'));
+    expect([...kept, refused].sort()).toEqual(['a', 'b', 'c']);
+    expect(why).toMatch(/secrets .* of namespace "ns" .* exceed 16 MiB: name fewer/);
+    await values.load('ns');
+    expect(reads()).toBe(3);
+    values.refer('ns', `MCPServer/${kept[0]}`, undefined);
+    expect(Object.keys(await values.load('ns')).sort()).toEqual([kept[1], refused].sort());
+    expect(Object.keys(values.refused('ns'))).toEqual([]);
+  });
+
+  it('one that takes the room of itself alone when it changes stays', async () => {
+    const valueOf = ({ data }: KubeObject) => ({ value: data, bytes: 12 * 1024 * 1024 });
+    values = new NamedValues(api, SECRETS, { field: 'secrets', valueOf, log });
+    write('a', { k: '1' });
+    values.refer('ns', 'MCPServer/a', spec('a'));
+    await values.load('ns');
+    write('a', { k: '2' });
+    expect({ ...(await values.load('ns')) }).toEqual({ a: { k: '2' } });
   });
 
   it('a failed reading is tried again', async () => {

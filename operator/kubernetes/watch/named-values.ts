@@ -8,34 +8,54 @@ import { compareVersions, Section } from './section.ts';
 /** Reads at once. */
 const AT_ONCE = 8;
 
-interface Read<V> {
-  resourceVersion: string | undefined;
+/** What all that resources of one namespace name may weigh together. */
+const MOST_MIB = 16;
+const MIB = 1024 * 1024;
+
+/** What a key weighs besides its value: its name, a digest, and their places in objects. Bytes. */
+export const WEIGHT_OF_KEY = 512;
+
+/** What is kept of an object, and what that weighs. */
+export interface Kept<V> {
   value: V;
+  bytes: number;
+}
+
+interface Read {
+  resourceVersion: string | undefined;
+  keys: ReadonlySet<string>;
+  bytes: number;
+}
+
+interface NamedValuesOptions<V> {
+  field: keyof Names;
+  /** Of `keys` alone somebody asks for more than whether they are there. */
+  valueOf: (object: KubeObject, keys: ReadonlySet<string>) => Kept<V>;
+  log: Log;
 }
 
 /**
  * The Secrets (or the ConfigMaps) that resources name. All are watched as metadata; only a named one is read, once for each
- * version of it.
+ * version of it, and kept as long as all of its namespace stay within a bound.
  */
 export class NamedValues<V> {
   readonly #api: KubeApi;
   readonly #resource: Resource;
   readonly #field: keyof Names;
-  readonly #valueOf: (object: KubeObject) => V;
+  readonly #valueOf: NamedValuesOptions<V>['valueOf'];
   readonly #log: Log;
   readonly #versions = new Section<string>();
-  /** How many resources name it. */
-  readonly #users = new Section<number>();
-  readonly #namesOf = new Map<string, Set<string>>();
-  readonly #read = new Section<Read<V>>();
+  /** Which resources name it, each with the keys. */
+  readonly #users = new Section<Map<string, ReadonlySet<string>>>();
+  readonly #namesOf = new Map<string, Names[keyof Names]>();
+  readonly #read = new Section<Read>();
+  /** Bytes that are kept, by namespace. */
+  readonly #weights = new Map<string, number>();
+  readonly #refused = new Section<string>();
   readonly #values = new Section<V>();
   readonly #stale = new Map<string, Set<string>>();
 
-  constructor(
-    api: KubeApi,
-    resource: Resource,
-    { field, valueOf, log }: { field: keyof Names; valueOf: (object: KubeObject) => V; log: Log },
-  ) {
+  constructor(api: KubeApi, resource: Resource, { field, valueOf, log }: NamedValuesOptions<V>) {
     this.#api = api;
     this.#resource = resource;
     this.#field = field;
@@ -45,10 +65,10 @@ export class NamedValues<V> {
 
   /** A resource appeared, changed or went (`spec` is undefined). */
   refer(namespace: string, user: string, spec: unknown): void {
-    const former = this.#namesOf.get(`${namespace}/${user}`) ?? new Set();
-    const names = spec === undefined ? new Set<string>() : findNames(spec)[this.#field];
-    for (const name of names) if (!former.has(name)) this.#count(namespace, name, 1);
-    for (const name of former) if (!names.has(name)) this.#count(namespace, name, -1);
+    const former = this.#namesOf.get(`${namespace}/${user}`) ?? new Map<string, Set<string>>();
+    const names = findNames(spec)[this.#field];
+    for (const name of former.keys()) if (!names.has(name)) this.#leave(namespace, name, user);
+    for (const [name, keys] of names) this.#use(namespace, name, user, keys);
     if (names.size > 0) this.#namesOf.set(`${namespace}/${user}`, names);
     else this.#namesOf.delete(`${namespace}/${user}`);
   }
@@ -74,6 +94,11 @@ export class NamedValues<V> {
     return this.#values.of(namespace);
   }
 
+  /** Why what a resource names is not among the values although it is there, by name. */
+  refused(namespace: string): Readonly<Record<string, string>> {
+    return this.#refused.of(namespace);
+  }
+
   /** What was read last. */
   get(namespace: string, name: string): V | undefined {
     return this.#values.get(namespace, name);
@@ -86,18 +111,34 @@ export class NamedValues<V> {
   async #readOne(namespace: string, name: string): Promise<void> {
     const object = await this.#getOne(namespace, name);
     this.#stale.get(namespace)?.delete(name);
-    if (!object || this.#users.get(namespace, name) === undefined) {
+    const users = this.#users.get(namespace, name);
+    if (!object || !users) {
       this.#forget(namespace, name);
       return;
     }
     const { resourceVersion } = object.metadata;
     const known = this.#read.get(namespace, name);
     if (known && compareVersions(resourceVersion, known.resourceVersion) < 0) return;
-    const value = this.#valueOf(object);
-    this.#read.set(namespace, name, { resourceVersion, value });
-    this.#values.set(namespace, name, value);
+    const keys = new Set([...users.values()].flatMap((named) => [...named]));
+    this.#keep(namespace, name, { resourceVersion, keys, ...this.#valueOf(object, keys) });
     // It may have changed once more while it was read.
     if (compareVersions(resourceVersion, this.#versions.get(namespace, name)) < 0) this.#markStale(namespace, name);
+  }
+
+  #keep(namespace: string, name: string, { value, ...read }: Read & { value: V }): void {
+    this.#forget(namespace, name);
+    const weight = (this.#weights.get(namespace) ?? 0) + read.bytes;
+    const fits = weight <= MOST_MIB * MIB;
+    this.#read.set(namespace, name, { ...read, bytes: fits ? read.bytes : 0 });
+    if (fits) {
+      this.#weights.set(namespace, weight);
+      this.#values.set(namespace, name, value);
+      return;
+    }
+    const { plural } = this.#resource;
+    const problem = `with it what is kept of the ${plural} that resources of namespace "${namespace}" name would exceed ${MOST_MIB} MiB`;
+    this.#refused.set(namespace, name, `${problem}: name fewer, or smaller ones`);
+    this.#log.warn('it is not read', { resource: plural, namespace, name, problem });
   }
 
   async #getOne(namespace: string, name: string): Promise<KubeObject | undefined> {
@@ -112,13 +153,20 @@ export class NamedValues<V> {
     }
   }
 
-  #count(namespace: string, name: string, by: 1 | -1): void {
-    const users = (this.#users.get(namespace, name) ?? 0) + by;
-    this.#users.set(namespace, name, users > 0 ? users : undefined);
-    if (users <= 0) this.#forget(namespace, name);
-    else if (users === 1 && by === 1 && this.#versions.get(namespace, name) !== undefined) {
-      this.#markStale(namespace, name);
-    }
+  #use(namespace: string, name: string, user: string, keys: ReadonlySet<string>): void {
+    const users = this.#users.get(namespace, name) ?? new Map<string, ReadonlySet<string>>();
+    this.#users.set(namespace, name, users.set(user, keys));
+    const read = this.#read.get(namespace, name);
+    const isKnown = read !== undefined && [...keys].every((key) => read.keys.has(key));
+    if (!isKnown && this.#versions.get(namespace, name) !== undefined) this.#markStale(namespace, name);
+  }
+
+  #leave(namespace: string, name: string, user: string): void {
+    const users = this.#users.get(namespace, name);
+    users?.delete(user);
+    if (users && users.size > 0) return;
+    this.#users.set(namespace, name, undefined);
+    this.#forget(namespace, name);
   }
 
   #markStale(namespace: string, name: string): void {
@@ -128,7 +176,12 @@ export class NamedValues<V> {
 
   #forget(namespace: string, name: string): void {
     this.#stale.get(namespace)?.delete(name);
-    this.#read.set(namespace, name, undefined);
-    this.#values.set(namespace, name, undefined);
+    const { bytes = 0 } = this.#read.get(namespace, name) ?? {};
+    const weight = (this.#weights.get(namespace) ?? 0) - bytes;
+    if (weight > 0) this.#weights.set(namespace, weight);
+    else this.#weights.delete(namespace);
+    for (const section of [this.#read, this.#values, this.#refused]) section.set(namespace, name, undefined);
+    // There is room again for what was refused.
+    if (bytes > 0) for (const other of Object.keys(this.#refused.of(namespace))) this.#markStale(namespace, other);
   }
 }

@@ -21,11 +21,11 @@ async function readData(api: KubeApi, resource: Resource, namespace: string, nam
 }
 
 async function readMissing<T>(
-  names: Set<string>,
+  names: ReadonlyMap<string, unknown>,
   known: Record<string, unknown>,
   read: (name: string) => Promise<T | undefined>,
 ): Promise<Record<string, T>> {
-  const missing = [...names].filter((name) => !(name in known)).slice(0, MOST_NAMES);
+  const missing = [...names.keys()].filter((name) => !(name in known)).slice(0, MOST_NAMES);
   const found = await Promise.all(missing.map(async (name) => [name, await read(name)] as const));
   return Object.fromEntries(found.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
 }

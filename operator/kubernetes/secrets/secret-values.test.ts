@@ -1,0 +1,52 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ObjectServer } from '../testdata/object-server.ts';
+import { SecretValues } from './secret-values.ts';
+
+const ignore = () => undefined;
+const log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+const reference = (key: string) => ({ headers: [{ name: 's', key }] });
+
+let server: ObjectServer;
+let values: SecretValues;
+beforeEach(async () => {
+  server = await new ObjectServer().start();
+  values = new SecretValues(server.api(), log);
+  values.useKey('key');
+});
+afterEach(() => server.close());
+
+function write(data: Record<string, string>): void {
+  const object = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's', namespace: 'ns' }, data };
+  values.named.told(server.put('/api/v1/namespaces/ns/secrets/s', object).metadata, true);
+}
+
+describe('values of Secrets', () => {
+  it('are kept of the keys that are named alone, of the others the digest', async () => {
+    write({ one: 'MQ==', two: 'Mg==' });
+    values.named.refer('ns', 'MCPServer/a', reference('one'));
+    expect(Object.keys((await values.named.load('ns')).s ?? {})).toEqual(['one', 'two']);
+    expect(values.value('ns', 's', 'one')).toBe('MQ==');
+    expect(values.value('ns', 's', 'two')).toBeUndefined();
+  });
+
+  it('are there once another resource, or the same one, names another key', async () => {
+    write({ one: 'MQ==', two: 'Mg==', three: 'Mw==' });
+    values.named.refer('ns', 'MCPServer/a', reference('one'));
+    await values.named.load('ns');
+    values.named.refer('ns', 'MCPServer/b', reference('two'));
+    await values.named.load('ns');
+    values.named.refer('ns', 'MCPServer/a', reference('three'));
+    await values.named.load('ns');
+    expect(['two', 'three'].map((key) => values.value('ns', 's', key))).toEqual(['Mg==', 'Mw==']);
+  });
+
+  it.each([
+    ['named values', { k: 'a'.repeat(16 * 1024 * 1024) }],
+    ['keys', Object.fromEntries(Array.from({ length: 33_000 }, (_, at) => [`k${at}`, '']))],
+  ])('that hold too much by their %s are refused', async (_what, data) => {
+    write(data);
+    values.named.refer('ns', 'MCPServer/a', reference('k'));
+    expect(await values.named.load('ns')).not.toHaveProperty('s');
+    expect(values.named.refused('ns').s).toMatch(/16 MiB/);
+  });
+});
