@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,6 +34,16 @@ describe('the way to the API server', () => {
     expect([connection.server, connection.namespace]).toEqual(['https://127.0.0.1:1', 'team']);
     expect((await connection.authenticate()).headers).toEqual({ Authorization: 'Bearer a-token' });
     await connection.close();
+  });
+
+  it('is told where there is none, whatever context is named', () => {
+    const environment = jest.replaceProperty(process, 'env', { HOME: folder });
+    try {
+      expect(() => loadKubeConfig({})).toThrow('there is no kubeconfig');
+      expect(() => loadKubeConfig({ context: 'nope' })).toThrow('set KUBECONFIG, or write --kubeconfig <file>');
+    } finally {
+      environment.restore();
+    }
   });
 
   it('takes another context where one is named', () => {

@@ -38,8 +38,19 @@ export function loadKubeConfig({ kubeconfig, context }: ConnectOptions): KubeCon
     const remedy = 'name a file that can be read, or leave --kubeconfig away inside a cluster';
     throw new Error(`--kubeconfig ${kubeconfig ?? '(default)'}: ${reason}: ${remedy}`, { cause });
   }
+  if (kubeconfig === undefined && isMadeUp(config)) throw new Error(NO_KUBECONFIG);
   if (context !== undefined) selectContext(config, context);
   return config;
+}
+
+const NO_KUBECONFIG =
+  'there is no kubeconfig: neither KUBECONFIG nor ~/.kube/config names one, and this is no pod with an account; set KUBECONFIG, or write --kubeconfig <file>';
+
+/** What the library takes where it finds nothing. */
+function isMadeUp(config: KubeConfig): boolean {
+  return (
+    config.getCurrentContext() === 'loaded-context' && config.getCurrentCluster()?.server === 'http://localhost:8080'
+  );
 }
 
 function selectContext(config: KubeConfig, context: string): void {
