@@ -1,3 +1,4 @@
+import { byName } from '#operator/by-name';
 import { MCPServerSpec, resourceUrlOf, VirtualMCPServerSpec } from '#crds/kinds/index';
 import type { Status } from '#crds/kinds/status';
 import { isLoopbackHost } from '#crds/parts/loopback';
@@ -103,26 +104,21 @@ function factsOf(namespace: string, manifests: readonly Manifest[], known: Known
     mode: 'local',
     directory: `${directory}/${namespace}`,
     loginDirectory: `${loginDirectory}/${namespace}`,
-    ports: named(ports),
-    backendPorts: named(
+    ports: byName(ports),
+    backendPorts: byName(
       inside(Object.entries(backendPlaces), namespace).map(([name, place]) => [name, portOfPlace(place)]),
     ),
-    envFiles: named(envFilesOf(manifests, known)),
-    uids: named(inside(Object.entries(uids), namespace)),
+    envFiles: byName(envFilesOf(manifests, known)),
+    uids: byName(inside(Object.entries(uids), namespace)),
     ...defined({ containerEngine, hostAddress, limitsIgnored }),
   };
-}
-
-/** By name, and by nothing else: a resource may be called `constructor`, which every plain object has. */
-function named<T>(entries: Iterable<readonly [string, T]>): Record<string, T> {
-  return Object.setPrototypeOf(Object.fromEntries(entries), null) as Record<string, T>;
 }
 
 /** All that the plan reads about one namespace. */
 export function buildWorld(snapshot: Snapshot, namespace: string, known: Known): World {
   const manifests = snapshot.manifests.filter(({ metadata }) => metadata.namespace === namespace);
   const ofKind = (kind: Kind): Record<string, Manifest> =>
-    named(
+    byName(
       manifests
         .filter((one) => one.kind === kind)
         .map((one) => [one.metadata.name, { ...one, status: known.status({ kind, ...one.metadata }) }]),
@@ -131,7 +127,7 @@ export function buildWorld(snapshot: Snapshot, namespace: string, known: Known):
     const digests = Object.entries(values).map(
       ([key, value]) => [key, known.digest(value, `${namespace}/${name}/${key}`)] as const,
     );
-    return [name, named(digests)];
+    return [name, byName(digests)];
   });
   return {
     namespace,
@@ -142,12 +138,12 @@ export function buildWorld(snapshot: Snapshot, namespace: string, known: Known):
     mcpServers: ofKind('MCPServer'),
     mcpExternalAuthConfigs: ofKind('MCPExternalAuthConfig'),
     mcpOidcConfigs: ofKind('MCPOIDCConfig'),
-    secrets: named(secrets),
-    configMaps: named(
-      inside(snapshot.configMaps, namespace).map(([name, texts]) => [name, named(Object.entries(texts))]),
+    secrets: byName(secrets),
+    configMaps: byName(
+      inside(snapshot.configMaps, namespace).map(([name, texts]) => [name, byName(Object.entries(texts))]),
     ),
-    generated: named(manifests.filter(isSealedFor).map((served) => [runtimeNameOf(served), known.generated(served)])),
-    documents: named(Object.entries(known.documents)),
-    observed: named(Object.entries(known.observed)),
+    generated: byName(manifests.filter(isSealedFor).map((served) => [runtimeNameOf(served), known.generated(served)])),
+    documents: byName(Object.entries(known.documents)),
+    observed: byName(Object.entries(known.observed)),
   };
 }

@@ -69,6 +69,13 @@ describe('what the operator would apply', () => {
     expect(outcomes.map(({ action }) => action)).toEqual(['apply', 'apply', 'apply']);
   });
 
+  it('is that of a server that names what every object has, and is not there', () => {
+    const { outcomes } = render(
+      written((text) => text.replace('config: { groupRef: tools }', 'config: { groupRef: constructor }')),
+    );
+    expect(JSON.stringify(outcomes)).toContain('MCPGroup \\"constructor\\"');
+  });
+
   it('is the same each time', () => {
     expect(JSON.stringify(render(written()))).toBe(JSON.stringify(render(written())));
   });

@@ -1,3 +1,4 @@
+import { byName } from '#operator/by-name';
 import { ownedMetadata, runtimeSelector } from '#operator/plan/object-parts';
 import { credentialsOf, runtimeChildOf, sealingOf } from '#operator/plan/child-names';
 import type { Outcome, SecretSource } from '#operator/plan/outcome';
@@ -37,10 +38,10 @@ const digestsOf = (secret: string) => everyName((key) => contentHash(`${secret}/
 function worldOf(namespace: string, { manifests, configMaps }: Written, apiGroup: string, facts: ClusterFacts): World {
   const here = manifests.filter(({ metadata }) => metadata.namespace === namespace);
   const ofKind = (kind: Kind) =>
-    Object.fromEntries(
+    byName(
       here
         .filter((one) => one.kind === kind)
-        .map((one) => [one.metadata.name, { ...one, metadata: { uid: NO_UID, ...one.metadata } }]),
+        .map((one) => [one.metadata.name, { ...one, metadata: { uid: NO_UID, ...one.metadata } }] as const),
     );
   const prefix = `${namespace}/`;
   const maps = [...configMaps].flatMap(([place, texts]) =>
@@ -57,7 +58,7 @@ function worldOf(namespace: string, { manifests, configMaps }: Written, apiGroup
     mcpExternalAuthConfigs: ofKind('MCPExternalAuthConfig'),
     mcpOidcConfigs: ofKind('MCPOIDCConfig'),
     secrets: everyName(digestsOf),
-    configMaps: Object.fromEntries(maps),
+    configMaps: byName(maps),
     generated: everyName((name) =>
       Object.fromEntries(GENERATED_SECRETS.map((which) => [which, contentHash(`${name} ${which}`)])),
     ),

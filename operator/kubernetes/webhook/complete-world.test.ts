@@ -1,0 +1,54 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { emptyWorld } from '#operator/testdata/empty-world';
+import type { Manifest } from '#operator/world';
+import type { KubeApi } from '../api/api.ts';
+import { ObjectServer } from '../testdata/object-server.ts';
+import { completeWorld } from './complete-world.ts';
+
+const WORLD = emptyWorld({
+  namespace: 'team',
+  platform: { mode: 'cluster', runtimeImage: 'vmcp-runtime:1', allowHostPaths: false },
+});
+const naming = (...names: string[]): Manifest => ({
+  apiVersion: 'vmcp.dev/v1alpha1',
+  kind: 'MCPServer',
+  metadata: { name: 'a', namespace: 'team' },
+  spec: { image: 'x', secrets: names.map((name) => ({ name, key: 'k', targetEnvName: name.toUpperCase() })) },
+});
+
+describe('the world of a resource that is looked at before it is there', () => {
+  let server: ObjectServer;
+  let api: KubeApi;
+  beforeEach(async () => {
+    server = await new ObjectServer().start();
+    api = server.api();
+  });
+  afterEach(() => server.close());
+
+  it('has the Secrets that it is the first to name, by their keys, and none that is not there', async () => {
+    const path = '/api/v1/namespaces/team/secrets/known';
+    const metadata = { name: 'known', namespace: 'team' };
+    server.put(path, { apiVersion: 'v1', kind: 'Secret', metadata, data: { k: 'c2VjcmV0' } });
+    const signal = new AbortController().signal;
+    const { secrets } = await completeWorld(naming('known', 'missing', 'constructor'), WORLD, api, signal);
+    expect(secrets).toEqual({ known: { k: '0'.repeat(16) } });
+    expect([secrets.constructor, secrets.missing]).toEqual([undefined, undefined]);
+  });
+
+  it('is read a few objects at a time', async () => {
+    let [open, most] = [0, 0];
+    const slow: Pick<KubeApi, 'get'> = {
+      async get(...asked: Parameters<KubeApi['get']>) {
+        most = Math.max(most, (open += 1));
+        try {
+          return await api.get(...asked);
+        } finally {
+          open -= 1;
+        }
+      },
+    };
+    const names = Array.from({ length: 30 }, (_, number) => `s-${number}`);
+    await completeWorld(naming(...names), WORLD, slow, new AbortController().signal);
+    expect(most).toBe(8);
+  });
+});
