@@ -1,4 +1,5 @@
-import { type ClientRequest, request } from 'node:http';
+import { once } from 'node:events';
+import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
@@ -77,6 +78,19 @@ describe('a body', () => {
     const body = { name: `${'[{,'.repeat(200_000)}"\\"\\` };
     const { status, text } = await send(JSON.stringify(body));
     expect([status, JSON.parse(text)]).toEqual([200, body]);
+  });
+
+  it('that is refused by its length takes nothing from others', async () => {
+    const length = 4 * MEGABYTES + 1;
+    const asked = Array.from({ length: 30 }, async () => {
+      const options = { method: 'POST', agent: false, headers: { ...headers, 'content-length': length } };
+      const announced = request(`${served.url}/things`, options);
+      announced.on('error', () => undefined).flushHeaders();
+      const [answer] = (await once(announced, 'response')) as [IncomingMessage];
+      announced.destroy();
+      return answer.statusCode;
+    });
+    expect(new Set(await Promise.all(asked))).toEqual(new Set([413]));
   });
 
   it('waits for no other one, and is refused while 16 MiB of one caller come', async () => {

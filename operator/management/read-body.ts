@@ -45,10 +45,11 @@ async function readBytes(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-/** Bytes for which a request needs memory: as many as it says, or as it may send. */
+/** Bytes for which a request needs memory: as many as it says, or as it may send; none where it is refused unread. */
 export function bodyBytes({ headers }: IncomingMessage): number {
   if (headers['transfer-encoding'] !== undefined) return LONGEST_BODY;
-  return Math.min(Number(headers['content-length'] ?? '0'), LONGEST_BODY);
+  const length = Number(headers['content-length'] ?? '0');
+  return length > LONGEST_BODY ? 0 : length;
 }
 
 /** @throws Problem `bad_request` for what would cost too much to parse */

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { ApiError } from '#operator/kubernetes/api/api-error';
 import { ObjectServer } from '#operator/kubernetes/testdata/object-server';
 import { clusterResources } from './cluster-resources.ts';
 import type { Resources } from './resources.ts';
@@ -47,6 +48,19 @@ describe('an object of the API server', () => {
     await expect(change()).rejects.toMatchObject({ code: 'busy', status: 409 });
     expect(server.looks).toBe(8);
     expect(server.at(PLACE)?.spec).toEqual(object(0).spec);
+  });
+
+  it('belongs to nobody else where a conflict came with a change in between', async () => {
+    server.most = 0;
+    const api = server.api();
+    jest.spyOn(api, 'apply').mockImplementationOnce(() => {
+      server.put(PLACE, object(1));
+      const causes = [{ reason: 'FieldManagerConflict', message: 'conflict with "other"' }];
+      return Promise.reject(new ApiError('conflict', { status: 409, reason: 'Conflict', causes }));
+    });
+    const racing = clusterResources({ api, namespace: 'team', apiGroup: 'vmcp.dev' });
+    await racing.replace({ ...wanted, spec: { remoteUrl: 'https://mcp.example.com/other' } });
+    expect(server.at(PLACE)?.spec).toEqual({ remoteUrl: 'https://mcp.example.com/other' });
   });
 
   it.each(WAYS)('is changed when it rests before: %s', async (_what, change) => {

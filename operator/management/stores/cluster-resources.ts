@@ -106,10 +106,15 @@ class ClusterResources implements Resources {
       } catch (problem) {
         if (!isStatus(problem, 409)) throw problemOfApi(problem);
         const managers = conflictingManagers(problem);
-        if (managers.length > 0) throw conflict(name, managers);
+        if (managers.length > 0 && (await this.#isStill(live, kind, name))) throw conflict(name, managers);
       }
     }
     throw new Problem('busy', `"${name}" is being changed all the time: try again`);
+  }
+
+  /** The API server looks for conflicts first, and only then whether what was read stands. */
+  async #isStill(before: KubeObject | undefined, kind: Kind, name: string): Promise<boolean> {
+    return (await this.#live(kind, name))?.metadata.resourceVersion === before?.metadata.resourceVersion;
   }
 
   async #live(kind: Kind, name: string): Promise<KubeObject | undefined> {
