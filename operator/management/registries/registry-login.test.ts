@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -176,10 +177,16 @@ async function offerLogin(numbers: object): Promise<{ configuration: oidc.Config
     response.writeHead(400).end(JSON.stringify({ error: 'authorization_pending' }));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  closing.push(() => new Promise((resolve) => (server.close(() => resolve()), server.closeAllConnections())));
+  closing.push(async () => {
+    const closed = once(server, 'close');
+    server.close();
+    server.closeAllConnections();
+    await closed;
+  });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const endpoints = { token_endpoint: `${url}/token`, device_authorization_endpoint: `${url}/device` };
   const configuration = new oidc.Configuration({ issuer: url, ...endpoints }, 'c', undefined, oidc.None());
+  // eslint-disable-next-line @typescript-eslint/no-deprecated -- marked so to stand out; this issuer is on loopback.
   oidc.allowInsecureRequests(configuration);
   return { configuration, asked: () => asked };
 }
