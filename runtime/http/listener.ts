@@ -40,7 +40,9 @@ export function createListener({ tls, route, failed }: ListenerOptions): Server 
       failed(error);
     }
   };
-  return tls ? createTlsServer({ ...settings, ...tls, handshakeTimeout: HANDSHAKE_TIMEOUT }, handle) : createServer(settings, handle);
+  return tls
+    ? createTlsServer({ ...settings, ...tls, handshakeTimeout: HANDSHAKE_TIMEOUT }, handle)
+    : createServer(settings, handle);
 }
 
 /** What stands at a path; 404 where there is nothing. */
