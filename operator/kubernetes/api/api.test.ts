@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { KubeConfig } from '@kubernetes/client-node';
 import { ApiError } from './api-error.ts';
-import type { KubeApi } from './api.ts';
+import { KubeApi } from './api.ts';
+import { connect } from './connection.ts';
 import { statusBody } from '../testdata/fake-api-server.ts';
 import { WatchServer } from '../testdata/watch-server.ts';
 
@@ -129,6 +131,26 @@ describe('calls of the API server', () => {
     const problem = await errorOf(api.create(SECRETS, object));
     expect(problem.message).toBe('create /api/v1/namespaces/ns/secrets: 422 Invalid');
     expect(JSON.stringify([problem, problem.causes])).not.toContain('hunter2');
+  });
+
+  it('looks for another token as soon as its own is refused, and not because of anything else', async () => {
+    const config = new KubeConfig();
+    config.loadFromClusterAndUser(
+      { name: 'test', server: server.url, skipTLSVerify: true },
+      { name: 'tester', token: 'a-token' },
+    );
+    const connection = connect(config);
+    let forgotten = 0;
+    const own = new KubeApi({ ...connection, forget: () => (forgotten += 1) });
+    for (const [status, times] of [
+      [403, 0],
+      [401, 1],
+    ] as const) {
+      server.nextAnswers.push({ status, body: statusBody(status, 'Reason') });
+      expect((await errorOf(own.create(THINGS, object))).status).toBe(status);
+      expect([status, forgotten]).toEqual([status, times]);
+    }
+    await own.close();
   });
 
   it('gives a call up at its deadline', async () => {

@@ -196,14 +196,58 @@ describe('a reflector', () => {
     expect(clock.delays).toEqual([0, 800, 1600, 3200]);
   });
 
-  it('waits as long as a busy API server asks before it lists', async () => {
+  it.each([
+    [7, 7000],
+    [3600, 30_000],
+  ])('waits as long as a busy API server asks before it lists, up to half a minute: %d s', async (asked, delay) => {
     const message = 'storage is (re)initializing';
-    const busy = statusBody(429, 'TooManyRequests', message, { retryAfterSeconds: 7 });
-    server.nextLists.push({ status: 429, headers: { 'retry-after': '7' }, body: busy });
+    const busy = statusBody(429, 'TooManyRequests', message, { retryAfterSeconds: asked });
+    server.nextLists.push({ status: 429, headers: { 'retry-after': `${asked}` }, body: busy });
     server.put('a');
     await watching();
     expect(changes).toEqual(['+a']);
-    expect(clock.delays).toEqual([7000]);
+    expect(clock.delays).toEqual([delay]);
+  });
+
+  it.each([
+    [4, 1],
+    [5, 2],
+  ])('takes what it knows for too old after more than five failures in a row: one and %d', async (failures, lists) => {
+    const down = { status: 503, body: statusBody(503, 'ServiceUnavailable') };
+    await watching();
+    for (let i = 0; i < failures; i += 1) server.nextWatches.push(down);
+    server.cutWatches();
+    await eventually(() => server.nextWatches.length === 0 && server.openWatches === 1, 'it watches again');
+    expect(server.count('list')).toBe(lists);
+  });
+
+  it.each([
+    [0, '300'],
+    [1, '600'],
+  ])(
+    'has watches end after five to ten minutes, by chance %d, and sooner when bookmarks stay away',
+    async (chance, seconds) => {
+      const api = server.api();
+      const watch = api.watch.bind(api);
+      const silences: unknown[] = [];
+      api.watch = (resource, selection, watching) => {
+        silences.push(watching.silence);
+        return watch(resource, selection, watching);
+      };
+      await watching({ api, random: () => chance });
+      expect(server.requests.at(-1)?.query.get('timeoutSeconds')).toBe(seconds);
+      // The API server sends one a minute.
+      expect(silences).toEqual([75_000]);
+    },
+  );
+
+  it('takes what has the version of another object for another one all the same, as after a backup was restored', async () => {
+    server.put('a');
+    const { store } = await watching();
+    const { resourceVersion } = store.get('ns/a')!.metadata;
+    server.put('a', { metadata: { name: 'a', namespace: 'ns', uid: 'another', resourceVersion } });
+    await eventually(() => changes.length === 2, 'it is another one');
+    expect(store.get('ns/a')?.metadata.uid).toBe('another');
   });
 
   it('doubles the delay from attempt to attempt, jittered and bounded', async () => {
