@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { FileLock } from '#operator/local/file-lock';
 import type { InstalledSkill } from '#operator/management/records/skill';
 import { clusterSkillsContract } from '#operator/management/skills/contract/cluster-skills.contract';
 import { tgzOf } from '#operator/management/skills/testdata/archives';
+import { serveArtifacts } from '#operator/management/skills/testdata/serve-artifacts';
 import { skillText } from '#operator/management/skills/testdata/skills-place';
 import { configMapRecords } from '#operator/management/stores/config-map-records';
 import { type GitServer, serveGit } from '../skills/serve-git.ts';
@@ -76,12 +76,15 @@ describeWithCluster('the skills of a real cluster', (cluster) => {
   }, 60_000);
 
   it('are told to be busy while others work on skills for too long', async () => {
-    const own = join(stage.folder, `vmcp-skills-${process.getuid?.() ?? 'own'}`);
+    const silent = await serveArtifacts(() => true);
+    const held = install({ name: `${silent.host}/o/n:v1`, allow_private_ip: true });
+    while (silent.asked.length === 0) await new Promise((resolve) => setTimeout(resolve, 50));
     const archive = await archiveOf('late', 'x');
-    await new FileLock(join(own, '.lock')).run(async () => {
-      const refused = await install({ archive });
-      expect([refused.status, refused.body]).toEqual([409, expect.objectContaining({ code: 'busy' })]);
-    });
+    const refused = [install({ archive }), stage.ask('POST', '/skills/validate', { body: { archive } })];
+    for (const { status, body } of await Promise.all(refused))
+      expect([status, body]).toEqual([409, expect.objectContaining({ code: 'busy' })]);
+    await silent.close();
+    expect((await held).status).toBe(500);
     expect(await namesOf('GET', '/skills')).not.toContain('late');
     expect((await install({ archive })).status).toBe(201);
     expect((await stage.ask('DELETE', '/skills/late')).status).toBe(204);

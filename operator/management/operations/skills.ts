@@ -226,7 +226,10 @@ export const validateSkillOperation = operation({
     errors: z.array(z.string()).describe('What keeps it from being installed.'),
     warnings: z.array(z.string()).describe('What should be better.'),
   }),
-  problems: { path_not_available: 'path in a cluster' },
+  problems: {
+    path_not_available: 'path in a cluster',
+    busy: 'in a cluster another skill of the namespace is being looked at',
+  },
   touches: () => [skill('get')],
   async run({ body: { path, archive }, signal }, { skills }) {
     return { body: await skills.validate({ path, archive: bytesOf(archive), signal }) };

@@ -1,4 +1,4 @@
-import { LIMITS, unusable } from './skill-limits.ts';
+import { LIMITS, type SkillBudget, unusable } from './skill-limits.ts';
 
 /** Names that mean a device on Windows, whatever follows the dot. */
 const DEVICE = /^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)/i;
@@ -22,31 +22,36 @@ export function checkPath(path: string): string[] {
   return parts;
 }
 
-/** Paths that some systems cannot tell apart, written twice. */
+/** Counts each file and folder, those that no entry names too, and finds paths that some systems cannot tell apart. */
 export class SeenPaths {
+  readonly #budget: SkillBudget;
   readonly #files = new Set<string>();
   readonly #folders = new Set<string>();
   /** The first spelling of each. */
   readonly #spelling = new Map<string, string>();
 
+  constructor(budget: SkillBudget) {
+    this.#budget = budget;
+  }
+
   /** @throws Problem `bad_request`: it is there already, or stands where a folder has to be */
   addFile(parts: readonly string[]): void {
     const path = this.#enter(parts);
     if (this.#files.has(path) || this.#folders.has(path)) throw unusable(`${JSON.stringify(path)} is there twice`);
+    this.#budget.addEntry();
     this.#files.add(path);
   }
 
   /** @throws Problem `bad_request`: a file is there */
   addFolder(parts: readonly string[]): void {
-    const path = this.#enter([...parts, '']).replace(/\/$/, '');
-    if (this.#files.has(path)) throw unusable(`${JSON.stringify(path)} is a file and a folder`);
-    this.#folders.add(path);
+    this.#enter([...parts, '']);
   }
 
   #enter(parts: readonly string[]): string {
     for (let length = 1; length < parts.length; length += 1) {
       const above = this.#fold(parts.slice(0, length));
       if (this.#files.has(above)) throw unusable(`${JSON.stringify(above)} is a file and a folder`);
+      if (!this.#folders.has(above)) this.#budget.addEntry();
       this.#folders.add(above);
     }
     return this.#fold(parts);

@@ -1,7 +1,6 @@
 import { Problem } from '../problem.ts';
 import type { InstalledSkill } from '../records/skill.ts';
 import type { Records, RecordStore } from '../stores/record-store.ts';
-import type { ClusterRoom } from './cluster-room.ts';
 import { checkNotNeeded, findSkill, readSkill, readSkills } from './find-skill.ts';
 import { giveVerdict } from './give-verdict.ts';
 import { allClients, nextRecord } from './next-record.ts';
@@ -21,13 +20,19 @@ import {
   type Skills,
   type WantedPlace,
 } from './skills.ts';
+import type { StagingRooms } from './staging-rooms.ts';
 import { withStaging } from './staging.ts';
 
-/** Bytes: a pod has little room that is its own, and beyond it is evicted. */
+/**
+ * Bytes, and those that a file or folder costs by itself: a pod has little disk that is its own, and beyond it is evicted. A layer of as
+ * much lies beside its files while they are unpacked; `sizeLimit` of the chart's `tmp` is twice this for each room.
+ */
 const MOST = 16 * 1024 * 1024;
+const ENTRY = 4096;
 const USER = { scope: 'user', projectRoot: undefined } as const;
 
 interface ClusterSkillsOptions {
+  namespace: string;
   records: Records;
   readers: SkillReaders;
   rules: SourceRules;
@@ -38,16 +43,16 @@ interface ClusterSkillsOptions {
  * Skills of a cluster's namespace: records of what was fetched, found right and pinned, for clients that are elsewhere. Those that come
  * as archives are kept, as they are nowhere else.
  */
-export function clusterSkills(options: ClusterSkillsOptions, room: ClusterRoom): Skills {
+export function clusterSkills(options: ClusterSkillsOptions, rooms: StagingRooms): Skills {
   const records = new SkillRecords(options.records);
   return {
     list: (filter) => list(filter, records),
     get: (name, place) => get(name, place, records),
-    install: (request) => install(request, { ...options, records }, room),
+    install: (request) => install(request, { ...options, records }, rooms),
     uninstall: (name, place, force) => uninstall({ name, place, force }, records),
     validate(what) {
       if (what.path !== undefined) throw elsewhere('path');
-      return room.run((staging) => giveVerdict(what, staging, new Space(MOST)));
+      return rooms.run(options.namespace, what.signal, (folder) => giveVerdict(what, folder, new Space(MOST, ENTRY)));
     },
   };
 }
@@ -69,14 +74,14 @@ interface Installing extends Omit<ClusterSkillsOptions, 'records'> {
 
 async function install(
   request: InstallRequest,
-  { records, readers, rules, now }: Installing,
-  room: ClusterRoom,
+  { namespace, records, readers, rules, now }: Installing,
+  rooms: StagingRooms,
 ): Promise<InstalledSkill> {
   checkPlace(request);
   const clients = await chooseClients(request, readers);
   const signal = AbortSignal.any([request.signal, AbortSignal.timeout(rules.deadline)]);
-  const skills = await room.run((parent) =>
-    withStaging(parent, (staging) => resolveSkills(request, { rules, staging, signal, space: new Space(MOST) })),
+  const skills = await rooms.run(namespace, signal, (parent) =>
+    withStaging(parent, (staging) => resolveSkills(request, { rules, staging, signal, space: new Space(MOST, ENTRY) })),
   );
   const at = new Date(now()).toISOString();
   const writes = await planWrites(skills, { request, clients, records: await records.settle(), now: at });

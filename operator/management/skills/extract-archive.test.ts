@@ -121,6 +121,10 @@ describe('an archive', () => {
       ],
     ],
     ['more than 1000 files', Array.from({ length: 1001 }, (_, i) => ({ name: `f${i}` }))],
+    [
+      'more than 1000 folders that no entry names',
+      Array.from({ length: 40 }, (_, i) => ({ name: `f${i}/${'a/'.repeat(29)}a` })),
+    ],
     ['nothing', []],
   ])('of the kind zip with %s is refused', async (_what, entries) => {
     await expect(extract(zipOf(entries))).rejects.toMatchObject({ code: 'bad_request' });

@@ -15,13 +15,12 @@ export interface TreeFile {
  */
 export async function listTree(folder: string, space = new Space()): Promise<TreeFile[]> {
   const budget = new SkillBudget(space);
-  const seen = new SeenPaths();
+  const seen = new SeenPaths(budget);
   const files: TreeFile[] = [];
   const walk = async (parts: readonly string[]): Promise<void> => {
     for (const entry of await readdir(join(folder, ...parts), { withFileTypes: true })) {
       const path = [...parts, entry.name].join('/');
       const checked = checkPath(path);
-      budget.addFile();
       if (entry.isDirectory()) {
         seen.addFolder(checked);
         await walk(checked);

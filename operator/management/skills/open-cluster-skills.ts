@@ -2,10 +2,10 @@ import { tmpdir } from 'node:os';
 import { proxyOf } from '#crds/connections/proxy';
 import type { ClusterPlace } from '../cluster/cluster-rooms.ts';
 import { configMapRecords } from '../stores/config-map-records.ts';
-import { ClusterRoom } from './cluster-room.ts';
 import { clusterSkills } from './cluster-skills.ts';
 import { FETCH_DEADLINE } from './skill-source.ts';
 import type { SkillReaders, Skills } from './skills.ts';
+import { StagingRooms } from './staging-rooms.ts';
 
 /** The skills of the namespaces of a cluster. */
 export function openClusterSkills({
@@ -21,9 +21,9 @@ export function openClusterSkills({
     searchPath: environment.PATH ?? '',
     deadline: FETCH_DEADLINE,
   };
-  const room = new ClusterRoom(tmpdir());
+  const rooms = new StagingRooms(tmpdir());
   return (namespace, readers) => {
     const records = configMapRecords({ api, namespace, apiGroup });
-    return clusterSkills({ records, readers, rules, now: Date.now }, room);
+    return clusterSkills({ namespace, records, readers, rules, now: Date.now }, rooms);
   };
 }

@@ -11,10 +11,13 @@ export function unusable(what: string): Problem {
 /** Bytes that may be written for a skill and all that it needs, together. */
 export class Space {
   readonly most: number;
+  readonly #entry: number;
   #used = 0;
 
-  constructor(most: number = LIMITS.bytes) {
+  /** @param entry bytes that each file or folder costs beside its content */
+  constructor(most: number = LIMITS.bytes, entry = 0) {
     this.most = most;
+    this.#entry = entry;
   }
 
   get left(): number {
@@ -27,6 +30,10 @@ export class Space {
     this.#used += bytes;
   }
 
+  takeEntry(): void {
+    this.take(this.#entry);
+  }
+
   exceeded(): Problem {
     return unusable(`the skill, with what it needs, has more than ${this.most} bytes`);
   }
@@ -35,15 +42,17 @@ export class Space {
 /** Counts what one skill has. @throws Problem `bad_request` beyond a limit, before anything of it is written */
 export class SkillBudget {
   readonly #space: Space;
-  #files = 0;
+  #entries = 0;
 
   constructor(space: Space) {
     this.#space = space;
   }
 
-  addFile(): void {
-    this.#files += 1;
-    if (this.#files > LIMITS.files) throw unusable(`the skill has more than ${LIMITS.files} files and folders`);
+  /** A file or a folder. */
+  addEntry(): void {
+    this.#entries += 1;
+    if (this.#entries > LIMITS.files) throw unusable(`the skill has more than ${LIMITS.files} files and folders`);
+    this.#space.takeEntry();
   }
 
   addBytes(bytes: number): void {

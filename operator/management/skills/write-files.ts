@@ -12,18 +12,18 @@ import { SkillBudget, type Space } from './skill-limits.ts';
 export class FileWriter {
   readonly #root: string;
   readonly #budget: SkillBudget;
-  readonly #seen = new SeenPaths();
+  readonly #seen: SeenPaths;
 
   /** @param root an empty folder that nobody else writes to */
   constructor(root: string, space: Space) {
     this.#root = root;
     this.#budget = new SkillBudget(space);
+    this.#seen = new SeenPaths(this.#budget);
   }
 
   async addFolder(path: string): Promise<void> {
     const parts = checkPath(path);
     if (parts.length === 0) return;
-    this.#budget.addFile();
     this.#seen.addFolder(parts);
     await mkdir(join(this.#root, ...parts), { recursive: true, mode: 0o755 });
   }
@@ -31,7 +31,6 @@ export class FileWriter {
   /** @param isProgram it may be executed; no other right is taken over */
   async addFile(path: string, content: AsyncIterable<unknown>, isProgram: boolean): Promise<void> {
     const parts = checkPath(path);
-    this.#budget.addFile();
     this.#seen.addFile(parts);
     const target = join(this.#root, ...parts);
     await mkdir(dirname(target), { recursive: true, mode: 0o755 });

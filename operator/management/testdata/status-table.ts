@@ -21,6 +21,8 @@ const RECORDS = 'operator/management/stores/contract/record-store.contract.ts';
 const IN_CLUSTER = 'e2e/cluster/management-statuses.test.ts';
 const WORKLOADS = 'e2e/cluster/management-workloads.test.ts';
 const SKILLS = 'operator/management/skills/contract/cluster-skills.contract.ts';
+const SKILLS_HELD_UP =
+  'e2e/cluster/management-skills.test.ts: are told to be busy while others work on skills for too long';
 
 const ONE_CALLER = 'whoever has the token of a machine may do all that its user may';
 const NO_FILES = 'in a cluster a client has no file that somebody else could have written';
@@ -104,9 +106,12 @@ const OF_OPERATION: Record<string, Partial<Record<ProblemCode, Reach>>> = {
   deleteClient: { conflict: onAMachine(NO_FILES), stale: onAMachine(ONE_OBJECT) },
   installSkill: {
     conflict: onAMachine('in a cluster a skill has no files that somebody else could have written'),
+    busy: { machine: 'each', cluster: SKILLS_HELD_UP },
+  },
+  validateSkill: {
     busy: {
-      machine: 'each',
-      cluster: 'e2e/cluster/management-skills.test.ts: are told to be busy while others work on skills for too long',
+      machine: { never: 'on one machine each skill is looked at in a folder of its own' },
+      cluster: SKILLS_HELD_UP,
     },
   },
   uninstallSkill: {

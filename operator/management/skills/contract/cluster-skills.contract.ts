@@ -6,9 +6,9 @@ import type { InstalledSkill } from '../../records/skill.ts';
 import type { Records, RecordStore } from '../../stores/record-store.ts';
 import { roomsWith } from '../../testdata/rooms-with.ts';
 import { serveOperations, type ServedOperations, TOKEN } from '../../testdata/serve-operations.ts';
-import { ClusterRoom } from '../cluster-room.ts';
 import { clusterSkills } from '../cluster-skills.ts';
 import { FETCH_DEADLINE, type SourceRules } from '../skill-source.ts';
+import { StagingRooms } from '../staging-rooms.ts';
 import { tgzOf } from '../testdata/archives.ts';
 import { type ArtifactServer, serveArtifacts } from '../testdata/serve-artifacts.ts';
 import { skillText } from '../testdata/skills-place.ts';
@@ -48,7 +48,8 @@ export function clusterSkillsContract(name: string, openRecords: () => Promise<R
         list: () => Promise.resolve([{ name: 'cursor', groups: ['tools'] }]),
         checkGroup: () => Promise.resolve(),
       };
-      const skills = clusterSkills({ records: from, readers, rules, now: Date.now }, new ClusterRoom(tmpdir()));
+      const options = { namespace: 'default', records: from, readers, rules, now: Date.now };
+      const skills = clusterSkills(options, new StagingRooms(tmpdir()));
       return serveOperations(skillOperations, { rooms: roomsWith({ skills }), deadline: 60_000 });
     }
 
@@ -172,6 +173,20 @@ export function clusterSkillsContract(name: string, openRecords: () => Promise<R
       const archive = (await tgzOf([{ name: 'SKILL.md', text: skillText('big') }, ...big])).toString('base64');
       expect(answered(await install({ archive }))).toEqual([400, 'bad_request']);
       expect((await ask('POST', '/skills/validate', { archive })).body.valid).toBe(false);
+    });
+
+    it('have at most 16 MB also where they are small files and folders, each of which takes some by itself', async () => {
+      const others = Array.from({ length: 5 }, (_, nr) => `${registry.host}/o/of-${nr}:v1`);
+      for (const nr of others.keys()) {
+        const files = Array.from({ length: 950 }, (__, file) => ({ name: `${file}`, text: 'x' }));
+        const layer = await tgzOf([{ name: 'SKILL.md', text: skillText(`of-${nr}`) }, ...files]);
+        registry.put(`o/of-${nr}`, 'v1', layer);
+      }
+      const all = (needed: string[]) => skill('all', `requires: ${JSON.stringify(needed)}\n`);
+      registry.put('o/all', 'v1', await all(others));
+      expect(answered(await install(at('all:v1')))).toEqual([400, 'bad_request']);
+      registry.put('o/all', 'v2', await all(others.slice(0, 4)));
+      expect((await install(at('all:v2'))).status).toBe(201);
     });
 
     it.each<[string, string, unknown, number, string]>([

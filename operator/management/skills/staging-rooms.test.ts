@@ -1,0 +1,120 @@
+import { chmodSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { StagingRooms } from './staging-rooms.ts';
+import { withStaging } from './staging.ts';
+
+let base: string;
+beforeEach(() => {
+  base = mkdtempSync(join(tmpdir(), 'vmcp-room-'));
+});
+afterEach(() => rmSync(base, { recursive: true, force: true }));
+
+const placeOf = () => join(base, `vmcp-skills-${process.getuid?.() ?? 'own'}`);
+const WAITED_FOR = new AbortController().signal;
+const nothing = () => Promise.resolve();
+
+it('are a folder that nobody else reads or writes', async () => {
+  const staging = await new StagingRooms(base).run('a', WAITED_FOR, (folder) => Promise.resolve(folder));
+  expect(dirname(staging)).toBe(placeOf());
+  expect(lstatSync(placeOf()).mode & 0o777).toBe(0o700);
+});
+
+it('are not used where there is a folder that others may write to, or a link, of its name', async () => {
+  const run = () => new StagingRooms(base).run('a', WAITED_FOR, nothing);
+  mkdirSync(placeOf());
+  chmodSync(placeOf(), 0o777);
+  await expect(run()).rejects.toMatchObject({ code: 'internal' });
+  rmSync(placeOf(), { recursive: true });
+  mkdirSync(join(base, 'other'), { mode: 0o700 });
+  symlinkSync(join(base, 'other'), placeOf());
+  await expect(run()).rejects.toMatchObject({ code: 'internal' });
+});
+
+it('hold nothing of what a killed process left there', async () => {
+  const left = join(placeOf(), 'staging', '1.killed.0a');
+  mkdirSync(join(left, '1'), { recursive: true });
+  chmodSync(placeOf(), 0o700);
+  const work = (parent: string) => withStaging(parent, () => Promise.resolve(readdirSync(parent)));
+  const seen = await new StagingRooms(base).run('a', WAITED_FOR, work);
+  expect(seen).toHaveLength(1);
+  expect(readdirSync(dirname(left))).toEqual([]);
+});
+
+/** Rooms in which each one works until it is told to end. */
+function heldRooms(patience?: number) {
+  const rooms = new StagingRooms(base, patience);
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const begun: string[] = [];
+  const run = (namespace: string, name = namespace, signal = WAITED_FOR) =>
+    rooms.run(namespace, signal, () => {
+      begun.push(name);
+      return promise;
+    });
+  return { rooms, begun, run, endAll: () => resolve(undefined) };
+}
+
+async function untilLength(list: readonly unknown[], length: number): Promise<void> {
+  while (list.length < length) await turn();
+}
+
+it('are for one after the other of a namespace, and for four namespaces at once, in the order in which they came', async () => {
+  const { begun, run, endAll } = heldRooms();
+  const asked = [
+    ['a', 'a1'],
+    ['a', 'a2'],
+    ['b', 'b1'],
+    ['c', 'c1'],
+    ['d', 'd1'],
+    ['e', 'e1'],
+  ] as const;
+  const all = asked.map(([namespace, name]) => run(namespace, name));
+  await untilLength(begun, 4);
+  await turn();
+  expect([...begun].sort()).toEqual(['a1', 'b1', 'c1', 'd1']);
+  endAll();
+  await Promise.all(all);
+  expect(begun.slice(4).sort()).toEqual(['a2', 'e1']);
+});
+
+it('are given up by who waits too long: busy where others of the namespace work, unavailable where all others do', async () => {
+  const { begun, run, endAll } = heldRooms(50);
+  const all = ['a', 'b', 'c', 'd'].map((namespace) => run(namespace));
+  await untilLength(begun, 4);
+  await expect(run('a')).rejects.toMatchObject({ code: 'busy', status: 409 });
+  await expect(run('e')).rejects.toMatchObject({ code: 'unavailable', headers: { 'Retry-After': '5' } });
+  endAll();
+  await Promise.all(all);
+  await run('e');
+  expect(begun).toEqual(['a', 'b', 'c', 'd', 'e']);
+});
+
+it('are waited for by few of a namespace, and by few of all', async () => {
+  const { begun, run, endAll } = heldRooms();
+  const all = [run('a')];
+  await untilLength(begun, 1);
+  for (let nr = 0; nr < 8; nr += 1) all.push(run('a'));
+  await expect(run('a')).rejects.toMatchObject({ code: 'too_many_requests', headers: { 'Retry-After': '5' } });
+  for (const namespace of ['b', 'c', 'd']) all.push(run(namespace));
+  await untilLength(begun, 4);
+  for (let nr = 0; nr < 24; nr += 1) all.push(run(`e${nr}`));
+  await expect(run('f')).rejects.toMatchObject({ code: 'unavailable', headers: { 'Retry-After': '5' } });
+  endAll();
+  await Promise.all(all);
+  expect(begun).toHaveLength(36);
+});
+
+it('are not entered for somebody who has gone', async () => {
+  const { begun, run, endAll } = heldRooms();
+  const first = run('a');
+  const gone = new AbortController();
+  const second = run('a', 'gone', gone.signal);
+  gone.abort();
+  await expect(second).rejects.toMatchObject({ code: 'busy' });
+  await expect(run('b', 'gone already', AbortSignal.abort())).rejects.toMatchObject({ code: 'unavailable' });
+  endAll();
+  await first;
+  expect(begun).toEqual(['a']);
+});
