@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KubeApi } from '#operator/kubernetes/api/api';
+import type { NextPage } from '#operator/kubernetes/api/read-page';
 import type { KubeObject, Resource } from '#operator/kubernetes/api/object';
 import { cpuMicros } from '../bench/cpu-time.ts';
 import type { ControlPlane } from './control-plane.ts';
@@ -129,7 +130,7 @@ async function readWritten(api: KubeApi, groups: number): Promise<{ children: En
 
 async function listAll(api: KubeApi, resource: Resource, labelSelector?: string): Promise<KubeObject[]> {
   const found: KubeObject[] = [];
-  let next: string | undefined;
+  let next: NextPage | undefined;
   do {
     const page = await api.list(resource, { labelSelector }, { limit: 500, next });
     found.push(...page.items);

@@ -1,4 +1,5 @@
 import type { KubeApi } from '#operator/kubernetes/api/api';
+import type { NextPage } from '#operator/kubernetes/api/read-page';
 import { manifestOf } from '#operator/kubernetes/api/manifest-of';
 import { ownResource } from '#operator/kubernetes/api/resources';
 import type { Kind, Manifest } from '#operator/world';
@@ -19,7 +20,7 @@ export async function listManifests(
   namespace: string | undefined,
 ): Promise<Manifest[]> {
   const found: Manifest[] = [];
-  let next: string | undefined;
+  let next: NextPage | undefined;
   do {
     const page = await api.list(ownResource(kind, apiGroup), { namespace }, { limit: PAGE, next });
     found.push(...page.items.map((item) => manifestOf(kind, item)));

@@ -3,6 +3,7 @@ import type { Connection } from './connection.ts';
 import { DEADLINE, type Deadlines, describe, type Exchange, exchange, isSilence, unanswered } from './exchange.ts';
 import { type KubeObject, pathOf, type Place, placeIn, type Resource } from './object.ts';
 import { readError } from './read-error.ts';
+import { type KubeList, type Measured, type NextPage, readMeasured, readPage } from './read-page.ts';
 import { readEvents, type WatchEvent } from './watch-stream.ts';
 
 /** Which objects: of one namespace or of all, by labels and fields. */
@@ -30,13 +31,6 @@ export interface WriteOptions extends CallOptions {
   fieldManager?: string;
   /** Nothing is stored, everything is checked, fields that nobody knows among it. */
   dryRun?: boolean;
-}
-
-export interface KubeList {
-  items: KubeObject[];
-  resourceVersion: string;
-  /** Token of the next page; undefined on the last one. */
-  next: string | undefined;
 }
 
 /** Told of each request that has ended. `code` is the HTTP status, 0 without an answer; `seconds` its duration. */
@@ -72,30 +66,26 @@ export class KubeApi {
     return this.#connection.namespace;
   }
 
-  /** One page of objects. `limit` bounds it, `next` of the last page goes on; both are absent for everything at once. */
+  /**
+   * One page of objects: at most `limit`, and fewer where they are long, as anybody's objects may be a megabyte each. `next` of the last
+   * page goes on; both are absent for everything at once.
+   */
   async list(
     resource: Resource,
     { namespace, labelSelector, fieldSelector, metadataOnly }: Selection = {},
-    { limit, next, ...options }: CallOptions & { limit?: number; next?: string | undefined } = {},
+    { limit, next, ...options }: CallOptions & { limit?: number; next?: NextPage | undefined } = {},
   ): Promise<KubeList> {
-    const answer = (await this.#json(
-      {
-        verb: 'list',
-        resource: resource.plural,
-        method: 'GET',
-        path: pathOf(resource, namespace === undefined ? {} : { namespace }),
-        query: { labelSelector, fieldSelector, limit: limit?.toString(), continue: next },
-        ...(metadataOnly && { accept: METADATA_LIST }),
-      },
-      options,
-    )) as { apiVersion: string; kind: string; metadata?: ListMeta; items?: KubeObject[] | null };
-    // Items of a list have neither apiVersion nor kind where the server leaves them out.
-    const type = { apiVersion: answer.apiVersion, kind: answer.kind.replace(/List$/, '') };
-    return {
-      items: (answer.items ?? []).map((item) => ({ ...type, ...item })),
-      resourceVersion: answer.metadata?.resourceVersion ?? '',
-      next: answer.metadata?.continue === '' ? undefined : answer.metadata?.continue,
+    const wanted: Exchange = {
+      verb: 'list',
+      resource: resource.plural,
+      method: 'GET',
+      path: pathOf(resource, namespace === undefined ? {} : { namespace }),
+      query: { labelSelector, fieldSelector, continue: next?.token },
+      ...(metadataOnly && { accept: METADATA_LIST }),
     };
+    const read = (size: number | undefined, longest: number) =>
+      this.#measured({ ...wanted, query: { ...wanted.query, limit: size?.toString() } }, longest, options);
+    return readPage(read, { limit, first: next?.limit ?? limit });
   }
 
   /** One object. */
@@ -262,6 +252,15 @@ export class KubeApi {
     return (await this.#json({ ...wanted, resource: plural }, options)) as KubeObject;
   }
 
+  async #measured(wanted: Exchange, longest: number, options: CallOptions): Promise<Measured> {
+    const body = await this.#send(wanted, options);
+    try {
+      return await readMeasured(body, longest, wanted);
+    } catch (cause) {
+      throw cause instanceof ApiError ? cause : unanswered(wanted, cause);
+    }
+  }
+
   async #json(wanted: Exchange, options: CallOptions): Promise<unknown> {
     const body = await this.#send(wanted, options);
     try {
@@ -288,11 +287,6 @@ export class KubeApi {
       this.#onRequest(wanted.verb, wanted.resource, code, (performance.now() - startedAt) / 1000);
     }
   }
-}
-
-interface ListMeta {
-  resourceVersion?: string;
-  continue?: string;
 }
 
 function dryRunOf(dryRun = false): Record<string, string> {

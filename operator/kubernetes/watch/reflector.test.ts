@@ -119,6 +119,21 @@ describe('a reflector', () => {
     expect(server.requests.filter(({ query }) => !query.has('watch') && !query.has('limit'))).toHaveLength(1);
   });
 
+  it('reads fewer at a time where objects are long, never more than 8 MiB, and more again after that', async () => {
+    const sizes = () =>
+      server.requests.flatMap(({ query }) => (query.has('limit') ? [Number(query.get('limit'))] : []));
+    for (let i = 0; i < 90; i += 1) server.put(`long-${i}`, { spec: 'x'.repeat(200_000) });
+    for (let i = 0; i < 500; i += 1) server.put(`short-${i}`);
+    const { store } = await watching();
+    expect(store.size).toBe(590);
+    expect(sizes()).toEqual([500, 125, 31, 31, 31, 31, 62, 124, 248, 496]);
+  });
+
+  it('reads a list of objects of which each is longer than a page', async () => {
+    for (let i = 0; i < 3; i += 1) server.put(`long-${i}`, { spec: 'x'.repeat(9_000_000) });
+    expect((await watching()).store.size).toBe(3);
+  });
+
   it('goes on from the last version when a watch ends, without reading all again', async () => {
     server.put('a');
     await watching();

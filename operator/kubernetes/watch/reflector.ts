@@ -2,6 +2,7 @@ import type { Log } from '#operator/log';
 import type { Clock } from '#operator/queue';
 import { ApiError, isStatus } from '../api/api-error.ts';
 import type { KubeApi, Selection } from '../api/api.ts';
+import type { NextPage } from '../api/read-page.ts';
 import { type KubeObject, placeText, type Resource } from '../api/object.ts';
 import { ObjectIndex } from './object-index.ts';
 import { countFailure, type Failures, retryDelay } from './retry-delay.ts';
@@ -147,7 +148,7 @@ class ListAndWatch<T extends KubeObject> implements Reflector<T> {
   async #readPages(namespace: string | undefined, limit: number | undefined): Promise<string> {
     const { api, resource } = this.#options;
     const seen = new Set<string>();
-    let next: string | undefined;
+    let next: NextPage | undefined;
     for (;;) {
       const paging = { ...(limit !== undefined && { limit }), next, signal: this.#stop.signal };
       const page = await api.list(resource, this.#selection(namespace), paging);

@@ -1,9 +1,13 @@
 import type { KubeApi } from '#operator/kubernetes/api/api';
+import type { NextPage } from '#operator/kubernetes/api/read-page';
 import { CONFIG_MAPS } from '#operator/kubernetes/api/resources';
 import { problemOf } from '../problem.ts';
 import type { Rooms } from '../rooms.ts';
 import { recordSelector } from '../stores/config-map-records.ts';
 import { problemOfApi } from '../stores/problem-of-api.ts';
+
+/** Objects asked for at once. */
+const PAGE = 500;
 
 interface LeftWork {
   api: KubeApi;
@@ -33,7 +37,12 @@ async function namespacesWithWork(api: KubeApi, apiGroup: string, watched: reado
   const found = new Set<string>();
   for (const namespace of places) {
     const selection = { namespace, labelSelector: recordSelector('operations', apiGroup), metadataOnly: true };
-    for (const { metadata } of (await api.list(CONFIG_MAPS, selection)).items) found.add(metadata.namespace ?? '');
+    let next: NextPage | undefined;
+    do {
+      const page = await api.list(CONFIG_MAPS, selection, { limit: PAGE, next });
+      for (const { metadata } of page.items) found.add(metadata.namespace ?? '');
+      next = page.next;
+    } while (next !== undefined);
   }
   return found;
 }

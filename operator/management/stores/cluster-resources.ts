@@ -1,5 +1,6 @@
 import { SPECS } from '#crds/kinds/index';
 import type { KubeApi } from '#operator/kubernetes/api/api';
+import type { NextPage } from '#operator/kubernetes/api/read-page';
 import { isStatus } from '#operator/kubernetes/api/api-error';
 import type { KubeObject } from '#operator/kubernetes/api/object';
 import { ownResource } from '#operator/kubernetes/api/resources';
@@ -44,7 +45,7 @@ class ClusterResources implements Resources {
   async list(kind: Kind): Promise<StoredResource[]> {
     const { api, namespace } = this.#in;
     const found: StoredResource[] = [];
-    let next: string | undefined;
+    let next: NextPage | undefined;
     do {
       const page = await attempt(api.list(this.#resource(kind), { namespace }, { limit: PAGE, next }));
       found.push(...page.items.map((object) => storedOf(kind, object)));

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { DEFAULT_API_GROUP } from '#crds/kinds/kind-names';
 import { isStatus } from '#operator/kubernetes/api/api-error';
 import type { KubeApi } from '#operator/kubernetes/api/api';
+import type { NextPage } from '#operator/kubernetes/api/read-page';
 import type { KubeObject } from '#operator/kubernetes/api/object';
 import { CONFIG_MAPS } from '#operator/kubernetes/api/resources';
 import { Problem } from '../problem.ts';
@@ -66,7 +67,7 @@ class ConfigMapRecords implements RecordStore {
   async #all<T>(read: (object: KubeObject) => T, { metadataOnly }: { metadataOnly?: boolean }): Promise<T[]> {
     const { namespace, api, apiGroup } = this.#in;
     const found: T[] = [];
-    let next: string | undefined;
+    let next: NextPage | undefined;
     do {
       const selection = { namespace, labelSelector: recordSelector(this.#kind, apiGroup), metadataOnly };
       const page = await attempt(api.list(CONFIG_MAPS, selection, { limit: PAGE, next }));

@@ -17,6 +17,8 @@ interface ClusterRuntimePlace {
   namespace: string;
 }
 
+/** Pods of which those that have begun are found: who may start pods may give many these labels. */
+const MOST_LOOKED_AT = 100;
 /** Pods whose logs are read at once. */
 const MOST_PODS = 20;
 const LABEL = 'app.kubernetes.io/name';
@@ -61,7 +63,7 @@ async function podsOf(
   const labelSelector = `${LABEL} in (${PROGRAM},${ENDPOINT}),app.kubernetes.io/instance=${name}`;
   let found: KubeObject[];
   try {
-    found = (await api.list(PODS, { namespace, labelSelector })).items;
+    found = (await api.list(PODS, { namespace, labelSelector }, { limit: MOST_LOOKED_AT })).items;
   } catch (problem) {
     throw problemOfApi(problem);
   }
