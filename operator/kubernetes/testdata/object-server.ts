@@ -66,7 +66,7 @@ export class ObjectServer extends FakeApiServer {
     const live = this.#objects.get(place);
     if (method === 'POST') return this.#create(path, body as KubeObject);
     if (method === 'PATCH') return this.#apply(place, live, body as KubeObject, query.has('dryRun'));
-    if (method === 'GET' && /\/[a-z]+s$/.test(path) && !live) return this.#list(path, query.get('labelSelector') ?? '');
+    if (method === 'GET' && /\/[a-z]+s$/.test(path) && !live) return this.#list(path, query);
     if (!live) return { status: 404, body: statusBody(404, 'NotFound') };
     if (method === 'PUT') return this.#replace(path, live, body as KubeObject);
     if (method === 'DELETE') return this.#delete(path, live, body);
@@ -79,14 +79,17 @@ export class ObjectServer extends FakeApiServer {
     return { status: 201, body: this.#store(place, made) };
   }
 
-  /** The objects below a path that have a label, as `name=value` says it. */
-  #list(path: string, selector: string): { status: number; body: object } {
-    const [label = '', value] = selector.split('=');
+  /** The objects below a path that have a label, as `name=value` says it; no more of them at once than are asked for. */
+  #list(path: string, query: URLSearchParams): { status: number; body: object } {
+    const [label = '', value] = (query.get('labelSelector') ?? '').split('=');
+    const from = Number(query.get('continue'));
+    const to = from + Number(query.get('limit') ?? Infinity);
     const items = [...this.#objects]
       .filter(([place]) => place.startsWith(`${path}/`))
       .map(([, object]) => object)
       .filter(({ metadata }) => label === '' || metadata.labels?.[label] === value);
-    return { status: 200, body: { apiVersion: 'v1', kind: 'List', metadata: { resourceVersion: '1' }, items } };
+    const metadata = { resourceVersion: '1', ...(to < items.length && { continue: String(to) }) };
+    return { status: 200, body: { apiVersion: 'v1', kind: 'List', metadata, items: items.slice(from, to) } };
   }
 
   #replace(path: string, live: KubeObject, object: KubeObject): { status: number; body: object } {

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { ApiError } from '#operator/kubernetes/api/api-error';
 import { ObjectServer } from '#operator/kubernetes/testdata/object-server';
 import { clusterResources } from './cluster-resources.ts';
-import type { Resources } from './resources.ts';
+import { identityOf, type Resources } from './resources.ts';
 
 const PLACE = '/apis/vmcp.dev/v1alpha1/namespaces/team/mcpservers/search';
 const object = (written: number) => ({
@@ -67,5 +67,38 @@ describe('an object of the API server', () => {
     server.most = 3;
     await change();
     expect(server.at(PLACE)?.spec).not.toEqual(object(0).spec);
+  });
+
+  it('is not written where nothing of it is another, nor where its kind does not allow what is wanted', async () => {
+    server.most = 0;
+    const live = (await resources.get('MCPServer', 'search'))!;
+    expect(await resources.replace(live)).toEqual(live);
+    for (const refused of [
+      () => resources.replace({ ...live, spec: { imgae: 'x' } }),
+      () => resources.create({ ...wanted, name: 'new', spec: { imgae: 'x' } }),
+    ])
+      await expect(refused()).rejects.toMatchObject({ code: 'bad_request' });
+    expect(server.writes()).toEqual([]);
+  });
+
+  it('is not deleted in place of another one that had its name', async () => {
+    server.most = 0;
+    const former = identityOf((await resources.get('MCPServer', 'search'))!);
+    server.remove(PLACE);
+    server.put(PLACE, object(0));
+    await expect(resources.delete('MCPServer', 'search', { identity: former })).rejects.toMatchObject({
+      code: 'stale',
+    });
+    expect(server.writes()).toEqual([]);
+  });
+
+  it('is among all that are listed, however many pages they come in', async () => {
+    server.most = 0;
+    for (let n = 0; n < 1200; n += 1) {
+      const metadata = { name: `s${n}`, namespace: 'team' };
+      server.put(PLACE.replace('search', `s${n}`), { ...object(0), metadata });
+    }
+    const names = (await resources.list('MCPServer')).map(({ name }) => name);
+    expect([names.length, names[0], names.at(-1)]).toEqual([1201, 's0', 'search']);
   });
 });

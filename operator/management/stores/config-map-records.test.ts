@@ -3,6 +3,7 @@ import { DEFAULT_API_GROUP } from '#crds/kinds/kind-names';
 import { ObjectServer } from '#operator/kubernetes/testdata/object-server';
 import { configMapRecords } from './config-map-records.ts';
 import { recordStoreContract } from './contract/record-store.contract.ts';
+import { MOST_RECORDS } from './record-store.ts';
 
 const PATH = '/api/v1/namespaces/team/configmaps';
 
@@ -55,5 +56,33 @@ it('records of two API groups in one namespace are two, though they have one nam
   ]);
   expect(await other.delete('rest')).toBe(false);
   expect(server.at(`${PATH}/vmcp.operations.one`)?.metadata.labels).toMatchObject({ 'vmcp.dev/record': 'operations' });
+  await server.close();
+});
+
+it('records are as many as there is room for: all of them are listed, and no more is made', async () => {
+  const server = await new ObjectServer().start();
+  const store = configMapRecords({ api: server.api(), namespace: 'team', apiGroup: DEFAULT_API_GROUP })('clients');
+  await store.create('first', 1);
+  const { metadata, ...record } = server.at(`${PATH}/vmcp.clients.first`)!;
+  for (let n = 1; n < MOST_RECORDS; n += 1) {
+    const annotations = { 'vmcp.dev/record-name': `r${n}` };
+    server.put(`${PATH}/vmcp.clients.r${n}`, { ...record, metadata: { ...metadata, annotations } });
+  }
+  expect([(await store.names()).length, (await store.list()).length]).toEqual([MOST_RECORDS, MOST_RECORDS]);
+  await expect(store.create('more', 1)).rejects.toMatchObject({ code: 'too_large' });
+  expect(server.at(`${PATH}/vmcp.clients.more`)).toBeUndefined();
+  await store.delete('r1');
+  await store.create('more', 1);
+  await server.close();
+});
+
+it('a ConfigMap of the name of a record that is not marked as one is none, and stays', async () => {
+  const server = await new ObjectServer().start();
+  const store = configMapRecords({ api: server.api(), namespace: 'team', apiGroup: DEFAULT_API_GROUP })('clients');
+  await store.create('a', 1);
+  const theirs = { ...server.at(`${PATH}/vmcp.clients.a`)!, metadata: { labels: { 'vmcp.dev/record': 'skills' } } };
+  server.put(`${PATH}/vmcp.clients.a`, theirs);
+  await expect(store.get('a')).rejects.toMatchObject({ code: 'store_damaged' });
+  expect([await store.names(), server.at(`${PATH}/vmcp.clients.a`)?.data]).toEqual([[], theirs.data]);
   await server.close();
 });

@@ -16,6 +16,7 @@ import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { recordStoreContract } from './contract/record-store.contract.ts';
 import { fileRecords } from './file-records.ts';
+import { MOST_RECORDS } from './record-store.ts';
 
 recordStoreContract('files', () => {
   const folder = mkdtempSync(join(tmpdir(), 'vmcp-records-'));
@@ -59,6 +60,16 @@ describe('the files of records', () => {
       ['.lock', 0o600],
       ['a.json', 0o600],
     ]);
+  });
+
+  it('are as many as there is room for, and no more is made', async () => {
+    const store = fileRecords(folder, 'default')('clients');
+    await store.create('first', 1);
+    for (let n = 1; n < MOST_RECORDS; n += 1) writeFileSync(join(clients, `r${n}.json`), '');
+    await expect(store.create('more', 1)).rejects.toMatchObject({ code: 'too_large' });
+    rmSync(join(clients, 'r1.json'));
+    await store.create('more', 1);
+    expect((await store.get('more'))?.value).toBe(1);
   });
 
   it('lose no change of several processes', async () => {

@@ -92,6 +92,16 @@ describe('manifests of a folder', () => {
     expect(await resourcesOf(folder).get('MCPGroup', 'g')).toBeUndefined();
   });
 
+  it('of one name in several namespaces are each changed by themselves, in one file too', async () => {
+    const theirs = SERVER.replace('name: search', 'name: search\n  namespace: other');
+    write('all.yaml', `${theirs}---\n${SERVER}`);
+    await change({ image: 'example/search:2' });
+    expect(read('all.yaml')).toBe(`${theirs}---\n${SERVER.replace('search:1', 'search:2')}`);
+    await resourcesOf(folder, 'other').delete('MCPServer', 'search');
+    expect(read('all.yaml')).toMatch(/^# Searches\.\n---\n# Searches\.[^]*search:2/);
+    expect(read('all.yaml')).not.toContain('namespace: other');
+  });
+
   it('are made beside a file that has the name already', async () => {
     write('mcpgroup-g.yaml', GROUP);
     await resourcesOf(folder).create({ kind: 'MCPGroup', name: 'g', labels: {}, annotations: {}, spec: {} });
@@ -145,6 +155,19 @@ describe('manifests of a folder', () => {
     expect(edits).toBe(2);
     expect(done?.after?.spec).toMatchObject({ path: '/editor', mcpPort: 9000 });
     expect(read('search.yaml')).toBe(`${SERVER}  path: /editor\n  mcpPort: 9000\n`);
+  });
+
+  it('of which an editor writes one while it is removed go as they are then', async () => {
+    write('search.yaml', SERVER);
+    const files = new ManifestFiles(folder, new FileLock(join(folder, '.lock')));
+    const seen: unknown[] = [];
+    await files.change({ kind: 'MCPServer', namespace: 'default', name: 'search' }, (said) => {
+      seen.push(said.spec);
+      if (seen.length === 1) write('search.yaml', `${SERVER}  path: /editor\n---\n${GROUP}`);
+      return undefined;
+    });
+    expect(seen[1]).toMatchObject({ path: '/editor' });
+    expect(read('search.yaml')).toContain('kind: MCPGroup');
   });
 
   it('of which another changes all the time are given up', async () => {
