@@ -211,11 +211,45 @@ describe('the clients', () => {
   });
 
   it('have other folders on other systems, or where the environment says so', () => {
-    const file = (id: string, platform: NodeJS.Platform, environment: NodeJS.ProcessEnv = {}) =>
-      CLIENTS.find((one) => one.id === id)!.file({ platform, path: '/h', environment });
-    expect(file('vscode', 'darwin')).toBe('/h/Library/Application Support/Code/User/mcp.json');
-    expect(file('zed', 'darwin')).toBe('/h/.config/zed/settings.json');
-    expect(file('codex', 'linux', { CODEX_HOME: '/c' })).toBe('/c/config.toml');
-    expect(file('goose', 'linux', { XDG_CONFIG_HOME: '/x' })).toBe('/x/goose/config.yaml');
+    const files = (platform: NodeJS.Platform, environment: NodeJS.ProcessEnv = {}) =>
+      CLIENTS.map((one) => one.file({ platform, path: '/h', environment }));
+    const windsurf = '/h/.codeium/windsurf/mcp_config.json';
+    expect(files('linux')).toEqual([
+      '/h/.claude.json',
+      '/h/.cursor/mcp.json',
+      '/h/.config/Code/User/mcp.json',
+      '/h/.codex/config.toml',
+      '/h/.gemini/settings.json',
+      windsurf,
+      '/h/.config/goose/config.yaml',
+      '/h/.config/zed/settings.json',
+    ]);
+    const places = { CLAUDE_CONFIG_DIR: '/c', CODEX_HOME: '/x', XDG_CONFIG_HOME: '/g', APPDATA: '/none' };
+    expect(files('linux', places)).toEqual([
+      '/c/.claude.json',
+      '/h/.cursor/mcp.json',
+      '/g/Code/User/mcp.json',
+      '/x/config.toml',
+      '/h/.gemini/settings.json',
+      windsurf,
+      '/g/goose/config.yaml',
+      '/g/zed/settings.json',
+    ]);
+    const where = ['vscode', 'goose', 'zed'].map((id) => CLIENTS.findIndex((one) => one.id === id));
+    const those = (all: string[]) => where.map((index) => all[index]);
+    expect(those(files('darwin'))).toEqual([
+      '/h/Library/Application Support/Code/User/mcp.json',
+      '/h/.config/goose/config.yaml',
+      '/h/.config/zed/settings.json',
+    ]);
+    for (const [environment, roaming] of [
+      [{}, '/h/AppData/Roaming'],
+      [{ APPDATA: '/r' }, '/r'],
+    ] as const)
+      expect(those(files('win32', environment))).toEqual([
+        `${roaming}/Code/User/mcp.json`,
+        `${roaming}/Block/goose/config/config.yaml`,
+        `${roaming}/Zed/settings.json`,
+      ]);
   });
 });

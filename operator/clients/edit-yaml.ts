@@ -49,11 +49,11 @@ function lineEnd(text: string, offset: number): number {
 function linesOf(text: string, map: YAMLMap, name: string): (Place & { value: unknown }) | undefined {
   const pair = map.items.find(({ key }) => isScalar(key) && String(key.value) === name);
   if (!pair || !isScalar(pair.key) || !pair.key.range) return undefined;
-  const { key, value } = pair;
+  const { value } = pair;
   const [start, keyEnd] = pair.key.range;
   const from = lineStart(text, start);
   const indent = text.slice(from, start);
-  if (map.flow === true || indent.trim() !== '' || key.comment) return undefined;
+  if (map.flow === true || indent.trim() !== '') return undefined;
   const end = isMap(value) || isScalar(value) ? value.range?.[2] : undefined;
   return { from, to: lineEnd(text, end ?? keyEnd), indent, value };
 }

@@ -119,6 +119,22 @@ describe("changing another program's file", () => {
     expect(readFileSync(file, 'utf8')).toBe(String(count));
   });
 
+  it('is given what stood there before its own last change, and nothing to which a link leads', () => {
+    writeFileSync(file, 'old');
+    const seen: unknown[] = [];
+    const note = (text: string, backup: string | undefined) => {
+      seen.push(backup);
+      return `${text}!`;
+    };
+    changeFile(file, note);
+    changeFile(file, note);
+    writeFileSync(join(folder, 'other'), 'of somebody else');
+    rmSync(`${file}.vmcp-backup`);
+    symlinkSync(join(folder, 'other'), `${file}.vmcp-backup`);
+    changeFile(file, note);
+    expect(seen).toEqual([undefined, 'old', undefined]);
+  });
+
   it('leaves the file as it is when the change is refused', () => {
     writeFileSync(file, 'old');
     expect(() =>

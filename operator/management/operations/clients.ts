@@ -3,9 +3,11 @@ import { isOn } from '../flag.ts';
 import { NoBody, NoParams, NoQuery, Nothing, operation, type Touch } from '../operation.ts';
 import { ClientInPath, ClientList, Forced, NewClient, NewClients, RegisteredClient } from '../records/client.ts';
 
-/** Who registers a client learns where the endpoints are. */
+const client = (verb: Touch['verb'], name: string): Touch => ({ verb, resource: 'clients', name });
+
+/** Who registers a client learns where the endpoints are; one that is registered gets other groups. */
 const registering = (names: readonly string[]): Touch[] => [
-  ...names.map((name): Touch => ({ verb: 'create', resource: 'clients', name })),
+  ...names.flatMap((name): Touch[] => [client('create', name), client('update', name)]),
   { verb: 'list', resource: 'mcpgroups' },
   { verb: 'list', resource: 'virtualmcpservers' },
 ];
@@ -82,7 +84,7 @@ export const deleteClient = operation({
   success: 204,
   result: Nothing,
   problems: { not_found: 'no client of this name is registered', ...PROBLEMS },
-  touches: ({ params: { name } }) => [{ verb: 'delete', resource: 'clients', name }],
+  touches: ({ params: { name } }) => [client('delete', name)],
   audit: 'management_client_deleted',
   async run({ params: { name } }, { clients }) {
     await clients.delete(name);

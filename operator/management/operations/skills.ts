@@ -158,7 +158,14 @@ export const installSkill = operation({
     ...DAMAGED,
     source_failed: 'its source does not answer, or with something else',
   },
-  touches: () => [skill('create')],
+  touches: ({ body: { clients = [], group } }) => [
+    skill('create'),
+    // What is installed gets more readers, or another content by force.
+    skill('update'),
+    // Who is told which there are.
+    ...(clients.length === 0 ? [{ verb: 'list', resource: 'clients' } as const] : []),
+    ...(group === undefined ? [] : [{ verb: 'list', resource: 'mcpgroups' } as const]),
+  ],
   audit: 'management_skill_installed',
   async run({ body: { name, archive, project_root: projectRoot, ...body }, signal }, { skills }) {
     const { version, digest, scope, clients, group, force, allow_private_ip: allowPrivateAddress } = body;

@@ -251,7 +251,11 @@ export const exportWorkload = operation({
   success: 200,
   result: RunConfiguration,
   problems: { not_found: NOT_FOUND },
-  touches: ({ params: { name } }) => [workload('get', name), { verb: 'list', resource: 'mcpexternalauthconfigs' }],
+  touches: ({ params: { name } }) => [
+    workload('get', name),
+    { verb: 'list', resource: 'mcpexternalauthconfigs' },
+    { verb: 'list', resource: 'mcpoidcconfigs' },
+  ],
   run: async ({ params: { name } }, { runConfigurations }) => ({ body: await runConfigurations.render(name) }),
 });
 
