@@ -3,6 +3,7 @@ import { type Expected, isExpected } from '../if-match.ts';
 import { Problem } from '../problem.ts';
 import type { NewGroup, WorkloadGroup } from '../records/group.ts';
 import { onWhatIsRead } from '../stores/on-what-is-read.ts';
+import { stale } from '../stores/record-store.ts';
 import type { Resources, StoredResource, WriteOptions } from '../stores/resources.ts';
 
 const GROUP = 'MCPGroup';
@@ -43,12 +44,12 @@ export class Groups {
 
   /** @throws Problem `not_found`, `stale`, `busy`, `conflict` */
   async edit(name: string, description: string | undefined, { expected, force }: WriteOptions): Promise<ReadGroup> {
-    return onWhatIsRead(name, expected, async () => {
+    return onWhatIsRead(name, expected, async (attempts) => {
       const resource = await this.#found(name);
       if (!isExpected(resource.version, expected)) throw stale(name);
       const spec = description === undefined ? resource.spec : specOf(resource.spec, description);
       // What others wrote of it since it was read must not be written back as it was.
-      const options = { expected: [resource.version], force };
+      const options = { expected: [resource.version], force, attempts };
       return this.#readOf(await this.#resources.replace({ ...resource, spec }, options));
     });
   }
@@ -88,7 +89,6 @@ export class Groups {
   }
 }
 
-const stale = (name: string): Problem => new Problem('stale', `"${name}" has changed since it was read: read it again`);
 const notFound = (name: string): Problem => new Problem('not_found', `there is no group "${name}"`);
 
 function specOf(written: Record<string, unknown>, description: string | undefined): Record<string, unknown> {

@@ -3,7 +3,7 @@ import { FetchFailure } from '../fetching/fetch-failure.ts';
 import { type Expected, isExpected } from '../if-match.ts';
 import { Problem } from '../problem.ts';
 import { RegistryContent, type Registry, type RegistryInfo } from '../records/registry.ts';
-import type { RecordStore } from '../stores/record-store.ts';
+import { type RecordStore, stale } from '../stores/record-store.ts';
 import type { Resources } from '../stores/resources.ts';
 import { BUILT_IN } from './built-in.ts';
 import { readClusterRegistry } from './cluster-registry.ts';
@@ -121,7 +121,7 @@ export class Registries {
     checkPrivate(settings.allow_private_ip, this.#options.privateAddresses);
     const former = await this.#stored();
     const ofSettings = expected?.map((tag) => tag.replace(OF_CONTENT, ''));
-    if (!isExpected(former.version, ofSettings)) throw changedMeanwhile();
+    if (!isExpected(former.version, ofSettings)) throw stale(DEFAULT);
     const live = this.#open({ settings, version: '' });
     try {
       const login = await this.#beginLogin(live);
@@ -168,7 +168,7 @@ export class Registries {
     const store = this.#options.settings;
     if (former !== NEVER_WRITTEN) return store.replace(DEFAULT, settings, former);
     return store.create(DEFAULT, settings).catch((error: unknown) => {
-      if (error instanceof Problem && error.code === 'already_exists') throw changedMeanwhile();
+      if (error instanceof Problem && error.code === 'already_exists') throw stale(DEFAULT);
       throw error;
     });
   }
@@ -217,10 +217,6 @@ export class Registries {
     };
     return { info, content };
   }
-}
-
-function changedMeanwhile(): Problem {
-  return new Problem('stale', `the registry "${DEFAULT}" has changed since it was read: read it again`);
 }
 
 /** What a caller who names a source is told of it. */

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { ApiError } from '#operator/kubernetes/api/api-error';
 import { Problem, type ProblemCode } from '../problem.ts';
 import { sameValue } from '../same-value.ts';
-import type { Records, RecordStore, StoredRecord } from '../stores/record-store.ts';
+import { isStale, type Records, type RecordStore, type StoredRecord } from '../stores/record-store.ts';
 import { StoredSkill } from './skills.ts';
 
 /** A record as it is to be. */
@@ -134,8 +134,6 @@ export class SkillRecords {
 
 const has = (problem: unknown, ...codes: ProblemCode[]): problem is Problem =>
   problem instanceof Problem && codes.includes(problem.code);
-
-const isStale = (problem: unknown): boolean => has(problem, 'stale');
 
 /**
  * The store has no room for it, nor has a quota, or a policy of the cluster is against it: trying again does not help until somebody mends

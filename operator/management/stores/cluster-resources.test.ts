@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { ApiError } from '#operator/kubernetes/api/api-error';
 import { ObjectServer } from '#operator/kubernetes/testdata/object-server';
+import { Groups } from '../groups/groups.ts';
 import { clusterResources } from './cluster-resources.ts';
 import { identityOf, type Resources } from './resources.ts';
 
@@ -61,6 +62,43 @@ describe('an object of the API server', () => {
     const racing = clusterResources({ api, namespace: 'team', apiGroup: 'vmcp.dev' });
     await racing.replace({ ...wanted, spec: { remoteUrl: 'https://mcp.example.com/other' } });
     expect(server.at(PLACE)?.spec).toEqual({ remoteUrl: 'https://mcp.example.com/other' });
+  });
+
+  it('belongs to somebody else also where its status is written at each attempt', async () => {
+    server.most = 0;
+    const api = server.api();
+    const apply = jest.spyOn(api, 'apply').mockImplementation(() => {
+      server.put(PLACE, { ...object(0), status: { observedGeneration: apply.mock.calls.length } });
+      const causes = [{ reason: 'FieldManagerConflict', message: 'conflict with "other"' }];
+      return Promise.reject(new ApiError('conflict', { status: 409, reason: 'Conflict', causes }));
+    });
+    const racing = clusterResources({ api, namespace: 'team', apiGroup: 'vmcp.dev' });
+    const change = racing.replace({ ...wanted, spec: { remoteUrl: 'https://mcp.example.com/other' } });
+    await expect(change).rejects.toMatchObject({ code: 'conflict' });
+    expect(apply).toHaveBeenCalledTimes(1);
+  });
+
+  it('has eight attempts for one change, whatever changes in between', async () => {
+    server.most = 0;
+    const api = server.api();
+    const group = (changed: number, status: number) => ({
+      apiVersion: 'vmcp.dev/v1alpha1',
+      kind: 'MCPGroup',
+      metadata: { name: 'tools', namespace: 'team', annotations: { changed: String(changed) } },
+      spec: {},
+      status: { observedGeneration: status },
+    });
+    const place = '/apis/vmcp.dev/v1alpha1/namespaces/team/mcpgroups/tools';
+    server.put(place, group(0, 0));
+    const apply = jest.spyOn(api, 'apply').mockImplementation(() => {
+      const tries = apply.mock.calls.length;
+      server.put(place, group(Math.floor(tries / 3), tries));
+      return Promise.reject(new ApiError('changed', { status: 409, reason: 'Conflict' }));
+    });
+    const groups = new Groups(clusterResources({ api, namespace: 'team', apiGroup: 'vmcp.dev' }));
+    await expect(groups.edit('tools', 'other', {})).rejects.toMatchObject({ code: 'busy' });
+    // Two of them found it changed before they wrote.
+    expect(apply).toHaveBeenCalledTimes(6);
   });
 
   it.each(WAYS)('is changed when it rests before: %s', async (_what, change) => {

@@ -7,6 +7,7 @@ import { ownResource } from '#operator/kubernetes/api/resources';
 import type { Kind } from '#operator/world';
 import { Problem } from '../problem.ts';
 import { sameValue } from '../same-value.ts';
+import { Attempts } from './attempts.ts';
 import { checkResource } from './check-resource.ts';
 import { conflict, conflictingManagers, MANAGER, managersOf } from './explain-conflict.ts';
 import { problemOfApi } from './problem-of-api.ts';
@@ -28,8 +29,6 @@ interface ClusterResourcesOptions {
   apiGroup: string;
 }
 
-/** How often a change in between is followed by a new attempt. */
-const ATTEMPTS = 8;
 const PAGE = 500;
 /** No object has it: an apply that carries it makes a new object or fails with 409. */
 const NO_VERSION = '1';
@@ -96,10 +95,10 @@ class ClusterResources implements Resources {
   async #onLive<T>(
     kind: Kind,
     name: string,
-    { expected }: WriteOptions,
+    { expected, attempts = new Attempts(name) }: WriteOptions,
     work: (live: KubeObject | undefined) => Promise<T>,
   ): Promise<T> {
-    for (let tries = 0; tries < ATTEMPTS; tries += 1) {
+    for (;;) {
       const live = await this.#live(kind, name);
       if (expected && (!live || !expected.includes(storedOf(kind, live).version))) throw stale(name);
       try {
@@ -107,15 +106,15 @@ class ClusterResources implements Resources {
       } catch (problem) {
         if (!isStatus(problem, 409)) throw problemOfApi(problem);
         const managers = conflictingManagers(problem);
-        if (managers.length > 0 && (await this.#isStill(live, kind, name))) throw conflict(name, managers);
+        if (managers.length > 0 && (await this.#isStill(kind, name, live))) throw conflict(name, managers);
+        attempts.again();
       }
     }
-    throw new Problem('busy', `"${name}" is being changed all the time: try again`);
   }
 
   /** The API server looks for conflicts first, and only then whether what was read stands. */
-  async #isStill(before: KubeObject | undefined, kind: Kind, name: string): Promise<boolean> {
-    return (await this.#live(kind, name))?.metadata.resourceVersion === before?.metadata.resourceVersion;
+  async #isStill(kind: Kind, name: string, before: KubeObject | undefined): Promise<boolean> {
+    return (await this.get(kind, name))?.version === (before && storedOf(kind, before).version);
   }
 
   async #live(kind: Kind, name: string): Promise<KubeObject | undefined> {

@@ -1,26 +1,25 @@
 import type { Expected } from '../if-match.ts';
-import { Problem } from '../problem.ts';
-
-const ATTEMPTS = 5;
-
-export const isStale = (problem: unknown): boolean => problem instanceof Problem && problem.code === 'stale';
+import { Attempts } from './attempts.ts';
+import { isStale } from './record-store.ts';
 
 /**
  * Runs what reads something and writes it back; once more when somebody else wrote in between, unless the caller named the version
  * that is meant: who named none has nothing that could be stale.
+ * @param work takes its own new attempts from those that it is given
  * @throws Problem `busy` when that happens again and again, and what `work` throws
  */
 export async function onWhatIsRead<T>(
   name: string,
   expected: Expected | undefined,
-  work: () => Promise<T>,
+  work: (attempts: Attempts) => Promise<T>,
 ): Promise<T> {
-  for (let tries = 1; tries <= ATTEMPTS; tries += 1) {
+  const attempts = new Attempts(name);
+  for (;;) {
     try {
-      return await work();
+      return await work(attempts);
     } catch (problem) {
       if (expected !== undefined || !isStale(problem)) throw problem;
+      attempts.again();
     }
   }
-  throw new Problem('busy', `"${name}" is being changed all the time: try again`);
 }

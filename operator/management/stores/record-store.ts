@@ -70,6 +70,8 @@ export function stale(name: string): Problem {
   return new Problem('stale', `"${name}" has changed or gone since it was read: read it again`);
 }
 
+export const isStale = (problem: unknown): boolean => problem instanceof Problem && problem.code === 'stale';
+
 export function tooMany(): Problem {
   return new Problem('too_large', `there are ${MOST_RECORDS} records already: delete some first`);
 }

@@ -1,6 +1,7 @@
 import type { Status } from '#crds/kinds/status';
 import type { Kind } from '#operator/world';
 import type { Expected } from '../if-match.ts';
+import type { Attempts } from './attempts.ts';
 
 /** A resource as it is written, and where it is. */
 export interface StoredResource {
@@ -29,6 +30,8 @@ export interface WriteOptions {
   expected?: Expected | undefined;
   /** Takes over fields that another manager owns, or a file that cannot be edited without loss; else Problem `conflict`. */
   force?: boolean | undefined;
+  /** New attempts after changes by others are taken from these; its own without. */
+  attempts?: Attempts | undefined;
 }
 
 /** Tells a resource from another of its name that is made after it. */

@@ -9,7 +9,7 @@ import { begunAt, operationId } from './operation-id.ts';
 import { SharedLook } from './shared-look.ts';
 import { restarted } from './stop-and-start.ts';
 import type { LookedAt, Workloads } from './workloads.ts';
-import { isStale } from '../stores/on-what-is-read.ts';
+import { isStale } from '../stores/record-store.ts';
 
 const { workloads: Entries, ...head } = WorkloadOperation.shape;
 

@@ -1,12 +1,11 @@
 import type { PermissionProfileDocument } from '#crds/parts/permission-profile';
 import { readProfile } from '#operator/plan/read-permission-profile';
 import type { ConfigMaps, StoredConfigMap } from '../stores/config-maps.ts';
-import { stale } from '../stores/record-store.ts';
+import { isStale, stale } from '../stores/record-store.ts';
 import type { StoredResource } from '../stores/resources.ts';
 import { PROFILE_KEY } from './permission-fields.ts';
 import { readKey } from './read-key.ts';
 import { readSpec } from './spec.ts';
-import { isStale } from '../stores/on-what-is-read.ts';
 
 /** Permission profiles that ConfigMaps hold. */
 export class PermissionProfiles {

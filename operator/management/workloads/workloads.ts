@@ -4,7 +4,9 @@ import { Problem, problemOf } from '../problem.ts';
 import type { CheckedImage } from '../provenance/checked-image.ts';
 import { CHECKED_IMAGE } from '../provenance/tell-checked-image.ts';
 import type { NewWorkload, WorkloadDetail, WorkloadReport, WorkloadSummary } from '../records/workload.ts';
-import { isStale, onWhatIsRead } from '../stores/on-what-is-read.ts';
+import type { Attempts } from '../stores/attempts.ts';
+import { onWhatIsRead } from '../stores/on-what-is-read.ts';
+import { isStale, stale } from '../stores/record-store.ts';
 import { identityOf, type Resources, type StoredResource, type WriteOptions } from '../stores/resources.ts';
 import { applyDetail, type Edited, type Place, renderDetail } from './detail.ts';
 import { OneAtATime } from './one-at-a-time.ts';
@@ -136,10 +138,10 @@ export class Workloads {
     { expected, force }: WriteOptions,
     how: (read: Read) => Edited | Promise<Edited>,
   ): Promise<Read> {
-    const work = async () => {
+    const work = async (attempts: Attempts) => {
       const read = await this.#read(name);
       if (!isExpected(versionOf(read), expected)) throw stale(name);
-      return this.#write(read, await how(read), force);
+      return this.#write(read, await how(read), { force, attempts });
     };
     return this.#turns.run(name, () => onWhatIsRead(name, expected, work));
   }
@@ -206,18 +208,18 @@ export class Workloads {
     });
   }
 
-  async #write(read: Read, { profile: wanted, ...edited }: Edited, force = false): Promise<Read> {
+  async #write(read: Read, { profile: wanted, ...edited }: Edited, options: WriteOptions): Promise<Read> {
     const { resource, profile, own } = read;
     const changed = await this.#in.profiles.with({ name: resource.name, own }, wanted, () =>
-      this.#replace({ ...resource, ...edited }, force),
+      this.#replace({ ...resource, ...edited }, options),
     );
     return { resource: changed, profile: wanted ?? profile };
   }
 
   /** An answer that is lost says nothing of the write: what stands is looked at before it counts as failed. */
-  async #replace(wanted: StoredResource, force: boolean): Promise<StoredResource> {
+  async #replace(wanted: StoredResource, options: WriteOptions): Promise<StoredResource> {
     try {
-      return await this.#in.resources.replace(wanted, { expected: [wanted.version], force });
+      return await this.#in.resources.replace(wanted, { ...options, expected: [wanted.version] });
     } catch (problem) {
       if (problemOf(problem).status < 500) throw problem;
       const live = await this.#in.resources.get(SERVER, wanted.name).catch(() => undefined);
@@ -236,5 +238,3 @@ export class Workloads {
     return { host, hasPaths, profile };
   }
 }
-
-const stale = (name: string): Problem => new Problem('stale', `"${name}" has changed since it was read: read it again`);
