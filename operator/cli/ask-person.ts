@@ -29,7 +29,7 @@ export function askPerson(question: string, { input, err }: Terminal, hidden = f
     const output = hidden ? nowhere() : shownOn(err);
     const lines = createInterface({ input, output, terminal: true, historySize: 0 });
     if (hidden) err.write(question);
-    else lines.setPrompt(shownLine(question));
+    else lines.setPrompt(`${shownLine(question)} `);
     let answer: string | undefined;
     lines.once('line', (line) => {
       answer = line;

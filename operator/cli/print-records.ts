@@ -1,5 +1,4 @@
 import type { Context, RecordFormat } from './context.ts';
-import { oneLine } from './one-line.ts';
 import { printObject } from './print-object.ts';
 import { printTable } from './print-table.ts';
 import { shownLine } from './shown-output.ts';
@@ -38,7 +37,7 @@ export function tableOf<T>(records: readonly T[], listing: Pick<Listing<T>, 'col
 }
 
 /** A cell without text would look like a column that is missing. */
-const cellOf = (text: string): string => oneLine(text) || '-';
+const cellOf = (text: string): string => shownLine(text) || '-';
 
 /** Cells of a row, as they may stand on a terminal. */
 export const cellsOf = <T>(record: T, { row }: Pick<Listing<T>, 'row'>): string[] => row(record).map(cellOf);

@@ -28,8 +28,9 @@ describe('what is printed', () => {
     expect(written).toEqual([`${SHOWN}\n\tä日本\r\n`]);
   });
 
-  it('is of one line where it is a name', () => {
-    expect(shownLine(`${HOSTILE}\n$(id)\t`)).toBe(`${SHOWN}\\u000a$(id)\\u0009`);
+  it('is of one line where it is to be one, and keeps letters of all scripts', () => {
+    const oneLine = SHOWN.replace('\\u000d', ' ');
+    expect(shownLine(`\n  ${HOSTILE}\r\n\n\t$(id)  e\u0301 हिन्दी\t`)).toBe(`${oneLine} $(id)  e\u0301 हिन्दी`);
   });
 
   it('moves the cursor where that is meant', () => {

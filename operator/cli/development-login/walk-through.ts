@@ -1,4 +1,4 @@
-import { oneLine } from '../one-line.ts';
+import { shownLine } from '../shown-output.ts';
 import { LoopbackBrowser, type Page } from './browse.ts';
 import { type Field, type Form, textIn } from './read-html.ts';
 
@@ -37,7 +37,7 @@ function formFor({ forms }: Page, { name }: DevelopmentUser): Form | undefined {
 /** The text of a page that leads nowhere, for people. */
 function saidBy({ text, status }: Page): string {
   const body = /<body[^>]*>([\s\S]*)<\/body>/i.exec(text)?.[1] ?? text;
-  return `${status} ${oneLine(textIn(body)).slice(0, 300)}`;
+  return `${status} ${shownLine(textIn(body)).slice(0, 300)}`;
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import { quoted } from '../name-program.ts';
-import { oneLine } from '../one-line.ts';
+import { shownLine } from '../shown-output.ts';
 import { NotReceived } from './receive-callback.ts';
 
 /** The code of a failed connection, wherever it is wrapped. */
@@ -27,7 +27,7 @@ export function failureAt(url: URL, problem: unknown, { typed }: Pick<Context, '
   const message = problem instanceof Error ? problem.message : String(problem);
   return new CliError(
     EXIT_CODES.failed,
-    `${oneLine(message).slice(0, 500)} ("${typed(`doctor ${quoted(url.href)}`)}" looks closer)`,
+    `${shownLine(message).slice(0, 500)} ("${typed(`doctor ${quoted(url.href)}`)}" looks closer)`,
     options,
   );
 }

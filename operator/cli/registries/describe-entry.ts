@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts';
-import { oneLine } from '../one-line.ts';
+import { shownLine } from '../shown-output.ts';
 import { printTable } from '../print-table.ts';
 import type { Entry } from './registry-list.ts';
 
@@ -16,16 +16,18 @@ export function describeEntry(name: string, entry: Entry, { typed }: Pick<Contex
     ['Source', entry.repository_url],
   ];
   const known = rows.flatMap(([label, value]): [string, string][] =>
-    value === undefined || value === '' ? [] : [[`${label}:`, oneLine(value)]],
+    value === undefined || value === '' ? [] : [[`${label}:`, shownLine(value)]],
   );
   return [
-    entry.title === undefined || entry.title === name ? oneLine(name) : `${oneLine(name)}: ${oneLine(entry.title)}`,
-    ...(entry.description === undefined ? [] : [oneLine(entry.description)]),
+    entry.title === undefined || entry.title === name
+      ? shownLine(name)
+      : `${shownLine(name)}: ${shownLine(entry.title)}`,
+    ...(entry.description === undefined ? [] : [shownLine(entry.description)]),
     '',
     ...printTable(known),
     ...takenBy(entry),
     '',
-    `Run it: ${typed(`run ${oneLine(name)}`)}`,
+    `Run it: ${typed(`run ${shownLine(name)}`)}`,
   ];
 }
 
@@ -35,9 +37,9 @@ function takenBy(entry: Entry): string[] {
     'url' in entry ? (['header', entry.headers] as const) : (['variable', entry.env_vars] as const);
   if (wanted === undefined || wanted.length === 0) return [];
   const rows = wanted.map(({ name, required, secret, default: usual, description = '' }) => [
-    `  ${oneLine(name)}`,
+    `  ${shownLine(name)}`,
     [required === true ? 'needed' : 'optional', ...(secret === true ? ['secret'] : [])].join(', '),
-    oneLine(usual === undefined || usual === '' ? description : `${description} (default ${usual})`),
+    shownLine(usual === undefined || usual === '' ? description : `${description} (default ${usual})`),
   ]);
   return ['', `Each ${what} that it takes:`, ...printTable(rows)];
 }

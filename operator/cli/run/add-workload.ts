@@ -6,7 +6,7 @@ import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import type { ManagementApi } from '../management/management-api.ts';
 import { Refusal } from '../management/refusal.ts';
-import { oneLine } from '../one-line.ts';
+import { shownLine } from '../shown-output.ts';
 import { chooseGroup } from './choose-group.ts';
 import { findSource, type Found } from './find-source.ts';
 import { gatherValues, HEADERS, type Given, type Values } from './gather-values.ts';
@@ -44,7 +44,7 @@ export async function addWorkload(api: ManagementApi, wish: Wish, context: Conte
   try {
     const body = { ...bodyOf(found, wish, { variables, headers }, references), name, group };
     const { image_context: told } = (await api.call(createWorkload, { body })).body;
-    if (told !== undefined) context.err.write(`${oneLine(told)}\n`);
+    if (told !== undefined) context.err.write(`${shownLine(told)}\n`);
     return name;
   } catch (problem) {
     await undo().catch(() => undefined);

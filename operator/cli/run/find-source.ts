@@ -7,7 +7,7 @@ import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import type { ManagementApi } from '../management/management-api.ts';
 import { Refusal } from '../management/refusal.ts';
-import { oneLine } from '../one-line.ts';
+import { shownLine } from '../shown-output.ts';
 import { classifySource, nameOf, type Source } from './classify-source.ts';
 import { decidesWhatRuns } from './decides-what-runs.ts';
 import type { Wanted } from './gather-values.ts';
@@ -106,7 +106,7 @@ function ofImage(entryName: string, server: ImageServer): Omit<Found, 'name'> {
   const { image, transport, target_port: port, env_vars: named = [], provenance } = server;
   if (!isImage(image) && !readPackageImage(image)) {
     const why = `the image of "${entryName}" is none that an engine or a package runner may be given`;
-    throw new CliError(EXIT_CODES.failed, `${why}: "${oneLine(image)}"`);
+    throw new CliError(EXIT_CODES.failed, `${why}: "${shownLine(image)}"`);
   }
   const { wanted, withheld } = withoutDeciding(named);
   const body = {
@@ -121,7 +121,7 @@ function ofImage(entryName: string, server: ImageServer): Omit<Found, 'name'> {
 function ofRemote(entryName: string, remote: RemoteServer): Omit<Found, 'name'> {
   const { url, transport, headers: wanted = [], oauth_config } = remote;
   if (/[{}]/.test(url)) {
-    const remedy = `run vmcp run with the whole of ${oneLine(url)}`;
+    const remedy = `run vmcp run with the whole of ${shownLine(url)}`;
     throw new CliError(EXIT_CODES.usage, `the URL of "${entryName}" has parts to fill in: ${remedy}`);
   }
   const body = { url, ...(transport && { transport }), ...(oauth_config && { oauth_config }) };
@@ -131,7 +131,7 @@ function ofRemote(entryName: string, remote: RemoteServer): Omit<Found, 'name'> 
 /** An entry says what runs by its image or package alone. */
 function withoutDeciding(named: readonly Wanted[]): { wanted: Wanted[]; withheld: string[] } {
   const isHarmless = ({ name }: Wanted) => !decidesWhatRuns(name);
-  const withheld = named.filter((one) => !isHarmless(one)).map(({ name }) => oneLine(name));
+  const withheld = named.filter((one) => !isHarmless(one)).map(({ name }) => shownLine(name));
   return { wanted: named.filter(isHarmless), withheld };
 }
 
@@ -143,6 +143,6 @@ function notesOf(entry: ImageServer | RemoteServer): string[] {
   const args = 'args' in entry ? (entry.args ?? []) : [];
   return [
     ...(entry.status === 'deprecated' ? ['The registry says that this server should not be used any more.'] : []),
-    ...(args.length > 0 ? [`The registry suggests the arguments: -- ${oneLine(args.join(' '))}`] : []),
+    ...(args.length > 0 ? [`The registry suggests the arguments: -- ${shownLine(args.join(' '))}`] : []),
   ];
 }

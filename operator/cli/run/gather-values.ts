@@ -3,7 +3,7 @@ import type { EnvVar } from '#operator/management/records/registry-entry';
 import { askPerson, isAnswered } from '../ask-person.ts';
 import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
-import { oneLine } from '../one-line.ts';
+import { shownLine } from '../shown-output.ts';
 import type { SecretFrom } from './read-assignments.ts';
 
 /** A variable or header that a server takes. */
@@ -70,7 +70,7 @@ function isMissing(
 function notGiven(missing: readonly Wanted[], options: typeof VARIABLES): CliError {
   const lines = missing.map(({ name, secret, description }) => {
     const how = secret === true ? `${options.secret} ${name}=@file` : `${options.plain} ${name}=VALUE`;
-    return `  ${name}: ${how}${description === undefined ? '' : `  (${oneLine(description)})`}`;
+    return `  ${name}: ${how}${description === undefined ? '' : `  (${shownLine(description)})`}`;
   });
   return new CliError(
     EXIT_CODES.usage,
@@ -100,7 +100,7 @@ async function find({ name, secret, description, default: usual }: Wanted, aroun
     return known;
   }
   if (usual !== undefined && usual !== '') return usual;
-  const about = description === undefined ? '' : ` (${oneLine(description)})`;
+  const about = description === undefined ? '' : ` (${shownLine(description)})`;
   const answer = (await askPerson(`${name}${about}: `, around, secret === true)).trim();
   if (answer !== '') return answer;
   throw new CliError(EXIT_CODES.usage, `${name} is needed: nothing was changed`);

@@ -7,7 +7,7 @@ import type { Format } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import { changeEach } from '../management/change-each.ts';
 import { withoutFolder } from '../management/command.ts';
-import { oneLine } from '../one-line.ts';
+import { shownLine } from '../shown-output.ts';
 import { printObject } from '../print-object.ts';
 import { showProgress } from '../show-progress.ts';
 import { type ListOptions, showRecords } from '../watch-records.ts';
@@ -105,7 +105,7 @@ function addInstall({ parts, group }: Adding): void {
     );
   withoutFolder<InstallOptions & { output: Format }>(parts, command, async ([from = ''], { api, options, context }) => {
     const { install } = await import('./install-skill.ts');
-    const skill = await showProgress(`installing ${oneLine(from)}`, context, () => install(api, from, options));
+    const skill = await showProgress(`installing ${shownLine(from)}`, context, () => install(api, from, options));
     if (options.output !== 'table') context.out.write(printObject(skill, options.output));
     const { metadata, clients, dependencies } = skill;
     const names = [metadata.name, ...dependencies.map(({ name }) => name)].join(', ');
@@ -150,9 +150,9 @@ function addValidate({ parts, group }: Adding): void {
     const { validate } = await import('./install-skill.ts');
     const verdict = await validate(api, from);
     if (options.output !== 'table') context.out.write(printObject(verdict, options.output));
-    for (const text of verdict.warnings) context.err.write(`warning: ${oneLine(text)}\n`);
-    if (!verdict.valid) throw new CliError(EXIT_CODES.input, verdict.errors.map(oneLine).join('\n'));
-    context.err.write(`${oneLine(from)} is a skill that can be installed\n`);
+    for (const text of verdict.warnings) context.err.write(`warning: ${shownLine(text)}\n`);
+    if (!verdict.valid) throw new CliError(EXIT_CODES.input, verdict.errors.map(shownLine).join('\n'));
+    context.err.write(`${shownLine(from)} is a skill that can be installed\n`);
   });
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { oneLine } from '../one-line.ts';
+import { shownLine } from '../shown-output.ts';
 import { printTable } from '../print-table.ts';
 
 export interface TriedTool {
@@ -84,16 +84,16 @@ const shortened = (text: string): string => (text.length > WIDTH ? `${text.slice
 
 function row({ tool, user, issuer, audience, text }: Introduction): string[] {
   const cells = [tool, user ?? text ?? '', issuer ?? '', audience?.join(', ') ?? ''];
-  return cells.map((cell) => shortened(oneLine(cell)));
+  return cells.map((cell) => shortened(shownLine(cell)));
 }
 
 /** For a terminal: the tools, and who the user is at each backend. */
 export function printTried({ url, loggedIn, tools, whoami }: Tried): string[] {
-  const listed = tools.map(({ name, description }) => [oneLine(name), shortened(oneLine(description))]);
+  const listed = tools.map(({ name, description }) => [shownLine(name), shortened(shownLine(description))]);
   const known = whoami.filter(({ error }) => error === undefined).map(row);
   const table = known.length === 0 ? [] : printTable([['TOOL', 'USER', 'TOKEN OF', 'TOKEN FOR'], ...known]);
   // Whole, as there may be a link to follow in it.
-  const refused = whoami.flatMap(({ tool, error }) => (error === undefined ? [] : [`${tool}: ${oneLine(error)}`]));
+  const refused = whoami.flatMap(({ tool, error }) => (error === undefined ? [] : [`${tool}: ${shownLine(error)}`]));
   return [
     loggedIn ? `You are logged in at ${url}.` : `${url} asks for no login.`,
     '',

@@ -8,7 +8,7 @@ import { boundedFetch, createOAuthClient, type OAuthClient, type Remembered } fr
 import { openBrowser } from '../oauth/open-browser.ts';
 import { failureAt } from '../oauth/failure-at.ts';
 import { type CallbackReceiver, openCallback } from '../oauth/receive-callback.ts';
-import { oneLine } from '../one-line.ts';
+import { shownLine } from '../shown-output.ts';
 import { printObject } from '../print-object.ts';
 import { type Introduction, introductionOf, printTried, type TriedTool } from './describe-tools.ts';
 
@@ -50,7 +50,7 @@ async function finishLogin(transport: StreamableHTTPClientTransport, answer: Pro
   const parameters = await answer;
   if (parameters.has('code')) return transport.finishAuth(parameters);
   const [error, why] = [parameters.get('error') ?? 'no reason given', parameters.get('error_description')];
-  const reason = oneLine(why === null ? error : `${error} (${why})`).slice(0, 500);
+  const reason = shownLine(why === null ? error : `${error} (${why})`).slice(0, 500);
   throw new CliError(EXIT_CODES.failed, `the login ended without access: ${reason}`);
 }
 
