@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import type { Log } from '#operator/log';
 import type { KubeApi } from '../api/api.ts';
 import { NamedValues } from './named-values.ts';
 import type { KubeObject } from '../api/object.ts';
@@ -104,6 +105,35 @@ describe('values that resources name', () => {
     await values.load('ns');
     write('a', { k: '2' });
     expect({ ...(await values.load('ns')) }).toEqual({ a: { k: '2' } });
+  });
+
+  it('one that is refused is read again only when others weigh less, and told once', async () => {
+    let changes = 0;
+    const valueOf = ({ metadata, data }: KubeObject) => ({
+      value: data,
+      bytes: (sizes.get(metadata.name) ?? 0) * 2 ** 20,
+    });
+    const sizes = new Map<string, number>();
+    const warn = jest.fn<Log['warn']>();
+    values = new NamedValues(api, SECRETS, { field: 'secrets', valueOf, log: { ...log, warn } });
+    const load = async (name: string, mib: number) => {
+      sizes.set(name, mib);
+      write(name, { k: `${(changes += 1)}` });
+      values.refer('ns', `MCPServer/${name}`, spec(name));
+      const before = reads();
+      const kept = Object.keys(await values.load('ns')).join();
+      return [kept, reads() - before];
+    };
+    const told = () => warn.mock.calls.map(([, fields]) => fields);
+    expect(await load('a', 8)).toEqual(['a', 1]);
+    expect(await load('b', 10)).toEqual(['a', 1]);
+    for (const mib of [8, 8, 9]) expect(await load('a', mib)).toEqual(['a', 1]);
+    expect(await load('a', 7)).toEqual(['a', 2]);
+    expect(told()).toMatchObject([{ name: 'b' }]);
+    expect(await load('a', 17)).toEqual(['b', 2]);
+    expect(told()).toMatchObject([{ name: 'b' }, { name: 'a' }]);
+    expect(Object.keys(values.refused('ns'))).toEqual(['a']);
+    expect(await load('b', 11)).toEqual(['b', 1]);
   });
 
   it('a failed reading is tried again', async () => {

@@ -126,19 +126,25 @@ export class NamedValues<V> {
   }
 
   #keep(namespace: string, name: string, { value, ...read }: Read & { value: V }): void {
-    this.#forget(namespace, name);
-    const weight = (this.#weights.get(namespace) ?? 0) + read.bytes;
+    const formerWeight = this.#weightOf(namespace);
+    const isTold = this.#refused.get(namespace, name) !== undefined;
+    this.#drop(namespace, name);
+    const weight = this.#weightOf(namespace) + read.bytes;
     const fits = weight <= MOST_MIB * MIB;
     this.#read.set(namespace, name, { ...read, bytes: fits ? read.bytes : 0 });
     if (fits) {
       this.#weights.set(namespace, weight);
       this.#values.set(namespace, name, value);
-      return;
     }
+    if (this.#weightOf(namespace) < formerWeight) this.#retryRefused(namespace);
+    if (!fits) this.#refuse(namespace, name, isTold);
+  }
+
+  #refuse(namespace: string, name: string, isTold: boolean): void {
     const { plural } = this.#resource;
     const problem = `with it what is kept of the ${plural} that resources of namespace "${namespace}" name would exceed ${MOST_MIB} MiB`;
     this.#refused.set(namespace, name, `${problem}: name fewer, or smaller ones`);
-    this.#log.warn('it is not read', { resource: plural, namespace, name, problem });
+    if (!isTold) this.#log.warn('it is not read', { resource: plural, namespace, name, problem });
   }
 
   async #getOne(namespace: string, name: string): Promise<KubeObject | undefined> {
@@ -175,13 +181,25 @@ export class NamedValues<V> {
   }
 
   #forget(namespace: string, name: string): void {
+    const formerWeight = this.#weightOf(namespace);
+    this.#drop(namespace, name);
+    if (this.#weightOf(namespace) < formerWeight) this.#retryRefused(namespace);
+  }
+
+  #drop(namespace: string, name: string): void {
     this.#stale.get(namespace)?.delete(name);
-    const { bytes = 0 } = this.#read.get(namespace, name) ?? {};
-    const weight = (this.#weights.get(namespace) ?? 0) - bytes;
+    const weight = this.#weightOf(namespace) - (this.#read.get(namespace, name)?.bytes ?? 0);
     if (weight > 0) this.#weights.set(namespace, weight);
     else this.#weights.delete(namespace);
     for (const section of [this.#read, this.#values, this.#refused]) section.set(namespace, name, undefined);
-    // There is room again for what was refused.
-    if (bytes > 0) for (const other of Object.keys(this.#refused.of(namespace))) this.#markStale(namespace, other);
+  }
+
+  #weightOf(namespace: string): number {
+    return this.#weights.get(namespace) ?? 0;
+  }
+
+  /** There is more room than there was. */
+  #retryRefused(namespace: string): void {
+    for (const name of Object.keys(this.#refused.of(namespace))) this.#markStale(namespace, name);
   }
 }
