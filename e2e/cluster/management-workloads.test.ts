@@ -10,11 +10,13 @@ import { eventually } from '../local/run-vmcp.ts';
 import { makeSigstore } from '../provenance/make-sigstore.ts';
 import { signSimply, storeByTag } from '../provenance/sign-image.ts';
 import { describeWithRegistry, type OciRegistry, serveOci, TGZ } from '../skills/serve-oci.ts';
+import { makeAccount, tokenOf } from './accounts.ts';
 import { fake } from './stage.ts';
 import { describeWithCluster } from './use-cluster.ts';
-import { useManagement } from './use-management.ts';
+import { AUDIENCE, useManagement } from './use-management.ts';
 
 const API = 'vmcp.dev/v1alpha1';
+const REMOTE = { remoteUrl: 'https://far.example/mcp' };
 
 describeWithCluster('workloads of a cluster by the management API', (cluster) => {
   const roots = mkdtempSync(join(tmpdir(), 'vmcp-roots-'));
@@ -190,6 +192,40 @@ describeWithCluster('workloads of a cluster by the management API', (cluster) =>
       403,
       'forbidden',
     ]);
+  }, 60_000);
+
+  it('hand on no configuration for who may write them and not use it, neither changed nor started', async () => {
+    const account = { namespace: stage.namespace, name: 'writer' };
+    const writes = { apiGroups: ['vmcp.dev'], resources: ['mcpservers'], verbs: ['create', 'update'] };
+    await makeAccount(cluster, account, [`${stage.release}-view`, writes]);
+    const as = { authorization: `Bearer ${await tokenOf(cluster, account, AUDIENCE)}` };
+    await apply('somebody', 'handed', { ...REMOTE, externalAuthConfigRef: { name: 'github' } });
+    await apply('somebody', 'plain', REMOTE);
+    const edit = (name: string) => ask('POST', `/workloads/${name}/edit`, { as, body: { tools: ['x'] } });
+    const move = (how: string) => ask('POST', `/workloads/handed/${how}`, { as });
+    expect((await edit('plain')).status).toBe(200);
+    expect((await move('stop')).status).toBe(202);
+    for (const refused of [await edit('handed'), await move('start'), await move('restart')])
+      expect([refused.status, refused.body]).toEqual([
+        403,
+        expect.objectContaining({
+          code: 'forbidden',
+          detail: expect.stringMatching(/:writer may not use mcpexternalauthconfigs\S* "github"/),
+        }),
+      ]);
+    const { spec } = await live('handed');
+    expect([spec.suspend, spec.toolsFilter]).toEqual([true, undefined]);
+    const uses = {
+      apiGroups: ['vmcp.dev'],
+      resources: ['mcpexternalauthconfigs'],
+      resourceNames: ['github'],
+      verbs: ['use'],
+    };
+    await makeAccount(cluster, { ...account, name: 'user' }, [`${stage.release}-view`, writes, uses]);
+    const user = `Bearer ${await tokenOf(cluster, { ...account, name: 'user' }, AUDIENCE)}`;
+    const started = () => ask('POST', '/workloads/handed/start', { as: { authorization: user } });
+    await eventually(started, ({ status }) => status === 202);
+    expect((await live('handed')).spec.suspend).not.toBe(true);
   }, 60_000);
 
   it('are deleted in the background, also when the operator is killed meanwhile', async () => {

@@ -2,7 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ManualClock } from '#operator/testdata/manual-clock';
 import { keyText } from '#operator/world';
+import type { ClusterObject, Outcome } from '#operator/plan/outcome';
 import type { KubeApi } from './api/api.ts';
+import type { KubeObject } from './api/object.ts';
 import { KubernetesPlatform } from './platform.ts';
 import { eventually } from './testdata/eventually.ts';
 import { statusBody } from './testdata/fake-api-server.ts';
@@ -193,5 +195,79 @@ describe('Secrets of a namespace beyond the bound', () => {
     const { secrets, refused } = await platform.observe('ns');
     expect(Object.keys(secrets)).toEqual([]);
     expect(refused?.secrets.heavy).toMatch(/namespace "ns" .* 16 MiB/);
+  });
+});
+
+describe('what a resource owns', () => {
+  const KEY = { kind: 'MCPServer', namespace: 'ns', name: 'plain' } as const;
+  const LABELS = { 'app.kubernetes.io/managed-by': 'vmcp-operator' };
+  const pathOf = (kind: string, name: string) => `/api/v1/namespaces/ns/${kind.toLowerCase()}s/${name}`;
+  const ownerCalled = (uid: string) => ({
+    ...{ apiVersion: 'vmcp.dev/v1alpha1', kind: 'MCPServer', name: 'plain' },
+    ...{ uid, controller: true },
+  });
+  const child = (kind: string, name: string, uid: string, more: object = {}): KubeObject => ({
+    ...{ apiVersion: 'v1', kind },
+    metadata: { name, namespace: 'ns', labels: LABELS, ownerReferences: [ownerCalled(uid)], ...more },
+  });
+  const planned = (...objects: KubeObject[]): Outcome => ({
+    ...{ key: KEY, action: 'apply' },
+    children: objects.map((object) => ({ platform: 'cluster', object: object as ClusterObject['object'] })),
+  });
+  const owner = () => server.at(`${RESOURCES}/mcpservers/plain`)?.metadata.uid ?? '';
+
+  /** An operator that starts among what stands. Nothing that changes afterwards is told to it. */
+  async function reopen(...standing: KubeObject[]): Promise<void> {
+    await platform.close();
+    for (const object of standing) server.put(pathOf(object.kind, object.metadata.name), object);
+    server.remove('/api/v1/namespaces/system/secrets/vmcp-operator-digest-key');
+    platform = open();
+    platform.start();
+    await platform.synced();
+    await platform.watch(ignore);
+    server.calls.splice(0);
+  }
+
+  it('and does not want any more is removed, Secrets that nobody has read among it, and nothing else', async () => {
+    const kept = child('ConfigMap', 'kept', owner());
+    await reopen(
+      kept,
+      child('ConfigMap', 'left', owner()),
+      child('ConfigMap', 'of-another', 'another'),
+      child('ConfigMap', 'going', owner(), { deletionTimestamp: '2026-01-01T00:00:00Z' }),
+      child('Secret', 'mcp-plain-proxy-sealing', owner()),
+      child('Secret', 'mcp-plain-proxy-credentials', 'another'),
+    );
+    await platform.apply(planned(kept));
+    const removed = server.writes().filter((line) => line.startsWith('DELETE'));
+    expect(removed).toEqual([
+      `DELETE ${pathOf('ConfigMap', 'left')}`,
+      `DELETE ${pathOf('Secret', 'mcp-plain-proxy-sealing')}`,
+    ]);
+  });
+
+  it('is removed itself, not what took its place meanwhile', async () => {
+    await reopen(child('ConfigMap', 'left', owner()));
+    server.remove(pathOf('ConfigMap', 'left'));
+    server.put(pathOf('ConfigMap', 'left'), child('ConfigMap', 'left', 'another'));
+    await expect(platform.apply(planned())).rejects.toMatchObject({ status: 409 });
+    expect(server.at(pathOf('ConfigMap', 'left'))).toBeDefined();
+  });
+
+  it('is made in the order in which pods need it', async () => {
+    await reopen();
+    const deployment = { ...child('Deployment', 'mcp-plain', owner()), apiVersion: 'apps/v1' };
+    await platform.apply(planned(deployment, child('ConfigMap', 'settings', owner())));
+    expect(server.writes().map((line) => line.split('/').at(-1))).toEqual(['settings', 'mcp-plain']);
+  });
+
+  it('is not made, nor its status written, while the resource itself is being removed', async () => {
+    const path = `${RESOURCES}/mcpservers/plain`;
+    const { metadata, ...rest } = server.at(path)!;
+    server.put(path, { ...rest, metadata: { ...metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } });
+    await reopen();
+    await platform.apply(planned(child('ConfigMap', 'settings', owner())));
+    await platform.report({ ...planned(), status: { phase: 'Ready', conditions: [] } });
+    expect(server.writes()).toEqual([]);
   });
 });

@@ -136,6 +136,11 @@ describe('applying a child', () => {
     expect(await problemOf(configMap({}))).toMatchObject({ name: 'Stalled', reason: 'ChildRefused' });
     server.nextAnswers.push({ status: 403, body: statusBody(403, 'Forbidden', 'exceeded quota') });
     expect(await problemOf(configMap({}))).toMatchObject({ name: 'Waiting', reason: 'ChildForbidden' });
+    const ending = statusBody(403, 'Forbidden', 'is being terminated', {
+      causes: [{ reason: 'NamespaceTerminating' }],
+    });
+    server.nextAnswers.push({ status: 403, body: ending });
+    expect(await problemOf(configMap({}))).toMatchObject({ name: 'Waiting', reason: 'NamespaceTerminating' });
     server.nextAnswers.push({ status: 500, body: statusBody(500, 'InternalError') });
     expect(await problemOf(configMap({}))).toMatchObject({ name: 'ApiError', status: 500 });
   });

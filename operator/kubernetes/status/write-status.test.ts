@@ -55,6 +55,18 @@ const written = () => server.writes().filter((line) => line === `PATCH ${PATH}/s
 const events = () => server.calls.filter(({ path }) => path.endsWith('/events')).map(({ body }) => body);
 
 describe('statuses', () => {
+  it('are not written to another one that took its place', async () => {
+    const former = manifest;
+    server.remove(PATH);
+    server.put(PATH, {
+      apiVersion: 'vmcp.dev/v1alpha1',
+      kind: 'MCPGroup',
+      metadata: { name: 'tools', namespace: 'ns' },
+    });
+    await expect(writer.write(former, status(1))).rejects.toMatchObject({ status: 422 });
+    expect(server.at(PATH)?.status).toBeUndefined();
+  });
+
   it('are written when they differ, and not again', async () => {
     await writer.write(manifest, status(1));
     await writer.write(manifest, status(1));

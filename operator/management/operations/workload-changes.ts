@@ -16,10 +16,26 @@ export const RECORD = { inline_secret: 'a secret stands in the record itself, in
 
 export const workload = (verb: Touch['verb'], name: string): Touch => ({ verb, resource: 'mcpservers', name });
 
+/** What workloads hand on the caller must be allowed to use. @throws Problem `forbidden` */
+async function checkReferences(specs: readonly StoredResource['spec'][], caller: Caller): Promise<void> {
+  const touches = specs.flatMap(referenceTouches);
+  const each = new Map(touches.map((touch) => [`${touch.resource}/${touch.name}`, touch]));
+  for (const touch of each.values()) await caller.check(touch);
+}
+
+/** One that is stopped hands nothing on until it is started. @throws Problem `forbidden` */
+export async function checkStart(resources: readonly StoredResource[], caller: Caller): Promise<void> {
+  const specs = resources.map(({ spec }) => spec);
+  await checkReferences(
+    specs.filter(({ suspend }) => suspend === true),
+    caller,
+  );
+}
+
 /** What a change hands on the caller must be allowed to use, and the group must be there. */
 export function checkChange(group: string | undefined, caller: Caller, { workloads }: Rooms): Check {
   return async ({ spec }: Edited) => {
-    for (const touch of referenceTouches(spec)) await caller.check(touch);
+    await checkReferences([spec], caller);
     if (group !== undefined && group !== '') await workloads.checkGroup(group, 'bad_request');
   };
 }
@@ -39,6 +55,7 @@ export async function beginWork(
   const accepted = meant.map(({ name }) => name);
   const verb = type === 'delete' ? 'delete' : 'update';
   await checkEach(caller, verb, [...new Set([...wanted, ...accepted])]);
+  if (type === 'restart') await checkStart(meant, caller);
   const operation_id = await operations.begin(type, meant);
   return { operation_id, accepted, unknown: [...wanted].filter((name) => !accepted.includes(name)) };
 }

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { isOn } from '../flag.ts';
 import type { Expected } from '../if-match.ts';
-import { NoBody, NoParams, NoQuery, Nothing, operation } from '../operation.ts';
+import { type Caller, NoBody, NoParams, NoQuery, Nothing, operation } from '../operation.ts';
 import { pageOf } from '../paging.ts';
 import { RunConfiguration } from '../records/run-configuration.ts';
 import { OperationAccepted, WorkloadSelection } from '../records/workload-operation.ts';
@@ -22,7 +22,7 @@ import { renderChanged } from '../workloads/render-summary.ts';
 import { restarted, started, stopped } from '../workloads/stop-and-start.ts';
 import { versionOf } from '../workloads/workload-version.ts';
 import { createWorkload } from './create-workload.ts';
-import { beginWork, checkChange, RECORD, workload, WRITING } from './workload-changes.ts';
+import { beginWork, checkChange, checkStart, RECORD, workload, WRITING } from './workload-changes.ts';
 
 const NOT_FOUND = 'there is no workload of this name';
 const SERVERS = { verb: 'list', resource: 'virtualmcpservers' } as const;
@@ -132,12 +132,23 @@ interface Move {
 async function move(
   { params: { name }, query: { force }, ifMatch }: Move,
   { workloads }: Pick<Rooms, 'workloads'>,
-  how: (resource: StoredResource) => Edited,
+  how: (resource: StoredResource) => Edited | Promise<Edited>,
 ) {
   const options = { expected: ifMatch, force: isOn(force) };
   const read = await workloads.change(name, options, ({ resource }) => how(resource));
   return { body: renderChanged(read.resource), etag: versionOf(read) };
 }
+
+/** The same where it runs afterwards. */
+const start = (
+  input: Move & { caller: Caller },
+  rooms: Pick<Rooms, 'workloads'>,
+  how: (resource: StoredResource) => Edited,
+) =>
+  move(input, rooms, async (resource) => {
+    await checkStart([resource], input.caller);
+    return how(resource);
+  });
 
 export const stopWorkload = operation({
   ...moving,
@@ -154,7 +165,7 @@ export const startWorkload = operation({
   path: '/workloads/{name}/start',
   summary: 'Start a workload that was stopped',
   audit: 'management_workload_started',
-  run: (input, rooms) => move(input, rooms, started),
+  run: (input, rooms) => start(input, rooms, started),
 });
 
 export const restartWorkload = operation({
@@ -165,7 +176,7 @@ export const restartWorkload = operation({
   audit: 'management_workload_restarted',
   run(input, rooms) {
     const at = new Date(rooms.now()).toISOString();
-    return move(input, rooms, (resource) => restarted(resource, at, rooms.workloads.apiGroup));
+    return start(input, rooms, (resource) => restarted(resource, at, rooms.workloads.apiGroup));
   },
 });
 

@@ -1,0 +1,54 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Caller, Operation } from '../operation.ts';
+import { Problem } from '../problem.ts';
+import { type WorkloadsPlace, workloadsPlace } from '../workloads/testdata/workloads-place.ts';
+import { restartWorkload, restartWorkloads, startWorkload, stopWorkload } from './workloads.ts';
+
+let place: WorkloadsPlace;
+beforeEach(() => {
+  place = workloadsPlace();
+});
+afterEach(async () => {
+  await place.rooms().operations.idle();
+  place.remove();
+});
+
+/** May change workloads, and read no Secret. */
+const keyless: Caller = {
+  name: 'keyless',
+  check: ({ resource, name }) =>
+    resource === 'secrets'
+      ? Promise.reject(new Problem('forbidden', `keyless may not get ${resource} "${name}"`))
+      : Promise.resolve(),
+};
+const everybody: Caller = { name: 'everybody', check: () => Promise.resolve() };
+
+const does = (operation: Operation, caller: Caller, body?: object) =>
+  operation.call(
+    { params: body ? {} : { name: 'search' }, query: {}, body, caller, signal: AbortSignal.timeout(60_000) },
+    place.rooms(),
+  );
+const MANY = { names: ['search'] };
+const isStopped = () => place.read('search.yaml').includes('suspend: true');
+
+describe('a workload that refers to a Secret', () => {
+  it.each([
+    ['a start', startWorkload, undefined],
+    ['a restart', restartWorkload, undefined],
+    ['a restart of many', restartWorkloads, MANY],
+  ])('is started by nobody who may not get that: %s', async (_, operation, body) => {
+    await does(stopWorkload, keyless);
+    const forbidden = { code: 'forbidden', message: expect.stringContaining('may not get secrets "company"') };
+    await expect(does(operation, keyless, body)).rejects.toMatchObject(forbidden);
+    expect(isStopped()).toBe(true);
+    await does(operation, everybody, body);
+    await place.rooms().operations.idle();
+    expect(isStopped()).toBe(false);
+  });
+
+  it('may be started anew by who may change it: it goes on with what it has', async () => {
+    await does(restartWorkload, keyless);
+    await does(restartWorkloads, keyless, MANY);
+    expect(place.read('search.yaml')).toContain('restarted-at');
+  });
+});
