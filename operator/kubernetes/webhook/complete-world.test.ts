@@ -3,7 +3,7 @@ import { emptyWorld } from '#operator/testdata/empty-world';
 import type { Manifest } from '#operator/world';
 import type { KubeApi } from '../api/api.ts';
 import { ObjectServer } from '../testdata/object-server.ts';
-import { completeWorld } from './complete-world.ts';
+import { completeWorld, fewAtOnce } from './complete-world.ts';
 
 const WORLD = emptyWorld({
   namespace: 'team',
@@ -35,7 +35,27 @@ describe('the world of a resource that is looked at before it is there', () => {
     expect([secrets.constructor, secrets.missing]).toEqual([undefined, undefined]);
   });
 
-  it('is read a few objects at a time', async () => {
+  it('has no more than 4 MiB of what it is the first to name, and says so of the rest, which is not read', async () => {
+    const metadata = (name: string) => ({ name, namespace: 'team' });
+    for (let at = 0; at < 30; at += 1) {
+      const object = {
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: metadata(`c-${at}`),
+        data: { k: 'x'.repeat(900_000) },
+      };
+      server.put(`/api/v1/namespaces/team/configmaps/c-${at}`, object);
+    }
+    const refs = Array.from({ length: 30 }, (_, at) => ({ configMapRef: { name: `c-${at}`, key: 'k' } }));
+    const manifest = { ...naming(), spec: { refs } };
+    const { configMaps, refused } = await completeWorld(manifest, WORLD, api, new AbortController().signal);
+    expect(Object.keys(configMaps)).toHaveLength(4);
+    expect(Object.keys(refused?.configMaps ?? {})).toHaveLength(26);
+    expect(refused?.configMaps['c-29']).toContain('reads 4 MiB');
+    expect(server.calls).toHaveLength(8);
+  });
+
+  it('is read a few objects at a time, of all reviews together', async () => {
     let [open, most] = [0, 0];
     const slow: Pick<KubeApi, 'get'> = {
       async get(...asked: Parameters<KubeApi['get']>) {
@@ -48,7 +68,9 @@ describe('the world of a resource that is looked at before it is there', () => {
       },
     };
     const names = Array.from({ length: 30 }, (_, number) => `s-${number}`);
-    await completeWorld(naming(...names), WORLD, slow, new AbortController().signal);
+    const few = fewAtOnce(slow);
+    const review = () => completeWorld(naming(...names), WORLD, few, new AbortController().signal);
+    await Promise.all([review(), review(), review()]);
     expect(most).toBe(8);
   });
 });

@@ -5,11 +5,17 @@ import { isStatus } from '../api/api-error.ts';
 import { findNames } from '../watch/find-names.ts';
 import type { KubeObject, Resource } from '../api/object.ts';
 import { CONFIG_MAPS, SECRETS } from '../api/resources.ts';
+import { Turns } from './turns.ts';
 
 /** More names than that are taken for missing. */
 const MOST_NAMES = 64;
-/** Objects that are read at the same time: each may have a megabyte. */
+/** Objects that are read at the same time, of all reviews together: each may have a megabyte. */
 const AT_ONCE = 8;
+/** What is held of all of them, a key counted with what stands around it. Whoever may write ConfigMaps may write many long ones. */
+const MOST_MIB = 4;
+const MIB = 1024 * 1024;
+const WEIGHT_OF_KEY = 64;
+const TOO_MUCH = `the review of one resource reads ${MOST_MIB} MiB of what nobody named before; the status will say how it is`;
 
 /** That a key is there is all that is asked here. */
 const PRESENT = '0'.repeat(16);
@@ -47,6 +53,15 @@ async function readMissing<T>(
   return byName([...Object.entries(known), ...found]);
 }
 
+/** Reads a few objects at a time, whoever asks. */
+export function fewAtOnce(api: Pick<KubeApi, 'get'>): Pick<KubeApi, 'get'> {
+  const turns = new Turns({ most: AT_ONCE });
+  const never = new AbortController().signal;
+  return {
+    get: (resource, place, options) => turns.run(options?.signal ?? never, '', () => api.get(resource, place, options)),
+  };
+}
+
 /** The world with those Secrets and ConfigMaps that a manifest is the first to name: only what is named is ever read. */
 export async function completeWorld(
   manifest: Manifest,
@@ -55,15 +70,20 @@ export async function completeWorld(
   signal: AbortSignal,
 ): Promise<World> {
   const names = findNames(manifest.spec);
-  const { namespace } = world;
-  const readSecret = async (name: string) => {
-    const secret = await readData(api, SECRETS, namespace, name, signal);
-    return secret && Object.fromEntries(Object.keys(secret.data ?? {}).map((key) => [key, PRESENT]));
-  };
-  const readConfigMap = async (name: string) => {
-    const map = await readData(api, CONFIG_MAPS, namespace, name, signal);
-    return map && { ...map.data };
-  };
+  const { namespace, refused } = world;
+  const tooMuch = { secrets: new Map<string, string>(), configMaps: new Map<string, string>() };
+  let bytes = 0;
+  const reader =
+    (kind: keyof typeof tooMuch, resource: Resource, held: (value: string) => string) => async (name: string) => {
+      const object = bytes > MOST_MIB * MIB ? undefined : await readData(api, resource, namespace, name, signal);
+      const entries = Object.entries(object?.data ?? {}).map(([key, value]) => [key, held(value)] as const);
+      bytes += entries.reduce((sum, [key, value]) => sum + WEIGHT_OF_KEY + key.length + value.length, 0);
+      if (bytes <= MOST_MIB * MIB) return object && Object.fromEntries(entries);
+      tooMuch[kind].set(name, TOO_MUCH);
+      return undefined;
+    };
+  const readSecret = reader('secrets', SECRETS, () => PRESENT);
+  const readConfigMap = reader('configMaps', CONFIG_MAPS, (text) => text);
   const [secrets, configMaps] = await Promise.all([
     readMissing(names.secrets, world.secrets, readSecret),
     readMissing(names.configMaps, world.configMaps, readConfigMap),
@@ -72,5 +92,9 @@ export async function completeWorld(
     ...world,
     secrets,
     configMaps,
+    refused: {
+      secrets: byName([...Object.entries(refused?.secrets ?? {}), ...tooMuch.secrets]),
+      configMaps: byName([...Object.entries(refused?.configMaps ?? {}), ...tooMuch.configMaps]),
+    },
   };
 }

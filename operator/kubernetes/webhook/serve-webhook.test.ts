@@ -5,7 +5,7 @@ import { TLSSocket } from 'node:tls';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { emptyWorld } from '#operator/testdata/empty-world';
-import type { World } from '#operator/world';
+import type { Manifest, World } from '#operator/world';
 import { type Certificates, renewCertificates } from '../certificates/renew-certificates.ts';
 import { serveWebhook, type WebhookServer } from './serve-webhook.ts';
 
@@ -64,7 +64,9 @@ describe('the webhook server', () => {
   let server: WebhookServer | undefined;
   let problems: unknown[] = [];
 
-  async function serve(options: { worldFor?: () => Promise<World>; deadline?: number } = {}): Promise<Certificates> {
+  async function serve(
+    options: { worldFor?: (manifest: Manifest) => Promise<World>; deadline?: number } = {},
+  ): Promise<Certificates> {
     const certificates = await renewCertificates(undefined, [NAME], Date.now());
     problems = [];
     server = await serveWebhook(certificates, {
@@ -156,6 +158,47 @@ describe('the webhook server', () => {
     if (answer instanceof Error) expect(['EPIPE', 'ECONNRESET']).toContain(answer.code);
     else expect(answer.status).toBe(status);
     expect((await ask(server!.port, authorities, reviewOf({}))).status).toBe(200);
+  });
+
+  it('has few reviews under way, fewer of one namespace, and looks at others meanwhile', async () => {
+    const open = new Map<string, number>();
+    const most = new Map<string, number>();
+    const held = Promise.withResolvers<undefined>();
+    const worldFor = async ({ metadata: { namespace } }: Manifest) => {
+      open.set(namespace, (open.get(namespace) ?? 0) + 1);
+      most.set(namespace, Math.max(most.get(namespace) ?? 0, open.get(namespace) ?? 0));
+      if (namespace === 'team') await held.promise;
+      open.set(namespace, (open.get(namespace) ?? 0) - 1);
+      return WORLD;
+    };
+    const { authorities } = await serve({ worldFor, deadline: 30_000 });
+    const asked = Array.from({ length: 20 }, () => ask(server!.port, authorities, reviewOf({})));
+    const other = reviewOf({ namespace: 'other', object: object({ metadata: { name: 'a', namespace: 'other' } }) });
+    expect((await ask(server!.port, authorities, other)).body.response.allowed).toBe(true);
+    expect(most.get('team')).toBe(4);
+    held.resolve(undefined);
+    for (const { body } of await Promise.all(asked)) expect(body.response.allowed).toBe(true);
+    expect(Object.fromEntries(most)).toEqual({ team: 4, other: 1 });
+  });
+
+  it('reads no more long bodies than there is room for: the API server admits what is not read, and short ones go on', async () => {
+    const held = Promise.withResolvers<World>();
+    const worldFor = () => held.promise;
+    const { authorities } = await serve({ worldFor, deadline: 1000 });
+    const long = reviewOf({ object: object({ spec: { ...spec, long: 'x'.repeat(7 * 1024 * 1024) } }) });
+    const statusOf = async (body: string) =>
+      ask(server!.port, authorities, body).then(
+        ({ status }) => status,
+        () => 503,
+      );
+    const asked = [long, long, long].map(statusOf);
+    const { body } = await ask(server!.port, authorities, reviewOf({}));
+    expect(body.response.warnings).toEqual([expect.stringContaining('without being looked at')]);
+    expect((await Promise.all(asked)).sort()).toEqual([200, 200, 503]);
+    // Room is taken as long as the work goes on, also where it is waited for no longer.
+    expect(await statusOf(long)).toBe(503);
+    held.resolve(WORLD);
+    expect(await statusOf(long)).toBe(200);
   });
 
   it('takes over a renewed certificate from the next connection on', async () => {

@@ -5,6 +5,7 @@ import { HANDSHAKE_TIMEOUT, shareConnections } from '#crds/connections/share-con
 import type { Manifest, World } from '#operator/world';
 import { readAdmissionReview, writeAdmissionReview } from './admission-review.ts';
 import { review, type Review } from './review.ts';
+import { Turns } from './turns.ts';
 
 /** Private key and certificate chain of the server, PEM. */
 export interface ServingPair {
@@ -36,6 +37,12 @@ export interface WebhookServer {
 
 /** Two resources of the API server's greatest size, and what stands around them. */
 const LONGEST_BODY = 8 * 1024 * 1024;
+/** Bytes of bodies that are in memory at once, until they are answered; those that are short are not counted. */
+const BODIES = 16 * 1024 * 1024;
+const SHORT_BODY = 64 * 1024;
+/** Reviews at once, and those of one namespace: what others hold up must not hold up everybody. */
+const REVIEWS = 8;
+const REVIEWS_OF_ONE = 4;
 const DEADLINE = 3000;
 const REQUEST_TIMEOUT = 10_000;
 const CONNECTIONS = 256;
@@ -76,25 +83,36 @@ async function reviewWhole(
 }
 
 /** Admits what could not be looked at, and says so: the resource's condition tells the rest. */
-async function reviewInTime(
-  proposal: Parameters<typeof review>[0],
-  { worldFor, onProblem, deadline = DEADLINE }: WebhookOptions,
+async function inTime(
+  work: Promise<Review>,
+  onProblem: (problem: unknown) => void,
+  signal: AbortSignal,
 ): Promise<Review> {
-  const signal = AbortSignal.timeout(deadline);
   try {
     const late = new Promise<never>((_resolve, reject) => {
       signal.addEventListener('abort', () => {
         reject(signal.reason as Error);
       });
     });
-    return await Promise.race([reviewWhole(proposal, worldFor(proposal.manifest, signal), signal), late]);
+    return await Promise.race([work, late]);
   } catch (problem) {
     onProblem(problem);
     return { allowed: true, warnings: [UNSEEN] };
   }
 }
 
-async function handle(request: IncomingMessage, response: ServerResponse, options: WebhookOptions): Promise<void> {
+interface Serving extends WebhookOptions {
+  bodies: Turns;
+  reviews: Turns;
+}
+
+/** Bytes for which a request needs room before it is read; none where it is short. */
+function roomFor({ headers }: IncomingMessage): number {
+  const length = headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : LONGEST_BODY;
+  return length <= SHORT_BODY ? 0 : Math.min(length, LONGEST_BODY);
+}
+
+async function handle(request: IncomingMessage, response: ServerResponse, options: Serving): Promise<void> {
   const path = options.path();
   if (path === undefined || request.url?.split('?')[0] !== path) {
     answer(response, 404);
@@ -104,27 +122,64 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
     answer(response, 405);
     return;
   }
-  let asked: ReturnType<typeof readAdmissionReview>;
+  const signal = AbortSignal.timeout(options.deadline ?? DEADLINE);
+  const release = await options.bodies.take(signal, '', roomFor(request)).catch(() => undefined);
+  if (!release) {
+    // What is not read cannot be admitted here: the API server does that, as it does where nobody answers.
+    response.setHeader('connection', 'close');
+    answer(response, 503);
+    return;
+  }
+  let work: Promise<Review> | undefined;
   try {
-    asked = readAdmissionReview(await readBody(request));
+    const asked = await readReview(request, response);
+    if (!asked) return;
+    work = asked.proposal ? reviewInTurn(asked.proposal, options, signal) : Promise.resolve(ADMITTED);
+    answer(response, 200, writeAdmissionReview(asked.uid, await inTime(work, options.onProblem, signal)));
+  } finally {
+    // As long as it goes on it holds what was read, also where nobody waits for it any more.
+    void Promise.allSettled([work]).then(release);
+  }
+}
+
+const ADMITTED: Review = { allowed: true, warnings: [] };
+
+/** Undefined where it is none, and that was answered. */
+async function readReview(
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<ReturnType<typeof readAdmissionReview> | undefined> {
+  try {
+    return readAdmissionReview(await readBody(request));
   } catch (problem) {
     if (problem instanceof BodyTooLong) response.setHeader('connection', 'close');
     answer(response, problem instanceof BodyTooLong ? 413 : 400);
-    return;
+    return undefined;
   }
-  const verdict = asked.proposal ? await reviewInTime(asked.proposal, options) : { allowed: true, warnings: [] };
-  answer(response, 200, writeAdmissionReview(asked.uid, verdict));
+}
+
+function reviewInTurn(
+  proposal: Parameters<typeof review>[0],
+  { worldFor, reviews }: Serving,
+  signal: AbortSignal,
+): Promise<Review> {
+  const { manifest } = proposal;
+  return reviews.run(signal, manifest.metadata.namespace, () =>
+    reviewWhole(proposal, worldFor(manifest, signal), signal),
+  );
 }
 
 /** Answers admission reviews by TLS. */
 export async function serveWebhook(pair: ServingPair, options: WebhookOptions): Promise<WebhookServer> {
+  const turns = { bodies: new Turns({ most: BODIES }), reviews: new Turns({ most: REVIEWS, each: REVIEWS_OF_ONE }) };
+  const serving = { ...options, ...turns };
   const server = createServer(
     {
       ...{ key: pair.key, cert: pair.certificate, minVersion: 'TLSv1.2' },
       ...{ handshakeTimeout: HANDSHAKE_TIMEOUT, requestTimeout: REQUEST_TIMEOUT },
     },
     (request, response) => {
-      handle(request, response, options).catch((problem: unknown) => {
+      handle(request, response, serving).catch((problem: unknown) => {
         options.onProblem(problem);
         response.destroy();
       });

@@ -2,7 +2,7 @@ import type { Manifest, World } from '#operator/world';
 import type { KubeApi } from '../api/api.ts';
 import { keepCertificates } from '../certificates/keep-certificates.ts';
 import { announceWebhook } from './announce-webhook.ts';
-import { completeWorld } from './complete-world.ts';
+import { completeWorld, fewAtOnce } from './complete-world.ts';
 import { serveWebhook, type WebhookServer } from './serve-webhook.ts';
 
 interface WebhookSettings {
@@ -29,8 +29,9 @@ export function startWebhook(settings: WebhookSettings): { close(): Promise<void
   const stop = new AbortController();
   let server: WebhookServer | undefined;
   let path: string | undefined;
+  const reader = fewAtOnce(api);
   const worldFor = async (manifest: Manifest, signal: AbortSignal) =>
-    completeWorld(manifest, await observe(manifest.metadata.namespace), api, signal);
+    completeWorld(manifest, await observe(manifest.metadata.namespace), reader, signal);
   const service = `${name}-webhook`;
   const kept = keepCertificates(
     {

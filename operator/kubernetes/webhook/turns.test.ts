@@ -1,0 +1,44 @@
+import { describe, expect, it } from '@jest/globals';
+import { Turns } from './turns.ts';
+
+const never = new AbortController().signal;
+
+describe('turns', () => {
+  it('are taken in the order in which they were asked for, and one that waits for room of its own holds up no other', async () => {
+    const turns = new Turns({ most: 3, each: 2 });
+    const begun: string[] = [];
+    const take = async (name: string, who: string, weight = 1) => {
+      const release = await turns.take(never, who, weight);
+      begun.push(name);
+      return release;
+    };
+    const [first, second] = await Promise.all([take('a1', 'a'), take('a2', 'a')]);
+    const third = take('a3', 'a');
+    const other = await take('b1', 'b');
+    const [heavy, light] = [take('b2', 'b', 2), take('c1', 'c')];
+    await new Promise(setImmediate);
+    expect(begun).toEqual(['a1', 'a2', 'b1']);
+    first();
+    await third;
+    second();
+    await new Promise(setImmediate);
+    expect(begun).toEqual(['a1', 'a2', 'b1', 'a3', 'c1']);
+    other();
+    (await third)();
+    await Promise.all([heavy, light]);
+    expect(begun).toEqual(['a1', 'a2', 'b1', 'a3', 'c1', 'b2']);
+  });
+
+  it('end with what has them, and are not waited for longer than somebody wants to', async () => {
+    const turns = new Turns({ most: 1 });
+    await expect(turns.run(never, '', () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+    const release = await turns.take(never);
+    const stop = new AbortController();
+    const late = turns.take(stop.signal);
+    stop.abort(new Error('too late'));
+    await expect(late).rejects.toThrow('too late');
+    await expect(turns.take(stop.signal)).rejects.toThrow('too late');
+    release();
+    (await turns.take(never))();
+  });
+});

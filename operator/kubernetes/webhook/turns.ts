@@ -1,0 +1,75 @@
+interface TurnsOptions {
+  /** For all together. */
+  most: number;
+  /** For one of them; as much as for all, without. */
+  each?: number;
+}
+
+interface Waiting {
+  who: string;
+  weight: number;
+  begin: () => void;
+}
+
+/** So much goes on at once, and so much of it for one; the rest waits, in the order in which it came. Who waits for room of its own holds up no other. */
+export class Turns {
+  readonly #most: number;
+  readonly #each: number;
+  readonly #waiting = new Set<Waiting>();
+  readonly #held = new Map<string, number>();
+  #all = 0;
+
+  constructor({ most, each = most }: TurnsOptions) {
+    this.#most = most;
+    this.#each = each;
+  }
+
+  /** Resolves to what gives the room back, once there is some. Rejects with the reason of `signal`, when it is aborted before that. */
+  async take(signal: AbortSignal, who = '', weight = 1): Promise<() => void> {
+    signal.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<undefined>();
+    const one = { who, weight, begin: () => resolve(undefined) };
+    const leave = (): void => {
+      if (this.#waiting.delete(one)) reject(signal.reason as Error);
+    };
+    this.#waiting.add(one);
+    signal.addEventListener('abort', leave, { once: true });
+    this.#beginNext();
+    try {
+      await promise;
+    } finally {
+      signal.removeEventListener('abort', leave);
+    }
+    return () => {
+      this.#add(one, -1);
+      this.#beginNext();
+    };
+  }
+
+  /** The same, for as long as something goes on. */
+  async run<T>(signal: AbortSignal, who: string, work: () => Promise<T>): Promise<T> {
+    const release = await this.take(signal, who);
+    try {
+      return await work();
+    } finally {
+      release();
+    }
+  }
+
+  #beginNext(): void {
+    for (const one of this.#waiting) {
+      if ((this.#held.get(one.who) ?? 0) + one.weight > this.#each) continue;
+      if (this.#all + one.weight > this.#most) return;
+      this.#waiting.delete(one);
+      this.#add(one, 1);
+      one.begin();
+    }
+  }
+
+  #add({ who, weight }: Waiting, sign: 1 | -1): void {
+    this.#all += sign * weight;
+    const held = (this.#held.get(who) ?? 0) + sign * weight;
+    if (held > 0) this.#held.set(who, held);
+    else this.#held.delete(who);
+  }
+}
