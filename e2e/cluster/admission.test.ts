@@ -111,14 +111,17 @@ describeWithCluster('the admission policies', (cluster) => {
   });
 
   describe('of records of the management API', () => {
-    const record = (kind: string, name: string, labels: object = { [`${group}/record`]: kind }) =>
-      stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: namespace.name, labels } });
+    const record = (kind: string, name: string, labels: object = { [`${group}/record`]: kind }, document = '') => {
+      const metadata = { name, namespace: namespace.name, labels };
+      return stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { 'record.json': document } });
+    };
     const maps = { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'create', 'update', 'patch'] };
     const changes = (...resources: string[]) => ({ apiGroups: [group], resources, verbs: ['update', 'delete'] });
 
     beforeAll(async () => {
-      for (const user of ['mapper', 'librarian', 'worker']) await give(user, 'maps', maps);
-      await give('librarian', 'changes', changes('registries'));
+      for (const user of ['mapper', 'librarian', 'keeper', 'worker']) await give(user, 'maps', maps);
+      for (const user of ['librarian', 'keeper']) await give(user, 'changes', changes('registries'));
+      await give('keeper', 'gets', { apiGroups: [''], resources: ['secrets'], verbs: ['get'] });
       await give('worker', 'works', changes('mcpservers'));
       await refused(() =>
         cluster.kubectl(['apply', '--dry-run=server', '--as=mapper', '-f', '-'], record('skills', 'probe')),
@@ -149,6 +152,18 @@ describeWithCluster('the admission policies', (cluster) => {
       expect((await applyAs('librarian', record('operations', 'kept'))).stderr).toContain(
         'librarian may not update mcpservers',
       );
+    });
+
+    it('let nobody have a Secret sent to an issuer of theirs that they may not get, however the registry writes it', async () => {
+      const registry = (document: string) => record('registries', 'login', undefined, document);
+      const auth = (name: string) =>
+        `{"url":"https://r.example","auth":{"issuer":"https://evil.example","${name}":"a/b"}}`;
+      const hidden = auth('client\\u005fsecret_ref');
+      expect(JSON.parse(hidden)).toMatchObject({ auth: { client_secret_ref: 'a/b' } });
+      for (const document of [auth('client_secret_ref'), hidden, `${auth('x')}${' '.repeat(20_001)}`])
+        expect((await applyAs('librarian', registry(document))).stderr).toContain('librarian may not get all Secrets');
+      expect(await applyAs('librarian', registry(auth('client_id')))).toMatchObject({ code: 0 });
+      expect(await applyAs('keeper', registry(auth('client_secret_ref')))).toMatchObject({ code: 0 });
     });
 
     it('let who has the right to what they are about', async () => {
