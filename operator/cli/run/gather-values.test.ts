@@ -34,9 +34,12 @@ async function gather(wanted: Wanted[], { secrets = [], plain = [], environment 
   const left = [...(typed ?? [])];
   function answer(text: string): void {
     shown.text += text;
-    if (/\): $|\w: $/.test(text)) setImmediate(() => input.write(`${left.shift() ?? ''}\r`));
+    if (/\): $|\w: $|\] $/.test(text)) setImmediate(() => input.write(`${left.shift() ?? ''}\r`));
   }
-  const given = { plain: readPlain(plain, '--env'), secrets: await readSecrets(secrets, '--secret', { input }) };
+  const given = {
+    plain: readPlain(plain, '--env', environment),
+    secrets: await readSecrets(secrets, '--secret', { input }),
+  };
   const values = await gatherValues(wanted, given, { input, err, environment });
   return { plain: Object.fromEntries(values.plain), secrets: Object.fromEntries(values.secrets), shown: shown.text };
 }
@@ -52,17 +55,31 @@ describe('the values that a server needs', () => {
     expect(found.shown).not.toContain('hunter2');
   });
 
-  it('come from files, from what is stored, and from the environment, which is told', async () => {
+  it('come from files, from what is stored, and by their names from the environment, which is told of secrets', async () => {
     writeFileSync(join(folder, 'token'), 'in a file\n');
-    const found = await gather(WANTED, {
-      secrets: [`TOKEN=@${join(folder, 'token')}`, 'EXTRA=key:stored.before'],
-      environment: { URL: 'http://env', TOKEN: 'not this one' },
-    });
+    const environment = { URL: 'http://env', TOKEN: 'not this one', OTHER: 'hunter2' };
+    const secrets = [`TOKEN=@${join(folder, 'token')}`, 'EXTRA=key:stored.before', 'OTHER'];
+    const found = await gather(WANTED, { plain: ['URL'], secrets, environment });
     expect(found).toMatchObject({
       plain: { URL: 'http://env', MODE: 'fast' },
-      secrets: { TOKEN: { value: 'in a file' }, EXTRA: { key: 'stored.before' } },
+      secrets: { TOKEN: { value: 'in a file' }, EXTRA: { key: 'stored.before' }, OTHER: { value: 'hunter2' } },
     });
-    expect(found.shown).toBe('URL: taken from the environment\n');
+    expect(found.shown).toBe('OTHER: taken from the environment\n');
+    await expect(gather(WANTED, { plain: ['URL'], environment: {} })).rejects.toThrow('--env NAME=VALUE');
+  });
+
+  it('are not taken from the environment because a registry names them, unless somebody says yes', async () => {
+    const environment = { URL: 'http://env', TOKEN: 'hunter2', MODE: 'slow' };
+    await expect(gather(WANTED, { environment })).rejects.toMatchObject({
+      message: expect.stringMatching(/TOKEN.*URL/s),
+    });
+    const found = await gather(WANTED, { environment, typed: ['n', 'another', 'y'] });
+    expect(found).toMatchObject({
+      plain: { URL: 'http://env', MODE: 'fast' },
+      secrets: { TOKEN: { value: 'another' } },
+    });
+    expect(found.shown).toContain('TOKEN is in your environment: give the server that value? [y/N] ');
+    expect(found.shown).not.toContain('hunter2');
   });
 
   it('may be more than it says', async () => {

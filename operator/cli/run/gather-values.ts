@@ -30,7 +30,8 @@ interface Around extends Pick<Context, 'input' | 'err' | 'environment'> {
 }
 
 /**
- * Finds the values of what a server takes: those that are given, of what it needs besides from the environment, or else by asking.
+ * Finds the values of what a server takes: those that are given, and of what it needs besides by asking. The environment is looked at for
+ * what was named by whoever runs it: an entry of a registry could name any variable, and its server would be given the value.
  * Nothing is changed before all of them are there. @throws CliError that names all that are missing
  */
 export async function gatherValues(wanted: readonly Wanted[], given: Given, around: Around): Promise<Values> {
@@ -63,7 +64,7 @@ function isMissing(
 ): boolean {
   const from = secrets.get(name);
   if (plain.has(name) || (from !== undefined && !('ask' in from))) return false;
-  const known = environment[name] ?? usual ?? '';
+  const known = (from && environment[name]) ?? usual ?? '';
   return (required === true || from !== undefined) && known === '';
 }
 
@@ -74,7 +75,7 @@ function notGiven(missing: readonly Wanted[], options: typeof VARIABLES): CliErr
   });
   return new CliError(
     EXIT_CODES.usage,
-    `it needs values that were not given, and nobody is here to ask; write them${options === VARIABLES ? ', or set the variables of this name' : ''}:\n${lines.join('\n')}`,
+    `it needs values that were not given, and nobody is here to ask; write them${options === VARIABLES ? ', or without = to take them from the environment' : ''}:\n${lines.join('\n')}`,
   );
 }
 
@@ -87,21 +88,31 @@ async function gather(one: Wanted, { plain, secrets }: Given, around: Around, va
     return;
   }
   if (required !== true && from === undefined) return;
-  const value = await find(one, around);
+  const value = await find(one, around, from !== undefined);
   if (secret === true || from !== undefined) values.secrets.set(name, { value });
   else values.plain.set(name, value);
 }
 
 /** A value of the environment is told, so that nobody wonders which account it is. */
-async function find({ name, secret, description, default: usual }: Wanted, around: Around): Promise<string> {
+async function find(
+  { name, secret, description, default: usual }: Wanted,
+  around: Around,
+  isNamed: boolean,
+): Promise<string> {
   const { [name]: known = '' } = around.environment;
-  if (known !== '') {
+  if (known !== '' && isNamed) {
     around.err.write(`${name}: taken from the environment\n`);
     return known;
   }
   if (usual !== undefined && usual !== '') return usual;
+  if (known !== '' && (await isWanted(name, around))) return known;
   const about = description === undefined ? '' : ` (${shownLine(description)})`;
   const answer = (await askPerson(`${name}${about}: `, around, secret === true)).trim();
   if (answer !== '') return answer;
   throw new CliError(EXIT_CODES.usage, `${name} is needed: nothing was changed`);
+}
+
+async function isWanted(name: string, around: Around): Promise<boolean> {
+  const answer = await askPerson(`${name} is in your environment: give the server that value? [y/N] `, around);
+  return /^y(es)?$/i.test(answer.trim());
 }

@@ -24,11 +24,15 @@ function split(text: string, option: string): [string, string | undefined] {
   return [name, rest];
 }
 
-/** `NAME=VALUE`, for values that anybody may see. @throws CliError */
-export function readPlain(texts: readonly string[], option: string): Map<string, string> {
+/** `NAME=VALUE`, for values that anybody may see, or the `NAME` of a variable of this environment. @throws CliError */
+export function readPlain(
+  texts: readonly string[],
+  option: string,
+  environment: NodeJS.ProcessEnv = {},
+): Map<string, string> {
   return new Map(
     texts.map((text) => {
-      const [name, value] = split(text, option);
+      const [name, value = environment[text]] = split(text, option);
       if (value === undefined) throw new CliError(EXIT_CODES.usage, `${option}: write ${option} NAME=VALUE`);
       return [name, value];
     }),

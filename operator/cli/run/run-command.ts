@@ -12,7 +12,7 @@ What is run is told by its form:
   a container image                   ghcr.io/example/server:1.0, example/server
 A name alone is an entry of the registry and nothing else, so that a name that is misspelt runs nothing.
 
-Secrets that it needs are asked for without being shown. In scripts give them as files, or as variables of the environment of that name;
+Secrets that it needs are asked for without being shown. In scripts give them as files, or by the name of a variable of the environment;
 never as values in the command line. They are kept in the secrets provider (vmcp secret), and the manifest only refers to them.
 Where nothing runs, a folder is made (./vmcp, or --folder) with one endpoint on this machine, and started in the background.`;
 
@@ -33,7 +33,12 @@ export function addRun({ program, around, stop, finish }: Parts): void {
     .argument('[args...]', 'after --: arguments of its program')
     .option('--name <name>', 'what it is called; default made of the source')
     .option('-g, --group <group>', 'group that it joins; default the only one that there is')
-    .option('-e, --env <NAME=VALUE>', 'a variable of its environment; may be repeated', collect, [])
+    .option(
+      '-e, --env <NAME[=VALUE]>',
+      'a variable of its environment, NAME alone: as in this one; may be repeated',
+      collect,
+      [],
+    )
     .option(
       '-s, --secret <NAME[=@file]>',
       'a secret variable: NAME=@file, NAME=key:<stored secret>, or NAME to be asked',

@@ -62,7 +62,10 @@ async function wishOf(source: string, args: readonly string[], options: RunOptio
     ...rest,
     source,
     args,
-    variables: { plain: readPlain(env, '--env'), secrets: await readSecrets(secret, '--secret', context) },
+    variables: {
+      plain: readPlain(env, '--env', context.environment),
+      secrets: await readSecrets(secret, '--secret', context),
+    },
     headers: {
       plain: readPlain(header, '--header'),
       secrets: await readSecrets(headerSecret, '--header-secret', context),
