@@ -101,6 +101,15 @@ describe('a client that is registered', () => {
     expect([urlsIn('zed'), place.read('zed')]).toEqual([{}, expect.stringMatching(/\n\/\/ mine\n$/)]);
   });
 
+  it('whose record cannot be written to its end is recorded all the same, and leaves its file with nothing of ours', async () => {
+    place.failOnce();
+    await expect(place.clients.register(['cursor'], ['dev'], false)).rejects.toThrow('no space left');
+    expect(urlsIn('cursor')).toEqual({ tools: TOOLS });
+    expect(await place.clients.list()).toEqual([{ name: 'cursor', groups: ['dev'] }]);
+    await place.clients.delete('cursor');
+    expect(urlsIn('cursor')).toEqual({});
+  });
+
   it('without groups has the endpoints of every group', async () => {
     await place.clients.register(['cursor'], [], false);
     expect(urlsIn('cursor')).toEqual({ tools: TOOLS, prod: PROD });

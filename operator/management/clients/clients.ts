@@ -106,13 +106,22 @@ export class Clients {
     const configuration = { format, servers, text: printEntries(client, wanted), after };
     if (!home) return { name, groups, configuration: { ...configuration, written: false } };
     const file = new ClientFile(client, home);
+    const { backup } = await this.#orForget({ client, live, wanted }, version, () =>
+      file.apply({ former, wanted, force }),
+    );
+    // Where this fails what was noted stands: it names all that is in the file now.
+    await records.replace(name, { name, groups, entries: servers }, version);
+    return { name, groups, configuration: { file: file.path, written: wanted.size > 0, backup, ...configuration } };
+  }
+
+  /** What could not be written is noted no longer. */
+  async #orForget<T>({ client: { id }, live }: Registration, version: string, write: () => T): Promise<T> {
+    const { records } = this.#in;
     try {
-      const { backup } = file.apply({ former, wanted, force });
-      await records.replace(name, { name, groups, entries: servers }, version);
-      return { name, groups, configuration: { file: file.path, written: wanted.size > 0, backup, ...configuration } };
+      return write();
     } catch (problem) {
-      if (live) await records.replace(name, live.value, version);
-      else await records.delete(name, version);
+      if (live) await records.replace(id, live.value, version);
+      else await records.delete(id, version);
       throw problem;
     }
   }

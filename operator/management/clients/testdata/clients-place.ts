@@ -21,6 +21,8 @@ export interface ClientsPlace {
   /** The endpoint of a group; without a URL: it is not served now. */
   serve: (name: string, group: string, url: string | undefined) => void;
   stopServing: (name: string) => void;
+  /** The next replacement of a record fails, as on a full disk. */
+  failOnce: () => void;
   remove: () => void;
 }
 
@@ -47,6 +49,13 @@ export function clientsPlace(): ClientsPlace {
       Promise.resolve(kind === 'MCPGroup' ? groups : kind === 'VirtualMCPServer' ? [...servers.values()] : []),
   };
   const records = fileRecords(join(folder, 'records'), 'default')('clients');
+  const replace = records.replace.bind(records);
+  let isFailing = false;
+  records.replace = (...asked) => {
+    if (!isFailing) return replace(...asked);
+    isFailing = false;
+    return Promise.reject(new Error('no space left'));
+  };
   const fileOf = (id: string) => CLIENTS.find((client) => client.id === id)?.file(home) ?? '';
   const place: ClientsPlace = {
     clients: new Clients({ records, resources, home }),
@@ -64,6 +73,9 @@ export function clientsPlace(): ClientsPlace {
     },
     stopServing: (name) => {
       servers.delete(name);
+    },
+    failOnce: () => {
+      isFailing = true;
     },
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
