@@ -7,7 +7,7 @@ import { SECRETS } from '../api/resources.ts';
 import { ObjectServer } from '../testdata/object-server.ts';
 import { statusBody } from '../testdata/fake-api-server.ts';
 
-const path = (name: string) => `/api/v1/namespaces/ns/secrets/${name}`;
+const path = (name: string, namespace = 'ns') => `/api/v1/namespaces/${namespace}/secrets/${name}`;
 const spec = (...names: string[]) => ({ hmacSecretRefs: names.map((name) => ({ name, key: 'k' })) });
 const ignore = () => undefined;
 const log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
@@ -23,11 +23,11 @@ beforeEach(async () => {
 afterEach(() => server.close());
 
 /** Written by a person, and told by the watch. */
-function write(name: string, data: object): boolean {
-  const { metadata } = server.put(path(name), {
+function write(name: string, data: object, namespace = 'ns'): boolean {
+  const { metadata } = server.put(path(name, namespace), {
     apiVersion: 'v1',
     kind: 'Secret',
-    metadata: { name, namespace: 'ns' },
+    metadata: { name, namespace },
     data,
   });
   return values.told(metadata, true);
@@ -95,6 +95,27 @@ describe('values that resources name', () => {
     values.refer('ns', `MCPServer/${kept[0]}`, undefined);
     expect(Object.keys(await values.load('ns')).sort()).toEqual([kept[1], refused].sort());
     expect(Object.keys(values.refused('ns'))).toEqual([]);
+  });
+
+  it('beyond the bound of all namespaces one is refused where its own has much already, and read when another has less', async () => {
+    const sizes = new Map<string, number>();
+    const valueOf = ({ metadata, data }: KubeObject) => ({ value: data, bytes: sizes.get(metadata.name) ?? 0 });
+    values = new NamedValues(api, SECRETS, { field: 'secrets', valueOf, log });
+    const load = async (namespace: string, name: string, bytes: number) => {
+      sizes.set(name, bytes);
+      write(name, { k: '1' }, namespace);
+      values.refer(namespace, `MCPServer/${name}`, spec(name));
+      return Object.keys(await values.load(namespace)).join();
+    };
+    for (const place of ['a', 'b', 'c', 'd'])
+      expect(await load(place, `big-${place}`, 15 * 2 ** 20)).toBe(`big-${place}`);
+    expect(await load('e', 'large', 5 * 2 ** 20)).toBe('');
+    expect(values.refused('e').large).toMatch(
+      /secrets that resources of all namespaces name would exceed 64 MiB: name/,
+    );
+    expect(await load('e', 'small', 2 ** 18)).toBe('small');
+    values.refer('b', 'MCPServer/big-b', undefined);
+    expect(Object.keys(await values.load('e')).sort()).toEqual(['large', 'small']);
   });
 
   it('one that takes the room of itself alone when it changes stays', async () => {

@@ -10,7 +10,10 @@ const AT_ONCE = 8;
 
 /** What all that resources of one namespace name may weigh together. */
 const MOST_MIB = 16;
+/** The same of all namespaces. What one of them has within `SURE` is kept all the same: nobody else can take that away. */
+const MOST_OF_ALL_MIB = 64;
 const MIB = 1024 * 1024;
+const SURE = MIB / 2;
 
 /** What a key weighs besides its value: its name, a digest, and their places in objects. Bytes. */
 export const WEIGHT_OF_KEY = 512;
@@ -51,6 +54,9 @@ export class NamedValues<V> {
   readonly #read = new Section<Read>();
   /** Bytes that are kept, by namespace. */
   readonly #weights = new Map<string, number>();
+  #weightOfAll = 0;
+  /** Something was refused for what other namespaces have. */
+  #isFull = false;
   readonly #refused = new Section<string>();
   readonly #values = new Section<V>();
   readonly #stale = new Map<string, Set<string>>();
@@ -129,20 +135,28 @@ export class NamedValues<V> {
     const formerWeight = this.#weightOf(namespace);
     const isTold = this.#refused.get(namespace, name) !== undefined;
     this.#drop(namespace, name);
-    const weight = this.#weightOf(namespace) + read.bytes;
-    const fits = weight <= MOST_MIB * MIB;
-    this.#read.set(namespace, name, { ...read, bytes: fits ? read.bytes : 0 });
-    if (fits) {
-      this.#weights.set(namespace, weight);
+    const excess = this.#excessOf(namespace, read.bytes);
+    this.#read.set(namespace, name, { ...read, bytes: excess === undefined ? read.bytes : 0 });
+    if (excess === undefined) {
+      this.#weigh(namespace, read.bytes);
       this.#values.set(namespace, name, value);
     }
     if (this.#weightOf(namespace) < formerWeight) this.#retryRefused(namespace);
-    if (!fits) this.#refuse(namespace, name, isTold);
+    if (excess !== undefined) this.#refuse(namespace, name, excess, isTold);
   }
 
-  #refuse(namespace: string, name: string, isTold: boolean): void {
+  /** Which bound something would exceed, in words. */
+  #excessOf(namespace: string, bytes: number): string | undefined {
+    const weight = this.#weightOf(namespace) + bytes;
+    if (weight > MOST_MIB * MIB) return `namespace "${namespace}" name would exceed ${MOST_MIB} MiB`;
+    if (weight <= SURE || this.#weightOfAll + bytes <= MOST_OF_ALL_MIB * MIB) return undefined;
+    this.#isFull = true;
+    return `all namespaces name would exceed ${MOST_OF_ALL_MIB} MiB`;
+  }
+
+  #refuse(namespace: string, name: string, excess: string, isTold: boolean): void {
     const { plural } = this.#resource;
-    const problem = `with it what is kept of the ${plural} that resources of namespace "${namespace}" name would exceed ${MOST_MIB} MiB`;
+    const problem = `with it what is kept of the ${plural} that resources of ${excess}`;
     this.#refused.set(namespace, name, `${problem}: name fewer, or smaller ones`);
     if (!isTold) this.#log.warn('it is not read', { resource: plural, namespace, name, problem });
   }
@@ -188,9 +202,7 @@ export class NamedValues<V> {
 
   #drop(namespace: string, name: string): void {
     this.#stale.get(namespace)?.delete(name);
-    const weight = this.#weightOf(namespace) - (this.#read.get(namespace, name)?.bytes ?? 0);
-    if (weight > 0) this.#weights.set(namespace, weight);
-    else this.#weights.delete(namespace);
+    this.#weigh(namespace, -(this.#read.get(namespace, name)?.bytes ?? 0));
     for (const section of [this.#read, this.#values, this.#refused]) section.set(namespace, name, undefined);
   }
 
@@ -198,8 +210,19 @@ export class NamedValues<V> {
     return this.#weights.get(namespace) ?? 0;
   }
 
-  /** There is more room than there was. */
+  #weigh(namespace: string, bytes: number): void {
+    const weight = this.#weightOf(namespace) + bytes;
+    if (weight > 0) this.#weights.set(namespace, weight);
+    else this.#weights.delete(namespace);
+    this.#weightOfAll += bytes;
+  }
+
+  /** There is more room than there was. Others find that out when they are looked at again. */
   #retryRefused(namespace: string): void {
-    for (const name of Object.keys(this.#refused.of(namespace))) this.#markStale(namespace, name);
+    const refused = this.#isFull
+      ? this.#refused.keys()
+      : Object.keys(this.#refused.of(namespace)).map((name) => ({ namespace, name }));
+    this.#isFull = false;
+    for (const one of refused) this.#markStale(one.namespace, one.name);
   }
 }
