@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { isLoopbackHost } from '#crds/parts/loopback';
 import { FetchFailure } from './fetch-failure.ts';
 import type { HttpAnswer, HttpClient } from './http-client.ts';
-import { hasMoreObjects, readBody, readJson } from './read-body.ts';
+import { excessOf } from './json-amounts.ts';
+import { readBody, readJson } from './read-body.ts';
 
 const MANIFEST_TYPES = [
   'application/vnd.oci.image.manifest.v1+json',
@@ -12,8 +13,8 @@ const MANIFEST_TYPES = [
 ].join(', ');
 const LONGEST_MANIFEST = 4 * 1024 * 1024;
 /** Of a manifest, or an index. */
-const MOST_OBJECTS = 20_000;
-const TOKEN_BOUNDS = { bytes: 131_072, objects: 100 };
+const MOST = { objects: 20_000, values: 100_000 };
+const TOKEN_BOUNDS = { bytes: 131_072, objects: 100, values: 1_000 };
 const REDIRECTS = 3;
 /** Of a list that a registry gives in parts. */
 const MOST_PAGES = 10;
@@ -102,8 +103,8 @@ export class OciRepository {
     if (typeof expected === 'string' && expected.startsWith('sha256:') && expected !== digest)
       throw new FetchFailure('unexpected', `${this.#host} gave a manifest of another digest than ${expected}`);
     const text = bytes.toString('utf8');
-    if (hasMoreObjects(text, MOST_OBJECTS))
-      throw new FetchFailure('unexpected', `${this.#host} gave a manifest of more than ${MOST_OBJECTS} objects`);
+    const excess = excessOf(text, MOST);
+    if (excess !== undefined) throw new FetchFailure('unexpected', `${this.#host} gave a manifest of ${excess}`);
     const next = this.#nextOf(answer);
     try {
       return { manifest: JSON.parse(text) as unknown, digest, bytes, next };

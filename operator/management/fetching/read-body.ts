@@ -1,5 +1,6 @@
 import { FetchFailure } from './fetch-failure.ts';
 import { failureOf, type HttpAnswer } from './http-client.ts';
+import { type Amounts, excessOf } from './json-amounts.ts';
 
 /** The chunks of an answer, at most so many bytes. @throws FetchFailure `unexpected` beyond, or what broke the connection */
 export async function* boundedBody(answer: HttpAnswer, maxBytes: number): AsyncGenerator<Buffer> {
@@ -30,30 +31,21 @@ export async function readBody(answer: HttpAnswer, maxBytes: number): Promise<Bu
 }
 
 /** How large a JSON text may be that somebody else wrote. */
-export interface JsonBounds {
+export interface JsonBounds extends Amounts {
   bytes: number;
-  /** Each costs more memory and time than its bytes tell. */
-  objects: number;
-}
-
-/** Whether a JSON text has more objects than that. Braces in strings count. */
-export function hasMoreObjects(text: string, most: number): boolean {
-  let count = 0;
-  for (let at = text.indexOf('{'); at >= 0 && count <= most; at = text.indexOf('{', at + 1)) count += 1;
-  return count > most;
 }
 
 /** An answer that is JSON, and its bytes. @throws FetchFailure */
 export async function readJson(
   answer: HttpAnswer,
-  { bytes, objects }: JsonBounds,
+  { bytes, ...amounts }: JsonBounds,
   parse: (text: string) => unknown = JSON.parse,
 ): Promise<{ value: unknown; bytes: number }> {
   const body = await readBody(answer, bytes);
   const text = body.toString('utf8');
   const { host, pathname } = answer.url;
-  if (hasMoreObjects(text, objects))
-    throw new FetchFailure('unexpected', `${host} answered more than ${objects} objects`);
+  const excess = excessOf(text, amounts);
+  if (excess !== undefined) throw new FetchFailure('unexpected', `${host} answered ${excess}`);
   try {
     return { value: parse(text), bytes: body.length };
   } catch (cause) {

@@ -276,6 +276,7 @@ describe('setting the default registry', () => {
       (_, response) => response.writeHead(200, { 'content-length': '100' }).write('{', () => response.destroy()),
     ],
     ['more objects than it may', answerJson({ servers: {}, groups: [], x: new Array(100_000).fill({}) })],
+    ['more values than it may', answerJson({ servers: {}, groups: [], x: new Array(500_000).fill(0) })],
     ['more than it may', (_, response) => response.writeHead(200, { 'content-length': '999999999' }).end('{}')],
   ])('answers 502 to %s, and nothing changes', async (_what, answer) => {
     const file = await serve(answer);
@@ -340,6 +341,7 @@ describe('a registry file of this machine', () => {
     ['what is no JSON', 'hunter2 ssh-rsa', 'is no JSON'],
     ['what is nearly JSON', '{"a": hunter2}', 'is no JSON'],
     ['more objects than it may', `[${'{},'.repeat(100_001)}{}]`, 'more than 100000 objects'],
+    ['more values than it may', `[${'0,'.repeat(500_001)}0]`, 'more than 500000 values'],
   ])('is refused as %s, and not repeated', async (_what, text, said) => {
     const { ask, folder } = await open();
     const path = join(folder, 'registry.json');

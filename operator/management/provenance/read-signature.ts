@@ -1,7 +1,7 @@
 import { createHash, X509Certificate } from 'node:crypto';
 import { type Bundle, bundleFromJSON } from '@sigstore/bundle';
 import { z } from 'zod';
-import { hasMoreObjects } from '../fetching/read-body.ts';
+import { excessOf } from '../fetching/json-amounts.ts';
 import { BY_KEY, type Signature, SignatureRefused, type Statement } from './signature.ts';
 
 /** A layer of a manifest with signatures. */
@@ -36,8 +36,8 @@ export function readSignature(layer: SignatureLayer, image: SignedImage): Signat
 /** What verifies reads the log's entries as they are. @throws SignatureRefused */
 function checkEntries({ verificationMaterial: { tlogEntries } }: Bundle): void {
   const text = Buffer.concat(tlogEntries.map(({ canonicalizedBody }) => canonicalizedBody)).toString('utf8');
-  if (hasMoreObjects(text, MOST_OBJECTS))
-    throw new SignatureRefused(`its log entries have more than ${MOST_OBJECTS} objects`);
+  const excess = excessOf(text, MOST);
+  if (excess !== undefined) throw new SignatureRefused(`its log entries have ${excess}`);
 }
 
 type Reader = (layer: SignatureLayer, image: SignedImage) => Signature;
@@ -58,11 +58,12 @@ const BY_TYPE = new Map<string, Reader>([
 ]);
 
 /** In any JSON of a signature, before it is read. */
-const MOST_OBJECTS = 20_000;
+const MOST = { objects: 20_000, values: 100_000 };
 
 function parse(bytes: Buffer | string): unknown {
   const text = bytes.toString('utf8');
-  if (hasMoreObjects(text, MOST_OBJECTS)) throw new SignatureRefused(`it has more than ${MOST_OBJECTS} objects`);
+  const excess = excessOf(text, MOST);
+  if (excess !== undefined) throw new SignatureRefused(`it has ${excess}`);
   return JSON.parse(text);
 }
 

@@ -5,7 +5,7 @@ import { mapServers } from './map-server-json.ts';
 import type { Page } from './page.ts';
 import type { Reading } from './read-source.ts';
 
-const BOUNDS: JsonBounds = { bytes: 4 * 1024 * 1024, objects: 20_000 };
+const BOUNDS: JsonBounds = { bytes: 4 * 1024 * 1024, objects: 20_000, values: 100_000 };
 /** Bytes of all pages. */
 const LONGEST = 64 * 1024 * 1024;
 const PAGE_SIZE = 100;

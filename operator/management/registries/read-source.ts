@@ -3,14 +3,15 @@ import { explainIssues } from '#crds/parts/explain';
 import { codeOf } from '#operator/local/code-of';
 import { FetchFailure } from '../fetching/fetch-failure.ts';
 import type { HttpClient } from '../fetching/http-client.ts';
-import { hasMoreObjects, type JsonBounds, readJson } from '../fetching/read-body.ts';
+import { excessOf } from '../fetching/json-amounts.ts';
+import { type JsonBounds, readJson } from '../fetching/read-body.ts';
 import { Problem } from '../problem.ts';
 import { RegistryContent } from '../records/registry.ts';
 import type { Page } from './page.ts';
 import { readApi } from './read-api.ts';
 
 /** Of a registry file: ten thousand servers. It is read at once, in the process that does everything else, too. */
-const BOUNDS: JsonBounds = { bytes: 16 * 1024 * 1024, objects: 100_000 };
+const BOUNDS: JsonBounds = { bytes: 16 * 1024 * 1024, objects: 100_000, values: 500_000 };
 const REDIRECTS = 3;
 
 export interface Reading {
@@ -78,8 +79,8 @@ async function readRegistryFile(path: string, former: Page | undefined): Promise
 }
 
 function parseFile(path: string, text: string): RegistryContent {
-  if (hasMoreObjects(text, BOUNDS.objects))
-    throw new Problem('bad_request', `${path} holds more than ${BOUNDS.objects} objects`);
+  const excess = excessOf(text, BOUNDS);
+  if (excess !== undefined) throw new Problem('bad_request', `${path} holds ${excess}`);
   let value: unknown;
   try {
     value = parseRegistryText(text);

@@ -1,0 +1,23 @@
+import { expect, it } from '@jest/globals';
+import { excessOf } from './json-amounts.ts';
+
+const excess = (value: unknown, objects = 3, values = 6) => excessOf(JSON.stringify(value), { objects, values });
+
+it.each([
+  [{ a: {}, b: {} }, undefined],
+  [{ a: {}, b: {}, c: {} }, 'more than 3 objects'],
+  [[1, 2, 3, 4, 5, 6], undefined],
+  [[1, 2, 3, 4, 5, 6, 7], 'more than 6 values'],
+  [{ a: 1, b: 2, c: 3, d: 4, e: 5, f: 6, g: 7 }, 'more than 6 values'],
+  [[[[[[[[]]]]]]], 'more than 6 values'],
+  ['{{{{[[[[[[[,,,,,,,,', undefined],
+  ['"{{{{\\"', undefined],
+  [['\\', 1, 2, 3, 4, 5, 6, 7], 'more than 6 values'],
+])('a text of JSON holds no more than it may, whatever stands in its strings: %j', (value, told) => {
+  expect(excess(value)).toBe(told);
+});
+
+it('a text that is none is looked at all the same', () => {
+  expect(excessOf('"{'.repeat(10), { objects: 3, values: 6 })).toBe('more than 3 objects');
+  expect(excessOf(`"${'\\"'.repeat(10)}`, { objects: 3, values: 6 })).toBeUndefined();
+});
