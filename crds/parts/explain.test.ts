@@ -157,6 +157,19 @@ describe('what a stranger wrote', () => {
     // All of them took half a minute.
     expect(process.cpuUsage(startedAt).user).toBeLessThan(5_000_000);
   });
+
+  it('is explained no further than it is to be told', () => {
+    const schema = z.record(z.string(), z.number());
+    const { error } = schema.safeParse({ a: '1', b: '2', c: '3' });
+    const looked: string[] = [];
+    for (const issue of error?.issues ?? []) {
+      const { path } = issue;
+      Object.defineProperty(issue, 'path', { get: () => (looked.push(path.join()), path) });
+    }
+    const told = explainIssues(error!, { file: 'a.json', lineOf: () => undefined, schema, most: 1 });
+    expect(told).toEqual([expect.stringContaining('a.json a: ')]);
+    expect(new Set(looked)).toEqual(new Set(['a']));
+  });
 });
 
 describe('the nearest known word', () => {

@@ -32,21 +32,22 @@ beforeAll(async () => {
 });
 afterAll(() => served.close());
 
-const headers = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
+/** Where somebody asks, and by which token. */
+const here = () => ({ url: served.url, authorization: `Bearer ${TOKEN}` });
 
-async function send(body: string) {
-  const answer = await fetch(`${served.url}/things`, { method: 'POST', headers, body });
+async function send(body: string, { url, authorization } = here()) {
+  const headers = { authorization, 'content-type': 'application/json' };
+  const answer = await fetch(`${url}/things`, { method: 'POST', headers, body });
   const text = await answer.text();
   return { status: answer.status, retry: answer.headers.get('retry-after'), text };
 }
 
-/** A request that holds the last byte of its body back. */
-function begin(bytes: number): ClientRequest {
-  const options = { method: 'POST', agent: false, headers: { ...headers, 'content-length': bytes } };
-  const held = request(`${served.url}/things`, options);
-  held.on('error', () => undefined);
-  held.write(Buffer.alloc(bytes - 1, ' '));
-  return held;
+/** A request whose body does not come. */
+function announce(bytes: number, { url, authorization } = here()): ClientRequest {
+  const headers = { authorization, 'content-type': 'application/json', 'content-length': bytes };
+  const announced = request(`${url}/things`, { method: 'POST', agent: false, headers });
+  announced.on('error', () => undefined).flushHeaders();
+  return announced;
 }
 
 const many = (count: number, one: (index: number) => string) => Array.from({ length: count }, (_, i) => one(i)).join();
@@ -81,11 +82,8 @@ describe('a body', () => {
   });
 
   it('that is refused by its length takes nothing from others', async () => {
-    const length = 4 * MEGABYTES + 1;
     const asked = Array.from({ length: 30 }, async () => {
-      const options = { method: 'POST', agent: false, headers: { ...headers, 'content-length': length } };
-      const announced = request(`${served.url}/things`, options);
-      announced.on('error', () => undefined).flushHeaders();
+      const announced = announce(4 * MEGABYTES + 1);
       const [answer] = (await once(announced, 'response')) as [IncomingMessage];
       announced.destroy();
       return answer.statusCode;
@@ -93,8 +91,29 @@ describe('a body', () => {
     expect(new Set(await Promise.all(asked))).toEqual(new Set([413]));
   });
 
+  it('is refused while 64 MiB of all callers together come', async () => {
+    const authenticate = ({ headers: { authorization: name = '' } }: IncomingMessage) =>
+      Promise.resolve({ name, in: () => ({ name, check: () => Promise.resolve() }) });
+    const authority = { admit: () => undefined, authenticate, namespaceOf: () => '' };
+    const shared = await serveOperations(operations, { rooms: roomsWith({}), authority });
+    const held = ['ann', 'bob', 'cid', 'dan'].flatMap((name) =>
+      Array.from({ length: 4 }, () => announce(4 * MEGABYTES, { url: shared.url, authorization: name })),
+    );
+    try {
+      const asEve = () => send('{}', { url: shared.url, authorization: 'eve' });
+      const refused = await until(({ status }) => status !== 200, asEve);
+      expect(refused).toMatchObject({ status: 503, retry: '5' });
+      expect(refused.text).toContain('bodies of 67108864 bytes are being read already');
+      held[0]?.destroy();
+      expect(await until(({ status }) => status === 200, asEve)).toMatchObject({ status: 200 });
+    } finally {
+      for (const one of held) one.destroy();
+      await shared.close();
+    }
+  });
+
   it('waits for no other one, and is refused while 16 MiB of one caller come', async () => {
-    const held = Array.from({ length: 4 }, () => begin(4 * MEGABYTES));
+    const held = Array.from({ length: 4 }, () => announce(4 * MEGABYTES));
     // The last ones may still be on their way.
     const refused = await until(({ status }) => status !== 200);
     expect(refused).toMatchObject({ status: 429, retry: '5' });
@@ -105,10 +124,10 @@ describe('a body', () => {
 });
 
 /** Asks until the answer is so, at most a minute. */
-async function until(isSo: (answer: Awaited<ReturnType<typeof send>>) => boolean) {
+async function until(isSo: (answer: Awaited<ReturnType<typeof send>>) => boolean, ask = () => send('{}')) {
   const end = performance.now() + 60_000;
   for (;;) {
-    const answer = await send('{}');
+    const answer = await ask();
     if (isSo(answer) || performance.now() > end) return answer;
     await sleep(20);
   }

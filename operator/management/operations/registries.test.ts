@@ -321,6 +321,22 @@ describe('setting the default registry', () => {
   });
 });
 
+it.each([
+  ['of this machine is told of its first five faults', false, 5],
+  ['of somebody else is told of its first fault', true, 1],
+])('a registry file %s, however many it has', async (_what, isAway, most) => {
+  const { ask, folder } = await open();
+  const names = Array.from({ length: 100 }, (_, nr) => `s${nr}`);
+  const text = JSON.stringify({ servers: Object.fromEntries(names.map((name) => [name, { image: 1 }])) });
+  const path = join(folder, 'registry.json');
+  writeFileSync(path, text);
+  const { url } = await serve((_request, response) => response.end(text));
+  const sent = isAway ? { url: `${url}/registry.json`, allow_private_ip: true } : { local_path: path };
+  const { body } = await ask('PUT', '/registry/default', sent);
+  const told = names.slice(0, most).map((name) => `servers.${name}.image`);
+  expect(body.detail.match(/servers\.s\d+\.image/g)).toEqual(told);
+});
+
 describe('a registry file of this machine', () => {
   it('is read again when it changes, and served as it was while it is broken', async () => {
     const { ask, folder, clock, problems } = await open();

@@ -1,22 +1,14 @@
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { LocalSecrets } from './local-secrets.ts';
 import { usualPasswordFile } from './read-password.ts';
-import { refusal, secretsPlace, type SecretsPlace } from './testdata/secrets-place.ts';
+import { refusal, useSecretsPlace } from './testdata/secrets-place.ts';
 
 const VALUE = 'hunter2-the-value';
-let home: string;
-let file: string;
-let open: SecretsPlace['open'];
-let withPassword: SecretsPlace['withPassword'];
-let place: SecretsPlace;
-beforeEach(() => {
-  place = secretsPlace();
-  ({ home, file, open, withPassword } = place);
-});
-afterEach(() => place.remove());
+const place = useSecretsPlace();
+const { open, withPassword } = place;
 
 describe('the password of the encrypted secrets', () => {
   it('comes with the setup, or from the environment, a file that it names, or the usual file', async () => {
@@ -27,12 +19,12 @@ describe('the password of the encrypted secrets', () => {
     const local = open();
     await local.in('default').setUp('encrypted', 'from the setup');
     await local.in('default').create('A', VALUE);
-    writeFileSync(join(home, 'password'), 'from the setup\nsecond line\n');
-    const named = open({ VMCP_SECRETS_PASSWORD_FILE: join(home, 'password') });
+    writeFileSync(join(place.home, 'password'), 'from the setup\nsecond line\n');
+    const named = open({ VMCP_SECRETS_PASSWORD_FILE: join(place.home, 'password') });
     expect(await named.read('default', ['A'])).toEqual(new Map([['A', VALUE]]));
     expect((await refusal(open().read('default', ['A'])))[1]).toContain('no password is known here');
-    const usual = usualPasswordFile({ HOME: home });
-    expect(usual).toBe(join(home, '.config/vmcp/secrets-password'));
+    const usual = usualPasswordFile({ HOME: place.home });
+    expect(usual).toBe(join(place.home, '.config/vmcp/secrets-password'));
     mkdirSync(join(usual, '..'), { recursive: true });
     writeFileSync(usual, 'from the setup');
     expect(await open().read('default', ['A'])).toEqual(new Map([['A', VALUE]]));
@@ -41,7 +33,7 @@ describe('the password of the encrypted secrets', () => {
   it('that is wrong opens nothing, changes nothing, and is told from damage', async () => {
     await withPassword().in('default').setUp('encrypted', undefined);
     await withPassword().in('default').create('A', VALUE);
-    const before = readFileSync(file);
+    const before = readFileSync(place.file);
     const wrong = withPassword('wrong password');
     for (const call of [
       wrong.in('default').list(),
@@ -54,9 +46,9 @@ describe('the password of the encrypted secrets', () => {
     }
     expect(await refusal(wrong.in('default').setUp('encrypted', 'wrong password'))).toEqual([
       'bad_request',
-      expect.stringContaining(`does not open ${file}`),
+      expect.stringContaining(`does not open ${place.file}`),
     ]);
-    expect(readFileSync(file)).toEqual(before);
+    expect(readFileSync(place.file)).toEqual(before);
   });
 
   it.each(['short', 'x'.repeat(1025)])('must be of a length that makes sense: %s', async (password) => {
@@ -64,7 +56,7 @@ describe('the password of the encrypted secrets', () => {
       'bad_request',
       'password: write 8 to 1024 characters',
     ]);
-    expect(existsSync(file)).toBe(false);
+    expect(existsSync(place.file)).toBe(false);
   });
 
   it('can be changed by whoever opens the file: it is sealed anew, and nothing is lost', async () => {
@@ -97,12 +89,12 @@ describe('the password of the encrypted secrets', () => {
 
   it('in a file that is not there or empty is missed by name', async () => {
     await withPassword().in('default').setUp('encrypted', undefined);
-    const named = open({ VMCP_SECRETS_PASSWORD_FILE: join(home, 'nowhere') });
+    const named = open({ VMCP_SECRETS_PASSWORD_FILE: join(place.home, 'nowhere') });
     expect(await refusal(named.read('default', ['A']))).toEqual([
       'secrets_locked',
-      expect.stringContaining(join(home, 'nowhere')),
+      expect.stringContaining(join(place.home, 'nowhere')),
     ]);
-    const folder = open({ VMCP_SECRETS_PASSWORD_FILE: home });
+    const folder = open({ VMCP_SECRETS_PASSWORD_FILE: place.home });
     expect(await refusal(folder.read('default', ['A']))).toEqual(['secrets_locked', expect.stringContaining('EISDIR')]);
   });
 });
@@ -112,8 +104,8 @@ describe('the encrypted file', () => {
     const local = withPassword();
     await local.in('default').setUp('encrypted', undefined);
     await local.in('default').create('A', VALUE);
-    truncateSync(file, 200);
-    const before = readFileSync(file);
+    truncateSync(place.file, 200);
+    const before = readFileSync(place.file);
     for (const call of [
       local.in('default').list(),
       local.in('default').create('B', 'x'),
@@ -121,16 +113,19 @@ describe('the encrypted file', () => {
     ])
       expect(await refusal(call)).toEqual([
         'store_damaged',
-        expect.stringContaining(`${file} is damaged, nothing was changed`),
+        expect.stringContaining(`${place.file} is damaged, nothing was changed`),
       ]);
-    expect(readFileSync(file)).toEqual(before);
+    expect(readFileSync(place.file)).toEqual(before);
   });
 
   it('that is gone is missed by name', async () => {
     const local = withPassword();
     await local.in('default').setUp('encrypted', undefined);
-    rmSync(file);
-    expect(await refusal(local.in('default').create('A', VALUE))).toEqual(['not_found', expect.stringContaining(file)]);
+    rmSync(place.file);
+    expect(await refusal(local.in('default').create('A', VALUE))).toEqual([
+      'not_found',
+      expect.stringContaining(place.file),
+    ]);
     await local.in('default').setUp('encrypted', undefined);
     await local.in('default').create('A', VALUE);
   });
@@ -150,7 +145,7 @@ describe('the encrypted file', () => {
     expect(keys.filter((key) => key.startsWith('B'))).toHaveLength(10);
     for (const n of killed.told) expect(keys).toContain(`K${n}`);
     await secrets().create('LAST', VALUE);
-    expect(readdirSync(join(file, '..')).sort()).toEqual(['.lock', 'provider.json', 'secrets.encrypted']);
+    expect(readdirSync(join(place.file, '..')).sort()).toEqual(['.lock', 'provider.json', 'secrets.encrypted']);
   });
 });
 

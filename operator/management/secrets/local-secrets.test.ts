@@ -1,21 +1,13 @@
 import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { FileLock } from '#operator/local/file-lock';
 import { EncryptedFile } from './encrypted-file.ts';
-import { deriveFast, refusal, secretsPlace, type SecretsPlace } from './testdata/secrets-place.ts';
+import { deriveFast, refusal, useSecretsPlace } from './testdata/secrets-place.ts';
 
 const VALUE = 'hunter2-the-value';
-let home: string;
-let file: string;
-let open: SecretsPlace['open'];
-let withPassword: SecretsPlace['withPassword'];
-let place: SecretsPlace;
-beforeEach(() => {
-  place = secretsPlace();
-  ({ home, file, open, withPassword } = place);
-});
-afterEach(() => place.remove());
+const place = useSecretsPlace();
+const { open, withPassword } = place;
 
 describe('secrets of a machine', () => {
   it('need a provider first', async () => {
@@ -31,7 +23,7 @@ describe('secrets of a machine', () => {
     const secrets = local.in('default');
     expect(await secrets.setUp('encrypted', undefined)).toEqual({
       type: 'encrypted',
-      message: expect.stringContaining(file),
+      message: expect.stringContaining(place.file),
     });
     await secrets.create('B', VALUE);
     await secrets.create('A', 'other');
@@ -47,9 +39,9 @@ describe('secrets of a machine', () => {
     await secrets.replace('B', 'changed');
     await withPassword().in('default').delete('A');
     expect(await local.read('default', ['A', 'B'])).toEqual(new Map([['B', 'changed']]));
-    expect(readFileSync(file, 'utf8')).not.toContain('changed');
-    expect(statSync(file).mode & 0o777).toBe(0o600);
-    expect(statSync(join(file, '..')).mode & 0o777).toBe(0o700);
+    expect(readFileSync(place.file, 'utf8')).not.toContain('changed');
+    expect(statSync(place.file).mode & 0o777).toBe(0o600);
+    expect(statSync(join(place.file, '..')).mode & 0o777).toBe(0o700);
   });
 
   it('are made once, and changed and deleted where they are', async () => {
@@ -73,9 +65,9 @@ describe('secrets of a machine', () => {
   it('have a greatest number', async () => {
     const local = withPassword();
     await local.in('default').setUp('encrypted', undefined);
-    const lock = new FileLock(join(file, '../.lock'));
+    const lock = new FileLock(join(place.file, '../.lock'));
     const all = Array.from({ length: 1000 }, (_, n): [string, string] => [`K${n}`, 'v']);
-    await new EncryptedFile({ path: file, lock, password: () => 'correct horse', derive: deriveFast }).update(
+    await new EncryptedFile({ path: place.file, lock, password: () => 'correct horse', derive: deriveFast }).update(
       (contents) => {
         contents.set('default', new Map(all));
       },
@@ -95,7 +87,7 @@ describe('secrets of a machine', () => {
     end();
     await local.in('default').delete('A');
     expect(told).toBe(2);
-    expect(local.files).toContain(file);
+    expect(local.files).toContain(place.file);
   });
 });
 
@@ -124,10 +116,10 @@ describe('secrets of the environment', () => {
 describe('secrets of 1Password', () => {
   /** Stands in for `op`, and notes with which arguments it was called. */
   function fakeOp(script: string): NodeJS.ProcessEnv {
-    const path = join(home, 'op');
-    writeFileSync(path, `#!/bin/sh\necho "$*" >> "${home}/calls"\n${script}\n`);
+    const path = join(place.home, 'op');
+    writeFileSync(path, `#!/bin/sh\necho "$*" >> "${place.home}/calls"\n${script}\n`);
     chmodSync(path, 0o755);
-    return { PATH: `${home}${delimiter}/usr/bin${delimiter}/bin`, VMCP_1PASSWORD_VAULT: 'work' };
+    return { PATH: `${place.home}${delimiter}/usr/bin${delimiter}/bin`, VMCP_1PASSWORD_VAULT: 'work' };
   }
   const VAULT = `
     case "$*" in
@@ -149,11 +141,11 @@ describe('secrets of 1Password', () => {
       ]),
     );
     expect((await refusal(local.in('default').create('A', 'never-an-argument')))[0]).toBe('provider_read_only');
-    expect(readFileSync(join(home, 'calls'), 'utf8')).not.toMatch(/hunter2|never-an-argument/);
+    expect(readFileSync(join(place.home, 'calls'), 'utf8')).not.toMatch(/hunter2|never-an-argument/);
   });
 
   it('need the program op, and say so', async () => {
-    const local = open({ PATH: home });
+    const local = open({ PATH: place.home });
     expect(await refusal(local.in('default').setUp('1password', undefined))).toEqual([
       'unsupported_provider',
       expect.stringContaining('`op` is not on the PATH: install it'),

@@ -8,6 +8,7 @@ import { Problem } from '../problem.ts';
 import { configMapRecords } from '../stores/config-map-records.ts';
 import { fileRecords } from '../stores/file-records.ts';
 import type { RecordKind, Records, RecordStore } from '../stores/record-store.ts';
+import { unboundStore } from '../testdata/unbound-store.ts';
 import { SkillRecords, type Write } from './skill-records.ts';
 
 interface Opened {
@@ -54,12 +55,7 @@ describe.each([
     new SkillRecords((kind): RecordStore => {
       const store = opened.records(kind);
       return {
-        list: () => store.list(),
-        names: () => store.names(),
-        get: (name) => store.get(name),
-        create: (name, value) => store.create(name, value),
-        replace: (name, value, version) => store.replace(name, value, version),
-        delete: (name, version) => store.delete(name, version),
+        ...unboundStore(store),
         ...ownWay(kind, store),
       };
     });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Problem } from '../problem.ts';
 import { BackgroundWork } from './background-work.ts';
+import { unboundStore } from '../testdata/unbound-store.ts';
 import { SEARCH, type WorkloadsPlace, workloadsPlace } from './testdata/workloads-place.ts';
 import type { RecordStore } from '../stores/record-store.ts';
 
@@ -56,6 +57,21 @@ async function leftMany(): Promise<void> {
     const workloads = [{ name: `gone-${number}`, status: 'pending', identity: '' }];
     await records.create(id, { ...(record?.value as object), id, workloads });
   }
+}
+
+/** The records, to which nothing is written before that is let go on; `begun`: what is to be written. */
+function heldStore(): { held: RecordStore; begun: Set<string>; goOn: () => void } {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const begun = new Set<string>();
+  const held: RecordStore = {
+    ...unboundStore(records),
+    async replace(name, value, version) {
+      begun.add(name);
+      await promise;
+      return records.replace(name, value, version);
+    },
+  };
+  return { held, begun, goOn: () => resolve(undefined) };
 }
 
 describe('work in the background', () => {
@@ -172,12 +188,7 @@ describe('work in the background', () => {
   it('is told when its store fails, and goes on when somebody asks', async () => {
     let broken = true;
     const flaky: RecordStore = {
-      ...records,
-      list: () => records.list(),
-      names: () => records.names(),
-      get: (name) => records.get(name),
-      create: (name, value) => records.create(name, value),
-      delete: (name, version) => records.delete(name, version),
+      ...unboundStore(records),
       replace: (name, value, version) =>
         broken ? Promise.reject(new Error('disk on fire')) : records.replace(name, value, version),
     };
@@ -198,7 +209,7 @@ describe('work in the background', () => {
     const unlessAway = <T>(answer: () => Promise<T>): Promise<T> =>
       failures-- > 0 ? Promise.reject(new Problem('unavailable', 'it is away')) : answer();
     const flaky: RecordStore = {
-      ...unbound(records),
+      ...unboundStore(records),
       get: (name) => unlessAway(() => records.get(name)),
     };
     const look = workloads.look.bind(workloads);
@@ -219,7 +230,7 @@ describe('work in the background', () => {
 
   it('that waits for an answer ends with its process', async () => {
     const away: RecordStore = {
-      ...unbound(records),
+      ...unboundStore(records),
       get: () => Promise.reject(new Problem('unavailable', 'it is away')),
     };
     const work = open({ records: away });
@@ -242,7 +253,7 @@ describe('work in the background', () => {
   it('is no more than twenty at once, also where all is asked for at the same time; one that has ended makes room', async () => {
     const { promise: goOn, resolve } = Promise.withResolvers<undefined>();
     const held: RecordStore = {
-      ...unbound(records),
+      ...unboundStore(records),
       async get(name) {
         await goOn;
         return records.get(name);
@@ -263,22 +274,13 @@ describe('work in the background', () => {
 
   it('is taken up twenty at a time, and all of it comes to its end', async () => {
     await leftMany();
-    const { promise: goOn, resolve } = Promise.withResolvers<undefined>();
-    const begun = new Set<string>();
-    const held: RecordStore = {
-      ...unbound(records),
-      async replace(name, value, version) {
-        begun.add(name);
-        await goOn;
-        return records.replace(name, value, version);
-      },
-    };
+    const { held, begun, goOn } = heldStore();
     const next = open({ records: held });
     await next.resume();
     while (begun.size < 20) await sleep(5);
     await next.resume();
     expect(begun.size).toBe(20);
-    resolve(undefined);
+    goOn();
     await next.idle();
     expect((await records.list()).map((one) => (one.value as { status: string }).status)).toEqual(
       Array.from({ length: 25 }, () => 'succeeded'),
@@ -287,21 +289,12 @@ describe('work in the background', () => {
 
   it('that waits for its turn is left to the next process when this one ends', async () => {
     await leftMany();
-    const { promise: goOn, resolve } = Promise.withResolvers<undefined>();
-    const begun = new Set<string>();
-    const held: RecordStore = {
-      ...unbound(records),
-      async replace(name, value, version) {
-        begun.add(name);
-        await goOn;
-        return records.replace(name, value, version);
-      },
-    };
+    const { held, begun, goOn } = heldStore();
     const ending = open({ records: held });
     await ending.resume();
     while (begun.size < 20) await sleep(5);
     const closed = ending.close();
-    resolve(undefined);
+    goOn();
     await closed;
     expect(begun.size).toBe(20);
   });
@@ -309,7 +302,7 @@ describe('work in the background', () => {
   it('reads no other work where it begins, but what can be forgotten', async () => {
     const reads: string[] = [];
     const watched: RecordStore = {
-      ...unbound(records),
+      ...unboundStore(records),
       list: () => Promise.reject(new Error('all of it is read')),
       get(name) {
         reads.push(name);
@@ -341,14 +334,4 @@ describe('work in the background', () => {
     expect((await next.get(id)).status).toBe('succeeded');
     expect((await records.get(id))?.value).toMatchObject({ priority: 'low', workloads: [{ looked_at: 1 }, {}] });
   });
-});
-
-/** A store whose calls can be exchanged one by one. */
-const unbound = (store: RecordStore): RecordStore => ({
-  list: () => store.list(),
-  names: () => store.names(),
-  get: (name) => store.get(name),
-  create: (name, value) => store.create(name, value),
-  replace: (name, value, version) => store.replace(name, value, version),
-  delete: (name, version) => store.delete(name, version),
 });

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { afterEach, beforeEach } from '@jest/globals';
 import { locateState, type StateFolder } from '#operator/local/state-folder';
 import { LocalSecrets } from '../local-secrets.ts';
 import type { SealKey } from '../sealed-text.ts';
@@ -25,6 +26,28 @@ export function deriveFast(password: string, salt = randomBytes(32).toString('ba
 }
 
 export const PASSWORD = 'correct horse';
+
+/** One for each test. */
+export function useSecretsPlace(): Omit<SecretsPlace, 'remove'> {
+  let place: SecretsPlace;
+  beforeEach(() => {
+    place = secretsPlace();
+  });
+  afterEach(() => place.remove());
+  return {
+    get home() {
+      return place.home;
+    },
+    get state() {
+      return place.state;
+    },
+    get file() {
+      return place.file;
+    },
+    open: (environment) => place.open(environment),
+    withPassword: (text) => place.withPassword(text),
+  };
+}
 
 export function secretsPlace(): SecretsPlace {
   const home = mkdtempSync(join(tmpdir(), 'vmcp-secrets-'));

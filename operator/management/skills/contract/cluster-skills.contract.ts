@@ -6,6 +6,7 @@ import type { InstalledSkill } from '../../records/skill.ts';
 import type { Records, RecordStore } from '../../stores/record-store.ts';
 import { roomsWith } from '../../testdata/rooms-with.ts';
 import { serveOperations, type ServedOperations, TOKEN } from '../../testdata/serve-operations.ts';
+import { unboundStore } from '../../testdata/unbound-store.ts';
 import { clusterSkills } from '../cluster-skills.ts';
 import { FETCH_DEADLINE, type SourceRules } from '../skill-source.ts';
 import { StagingRooms } from '../staging-rooms.ts';
@@ -245,9 +246,7 @@ function dyingAfter(writes: number, records: Records): Records {
   return (kind): RecordStore => {
     const store = records(kind);
     return {
-      list: () => store.list(),
-      names: () => store.names(),
-      get: (name) => store.get(name),
+      ...unboundStore(store),
       create: write((name, value) => store.create(name, value)),
       replace: write((name, value, version) => store.replace(name, value, version)),
       delete: write((name, version) => store.delete(name, version)),
