@@ -30,8 +30,8 @@ export interface Wish {
 
 /** Adds a workload with what it needs. Where it cannot be, nothing is left behind. Returns its name. @throws CliError */
 export async function addWorkload(api: ManagementApi, wish: Wish, context: Context): Promise<string> {
-  const found = await findSource(api, wish.source, context);
-  const name = wish.name ?? found.name;
+  const found = await findSource(api, wish, context);
+  const { name } = found;
   await checkFree(api, name, context);
   for (const note of found.notes) context.err.write(`${note}\n`);
   const variables = await gatherValues(found.remote ? [] : found.wanted, wish.variables, context);

@@ -40,13 +40,27 @@ interface Entry {
   remote_server?: RemoteServer | undefined;
 }
 
+interface NamedSource {
+  source: string;
+  /** What the workload is to be called; without, a name is made of the source. */
+  name?: string;
+}
+
 /** Finds what was named: in the registry, or by its form. @throws CliError where it is nothing that can be run */
-export async function findSource(api: ManagementApi, text: string, { typed }: Pick<Context, 'typed'>): Promise<Found> {
+export async function findSource(
+  api: ManagementApi,
+  { source: text, name }: NamedSource,
+  { typed }: Pick<Context, 'typed'>,
+): Promise<Found> {
   const entry = text.includes('://') ? undefined : await entryOf(api, text);
   const source = classifySource(text, () => entry !== undefined);
-  if (source.kind !== 'entry') return foundOf(source);
-  if (entry) return recorded(ofEntry(source.name, entry), await originOf(api));
-  throw new CliError(
+  if (source.kind !== 'entry') return { ...foundOf(source), name: name ?? nameOf(source) };
+  if (!entry) throw noEntry(text, typed);
+  return { ...ofEntry(source.name, entry, await originOf(api)), name: name ?? nameOf(source) };
+}
+
+function noEntry(text: string, typed: Context['typed']): CliError {
+  return new CliError(
     EXIT_CODES.notFound,
     `there is no entry "${text}" in the registry: see "${typed('registry search')}"; for an npm package write npx://${text}, for one of Python uvx://${text}, for an image its tag, too`,
   );
@@ -64,8 +78,6 @@ async function entryOf(api: ManagementApi, serverName: string): Promise<Entry | 
 
 type Origin = Pick<NewWorkload, 'registry_url' | 'registry_api_url'>;
 
-const recorded = (found: Found, origin: Origin): Found => ({ ...found, body: { ...found.body, ...origin } });
-
 /** Where the entries come from; nothing for those that vmcp brings along. */
 async function originOf(api: ManagementApi): Promise<Origin> {
   const { registries } = (await api.call(listRegistries)).body;
@@ -77,11 +89,10 @@ async function originOf(api: ManagementApi): Promise<Origin> {
   return { [type === 'api' ? 'registry_api_url' : 'registry_url']: `${origin}${pathname}` };
 }
 
-function foundOf(source: Exclude<Source, { kind: 'entry' }>): Found {
-  const name = nameOf(source);
+function foundOf(source: Exclude<Source, { kind: 'entry' }>): Omit<Found, 'name'> {
   const none = { wanted: [], notes: [] };
-  if (source.kind === 'url') return { name, body: { url: source.url }, remote: true, ...none };
-  return { name, body: programOf(source.image), remote: false, ...none };
+  if (source.kind === 'url') return { body: { url: source.url }, remote: true, ...none };
+  return { body: programOf(source.image), remote: false, ...none };
 }
 
 /** How a package is started; an image is started by what it says itself. */
@@ -95,10 +106,14 @@ function programOf(image: string): Pick<NewWorkload, 'image' | 'command' | 'tran
   return { command: runner === 'npx' ? ['npx', '-y', which] : ['uvx', which], transport: 'stdio' };
 }
 
-function ofEntry(entryName: string, { server, remote_server: remote }: Entry): Found {
-  const name = nameOf({ kind: 'entry', name: entryName });
-  if (server) return { name, ...ofImage(entryName, server) };
-  if (remote) return { name, ...ofRemote(entryName, remote) };
+function ofEntry(entryName: string, entry: Entry, origin: Origin): Omit<Found, 'name'> {
+  const found = whatRuns(entryName, entry);
+  return { ...found, body: { ...found.body, ...origin } };
+}
+
+function whatRuns(entryName: string, { server, remote_server: remote }: Entry): Omit<Found, 'name'> {
+  if (server) return ofImage(entryName, server);
+  if (remote) return ofRemote(entryName, remote);
   throw new CliError(EXIT_CODES.failed, `the entry "${entryName}" of the registry says nothing to run`);
 }
 

@@ -38,6 +38,14 @@ describe('vmcp run, where it is refused', () => {
     expect(left()).toEqual([]);
   });
 
+  it('takes the name that is given, also for what no name can be made of', async () => {
+    const server = 'apiVersion: vmcp.dev/v1alpha1\nkind: MCPServer\nmetadata: {name: cups}\nspec: {command: [cups]}\n';
+    writeFileSync(join(home.folder, 'cups.yaml'), server);
+    expect(await run('http://127.0.0.1:1/mcp')).toMatchObject({ code: 2, err: expect.stringContaining('--name') });
+    const taken = await run('http://127.0.0.1:1/mcp', '--name', 'cups');
+    expect([taken.code, taken.err]).toEqual([7, expect.stringContaining('there is a workload cups already')]);
+  });
+
   it('changes no workload that is there, and none of its secrets', async () => {
     const server = 'apiVersion: vmcp.dev/v1alpha1\nkind: MCPServer\nmetadata: {name: cups}\nspec: {command: [cups]}\n';
     writeFileSync(join(home.folder, 'cups.yaml'), server);
