@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { isPortFree } from '#operator/local/check-port';
 import { startOf } from '#operator/local/process-identity';
@@ -23,7 +24,8 @@ beforeAll(async () => {
 });
 afterAll(() => place.close());
 
-const pidsOf = ({ processes }: StatusOutput) => processes.flatMap(({ identity }) => (identity ? [identity.pid] : []));
+const pidsOf = ({ processes }: Pick<StatusOutput, 'processes'>) =>
+  processes.flatMap(({ identity }) => (identity ? [identity.pid] : []));
 const pidOf = (status: StatusOutput, name: string) =>
   status.processes.find((process) => process.name === name)?.identity?.pid;
 const everythingIsGone = async (pids: number[]) => {
@@ -48,6 +50,7 @@ describe('vmcp up --detach', () => {
     expect(stderr).toBe('');
     expect(code).toBe(0);
     expect(stdout).toMatch(/whoami +Ready +1 /);
+    expect(stdout.match(/! .*/g)).toEqual([expect.stringContaining('NoAccessControl: Anybody')]);
     expect(stdout).toContain(`claude mcp add --transport http demo http://127.0.0.1:${port}/mcp`);
     const { tokenHash } = await callTool(`http://127.0.0.1:${port}/mcp`, 'whoami_whoami');
     expect(tokenHash).toBeNull();
@@ -172,6 +175,24 @@ describe('vmcp up --detach', () => {
     expect((await place.status()).phase).toBe('Ready');
     await place.run(['down']);
   });
+
+  it('ends what it started where Ctrl-C is pressed before it serves, and says so', async () => {
+    place.manifest(
+      'late.yaml',
+      whoami('late', 'demo', await findFreePort()).replace(/command:.*/, 'command: [sleep, "60"]'),
+    );
+    const running = place.start(UP);
+    const started = await eventually(
+      () => place.glance() ?? ({ processes: [] } as Pick<StatusOutput, 'processes'>),
+      ({ processes }) => processes.filter(({ identity }) => identity !== undefined).length === 3,
+    );
+    running.signal('SIGINT');
+    expect(await running.ended).toBe(5);
+    expect(running.output()).toContain('broken off: what was started is stopped again');
+    await everythingIsGone(pidsOf(started));
+    expect(await place.run(['down'])).toMatchObject({ code: 0, stdout: 'nothing was running\n' });
+    place.manifest('late.yaml', undefined);
+  });
 });
 
 describe('vmcp up in the foreground', () => {
@@ -185,6 +206,18 @@ describe('vmcp up in the foreground', () => {
     expect(Date.now() - asked).toBeLessThan(ENDS_WITHIN_MS);
     await everythingIsGone(pids);
     expect(existsSync(join(place.path, '.vmcp/lock.json'))).toBe(false);
+  });
+
+  it('ends everything also where Ctrl-C is pressed again and again', async () => {
+    const running = place.start(['up', 'manifests']);
+    await eventually(running.output, (text) => text.includes('demo: Ready'));
+    const pids = pidsOf(await place.status());
+    for (let presses = 0; presses < 5; presses++) {
+      running.signal('SIGINT');
+      await sleep(20);
+    }
+    expect(await running.ended).toBe(0);
+    await everythingIsGone(pids);
   });
 
   it('can be ended while it still starts', async () => {

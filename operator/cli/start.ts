@@ -39,7 +39,9 @@ export async function start(args: string[], environment: NodeJS.ProcessEnv, entr
 function stopOnSignal(): AbortSignal {
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.once(signal, () => {
+    // Those that come while it ends, a second Ctrl-C too, would otherwise end it before its children.
+    process.on(signal, () => {
+      if (stop.signal.aborted) return;
       stop.abort();
       setTimeout(() => process.exit(130), END_AFTER).unref();
     });

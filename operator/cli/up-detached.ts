@@ -39,8 +39,9 @@ async function waitUntilReady(
   stop: AbortSignal,
 ): Promise<Waited> {
   const since = Date.now();
+  let isToldToEnd = false;
   for (;;) {
-    if (stop.aborted) child.kill('SIGTERM');
+    if (stop.aborted && !isToldToEnd) isToldToEnd = child.kill('SIGTERM');
     const waited = Date.now() - since;
     const reported = readBoard(state);
     const board = reported?.pid === child.pid ? reported : undefined;
@@ -75,6 +76,8 @@ export async function upDetached(
   const before = sizeOf(state.ownLog);
   const child = startInBackground(folder, context);
   const { board, outcome } = await waitUntilReady(child, context, patience, stop);
+  if (outcome === 'ended' && stop.aborted)
+    throw new CliError(EXIT_CODES.failed, 'broken off: what was started is stopped again');
   if (outcome === 'ended' || outcome === 'stuck') throw await nothingServed(child, state, before);
   try {
     if (outcome === 'ready') await until?.();
