@@ -77,10 +77,11 @@ function refusalOf({ refused }: StatusSources['followed']): StatusSnapshot['conf
 
 function warningsOf(
   { refused }: StatusSources['followed'],
-  { authenticator, authServer, catalogues, rateLimits, sessions }: Rooms,
+  { authServer, catalogues, rateLimits, sessions }: Rooms,
 ): string[] {
   const stale = refused === undefined ? [] : ['a newer run configuration was refused; an older one is in force'];
-  const rooms = [authenticator, authServer, sessions].flatMap((room) => room?.warnings ?? []);
+  // What an authenticator warns of follows from the run configuration alone: who wrote that says it, and the log.
+  const rooms = [authServer, sessions].flatMap((room) => room?.warnings ?? []);
   return [...stale, ...rooms, ...catalogues.conflicts(), ...(rateLimits?.findUnknown(catalogues.allTools()) ?? [])];
 }
 

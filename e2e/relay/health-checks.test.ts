@@ -75,7 +75,9 @@ describe('a backend that refuses the newer revision', () => {
     const gateway = await gatewayTo({ a: backend.url });
     const client = await SessionClient.open(gateway.url);
     expect((await client.toolNames()).length).toBeGreaterThan(0);
-    expect(gateway.runtime.gateway.rooms.backends.get('a')?.health.capabilities).toMatchObject({ tools: true });
+    const { capabilities, revisions } = gateway.runtime.gateway.rooms.backends.get('a')?.health ?? {};
+    expect(capabilities).toMatchObject({ tools: true });
+    expect(revisions).toEqual(['2025-11-25', '2025-06-18']);
   });
 });
 

@@ -38,7 +38,7 @@ export interface Authenticator {
    * rejects where nobody can tell.
    */
   readonly isAlive?: ((identity: Identity) => Promise<boolean>) | undefined;
-  /** Warnings for the log and /status, e.g. that anybody may call. */
+  /** Warnings for the log, e.g. that anybody may call. */
   readonly warnings: readonly string[];
   close(): void;
 }

@@ -98,7 +98,8 @@ function merge(modern: Finding, older: Finding): Finding {
   return {
     ...modern,
     eras,
-    revisions: [...modern.revisions, ...older.revisions],
+    // Who refuses a revision may name those that it agreed to before.
+    revisions: [...new Set([...modern.revisions, ...older.revisions])],
     capabilities: older.capabilities ?? modern.capabilities,
   };
 }
