@@ -54,6 +54,6 @@ describe('the login of a development user', () => {
     await token();
     const { resource } = at;
     await at.gateway.close();
-    await expect(token()).rejects.toThrow(`${new URL(resource).origin} does not answer (ECONNREFUSED)`);
+    await expect(token()).rejects.toThrow(`${new URL(resource).origin} does not answer (nothing listens there)`);
   });
 });

@@ -24,7 +24,8 @@ export class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
 }
 
-const REASONS: Record<string, string> = {
+/** Why there is no connection, by the code of the error. */
+export const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there',
   ECONNRESET: 'the connection was broken off',
   ENOTFOUND: 'there is no such host',
@@ -37,6 +38,8 @@ const REASONS: Record<string, string> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host',
   CERT_HAS_EXPIRED: 'its certificate has expired',
   EPROTO: 'it does not speak TLS: try http',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS: try http',
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: 'it does not speak TLS: try http',
 };
 
 function noAnswer(url: string, cause: NodeJS.ErrnoException): NoAnswer {

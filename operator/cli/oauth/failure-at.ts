@@ -1,4 +1,5 @@
 import type { Context } from '../context.ts';
+import { REASONS } from '../doctor/probe.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import { quoted } from '../name-program.ts';
 import { shownLine } from '../shown-output.ts';
@@ -7,8 +8,16 @@ import { NotReceived } from './receive-callback.ts';
 /** The code of a failed connection, wherever it is wrapped. */
 function codeIn(problem: unknown): string | undefined {
   if (typeof problem !== 'object' || problem === null) return undefined;
-  if ('code' in problem && typeof problem.code === 'string' && /^E[A-Z]+$/.test(problem.code)) return problem.code;
+  const code = 'code' in problem && typeof problem.code === 'string' ? problem.code : '';
+  if (code in REASONS || /^E[A-Z]+$/.test(code)) return code;
   return 'cause' in problem ? codeIn(problem.cause) : undefined;
+}
+
+/** What is wrapped says more than what is around it: "fetch failed" has a cause. */
+function messageOf(problem: unknown): string {
+  if (typeof problem !== 'object' || problem === null || !('message' in problem)) return String(problem);
+  const { message } = problem;
+  return 'cause' in problem && problem.cause ? `${String(message)}: ${messageOf(problem.cause)}` : String(message);
 }
 
 /** What went wrong, in people's words; the text of a server never gets into the terminal as it is. */
@@ -18,16 +27,16 @@ export function failureAt(url: URL, problem: unknown, { typed }: Pick<Context, '
   if (problem instanceof NotReceived) return new CliError(EXIT_CODES.failed, problem.message, options);
   const code = codeIn(problem);
   if (code !== undefined) {
-    return new CliError(
-      EXIT_CODES.notRunning,
-      `${url.origin} does not answer (${code}): start it, or check the URL`,
-      options,
-    );
+    const reason = REASONS[code] ?? code;
+    // It is there, and its certificate or its protocol is in the way.
+    if (code === 'EPROTO' || !/^E[A-Z]+(_AGAIN)?$/.test(code))
+      return new CliError(EXIT_CODES.failed, `${url.origin}: ${reason}`, options);
+    const message = `${url.origin} does not answer (${reason}): start it, or check the URL`;
+    return new CliError(EXIT_CODES.notRunning, message, options);
   }
-  const message = problem instanceof Error ? problem.message : String(problem);
   return new CliError(
     EXIT_CODES.failed,
-    `${shownLine(message).slice(0, 500)} ("${typed(`doctor ${quoted(url.href)}`)}" looks closer)`,
+    `${shownLine(messageOf(problem)).slice(0, 500)} ("${typed(`doctor ${quoted(url.href)}`)}" looks closer)`,
     options,
   );
 }
