@@ -183,7 +183,7 @@ describe('vmcp up --detach', () => {
     );
     const running = place.start(UP);
     const started = await eventually(
-      () => place.glance() ?? ({ processes: [] } as Pick<StatusOutput, 'processes'>),
+      () => place.glance() ?? { processes: [] },
       ({ processes }) => processes.filter(({ identity }) => identity !== undefined).length === 3,
     );
     running.signal('SIGINT');
