@@ -62,6 +62,22 @@ describe('a body', () => {
     expect([status, JSON.parse(text)]).toEqual([400, expect.objectContaining({ detail: problem })]);
   });
 
+  it.each([
+    ['values', (count: number) => `[${many(count, () => '1')}]`, 20_000, 'body: more than 20000 values; send fewer'],
+    [
+      'depth',
+      (count: number) => '['.repeat(count) + ']'.repeat(count),
+      100,
+      'body: nested more than 100 deep; make it flatter',
+    ],
+  ])('of as many %s as there may be is parsed, and of one more is not', async (_, make, most, problem) => {
+    const details = await Promise.all(
+      [most, most + 1].map(async (count) => (JSON.parse((await send(make(count))).text) as { detail: string }).detail),
+    );
+    expect(details).toEqual([expect.stringContaining('body: '), problem]);
+    expect(details[0]).not.toContain('more than');
+  });
+
   it('with thousands of wrong fields is told of the first twenty', async () => {
     const { status, text } = await send(`{${many(15_000, (i) => `"field${i}":1`)}}`);
     expect(status).toBe(400);

@@ -1,6 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { RemoteAuth } from '#crds/run-config/outgoing';
+import { nameRemoteRecords, type RemoteRecords } from '#crds/run-config/remote-record';
 import { hashId } from '#runtime/authserver/ids';
 import { linkAad, pendingAad } from '#runtime/authserver/keys/aad';
 import { openStorage } from '#runtime/authserver/storage/open-storage';
@@ -71,24 +72,23 @@ export async function openRemoteStore(auth: RemoteAuth, deps: StoreDeps): Promis
   return new SealedStore(auth, deps, { storage, secrets });
 }
 
-function idOf({ issuer, authorize_url, token_url, client_id, resource }: RemoteAuth, url: string): string {
-  const about = [url, resource, issuer, authorize_url, token_url, client_id];
-  return `remote-${hash('sha256', JSON.stringify(about.map((one) => one ?? null)), 'hex').slice(0, 32)}`;
-}
-
 class SealedStore implements RemoteStore {
   readonly storage: AuthStorage;
   readonly secrets: SecretRing;
-  readonly id: string;
+  readonly #names: RemoteRecords;
   readonly #owner: RemoteAuth['owner'];
   readonly #now: () => number;
 
   constructor(auth: RemoteAuth, { url, now }: StoreDeps, parts: { storage: AuthStorage; secrets: SecretRing }) {
     this.storage = parts.storage;
     this.secrets = parts.secrets;
-    this.id = idOf(auth, url);
+    this.#names = nameRemoteRecords({ ...auth, url }, (text) => hash('sha256', text, 'hex'));
     this.#owner = auth.owner;
     this.#now = now;
+  }
+
+  get id(): string {
+    return this.#names.tokens;
   }
 
   registered(): Promise<RemoteClient | undefined> {
@@ -100,7 +100,7 @@ class SealedStore implements RemoteStore {
   }
 
   async forgetRegistered(): Promise<void> {
-    await this.storage.unlink(SHARED, `${this.id}-client`);
+    await this.storage.unlink(SHARED, this.#names.client);
   }
 
   holder(): Promise<RemoteClient | undefined> {
@@ -114,7 +114,7 @@ class SealedStore implements RemoteStore {
 
   async forgetTokens(): Promise<void> {
     await this.storage.unlink(SHARED, this.id);
-    await this.storage.unlink(SHARED, `${this.id}-holder`);
+    await this.storage.unlink(SHARED, this.#names.holder);
   }
 
   async hasTokens(): Promise<boolean> {
@@ -153,13 +153,13 @@ class SealedStore implements RemoteStore {
   }
 
   async #client(which: 'client' | 'holder'): Promise<RemoteClient | undefined> {
-    const id = `${this.id}-${which}`;
+    const id = this.#names[which];
     const row = await this.storage.getLink(SHARED, id);
     return row && RemoteClient.safeParse(this.#unsealed(row.sealed, linkAad(this.#owner, SHARED, id))).data;
   }
 
   #clientRow(which: 'client' | 'holder', client: RemoteClient): Record<string, LinkRow> {
-    const id = `${this.id}-${which}`;
+    const id = this.#names[which];
     const sealed = this.secrets.seal(JSON.stringify(client), linkAad(this.#owner, SHARED, id));
     return { [id]: this.#row(sealed, undefined) };
   }

@@ -31,6 +31,7 @@ const operations = [
     touches: ({ params: { name } }) => [
       { verb: 'delete', resource: 'mcpservers', name },
       { verb: 'get', group: '', resource: 'secrets', name: 'vmcp-secrets' },
+      { verb: 'get', group: '', resource: 'pods/log' },
     ],
     audit: 'management_thing_deleted',
     run() {
@@ -64,7 +65,7 @@ async function ask(authorization = 'Bearer abc.def', query = '?namespace=team'):
 
 describe('a caller of the management API in a cluster', () => {
   it('is reviewed by its token, and for each thing that it touches, as who it is with all that is known of it', async () => {
-    apiServer.nextAnswers.push(known, allowed, allowed);
+    apiServer.nextAnswers.push(known, allowed, allowed, allowed);
     expect(await ask()).toEqual([204, undefined]);
     const { username: user, ...rest } = USER;
     const asked = (resourceAttributes: object) => ({
@@ -80,6 +81,7 @@ describe('a caller of the management API in a cluster', () => {
         body: asked({ verb: 'delete', group: 'vmcp.dev', resource: 'mcpservers', name: 'cup' }),
       },
       { body: asked({ verb: 'get', group: '', resource: 'secrets', name: 'vmcp-secrets' }) },
+      { body: asked({ verb: 'get', group: '', resource: 'pods', subresource: 'log' }) },
     ]);
   });
 

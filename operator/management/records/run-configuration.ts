@@ -178,11 +178,11 @@ const outgoing = {
       skip_browser: flag('The login is not opened in a browser by itself.'),
       timeout: text('Longest time that the login may take, a duration.'),
       cached_client_id: text('Record of the session store with the client that vmcp registered.'),
-      cached_client_secret_ref: text('Record with its secret.'),
-      cached_reg_token_ref: text('Record with its registration token.'),
+      cached_client_secret_ref: text('Record with its secret: the same.'),
+      cached_reg_token_ref: text('Never there: no registration token is kept.'),
       cached_refresh_token_ref: text('Record with the refresh token.'),
-      cached_token_expiry: text('RFC 3339, where known.'),
-      cached_secret_expiry: text('RFC 3339, where known.'),
+      cached_token_expiry: text('Never there: the record is sealed.'),
+      cached_secret_expiry: text('Never there: the record is sealed.'),
     })
     .optional()
     .describe('How vmcp logs in at a remote server.'),

@@ -217,14 +217,15 @@ describe('work in the background', () => {
     const rests: number[] = [];
     const pause = (milliseconds: number) => Promise.resolve(void rests.push(milliseconds));
     const ids = [];
-    for (const more of [{ records: flaky }, { workloads: looks }]) {
-      failures = 3;
+    for (const [more, times] of [[{ records: flaky }, 7] as const, [{ workloads: looks }, 3] as const]) {
+      failures = times;
       const work = open({ ...more, pause });
       ids.push(await work.begin('restart', await all()));
       await work.idle();
     }
     for (const id of ids) expect((await open().get(id)).status).toBe('succeeded');
-    expect(rests.filter((rest) => rest > 1000)).toEqual([2000, 4000, 8000, 2000, 4000, 8000]);
+    const longer = [16_000, 32_000, 60_000, 60_000];
+    expect(rests.filter((rest) => rest > 1000)).toEqual([2000, 4000, 8000, ...longer, 2000, 4000, 8000]);
     expect(place.failures[2]).toContain(`operation ${ids[0] ?? ''} goes on in 8 seconds: it is away`);
   });
 
@@ -248,6 +249,32 @@ describe('work in the background', () => {
     now += 3600 * 1000;
     await work.begin('delete', []);
     await expect(work.get(id)).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('is kept for a day after its end, however long it took', async () => {
+    const work = open();
+    const id = await work.begin('delete', []);
+    const { value, version } = (await records.get(id))!;
+    now += 24 * 3600 * 1000;
+    await records.replace(id, { ...(value as object), finished_at: new Date(now).toISOString() }, version);
+    now += 3600 * 1000;
+    await work.begin('delete', []);
+    expect((await work.get(id)).status).toBe('succeeded');
+  });
+
+  it('goes on where another process has noted what it did, too', async () => {
+    let others = 0;
+    const shared: RecordStore = {
+      ...unboundStore(records),
+      async replace(name, value, version) {
+        if ((others += 1) === 1) await records.replace(name, value, version);
+        return records.replace(name, value, version);
+      },
+    };
+    const work = open({ records: shared });
+    const id = await work.begin('delete', await all());
+    await work.idle();
+    expect([(await work.get(id)).status, await names(), place.failures]).toEqual(['succeeded', [], []]);
   });
 
   it('is no more than twenty at once, also where all is asked for at the same time; one that has ended makes room', async () => {

@@ -84,6 +84,9 @@ describe('an edit', () => {
       { name: 'mine', hostPath: '/a', mountPath: '/b', readOnly: true },
       { name: 'volume-2', hostPath: '/e', mountPath: '/f' },
     ]);
+    expect(edit(written, { volumes: ['/a:/b'] }).spec.volumes).toEqual([
+      { name: 'volume-1', hostPath: '/a', mountPath: '/b' },
+    ]);
     expect(() => edit(written, { volumes: ['relative:/x'] })).toThrow('body volumes[0]');
   });
 
@@ -194,6 +197,14 @@ describe('an edit', () => {
       inline: { policies: [], entitiesJson: '[]' },
     });
     expect(() => edit(before, { authz_config: 'permit' })).toThrow('body authz_config: not JSON');
+  });
+
+  it('keeps of a login at a remote server what the record does not have', () => {
+    const remoteAuth = { issuer: 'https://i.example', timeout: '2m', administrators: ['ann'], scopes: ['a'] };
+    const before = { remoteUrl: 'https://r.example', remoteAuth };
+    const { spec } = edit(before, { oauth_config: { issuer: 'https://i.example', scopes: ['b'] } });
+    expect(spec.remoteAuth).toEqual({ ...remoteAuth, scopes: ['b'] });
+    expect(edit(before, { oauth_config: {} }).spec).toEqual({ remoteUrl: 'https://r.example' });
   });
 
   it('changes an issuer of the cluster and a shared one where they are described', () => {

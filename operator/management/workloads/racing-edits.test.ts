@@ -74,3 +74,24 @@ describe.each(KINDS)('an edit of %s beside somebody else who writes', (...of) =>
     expect(place.read('a.yaml')).toContain(`${field}: x`);
   });
 });
+
+it('an edit of a version is told that it is another by then, though somebody else wrote the same', async () => {
+  place.write('a.yaml', noted('MCPServer', '{ image: x }', 0));
+  const files = new ManifestFiles(place.folder, new FileLock(join(place.state.path, 'manifests.lock')));
+  const folder = folderResources({ files, namespace: 'default', statusOf: () => undefined, now: Date.now });
+  const resources: Resources = {
+    list: (of) => folder.list(of),
+    get: (of, name) => folder.get(of, name),
+    create: (resource) => folder.create(resource),
+    async replace(resource, options) {
+      place.write('a.yaml', noted('MCPServer', '{ image: mine }', 0));
+      return folder.replace(resource, options);
+    },
+    delete: (of, name, options) => folder.delete(of, name, options),
+  };
+  const profiles = new PermissionProfiles(folderConfigMaps(files, 'default'));
+  const workloads = new Workloads({ resources, profiles, runtime: localRuntime(place.state) });
+  const { version } = await workloads.get('a');
+  const edit = workloads.edit('a', { image: 'mine' }, () => Promise.resolve(), { expected: [version] });
+  await expect(edit).rejects.toMatchObject({ code: 'stale' });
+});

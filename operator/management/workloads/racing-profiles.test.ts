@@ -224,6 +224,20 @@ describe.each([
     expect(await profile()).toEqual(reaching('next.test'));
   });
 
+  it('of a workload that is made again at once stay, though the former one is still being taken away', async () => {
+    const next = replica();
+    await next.create(made('former.test'), anything);
+    const deleting = replica((resources) => ({
+      async delete(...what) {
+        const isGone = await resources.delete(...what);
+        await next.create(made('next.test'), anything);
+        return isGone;
+      },
+    }));
+    await deleting.delete('a');
+    expect(await profile()).toEqual(reaching('next.test'));
+  });
+
   it('that are left of a workload go with the next look at what is left, and are none of a new one', async () => {
     const { resources } = opened.replica();
     const one = replica();

@@ -1,5 +1,7 @@
+import { hash } from 'node:crypto';
 import type { z } from 'zod';
 import type { MCPExternalAuthConfigSpec } from '#crds/kinds/mcp-external-auth-config';
+import { nameRemoteRecords } from '#crds/run-config/remote-record';
 import type { RunConfiguration } from '../../records/run-configuration.ts';
 import { referenceText } from '../secret-reference.ts';
 import { present, type Spec } from '../spec.ts';
@@ -51,9 +53,21 @@ function renderSwap({ upstreamInject, embeddedAuthServer }: Credential) {
   });
 }
 
-function renderRemote({ remoteAuth: auth }: Spec, skipBrowser: boolean | undefined) {
+/** Records of the session store with what a login gave; a fixed token, and a client that is given, have none. */
+function cachedRecords({ remoteUrl: url, remoteAuth: auth }: Spec) {
+  if (!auth || url === undefined || auth.bearerTokenSecretRef) return {};
+  const { issuer, authorizeUrl: authorize_url, tokenUrl: token_url, clientId: client_id, resource } = auth;
+  const login = { url, ...present({ issuer, authorize_url, token_url, client_id, resource }) };
+  const { tokens, client } = nameRemoteRecords(login, (text) => hash('sha256', text, 'hex'));
+  const registered = client_id === undefined ? client : undefined;
+  return { cached_refresh_token_ref: tokens, cached_client_id: registered, cached_client_secret_ref: registered };
+}
+
+function renderRemote(spec: Spec, skipBrowser: boolean | undefined) {
+  const { remoteAuth: auth } = spec;
   if (!auth) return undefined;
   return present({
+    ...cachedRecords(spec),
     issuer: auth.issuer,
     authorize_url: auth.authorizeUrl,
     token_url: auth.tokenUrl,

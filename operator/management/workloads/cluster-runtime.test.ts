@@ -1,0 +1,87 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { ObjectServer } from '#operator/kubernetes/testdata/object-server';
+import { clusterRuntime } from './cluster-runtime.ts';
+import { PodLogs } from './pod-logs.ts';
+
+/** Of each pod the log, or the status with which it is refused. */
+const LOGS = new Map<string, string | number>();
+
+class PodServer extends ObjectServer {
+  /** By which pods were asked for; all that it has are those. */
+  readonly selectors: unknown[] = [];
+
+  protected override serve(request: IncomingMessage, response: ServerResponse, text: string): void {
+    const [, pod] = /pods\/([^/?]+)\/log/.exec(request.url ?? '') ?? [];
+    if (pod === undefined) {
+      const { pathname, searchParams } = new URL(request.url ?? '', 'http://server');
+      this.selectors.push(searchParams.get('labelSelector'));
+      request.url = pathname;
+      super.serve(request, response, text);
+      return;
+    }
+    const log = LOGS.get(pod) ?? 404;
+    response.writeHead(typeof log === 'number' ? log : 200).end(typeof log === 'number' ? '{}' : log);
+  }
+
+  /** A pod of `search`, seen by its labels. */
+  addPod(name: string, labels: object, status: object): void {
+    const spec = { containers: [{ name: 'mcp' }] };
+    this.put(`/api/v1/namespaces/team/pods/${name}`, { metadata: { name, namespace: 'team', labels }, spec, status });
+  }
+}
+
+const RUNS = { containerStatuses: [{ name: 'mcp', restartCount: 0, state: { running: {} } }] };
+const WAITS = { containerStatuses: [{ name: 'mcp', restartCount: 0, state: { waiting: {} } }] };
+const PROGRAM = { 'app.kubernetes.io/name': 'mcp-backend' };
+const ENDPOINT = { 'app.kubernetes.io/name': 'vmcp-proxy' };
+
+let server: PodServer;
+beforeEach(async () => {
+  LOGS.clear();
+  server = await new PodServer().start();
+});
+afterEach(() => server.close());
+
+async function logs(): Promise<string[]> {
+  const api = server.api();
+  const runtime = clusterRuntime({ api, apiGroup: 'vmcp.dev', podLogs: new PodLogs(api), namespace: 'team' });
+  const { signal } = new AbortController();
+  const lines = await runtime.logs('search', { lines: 10, follow: false, who: 'ann', signal });
+  const told: string[] = [];
+  for await (const line of lines) told.push(line);
+  return told.sort();
+}
+
+it('the log of a workload is that of its program, else of its endpoint, without a name where it is one pod', async () => {
+  server.addPod('endpoint', ENDPOINT, RUNS);
+  LOGS.set('endpoint', 'of the endpoint\n').set('one', 'of the program\n');
+  expect(await logs()).toEqual(['of the endpoint\n']);
+  server.addPod('one', PROGRAM, RUNS);
+  expect(await logs()).toEqual(['of the program\n']);
+  expect(new Set(server.selectors)).toEqual(
+    new Set(['app.kubernetes.io/name in (mcp-backend,vmcp-proxy),app.kubernetes.io/instance=search']),
+  );
+});
+
+it('a pod that waits for its first start has no log, and one that has gone meanwhile no more lines', async () => {
+  server.addPod('waiting', PROGRAM, WAITS);
+  await expect(logs()).rejects.toMatchObject({ code: 'not_found' });
+  for (const name of ['one', 'gone', 'ended']) server.addPod(name, PROGRAM, RUNS);
+  LOGS.set('one', 'a\nb\n').set('ended', 400);
+  expect(await logs()).toEqual(['one | a\n', 'one | b\n']);
+});
+
+it('a log that is refused is no log without lines', async () => {
+  server.addPod('one', PROGRAM, RUNS);
+  LOGS.set('one', 403);
+  await expect(logs()).rejects.toMatchObject({ code: 'forbidden' });
+});
+
+it('of many pods twenty are read', async () => {
+  for (let n = 0; n < 25; n += 1) {
+    server.addPod(`p${n}`, PROGRAM, RUNS);
+    LOGS.set(`p${n}`, 'line\n');
+  }
+  expect(await logs()).toHaveLength(20);
+});
