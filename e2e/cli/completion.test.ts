@@ -129,6 +129,10 @@ describe('completion in bash', () => {
     expect(inFish('vmcp token --server ')).toEqual(['demo']);
     expect(inFish('vmcp token --state nowhere --server ')).toEqual(['']);
     expect(inFish('vmcp secret s')).toEqual(['set', 'setup']);
+    // What is below a command is offered once, and where another command has its name, nothing of that one.
+    expect(inFish('vmcp secret rm l')).toEqual(['']);
+    expect(inFish('vmcp group list --')).not.toContain('--all');
+    expect(inFish('vmcp rm --g')).toEqual(['--group']);
     await offers(() => inFish('vmcp list --group '), 'demo');
   });
 });

@@ -3,6 +3,20 @@ import type { CommandWords, Values } from './words-of.ts';
 
 const quoted = (text: string): string => `'${text.replaceAll("'", '’')}'`;
 
+/** A command is told by the words at its place: `rm` is one, and one below `secret`, too. */
+const PLACES = `function __vmcp_in
+  set -l words (commandline -opc)
+  test (count $words) -gt (count $argv); or return 1
+  test (count $argv) -gt 0; or return 0
+  for at in (seq (count $argv))
+    test $words[(math $at + 1)] = $argv[$at]; or return 1
+  end
+end
+function __vmcp_after
+  set -l words (commandline -opc)
+  test (count $words) -eq (math (count $argv) + 1); and __vmcp_in $argv
+end`;
+
 const NAMES = `function __vmcp_names
   set -l words (commandline -opc)
   set -l state .vmcp
@@ -20,13 +34,11 @@ function offered({ choices, names, folder }: Values): string {
 }
 
 function lines({ path, description, options, values, below }: CommandWords): string[] {
-  const [top = '', inner] = path;
-  const nobodyYet = inner === undefined ? '__fish_use_subcommand' : `__fish_seen_subcommand_from ${top}`;
-  const seen = path.map((word) => `__fish_seen_subcommand_from ${word}`).join('; and ');
-  const here = `complete -c vmcp -n ${quoted(seen)}`;
+  const above = ['__vmcp_after', ...path.slice(0, -1)].join(' ');
+  const here = `complete -c vmcp -n ${quoted(['__vmcp_in', ...path].join(' '))}`;
   const own = offered(values);
   return [
-    `complete -c vmcp -n ${quoted(nobodyYet)} -f -a ${path.at(-1) ?? ''} -d ${quoted(description)}`,
+    `complete -c vmcp -n ${quoted(above)} -f -a ${path.at(-1) ?? ''} -d ${quoted(description)}`,
     ...(own === '' || below.length > 0 ? [] : [`${here} -f${own}`]),
     ...options.map(({ flags, description: about, values: taken }) => {
       const names = flags.map((flag) => (flag.startsWith('--') ? `-l ${flag.slice(2)}` : `-s ${flag.slice(1)}`));
@@ -37,5 +49,5 @@ function lines({ path, description, options, values, below }: CommandWords): str
 
 /** The script that completes vmcp in fish. */
 export function fish(commands: readonly CommandWords[]): string {
-  return `# vmcp completion for fish: vmcp completion fish | source\n${NAMES}\n${commands.flatMap(lines).join('\n')}\n`;
+  return `# vmcp completion for fish: vmcp completion fish | source\n${PLACES}\n${NAMES}\n${commands.flatMap(lines).join('\n')}\n`;
 }
