@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { CliError } from '../exit-codes.ts';
 import { editText } from './edit-text.ts';
+import { tellLines } from './tell-lines.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -71,7 +72,8 @@ describe('editing', () => {
       return text.includes('x') ? Promise.reject(new CliError(1, 'size: no number\nwrite one')) : Promise.resolve();
     });
     expect(done).toBe(true);
-    expect(shown(2)).toBe('# Edit it.\n#\n# Twice.\n#\n# size: no number\n# write one\nsize: x\n');
+    // By the lines of what is shown, in which the comment is above.
+    expect(shown(2)).toBe('# Edit it.\n#\n# Twice.\n#\n# line 7: size: no number\n# write one\nsize: x\n');
     expect(applied).toEqual(['size: x\n', 'size: 3\n']);
   });
 
@@ -111,5 +113,28 @@ describe('editing', () => {
     const environment = { PATH: `${bin}:/usr/bin:/bin` };
     await expect(edit(environment)).rejects.toMatchObject({ exitCode: 2, message: expect.stringContaining('--file') });
     expect(await edit(environment, undefined, true)).toBe(true);
+  });
+});
+
+describe('what is wrong in a text', () => {
+  const text = 'name: cups\nsecrets:\n  - name: a/b\n    target: KEY\ngroup: dev\nsame: dev\n';
+
+  it.each([
+    ['name: cannot be changed', 'line 1: name: cannot be changed'],
+    ['secrets[0].target: no name', 'line 4: secrets[0].target: no name'],
+    ['secrets.0.target: no name', 'line 4: secrets.0.target: no name'],
+    ['secrets[0].missing: write one', 'line 3: secrets[0].missing: write one'],
+    ['the text: Unrecognized key: "same"', 'line 6: the text: Unrecognized key: "same"'],
+    ['there is no secret "a/b": store it first', 'line 3: there is no secret "a/b": store it first'],
+    ['there is no group "dev", which stands there twice', 'there is no group "dev", which stands there twice'],
+    ['nothing that stands there: "x"', 'nothing that stands there: "x"'],
+    ['name: one\ngroup: two', 'line 1: name: one\nline 5: group: two'],
+  ])('is told with its line: %s', (message, told) => {
+    expect(tellLines(message, text)).toBe(told);
+  });
+
+  it('is told with its line also where it is no YAML, and where a comment stands above', () => {
+    expect(tellLines('not YAML: odd at line 2, column 3:', 'a: [\n', 4)).toBe('not YAML: odd at line 6, column 3:');
+    expect(tellLines('group: no', text, 3)).toBe('line 8: group: no');
   });
 });

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CliError } from '../exit-codes.ts';
 import { type EditorPlace, runEditor } from './run-editor.ts';
+import { tellLines } from './tell-lines.ts';
 
 interface Editing extends EditorPlace {
   /** Ends in the file's name. */
@@ -31,7 +32,8 @@ export async function editText(editing: Editing): Promise<boolean> {
   } catch (problem) {
     if (!progress.refused || !(problem instanceof CliError)) throw problem;
     writeFileSync(file, progress.text, { mode: 0o600 });
-    throw new CliError(problem.exitCode, `${problem.message}\nnothing was changed; your text is in ${file}`);
+    const told = tellLines(problem.message, progress.text);
+    throw new CliError(problem.exitCode, `${told}\nnothing was changed; your text is in ${file}`);
   } finally {
     if (!progress.refused) rmSync(folder, { recursive: true });
   }
@@ -47,7 +49,7 @@ interface Progress {
 async function editIn(file: string, { about, apply, mends, ...place }: Editing, progress: Progress): Promise<boolean> {
   for (;;) {
     const { text, refused } = progress;
-    const above = comment(refused ? [...about, '', ...refused.message.split('\n')] : about);
+    const above = comment(refused ? [...about, '', ...tellRefusal(refused, text, about.length + 1)] : about);
     writeFileSync(file, `${above}${text}`, { mode: 0o600 });
     await runEditor(file, place);
     const edited = withoutAbove(readFileSync(file, 'utf8'));
@@ -63,6 +65,12 @@ async function editIn(file: string, { about, apply, mends, ...place }: Editing, 
       if (!mends(problem)) return false;
     }
   }
+}
+
+/** With lines of the file, in which the comment stands above the text. */
+function tellRefusal({ message }: CliError, text: string, above: number): string[] {
+  const { length } = message.split('\n');
+  return tellLines(message, text, above + length).split('\n');
 }
 
 const comment = (lines: readonly string[]): string =>

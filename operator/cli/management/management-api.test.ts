@@ -256,3 +256,11 @@ describe('the management API of what runs here', () => {
     await expect(wrong.call(getThing, { params: { name: 'a' } })).rejects.toMatchObject({ exitCode: 8 });
   });
 });
+
+it('tells a refusal in the words of commands', () => {
+  const detail = 'body name: no name; write another. body secrets[0].target: no name; write another';
+  const told = (text: string) => new Refusal({ code: 'bad_request', detail: text }).message;
+  expect(told(detail)).toBe('name: no name; write another\nsecrets[0].target: no name; write another');
+  expect(told('kubectl owns it: take it over with force=true')).toBe('kubectl owns it: take it over with --force');
+  expect(told('the body is too long')).toBe('the body is too long');
+});

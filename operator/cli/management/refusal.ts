@@ -13,11 +13,17 @@ const BY_STATUS: Readonly<Record<number, number>> = {
   415: EXIT_CODES.input,
 };
 
-/** An operation that was refused, in the words of the API. */
+/** What the API calls the body of a request is what somebody wrote here, and what it calls a query is an option. */
+const asCommands = (detail: string): string =>
+  detail
+    .replaceAll(/(^|\. )body (?=[\w.[\]]+: )/g, (_, before: string) => (before === '' ? '' : '\n'))
+    .replaceAll('force=true', '--force');
+
+/** An operation that was refused, in the words of the API, but for what only requests have. */
 export class Refusal extends CliError {
   readonly code: ProblemCode;
   constructor({ code, detail }: Pick<ProblemBody, 'code' | 'detail'>, options?: ErrorOptions) {
-    super(BY_STATUS[PROBLEMS[code][0]] ?? EXIT_CODES.failed, detail, options);
+    super(BY_STATUS[PROBLEMS[code][0]] ?? EXIT_CODES.failed, asCommands(detail), options);
     this.code = code;
   }
 }

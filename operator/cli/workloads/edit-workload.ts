@@ -5,6 +5,7 @@ import { sameValue } from '#operator/management/same-value';
 import { writeText } from '#operator/world';
 import type { Context } from '../context.ts';
 import { editText } from '../edit/edit-text.ts';
+import { tellLines } from '../edit/tell-lines.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import type { ManagementApi } from '../management/management-api.ts';
 import { readGiven } from '../read-given.ts';
@@ -35,9 +36,14 @@ export async function editByPerson(
   };
   if (file !== undefined) {
     const text = await readGiven(file, LONGEST_TEXT, context);
-    if (!force && sameValue(readDetail(text), before)) return false;
-    await apply(text);
-    return true;
+    try {
+      if (!force && sameValue(readDetail(text), before)) return false;
+      await apply(text);
+      return true;
+    } catch (problem) {
+      if (!(problem instanceof CliError) || problem.exitCode !== EXIT_CODES.input) throw problem;
+      throw new CliError(EXIT_CODES.input, tellLines(problem.message, text), { cause: problem });
+    }
   }
   return editText({
     name,

@@ -79,7 +79,7 @@ export class ClientFile {
   }
 
   #foreign(name: string, known: string): Problem {
-    const remedy = 'remove that entry, rename the VirtualMCPServer, or say force=true (--force)';
+    const remedy = 'remove that entry, rename the VirtualMCPServer, or say force=true';
     return new Problem(
       'conflict',
       `${this.path} has an entry "${name}" already that is not of vmcp (${known}): ${remedy}`,

@@ -37,7 +37,8 @@ export function nextRecord(skill: ResolvedSkill, installing: Installing): Stored
 function checkVersion(name: string, isSame: boolean, isMore: boolean): void {
   if (!isSame)
     throw new Problem('already_exists', `another version of the skill "${name}" is installed; force replaces it`);
-  if (!isMore) throw new Problem('already_exists', `the skill "${name}" is installed already; force installs it again`);
+  if (!isMore)
+    throw new Problem('already_exists', `the skill "${name}" is installed already; force=true installs it again`);
 }
 
 function renderRecord(skill: ResolvedSkill, { request, live, clients, targets, archive, now }: Installing) {

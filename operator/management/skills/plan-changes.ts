@@ -67,5 +67,5 @@ async function checkFree(targets: readonly string[], live: StoredSkill | undefin
 export async function checkUnchanged({ targets, content }: StoredSkill): Promise<void> {
   for (const target of targets)
     if ((await isThere(target)) && !(await isUnchanged(target, content)))
-      throw new Problem('conflict', `${target} has been changed since it was installed; force takes that away`);
+      throw new Problem('conflict', `${target} has been changed since it was installed; force=true takes that away`);
 }
