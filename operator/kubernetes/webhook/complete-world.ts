@@ -5,7 +5,7 @@ import { isStatus } from '../api/api-error.ts';
 import { findNames } from '../watch/find-names.ts';
 import type { KubeObject, Resource } from '../api/object.ts';
 import { CONFIG_MAPS, SECRETS } from '../api/resources.ts';
-import { Turns } from './turns.ts';
+import { Turns } from '#operator/turns';
 
 /** More names than that are taken for missing. */
 const MOST_NAMES = 64;

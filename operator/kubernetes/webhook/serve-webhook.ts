@@ -5,7 +5,7 @@ import { HANDSHAKE_TIMEOUT, shareConnections } from '#crds/connections/share-con
 import type { Manifest, World } from '#operator/world';
 import { readAdmissionReview, writeAdmissionReview } from './admission-review.ts';
 import { review, type Review } from './review.ts';
-import { Turns } from './turns.ts';
+import { Turns } from '#operator/turns';
 
 /** Private key and certificate chain of the server, PEM. */
 export interface ServingPair {

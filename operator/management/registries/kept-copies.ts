@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import { z } from 'zod';
+import { weightOf } from '../fetching/json-amounts.ts';
 import { Problem } from '../problem.ts';
 import type { RecordStore, StoredRecord } from '../stores/record-store.ts';
 import { Page } from './page.ts';
@@ -9,8 +10,6 @@ import { Page } from './page.ts';
 /** Characters of base64 in one record. */
 const PART = 600_000;
 const MOST_PARTS = 24;
-/** Bytes of a copy as JSON. */
-const LONGEST = 64 * 1024 * 1024;
 
 const Head = z.object({ source: z.string(), id: z.string(), parts: z.int().min(1).max(MOST_PARTS) });
 const Part = z.object({ text: z.string() });
@@ -26,9 +25,12 @@ const nameOf = (id: string, part: number): string => `part.${id}.${part}`;
  */
 export class KeptCopies {
   readonly #store: RecordStore;
+  /** Most weight of one. Whoever writes records could have written it. */
+  readonly #longest: number;
 
-  constructor(store: RecordStore) {
+  constructor(store: RecordStore, longest: number) {
     this.#store = store;
+    this.#longest = longest;
   }
 
   /** What was read last of this source. A copy that cannot be read is none: the source has it. @throws Problem of the store */
@@ -41,8 +43,9 @@ export class KeptCopies {
     const texts = parts.map((part) => Part.safeParse(part?.value).data?.text);
     if (!texts.every((text) => text !== undefined)) return undefined;
     try {
-      const bytes = await unpack(Buffer.from(texts.join(''), 'base64'), { maxOutputLength: LONGEST });
-      return Pages.parse(JSON.parse(bytes.toString('utf8')));
+      const bytes = await unpack(Buffer.from(texts.join(''), 'base64'), { maxOutputLength: 2 * this.#longest });
+      const text = bytes.toString('utf8');
+      return weightOf(text) > 2 * this.#longest ? undefined : Pages.parse(JSON.parse(text));
     } catch {
       return undefined;
     }

@@ -1,6 +1,7 @@
 import { FetchFailure } from '../fetching/fetch-failure.ts';
 import type { KeptCopies } from './kept-copies.ts';
-import type { Page } from './page.ts';
+import { type Page, weightOfPages } from './page.ts';
+import type { RegistryRoom } from './registry-room.ts';
 
 /** Milliseconds that what was read is believed. */
 const MAX_AGE = 300_000;
@@ -16,6 +17,9 @@ interface LiveCopyOptions {
   source: string;
   kept: KeptCopies;
   read: (former: readonly Page[], signal: AbortSignal) => Promise<Page[]>;
+  room: Pick<RegistryRoom, 'turn' | 'held'>;
+  /** Told when the pages are not held any more. */
+  onLetGo: () => void;
   /** Milliseconds. */
   now: () => number;
   /** Told why a source could not be read, or what was read not be kept, while a copy serves. */
@@ -29,6 +33,7 @@ export class LiveCopy {
   #readAt = -Infinity;
   #failedAt = -Infinity;
   #flight: Promise<Page[]> | undefined;
+  #loading: Promise<Page[] | undefined> | undefined;
 
   constructor(options: LiveCopyOptions) {
     this.#options = options;
@@ -36,13 +41,20 @@ export class LiveCopy {
 
   /** @throws FetchFailure, Problem: there is no copy, and the source cannot be read */
   async pages(): Promise<readonly Page[]> {
-    const { kept, name, source, now } = this.#options;
-    this.#pages ??= await kept.load(name, source);
-    if (this.#pages === undefined) return this.refresh();
+    const { now, room } = this.#options;
+    room.held.use(this);
+    const known = this.#pages ?? (await this.#load());
+    if (known === undefined) return this.refresh();
     const isOld = now() - this.#readAt > MAX_AGE && now() - this.#failedAt > COOL_DOWN;
-    if (!isOld && !this.#flight) return this.#pages;
+    if (!isOld && !this.#flight) return known;
     await settledWithin(this.refresh(), PATIENCE);
-    return this.#pages;
+    return this.#pages ?? known;
+  }
+
+  /** Nothing of it is held any more: its settings have been replaced. */
+  drop(): void {
+    this.#options.room.held.release(this);
+    this.#pages = undefined;
   }
 
   /** Reads the source now; once for all who ask meanwhile. @throws FetchFailure, Problem */
@@ -53,19 +65,24 @@ export class LiveCopy {
 
   /** What has just been read, before the source counted. */
   async adopt(pages: Page[]): Promise<void> {
-    this.#pages = pages;
+    this.#have(pages);
     this.#readAt = this.#options.now();
     await this.#keep(pages);
   }
 
-  async #refresh(): Promise<Page[]> {
+  #refresh(): Promise<Page[]> {
+    const signal = AbortSignal.timeout(READ_DEADLINE);
+    return this.#options.room.turn(signal, () => this.#read(signal));
+  }
+
+  async #read(signal: AbortSignal): Promise<Page[]> {
     const { read, now, onProblem, source } = this.#options;
     const former = this.#pages ?? [];
     try {
-      const pages = await read(former, AbortSignal.timeout(READ_DEADLINE));
+      const pages = await read(former, signal);
       this.#readAt = now();
       const isSame = pages.length === former.length && pages.every((page, index) => page === former[index]);
-      this.#pages = pages;
+      this.#have(pages);
       if (!isSame) await this.#keep(pages);
       return pages;
     } catch (error) {
@@ -73,6 +90,28 @@ export class LiveCopy {
       if (this.#pages) onProblem(`registry ${source}: ${reasonOf(error)}; what was read last is served`);
       throw error;
     }
+  }
+
+  /** The copy that is kept, read once for all who ask meanwhile. */
+  #load(): Promise<Page[] | undefined> {
+    const { kept, name, source, room } = this.#options;
+    this.#loading ??= room
+      .turn(AbortSignal.timeout(READ_DEADLINE), async () => {
+        const pages = await kept.load(name, source);
+        if (pages) this.#have(pages);
+        return pages;
+      })
+      .finally(() => (this.#loading = undefined));
+    return this.#loading;
+  }
+
+  /** Twice: what is answered is held as text, too. */
+  #have(pages: Page[]): void {
+    this.#pages = pages;
+    this.#options.room.held.hold(this, 2 * weightOfPages(pages), () => {
+      this.#pages = undefined;
+      this.#options.onLetGo();
+    });
   }
 
   async #keep(pages: readonly Page[]): Promise<void> {

@@ -6,6 +6,7 @@ import { createHttpClient, type HttpClient } from '../fetching/http-client.ts';
 import { discoverIssuer } from './discover-issuer.ts';
 import type { Page } from './page.ts';
 import { READ_SOURCE } from './read-source.ts';
+import type { RegistryRoom } from './registry-room.ts';
 import { RegistryLogin } from './registry-login.ts';
 import { type RegistrySettings, secretOf, sourceOf } from './registry-settings.ts';
 
@@ -17,6 +18,7 @@ export interface SourceDeps {
   readSecret: (secret: { name: string; key: string }) => Promise<string | undefined>;
   /** Milliseconds since 1970. */
   now: () => number;
+  room: Pick<RegistryRoom, 'longest'>;
 }
 
 /** A source with its connections and its login. */
@@ -45,7 +47,7 @@ export function openSource(settings: RegistrySettings, deps: SourceDeps): OpenSo
       const once = async () => {
         const authorization = await login?.authorization();
         if (login && authorization === undefined) return nothingYet(source, former);
-        return read({ source, former, http, authorization, signal });
+        return read({ source, former, http, authorization, signal, longest: deps.room.longest });
       };
       return once().catch((error: unknown) => {
         if (!login || !(error instanceof FetchFailure) || error.status !== 401) throw error;

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { FetchFailure } from '../fetching/fetch-failure.ts';
+import { weightOf } from '../fetching/json-amounts.ts';
 import { RegistryContent } from '../records/registry.ts';
 
 /** A part of a registry as it was read last. */
@@ -7,7 +9,7 @@ export const Page = z.object({
   from: z.string(),
   /** To ask whether it has changed. */
   tag: z.string().optional(),
-  /** How long it was. */
+  /** What its content weighs. */
   bytes: z.int().optional(),
   /** Where the next one is. */
   next: z.string().optional(),
@@ -32,3 +34,12 @@ export function joinPages(pages: readonly Page[]): RegistryContent {
 function joinMaps<T>(maps: Record<string, T>[]): Record<string, T> {
   return Object.fromEntries(maps.flatMap((map) => Object.entries(map)).reverse());
 }
+
+/** With its weight. @throws FetchFailure where all of a registry would weigh more than that */
+export function weighed(page: Omit<Page, 'bytes'>, longest: number): Page {
+  const bytes = weightOf(JSON.stringify(page.content));
+  if (bytes <= longest) return { ...page, bytes };
+  throw new FetchFailure('unexpected', `what it lists takes more than ${longest} bytes here`);
+}
+
+export const weightOfPages = (pages: readonly Page[]): number => pages.reduce((sum, { bytes = 0 }) => sum + bytes, 0);

@@ -51,7 +51,8 @@ const npm = (identifier: string, more: object = {}) => ({
 
 describe('a registry that speaks the official API', () => {
   it('is refused where it is longer than it may be, however it is cut into pages', async () => {
-    const long = new Array(60).fill(named('io.a/one', { ...npm('one'), description: 'x'.repeat(65_000) }));
+    const description = 'x'.repeat(65_000);
+    const long = Array.from({ length: 60 }, (_, at) => named(`io.a/${at}`, { ...npm('one'), description }));
     const { set } = await serveApi(...(new Array(18).fill(long) as unknown[][]));
     const { status, body } = await set();
     expect([status, body.code, body.detail]).toEqual([502, 'upstream_failed', expect.stringContaining('bytes')]);

@@ -2,12 +2,10 @@ import { z } from 'zod';
 import { FetchFailure } from '../fetching/fetch-failure.ts';
 import { type JsonBounds, readJson } from '../fetching/read-body.ts';
 import { mapServers } from './map-server-json.ts';
-import type { Page } from './page.ts';
+import { type Page, weighed } from './page.ts';
 import type { Reading } from './read-source.ts';
 
 const BOUNDS: JsonBounds = { bytes: 4 * 1024 * 1024, objects: 20_000, values: 100_000 };
-/** Bytes of all pages. */
-const LONGEST = 64 * 1024 * 1024;
 const PAGE_SIZE = 100;
 const MOST_PAGES = 200;
 
@@ -26,14 +24,18 @@ export async function readApi(reading: Reading): Promise<Page[]> {
   const seen = new Set<string>();
   const pages: Page[] = [];
   let url: string | undefined = firstUrl(reading.source);
-  let bytes = 0;
+  let left = reading.longest;
   while (url !== undefined) {
     if (pages.length >= MOST_PAGES || seen.has(url))
       throw new FetchFailure('unexpected', `${new URL(url).host} has more than ${MOST_PAGES} pages, or repeats them`);
     seen.add(url);
     const page: Page = await readPage(url, reading, known.get(url));
-    bytes += page.bytes ?? 0;
-    if (bytes > LONGEST) throw new FetchFailure('unexpected', `${new URL(url).host} has more than ${LONGEST} bytes`);
+    left -= page.bytes ?? 0;
+    if (left < 0)
+      throw new FetchFailure(
+        'unexpected',
+        `what ${new URL(url).host} lists takes more than ${reading.longest} bytes here`,
+      );
     pages.push(page);
     url = page.next;
   }
@@ -50,7 +52,7 @@ function firstUrl(source: string): string {
 
 async function readPage(
   url: string,
-  { http, authorization, signal }: Reading,
+  { http, authorization, signal, longest }: Reading,
   former: Page | undefined,
 ): Promise<Page> {
   const headers = {
@@ -68,19 +70,17 @@ async function readPage(
     await answer.body.dump();
     throw new FetchFailure('unexpected', `${host} answered ${answer.status}`, { status: answer.status });
   }
-  const { value, bytes } = await readJson(answer, BOUNDS);
+  const { value } = await readJson(answer, BOUNDS);
   const parsed = Answer.safeParse(value);
   if (!parsed.success) throw new FetchFailure('unexpected', `${host} does not answer as a registry API (v0.1)`);
   const { servers, metadata } = parsed.data;
   const tag = answer.headers.etag;
   const next = nextUrl(url, metadata?.nextCursor);
-  return {
-    from: url,
-    bytes,
-    ...(tag !== undefined && { tag }),
-    ...(next !== undefined && { next }),
-    content: mapServers(servers),
-  };
+  const content = mapServers(servers);
+  return weighed(
+    { from: url, ...(tag !== undefined && { tag }), ...(next !== undefined && { next }), content },
+    longest,
+  );
 }
 
 function nextUrl(url: string, cursor: string | null | undefined): string | undefined {

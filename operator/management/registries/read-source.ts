@@ -7,7 +7,7 @@ import { excessOf } from '../fetching/json-amounts.ts';
 import { type JsonBounds, readJson } from '../fetching/read-body.ts';
 import { Problem } from '../problem.ts';
 import { RegistryContent } from '../records/registry.ts';
-import type { Page } from './page.ts';
+import { type Page, weighed } from './page.ts';
 import { readApi } from './read-api.ts';
 
 /** Of a registry file: ten thousand servers. It is read at once, in the process that does everything else, too. */
@@ -23,6 +23,8 @@ export interface Reading {
   /** `Authorization` header, where one logs in. */
   authorization: string | undefined;
   signal: AbortSignal;
+  /** Most weight of all that it lists. */
+  longest: number;
 }
 
 /**
@@ -30,12 +32,15 @@ export interface Reading {
  * @throws FetchFailure; of a file Problem `bad_request`
  */
 export const READ_SOURCE: Record<'file' | 'url' | 'api', (reading: Reading) => Promise<Page[]>> = {
-  file: async ({ source, former }) => [await readRegistryFile(source, former[0])],
+  file: async ({ source, former, longest }) => [await readRegistryFile(source, former[0], longest)],
   url: async (reading) => [await readUrl(reading, reading.former[0])],
   api: readApi,
 };
 
-async function readUrl({ source, http, authorization, signal }: Reading, former: Page | undefined): Promise<Page> {
+async function readUrl(
+  { source, http, authorization, signal, longest }: Reading,
+  former: Page | undefined,
+): Promise<Page> {
   const headers = {
     accept: 'application/json',
     ...(authorization !== undefined && { authorization }),
@@ -60,19 +65,19 @@ async function readUrl({ source, http, authorization, signal }: Reading, former:
     throw new FetchFailure('unexpected', `it is no registry file: ${first}`);
   }
   const tag = answer.headers.etag;
-  return { from: source, ...(tag !== undefined && { tag }), content: parsed.data };
+  return weighed({ from: source, ...(tag !== undefined && { tag }), content: parsed.data }, longest);
 }
 
-async function readRegistryFile(path: string, former: Page | undefined): Promise<Page> {
+async function readRegistryFile(path: string, former: Page | undefined, longest: number): Promise<Page> {
   try {
     const found = await stat(path);
     if (!found.isFile()) throw new Problem('bad_request', `${path} is no file; write the path of a registry file`);
     if (found.size > BOUNDS.bytes) throw new Problem('bad_request', `${path} is longer than ${BOUNDS.bytes} bytes`);
     const tag = `${found.mtimeMs}-${found.size}-${found.ino}`;
     if (former?.tag === tag) return former;
-    return { from: path, tag, content: parseFile(path, await readFile(path, 'utf8')) };
+    return weighed({ from: path, tag, content: parseFile(path, await readFile(path, 'utf8')) }, longest);
   } catch (error) {
-    if (error instanceof Problem) throw error;
+    if (error instanceof Problem || error instanceof FetchFailure) throw error;
     const remedy = 'write the path of a registry file that vmcp may read';
     throw new Problem('bad_request', `${path} cannot be read (${codeOf(error) ?? 'unknown'}); ${remedy}`);
   }

@@ -14,6 +14,7 @@ import { type OpenSource, openSource, type SourceDeps } from './open-source.ts';
 import { joinPages, type Page } from './page.ts';
 import type { PendingLogin } from './registry-login.ts';
 import { RegistrySettings, sourceOf } from './registry-settings.ts';
+import type { RegistryRoom } from './registry-room.ts';
 import { renderRegistryInfo } from './render-registry.ts';
 
 /** Name of the registry that can be configured. */
@@ -33,6 +34,7 @@ interface Cluster {
 }
 
 interface RegistriesOptions extends SourceDeps {
+  room: RegistryRoom;
   settings: RecordStore;
   copies: RecordStore;
   /** The cluster's resources; absent on one machine, which has no registry of them. */
@@ -59,13 +61,13 @@ interface Stored {
 export class Registries {
   readonly #options: RegistriesOptions;
   readonly #kept: KeptCopies;
-  readonly #answer = new KeptAnswer();
+  #answer = new KeptAnswer();
   /** Connections and copy of the settings in force. */
   #live: Live | undefined;
 
   constructor(options: RegistriesOptions) {
     this.#options = options;
-    this.#kept = new KeptCopies(options.copies);
+    this.#kept = new KeptCopies(options.copies, options.room.longest);
   }
 
   /** None of them fails for its source: what cannot be read is empty. */
@@ -125,14 +127,13 @@ export class Registries {
     const live = this.#open({ settings, version: '' });
     try {
       const login = await this.#beginLogin(live);
-      const pages = login
-        ? []
-        : await live.source.read([], AbortSignal.timeout(this.#options.readDeadline ?? READ_DEADLINE));
-      live.version = await this.#store(settings, former.version);
-      const replaced = this.#live;
-      this.#live = live;
-      await replaced?.source.close();
-      await (sourceOf(settings).type === 'default' ? this.#kept.remove(DEFAULT) : live.copy.adopt(pages));
+      const signal = AbortSignal.timeout(this.#options.readDeadline ?? READ_DEADLINE);
+      await this.#options.room.turn(signal, async () => {
+        const pages = login ? [] : await live.source.read([], signal);
+        live.version = await this.#store(settings, former.version);
+        await this.#replaceLive(live);
+        await (sourceOf(settings).type === 'default' ? this.#kept.remove(DEFAULT) : live.copy.adopt(pages));
+      });
       const content = await this.#content(live);
       const info = renderRegistryInfo(DEFAULT, settings, content, this.#isLoggedIn());
       return { info, login, version: live.version };
@@ -143,8 +144,14 @@ export class Registries {
   }
 
   async close(): Promise<void> {
-    await this.#live?.source.close();
-    this.#live = undefined;
+    await this.#replaceLive(undefined);
+  }
+
+  async #replaceLive(live: Live | undefined): Promise<void> {
+    const replaced = this.#live;
+    this.#live = live;
+    replaced?.copy.drop();
+    await replaced?.source.close();
   }
 
   /** Whether what the default one says may be at private addresses. */
@@ -179,16 +186,14 @@ export class Registries {
 
   async #pages(stored: Stored): Promise<readonly Page[]> {
     if (sourceOf(stored.settings).type === 'default') return BUILT_IN_PAGES;
-    if (this.#live?.version !== stored.version) {
-      const replaced = this.#live;
-      this.#live = this.#open(stored);
-      await replaced?.source.close();
-    }
-    return this.#live.copy.pages();
+    if (this.#live?.version === stored.version) return this.#live.copy.pages();
+    const live = this.#open(stored);
+    await this.#replaceLive(live);
+    return live.copy.pages();
   }
 
   #open(stored: Stored): Live {
-    const { now, onProblem } = this.#options;
+    const { now, onProblem, room } = this.#options;
     const { settings } = stored;
     const source = openSource(settings, this.#options);
     const copy = new LiveCopy({
@@ -198,6 +203,10 @@ export class Registries {
       read: (former, signal) => source.read(former, signal),
       now,
       onProblem,
+      room,
+      onLetGo: () => {
+        this.#answer = new KeptAnswer();
+      },
     });
     return { ...stored, source, copy };
   }

@@ -9,6 +9,7 @@ import { roomsWith } from '../../testdata/rooms-with.ts';
 import { serveOperations, type ServedOperations, TOKEN } from '../../testdata/serve-operations.ts';
 import { Registries } from '../registries.ts';
 import type { PendingLogin } from '../registry-login.ts';
+import { ownRoom } from '../registry-room.ts';
 
 type Options = ConstructorParameters<typeof Registries>[0];
 
@@ -59,6 +60,7 @@ export async function openRegistries(more: Partial<Options> | (() => Partial<Opt
       privateAddresses: true,
       readSecret: () => Promise.resolve(undefined),
       now: () => clock.now,
+      room: ownRoom(),
       onProblem: (text) => void problems.push(text),
       ...(typeof more === 'function' ? more() : more),
     });

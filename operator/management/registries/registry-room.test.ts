@@ -1,0 +1,76 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { HeldRegistries, type RegistryRoom, sharedRoom } from './registry-room.ts';
+import { openRegistries } from './testdata/open-registries.ts';
+import { serveRegistry } from './testdata/serve-registry.ts';
+
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+const LONG = { description: 'x'.repeat(60_000), image: 'registry.example/one:1' };
+
+/** Two namespaces whose registries list as many long servers each, and how often a source is read. */
+async function openTwo(servers: number, roomOf: (namespace: string) => RegistryRoom) {
+  let reads = 0;
+  const registry = await serveRegistry((_request, response) => {
+    reads += 1;
+    const names = Array.from({ length: servers }, (_, at) => [`server-${at}`, LONG] as const);
+    response.end(JSON.stringify({ servers: Object.fromEntries(names) }));
+  });
+  const open = async (namespace: string) => {
+    const opened = await openRegistries({ room: roomOf(namespace) });
+    closing.push(() => opened.close());
+    return opened;
+  };
+  const [one, other] = [await open('one'), await open('other')];
+  closing.push(() => registry.close());
+  const settings = { url: `${registry.url}/r`, allow_private_ip: true };
+  return { one, other, settings, reads: () => reads };
+}
+
+describe('registries of all namespaces', () => {
+  it('hold a bounded part of what they list: who was not asked for longest reads its copy again', async () => {
+    const held = new HeldRegistries(10_000_000);
+    const room: RegistryRoom = { longest: 10_000_000, turn: (_signal, work) => work(), held };
+    const { one, other, settings, reads } = await openTwo(50, () => room);
+    for (const { ask } of [one, other]) expect((await ask('PUT', '/registry/default', settings)).status).toBe(200);
+    const get = async ({ ask }: typeof one) =>
+      Object.keys((await ask('GET', '/registry/default')).body.registry.servers);
+    for (const opened of [one, other, one, one]) expect(await get(opened)).toHaveLength(50);
+    expect(reads()).toBe(2);
+    const kept = one.registries;
+    let isLetGo = false;
+    held.hold({}, 9_000_000, () => (isLetGo = true));
+    expect(isLetGo).toBe(false);
+    expect(await kept.get('default')).toMatchObject({ registry: { server_count: 50 } });
+    expect([isLetGo, reads()]).toEqual([true, 2]);
+  });
+
+  it('are no longer than one may be', async () => {
+    const { one, settings } = await openTwo(300, sharedRoom());
+    const { status, body } = await one.ask('PUT', '/registry/default', settings);
+    expect([status, body.code, body.detail]).toEqual([
+      502,
+      'upstream_failed',
+      expect.stringContaining('16777216 bytes'),
+    ]);
+  });
+
+  it('are read a few at a time, and one of each', async () => {
+    const roomOf = sharedRoom();
+    const held = Promise.withResolvers<undefined>();
+    const begun: string[] = [];
+    const read = (namespace: string, signal = new AbortController().signal) =>
+      roomOf(namespace).turn(signal, async () => {
+        begun.push(namespace);
+        await held.promise;
+      });
+    const all = ['a', 'a', 'b', 'c', 'd', 'e'].map((namespace) => read(namespace));
+    await expect(read('f', AbortSignal.timeout(50))).rejects.toMatchObject({ kind: 'timeout' });
+    expect(begun).toEqual(['a', 'b', 'c', 'd']);
+    held.resolve(undefined);
+    await Promise.all(all);
+    expect(begun).toEqual(['a', 'b', 'c', 'd', 'a', 'e']);
+  });
+});

@@ -1,0 +1,85 @@
+import { Turns } from '#operator/turns';
+import { FetchFailure } from '../fetching/fetch-failure.ts';
+
+/** What registries may take of the process that does everything else, too. */
+export interface RegistryRoom {
+  /** Most weight of what is kept of one. */
+  longest: number;
+  /** Runs what reads one, or its copy, once it is its turn. @throws FetchFailure `timeout`: it was not its turn before `signal` */
+  turn<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T>;
+  held: HeldRegistries;
+}
+
+const MIB = 1024 * 1024;
+
+/** On one machine there are as many as its user has. */
+export const ownRoom = (): RegistryRoom => ({
+  longest: 64 * MIB,
+  turn: (_signal, work) => work(),
+  held: new HeldRegistries(Infinity),
+});
+
+/** Of all namespaces of a cluster: who may write a registry decides what it is read from. */
+const LONGEST = 16 * MIB;
+const MOST_HELD = 32 * MIB;
+const READ_AT_ONCE = 4;
+
+/** The room of each namespace, within what is for all of them. */
+export function sharedRoom(): (namespace: string) => RegistryRoom {
+  const turns = new Turns({ most: READ_AT_ONCE, each: 1 });
+  const held = new HeldRegistries(MOST_HELD);
+  return (namespace) => ({
+    longest: LONGEST,
+    async turn(signal, work) {
+      const release = await turns.take(signal, namespace).catch((cause: unknown) => {
+        throw new FetchFailure('timeout', 'too many registries are being read: try again later', { cause });
+      });
+      try {
+        return await work();
+      } finally {
+        release();
+      }
+    },
+    held,
+  });
+}
+
+interface Held {
+  weight: number;
+  letGo: () => void;
+}
+
+/** What is in memory of registries. Of too much, who was not asked for longest lets go: there is a copy of it. */
+export class HeldRegistries {
+  readonly #most: number;
+  readonly #held = new Map<object, Held>();
+  #weight = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  hold(who: object, weight: number, letGo: () => void): void {
+    this.release(who);
+    this.#held.set(who, { weight, letGo });
+    this.#weight += weight;
+    for (const [other, held] of this.#held) {
+      if (this.#weight <= this.#most || other === who) return;
+      this.release(other);
+      held.letGo();
+    }
+  }
+
+  /** It was asked for. */
+  use(who: object): void {
+    const held = this.#held.get(who);
+    if (!held) return;
+    this.#held.delete(who);
+    this.#held.set(who, held);
+  }
+
+  release(who: object): void {
+    this.#weight -= this.#held.get(who)?.weight ?? 0;
+    this.#held.delete(who);
+  }
+}
