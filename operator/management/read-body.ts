@@ -4,6 +4,9 @@ import { Problem } from './problem.ts';
 /** Largest body: two resources of the API server's greatest size. */
 const LONGEST_BODY = 4 * 1024 * 1024;
 
+/** As many as there may be connections take 16 MiB. */
+const SHORT_BODY = 64 * 1024;
+
 /** Values and nesting of a body: each costs far more time and memory than its bytes tell. */
 const MOST_VALUES = 20_000;
 const DEEPEST = 100;
@@ -45,11 +48,14 @@ async function readBytes(request: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-/** Bytes for which a request needs memory: as many as it says, or as it may send; none where it is refused unread. */
+/**
+ * Bytes for which a request needs memory that it has to wait for: as many as it says, or as it may send. None where it is refused unread,
+ * or is short: who announces long bodies and sends none, without any right, must not keep everybody else out.
+ */
 export function bodyBytes({ headers }: IncomingMessage): number {
   if (headers['transfer-encoding'] !== undefined) return LONGEST_BODY;
   const length = Number(headers['content-length'] ?? '0');
-  return length > LONGEST_BODY ? 0 : length;
+  return length > LONGEST_BODY || length <= SHORT_BODY ? 0 : length;
 }
 
 /** @throws Problem `bad_request` for what would cost too much to parse */

@@ -46,6 +46,8 @@ export interface Asked {
   headers: Headers;
 }
 
+const PLAIN = { proxy: undefined, privateAddresses: true, readSecret: () => Promise.resolve(undefined) };
+
 /** The registries' operations over HTTP, on files; a function says anew at each start of a process how. */
 export async function openRegistries(more: Partial<Options> | (() => Partial<Options>) = {}): Promise<OpenRegistries> {
   const folder = mkdtempSync(join(tmpdir(), 'vmcp-registries-'));
@@ -56,11 +58,9 @@ export async function openRegistries(more: Partial<Options> | (() => Partial<Opt
     new Registries({
       settings: records('registries'),
       copies: records('registrycopies'),
-      proxy: undefined,
-      privateAddresses: true,
-      readSecret: () => Promise.resolve(undefined),
-      now: () => clock.now,
+      ...PLAIN,
       room: ownRoom(),
+      now: () => clock.now,
       onProblem: (text) => void problems.push(text),
       ...(typeof more === 'function' ? more() : more),
     });
