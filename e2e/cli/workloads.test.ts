@@ -194,6 +194,11 @@ describe('workloads where vmcp runs', () => {
         expect.stringMatching(/broken is there, but its tools are not listed: .*\n.*rm broken/),
       ]);
       expect((await vmcp('list', '--all', '-o', 'name')).stdout).toBe('broken\nfirst\n');
+      await vmcp('stop', 'broken');
+      const { stdout, stderr: others } = await vmcp('list');
+      expect(stdout).toMatch(/^NAME.*\nfirst [^\n]*\n$/);
+      expect(others).toMatch(/^1 more does not run: .*list --all\n$/);
+      expect((await vmcp('list', '-o', 'name')).stderr).toBe('');
     },
     MINUTES,
   );

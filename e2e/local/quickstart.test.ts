@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startIdentityProviders } from '../../examples/quickstart/identity-providers.ts';
+import { locateState } from '#operator/local/state-folder';
 import { serveIdentityProvider, type IdentityProvider } from '../fakes/identity-provider/serve.ts';
 import { callTool } from './call-tool.ts';
 import { copyExample, movePorts } from './example.ts';
@@ -78,6 +80,17 @@ async function whoami(token: string) {
 }
 
 const WRITE = { name: 'filesystem_write_file', arguments: { path: 'note.txt', content: 'written' } };
+
+describe('make up', () => {
+  it('names the port that another program has', async () => {
+    const { port } = new URL(company.issuer);
+    const redirectUri = `${endpoint}/callback`;
+    const taken = startIdentityProviders(locateState(join(place.path, 'other')), [
+      { name: 'company', issuer: company.issuer, redirectUri },
+    ]);
+    await expect(taken).rejects.toThrow(`port ${port} of the identity provider "company" is in use by another program`);
+  });
+});
 
 describe('vmcp token', () => {
   it('logs a user in at the endpoint and prints the token alone, made for the endpoint', () => {

@@ -3,6 +3,7 @@ import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
+import { isPortFree } from '#operator/local/check-port';
 import { isRunning, type ProcessIdentity, startOf } from '#operator/local/process-identity';
 import type { StateFolder } from '#operator/local/state-folder';
 import { readIfThere, writeFileAtomic } from '#operator/local/write-file';
@@ -51,22 +52,13 @@ async function answers({ issuer }: Provider): Promise<boolean> {
 
 async function start(provider: Provider, state: StateFolder): Promise<void> {
   const { name, issuer, redirectUri } = provider;
-  if (await answers(provider)) {
-    if (readNote(provider, state)) return;
-    throw new Error(`another program answers at ${issuer}: stop it first`);
-  }
+  if (readNote(provider, state) && (await answers(provider))) return;
+  const { hostname, port } = new URL(issuer);
+  if (!(await isPortFree(hostname, Number(port))))
+    throw new Error(`port ${port} of the identity provider "${name}" is in use by another program: stop what uses it`);
   const log = openSync(join(state.logs, `identity-provider-${name}.log`), 'a', 0o600);
   const kept = ['--state', join(state.path, `identity-provider-${name}-state.json`)];
-  const args = [
-    PROGRAM,
-    '--port',
-    new URL(issuer).port,
-    '--audience',
-    'whoami',
-    '--redirect-uri',
-    redirectUri,
-    ...kept,
-  ];
+  const args = [PROGRAM, '--port', port, '--audience', 'whoami', '--redirect-uri', redirectUri, ...kept];
   const child = spawn(process.execPath, args, { detached: true, stdio: ['ignore', log, log] });
   closeSync(log);
   child.unref();
@@ -81,9 +73,9 @@ async function start(provider: Provider, state: StateFolder): Promise<void> {
   }
 }
 
-/** Starts those identity providers in the background that do not run, and waits until all answer. */
-export async function startIdentityProviders(state: StateFolder): Promise<void> {
-  await Promise.all(PROVIDERS.map((provider) => start(provider, state)));
+/** Starts those identity providers in the background that do not run, and waits until all answer. @throws Error that says what keeps one away */
+export async function startIdentityProviders(state: StateFolder, providers = PROVIDERS): Promise<void> {
+  await Promise.all(providers.map((provider) => start(provider, state)));
 }
 
 /** Ends the identity providers that `startIdentityProviders` started. */

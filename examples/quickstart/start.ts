@@ -61,7 +61,12 @@ Next steps:
 
 const state = locateState(join(ROOT, '.vmcp'));
 openState(state);
-await startIdentityProviders(state);
+try {
+  await startIdentityProviders(state);
+} catch (problem) {
+  console.error(problem instanceof Error ? problem.message : problem);
+  process.exit(1);
+}
 for (const { name, issuer } of PROVIDERS) console.log(`identity provider ${name}: ${issuer} (users alice and bob)`);
 const running = readLock(state);
 if (running && running.build !== fingerprintOf([join(ROOT, 'dist/vmcp.js'), join(ROOT, 'dist/runtime.js')])) {

@@ -17,12 +17,12 @@ beforeEach(() => {
 afterEach(() => rmSync(state.path, { recursive: true }));
 
 /** What `vmcp up` would report of a server with this one backend. */
-function report(backend: Record<string, unknown>): void {
+function report(backend: Record<string, unknown>, processes: object[] = []): void {
   const lastTransitionTime = '2026-01-02T03:04:05Z';
   const status = { phase: 'Degraded', conditions: [], backends: [{ lastTransitionTime, message: '', ...backend }] };
   const key = { kind: 'VirtualMCPServer', namespace: 'default', name: 'tools' };
   const resources = [{ key, status, isEndpoint: true }];
-  const board = { pid: process.pid, folder: state.path, settled: true, problems: [], resources, processes: [] };
+  const board = { pid: process.pid, folder: state.path, settled: true, problems: [], resources, processes };
   writeFileSync(state.status, JSON.stringify(board));
 }
 
@@ -46,6 +46,20 @@ it.each([
   try {
     report({ name: 'notes', ...backend });
     await expect(wait()).rejects.toMatchObject({ exitCode: 3, message: expect.stringMatching(said) });
+  } finally {
+    unlock();
+  }
+});
+
+it('says how its program ended and what it said, and not only that nothing listens there', async () => {
+  const unlock = takeLock(state, state.path, 'test');
+  try {
+    const ended = { name: 'mcp-notes', state: 'waiting', restarts: 3, lastEnd: 'exited with code 125' };
+    report({ name: 'notes', phase: 'Unavailable', message: 'cannot be reached (ECONNREFUSED)' }, [ended]);
+    writeFileSync(join(state.logs, 'mcp-notes.log'), 'pulling\nno such image: \u001b[31mnotes\n');
+    const said =
+      'its tools are not listed: its program exited with code 125, and said: no such image: \\u001b[31mnotes\n';
+    await expect(wait(1)).rejects.toMatchObject({ exitCode: 3, message: expect.stringContaining(said) });
   } finally {
     unlock();
   }

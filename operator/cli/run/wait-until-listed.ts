@@ -1,13 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readBoard } from '#operator/local/status-board';
+import { join } from 'node:path';
+import type { StateFolder } from '#operator/local/state-folder';
+import { type Board, readBoard } from '#operator/local/status-board';
+import { lastLines } from '#operator/local/tail-log';
+import { backendChild } from '#operator/plan/child-names';
 import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import { showProgress } from '../show-progress.ts';
+import { shownLine } from '../shown-output.ts';
 import { type ServerSummary, serversOf } from '../summarise-board.ts';
 
 const LOOK = 200;
 /** What was just written, such as a secret, is read within this time: a backend that lacks it for longer does lack it. */
 const SETTLED = 5_000;
+
+/** Letters of the last line of a log. */
+const SHOWN = 300;
 
 interface Backend {
   server: ServerSummary;
@@ -19,11 +27,23 @@ interface Backend {
 }
 
 /** A workload as the endpoints see it that offer it. */
-function backendsOf(name: string, context: Pick<Context, 'state'>): Backend[] {
-  const board = readBoard(context.state);
-  return (board ? serversOf(board) : []).flatMap((server) =>
-    server.backends.filter((backend) => backend.name === name).map((backend) => ({ ...backend, server })),
+function backendsOf(name: string, { state }: Pick<Context, 'state'>): Backend[] {
+  const board = readBoard(state);
+  if (!board) return [];
+  const ended = endOf(backendChild(name), board, state);
+  return serversOf(board).flatMap((server) =>
+    server.backends
+      .filter((backend) => backend.name === name)
+      .map((backend) => ({ ...backend, message: ended ?? backend.message, server })),
   );
+}
+
+/** How a program last ended that is started again, and the last that it said: that nothing listens only follows from it. */
+function endOf(child: string, { processes }: Board, { logs }: StateFolder): string | undefined {
+  const lastEnd = processes.find(({ name }) => name === child)?.lastEnd;
+  if (lastEnd === undefined) return undefined;
+  const [said = ''] = lastLines(join(logs, `${child}.log`), 1, false).lines;
+  return `its program ${lastEnd}${said === '' ? '' : `, and said: ${shownLine(said).slice(0, SHOWN)}`}`;
 }
 
 /** What waiting needs of time: milliseconds since anything, and a pause that ends early with `stop`. */

@@ -2,6 +2,7 @@ import { examples, listOptions, output, type Parts, timeoutOption } from '../com
 import { yesOption } from '../confirm.ts';
 import { later, throughApi } from '../management/command.ts';
 import { printObject } from '../print-object.ts';
+import { printRecords } from '../print-records.ts';
 import { type ListOptions, showRecords } from '../watch-records.ts';
 import type { ChangeKind, ChangeOptions } from './change-workloads.ts';
 import type { EditOptions } from './edit-workload.ts';
@@ -19,8 +20,15 @@ function addList(parts: Parts): void {
       examples(parts.around, 'vmcp list', 'vmcp list --all -o json', 'vmcp list --context production -n team-a'),
     );
   throughApi<Selection & ListOptions>(parts, listOptions(command), async (_, { api, options, context, stop }) => {
-    const { WORKLOADS, workloadsOf } = await import('./workload-list.ts');
-    await showRecords({ list: () => workloadsOf(api, options), listing: WORKLOADS }, options, context, stop);
+    const { tellOthers, WORKLOADS, workloadsOf } = await import('./workload-list.ts');
+    const { all, watch, output: format } = options;
+    if (all || watch || format !== 'table') {
+      await showRecords({ list: () => workloadsOf(api, options), listing: WORKLOADS }, options, context, stop);
+      return;
+    }
+    const shown = await workloadsOf(api, options);
+    printRecords(shown, WORKLOADS, format, context);
+    if (shown.length > 0) await tellOthers(api, shown, options, context);
   });
 }
 

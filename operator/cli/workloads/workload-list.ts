@@ -1,5 +1,6 @@
 import { listWorkloads } from '#operator/management/operations/workloads';
 import type { WorkloadSummary } from '#operator/management/records/workload';
+import type { Context } from '../context.ts';
 import type { ManagementApi } from '../management/management-api.ts';
 import type { Listing } from '../print-records.ts';
 
@@ -24,6 +25,18 @@ export interface Selection {
   /** Those that are stopped, too. */
   all: boolean;
   group?: string;
+}
+
+/** Says beside a table of those that run how many others there are: one that was just started and failed would be missed. */
+export async function tellOthers(
+  api: ManagementApi,
+  shown: readonly WorkloadSummary[],
+  selection: Selection,
+  { err, typed }: Pick<Context, 'err' | 'typed'>,
+): Promise<void> {
+  const names = new Set(shown.map(({ name }) => name));
+  const others = (await workloadsOf(api, { ...selection, all: true })).filter(({ name }) => !names.has(name)).length;
+  if (others > 0) err.write(`${others} more ${others === 1 ? 'does' : 'do'} not run: ${typed('list --all')}\n`);
 }
 
 /** Workloads by name. */
