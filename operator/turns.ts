@@ -56,6 +56,11 @@ export class Turns {
     }
   }
 
+  /** Whether something of it goes on. */
+  has(who: string): boolean {
+    return this.#held.has(who);
+  }
+
   #beginNext(): void {
     for (const one of this.#waiting) {
       if ((this.#held.get(one.who) ?? 0) + one.weight > this.#each) continue;

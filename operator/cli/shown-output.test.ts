@@ -29,8 +29,8 @@ describe('what is printed', () => {
   });
 
   it('is of one line where it is to be one, and keeps letters of all scripts', () => {
-    const oneLine = SHOWN.replace('\\u000d', ' ');
-    expect(shownLine(`\n  ${HOSTILE}\r\n\n\t$(id)  e\u0301 हिन्दी\t`)).toBe(`${oneLine} $(id)  e\u0301 हिन्दी`);
+    const oneLine = SHOWN.replace(/\\u000d|\\u2028/g, ' ');
+    expect(shownLine(`\n  ${HOSTILE}\r\n\n\t$(id)  e\u0301 हिन्दी\t`)).toBe(`${oneLine} $(id) e\u0301 हिन्दी`);
   });
 
   it('moves the cursor where that is meant', () => {

@@ -10,8 +10,8 @@ const escaped = (character: string): string => `\\u${character.charCodeAt(0).toS
 /** Somebody else's text with nothing in it that a terminal would act on: it is written as `\u001b`. */
 export const shownText = (text: string): string => text.replaceAll(ACTED_ON, escaped);
 
-/** The same as one line: a space is where lines were broken. */
-export const shownLine = (text: string): string => shownText(text.replaceAll(/\s*[\r\n\t]\s*/g, ' ').trim());
+/** The same as one line: white space is one space. */
+export const shownLine = (text: string): string => shownText(text.replaceAll(/\s+/g, ' ').trim());
 
 /** An output on which no text that is printed makes a terminal act, whoever wrote it. */
 export function shownOutput(stream: Output): Output {

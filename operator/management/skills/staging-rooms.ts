@@ -1,5 +1,6 @@
 import { lstat, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Turns } from '#operator/turns';
 import { Problem } from '../problem.ts';
 import { Shares } from '../shares.ts';
 
@@ -13,17 +14,11 @@ const QUEUE = 32;
 
 const HEADERS = { 'Retry-After': '5' };
 
-interface Waiting {
-  namespace: string;
-  enter: () => void;
-}
-
 /** Room for the files of skills that are looked at: one at a time for a namespace, a few for all. One instance for a process. */
 export class StagingRooms {
   readonly #folder: string;
   readonly #patience: number;
-  readonly #busy = new Set<string>();
-  readonly #waiting: Waiting[] = [];
+  readonly #rooms = new Turns({ most: ROOMS, each: 1 });
   readonly #queue = new Shares({
     each: QUEUE_OF_ONE,
     most: QUEUE,
@@ -45,55 +40,26 @@ export class StagingRooms {
    * all, or they took too long; `internal`: somebody else was faster to make a folder of that name
    */
   async run<T>(namespace: string, signal: AbortSignal, work: (folder: string) => Promise<T>): Promise<T> {
-    const leave = this.#queue.take(namespace);
-    await this.#enter(namespace, signal).finally(leave);
+    const leaveQueue = this.#queue.take(namespace);
+    const release = await this.#enter(namespace, signal).finally(leaveQueue);
     try {
       await makeOwnFolder(this.#folder);
       return await work(join(this.#folder, 'staging'));
     } finally {
-      this.#busy.delete(namespace);
-      this.#next();
+      release();
     }
   }
 
-  async #enter(namespace: string, signal: AbortSignal): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<undefined>();
-    const waiting = { namespace, enter: () => resolve(undefined) };
-    this.#waiting.push(waiting);
-    const giveUp = (): void => {
-      const at = this.#waiting.indexOf(waiting);
-      if (at === -1) return;
-      this.#waiting.splice(at, 1);
-      reject(this.#tookTooLong(namespace));
-    };
-    if (signal.aborted) giveUp();
-    signal.addEventListener('abort', giveUp, { once: true });
-    const timer = setTimeout(giveUp, this.#patience);
-    this.#next();
+  async #enter(namespace: string, signal: AbortSignal): Promise<() => void> {
+    const inTime = AbortSignal.any([signal, AbortSignal.timeout(this.#patience)]);
     try {
-      await promise;
-    } finally {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', giveUp);
+      return await this.#rooms.take(inTime, namespace);
+    } catch (cause) {
+      if (this.#rooms.has(namespace))
+        throw new Problem('busy', 'another skill of this namespace is being looked at: try again', { cause });
+      const told = `the skills of ${ROOMS} namespaces are being looked at: try again later`;
+      throw new Problem('unavailable', told, { cause, headers: HEADERS });
     }
-  }
-
-  /** Lets in who has waited longest, of those whose namespace has no room yet. */
-  #next(): void {
-    while (this.#busy.size < ROOMS) {
-      const at = this.#waiting.findIndex(({ namespace }) => !this.#busy.has(namespace));
-      const [first] = at === -1 ? [] : this.#waiting.splice(at, 1);
-      if (first === undefined) return;
-      this.#busy.add(first.namespace);
-      first.enter();
-    }
-  }
-
-  #tookTooLong(namespace: string): Problem {
-    if (this.#busy.has(namespace))
-      return new Problem('busy', 'another skill of this namespace is being looked at: try again');
-    const told = `the skills of ${this.#busy.size} namespaces are being looked at: try again later`;
-    return new Problem('unavailable', told, { headers: HEADERS });
   }
 }
 
