@@ -54,21 +54,26 @@ const many = (count: number, one: (index: number) => string) => Array.from({ len
 
 describe('a body', () => {
   it.each([
-    ['empty lists', `{"names":[${many(1_390_000, () => '[]')}]}`, 'body: more than 20000 values; send fewer'],
-    ['unknown fields', `{${many(280_000, (i) => `"k${i}":1`)}}`, 'body: more than 20000 values; send fewer'],
-    ['open lists', '['.repeat(4_000_000), 'body: nested more than 100 deep; make it flatter'],
+    ['empty lists', `{"names":[${many(1_390_000, () => '[]')}]}`, 'body: it has more than 20000 values; send less'],
+    ['unknown fields', `{${many(280_000, (i) => `"k${i}":1`)}}`, 'body: it has more than 20000 values; send less'],
+    ['open lists', '['.repeat(4_000_000), 'body: it has more than 100 lists and objects within each other; send less'],
   ])('of %s is refused before it is parsed', async (_, body, problem) => {
     const { status, text } = await send(body);
     expect([status, JSON.parse(text)]).toEqual([400, expect.objectContaining({ detail: problem })]);
   });
 
   it.each([
-    ['values', (count: number) => `[${many(count, () => '1')}]`, 20_000, 'body: more than 20000 values; send fewer'],
+    [
+      'values',
+      (count: number) => `[${many(count, () => '1')}]`,
+      20_000,
+      'body: it has more than 20000 values; send less',
+    ],
     [
       'depth',
       (count: number) => '['.repeat(count) + ']'.repeat(count),
       100,
-      'body: nested more than 100 deep; make it flatter',
+      'body: it has more than 100 lists and objects within each other; send less',
     ],
   ])('of as many %s as there may be is parsed, and of one more is not', async (_, make, most, problem) => {
     const details = await Promise.all(

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { excessOf } from './fetching/json-amounts.ts';
 import { Problem } from './problem.ts';
 
 /** Largest body: two resources of the API server's greatest size. */
@@ -7,9 +8,7 @@ const LONGEST_BODY = 4 * 1024 * 1024;
 /** As many as there may be connections take 16 MiB. */
 const SHORT_BODY = 64 * 1024;
 
-/** Values and nesting of a body: each costs far more time and memory than its bytes tell. */
-const MOST_VALUES = 20_000;
-const DEEPEST = 100;
+const MOST = { values: 20_000, depth: 100 };
 
 const NOT_JSON = 'send the body as application/json in UTF-8, not compressed';
 
@@ -58,36 +57,12 @@ export function bodyBytes({ headers }: IncomingMessage): number {
   return length > LONGEST_BODY || length <= SHORT_BODY ? 0 : length;
 }
 
-/** @throws Problem `bad_request` for what would cost too much to parse */
-function checkStructure(bytes: Buffer): void {
-  let values = 0;
-  let open = 0;
-  for (let at = 0; at < bytes.length; at += 1) {
-    const sign = bytes[at];
-    if (sign === QUOTE) at = endOfString(bytes, at);
-    else if (sign === OPEN_LIST || sign === OPEN_OBJECT) {
-      values += 1;
-      open += 1;
-    } else if (sign === CLOSE_LIST || sign === CLOSE_OBJECT) open -= 1;
-    else if (sign === COMMA) values += 1;
-    if (open > DEEPEST) throw new Problem('bad_request', `body: nested more than ${DEEPEST} deep; make it flatter`);
-    if (values > MOST_VALUES) throw new Problem('bad_request', `body: more than ${MOST_VALUES} values; send fewer`);
-  }
-}
-
-/** Where a string ends that begins at `start`; beyond the last byte where it does not. */
-function endOfString(bytes: Buffer, start: number): number {
-  let at = start + 1;
-  while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
-  return at;
-}
-
-const [QUOTE, BACKSLASH, COMMA, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from('"\\,[]{}');
-
 function parse(bytes: Buffer): unknown {
-  checkStructure(bytes);
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes), refuseProto);
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    const excess = excessOf(text, MOST);
+    if (excess !== undefined) throw new Problem('bad_request', `body: it has ${excess}; send less`);
+    return JSON.parse(text, refuseProto);
   } catch (error) {
     if (error instanceof Problem) throw error;
     // The parser's own words repeat the text, which may hold a secret.

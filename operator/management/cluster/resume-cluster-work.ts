@@ -1,13 +1,10 @@
 import type { KubeApi } from '#operator/kubernetes/api/api';
-import type { NextPage } from '#operator/kubernetes/api/read-page';
+import { listAll } from '#operator/kubernetes/api/list-all';
 import { CONFIG_MAPS } from '#operator/kubernetes/api/resources';
 import { problemOf } from '../problem.ts';
 import type { Rooms } from '../rooms.ts';
 import { recordSelector } from '../stores/config-map-records.ts';
 import { problemOfApi } from '../stores/problem-of-api.ts';
-
-/** Objects asked for at once. */
-const PAGE = 500;
 
 interface LeftWork {
   api: KubeApi;
@@ -37,12 +34,7 @@ async function namespacesWithWork(api: KubeApi, apiGroup: string, watched: reado
   const found = new Set<string>();
   for (const namespace of places) {
     const selection = { namespace, labelSelector: recordSelector('operations', apiGroup), metadataOnly: true };
-    let next: NextPage | undefined;
-    do {
-      const page = await api.list(CONFIG_MAPS, selection, { limit: PAGE, next });
-      for (const { metadata } of page.items) found.add(metadata.namespace ?? '');
-      next = page.next;
-    } while (next !== undefined);
+    for await (const { metadata } of listAll(api, CONFIG_MAPS, selection)) found.add(metadata.namespace ?? '');
   }
   return found;
 }

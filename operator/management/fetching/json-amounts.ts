@@ -1,17 +1,20 @@
 /** How much a JSON text may hold: each costs more memory and time than its bytes tell. */
 export interface Amounts {
-  objects: number;
+  objects?: number;
   /** Objects, lists, and what stands in them. */
   values: number;
+  /** Objects and lists within each other. */
+  depth?: number;
 }
 
-const [QUOTE, COMMA, OPEN_LIST, OPEN_OBJECT, BACKSLASH] = ['"', ',', '[', '{', '\\'].map((sign) => sign.charCodeAt(0));
+const [QUOTE, BACKSLASH, COMMA, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from('"\\,[]{}');
 
 /** Of what a text has more than it may, in words: `more than 100 objects`. Nothing is parsed for it. */
-export function excessOf(text: string, most: Amounts): string | undefined {
-  const { objects, values } = countIn(text, most);
-  if (objects > most.objects) return `more than ${most.objects} objects`;
-  return values > most.values ? `more than ${most.values} values` : undefined;
+export function excessOf(text: string, { objects = Infinity, values, depth = Infinity }: Amounts): string | undefined {
+  const found = countIn(text, { objects, values, depth });
+  if (found.objects > objects) return `more than ${objects} objects`;
+  if (found.depth > depth) return `more than ${depth} lists and objects within each other`;
+  return found.values > values ? `more than ${values} values` : undefined;
 }
 
 /** What a value weighs besides its text. Bytes. */
@@ -19,21 +22,28 @@ const OF_VALUE = 16;
 
 /** About how many bytes what a text says takes in memory. */
 export function weightOf(text: string): number {
-  return text.length + OF_VALUE * countIn(text, { objects: Infinity, values: Infinity }).values;
+  return text.length + OF_VALUE * countIn(text, { objects: Infinity, values: Infinity, depth: Infinity }).values;
 }
 
-/** Counts no further than to the first that is too many. */
-function countIn(text: string, most: Amounts): Amounts {
-  let objects = 0;
-  let values = 0;
-  for (let at = 0; at < text.length && objects <= most.objects && values <= most.values; at += 1) {
+/** Counts no further than to the first that is too many; the depth is that of the place where it ends. */
+function countIn(text: string, most: Required<Amounts>): Required<Amounts> {
+  const found = { objects: 0, values: 0, depth: 0 };
+  for (let at = 0; at < text.length; at += 1) {
     const sign = text.charCodeAt(at);
     if (sign === QUOTE) at = endOfString(text, at);
-    else if (sign === COMMA || sign === OPEN_LIST || sign === OPEN_OBJECT) values += 1;
-    if (sign === OPEN_OBJECT) objects += 1;
+    else if (sign === CLOSE_LIST || sign === CLOSE_OBJECT) found.depth -= 1;
+    else if (sign === COMMA || sign === OPEN_LIST || sign === OPEN_OBJECT) {
+      found.values += 1;
+      if (sign !== COMMA) found.depth += 1;
+      if (sign === OPEN_OBJECT) found.objects += 1;
+      if (isMore(found, most)) break;
+    }
   }
-  return { objects, values };
+  return found;
 }
+
+const isMore = (found: Required<Amounts>, most: Required<Amounts>): boolean =>
+  found.objects > most.objects || found.values > most.values || found.depth > most.depth;
 
 /** Where a string ends that begins at `start`; beyond the last sign where it does not. */
 function endOfString(text: string, start: number): number {

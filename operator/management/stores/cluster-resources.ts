@@ -1,7 +1,7 @@
 import { SPECS } from '#crds/kinds/index';
 import type { KubeApi } from '#operator/kubernetes/api/api';
-import type { NextPage } from '#operator/kubernetes/api/read-page';
 import { isStatus } from '#operator/kubernetes/api/api-error';
+import { listAll } from '#operator/kubernetes/api/list-all';
 import type { KubeObject } from '#operator/kubernetes/api/object';
 import { ownResource } from '#operator/kubernetes/api/resources';
 import type { Kind } from '#operator/world';
@@ -29,7 +29,6 @@ interface ClusterResourcesOptions {
   apiGroup: string;
 }
 
-const PAGE = 500;
 /** No object has it: an apply that carries it makes a new object or fails with 409. */
 const NO_VERSION = '1';
 
@@ -44,12 +43,11 @@ class ClusterResources implements Resources {
   async list(kind: Kind): Promise<StoredResource[]> {
     const { api, namespace } = this.#in;
     const found: StoredResource[] = [];
-    let next: NextPage | undefined;
-    do {
-      const page = await attempt(api.list(this.#resource(kind), { namespace }, { limit: PAGE, next }));
-      found.push(...page.items.map((object) => storedOf(kind, object)));
-      next = page.next;
-    } while (next !== undefined);
+    try {
+      for await (const object of listAll(api, this.#resource(kind), { namespace })) found.push(storedOf(kind, object));
+    } catch (problem) {
+      throw problemOfApi(problem);
+    }
     return found.sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
@@ -208,12 +206,4 @@ function leftOver(wanted: WantedResource, { labels, annotations, spec }: StoredR
 function withDefaults(kind: Kind, spec: Record<string, unknown>): Record<string, unknown> {
   const read = SPECS[kind].safeParse(spec);
   return read.success ? { ...read.data } : spec;
-}
-
-async function attempt<T>(answer: Promise<T>): Promise<T> {
-  try {
-    return await answer;
-  } catch (problem) {
-    throw problemOfApi(problem);
-  }
 }

@@ -2,8 +2,8 @@ import { createHash, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { DEFAULT_API_GROUP } from '#crds/kinds/kind-names';
 import { isStatus } from '#operator/kubernetes/api/api-error';
+import { listAll } from '#operator/kubernetes/api/list-all';
 import type { KubeApi } from '#operator/kubernetes/api/api';
-import type { NextPage } from '#operator/kubernetes/api/read-page';
 import type { KubeObject } from '#operator/kubernetes/api/object';
 import { CONFIG_MAPS } from '#operator/kubernetes/api/resources';
 import { Problem } from '../problem.ts';
@@ -22,7 +22,6 @@ import {
 } from './record-store.ts';
 
 /** Objects asked for at once. */
-const PAGE = 500;
 
 /** Key of `data` with the document. */
 const DOCUMENT = 'record.json';
@@ -66,14 +65,15 @@ class ConfigMapRecords implements RecordStore {
 
   async #all<T>(read: (object: KubeObject) => T, { metadataOnly }: { metadataOnly?: boolean }): Promise<T[]> {
     const { namespace, api, apiGroup } = this.#in;
+    const selection = { namespace, labelSelector: recordSelector(this.#kind, apiGroup), metadataOnly };
     const found: T[] = [];
-    let next: NextPage | undefined;
-    do {
-      const selection = { namespace, labelSelector: recordSelector(this.#kind, apiGroup), metadataOnly };
-      const page = await attempt(api.list(CONFIG_MAPS, selection, { limit: PAGE, next }));
-      found.push(...page.items.map(read));
-      next = page.next;
-    } while (next !== undefined && found.length < MOST_RECORDS);
+    try {
+      for await (const object of listAll(api, CONFIG_MAPS, selection)) {
+        if (found.push(read(object)) === MOST_RECORDS) break;
+      }
+    } catch (problem) {
+      throw problemOfApi(problem);
+    }
     return found;
   }
 
@@ -163,14 +163,6 @@ function prefixOf(apiGroup: string): string {
 
 function versionOf({ metadata }: KubeObject): string {
   return metadata.resourceVersion ?? '';
-}
-
-async function attempt<T>(answer: Promise<T>): Promise<T> {
-  try {
-    return await answer;
-  } catch (problem) {
-    throw problemOfApi(problem);
-  }
 }
 
 /** Stores in ConfigMaps of one namespace. */
