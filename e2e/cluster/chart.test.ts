@@ -378,6 +378,15 @@ describeWithCluster('an installation of the chart', (cluster) => {
       expect(unknown.stdout).toBe('');
     });
 
+    it('keeps records for its callers, which the admission policy lets the operators write and nobody without the right', async () => {
+      const body = `-H 'Content-Type: application/json' -d '{"name":"cursor","groups":[]}'`;
+      const path = `/clients?namespace=${namespace.name}' ${body}`;
+      const write = await askManagement({ places: { ' https://': ` 'https://`, '/version': path } });
+      expect(answered(write)).toEqual([0, expect.objectContaining({ name: 'cursor' })]);
+      const { stdout } = await kubectl('get', 'configmaps', '-l', `${group}/record=clients`, '-o', 'name');
+      expect(stdout).toContain('configmap/');
+    });
+
     it('makes a group for a caller who may write, which the command sees that names the API group, and asks for it otherwise', async () => {
       const body = `-H 'Content-Type: application/json' -d '{"name":"made"}'`;
       const path = `/groups?namespace=${namespace.name}' ${body}`;

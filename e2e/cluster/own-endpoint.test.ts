@@ -145,6 +145,29 @@ describeWithCluster('an MCPServer with an endpoint of its own', (cluster) => {
     expect(policy).toEqual({ pods: programs, admits: { 8080: proxies } });
   });
 
+  it('has one that lets its program reach what its permission profile says, as far as addresses and ports can say it', async () => {
+    const outbound = { allow_host: ['10.0.0.0/8', '192.0.2.7'], allow_port: [443] };
+    const data = { 'profile.json': JSON.stringify({ network: { outbound } }) };
+    const profile = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'profile' }, data };
+    await stage.apply(profile);
+    const before = (await stage.get('Deployment', 'mcp-tools'))?.metadata.generation;
+    const names = 'anywhere at 53/UDP,53/TCP';
+    for (const [permissionProfile, reaches] of [
+      [{ type: 'builtin', name: 'none' }, []],
+      [{ type: 'configmap', name: 'profile', key: 'profile.json' }, [names, '10.0.0.0/8,192.0.2.7/32 at 443/TCP']],
+      [{ type: 'builtin', name: 'network', key: null }, undefined],
+    ] as const) {
+      await stage.patch('MCPServer', 'tools', { spec: { permissionProfile } });
+      await eventually(
+        () => readPolicy(cluster, stage.namespace.name, 'mcp-tools'),
+        (policy) => JSON.stringify(policy.reaches) === JSON.stringify(reaches),
+        30_000,
+      );
+    }
+    // Nothing of it is in its pods.
+    expect((await stage.get('Deployment', 'mcp-tools'))?.metadata.generation).toBe(before);
+  }, 120_000);
+
   describe('whose child another MCPServer would call the same', () => {
     const uids = async (child: string) => {
       const made = await Promise.all(['Deployment', 'Service'].map((kind) => stage.get(kind, child)));

@@ -7,13 +7,18 @@ interface LabelSelector {
 interface Peer {
   namespaceSelector?: LabelSelector;
   podSelector?: LabelSelector;
-  ipBlock?: unknown;
+  ipBlock?: { cidr: string };
+}
+interface Port {
+  port: number | string;
+  protocol?: string;
 }
 interface NetworkPolicy {
   spec: {
     podSelector: LabelSelector;
     policyTypes: string[];
-    ingress?: { from?: Peer[]; ports?: { port: number | string }[] }[];
+    ingress?: { from?: Peer[]; ports?: Port[] }[];
+    egress?: { to?: Peer[]; ports?: Port[] }[];
   };
 }
 interface Pod {
@@ -27,6 +32,8 @@ interface ReadPolicy {
   pods: string[];
   /** By port, as a number: who may connect there. What is not listed is closed. */
   admits: Record<number, string[] | 'everybody'>;
+  /** What they may connect to, each as `<addresses> at <ports>`. Absent: everything. */
+  reaches?: string[];
 }
 
 const OPERATORS: Record<string, (key: string, values: string) => string> = {
@@ -44,6 +51,13 @@ function queryOf({ matchLabels = {}, matchExpressions = [] }: LabelSelector): st
   });
   const labels = Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`);
   return `?labelSelector=${encodeURIComponent([...labels, ...expressions].join())}`;
+}
+
+/** A rule of a policy for what pods may reach: addresses, and ports with their protocol. */
+function reachOf({ to, ports }: { to?: Peer[]; ports?: Port[] }): string {
+  const addresses = to?.map(({ ipBlock }) => ipBlock?.cidr ?? 'pods').join() ?? 'anywhere';
+  const at = ports?.map(({ port, protocol = 'TCP' }) => `${port}/${protocol}`).join() ?? 'all ports';
+  return `${addresses} at ${at}`;
 }
 
 const nameOf = ({ metadata: { namespace, name } }: Pod) => `${namespace}/${name}`;
@@ -72,7 +86,7 @@ export async function readPolicy(cluster: Cluster, namespace: string, name: stri
     return pods.flat().map(nameOf);
   };
   const policy = await get(`/apis/networking.k8s.io/v1/namespaces/${namespace}/networkpolicies/${name}`);
-  const { podSelector, policyTypes, ingress = [] } = (policy as NetworkPolicy).spec;
+  const { podSelector, policyTypes, ingress = [], egress = [] } = (policy as NetworkPolicy).spec;
   if (!policyTypes.includes('Ingress')) throw new Error(`NetworkPolicy ${name} lets everybody in`);
   const pods = await podsOf(namespace, podSelector);
   const numberOf = (port: number | string): number => {
@@ -87,5 +101,6 @@ export async function readPolicy(cluster: Cluster, namespace: string, name: stri
     const who = from ? (await Promise.all(from.map(fromPeer))).flat().sort() : 'everybody';
     for (const { port } of ports) admits[numberOf(port)] = who;
   }
-  return { pods: pods.map(nameOf).sort(), admits };
+  const reaches = policyTypes.includes('Egress') ? { reaches: egress.map(reachOf) } : {};
+  return { pods: pods.map(nameOf).sort(), admits, ...reaches };
 }

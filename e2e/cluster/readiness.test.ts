@@ -65,6 +65,23 @@ describeWithCluster('Ready, as kubectl waits for it,', (cluster) => {
   );
 
   it(
+    'comes of a program that is started anew by its annotation when every pod is, and the status says of which moment',
+    async () => {
+      const running = async () => {
+        const pods = await stage.list('Pod', 'app.kubernetes.io/name=mcp-backend');
+        return pods.flatMap(({ metadata }) => (metadata.deletionTimestamp === undefined ? metadata.uid : []));
+      };
+      const before = await running();
+      const at = new Date().toISOString();
+      await stage.patch('MCPServer', 'plain', { metadata: { annotations: { 'vmcp.dev/restarted-at': at } } });
+      await stage.status('MCPServer', 'plain', ({ restartedAt }) => restartedAt === at, 2 * MINUTES);
+      expect(await waitFor('mcpservers.vmcp.dev/plain', 'mcp-plain')).toEqual(all(PODS));
+      expect((await running()).filter((uid) => before.includes(uid))).toEqual([]);
+    },
+    3 * MINUTES,
+  );
+
+  it(
     'comes of a server whose pods are replaced when they are',
     async () => {
       await stage.patch('VirtualMCPServer', 'demo', { spec: { resources: { requests: { cpu: '11m' } } } });

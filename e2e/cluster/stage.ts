@@ -13,6 +13,7 @@ export interface Seen {
   phase?: string;
   observedGeneration?: number;
   toolCount?: number;
+  restartedAt?: string;
   backends?: { name: string; phase: string; message: string; tools?: number }[];
   conditions?: { type: string; status: string; reason: string; message: string }[];
 }
@@ -25,6 +26,7 @@ export interface Live {
     uid: string;
     resourceVersion: string;
     generation?: number;
+    deletionTimestamp?: string;
     annotations?: Record<string, string>;
     ownerReferences?: { kind: string; name: string; uid: string }[];
   };

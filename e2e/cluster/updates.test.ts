@@ -1,16 +1,39 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { SessionClient } from '../gateway/session-client.ts';
+import { RuntimeStatus } from '#crds/run-config/runtime-status';
+import { send, type SessionClient } from '../gateway/session-client.ts';
 import { eventually } from '../local/run-vmcp.ts';
 import { ElectedOperators } from './elected-operators.ts';
 import { type Load, underLoad, untilAllGoOn } from './load.ts';
 import { podsOf, replacePods, untilSettled } from './replace-pods.ts';
 import { startRedisPod } from './start-redis-pod.ts';
-import { backend, fake, group, server } from './stage.ts';
+import { backend, condition, fake, group, type Seen, server } from './stage.ts';
 import { describeWithCluster } from './use-cluster.ts';
 import { useStage } from './use-stage.ts';
 
 const REPLICAS = 2;
 const MINUTES = 60_000;
+const EACH_SECOND = { healthCheckInterval: '1s', unhealthyThreshold: 1, statusReportingInterval: '1s' };
+/** Serves whoever asks first, by its address, and breaks off every request of others. */
+const CHOOSY = `
+  import { createServer, request } from 'node:http';
+  process.argv.push('--port', '8081', '--name', 'choosy', '--tools', '1');
+  await import('/app/e2e/fakes/backend/main.ts');
+  let first;
+  createServer((incoming, outgoing) => {
+    const { remoteAddress } = incoming.socket;
+    first ??= remoteAddress;
+    if (remoteAddress !== first) return void incoming.socket.destroy();
+    const { method, url: path, headers } = incoming;
+    const asked = request({ host: 'localhost', port: 8081, method, path, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode, answer.headers);
+      outgoing.flushHeaders();
+      answer.pipe(outgoing);
+    });
+    for (const side of [asked, outgoing]) side.on('error', () => incoming.socket.destroy());
+    outgoing.on('close', () => asked.destroy());
+    incoming.pipe(asked);
+  }).listen(8080, '::');
+`;
 
 describeWithCluster('two replicas with their sessions in Redis, under load', (cluster) => {
   const stage = useStage(cluster, 'updates');
@@ -44,6 +67,20 @@ describeWithCluster('two replicas with their sessions in Redis, under load', (cl
       .map(({ kind, metadata }) => `${kind}/${metadata.name}/${metadata.uid}`)
       .sort();
 
+  /** What each pod says of itself. */
+  const statuses = async () => {
+    const token = (await stage.get('Secret', 'vmcp-demo-sealing'))?.data?.['status-token'] ?? '';
+    const [newest] = Buffer.from(token, 'base64').toString().split('\n');
+    const pods = await stage.list('Pod', 'app.kubernetes.io/name=vmcp-runtime,app.kubernetes.io/instance=demo');
+    return Promise.all(
+      pods.map(async ({ status }) => {
+        const { podIP } = status as { podIP?: string };
+        const { text } = await send(`http://${podIP}:4484/status`, 'GET', { authorization: `Bearer ${newest}` });
+        return RuntimeStatus.parse(JSON.parse(text));
+      }),
+    );
+  };
+
   it(
     'serve each session from both pods',
     async () => {
@@ -70,6 +107,32 @@ describeWithCluster('two replicas with their sessions in Redis, under load', (cl
       expect(await podNames()).toEqual(before);
     },
     3 * MINUTES,
+  );
+
+  it(
+    'say one thing together of a backend that only one of them reaches, which is another one than each says by itself',
+    async () => {
+      const { toolCount: tools = 0 } = await stage.ready('demo');
+      await stage.patch('VirtualMCPServer', 'demo', {
+        spec: { config: { operational: { failureHandling: EACH_SECOND } } },
+      });
+      const command = ['node', '--input-type=module', '-e', CHOOSY];
+      await stage.apply(backend('choosy', { ...fake('tools', 'backend'), command }));
+      const phaseIn = ({ backends }: { backends?: readonly { name: string; phase: string }[] | undefined }) =>
+        backends?.find(({ name }) => name === 'choosy')?.phase;
+      const isDegraded = (seen: Seen) => phaseIn(seen) === 'Degraded' && seen.toolCount === tools + 1;
+      const status = await stage.status('VirtualMCPServer', 'demo', isDegraded, 2 * MINUTES);
+      expect([status.phase, condition(status, 'Ready')]).toEqual([
+        'Degraded',
+        expect.objectContaining({ status: 'True', message: expect.stringContaining('choosy (Degraded)') }),
+      ]);
+      expect((await statuses()).map(phaseIn).sort()).toEqual(['ready', 'unavailable']);
+      await stage.remove('MCPServer', 'choosy');
+      await stage.patch('VirtualMCPServer', 'demo', { spec: { config: { operational: null } } });
+      const isAsBefore = ({ phase, toolCount }: Seen) => phase === 'Ready' && toolCount === tools;
+      await stage.status('VirtualMCPServer', 'demo', isAsBefore, MINUTES);
+    },
+    4 * MINUTES,
   );
 
   it(
