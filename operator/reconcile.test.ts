@@ -271,6 +271,23 @@ describe('the control loop', () => {
     await loop.stop();
   });
 
+  it('begins with the shortest pause again after a success', async () => {
+    const platform = new MemoryPlatform();
+    let left = 6;
+    platform.failApply = () => (left-- > 0 ? new Error('broken') : undefined);
+    const { clock, problems, loop } = await started(platform);
+    while (platform.applied.length < 2) {
+      clock.step();
+      await loop.idle();
+    }
+    problems.splice(0);
+    left = 1;
+    platform.change(parseKey('MCPGroup/default/tools'));
+    await loop.idle();
+    expect(problems.map(([, retryIn]) => retryIn)).toEqual([200]);
+    await loop.stop();
+  });
+
   it('does not let an outage of the other side make the pauses longer than it says', async () => {
     const platform = new MemoryPlatform();
     let left = 16;

@@ -144,13 +144,18 @@ describeWithCluster('Secrets of a running server', (cluster) => {
     expect(load.answers.length).toBeGreaterThan(0);
   }, 60_000);
 
-  it('what a person changes in the copy is put right', async () => {
+  it('what a person changes in the copy is put right, and the copy itself is made again', async () => {
     const [file = ''] = Object.keys((await stage.get('Secret', 'vmcp-demo-credentials'))?.data ?? {}).filter((name) =>
       name.startsWith('api.'),
     );
     await stage.patch('Secret', 'vmcp-demo-credentials', {
       data: { [file]: Buffer.from('forged').toString('base64') },
     });
+    await eventually(
+      async () => (await stage.get('Secret', 'vmcp-demo-credentials'))?.data?.[file],
+      (value) => value === Buffer.from(SECOND).toString('base64'),
+    );
+    await stage.remove('Secret', 'vmcp-demo-credentials');
     await eventually(
       async () => (await stage.get('Secret', 'vmcp-demo-credentials'))?.data?.[file],
       (value) => value === Buffer.from(SECOND).toString('base64'),

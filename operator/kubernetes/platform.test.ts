@@ -2,10 +2,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ManualClock } from '#operator/testdata/manual-clock';
 import { keyText } from '#operator/world';
+import { RuntimeStatus } from '#crds/run-config/runtime-status';
+import type { RunConfigDocument } from '#crds/run-config/run-config';
 import type { ClusterObject, Outcome } from '#operator/plan/outcome';
 import type { KubeApi } from './api/api.ts';
 import type { KubeObject } from './api/object.ts';
-import { KubernetesPlatform } from './platform.ts';
+import { type KubernetesOptions, KubernetesPlatform } from './platform.ts';
 import { eventually } from './testdata/eventually.ts';
 import { statusBody } from './testdata/fake-api-server.ts';
 import { ObjectServer } from './testdata/object-server.ts';
@@ -79,7 +81,7 @@ function put(plural: string, kind: string, name: string, spec: object): void {
   server.put(`${RESOURCES}/${plural}/${name}`, { apiVersion: 'vmcp.dev/v1alpha1', kind, metadata, spec });
 }
 
-function open(): KubernetesPlatform {
+function open(fetchStatus?: KubernetesOptions['fetchStatus']): KubernetesPlatform {
   return new KubernetesPlatform({
     api,
     clock,
@@ -93,7 +95,8 @@ function open(): KubernetesPlatform {
     stdioAttach: false,
     imagePullSecrets: [],
     scraperNamespaces: [],
-    maxConcurrentRollouts: 1,
+    maxConcurrentRollouts: 2,
+    ...(fetchStatus && { fetchStatus }),
   });
 }
 
@@ -198,10 +201,81 @@ describe('Secrets of a namespace beyond the bound', () => {
   });
 });
 
+it('plans a runtime anew when its token for /status is a week old, and not before', async () => {
+  const WEEK = 7 * 24 * 60 * MINUTE;
+  await platform.observe('ns');
+  await pass(WEEK - 1, 2);
+  expect(told).toEqual([]);
+  await pass(MINUTE, 3);
+  await eventually(() => told.length >= 2, 'the runtimes are told');
+  await platform.observe('ns');
+  const { data } = server.at('/api/v1/namespaces/ns/secrets/vmcp-demo-sealing') as { data?: Record<string, string> };
+  expect(
+    Buffer.from(data?.['status-token'] ?? '', 'base64')
+      .toString()
+      .split('\n'),
+  ).toHaveLength(2);
+});
+
+it('keeps a file that a document named before beside the new one, as long as no pod says that it has taken that over', async () => {
+  const apply = (file: string) =>
+    platform.apply({
+      ...{ key: { kind: 'VirtualMCPServer', namespace: 'ns', name: 'demo' }, action: 'apply', children: [] },
+      rendered: {
+        ...{ document: {} as RunConfigDocument, text: file, secretFiles: { [file]: { generated: 'sealing' } } },
+        ...{ plainFiles: {}, secretDirectory: '/etc/vmcp/credentials', configDirectory: '/etc/vmcp/config' },
+      },
+    });
+  await platform.observe('ns');
+  for (const file of ['sealing-1', 'sealing-2']) await apply(file);
+  const { data } = server.at('/api/v1/namespaces/ns/secrets/vmcp-demo-credentials') as { data?: object };
+  expect(Object.keys(data ?? {})).toEqual(['sealing-1', 'sealing-2']);
+});
+
+it('tells a pod of another document by its status alone, which is less power than to change pods', async () => {
+  const owner = { apiVersion: 'vmcp.dev/v1alpha1', kind: 'VirtualMCPServer', name: 'demo', uid: 'u', controller: true };
+  const labels = { 'app.kubernetes.io/managed-by': 'vmcp-operator' };
+  const document = { name: 'vmcp-demo-v0.1.0', namespace: 'ns', labels, ownerReferences: [owner] };
+  const data = { 'run-config.yaml': 'schema_version: v0.1.0' };
+  server.put(`/api/v1/namespaces/ns/configmaps/${document.name}`, {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: document,
+    data,
+  });
+  const replicaSet = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'vmcp-demo-5d9', uid: 'rs', controller: true };
+  const pod = { 'app.kubernetes.io/name': 'vmcp-runtime', 'pod-template-hash': '5d9' };
+  server.put('/api/v1/namespaces/ns/pods/one', {
+    ...{
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'one', namespace: 'ns', labels: pod, ownerReferences: [replicaSet] },
+    },
+    spec: { volumes: [{ configMap: { name: document.name } }] },
+    status: { phase: 'Running', podIP: '10.0.0.1' },
+  });
+  await platform.close();
+  server.remove('/api/v1/namespaces/system/secrets/vmcp-operator-digest-key');
+  const said = { status: RuntimeStatus.parse({ config_digest: 'of another document' }), secretFiles: {} };
+  platform = open(() => Promise.resolve(said));
+  platform.start();
+  await platform.synced();
+  await platform.watch(ignore);
+  void platform.observe('ns');
+  const pushes = () => server.calls.filter(({ method, path }) => method === 'PATCH' && path.includes('/pods/'));
+  await eventually(() => {
+    clock.pass(0);
+    return pushes().length > 0;
+  }, 'it is told');
+  expect(pushes().map(({ path }) => path)).toEqual(['/api/v1/namespaces/ns/pods/one/status']);
+  expect(pushes()[0]?.body).toEqual({ metadata: { annotations: { 'vmcp.dev/delivered': expect.any(String) } } });
+});
+
 describe('what a resource owns', () => {
   const KEY = { kind: 'MCPServer', namespace: 'ns', name: 'plain' } as const;
   const LABELS = { 'app.kubernetes.io/managed-by': 'vmcp-operator' };
-  const pathOf = (kind: string, name: string) => `/api/v1/namespaces/ns/${kind.toLowerCase()}s/${name}`;
+  const pathOf = (kind: string, name: string) =>
+    `${kind === 'Deployment' ? '/apis/apps/v1' : '/api/v1'}/namespaces/ns/${kind.toLowerCase()}s/${name}`;
   const ownerCalled = (uid: string) => ({
     ...{ apiVersion: 'vmcp.dev/v1alpha1', kind: 'MCPServer', name: 'plain' },
     ...{ uid, controller: true },
@@ -259,6 +333,32 @@ describe('what a resource owns', () => {
     const deployment = { ...child('Deployment', 'mcp-plain', owner()), apiVersion: 'apps/v1' };
     await platform.apply(planned(deployment, child('ConfigMap', 'settings', owner())));
     expect(server.writes().map((line) => line.split('/').at(-1))).toEqual(['settings', 'mcp-plain']);
+  });
+
+  it('is known by the API group of its owner, too: another installation may have resources of the same name', async () => {
+    const [ours] = child('Deployment', 'a', owner()).metadata.ownerReferences ?? [];
+    const ownerReferences = [{ ...ours, apiVersion: 'other.example/v1alpha1' }];
+    const deployments = [
+      child('Deployment', 'ours', owner()),
+      child('Deployment', 'theirs', owner(), { ownerReferences }),
+    ];
+    await reopen(...deployments.map((object) => ({ ...object, apiVersion: 'apps/v1' })));
+    expect(Object.keys((await platform.observe('ns')).deployments ?? {})).toEqual(['ours']);
+  });
+
+  it('is rolled although something of others cannot be, which holds up nobody', async () => {
+    const annotations = { 'vmcp.dev/applied-template': 'of another version' };
+    const rolling = (name: string, uid: string, conditions: object[] = []) => ({
+      ...child('Deployment', name, uid, { annotations }),
+      ...{ apiVersion: 'apps/v1', spec: { template: { spec: {} } }, status: { conditions } },
+    });
+    const stuck = { type: 'ReplicaFailure', status: 'True', message: 'exceeded quota' };
+    const uidOfOwn = server.at(`${RESOURCES}/mcpservers/own`)?.metadata.uid ?? '';
+    const complete = { replicas: 1, updatedReplicas: 1, availableReplicas: 1 };
+    const [one, two] = ['one', 'two'].map((name) => ({ ...rolling(name, owner()), status: complete }));
+    await reopen(rolling('stuck', uidOfOwn, [stuck]), one!, two!);
+    await platform.apply(planned(one!, two!));
+    expect(server.writes()).toEqual(['one', 'two'].map((name) => `PATCH ${pathOf('Deployment', name)}`));
   });
 
   it('is not made, nor its status written, while the resource itself is being removed', async () => {

@@ -35,7 +35,7 @@ const ROLLOUT_AGAIN = 3000;
 /** Milliseconds until it is looked whether what stood in the way has gone; nobody tells of foreign objects. */
 const FOREIGN_AGAIN = 60_000;
 
-interface KubernetesOptions {
+export interface KubernetesOptions {
   api: KubeApi;
   clock: Clock;
   log: Log;

@@ -74,7 +74,11 @@ describe('a Lease', () => {
       await second.pass(1000);
     }
     expect([first.lease.isHeld(), second.lease.isHeld()]).toEqual([true, false]);
-    expect(server.lease?.spec.holderIdentity).toBe('first');
+    expect(server.lease?.spec).toMatchObject({
+      holderIdentity: 'first',
+      acquireTime: '2030-01-02T03:04:05.678000Z',
+      renewTime: '2030-01-02T03:04:35.678000Z',
+    });
   });
 
   it('is taken when it has not been renewed for its duration, as seen from here', async () => {

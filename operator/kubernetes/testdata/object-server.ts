@@ -57,8 +57,9 @@ export class ObjectServer extends FakeApiServer {
     const body: unknown = text === '' ? undefined : JSON.parse(text);
     this.calls.push({ method: request.method ?? '', path, body });
     const { status, body: answer } = this.nextAnswers.shift() ?? this.#answer(request.method ?? '', path, body, query);
+    const isPartial = request.headers.accept?.includes('PartialObjectMetadata') === true;
     response.writeHead(status, { 'content-type': 'application/json' });
-    response.end(JSON.stringify(answer));
+    response.end(JSON.stringify(isPartial ? metadataOf(answer) : answer));
   }
 
   #answer(method: string, path: string, body: unknown, query: URLSearchParams): { status: number; body: object } {
@@ -131,4 +132,11 @@ export class ObjectServer extends FakeApiServer {
     this.#objects.set(path, { ...stored, metadata: { ...metadata, resourceVersion: resourceVersion ?? '' } });
     return this.#objects.get(path) ?? stored;
   }
+}
+
+/** A list as it is answered to who asked for metadata alone. */
+function metadataOf(answer: object): object {
+  const { items } = answer as { items?: KubeObject[] };
+  if (!items) return answer;
+  return { ...answer, items: items.map(({ apiVersion, kind, metadata }) => ({ apiVersion, kind, metadata })) };
 }

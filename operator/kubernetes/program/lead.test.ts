@@ -1,0 +1,91 @@
+import { expect, it } from '@jest/globals';
+import type { Platform } from '#operator/platform';
+import { emptyWorld } from '#operator/testdata/empty-world';
+import { type ResourceKey, parseKey } from '#operator/world';
+import { eventually } from '../testdata/eventually.ts';
+import { lead } from './lead.ts';
+import { createOperatorMetrics } from './metrics.ts';
+
+const ignore = () => undefined;
+const log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+
+/** An operator with a Lease that the test gives and takes; `done`: what it does, in order. */
+function open() {
+  const done: string[] = [];
+  const [acquired, lost, stop] = [
+    Promise.withResolvers<undefined>(),
+    Promise.withResolvers<undefined>(),
+    new AbortController(),
+  ];
+  let held = false;
+  let changed: (key: ResourceKey) => void = ignore;
+  const note = (text: string) => {
+    done.push(text);
+    return Promise.resolve();
+  };
+  const platform: Platform = {
+    watch(told) {
+      changed = told;
+      return note('watch');
+    },
+    observe: () =>
+      Promise.resolve(
+        emptyWorld({ platform: { mode: 'cluster', runtimeImage: 'vmcp-runtime:0.1.0', allowHostPaths: false } }),
+      ),
+    apply: () => note('apply'),
+    report: () => Promise.resolve(),
+    close: () => note('close'),
+  };
+  const lease = {
+    acquired: acquired.promise,
+    lost: lost.promise,
+    isHeld: () => held,
+    handOver: () => note('hand over'),
+  };
+  const metrics = createOperatorMetrics('0');
+  const led = lead(platform, { lease, metrics, log, workers: 1, resync: 60_000, stop: stop.signal });
+  return {
+    done,
+    led,
+    stop: () => stop.abort(),
+    change: () => changed(parseKey('MCPGroup/default/tools')),
+    give() {
+      held = true;
+      acquired.resolve(undefined);
+    },
+    take() {
+      held = false;
+    },
+    tell: () => lost.resolve(undefined),
+  };
+}
+
+it('does nothing before it has the Lease, and hands it over as soon as it is told to end', async () => {
+  const operator = open();
+  operator.stop();
+  expect(await operator.led).toBe(true);
+  expect(operator.done).toEqual(['hand over']);
+});
+
+it('ends what it works on before it hands the Lease over', async () => {
+  const operator = open();
+  operator.give();
+  await eventually(() => operator.done.includes('watch'), 'it works');
+  operator.change();
+  await eventually(() => operator.done.includes('apply'), 'a change is worked on');
+  operator.stop();
+  expect(await operator.led).toBe(true);
+  expect(operator.done).toEqual(['watch', 'apply', 'close', 'hand over']);
+});
+
+it('begins nothing without the Lease, also before it is told of the loss, and tidies nothing up', async () => {
+  const operator = open();
+  operator.give();
+  await eventually(() => operator.done.includes('watch'), 'it works');
+  operator.take();
+  operator.change();
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  operator.tell();
+  expect(await operator.led).toBe(false);
+  expect(operator.done).toEqual(['watch']);
+});
