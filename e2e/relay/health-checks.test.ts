@@ -81,6 +81,25 @@ describe('a backend that refuses the newer revision', () => {
   });
 });
 
+describe('a backend at a wrong URL', () => {
+  it.each([
+    [404, 'answers 404: check the path of its URL, which is /mcp at most servers'],
+    [405, 'does not answer initialize as an MCP server: check its URL'],
+  ])('that answers %d is told so, and not that it speaks no revision', async (status, message) => {
+    const backend = closing(
+      await servePlain({
+        intercept: (_request, response) => {
+          response.writeHead(status, { 'content-type': 'text/html' });
+          response.end('<p>no</p>');
+          return true;
+        },
+      }),
+    );
+    const gateway = await gatewayTo({ a: backend.url });
+    await until('it is looked at', () => gateway.runtime.gateway.rooms.backends.get('a')?.health.message === message);
+  });
+});
+
 describe('a connection to a backend', () => {
   it('that is not made within connect_timeout is given up', async () => {
     const sockets = new Set<Socket>();

@@ -173,8 +173,11 @@ async function tryInitialize(backend: Backend, settings: ProbeSettings, last?: S
     isProbe: true,
   });
   if (answer instanceof NoAnswer && saysNothing(answer)) return unreachable(answer.message);
-  if (answer instanceof NoAnswer || !answer.result)
-    return unreachable('refuses initialize: it speaks no revision that this gateway knows');
+  // No session was named that could be lost: there is nothing at this path.
+  if (answer instanceof NoAnswer && answer.failure.reason === 'session_lost')
+    return unreachable('answers 404: check the path of its URL, which is /mcp at most servers');
+  if (answer instanceof NoAnswer) return unreachable('does not answer initialize as an MCP server: check its URL');
+  if (!answer.result) return unreachable('refuses initialize: it speaks no revision that this gateway knows');
   endSession(backend, identity, { sessionId: answer.sessionId, revision: revisionOf(answer.result) });
   return {
     reachable: true,
