@@ -103,6 +103,8 @@ describe('the custom resource definitions', () => {
       MCPOIDCConfig: ['mcpoidcconfigs.vmcp.dev', 'mcpoidc', 'mcp'],
     });
     for (const { spec } of crds) expect(spec.versions[0]?.subresources).toHaveProperty('status');
+    // With two numbers, nobody could tell which one is meant.
+    expect(crdOf('MCPServer').spec.versions[0]?.subresources).toEqual({ status: {} });
     expect(crdOf('VirtualMCPServer').spec.versions[0]?.subresources).toEqual({
       status: {},
       scale: {
