@@ -1,5 +1,4 @@
 import { proxyOf } from '#crds/connections/proxy';
-import type { KubeApi } from '#operator/kubernetes/api/api';
 import { Clients } from '../clients/clients.ts';
 import { renderOpenApi } from '../document/render-openapi.ts';
 import { OPERATIONS } from '../operations/table.ts';
@@ -19,25 +18,7 @@ import type { Resources } from '../stores/resources.ts';
 import { clusterRuntime } from '../workloads/cluster-runtime.ts';
 import { PodLogs } from '../workloads/pod-logs.ts';
 import { type WorkloadRooms, workloadRooms } from '../workloads/workload-rooms.ts';
-
-/** A cluster, with the rights of whoever connected. */
-export interface ClusterPlace {
-  api: KubeApi;
-  /** Connection for logs: who reads them for hours holds up nobody else. */
-  streams: KubeApi;
-  /** Of the kinds that are served there. */
-  apiGroup: string;
-  /** Of this process: proxies are named there. */
-  environment: NodeJS.ProcessEnv;
-  /** Records may have private addresses called, from where this process is. */
-  privateAddresses: boolean;
-  /** Folder with the roots of sigstore instances, a file `<host>.json` each; without, the public one is trusted alone. */
-  sigstoreRoots?: string | undefined;
-  /** Of this program. */
-  version: string;
-  /** Told of what failed inside; holds no secret. */
-  onFailure: (text: string) => void;
-}
+import type { ClusterPlace } from './cluster-place.ts';
 
 /** What operations work with in a cluster, by namespace: in the operator, and in the command of somebody with a kubeconfig. */
 export function clusterRooms(place: ClusterPlace): (namespace: string) => Rooms {

@@ -11,7 +11,8 @@ import { createRoutes } from '../routes.ts';
 import { Serving } from '../serving.ts';
 import { announceAuthority } from './announce-authority.ts';
 import { clusterAuthority } from './cluster-authority.ts';
-import { type ClusterPlace, clusterRooms } from './cluster-rooms.ts';
+import type { ClusterPlace } from './cluster-place.ts';
+import { clusterRooms } from './cluster-rooms.ts';
 import { resumeClusterWork } from './resume-cluster-work.ts';
 
 export interface ClusterManagementSettings extends ClusterPlace {

@@ -42,6 +42,8 @@ const skill = (verb: Touch['verb'], name?: string): Touch => ({
 });
 
 const DAMAGED = { store_damaged: 'what is stored of skills cannot be read' } as const;
+const WAITING =
+  'more requests than a caller may make, or in a cluster eight skills of the namespace wait already to be looked at';
 const PATHS = { path_not_available: 'project_root or scope project in a cluster' } as const;
 
 export const listSkills = operation({
@@ -156,6 +158,7 @@ export const installSkill = operation({
     conflict: 'something else is where it belongs, or it has been changed by hand',
     busy: 'skills are being worked on by somebody else',
     ...DAMAGED,
+    too_many_requests: WAITING,
     source_failed: 'its source does not answer, or with something else',
   },
   touches: ({ body: { clients = [], group } }) => [
@@ -236,6 +239,7 @@ export const validateSkillOperation = operation({
   problems: {
     path_not_available: 'path in a cluster',
     busy: 'in a cluster another skill of the namespace is being looked at',
+    too_many_requests: WAITING,
   },
   touches: () => [skill('get')],
   async run({ body: { path, archive }, signal }, { skills }) {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { proxyOf } from '#crds/connections/proxy';
 import { isStatus } from '#operator/kubernetes/api/api-error';
 import { SECRETS } from '#operator/kubernetes/api/resources';
-import type { ClusterPlace } from '../cluster/cluster-rooms.ts';
+import type { ClusterPlace } from '../cluster/cluster-place.ts';
 import { configMapRecords } from '../stores/config-map-records.ts';
 import { problemOfApi } from '../stores/problem-of-api.ts';
 import type { Resources } from '../stores/resources.ts';

@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import { proxyOf } from '#crds/connections/proxy';
-import type { ClusterPlace } from '../cluster/cluster-rooms.ts';
+import type { ClusterPlace } from '../cluster/cluster-place.ts';
 import { configMapRecords } from '../stores/config-map-records.ts';
 import { clusterSkills } from './cluster-skills.ts';
 import { FETCH_DEADLINE } from './skill-source.ts';
