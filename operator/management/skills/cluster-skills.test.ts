@@ -1,11 +1,11 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { fileRecords } from '../stores/file-records.ts';
-import { clusterSkills } from './cluster-skills.ts';
+import { clusterSkills, MOST } from './cluster-skills.ts';
 import { clusterSkillsContract } from './contract/cluster-skills.contract.ts';
-import { StagingRooms } from './staging-rooms.ts';
+import { ROOMS, StagingRooms } from './staging-rooms.ts';
 import { tgzOf } from './testdata/archives.ts';
 import { type ArtifactServer, serveArtifacts } from './testdata/serve-artifacts.ts';
 import { skillText } from './testdata/skills-place.ts';
@@ -56,4 +56,10 @@ it('a registry that never answers holds up its own namespace for a while, and no
   expect((await skillsOf('a').install(sent)).metadata.name).toBe('notes');
   const own = readdirSync(folder).find((name) => name.startsWith('vmcp-skills-')) ?? '';
   expect(readdirSync(join(folder, own, 'staging'))).toEqual([]);
+});
+
+it('what is unpacked at once, with the layers that it comes from, fits the disk that the chart gives an operator', () => {
+  const chart = join(import.meta.dirname, '../../../charts/vmcp/templates/operator/deployment.yaml');
+  const [, mebibytes] = /name: tmp\n +emptyDir:\n +sizeLimit: (\d+)Mi/.exec(readFileSync(chart, 'utf8')) ?? [];
+  expect(Number(mebibytes) * 2 ** 20).toBeGreaterThan(ROOMS * 2 * MOST);
 });

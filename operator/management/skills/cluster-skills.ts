@@ -27,7 +27,7 @@ import { withStaging } from './staging.ts';
  * Bytes, and those that a file or folder costs by itself: a pod has little disk that is its own, and beyond it is evicted. A layer of as
  * much lies beside its files while they are unpacked; `sizeLimit` of the chart's `tmp` is twice this for each room.
  */
-const MOST = 16 * 1024 * 1024;
+export const MOST = 16 * 1024 * 1024;
 const ENTRY = 4096;
 const USER = { scope: 'user', projectRoot: undefined } as const;
 

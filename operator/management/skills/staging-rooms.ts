@@ -5,7 +5,7 @@ import { Problem } from '../problem.ts';
 import { Shares } from '../shares.ts';
 
 /** Namespaces whose skills are looked at together: each may fill its share of the pod's disk, which the chart bounds. */
-const ROOMS = 4;
+export const ROOMS = 4;
 /** Milliseconds that one may wait for the others. */
 const PATIENCE = 10_000;
 /** How many may wait: of one namespace, and of all. */
