@@ -5,16 +5,18 @@ import { CONFIG_MAPS } from './resources.ts';
 
 const object = (name: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } });
 const PAGES: KubeList[] = [
-  { items: [object('a'), object('b')], resourceVersion: '1', next: { token: '1', limit: 250 } },
-  { items: [], resourceVersion: '1', next: { token: '2', limit: 500 } },
-  { items: [object('c')], resourceVersion: '1', next: undefined },
+  { items: [object('a'), object('b')], resourceVersion: '1', next: { token: '1', limit: 250 }, bytes: 10 },
+  { items: [], resourceVersion: '1', next: { token: '2', limit: 500 }, bytes: 10 },
+  { items: [object('c')], resourceVersion: '1', next: undefined, bytes: 10 },
 ];
 
 it('gives the objects of all pages, and asks for no page that nobody wants', async () => {
   const asked: (NextPage | undefined)[] = [];
   const list = (_resource: unknown, _selection: unknown, { next }: { next?: NextPage | undefined } = {}) => {
     asked.push(next);
-    return Promise.resolve(PAGES[Number(next?.token ?? 0)] ?? { items: [], resourceVersion: '', next: undefined });
+    return Promise.resolve(
+      PAGES[Number(next?.token ?? 0)] ?? { items: [], resourceVersion: '', next: undefined, bytes: 10 },
+    );
   };
   const names: string[] = [];
   for await (const { metadata } of listAll({ list }, CONFIG_MAPS, {})) names.push(metadata.name);

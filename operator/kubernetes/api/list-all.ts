@@ -1,19 +1,23 @@
 import type { KubeApi, Selection } from './api.ts';
 import type { KubeObject, Resource } from './object.ts';
-import type { NextPage } from './read-page.ts';
+import { type NextPage, tooLong } from './read-page.ts';
 
 /** Objects that are asked for at once. */
 const PAGE = 500;
 
-/** All objects of a selection, of which a page is held at a time. @throws ApiError */
+/** All objects of a selection, of which a page is held at a time. @throws ApiError: also (`isTooLong`) where they are longer than `longest` bytes */
 export async function* listAll(
   api: Pick<KubeApi, 'list'>,
   resource: Resource,
   selection: Selection,
+  longest = Infinity,
 ): AsyncGenerator<KubeObject, void> {
   let next: NextPage | undefined;
+  let bytes = 0;
   do {
     const page = await api.list(resource, selection, { limit: PAGE, next });
+    bytes += page.bytes;
+    if (bytes > longest) throw tooLong(`list ${resource.plural}`, longest);
     yield* page.items;
     next = page.next;
   } while (next !== undefined);

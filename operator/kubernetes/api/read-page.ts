@@ -5,6 +5,8 @@ import type { KubeObject } from './object.ts';
 export interface KubeList {
   items: KubeObject[];
   resourceVersion: string;
+  /** How long the page was, as text. */
+  bytes: number;
   /** The next page; undefined on the last one. */
   next: NextPage | undefined;
 }
@@ -27,6 +29,12 @@ const LONGEST_LIST = 64 * 1024 * 1024;
 const FEWER = 4;
 
 const TOO_LONG = 'TooLong';
+
+export const tooLong = (doing: string, longest: number): ApiError =>
+  new ApiError(`${doing}: what is there is longer than ${longest} bytes`, { status: 0, reason: TOO_LONG });
+
+/** Whether more is there than is read. */
+export const isTooLong = (problem: unknown): boolean => problem instanceof ApiError && problem.reason === TOO_LONG;
 
 interface PageSizes {
   /** Most objects of a page; undefined for everything at once. */
@@ -52,10 +60,10 @@ export async function readPage(
       const { value, bytes } = await read(size, longestOf(size));
       // After short ones more fit again.
       const isShort = bytes * FEWER < LONGEST_PAGE;
-      return listOf(value as Answer, isShort && size !== undefined ? Math.min(size * 2, limit ?? size) : size);
+      const more = isShort && size !== undefined ? Math.min(size * 2, limit ?? size) : size;
+      return { ...listOf(value as Answer, more), bytes };
     } catch (problem) {
-      if (!(problem instanceof ApiError) || problem.reason !== TOO_LONG || size === undefined || size === 1)
-        throw problem;
+      if (!isTooLong(problem) || size === undefined || size === 1) throw problem;
       size = Math.max(1, Math.floor(size / FEWER));
     }
   }
@@ -73,7 +81,7 @@ interface Answer {
   items?: KubeObject[] | null;
 }
 
-function listOf({ apiVersion, kind, metadata, items }: Answer, limit: number | undefined): KubeList {
+function listOf({ apiVersion, kind, metadata, items }: Answer, limit: number | undefined): Omit<KubeList, 'bytes'> {
   // Items of a list have neither apiVersion nor kind where the server leaves them out.
   const type = { apiVersion, kind: kind.replace(/List$/, '') };
   const { resourceVersion = '', continue: token = '' } = metadata ?? {};
@@ -94,11 +102,7 @@ export async function readMeasured(
   let length = 0;
   for await (const part of body) {
     length += part.length;
-    if (length > longest)
-      throw new ApiError(`${describe(wanted)}: the answer is longer than ${longest} bytes`, {
-        status: 0,
-        reason: TOO_LONG,
-      });
+    if (length > longest) throw tooLong(describe(wanted), longest);
     parts.push(part);
   }
   return { value: JSON.parse(Buffer.concat(parts).toString('utf8')), bytes: length };

@@ -1,4 +1,5 @@
 import { proxyOf } from '#crds/connections/proxy';
+import { Turns } from '#operator/turns';
 import { Clients } from '../clients/clients.ts';
 import { renderOpenApi } from '../document/render-openapi.ts';
 import { OPERATIONS } from '../operations/table.ts';
@@ -20,11 +21,19 @@ import { PodLogs } from '../workloads/pod-logs.ts';
 import { type WorkloadRooms, workloadRooms } from '../workloads/workload-rooms.ts';
 import type { ClusterPlace } from './cluster-place.ts';
 
+/** Lists of all resources of a kind that are read at the same time. */
+const LISTS_AT_ONCE = 4;
+
 /** What operations work with in a cluster, by namespace: in the operator, and in the command of somebody with a kubeconfig. */
 export function clusterRooms(place: ClusterPlace): (namespace: string) => Rooms {
   const { api, apiGroup, streams, version, privateAddresses, environment } = place;
   const podLogs = new PodLogs(streams);
-  const resources = (namespace: string) => clusterResources({ api, namespace, apiGroup });
+  const turns = new Turns({ most: LISTS_AT_ONCE, each: 1 });
+  const kept = perNamespace((namespace) => ({
+    resources: clusterResources({ api, namespace, apiGroup, turns }),
+    close: () => Promise.resolve(),
+  }));
+  const resources = (namespace: string) => kept(namespace).resources;
   const skills = openClusterSkills(place);
   const clients = (namespace: string) =>
     new Clients({

@@ -4,7 +4,7 @@ import { gunzip, gzip } from 'node:zlib';
 import { z } from 'zod';
 import { weightOf } from '../fetching/json-amounts.ts';
 import { Problem } from '../problem.ts';
-import type { RecordStore, StoredRecord } from '../stores/record-store.ts';
+import type { RecordStore } from '../stores/record-store.ts';
 import { Page } from './page.ts';
 
 /** Characters of base64 in one record. */
@@ -75,13 +75,12 @@ export class KeptCopies {
     return Head.safeParse((await this.#store.get(name))?.value).data;
   }
 
-  /** Parts that no head names: of former copies, and of processes that were killed. */
+  /** Parts that no head names: of former copies, and of processes that were killed. No part is read for it. */
   async #removeOthers(): Promise<void> {
-    const all = await this.#store.list();
-    const isPart = ({ name }: StoredRecord): boolean => name.startsWith('part.');
-    const live = new Set(all.filter((one) => !isPart(one)).map(({ value }) => Head.safeParse(value).data?.id));
-    for (const { name } of all.filter(isPart)) {
-      if (!live.has(name.split('.')[1])) await this.#store.delete(name);
-    }
+    const names = await this.#store.names();
+    const isPart = (name: string): boolean => name.startsWith('part.');
+    const live = new Set<string | undefined>();
+    for (const name of names) if (!isPart(name)) live.add((await this.#headOf(name))?.id);
+    for (const name of names) if (isPart(name) && !live.has(name.split('.')[1])) await this.#store.delete(name);
   }
 }

@@ -139,4 +139,26 @@ describe('an object of the API server', () => {
     const names = (await resources.list('MCPServer')).map(({ name }) => name);
     expect([names.length, names[0], names.at(-1)]).toEqual([1201, 's0', 'search']);
   });
+
+  it('is listed for all who ask at once, and what is too long for a list is told', async () => {
+    server.most = 0;
+    const [first] = await Promise.all([resources.list('MCPServer'), resources.list('MCPServer')]);
+    expect(first.map(({ name }) => name)).toEqual(['search']);
+    expect(server.calls).toHaveLength(1);
+    const later = resources.list('MCPServer');
+    await new Promise(setImmediate);
+    // These ask while one is under way, which may have missed what they did.
+    await Promise.all([later, ...Array.from({ length: 20 }, () => resources.list('MCPServer'))]);
+    expect(server.calls).toHaveLength(3);
+    const long = {
+      ...object(0),
+      metadata: { name: 'long', namespace: 'team' },
+      spec: { image: 'x'.repeat(7_000_000) },
+    };
+    for (let at = 0; at < 5; at += 1) server.put(PLACE.replace('search', `long-${at}`), long);
+    await expect(resources.list('MCPServer')).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('MCPServer in namespace "team" is longer than 33554432 bytes'),
+    });
+  });
 });

@@ -3,7 +3,9 @@ import type { KubeApi } from '#operator/kubernetes/api/api';
 import { isStatus } from '#operator/kubernetes/api/api-error';
 import { listAll } from '#operator/kubernetes/api/list-all';
 import type { KubeObject } from '#operator/kubernetes/api/object';
+import { isTooLong } from '#operator/kubernetes/api/read-page';
 import { ownResource } from '#operator/kubernetes/api/resources';
+import type { Turns } from '#operator/turns';
 import type { Kind } from '#operator/world';
 import { Problem } from '../problem.ts';
 import { sameValue } from '../same-value.ts';
@@ -21,32 +23,49 @@ import {
   type WantedResource,
   type WriteOptions,
 } from './resources.ts';
+import { SharedRead } from './shared-read.ts';
 import { versionOf } from './version-of.ts';
 
 interface ClusterResourcesOptions {
   api: KubeApi;
   namespace: string;
   apiGroup: string;
+  /** Of lists, of which one namespace has one; without, all at once. */
+  turns?: Turns | undefined;
 }
 
+/** Bytes of all of a kind, as text: nobody need hold more of what a namespace has. */
+const LONGEST_LIST = 32 * 1024 * 1024;
+const NEVER = new AbortController().signal;
 /** No object has it: an apply that carries it makes a new object or fails with 409. */
 const NO_VERSION = '1';
 
 /** Objects of one namespace, written by server-side apply: who owns the other fields keeps them. */
 class ClusterResources implements Resources {
   readonly #in: ClusterResourcesOptions;
+  /** Who lists them many times at once holds them once. */
+  readonly #lists = new Map<Kind, SharedRead<StoredResource[]>>();
 
   constructor(options: ClusterResourcesOptions) {
     this.#in = options;
   }
 
   async list(kind: Kind): Promise<StoredResource[]> {
+    const { turns, namespace } = this.#in;
+    const read = () => this.#list(kind);
+    const shared = this.#lists.get(kind) ?? new SharedRead(() => turns?.run(NEVER, namespace, read) ?? read());
+    this.#lists.set(kind, shared);
+    return [...(await shared.next())];
+  }
+
+  async #list(kind: Kind): Promise<StoredResource[]> {
     const { api, namespace } = this.#in;
     const found: StoredResource[] = [];
+    const objects = listAll(api, this.#resource(kind), { namespace }, LONGEST_LIST);
     try {
-      for await (const object of listAll(api, this.#resource(kind), { namespace })) found.push(storedOf(kind, object));
+      for await (const object of objects) found.push(storedOf(kind, object));
     } catch (problem) {
-      throw problemOfApi(problem);
+      throw isTooLong(problem) ? tooLong(kind, namespace) : problemOfApi(problem);
     }
     return found.sort((a, b) => (a.name < b.name ? -1 : 1));
   }
@@ -206,4 +225,9 @@ function leftOver(wanted: WantedResource, { labels, annotations, spec }: StoredR
 function withDefaults(kind: Kind, spec: Record<string, unknown>): Record<string, unknown> {
   const read = SPECS[kind].safeParse(spec);
   return read.success ? { ...read.data } : spec;
+}
+
+function tooLong(kind: Kind, namespace: string): Problem {
+  const what = `what there is of kind ${kind} in namespace "${namespace}" is longer than ${LONGEST_LIST} bytes`;
+  return new Problem('unavailable', `${what}, and is not listed: take some away, or shorten them`);
 }

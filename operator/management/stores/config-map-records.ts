@@ -5,6 +5,7 @@ import { isStatus } from '#operator/kubernetes/api/api-error';
 import { listAll } from '#operator/kubernetes/api/list-all';
 import type { KubeApi } from '#operator/kubernetes/api/api';
 import type { KubeObject } from '#operator/kubernetes/api/object';
+import { isTooLong } from '#operator/kubernetes/api/read-page';
 import { CONFIG_MAPS } from '#operator/kubernetes/api/resources';
 import { Problem } from '../problem.ts';
 import { problemOfApi } from './problem-of-api.ts';
@@ -21,7 +22,8 @@ import {
   tooMany,
 } from './record-store.ts';
 
-/** Objects asked for at once. */
+/** Bytes of all documents of a kind: who may write records may write long ones. */
+const LONGEST_LIST = 16 * 1024 * 1024;
 
 /** Key of `data` with the document. */
 const DOCUMENT = 'record.json';
@@ -67,12 +69,13 @@ class ConfigMapRecords implements RecordStore {
     const { namespace, api, apiGroup } = this.#in;
     const selection = { namespace, labelSelector: recordSelector(this.#kind, apiGroup), metadataOnly };
     const found: T[] = [];
+    const longest = metadataOnly === true ? Infinity : LONGEST_LIST;
     try {
-      for await (const object of listAll(api, CONFIG_MAPS, selection)) {
+      for await (const object of listAll(api, CONFIG_MAPS, selection, longest)) {
         if (found.push(read(object)) === MOST_RECORDS) break;
       }
     } catch (problem) {
-      throw problemOfApi(problem);
+      throw isTooLong(problem) ? tooLong(this.#kind, namespace) : problemOfApi(problem);
     }
     return found;
   }
@@ -151,6 +154,11 @@ class ConfigMapRecords implements RecordStore {
       throw new Problem('store_damaged', `${what}: restore it from a backup, or delete it`, { cause });
     }
   }
+}
+
+function tooLong(kind: RecordKind, namespace: string): Problem {
+  const what = `the records of ${kind} in namespace "${namespace}" are longer than ${LONGEST_LIST} bytes together`;
+  return new Problem('store_damaged', `${what}: delete the ConfigMaps that are no longer needed`);
 }
 
 const MANAGER = { fieldManager: 'vmcp-management' };
