@@ -108,6 +108,8 @@ describe('where nothing can be served, up says why and leaves nothing running', 
       const message = `port ${port} is in use by another program: stop what uses it, or set another port`;
       const said = await expectRefused(3, new RegExp(message));
       expect(said.match(/is in use by another program/g)).toHaveLength(1);
+      // And nothing of what only waits for that.
+      expect(said).not.toMatch(/Pending|Unknown|running/);
     } finally {
       listener.close();
     }

@@ -12,7 +12,7 @@ import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
 import { openBeside } from './open-beside.ts';
 import { liveTable, plainLines, type ShowBoard } from './show-board.ts';
-import { leftOut, progressOf, serversOf, shownName } from './summarise-board.ts';
+import { leftOut, progressOf, remarksOf, serversOf, shownName } from './summarise-board.ts';
 
 /** How long a backend that does not answer keeps `up` from saying that the rest is ready. */
 const BACKENDS_COME = 10_000;
@@ -100,6 +100,17 @@ export function stuckCode(board: Board): number {
   return reasons.includes('PortInUse') ? EXIT_CODES.notRunning : EXIT_CODES.input;
 }
 
+/** Why nothing of a board is served, without all that only waits for it. */
+function reasonsOf(board: Board): string[] {
+  const reasons = serversOf(board).flatMap((server) => [
+    ...remarksOf(server).map(({ reason, message }) => `${shownName(server)}: ${reason}: ${message}`),
+    ...server.backends
+      .filter(({ phase }) => phase === 'Excluded')
+      .map(({ name, message }) => `${shownName(server)}/${name}: ${message}`),
+  ]);
+  return [...board.problems.map(printProblem), ...reasons];
+}
+
 /** Shows the board as it changes, and says where to go from here as soon as it serves. */
 function follow({ board }: RunningFolder, show: ShowBoard, context: Context): () => void {
   const since = Date.now();
@@ -129,7 +140,8 @@ export async function up(folder: string, context: Context, stop: AbortSignal): P
     const show = context.out.isTTY ? liveTable(context.out, context) : plainLines(context.out);
     const { board } = running.board;
     if (readiness(board, 0) === 'stuck') {
-      show(board);
+      if (context.out.isTTY) show(board);
+      else context.out.write(`${reasonsOf(board).join('\n')}\n`);
       return stuckCode(board);
     }
     const leave = follow(running, show, context);
