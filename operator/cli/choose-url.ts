@@ -9,6 +9,9 @@ import { type ServerSummary, shownName } from './summarise-board.ts';
 /** Names that only pods can look up. */
 const INSIDE = /^([^.]+)\.([^.]+)\.svc(\.|$)/;
 
+/** Whether pods of a cluster alone reach a URL. */
+export const isInside = (url: string): boolean => INSIDE.test(URL.parse(url)?.hostname ?? '');
+
 /** What was typed as a URL. @throws CliError where it is none */
 export function checkUrl(url: string): string {
   if (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)) return url;

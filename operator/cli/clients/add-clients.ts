@@ -1,6 +1,7 @@
 import { Argument, type Command } from 'commander';
 import { CLIENTS as KNOWN } from '#operator/clients/clients';
 import type { Client, RegisteredClient } from '#operator/management/records/client';
+import { isInside } from '../choose-url.ts';
 import { examples, listOptions, output, type Parts } from '../command-parts.ts';
 import type { Context, Format } from '../context.ts';
 import { changeEach } from '../management/change-each.ts';
@@ -71,7 +72,11 @@ function addRegister({ parts, group }: Adding): void {
   });
 }
 
-function tellClient({ name, configuration }: RegisteredClient, { out, err }: Context): void {
+/** Says what a client has, or what to add to it. */
+export function tellClient(
+  { name, configuration }: RegisteredClient,
+  { out, err }: Pick<Context, 'out' | 'err'>,
+): void {
   const { file, written, backup, servers, text, after } = configuration;
   const names = Object.keys(servers).join(', ');
   if (names === '') err.write(`${name} is registered, and gets its endpoints when they are served\n`);
@@ -81,6 +86,11 @@ function tellClient({ name, configuration }: RegisteredClient, { out, err }: Con
   } else {
     err.write(`Add this to the configuration of ${name}, then ${after}:\n`);
     out.write(`${text}\n`);
+    const inside = Object.values(servers).filter(isInside);
+    if (inside.length > 0)
+      err.write(
+        `only pods of the cluster reach ${inside.join(', ')}: write the URL that clients use as incomingAuth.resourceUrl\n`,
+      );
   }
 }
 

@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { tellClient } from './add-clients.ts';
 import { makeHome, type OwnHome } from '../testdata/own-home.ts';
 
 let home: OwnHome;
@@ -12,6 +13,25 @@ beforeEach(() => {
 afterEach(() => home.close());
 
 const vmcp = (...args: string[]) => home.vmcp(['client', ...args]);
+
+describe('vmcp client register in a cluster', () => {
+  it.each([
+    ['http://vmcp-staff.team-a.svc:4483/mcp', /^Add this .*\nonly pods of the cluster reach http:.*resourceUrl\n$/],
+    ['https://mcp.example.com/mcp', /^Add this [^\n]*\n$/],
+  ])('prints what to add, and says of a URL that only pods reach that it is one: %s', (url, told) => {
+    const said = { out: '', err: '' };
+    const stream = (which: 'out' | 'err') => ({ write: (text: string) => (said[which] += text) });
+    const configuration = {
+      written: false,
+      format: 'json' as const,
+      servers: { staff: url },
+      text: url,
+      after: 'log in',
+    };
+    tellClient({ name: 'cursor', groups: [], configuration }, { out: stream('out'), err: stream('err') });
+    expect([said.out, said.err]).toEqual([`${url}\n`, expect.stringMatching(told)]);
+  });
+});
 
 describe('vmcp client', () => {
   it('registers clients with groups where nothing runs, lists and forgets them', async () => {

@@ -74,7 +74,7 @@ export async function setRegistry(
   );
   const { login, server_count: count } = told.body;
   if (!login) {
-    err.write(`the registry is read from ${source}: ${count} servers\n`);
+    err.write(`the registry is read from ${source}: ${count} ${count === 1 ? 'server' : 'servers'}\n`);
     return;
   }
   err.write(`Open ${login.verification_uri} and enter ${login.user_code}, until ${login.expires_at}\n`);

@@ -117,6 +117,7 @@ function addInstall({ parts, group }: Adding): void {
 function addRemove({ parts, group }: Adding): void {
   const command = group
     .command('rm')
+    .alias('uninstall')
     .description('uninstall skills; what they need stays')
     .argument('<skill...>', 'their names')
     .addOption(scopeOption())

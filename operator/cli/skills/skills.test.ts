@@ -33,7 +33,7 @@ describe('vmcp skill', () => {
     expect((await vmcp('list', '-o', 'name')).out).toBe('review\n');
     expect((await vmcp('info', 'review')).out).toMatch(/status: installed/);
     expect((await vmcp('rm', 'review')).code).toBe(2);
-    expect((await vmcp('rm', 'no-such', 'review', '--yes')).code).toBe(6);
+    expect((await vmcp('uninstall', 'no-such', 'review', '--yes')).code).toBe(6);
     expect(existsSync(read('.claude', 'skills', 'review'))).toBe(false);
     expect((await vmcp('list')).err).toContain('skill install <reference>');
   });
