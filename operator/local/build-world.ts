@@ -1,4 +1,5 @@
 import { byName } from '#operator/by-name';
+import { DEFAULT_API_GROUP } from '#crds/kinds/kind-names';
 import { MCPServerSpec, resourceUrlOf, VirtualMCPServerSpec } from '#crds/kinds/index';
 import type { Status } from '#crds/kinds/status';
 import { isLoopbackHost } from '#crds/parts/loopback';
@@ -11,7 +12,6 @@ import type { Snapshot } from './manifest-folder.ts';
 import { hasLogin } from './needed-secrets.ts';
 
 /** Group of the kinds where no manifest says another one. */
-const API_GROUP = 'vmcp.dev';
 
 /** What the plan may know besides the manifests. */
 export interface Known {
@@ -131,7 +131,7 @@ export function buildWorld(snapshot: Snapshot, namespace: string, known: Known):
   });
   return {
     namespace,
-    apiGroup: manifests[0]?.apiVersion.split('/')[0] ?? API_GROUP,
+    apiGroup: manifests[0]?.apiVersion.split('/')[0] ?? DEFAULT_API_GROUP,
     platform: factsOf(namespace, manifests, known),
     virtualMcpServers: ofKind('VirtualMCPServer'),
     mcpGroups: ofKind('MCPGroup'),

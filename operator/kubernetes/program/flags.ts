@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { DEFAULT_API_GROUP } from '#crds/kinds/kind-names';
 import { millisecondsOf } from '#crds/parts/primitives';
 
 export const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const;
@@ -72,7 +73,9 @@ function readResync(text: string): number {
 }
 
 const RESOURCES = [
-  new Option('--api-group <group>', 'API group of the kinds that are served').argParser(readGroup).default('vmcp.dev'),
+  new Option('--api-group <group>', 'API group of the kinds that are served')
+    .argParser(readGroup)
+    .default(DEFAULT_API_GROUP),
   new Option(
     '--watch-namespace <names>',
     'namespaces that are served, separated by commas or the flag several times; without: all',

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { DEFAULT_API_GROUP } from '#crds/kinds/kind-names';
 import type { StateFolder } from '#operator/local/state-folder';
 import { type Board, readBoard } from '#operator/local/status-board';
 import { tailLog } from '#operator/local/tail-log';
@@ -14,7 +15,7 @@ const RESTARTS = 2;
 export function localRuntime(state: StateFolder): WorkloadRuntime {
   return {
     host: '127.0.0.1',
-    apiGroup: 'vmcp.dev',
+    apiGroup: DEFAULT_API_GROUP,
     hasPaths: true,
     targetHost: () => '127.0.0.1',
     look() {
