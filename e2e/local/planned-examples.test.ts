@@ -103,11 +103,11 @@ describe('the examples of pages and folders', () => {
 
   it.each(EXAMPLES)(
     '$place: is planned without a problem but those that its text tells',
-    ({ place, text, resources }) => {
+    async ({ place, text, resources }) => {
       const at = mkdtempSync(join(folder, 'one-'));
       writeFileSync(join(at, 'all.yaml'), resources.map((resource) => stringify(resource)).join('---\n'));
       const found = {
-        local: checkFolder(at, context).problems.map(({ path, message }) => `${path}: ${message}`),
+        local: (await checkFolder(at, context)).problems.map(({ path, message }) => `${path}: ${message}`),
         cluster: inCluster(at),
       };
       for (const where of ['local', 'cluster'] as const) {

@@ -2,13 +2,17 @@ import { relative, resolve } from 'node:path';
 import { allot, readAllotments } from '#operator/local/allotments';
 import { codeOf } from '#operator/local/code-of';
 import { applicantsOf, buildWorld } from '#operator/local/build-world';
+import { withStored } from '#operator/local/current-snapshot';
 import { ignoresLimits } from '#operator/local/ignores-limits';
 import { listEnvFiles } from '#operator/local/list-env-files';
 import { listManifestFiles, readSnapshot, type Snapshot } from '#operator/local/manifest-folder';
 import type { Problem } from '#operator/local/resource';
+import { StoredSecrets } from '#operator/local/stored-secrets';
+import { LocalSecrets } from '#operator/management/secrets/local-secrets';
 import type { Condition } from '#crds/parts/conditions';
 import type { Outcome } from '#operator/plan/outcome';
 import { plan } from '#operator/plan/plan';
+import { systemClock } from '#operator/queue';
 import { contentHash, GENERATED_SECRETS, keyText, type Manifest, type ResourceKey } from '#operator/world';
 import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
@@ -74,9 +78,20 @@ const isProblem = ({ type, status }: Condition): boolean =>
 const isWarning = ({ type, status }: Condition): boolean =>
   status === 'True' && !['Ready', 'Stalled', 'Waiting', 'BackendsResolved'].includes(type);
 
+/** With the secrets that are stored here, of which the plan takes the names alone. */
+async function withSecrets(snapshot: Snapshot, context: Context): Promise<Snapshot> {
+  const stored = new StoredSecrets(new LocalSecrets(context), systemClock);
+  try {
+    await stored.load(snapshot.manifests);
+    return withStored(snapshot, stored);
+  } finally {
+    stored.close();
+  }
+}
+
 /** Reads and plans a folder. */
-export function checkFolder(folder: string, context: Context): CheckedFolder {
-  const snapshot = loadFolder(folder);
+export async function checkFolder(folder: string, context: Context): Promise<CheckedFolder> {
+  const snapshot = await withSecrets(loadFolder(folder), context);
   const outcomes = planAll(snapshot, context);
   const told = new Set(snapshot.problems.map(({ file }) => file));
   const from = (fits: (condition: Condition) => boolean): Problem[] =>

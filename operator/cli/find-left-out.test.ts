@@ -36,26 +36,26 @@ const auth = (name: string, more = '') =>
 const SECRET = 'apiVersion: v1\nkind: Secret\nmetadata: { name: keys }\nstringData: { good: x }';
 
 /** What is wrong in these files, as `file:line path: message`. */
-function problemsOf(files: Record<string, string>): string[] {
+async function problemsOf(files: Record<string, string>): Promise<string[]> {
   for (const [name, text] of Object.entries({ 'server.yaml': SERVER, ...files }))
     writeFileSync(join(folder, name), text);
-  const context = { state: locateState(join(folder, 'state')), containerEngine: undefined };
-  const { problems } = checkFolder(folder, context as Parameters<typeof checkFolder>[1]);
+  const context = { state: locateState(join(folder, 'state')), containerEngine: undefined, environment: {} };
+  const { problems } = await checkFolder(folder, context as Parameters<typeof checkFolder>[1]);
   return problems.map(({ file, line, path, message }) => `${file.split('/').at(-1) ?? ''}:${line} ${path}: ${message}`);
 }
 
 describe('what keeps a backend from being served', () => {
-  it('is told once where a Secret has not got the key, at the credential', () => {
+  it('is told once where a Secret has not got the key, at the credential', async () => {
     const files = { 'backends.yaml': backend('one', 'gone'), 'auth.yaml': auth('gone'), 'secret.yaml': SECRET };
-    expect(problemsOf(files)).toEqual([
+    expect(await problemsOf(files)).toEqual([
       expect.stringMatching(/^auth\.yaml:9 MCPExternalAuthConfig\/gone: SecretKeyNotFound: .*"gone"/),
     ]);
   });
 
-  it('is told at the credential that is not for that backend, beside what else is wrong in its file', () => {
+  it('is told at the credential that is not for that backend, beside what else is wrong in its file', async () => {
     const wrong = `${auth('good', '\n  allowedServers: [other]')}\n---\n${auth('typo').replace('headerName', 'headrName')}`;
     const files = { 'backends.yaml': `${backend('one', 'good')}\n---\n${backend('two', 'typo')}`, 'auth.yaml': wrong };
-    const problems = problemsOf({ ...files, 'secret.yaml': SECRET });
+    const problems = await problemsOf({ ...files, 'secret.yaml': SECRET });
     expect(problems).toContainEqual(
       expect.stringMatching(
         /^auth\.yaml:2? ?.*MCPExternalAuthConfig\/good: is not for this server: .* \(so demo leaves one out\)$/,
@@ -65,8 +65,8 @@ describe('what keeps a backend from being served', () => {
     expect(problems.every((problem) => problem.startsWith('auth.yaml:'))).toBe(true);
   });
 
-  it('is told at the backend where the fault is its own', () => {
-    const [one, ...more] = problemsOf({ 'backends.yaml': backend('one', 'nowhere') });
+  it('is told at the backend where the fault is its own', async () => {
+    const [one, ...more] = await problemsOf({ 'backends.yaml': backend('one', 'nowhere') });
     expect(one).toMatch(/^backends\.yaml:8 MCPServer\/one: MCPExternalAuthConfig "nowhere" does not exist/);
     expect(more).toEqual([]);
   });

@@ -74,8 +74,8 @@ function addReading({ program, around, finish }: Parts): void {
     .addOption(output('table', 'json', 'yaml'))
     .addOption(stateOption())
     .addHelpText('after', examples(around, 'vmcp validate', 'vmcp validate examples/quickstart -o json'))
-    .action((folder: string, options: StateOptions & { output: Format }) =>
-      finish(validate(folder, options.output, contextOf(around, options))),
+    .action(async (folder: string, options: StateOptions & { output: Format }) =>
+      finish(await validate(folder, options.output, contextOf(around, options))),
     );
   addRender({ program, around, finish });
 }
@@ -110,7 +110,7 @@ function addRender({ program, around, finish }: Pick<Parts, 'program' | 'around'
         const context = contextOf(around, options);
         const { renderCluster } = await import('./render-cluster.ts');
         const { cluster, output: format } = options;
-        finish(cluster ? renderCluster(folder, format, options, context) : render(folder, format, context));
+        finish(cluster ? renderCluster(folder, format, options, context) : await render(folder, format, context));
       },
     );
 }

@@ -26,8 +26,8 @@ function renderOne({ key, rendered, children }: Outcome): Record<string, unknown
 }
 
 /** Prints what `vmcp up` would run, without secrets. Returns the exit code. */
-export function render(folder: string, format: 'json' | 'yaml', context: Context): number {
-  const { outcomes, problems } = checkFolder(folder, context);
+export async function render(folder: string, format: 'json' | 'yaml', context: Context): Promise<number> {
+  const { outcomes, problems } = await checkFolder(folder, context);
   for (const problem of problems) context.err.write(`${printProblem(problem)}\n`);
   const documents = outcomes.flatMap(renderOne);
   if (format === 'json') context.out.write(printObject(documents, 'json'));

@@ -4,8 +4,8 @@ import { EXIT_CODES } from './exit-codes.ts';
 import { printObject } from './print-object.ts';
 
 /** Says what is wrong in a folder of manifests. Starts and writes nothing. Returns the exit code. */
-export function validate(folder: string, format: Format, context: Context): number {
-  const { snapshot, problems, warnings } = checkFolder(folder, context);
+export async function validate(folder: string, format: Format, context: Context): Promise<number> {
+  const { snapshot, problems, warnings } = await checkFolder(folder, context);
   const code = problems.length > 0 ? EXIT_CODES.input : EXIT_CODES.ok;
   if (format !== 'table') {
     context.out.write(printObject({ valid: code === EXIT_CODES.ok, problems, warnings }, format));

@@ -56,7 +56,7 @@ export class CurrentSnapshot {
 }
 
 /** A key of a manifest's own Secret of that name wins, as it is what somebody wrote down. */
-function withStored(snapshot: Snapshot, { values, problems }: Stored): Snapshot {
+export function withStored(snapshot: Snapshot, { values, problems }: Stored): Snapshot {
   if (values.size === 0 && problems.length === 0) return snapshot;
   const secrets = new Map(snapshot.secrets);
   for (const [place, stored] of values) secrets.set(place, { ...stored, ...snapshot.secrets.get(place) });

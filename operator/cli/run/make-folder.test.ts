@@ -16,10 +16,10 @@ beforeEach(() => {
 afterEach(() => rmSync(home, { recursive: true }));
 
 describe('the folder that is made', () => {
-  it('is valid: one endpoint on loopback, and its group', () => {
+  it('is valid: one endpoint on loopback, and its group', async () => {
     makeFolder(folder, 'tools');
     const context = contextWith({ state: locateState(join(home, 'state')) });
-    const { snapshot, problems } = checkFolder(folder, context);
+    const { snapshot, problems } = await checkFolder(folder, context);
     expect(problems).toEqual([]);
     expect(snapshot.manifests.map(({ kind, metadata }) => `${kind}/${metadata.name}`)).toEqual([
       'VirtualMCPServer/tools',

@@ -107,6 +107,23 @@ describe('vmcp secret', () => {
     expect(await stored('A', { VMCP_SECRETS_PASSWORD: 'another password' })).toEqual(new Map([['A', VALUE]]));
   });
 
+  it('is known to vmcp validate and vmcp render, which show no value, and say of a locked store that it is', async () => {
+    const secrets = '[{name: vmcp-secrets, key: API_KEY, targetEnvName: API_KEY}]';
+    const server = `apiVersion: vmcp.dev/v1alpha1\nkind: MCPServer\nmetadata: {name: cups}\nspec: {command: [cups], secrets: ${secrets}}\n`;
+    writeFileSync(join(home.folder, 'cups.yaml'), server);
+    const check = (command: string, environment?: NodeJS.ProcessEnv) =>
+      home.withoutFolder([command, home.folder], environment);
+    expect(await check('validate')).toMatchObject({ code: 1, err: expect.stringContaining('no key "API_KEY"') });
+    await vmcp(['set', 'API_KEY'], VALUE);
+    expect(await check('validate')).toMatchObject({ code: 0, err: '' });
+    const { code, out, err } = await check('render');
+    expect([code, err, out]).toEqual([0, '', expect.not.stringContaining('hunter2')]);
+    expect(await check('validate', { VMCP_SECRETS_PASSWORD: 'another' })).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('is locked'),
+    });
+  });
+
   it('says of a provider that can only be read where its secrets are changed', async () => {
     expect((await vmcp(['setup', 'environment'])).code).toBe(0);
     const refused = await vmcp(['set', 'A'], VALUE);

@@ -18,7 +18,7 @@ export interface OwnHome {
   /** Runs a command on that folder and a state folder; `input` is piped in. */
   vmcp: (args: string[], input?: string, environment?: NodeJS.ProcessEnv) => Promise<Said>;
   /** The same, but no folder is named. */
-  withoutFolder: (args: string[]) => Promise<Said>;
+  withoutFolder: (args: string[], environment?: NodeJS.ProcessEnv) => Promise<Said>;
   close: () => void;
 }
 
@@ -48,7 +48,7 @@ export function makeHome(): OwnHome {
     folder,
     state,
     vmcp: (args, input, environment) => run([...args, '--folder', folder], input, environment),
-    withoutFolder: (args) => run(args),
+    withoutFolder: (args, environment) => run(args, '', environment),
     close: () => rmSync(path, { recursive: true, force: true }),
   };
 }
