@@ -5,7 +5,7 @@ import { tokenOf } from './accounts.ts';
 import { type Ask, askFromPod } from './ask-from-pod.ts';
 import { IMAGES } from './images.ts';
 import type { Written } from './send-manifests.ts';
-import { backend, fake, group, server } from './stage.ts';
+import { backend, condition, fake, group, server } from './stage.ts';
 import { describeWithCluster } from './use-cluster.ts';
 import { useStage } from './use-stage.ts';
 
@@ -98,6 +98,20 @@ describeWithCluster('incomingAuth of type kubernetes', (cluster) => {
     expect(await statusWith(await tokenFor('other', AUDIENCE))).toBe(401);
     expect(await statusWith('none')).toBe(401);
   });
+
+  it('and an issuer whose key set needs a token start no pod where nothing brings that into it, which the status says', async () => {
+    const jwksAuthTokenPath = '/var/run/secrets/keys/token';
+    const inline = { issuer: 'https://login.example', jwksUrl: 'https://login.example/keys', jwksAuthTokenPath };
+    const incomingAuth = { type: 'oidc', oidcConfig: { type: 'inline', inline } };
+    await stage.apply(server('tokened', 'tools', { incomingAuth }));
+    const status = await stage.status('VirtualMCPServer', 'tokened', ({ phase }) => phase === 'Failed', 60_000);
+    expect(condition(status, 'Ready')?.reason).toBe('PodsFail');
+    expect(condition(status, 'KeySetNeedsToken')).toMatchObject({
+      reason: 'NotMounted',
+      message: expect.stringContaining(`${jwksAuthTokenPath} into the pods`),
+    });
+    await stage.remove('VirtualMCPServer', 'tokened');
+  }, 90_000);
 
   describe('from another pod, by the token in its volume', () => {
     const call = (args: object = {}): Ask => ['tools/call', { name: 'whoami_whoami', arguments: args }];

@@ -76,6 +76,14 @@ const countsUsers = ({ rules = [], per_user: perUser, tools = [] }: NonNullable<
   rules.some(({ scope }) => scope === 'user') ||
   tools.some(({ per_user: each }) => each !== undefined);
 
+/** The pods mount what the operator says and nothing else: a file that others bring, it cannot see. */
+function tokenOfKeySet({ incoming }: RunConfigDocument, { platform }: World): Finding[] {
+  const file = incoming.type === 'oidc' ? incoming.jwks_auth_token_file : undefined;
+  if (file === undefined || platform.mode === 'local') return [];
+  const message = `Nothing of the operator brings ${file} into the pods, nor may podTemplateSpec: where no admission webhook of the cluster does, new pods do not start, and those that run keep the former configuration. Remove jwksAuthTokenPath, and write a jwksUrl that needs no token.`;
+  return [warning('KeySetNeedsToken', 'NotMounted', message)];
+}
+
 /** What is served all the same and an administrator should know. Each message says what to do. */
 export function findWarnings(
   spec: ServerSpec,
@@ -91,5 +99,6 @@ export function findWarnings(
     ...lostWithThePod(document, world),
     ...streamsOfReplicas(spec, document),
     ...usersUnknown(document),
+    ...tokenOfKeySet(document, world),
   ];
 }

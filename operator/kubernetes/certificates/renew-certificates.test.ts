@@ -60,6 +60,20 @@ describe('the certificates of the operator', () => {
     expect(authoritiesOf(end)).toHaveLength(1);
   });
 
+  it('are signed by a new authority only when everybody has had ten minutes to hear of it, while the old one still does', async () => {
+    const MINUTE = 60_000;
+    const made = await renewCertificates(undefined, NAMES, NOW);
+    const before = await renewCertificates({ ...made, certificate: 'damaged' }, NAMES, NOW + 426 * DAY);
+    // Authority and certificate both have less than a third of their life left.
+    const due = NOW + 488 * DAY;
+    const announced = await renewCertificates(before, NAMES, due);
+    expect([authoritiesOf(announced).length, announced.certificate]).toEqual([2, before.certificate]);
+    expect(await renewCertificates(announced, NAMES, due + 9 * MINUTE)).toBe(announced);
+    const signed = await renewCertificates(announced, NAMES, due + 11 * MINUTE);
+    expect(trusted(signed.certificate, { ...signed, authorities: made.authorities })).toBe(false);
+    expect(trusted(signed.certificate, signed)).toBe(true);
+  });
+
   it.each<[string, (stored: Certificates) => Certificates]>([
     ['an unreadable certificate', (stored) => ({ ...stored, certificate: 'damaged' })],
     ['a key that is not of the certificate', (stored) => ({ ...stored, key: stored.authorityKey })],

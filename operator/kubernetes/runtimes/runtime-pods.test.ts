@@ -143,6 +143,29 @@ describe('pods of a runtime', () => {
     expect(pods.observed('ns', 'vmcp-demo')?.current).toBe(true);
   });
 
+  it('that do not take it over are pushed ever more seldom', async () => {
+    pods.expect(runtime('two'));
+    pods.told(undefined, pod('a'));
+    answers['10.0.0.1'] = says('one');
+    await passSlowly(300_000);
+    expect(pushed.length).toBeGreaterThan(5);
+    expect(pushed.length).toBeLessThan(12);
+  });
+
+  it('are not asked because they are told once more of what they have to serve', async () => {
+    pods.expect(runtime('one'));
+    pods.told(undefined, pod('a'));
+    answers['10.0.0.1'] = says('one');
+    await passSlowly(1000);
+    const { length } = asked;
+    pods.expect(runtime('one'));
+    await pass(0);
+    expect(asked).toHaveLength(length);
+    pods.expect(runtime('two'));
+    await pass(0);
+    expect(asked).toHaveLength(length + 1);
+  });
+
   it('that serve it are asked once an interval and pushed no more', async () => {
     answers['10.0.0.1'] = says('one');
     pods.expect(runtime('one'));

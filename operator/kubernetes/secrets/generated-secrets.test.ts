@@ -4,6 +4,7 @@ import { makeSecrets } from './generated-secrets.ts';
 import { OwnSecrets } from './own-secrets.ts';
 import { freshContext } from '../testdata/fresh-context.ts';
 import { ObjectServer } from '../testdata/object-server.ts';
+import { statusBody } from '../testdata/fake-api-server.ts';
 
 const PATH = '/api/v1/namespaces/ns/secrets/vmcp-demo-sealing';
 const DAY = 24 * 3600 * 1000;
@@ -52,6 +53,15 @@ describe('secrets that are made for a runtime', () => {
     const third = await make(15 * DAY);
     expect(third.tokens).toEqual(['random-4', 'random-3']);
     expect(third.rotateAt).toBe(22 * DAY);
+  });
+
+  it('are not made anew while those that stand cannot be read', async () => {
+    const first = await make(DAY);
+    forget();
+    server.nextAnswers.push({ status: 500, body: statusBody(500, 'InternalError') });
+    await expect(make(DAY)).rejects.toMatchObject({ status: 500 });
+    expect(await make(DAY)).toEqual(first);
+    expect(server.writes()).toEqual([`PATCH ${PATH}`]);
   });
 
   it('a foreign Secret of that name is neither read from nor written to', async () => {

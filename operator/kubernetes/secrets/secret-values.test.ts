@@ -29,6 +29,20 @@ describe('values of Secrets', () => {
     expect(values.value('ns', 's', 'two')).toBeUndefined();
   });
 
+  it('are told by digests that nobody can guess without the key', async () => {
+    const digestBy = async (key: string) => {
+      values = new SecretValues(server.api(), log);
+      values.useKey(key);
+      write({ one: 'MQ==' });
+      values.named.refer('ns', 'MCPServer/a', reference('one'));
+      return (await values.named.load('ns')).s?.one;
+    };
+    const digests = [await digestBy('one key'), await digestBy('one key'), await digestBy('another key')];
+    expect(digests[0]).toMatch(/^[0-9a-f]{64}$/);
+    expect(digests[1]).toBe(digests[0]);
+    expect(digests[2]).not.toBe(digests[0]);
+  });
+
   it('are there once another resource, or the same one, names another key', async () => {
     write({ one: 'MQ==', two: 'Mg==', three: 'Mw==' });
     values.named.refer('ns', 'MCPServer/a', reference('one'));

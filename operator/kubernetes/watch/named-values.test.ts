@@ -70,6 +70,27 @@ describe('values that resources name', () => {
     expect({ ...(await values.load('ns')) }).toEqual({});
   });
 
+  it('that change while they are read are read once more, before anybody has them', async () => {
+    write('a', { k: '1' });
+    values.refer('ns', 'VirtualMCPServer/demo', spec('a'));
+    const former = server.at(path('a'))!;
+    server.nextAnswers.push({ status: 200, body: former });
+    write('a', { k: '2' });
+    expect({ ...(await values.load('ns')) }).toEqual({ a: { k: '2' } });
+    expect(reads()).toBe(2);
+  });
+
+  it('are not gone back upon: another API server may answer with what was there before', async () => {
+    write('a', { k: '1' });
+    const former = server.at(path('a'))!;
+    write('a', { k: '2' });
+    values.refer('ns', 'VirtualMCPServer/demo', spec('a'));
+    await values.load('ns');
+    server.nextAnswers.push({ status: 200, body: former });
+    values.refer('ns', 'VirtualMCPServer/demo', { hmacSecretRefs: [{ name: 'a', key: 'other' }] });
+    expect({ ...(await values.load('ns')) }).toEqual({ a: { k: '2' } });
+  });
+
   it('one that may not be read counts as missing and stops nobody else', async () => {
     write('secret', { k: '1' });
     write('open', { k: '2' });

@@ -204,6 +204,10 @@ describe('what depends on other resources', () => {
       expect.stringMatching(/VirtualMCPServer "front": calendar: .*"compny".*write "company"/),
     ]);
     expect(review({ manifest: config('company') }, before).warnings).toEqual([]);
+    // What it lacked before is no news of this edit.
+    const other = resource('MCPServer', 'other', { remoteUrl: 'https://b.example.com/mcp', groupRef: 'tools' });
+    const lacking = { ...before, mcpExternalAuthConfigs: { token: config('compny') } };
+    expect(review({ manifest: other }, lacking).warnings).toEqual([]);
   });
 
   it('is bounded, in number and length', () => {
