@@ -57,7 +57,7 @@ export const CLIENTS: readonly McpClient[] = [
     entry: typedHttp,
     url: 'url',
     command: (name, url) => `claude mcp add --transport http ${name} ${url}`,
-    after: 'start claude, type /mcp and choose it to log in',
+    after: 'start claude; where the endpoint asks for a login, type /mcp and choose it',
   },
   {
     id: 'cursor',
@@ -67,7 +67,7 @@ export const CLIENTS: readonly McpClient[] = [
     table: 'mcpServers',
     entry: typedHttp,
     url: 'url',
-    after: 'open Settings, MCP, and log in there',
+    after: 'open Settings, MCP; where the endpoint asks for a login, log in there',
   },
   {
     id: 'vscode',
@@ -77,7 +77,7 @@ export const CLIENTS: readonly McpClient[] = [
     table: 'servers',
     entry: typedHttp,
     url: 'url',
-    after: 'run "MCP: List Servers" and start it; it asks to log in',
+    after: 'run "MCP: List Servers" and start it; where the endpoint asks for a login, that opens',
   },
   {
     id: 'codex',
@@ -87,7 +87,7 @@ export const CLIENTS: readonly McpClient[] = [
     table: 'mcp_servers',
     entry: (_name, url) => ({ url }),
     url: 'url',
-    after: 'run "codex mcp login" with its name',
+    after: 'start codex; where the endpoint asks for a login, run "codex mcp login" with its name first',
   },
   {
     id: 'gemini',
@@ -97,7 +97,7 @@ export const CLIENTS: readonly McpClient[] = [
     table: 'mcpServers',
     entry: (_name, url) => ({ httpUrl: url }),
     url: 'httpUrl',
-    after: 'start gemini and type /mcp auth with its name',
+    after: 'start gemini; where the endpoint asks for a login, type /mcp auth with its name',
   },
   {
     id: 'windsurf',
@@ -107,7 +107,7 @@ export const CLIENTS: readonly McpClient[] = [
     table: 'mcpServers',
     entry: (_name, url) => ({ serverUrl: url }),
     url: 'serverUrl',
-    after: 'refresh the list of MCP servers; it asks to log in',
+    after: 'refresh the list of MCP servers; where the endpoint asks for a login, that opens',
   },
   {
     id: 'goose',
@@ -127,7 +127,7 @@ export const CLIENTS: readonly McpClient[] = [
       timeout: 300,
     }),
     url: 'uri',
-    after: 'start goose; it opens the login at the first use',
+    after: 'start goose; where the endpoint asks for a login, that opens at the first use',
   },
   {
     id: 'zed',
@@ -142,6 +142,6 @@ export const CLIENTS: readonly McpClient[] = [
     table: 'context_servers',
     entry: (_name, url) => ({ url }),
     url: 'url',
-    after: 'open the agent panel; it asks to log in',
+    after: 'open the agent panel; where the endpoint asks for a login, that opens',
   },
 ];

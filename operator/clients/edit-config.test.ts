@@ -253,3 +253,7 @@ describe('the clients', () => {
       ]);
   });
 });
+
+it.each(CLIENTS)('$id is told of a login as of what an endpoint may have, and may not', ({ after }) => {
+  expect(after).toMatch(/; where the endpoint asks for a login, /);
+});
