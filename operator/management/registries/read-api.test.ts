@@ -78,6 +78,19 @@ describe('a registry that speaks the official API', () => {
     });
   });
 
+  it('has one server of each name, the first, on one page or on several', async () => {
+    const { set, opened } = await serveApi(
+      [named('io.a/one', npm('first')), named('io.a/one', npm('second')), named('io.a/two', npm('first'))],
+      [named('io.a/two', npm('second'))],
+    );
+    expect((await set()).body.server_count).toBe(2);
+    const { servers } = (await opened.ask('GET', '/registry/default/servers')).body;
+    expect(servers).toMatchObject([
+      { name: 'io.a/one', image: 'npx://first@2.1.0' },
+      { name: 'io.a/two', image: 'npx://first@2.1.0' },
+    ]);
+  });
+
   it('is asked for each page by its entity tag, and only what changed comes again', async () => {
     const { set, opened, registry, pages } = await serveApi(
       [named('io.a/one', npm('one'))],
@@ -179,6 +192,10 @@ describe('a registry that speaks the official API', () => {
       }),
     ],
     ['is of a kind with a name of Object', named('io.a/x', npm('x', { registryType: 'constructor' }))],
+    [
+      'is remote, and speaks what programs speak',
+      named('io.a/x', { remotes: [{ type: 'stdio', url: 'https://x.example' }] }),
+    ],
     ['is remote by a file URL', named('io.a/x', { remotes: [{ type: 'sse', url: 'file:///etc/passwd' }] })],
   ])('leaves out what %s, and keeps the others', async (_what, entry) => {
     const { set, opened } = await serveApi([entry, named('io.a/good', npm('good'))]);

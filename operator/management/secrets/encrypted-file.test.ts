@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
@@ -100,11 +101,21 @@ describe('the password of the encrypted secrets', () => {
 });
 
 describe('the encrypted file', () => {
-  it('that is damaged is named and left alone', async () => {
+  /** With the sum of another body: no fault of a disk. */
+  function exchangeBody(): void {
+    const [header = '', body = ''] = readFileSync(place.file, 'utf8').split('\n');
+    const lines = `${header}\n${body.startsWith('A') ? 'B' : 'A'}${body.slice(1)}\n`;
+    writeFileSync(place.file, `${lines}${createHash('sha256').update(lines).digest('hex')}\n`);
+  }
+
+  it.each([
+    ['cut off', () => truncateSync(place.file, 200)],
+    ['exchanged', exchangeBody],
+  ])('that is damaged is named and left alone: it is %s', async (_how, damage) => {
     const local = withPassword();
     await local.in('default').setUp('encrypted', undefined);
     await local.in('default').create('A', VALUE);
-    truncateSync(place.file, 200);
+    damage();
     const before = readFileSync(place.file);
     for (const call of [
       local.in('default').list(),
@@ -144,6 +155,8 @@ describe('the encrypted file', () => {
     expect(keys.filter((key) => key.startsWith('A'))).toHaveLength(10);
     expect(keys.filter((key) => key.startsWith('B'))).toHaveLength(10);
     for (const n of killed.told) expect(keys).toContain(`K${n}`);
+    // Of one that was killed in the middle of it.
+    writeFileSync(`${place.file}.0123456789ab.tmp`, '');
     await secrets().create('LAST', VALUE);
     expect(readdirSync(join(place.file, '..')).sort()).toEqual(['.lock', 'provider.json', 'secrets.encrypted']);
   });

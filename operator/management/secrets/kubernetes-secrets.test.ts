@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { KubeApi } from '#operator/kubernetes/api/api';
 import { ObjectServer } from '#operator/kubernetes/testdata/object-server';
 import { kubernetesSecrets } from './kubernetes-secrets.ts';
+import { MOST_SECRETS } from './secrets.ts';
 
 const PATH = '/api/v1/namespaces/team/secrets/vmcp-secrets';
 const VALUE = 'hunter2-the-value';
@@ -74,6 +75,16 @@ describe('secrets of a namespace', () => {
     const refused = (await Promise.allSettled(calls)).filter(({ status }) => status === 'rejected');
     expect(refused).toHaveLength(2);
     expect(refused[0]).toMatchObject({ reason: { code: 'too_large' } });
+  });
+
+  it('have a greatest number', async () => {
+    await secrets().create('A', 'x');
+    const data = Object.fromEntries(Array.from({ length: MOST_SECRETS }, (_, n) => [`K${n}`, base64('x')]));
+    server.put(PATH, { ...server.at(PATH), data });
+    await expect(secrets().create('MORE', 'x')).rejects.toMatchObject({ code: 'too_large' });
+    await secrets().delete('K0');
+    await secrets().create('MORE', 'x');
+    expect(server.at(PATH)?.data).toHaveProperty('MORE');
   });
 
   it('are the one provider that a cluster has', async () => {

@@ -121,7 +121,9 @@ describe('secrets of 1Password', () => {
     chmodSync(path, 0o755);
     return { PATH: `${place.home}${delimiter}/usr/bin${delimiter}/bin`, VMCP_1PASSWORD_VAULT: 'work' };
   }
+  /** It reads what is typed to its end, as where it asks for a password. */
   const VAULT = `
+    cat > /dev/null
     case "$*" in
       "item list --vault work --format json") echo '[{"title":"GITHUB"},{"title":"with a space"},{"title":"SLACK"}]';;
       "read --no-newline op://work/GITHUB/credential") printf %s '${VALUE}';;

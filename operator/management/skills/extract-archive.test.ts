@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { extractArchive } from './extract-archive.ts';
+import { Space } from './skill-limits.ts';
 import { type Entries, tarOf, tgzOf, zipOf } from './testdata/archives.ts';
 
 let base: string;
@@ -91,10 +92,28 @@ describe('an archive', () => {
         { name: 'a/b', text: '2' },
       ],
     ],
-    ['a path without end', [{ name: 'a/'.repeat(40) + 'b', text: 'x' }]],
+    [
+      'two paths that differ in how a letter is composed',
+      [
+        { name: 'caf\u00e9.md', text: '1' },
+        { name: 'cafe\u0301.md', text: '2' },
+      ],
+    ],
+    ['a name that ends in a dot', [{ name: 'notes./a.md', text: 'x' }]],
+    ['a name that ends in a blank', [{ name: 'notes /a.md', text: 'x' }]],
+    ['a path of 33 parts', [{ name: `${'a/'.repeat(32)}b`, text: 'x' }]],
+    ['a path of more than 1024 bytes', [{ name: `${`${'a'.repeat(200)}/`.repeat(5)}${'b'.repeat(20)}`, text: 'x' }]],
     ['more than 1000 files', Array.from({ length: 1001 }, (_, i) => ({ name: `f${i}`, text: '' }))],
     ['nothing', []],
   ];
+
+  it.each<[string, Entries, string]>([
+    ['a path of 32 parts', [{ name: `${'a/'.repeat(31)}b`, text: 'x' }], `${'a/'.repeat(31)}b`],
+    ['1000 files', Array.from({ length: 1000 }, (_, i) => ({ name: `f${i}`, text: '' })), 'f999'],
+  ])('with %s is unpacked', async (_what, entries, last) => {
+    await extract(await tgzOf(entries));
+    expect(existsSync(join(folder, last))).toBe(true);
+  });
 
   it.each(hostile)('with %s is refused, and nothing is written beside its folder', async (_what, entries) => {
     await expect(extract(await tgzOf(entries))).rejects.toMatchObject({ code: 'bad_request' });
@@ -160,6 +179,22 @@ describe('an archive', () => {
     header.fill(' ', 148, 156);
     for (const byte of header) sum += byte;
     header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148, 'latin1');
-    await expect(extract(header)).rejects.toMatchObject({ code: 'bad_request' });
+    const refused = { code: 'bad_request', message: expect.stringContaining('has more than 524288000 bytes') };
+    await expect(extract(header)).rejects.toMatchObject(refused);
+    const zip = zipOf([{ name: 'a', text: 'x', claimedSize: 600_000_000 }]);
+    await expect(extract(zip)).rejects.toMatchObject(refused);
+    expect(written()).toEqual([]);
+  });
+
+  it('of the kind zip that is encrypted is told so', async () => {
+    const message = '"a" is encrypted';
+    await expect(extract(zipOf([{ name: 'a', text: 'x', isEncrypted: true }]))).rejects.toMatchObject({ message });
+  });
+
+  it('of which more comes than its files can need is not read to its end', async () => {
+    const padded = gzipSync(Buffer.concat([await tarOf(GOOD), Buffer.alloc(17 * 1024 * 1024)]));
+    const space = new Space(1000);
+    const cut = extractArchive(padded, folder, { signal: AbortSignal.timeout(20_000), space });
+    await expect(cut).rejects.toMatchObject({ code: 'bad_request', message: expect.stringContaining('1000 bytes') });
   });
 });

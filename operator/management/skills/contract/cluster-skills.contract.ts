@@ -100,6 +100,19 @@ export function clusterSkillsContract(name: string, openRecords: () => Promise<R
       expect((await install({ ...at('notes:v2'), force: true })).body.skill.tag).toBe('v2');
     });
 
+    it('that are installed anew keep their group, and the archive that they came from where others bring them along', async () => {
+      const archive = (await skill('beta')).toString('base64');
+      registry.put('o/beta', 'v1', await skill('beta'));
+      expect((await install({ archive, group: 'tools' })).status).toBe(201);
+      const alpha = await skill('alpha', `requires: ["${registry.host}/o/beta:v1"]\n`);
+      const brought = { archive: alpha.toString('base64'), allow_private_ip: true, force: true };
+      expect((await install(brought)).status).toBe(201);
+      const kept = async (name: string) => (await ask('GET', `/skills/${name}?archive=true`)).body.archive;
+      expect([await kept('alpha'), await kept('beta')]).toEqual([brought.archive, archive]);
+      const { skills } = (await ask('GET', '/skills?group=tools')).body;
+      expect(skills.map(({ metadata }) => metadata.name)).toEqual(['beta']);
+    });
+
     it('come with those that they need, which stay as long', async () => {
       registry.put('o/beta', 'v1', await skill('beta'));
       registry.put('o/alpha', 'v1', await skill('alpha', `requires: ["${registry.host}/o/beta:v1"]\n`));

@@ -26,6 +26,7 @@ export interface ZipEntry {
   mode?: number;
   /** What the archive says is the size; else the true one. */
   claimedSize?: number;
+  isEncrypted?: boolean;
 }
 
 /** A zip archive with these entries. */
@@ -33,13 +34,13 @@ export function zipOf(entries: readonly ZipEntry[]): Buffer {
   const parts: Buffer[] = [];
   const central: Buffer[] = [];
   let offset = 0;
-  for (const { name, text = '', mode = 0o100644, claimedSize } of entries) {
+  for (const { name, text = '', mode = 0o100644, claimedSize, isEncrypted = false } of entries) {
     const content = Buffer.from(text);
     const packed = deflateRawSync(content);
     const path = Buffer.from(name);
     const common = Buffer.alloc(26);
     common.writeUInt16LE(20, 0);
-    common.writeUInt16LE(0x800, 2);
+    common.writeUInt16LE(isEncrypted ? 0x801 : 0x800, 2);
     common.writeUInt16LE(8, 4);
     common.writeUInt32LE(crc32(content), 10);
     common.writeUInt32LE(packed.length, 14);
