@@ -86,6 +86,37 @@ describeWithCluster('resources of a cluster', (cluster) => {
       expect((await resources.replace({ ...after, spec: { ...after.spec, image: 'z' } })).spec.image).toBe('z');
     });
 
+    it('are this manager’s when they were taken over: the next change needs no force', async () => {
+      const place = path.replace('owned', 'taken');
+      const metadata = { name: 'taken', labels: { theirs: 'x' } };
+      const spec = { image: 'example/x:1', path: '/theirs' };
+      await cluster.apply(
+        place,
+        { apiVersion: `${GROUP}/v1alpha1`, kind: 'MCPServer', metadata, spec },
+        { manager: 'argocd' },
+      );
+      const before = (await resources.get('MCPServer', 'taken'))!;
+      const wanted = { ...before, labels: {}, spec: { image: 'example/x:2', transport: 'stdio', mcpPort: 9000 } };
+      const taken = await resources.replace(wanted, { force: true });
+      expect([taken.spec, taken.labels]).toEqual([expect.objectContaining(wanted.spec), {}]);
+      expect(taken.spec).not.toHaveProperty('path');
+      const next = await resources.replace({ ...taken, spec: { ...taken.spec, image: 'example/x:3', mcpPort: 9001 } });
+      expect(next.spec).toMatchObject({ image: 'example/x:3', mcpPort: 9001 });
+      const rest = Object.fromEntries(Object.entries(next.spec).filter(([field]) => field !== 'mcpPort'));
+      expect((await resources.replace({ ...next, spec: rest })).spec).toEqual(rest);
+    });
+
+    it('are written by server-side apply alone where nothing else is in the way', async () => {
+      const labels = { team: 'a' };
+      const made = await resources.create({ ...(await read()), name: 'plain', labels, annotations: {} });
+      await resources.replace({ ...made, spec: { ...made.spec, mcpPort: 9000 } });
+      const { body } = await cluster.ask('GET', path.replace('owned', 'plain'));
+      const { managedFields } = body.metadata as { managedFields: { manager: string; operation: string }[] };
+      expect(managedFields.map(({ manager, operation }) => [manager, operation])).toEqual([
+        ['vmcp-management', 'Apply'],
+      ]);
+    });
+
     it('have the same version after a status was written', async () => {
       const before = await read();
       const { status } = await cluster.ask(

@@ -66,6 +66,11 @@ describe('a validating webhook', () => {
     });
   });
 
+  it('is trusted without a look at its certificate only where that is written', () => {
+    const skips = (insecureSkipVerify: boolean) => rendered({ tls: { insecureSkipVerify } }).tls?.insecure_skip_verify;
+    expect([skips(true), skips(false), rendered({ tls: {} }).tls?.insecure_skip_verify]).toEqual([true, false, false]);
+  });
+
   it('waits for a secret that is not there, by its place', () => {
     expect(() => rendered({ hmacSecretRef: { name: 'gone', key: 'hmac' } })).toThrow(
       /MCPServer "weather" webhooks.validating "dlp".*Secret "gone"/,

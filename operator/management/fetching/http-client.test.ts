@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { checkTarget } from './check-target.ts';
 import { createHttpClient, type HttpClient } from './http-client.ts';
 import { readBody, readJson } from './read-body.ts';
 
@@ -51,6 +52,20 @@ describe('a call to a place that somebody named', () => {
       await expect(client(true).call(url, { signal: signal() })).rejects.toMatchObject({ kind: 'refused' });
     },
   );
+
+  it('is one over plain http only where all addresses of its name are private', async () => {
+    const lookup = (...found: string[]) =>
+      ((_host: string, _options: object, done: (error: null, all: object[]) => void) => {
+        done(
+          null,
+          found.map((address) => ({ address, family: 4 })),
+        );
+      }) as unknown as Parameters<typeof checkTarget>[2];
+    const rules = { allowPrivateAddress: true, remedy: '' };
+    const at = (...found: string[]) => checkTarget('http://inside.example/', rules, lookup(...found));
+    expect((await at('10.0.0.1', '192.168.0.1')).host).toBe('inside.example');
+    await expect(at('10.0.0.1', '8.8.8.8')).rejects.toMatchObject({ kind: 'refused' });
+  });
 
   it('follows redirects as far as it may, and shows credentials to the first host alone', async () => {
     const seen: IncomingMessage['headers'][] = [];

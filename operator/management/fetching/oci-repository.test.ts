@@ -106,6 +106,32 @@ describe('a repository of an OCI registry', () => {
     expect(await repository.manifestIfThere('nothing')).toBeUndefined();
   });
 
+  it('gives a manifest of the digest that is asked for, whatever the registry says of it', async () => {
+    const digest = `sha256:${createHash('sha256').update(INDEX).digest('hex')}`;
+    const headers = { 'docker-content-digest': digest };
+    files.set(`/v2/o/r/manifests/${digest}`, { body: INDEX });
+    expect((await repository.manifest(digest)).digest).toBe(digest);
+    files.set(`/v2/o/r/manifests/${DIGEST}`, { body: INDEX, headers });
+    await expect(repository.manifest(DIGEST)).rejects.toThrow(`another digest than ${DIGEST}`);
+    files.set('/v2/o/r/manifests/v1', { body: INDEX, headers: { 'docker-content-digest': DIGEST } });
+    await expect(repository.manifest('v1')).rejects.toThrow(`another digest than ${DIGEST}`);
+  });
+
+  it.each([
+    ['docker.io', 'alpine', 'https://registry-1.docker.io/v2/library/alpine/manifests/v1'],
+    ['index.docker.io', 'o/n', 'https://registry-1.docker.io/v2/o/n/manifests/v1'],
+    ['ghcr.io', 'n', 'https://ghcr.io/v2/n/manifests/v1'],
+  ])('of %s called %s is asked for where it is', async (registry, name, url) => {
+    const urls: string[] = [];
+    const noting: HttpClient = {
+      call: (called) => Promise.reject(new Error(String(urls.push(called)))),
+      close: () => Promise.resolve(),
+    };
+    const there = new OciRepository(registry, name, noting, AbortSignal.timeout(1000));
+    await expect(there.manifest('v1')).rejects.toThrow();
+    expect(urls).toEqual([url]);
+  });
+
   it('reads no manifest with more objects than it may have', async () => {
     const manifest = (objects: number) => JSON.stringify({ layers: Array.from({ length: objects - 1 }, () => ({})) });
     files.set('/v2/o/r/manifests/x', { body: manifest(20_000) });

@@ -38,12 +38,13 @@ function envelopeOf(signatures: number) {
   return { mediaType, verificationMaterial, content: { $case: 'dsseEnvelope' as const, dsseEnvelope } };
 }
 
-const proof = (checkpoint: number) => ({
+/** As many hashes as a log has levels. */
+const proof = (checkpoint: number, hashes = 64) => ({
   inclusionProof: {
     logIndex: '1',
     treeSize: '2',
     rootHash: base64(32),
-    hashes: [base64(32)],
+    hashes: many(hashes, base64(32)),
     checkpoint: { envelope: 'x'.repeat(checkpoint) },
   },
 });
@@ -59,6 +60,7 @@ describe('a signature', () => {
     ['many entries of a log', { entries: many(4_000, ENTRY) }],
     ['a long entry of a log', { entries: [{ ...ENTRY, canonicalizedBody: base64(300_000) }] }],
     ['a long checkpoint', { entries: [{ ...ENTRY, ...proof(70_000) }] }],
+    ['a proof of more hashes than a log can have', { entries: [{ ...ENTRY, ...proof(500, 65) }] }],
     ['a long promise', { entries: [{ ...ENTRY, inclusionPromise: { signedEntryTimestamp: base64(70_000) } }] }],
     ['a long certificate', { certificate: 2_900_000 }],
     ['many certificates', { chain: 5 }],
