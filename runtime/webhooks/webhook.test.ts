@@ -1,0 +1,81 @@
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, expect, it } from '@jest/globals';
+import { ValidatingWebhook } from '#crds/run-config/backend';
+import { ANONYMOUS } from '#runtime/incoming/build-identity';
+import { createWebhookGate } from './create-webhook-gate.ts';
+import { Webhook } from './webhook.ts';
+
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+/** Settings of a webhook that answers so. */
+async function serve(answer: RequestListener, more = {}) {
+  const server = createServer(answer);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  closing.push(() => {
+    server.closeAllConnections();
+    return new Promise((resolve) => server.close(resolve));
+  });
+  const { port } = server.address() as AddressInfo;
+  return ValidatingWebhook.parse({ name: 'dlp', url: `http://127.0.0.1:${port}/`, timeout: '10s', ...more });
+}
+
+const deps = { readSecret: () => 'secret', proxy: undefined };
+const question = { uid: 'u', at: 0, body: '{}' };
+
+it('a question whose connection is closed is asked once more, and no oftener', async () => {
+  let asked = 0;
+  let closes = 1;
+  const settings = await serve((request, response) => {
+    asked += 1;
+    if (asked <= closes) request.socket.destroy();
+    else response.end('{"allowed":true}');
+  });
+  const webhook = new Webhook(settings, deps);
+  closing.push(() => webhook.close());
+  expect([await webhook.ask(question), asked]).toEqual([{ allowed: true }, 2]);
+  [asked, closes] = [0, Infinity];
+  await expect(webhook.ask(question)).rejects.toThrow();
+  expect(asked).toBe(2);
+});
+
+it('of more questions than may wait for one webhook none is asked', async () => {
+  const webhook = new Webhook(await serve(() => undefined), deps);
+  const waiting = Array.from({ length: 1000 }, () => webhook.ask(question).catch(() => 'ended'));
+  await expect(webhook.ask(question)).rejects.toThrow('too many questions wait for it');
+  await webhook.close();
+  expect(new Set(await Promise.all(waiting))).toEqual(new Set(['ended']));
+  await expect(webhook.ask(question)).rejects.not.toThrow('too many');
+});
+
+it('a webhook that fails is told once, until it decides again', async () => {
+  let status = 500;
+  const settings = await serve((_, response) => response.writeHead(status).end('{"allowed":true}'), {
+    failure_policy: 'ignore',
+  });
+  const told: string[] = [];
+  const log = {
+    debug: () => undefined,
+    info: (text: string) => void told.push(text),
+    warn: (text: string) => void told.push(text),
+    error: () => undefined,
+  };
+  const gate = createWebhookGate([settings], {
+    ...deps,
+    server: { namespace: 'a', name: 'b' },
+    now: () => 0,
+    log,
+    count: () => undefined,
+  });
+  closing.push(() => gate.close());
+  const texts = { workload: 'w', tool: 't', originalName: 't', revision: undefined };
+  const call = { identity: ANONYMOUS, ...texts, args: {}, clientName: undefined, clientVersion: undefined };
+  for (const next of [500, 500, 200, 200, 500]) {
+    status = next;
+    await gate.check(call);
+  }
+  expect(told).toEqual(['webhook does not decide', 'webhook decides again', 'webhook does not decide']);
+});
