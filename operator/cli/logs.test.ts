@@ -95,4 +95,14 @@ describe('vmcp logs', () => {
     }
     await expect(startFollowing('c').end()).rejects.toMatchObject({ exitCode: 6 });
   });
+
+  it('means all of them without a name, but for the audit log, which is asked for by its own', async () => {
+    for (const name of ['mcp-a', 'vmcp', 'management-audit']) writeFileSync(log(name), `${name}\n`);
+    const all = startFollowing();
+    await all.shows('mcp-a | mcp-a\nvmcp  | vmcp\n');
+    await all.end();
+    const audit = startFollowing('management-audit');
+    await audit.shows('management-audit\n');
+    await audit.end();
+  });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { RecordFormat } from './context.ts';
+import type { Listing } from './print-records.ts';
 import { watchRecords } from './watch-records.ts';
 
 interface Cup {
@@ -16,7 +17,12 @@ const listing = {
 };
 
 /** What is printed while the list is each of these in turn. */
-async function watched(lists: Cup[][], format: RecordFormat, isTTY = false): Promise<string> {
+async function watched(
+  lists: Cup[][],
+  format: RecordFormat,
+  isTTY = false,
+  shown: Listing<Cup> = listing,
+): Promise<string> {
   const stop = new AbortController();
   let printed = '';
   const left = [...lists];
@@ -26,7 +32,7 @@ async function watched(lists: Cup[][], format: RecordFormat, isTTY = false): Pro
     return Promise.resolve(next);
   };
   const out = { isTTY, columns: 20, write: (text: string) => (printed += text) };
-  await watchRecords({ list, listing, format, every: 1 }, { out, typed }, stop.signal);
+  await watchRecords({ list, listing: shown, format, every: 1 }, { out, typed }, stop.signal);
   return printed;
 }
 
@@ -38,6 +44,12 @@ describe('a list that is watched', () => {
     const lists = [[a], [a], [a, b], [{ ...a, size: '2' }, b], [b]];
     expect(await watched(lists, 'table')).toBe('NAME  SIZE\na  1\nb  -\na  2\na  2  gone\n');
     expect(await watched(lists, 'name')).toBe('a\nb\na\na  gone\n');
+  });
+
+  it('tells records of one name apart, where something else does', async () => {
+    const lists = [[a], [a, { ...a, size: '2' }], [a, { ...a, size: '2' }], [{ ...a, size: '2' }]];
+    const bySize = { ...listing, id: ({ name, size }: Cup) => `${name}/${size}` };
+    expect(await watched(lists, 'table', false, bySize)).toBe('NAME  SIZE\na  1\na  2\na  1  gone\n');
   });
 
   it('is one object a line in JSON, and one document each in YAML', async () => {

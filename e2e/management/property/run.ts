@@ -80,7 +80,7 @@ async function prepare(api: RunningApi, folder: string): Promise<Prepared> {
 /** Operations that were not tested, and phases that did nothing, which it passes over with a good end. */
 function leftOut(said: string): number {
   const [, all = '', tested = ''] = /Selected: \d+\/(\d+)\s+Tested: (\d+)/.exec(said) ?? [];
-  const phases = said.match(/^ +⏭ /gm) ?? [];
+  const phases = said.match(/^ +⏭ (?!.*\(disabled\))/gmu) ?? [];
   return all === '' ? 1 : Number(all) - Number(tested) + phases.length;
 }
 

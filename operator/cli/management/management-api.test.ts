@@ -202,6 +202,9 @@ describe('the management API of what runs here', () => {
   beforeAll(async () => {
     silent = createServer((request, response) => {
       if (request.url?.includes('/other') === true) response.writeHead(418).end('<html>teapot');
+      // To what would answer.
+      if (request.url?.includes('/things/elsewhere') === true)
+        response.writeHead(307, { location: `http://127.0.0.1:${served.port}${request.url}` }).end();
     });
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
     ({ port } = silent.address() as AddressInfo);
@@ -243,6 +246,14 @@ describe('the management API of what runs here', () => {
       exitCode: 5,
       message: 'the management API answered 418: <html>teapot',
     });
+  });
+
+  it('is not followed elsewhere: what answers there has not made the file of the token', async () => {
+    const { exitCode, message } = await open(port)
+      .call(getThing, { params: { name: 'elsewhere' } })
+      .then(() => ({ exitCode: 0, message: '' }))
+      .catch((problem: unknown) => problem as { exitCode: number; message: string });
+    expect([exitCode, message]).toEqual([3, expect.stringContaining('does not answer')]);
   });
 
   it('is asked with the token of its file, and told the namespace', async () => {

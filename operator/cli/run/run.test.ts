@@ -55,6 +55,22 @@ describe('vmcp run, where it is refused', () => {
     expect((await home.vmcp(['secret', 'list', '-o', 'name'])).out).toBe('');
   });
 
+  it('stores no secret of a workload that cannot be made', async () => {
+    writeFileSync(join(home.path, 'token'), 'x');
+    const secret = ['--secret', `TOKEN=@${join(home.path, 'token')}`];
+    const { code } = await run('npx://cups', '--name', 'Not A Name', ...secret);
+    expect([code, (await home.withoutFolder(['secret', 'list', '-o', 'name'])).out]).toEqual([1, '']);
+  });
+
+  it('takes no URL of an entry that has parts to fill in', async () => {
+    const file = join(home.path, 'servers.json');
+    writeFileSync(file, JSON.stringify({ remote_servers: { useful: { url: 'https://{team}.example/mcp' } } }));
+    expect((await home.vmcp(['registry', 'set', file])).code).toBe(0);
+    const { code, err } = await run('useful');
+    expect([code, err]).toEqual([2, expect.stringContaining('run vmcp run with the whole of https://{team}.example')]);
+    expect(readdirSync(home.folder)).toEqual([]);
+  });
+
   it.each([
     '--privileged',
     '--volume=/:/host',

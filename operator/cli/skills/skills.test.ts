@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { makeHome, type OwnHome } from '../testdata/own-home.ts';
@@ -51,6 +51,16 @@ describe('vmcp skill', () => {
     ]);
     expect(existsSync(read('project', '.claude', 'skills', 'review'))).toBe(true);
     expect((await vmcp('list', '--project', project, '--scope', 'project', '-o', 'name')).out).toBe('review\n');
+  });
+
+  it('sends no archive that is longer than one may be', async () => {
+    const archive = join(home.path, 'review.tar');
+    writeFileSync(archive, '');
+    truncateSync(archive, 3_000_001);
+    expect(await vmcp('install', archive)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('is longer than 3000000 bytes'),
+    });
   });
 
   it('says what is wrong with a skill, and installs none that is wrong', async () => {
