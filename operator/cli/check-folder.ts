@@ -78,6 +78,12 @@ const isProblem = ({ type, status }: Condition): boolean =>
 const isWarning = ({ type, status }: Condition): boolean =>
   status === 'True' && !['Ready', 'Stalled', 'Waiting', 'BackendsResolved'].includes(type);
 
+/** What a message says of a resource whose name stands before it anyhow. */
+function withoutName(message: string, { kind, name }: ResourceKey): string {
+  const named = `${kind} "${name}" `;
+  return message.startsWith(named) ? message.slice(named.length) : message;
+}
+
 /** With the secrets that are stored here, of which the plan takes the names alone. */
 async function withSecrets(snapshot: Snapshot, context: Context): Promise<Snapshot> {
   const stored = new StoredSecrets(new LocalSecrets(context), systemClock);
@@ -101,11 +107,12 @@ export async function checkFolder(folder: string, context: Context): Promise<Che
       const file = source?.file ?? folder;
       return conditionsOf(outcome, fits)
         .filter(({ reason }) => reason !== 'InvalidSpec' || !told.has(file))
-        .map(({ reason, message }) => ({
+        .map(({ reason, message }) => ({ reason, said: withoutName(message, key) }))
+        .map(({ reason, said }) => ({
           file,
-          line: source ? lineIn(source, message) : 1,
+          line: source ? lineIn(source, said) : 1,
           path: `${key.kind}/${key.name}`,
-          message: `${reason}: ${message}`,
+          message: `${reason}: ${said}`,
         }));
     });
   const problems = [...snapshot.problems, ...from(isProblem)];

@@ -65,6 +65,14 @@ describe('what keeps a backend from being served', () => {
     expect(problems.every((problem) => problem.startsWith('auth.yaml:'))).toBe(true);
   });
 
+  it('is told once where it lacks a secret of its own, with the line of that', async () => {
+    const secrets = '  secrets:\n    - { name: keys, key: gone, targetEnvName: KEY }';
+    const text = `apiVersion: vmcp.dev/v1alpha1\nkind: MCPServer\nmetadata: { name: one }\nspec:\n  groupRef: tools\n  command: [one]\n${secrets}`;
+    expect(await problemsOf({ 'backends.yaml': text, 'secret.yaml': SECRET })).toEqual([
+      expect.stringMatching(/^backends\.yaml:7 MCPServer\/one: SecretKeyNotFound: secrets: .*"gone"/),
+    ]);
+  });
+
   it('is told at the backend where the fault is its own', async () => {
     const [one, ...more] = await problemsOf({ 'backends.yaml': backend('one', 'nowhere') });
     expect(one).toMatch(/^backends\.yaml:8 MCPServer\/one: MCPExternalAuthConfig "nowhere" does not exist/);

@@ -273,5 +273,6 @@ it('tells a refusal in the words of commands', () => {
   const told = (text: string) => new Refusal({ code: 'bad_request', detail: text }).message;
   expect(told(detail)).toBe('name: no name; write another\nsecrets[0].target: no name; write another');
   expect(told('kubectl owns it: take it over with force=true')).toBe('kubectl owns it: take it over with --force');
+  expect(told('make it first (POST /groups, or vmcp group create)')).toBe('make it first (vmcp group create)');
   expect(told('the body is too long')).toBe('the body is too long');
 });

@@ -17,7 +17,8 @@ const BY_STATUS: Readonly<Record<number, number>> = {
 const asCommands = (detail: string): string =>
   detail
     .replaceAll(/(^|\. )body (?=[\w.[\]]+: )/g, (_, before: string) => (before === '' ? '' : '\n'))
-    .replaceAll('force=true', '--force');
+    .replaceAll('force=true', '--force')
+    .replaceAll(/\((?:GET|POST|PUT|DELETE) \/\S*, or (vmcp [^)]+)\)/g, '($1)');
 
 /** An operation that was refused, in the words of the API, but for what only requests have. */
 export class Refusal extends CliError {
