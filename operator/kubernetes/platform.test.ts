@@ -367,6 +367,7 @@ describe('what a resource owns', () => {
     server.put(path, { ...rest, metadata: { ...metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } });
     await reopen();
     await platform.apply(planned(child('ConfigMap', 'settings', owner())));
+    clock.pass(MINUTE);
     await platform.report({ ...planned(), status: { phase: 'Ready', conditions: [] } });
     expect(server.writes()).toEqual([]);
   });
