@@ -66,7 +66,9 @@ describeWithCluster('the admission policies', (cluster) => {
 
   beforeAll(async () => {
     namespace = await cluster.makeNamespace('admission');
-    const parts = ['crds/*', 'admission-policy', 'records-policy'].map((part) => `--show-only=templates/${part}.yaml`);
+    const parts = ['crds/*', 'admission-policy', 'records-policy', 'documents-policy'].map(
+      (part) => `--show-only=templates/${part}.yaml`,
+    );
     installed = await renderChart([`--set=apiGroup=${group},management.enabled=true`, ...parts], release);
     const applied = await cluster.kubectl(['apply', '--server-side', '-f', '-'], installed);
     expect([applied.code, applied.stderr]).toEqual([0, '']);
@@ -170,6 +172,36 @@ describeWithCluster('the admission policies', (cluster) => {
       expect(await applyAs('librarian', record('registries', 'default'))).toMatchObject({ code: 0 });
       expect(await applyAs('worker', record('operations', 'work'))).toMatchObject({ code: 0 });
       expect((await applyAs('worker', record('skills', 'other'))).stderr).toContain('worker may not update skills of');
+    });
+  });
+
+  describe('of run configurations', () => {
+    const managed = { 'app.kubernetes.io/managed-by': 'vmcp-operator' };
+    let owner: { apiVersion: string; kind: string; name: string; uid: string };
+    const document = (text: string, labels: object = managed, name = 'vmcp-of-it-v0.1.0') => {
+      const metadata = { name, namespace: namespace.name, labels, ownerReferences: [owner] };
+      return stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { 'run-config.yaml': text } });
+    };
+
+    beforeAll(async () => {
+      const rights = { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'create', 'update', 'patch'] };
+      for (const user of ['texter', 'maker']) await give(user, 'texts', rights);
+      await give('maker', 'makes', writes, { apiGroups: [''], resources: ['secrets'], verbs: ['get'] });
+      await cluster.kubectl(['apply', '--server-side', '-f', '-'], resource('MCPServer', 'of-it', { image: 'a' }));
+      const path = `/apis/${group}/v1alpha1/namespaces/${namespace.name}/mcpservers/of-it`;
+      const { body } = await cluster.ask('GET', path);
+      owner = { apiVersion: `${group}/v1alpha1`, kind: 'MCPServer', name: 'of-it', uid: body.metadata.uid as string };
+      await refused(() =>
+        cluster.kubectl(['apply', '--dry-run=server', '--as=texter', '-f', '-'], document('x', managed, 'probe')),
+      );
+      await cluster.kubectl(['apply', '--server-side', '-f', '-'], document('ours'));
+    });
+
+    it('let nobody write one who may only change ConfigMaps: a runtime would send its Secrets where it says', async () => {
+      for (const evil of [document('evil'), document('evil', { team: 'a' }), document('evil', managed, 'other')])
+        expect((await applyAs('texter', evil)).stderr).toContain('texter may not update virtualmcpservers');
+      expect(await applyAs('texter', document('ours', { ...managed, team: 'a' }))).toMatchObject({ code: 0 });
+      expect(await applyAs('maker', document('theirs'))).toMatchObject({ code: 0 });
     });
   });
 
@@ -296,7 +328,7 @@ describeWithCluster('the admission policies', (cluster) => {
       items: { metadata: { name: string }; status: { typeChecking?: { expressionWarnings?: unknown[] } } }[];
     };
     const ours = items.filter(({ metadata }) => metadata.name.startsWith(release));
-    expect(ours).toHaveLength(5);
+    expect(ours).toHaveLength(6);
     expect(ours.flatMap(({ status }) => status.typeChecking?.expressionWarnings ?? [])).toEqual([]);
   });
 });

@@ -66,7 +66,7 @@ describeWithCluster('the chart, by what it makes,', () => {
     const specsOf = (wanted: string) =>
       made.flatMap(({ kind, metadata, spec }) => (kind === wanted ? { name: metadata.name, ...spec } : []));
     const policies = specsOf('ValidatingAdmissionPolicy');
-    expect(policies).toHaveLength(5);
+    expect(policies).toHaveLength(6);
     expect(policies).toEqual(policies.map(() => expect.objectContaining({ failurePolicy: 'Fail' })));
     expect(specsOf('ValidatingAdmissionPolicyBinding')).toEqual(
       policies.map(({ name }) => ({ name, policyName: name, validationActions: ['Deny'] })),

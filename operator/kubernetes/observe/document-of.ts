@@ -3,7 +3,8 @@ import { gunzipSync } from 'node:zlib';
 import type { KubeObject } from '../api/object.ts';
 
 const FILE = 'run-config.yaml';
-const LARGEST = 64 * 1024 * 1024;
+/** What a runtime reads at most. */
+const LARGEST = 16 * 1024 * 1024;
 
 interface Texts {
   data?: Record<string, string>;

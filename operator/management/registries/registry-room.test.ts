@@ -57,7 +57,7 @@ describe('registries of all namespaces', () => {
     ]);
   });
 
-  it('are read a few at a time, and one of each', async () => {
+  it('are read a few at a time, and two of each', async () => {
     const roomOf = sharedRoom();
     const held = Promise.withResolvers<undefined>();
     const begun: string[] = [];
@@ -66,11 +66,11 @@ describe('registries of all namespaces', () => {
         begun.push(namespace);
         await held.promise;
       });
-    const all = ['a', 'a', 'b', 'c', 'd', 'e'].map((namespace) => read(namespace));
+    const all = ['a', 'a', 'a', 'b', 'c', 'd'].map((namespace) => read(namespace));
     await expect(read('f', AbortSignal.timeout(50))).rejects.toMatchObject({ kind: 'timeout' });
-    expect(begun).toEqual(['a', 'b', 'c', 'd']);
+    expect(begun).toEqual(['a', 'a', 'b', 'c']);
     held.resolve(undefined);
     await Promise.all(all);
-    expect(begun).toEqual(['a', 'b', 'c', 'd', 'a', 'e']);
+    expect([...begun].sort()).toEqual(['a', 'a', 'a', 'b', 'c', 'd']);
   });
 });

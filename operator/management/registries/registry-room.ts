@@ -23,10 +23,12 @@ export const ownRoom = (): RegistryRoom => ({
 const LONGEST = 16 * MIB;
 const MOST_HELD = 32 * MIB;
 const READ_AT_ONCE = 4;
+/** While one does not answer another one can be set. */
+const READ_OF_ONE = 2;
 
 /** The room of each namespace, within what is for all of them. */
 export function sharedRoom(): (namespace: string) => RegistryRoom {
-  const turns = new Turns({ most: READ_AT_ONCE, each: 1 });
+  const turns = new Turns({ most: READ_AT_ONCE, each: READ_OF_ONE });
   const held = new HeldRegistries(MOST_HELD);
   return (namespace) => ({
     longest: LONGEST,
