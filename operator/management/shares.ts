@@ -5,6 +5,8 @@ interface SharesOptions {
   most?: number;
   /** For one of them. */
   each: number;
+  /** Whose share that is, as it is told; `for you`, without. */
+  whose?: string;
   /** What is going on, with how many of it: `the logs of 4 pods are being read`. */
   tell: (count: number) => string;
 }
@@ -26,12 +28,12 @@ export class Shares {
    * @throws Problem `too_many_requests`: the caller has its share; `unavailable`: too many go on. Both with Retry-After
    */
   take(who: string, count = 1): () => void {
-    const { most = Infinity, each, tell } = this.#in;
+    const { most = Infinity, each, whose = 'for you', tell } = this.#in;
     const held = this.#held.get(who) ?? 0;
     if (this.#all + count > most)
       throw new Problem('unavailable', `${tell(this.#all)} already: try again later`, { headers: HEADERS });
     if (held + count > each)
-      throw new Problem('too_many_requests', `${tell(held)} for you already: try again later`, { headers: HEADERS });
+      throw new Problem('too_many_requests', `${tell(held)} ${whose} already: try again later`, { headers: HEADERS });
     this.#add(who, count);
     let isHeld = true;
     return () => {

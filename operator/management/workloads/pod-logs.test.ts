@@ -16,8 +16,8 @@ beforeEach(() => {
   begun = [];
 });
 
-const pods = (count: number) =>
-  Array.from({ length: count }, (_, nr) => ({ place: { namespace: 'team', name: `pod-${nr}` }, container: 'mcp' }));
+const pods = (count: number, namespace = 'team') =>
+  Array.from({ length: count }, (_, nr) => ({ place: { namespace, name: `pod-${nr}` }, container: 'mcp' }));
 const selection = () => {
   const stop = new AbortController();
   return { stop, how: { tailLines: 1, follow: true, signal: stop.signal } };
@@ -31,11 +31,11 @@ describe('logs of pods', () => {
     const logs = new PodLogs(api);
     const [first, second] = [selection(), selection()];
     expect(logs.read('one', pods(HALF), first.how)).toHaveLength(HALF);
-    expect(logs.read('two', pods(HALF - 1), second.how)).toHaveLength(HALF - 1);
-    expect(() => logs.read('three', pods(2), selection().how)).toThrow(
+    expect(logs.read('two', pods(HALF - 1, 'other'), second.how)).toHaveLength(HALF - 1);
+    expect(() => logs.read('three', pods(2, 'other'), selection().how)).toThrow(
       expect.objectContaining({ code: 'unavailable', ...AGAIN }),
     );
-    expect(logs.read('three', pods(1), selection().how)).toHaveLength(1);
+    expect(logs.read('three', pods(1, 'other'), selection().how)).toHaveLength(1);
     first.stop.abort();
     expect(logs.read('three', pods(HALF - 1), selection().how)).toHaveLength(HALF - 1);
   });
@@ -48,9 +48,22 @@ describe('logs of pods', () => {
       expect.objectContaining({ code: 'too_many_requests', ...AGAIN }),
     );
     expect(logs.read('one', pods(1), how)).toHaveLength(1);
-    expect(logs.read('two', pods(HALF), selection().how)).toHaveLength(HALF);
+    expect(logs.read('two', pods(HALF, 'other'), selection().how)).toHaveLength(HALF);
     stop.abort();
     expect(logs.read('one', pods(HALF), selection().how)).toHaveLength(HALF);
+  });
+
+  it('are read of one namespace up to half of all, by however many callers: other namespaces find some left', () => {
+    const logs = new PodLogs(api);
+    const { stop, how } = selection();
+    logs.read('one', pods(HALF / 2), how);
+    logs.read('two', pods(HALF / 2), selection().how);
+    expect(() => logs.read('three', pods(1), selection().how)).toThrow(
+      `the logs of ${HALF} pods are being read in this namespace already`,
+    );
+    expect(logs.read('three', pods(HALF, 'other'), selection().how)).toHaveLength(HALF);
+    stop.abort();
+    expect(logs.read('four', pods(HALF / 2), selection().how)).toHaveLength(HALF / 2);
   });
 
   it('count no more when they have ended, and once only', async () => {
@@ -64,7 +77,7 @@ describe('logs of pods', () => {
     stop.abort();
     expect(logs.read('one', pods(HALF), selection().how)).toHaveLength(HALF);
     expect(() => logs.read('one', pods(1), selection().how)).toThrow('already');
-    expect(logs.read('two', pods(HALF), selection().how)).toHaveLength(HALF);
+    expect(logs.read('two', pods(HALF, 'other'), selection().how)).toHaveLength(HALF);
     expect(() => logs.read('three', pods(1), selection().how)).toThrow(
       `the logs of ${MOST_POD_LOGS} pods are being read already`,
     );

@@ -5,7 +5,7 @@ import { releaseAt, Shares } from '../shares.ts';
 
 /** Logs of pods that are read at once, for all callers together: each holds a connection to the API server as long as it goes on. */
 export const MOST_POD_LOGS = 128;
-/** Those of one caller. */
+/** Those of one caller, and those of one namespace: who may make accounts there is many callers. */
 const POD_LOGS_OF_ONE = MOST_POD_LOGS / 2;
 
 export interface PodLog {
@@ -24,6 +24,12 @@ export class PodLogs {
     tell: (count) => `the logs of ${count} pods are being read`,
   });
 
+  readonly #namespaces = new Shares({
+    each: POD_LOGS_OF_ONE,
+    whose: 'in this namespace',
+    tell: (count) => `the logs of ${count} pods are being read`,
+  });
+
   constructor(api: Pick<KubeApi, 'stream'>) {
     this.#api = api;
   }
@@ -34,7 +40,7 @@ export class PodLogs {
    */
   read(who: string, logs: readonly PodLog[], selection: Omit<LogSelection, 'container'>): Pieces[] {
     const { signal } = selection;
-    const releases = this.#take(who, logs.length);
+    const releases = this.#take(who, logs);
     releaseAt(signal, () => {
       for (const release of releases) release();
     });
@@ -44,9 +50,16 @@ export class PodLogs {
   }
 
   /** All or none of them; each ends on its own. */
-  #take(who: string, count: number): (() => void)[] {
-    this.#shares.take(who, count)();
-    return Array.from({ length: count }, () => this.#shares.take(who));
+  #take(who: string, logs: readonly PodLog[]): (() => void)[] {
+    const namespace = logs[0]?.place.namespace ?? '';
+    this.#shares.take(who, logs.length)();
+    this.#namespaces.take(namespace, logs.length)();
+    return logs.map(() => {
+      const releases = [this.#shares.take(who), this.#namespaces.take(namespace)];
+      return () => {
+        for (const release of releases) release();
+      };
+    });
   }
 }
 
