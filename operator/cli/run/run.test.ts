@@ -58,7 +58,7 @@ describe('vmcp run, where it is refused', () => {
   it('stores no secret of a workload that cannot be made', async () => {
     writeFileSync(join(home.path, 'token'), 'x');
     const secret = ['--secret', `TOKEN=@${join(home.path, 'token')}`];
-    const { code } = await run('npx://cups', '--name', 'Not A Name', ...secret);
+    const { code } = await run('npx://cups', ...secret, '--', 'x'.repeat(1_000_000));
     expect([code, (await home.withoutFolder(['secret', 'list', '-o', 'name'])).out]).toEqual([1, '']);
   });
 

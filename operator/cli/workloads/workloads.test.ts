@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { makeHome, type OwnHome } from '../testdata/own-home.ts';
@@ -64,6 +64,23 @@ describe('workloads where nothing runs', () => {
   ])('that are not there, and what else is not, are told with what shows what is there: %j', async (line, list) => {
     const { code, err } = await vmcp(...line);
     expect([code, err]).toEqual([6, expect.stringContaining(`; "vmcp ${list}`)]);
+  });
+
+  it('are not written over what somebody else changed while they were edited', async () => {
+    const editor = join(home.path, 'editor.sh');
+    writeFileSync(editor, `sed -i 's/cups\\]/bowls]/' '${join(home.folder, 'all.yaml')}'\necho 'tools: [a]' >> "$1"\n`);
+    const environment = { EDITOR: `sh ${editor}`, PATH: '/usr/bin:/bin' };
+    const { code, err } = await home.vmcp(['edit', 'cups'], '', environment);
+    expect([code, err]).toEqual([7, expect.stringContaining('has changed or gone since it was read')]);
+    rmSync(/your text is in (\S+)\/cups\.yaml/.exec(err)?.[1] ?? '', { recursive: true });
+    expect(manifest()).toBe(MANIFESTS.replace('cups]', 'bowls]'));
+  });
+
+  it('of a group are started anew but for those that are stopped, which are where they are named', async () => {
+    expect((await vmcp('restart', '--group', 'dev')).err).toBe('cups: started anew; it is taken over when vmcp runs\n');
+    expect(manifest()).toContain('suspend: true');
+    expect((await vmcp('restart', 'plates')).code).toBe(0);
+    expect(manifest()).not.toContain('suspend: true');
   });
 
   it('are stopped and started in their manifests, without waiting; those of a group that it does not concern stay', async () => {

@@ -1,4 +1,14 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { InstalledSkill } from '../records/skill.ts';
@@ -35,6 +45,17 @@ describe('a skill from a folder', () => {
     expect(place.installed()).toEqual([]);
     expect((await place.ask('GET', '/skills')).body).toEqual({ skills: [] });
     expect(existsSync(join(folder, 'SKILL.md'))).toBe(true);
+  });
+
+  it('keeps the right of its programs to run, and is another version with it', async () => {
+    const folder = place.write('notes', { 'SKILL.md': skillText('notes'), 'run.sh': '#!/bin/sh\n', 'a.txt': '' });
+    chmodSync(join(folder, 'run.sh'), 0o755);
+    expect((await place.install({ name: folder })).status).toBe(201);
+    const modeOf = (file: string) => statSync(join(place.home, '.claude/skills/notes', file)).mode & 0o777;
+    expect([modeOf('run.sh'), modeOf('a.txt')]).toEqual([0o755, 0o644]);
+    chmodSync(join(folder, 'a.txt'), 0o755);
+    const { status, body } = await place.install({ name: folder });
+    expect([status, body.detail]).toEqual([409, expect.stringContaining('another version')]);
   });
 
   it('goes to the clients that are named, each in its folder', async () => {
@@ -233,6 +254,16 @@ describe('validation', () => {
     expect((await place.ask('POST', '/skills/validate', { archive })).body.valid).toBe(false);
     const nonsense = Buffer.from('no archive').toString('base64');
     expect((await place.ask('POST', '/skills/validate', { archive: nonsense })).body.valid).toBe(false);
+  });
+
+  it('looks at the length of its text: 500 lines are few, and a megabyte is the most', async () => {
+    const lines = (count: number) =>
+      skillText('notes', '', 'x\n'.repeat(count - skillText('notes', '', '').split('\n').length));
+    expect((await verdictOf(lines(500))).warnings).toEqual([]);
+    expect((await verdictOf(lines(501))).warnings).toEqual([expect.stringContaining('501 lines')]);
+    const bytes = (count: number) => skillText('notes', '', 'x'.repeat(count - skillText('notes', '', '').length));
+    expect((await verdictOf(bytes(1_048_576))).valid).toBe(true);
+    expect((await verdictOf(bytes(1_048_577))).errors).toEqual([expect.stringContaining('longer than 1048576 bytes')]);
   });
 
   it('warns of commas between tools, and of a long text', async () => {

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Caller, Operation } from '../operation.ts';
 import { Problem } from '../problem.ts';
-import { type WorkloadsPlace, workloadsPlace } from '../workloads/testdata/workloads-place.ts';
-import { restartWorkload, restartWorkloads, startWorkload, stopWorkload } from './workloads.ts';
+import { SEARCH, type WorkloadsPlace, workloadsPlace } from '../workloads/testdata/workloads-place.ts';
+import { deleteWorkloads, restartWorkload, restartWorkloads, startWorkload, stopWorkload } from './workloads.ts';
 
 let place: WorkloadsPlace;
 beforeEach(() => {
@@ -52,3 +52,29 @@ describe('a workload that refers to a Secret', () => {
     expect(place.read('search.yaml')).toContain('restarted-at');
   });
 });
+
+/** May list workloads, and change one of them. */
+const ofSearch: Caller = {
+  name: 'of-search',
+  check: ({ verb, resource, name }) =>
+    resource === 'mcpservers' && verb !== 'list' && name !== 'search'
+      ? Promise.reject(new Problem('forbidden', `of-search may not ${verb} ${resource} "${name}"`))
+      : Promise.resolve(),
+};
+
+it.each([
+  ['deletes', deleteWorkloads],
+  ['starts anew', restartWorkloads],
+])(
+  'who may change one workload alone %s that of many, and none where another one is meant, too',
+  async (_, operation) => {
+    const other = SEARCH.replace('search #', 'other #');
+    place.write('other.yaml', other);
+    for (const body of [{ names: ['search', 'other'] }, { names: ['other'] }, { group: 'tools' }])
+      await expect(does(operation, ofSearch, body)).rejects.toMatchObject({ code: 'forbidden' });
+    expect([place.read('search.yaml'), place.read('other.yaml')]).toEqual([SEARCH, other]);
+    await does(operation, ofSearch, MANY);
+    await place.rooms().operations.idle();
+    expect([place.read('search.yaml') === SEARCH, place.read('other.yaml')]).toEqual([false, other]);
+  },
+);

@@ -271,6 +271,8 @@ describe('a group', () => {
       201,
       { name: 'dev', description: 'For us', workloads: [], created_at: expect.any(String) },
     ]);
+    const same = await ask('PUT', '/groups/dev', {}, made.etag);
+    expect([same.body, same.etag]).toEqual([made.body, made.etag]);
     const changed = await ask('PUT', '/groups/dev', { description: '' }, made.etag);
     expect([changed.status, changed.body]).toEqual([200, expect.objectContaining({ description: '' })]);
     expect(await ask('DELETE', '/groups/dev', undefined, made.etag)).toEqual(refused(412, 'stale'));
