@@ -1,4 +1,7 @@
+import { writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { openState } from '#operator/local/state-folder';
+import { takeLock } from '#operator/local/lock';
 import { RunConfiguration } from '../records/run-configuration.ts';
 import { OperationAccepted, WorkloadOperation } from '../records/workload-operation.ts';
 import { WorkloadChanged, WorkloadDetail, WorkloadList, WorkloadReport } from '../records/workload.ts';
@@ -75,6 +78,28 @@ describe('a list of workloads', () => {
           transport_type: 'streamable-http',
         }),
       ]);
+    }
+  });
+
+  it('has those that run and do not serve as they should, and none that is stopped', async () => {
+    openState(place.state);
+    const unlock = takeLock(place.state, place.folder, 'test');
+    try {
+      place.write('other.yaml', SEARCH.replace('search #', 'other #').replace('spec:', 'spec:\n  suspend: true'));
+      const statuses = [
+        ['search', 'Degraded'],
+        ['other', 'Ready'],
+      ].map(([name, phase]) => ({
+        key: { kind: 'MCPServer', namespace: 'default', name },
+        status: { phase, conditions: [] },
+        isEndpoint: false,
+      }));
+      const board = { pid: process.pid, folder: place.folder, settled: true, problems: [], resources: statuses };
+      writeFileSync(place.state.status, JSON.stringify({ ...board, processes: [] }));
+      const { workloads } = WorkloadList.parse((await ask('GET', '/workloads')).body);
+      expect(workloads.map(({ name, status }) => [name, status])).toEqual([['search', 'unhealthy']]);
+    } finally {
+      unlock();
     }
   });
 
