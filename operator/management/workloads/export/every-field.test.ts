@@ -187,7 +187,7 @@ const MANIFESTS = Object.fromEntries([
     }),
   ),
   document('MCPServer', 'exchanging', withCredential('exchanging-own')),
-  document('MCPServer', 'signed', withCredential('aws')),
+  document('MCPServer', 'signed', withCredential('aws', { audit: { enabled: false } })),
   document('MCPServer', 'injected', withCredential('inject')),
   document('MCPServer', 'with-oauth2', atOwn('own-oauth2')),
   document('MCPServer', 'with-oidc', atOwn('own-oidc')),
@@ -271,6 +271,14 @@ it('says which roles of AWS are assumed, with all that is written', async () => 
     session_duration: 1800,
     session_name_claim: 'email',
   });
+});
+
+it('tells of audit as a room only where it is on', async () => {
+  const roomsOf = async (name: string) => (await of(name)).middleware_configs.map(({ type }) => type);
+  expect([(await roomsOf('signed')).includes('audit'), (await roomsOf('rest')).includes('audit')]).toEqual([
+    false,
+    true,
+  ]);
 });
 
 it('says which stored token takes the place of the caller’s', async () => {
