@@ -179,7 +179,6 @@ describe('the custom resource definitions', () => {
     ['VirtualMCPServer', 'spec.limits.introspectionCache', '30s'],
     ['VirtualMCPServer', 'spec.limits.maxNameLength', 60],
     ['MCPServer', 'spec.stdioProcess', 'shared'],
-    ['MCPServer', 'spec.suspend', false],
     ['MCPServer', 'spec.audit.maxDataSize', 1024],
     ['MCPExternalAuthConfig', 'spec.embeddedAuthServer.headerStrategy', 'replace'],
   ])('%s %s defaults to %p', (kind, path, expected) => {
@@ -190,6 +189,10 @@ describe('the custom resource definitions', () => {
     const entries = crds.flatMap((crd) => below(schemaOf(crd)).flatMap(({ items }) => (items ? below(items) : [])));
     expect(entries.length).toBeGreaterThan(100);
     expect(entries.filter((node) => node.default !== undefined)).toEqual([]);
+  });
+
+  it('default nothing that is changed beside the manifest: who applied it would own what it does not have', () => {
+    expect(at('MCPServer', 'spec.suspend').default).toBeUndefined();
   });
 
   it('default nothing that would forbid another field', () => {

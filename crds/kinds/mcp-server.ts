@@ -58,7 +58,7 @@ const what = {
   secrets: EnvSecrets.optional().describe('Environment variables whose values are Secret keys.'),
   volumes: Volumes.optional().describe('Folders of the machine that the program sees.'),
   permissionProfile: PermissionProfile.optional().describe('What it may reach, read and write.'),
-  suspend: z.boolean().default(false).describe('Stop it, and keep everything else.'),
+  suspend: z.boolean().optional().describe('Stop it, and keep everything else; without, it runs.'),
 };
 
 /** A container engine of one machine takes these; they are kept everywhere. */

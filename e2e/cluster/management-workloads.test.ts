@@ -162,6 +162,20 @@ describeWithCluster('workloads of a cluster by the management API', (cluster) =>
     expect((await live('owned')).spec.suspend).toBe(true);
   }, 60_000);
 
+  it.each(['apply', 'create'])(
+    'are stopped and started where kubectl %s made them, and their manifest is silent',
+    async (way) => {
+      const name = `silent-${way}`;
+      const object = { apiVersion: API, kind: 'MCPServer', metadata: { name }, spec: REMOTE };
+      const made = await cluster.kubectl(['-n', stage.namespace, way, '-f', '-'], JSON.stringify(object));
+      expect(made.code).toBe(0);
+      expect(await codeOf('POST', `/workloads/${name}/stop`)).toEqual([202, undefined]);
+      expect((await live(name)).spec).toEqual({ ...REMOTE, suspend: true });
+      expect(await codeOf('POST', `/workloads/${name}/start`)).toEqual([202, undefined]);
+      expect((await live(name)).spec).toEqual(REMOTE);
+    },
+  );
+
   it('are read by viewers, and changed by editors, who need the rights to what they refer to', async () => {
     for (const path of ['/workloads?all', '/workloads/same', '/workloads/same/status', '/groups', '/groups/tools'])
       expect([path, (await ask('GET', path, { as: 'viewer' })).status]).toEqual([path, 200]);
