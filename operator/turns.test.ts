@@ -29,6 +29,33 @@ describe('turns', () => {
     expect(begun).toEqual(['a1', 'a2', 'b1', 'a3', 'c1', 'b2']);
   });
 
+  it('come in order where one may have everything: what is short does not pass what is long, but what needs no room', async () => {
+    const turns = new Turns({ most: 4 });
+    const begun: string[] = [];
+    const take = async (name: string, weight: number, signal = never) => {
+      const release = await turns.take(signal, '', weight);
+      begun.push(name);
+      return release;
+    };
+    const first = await take('first', 2);
+    const long = take('long', 4);
+    const short = take('short', 1);
+    (await take('nothing', 0))();
+    await new Promise(setImmediate);
+    expect(begun).toEqual(['first', 'nothing']);
+    first();
+    (await long)();
+    const last = await short;
+    expect(begun).toEqual(['first', 'nothing', 'long', 'short']);
+    const stop = new AbortController();
+    const given = expect(take('given up', 4, stop.signal)).rejects.toThrow('too late');
+    const behind = take('behind', 1);
+    stop.abort(new Error('too late'));
+    await given;
+    (await behind)();
+    last();
+  });
+
   it('end with what has them, and are not waited for longer than somebody wants to', async () => {
     const turns = new Turns({ most: 1 });
     await expect(turns.run(never, '', () => Promise.reject(new Error('no')))).rejects.toThrow('no');

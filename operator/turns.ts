@@ -1,7 +1,7 @@
 interface TurnsOptions {
   /** For all together. */
   most: number;
-  /** For one of them; as much as for all, without. */
+  /** For one of them; without, or where it is no less than that for all, one may have everything. */
   each?: number;
 }
 
@@ -11,7 +11,10 @@ interface Waiting {
   begin: () => void;
 }
 
-/** So much goes on at once, and so much of it for one; the rest waits, in the order in which it came. Who waits for room of its own holds up no other. */
+/**
+ * So much goes on at once, and so much of it for one; the rest waits, in the order in which it came. Who waits for room of its own holds up
+ * no other; what needs no room never waits.
+ */
 export class Turns {
   readonly #most: number;
   readonly #each: number;
@@ -21,16 +24,19 @@ export class Turns {
 
   constructor({ most, each = most }: TurnsOptions) {
     this.#most = most;
-    this.#each = each;
+    this.#each = each < most ? each : Infinity;
   }
 
   /** Resolves to what gives the room back, once there is some. Rejects with the reason of `signal`, when it is aborted before that. */
   async take(signal: AbortSignal, who = '', weight = 1): Promise<() => void> {
     signal.throwIfAborted();
+    if (weight === 0) return () => undefined;
     const { promise, resolve, reject } = Promise.withResolvers<undefined>();
     const one = { who, weight, begin: () => resolve(undefined) };
     const leave = (): void => {
-      if (this.#waiting.delete(one)) reject(signal.reason as Error);
+      if (!this.#waiting.delete(one)) return;
+      reject(signal.reason as Error);
+      this.#beginNext();
     };
     this.#waiting.add(one);
     signal.addEventListener('abort', leave, { once: true });
