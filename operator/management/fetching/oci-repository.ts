@@ -176,7 +176,7 @@ export class OciRepository {
     if (service !== undefined) realm.searchParams.set('service', service);
     realm.searchParams.set('scope', `repository:${this.#name}:pull`);
     const answer = await this.#http.call(realm.href, { headers: { accept: 'application/json' }, signal: this.#signal });
-    const { value } = await readJson(answer, TOKEN_BOUNDS);
+    const value = await readJson(answer, TOKEN_BOUNDS);
     const body = value as { token?: unknown; access_token?: unknown } | null;
     const token = body?.token ?? body?.access_token;
     if (typeof token === 'string' && /^[\x21-\x7e]+$/.test(token)) return token;

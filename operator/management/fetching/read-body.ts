@@ -35,19 +35,18 @@ export interface JsonBounds extends Amounts {
   bytes: number;
 }
 
-/** An answer that is JSON, and its bytes. @throws FetchFailure */
+/** An answer that is JSON. @throws FetchFailure */
 export async function readJson(
   answer: HttpAnswer,
   { bytes, ...amounts }: JsonBounds,
   parse: (text: string) => unknown = JSON.parse,
-): Promise<{ value: unknown; bytes: number }> {
-  const body = await readBody(answer, bytes);
-  const text = body.toString('utf8');
+): Promise<unknown> {
+  const text = (await readBody(answer, bytes)).toString('utf8');
   const { host, pathname } = answer.url;
   const excess = excessOf(text, amounts);
   if (excess !== undefined) throw new FetchFailure('unexpected', `${host} answered ${excess}`);
   try {
-    return { value: parse(text), bytes: body.length };
+    return parse(text);
   } catch (cause) {
     throw new FetchFailure('unexpected', `${host}${pathname} did not answer JSON`, { cause });
   }

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { weightOf } from '../fetching/json-amounts.ts';
 import { Problem } from '../problem.ts';
 import type { RecordStore } from '../stores/record-store.ts';
-import { Page } from './page.ts';
+import { KeptPage, type Page, weighPage } from './page.ts';
 
 /** Characters of base64 in one record. */
 const PART = 600_000;
@@ -13,7 +13,7 @@ const MOST_PARTS = 24;
 
 const Head = z.object({ source: z.string(), id: z.string(), parts: z.int().min(1).max(MOST_PARTS) });
 const Part = z.object({ text: z.string() });
-const Pages = z.array(Page);
+const Pages = z.array(KeptPage);
 
 const pack = promisify(gzip);
 const unpack = promisify(gunzip);
@@ -45,7 +45,7 @@ export class KeptCopies {
     try {
       const bytes = await unpack(Buffer.from(texts.join(''), 'base64'), { maxOutputLength: 2 * this.#longest });
       const text = bytes.toString('utf8');
-      return weightOf(text) > 2 * this.#longest ? undefined : Pages.parse(JSON.parse(text));
+      return weightOf(text) > 2 * this.#longest ? undefined : Pages.parse(JSON.parse(text)).map(weighPage);
     } catch {
       return undefined;
     }
@@ -53,7 +53,8 @@ export class KeptCopies {
 
   /** @throws Problem `too_large`, and those of the store */
   async save(name: string, source: string, pages: readonly Page[]): Promise<void> {
-    const packed = (await pack(JSON.stringify(pages))).toString('base64');
+    const kept = pages.map(({ from, tag, next, content }): KeptPage => ({ from, tag, next, content }));
+    const packed = (await pack(JSON.stringify(kept))).toString('base64');
     const parts = packed.match(new RegExp(`.{1,${PART}}`, 'g')) ?? [];
     if (parts.length > MOST_PARTS) throw new Problem('too_large', 'the registry is too large to be kept');
     const id = randomBytes(9).toString('hex');

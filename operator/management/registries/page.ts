@@ -3,19 +3,23 @@ import { FetchFailure } from '../fetching/fetch-failure.ts';
 import { weightOf } from '../fetching/json-amounts.ts';
 import { RegistryContent } from '../records/registry.ts';
 
-/** A part of a registry as it was read last. */
-export const Page = z.object({
+/** A part of a registry as it is kept. What it weighs is never taken from there. */
+export const KeptPage = z.object({
   /** Where it came from: a URL or path. */
   from: z.string(),
   /** To ask whether it has changed. */
   tag: z.string().optional(),
-  /** What its content weighs. */
-  bytes: z.int().optional(),
   /** Where the next one is. */
   next: z.string().optional(),
   content: RegistryContent,
 });
-export type Page = z.infer<typeof Page>;
+export type KeptPage = z.infer<typeof KeptPage>;
+
+/** A part of a registry as it was read last. */
+export interface Page extends KeptPage {
+  /** What its content weighs. */
+  bytes: number;
+}
 
 /** What all pages have together. Of entries of one name the first counts. */
 export function joinPages(pages: readonly Page[]): RegistryContent {
@@ -35,11 +39,13 @@ function joinMaps<T>(maps: Record<string, T>[]): Record<string, T> {
   return Object.fromEntries(maps.flatMap((map) => Object.entries(map)).reverse());
 }
 
+export const weighPage = (page: KeptPage): Page => ({ ...page, bytes: weightOf(JSON.stringify(page.content)) });
+
 /** With its weight. @throws FetchFailure where all of a registry would weigh more than that */
-export function weighed(page: Omit<Page, 'bytes'>, longest: number): Page {
-  const bytes = weightOf(JSON.stringify(page.content));
-  if (bytes <= longest) return { ...page, bytes };
+export function checkWeight(page: KeptPage, longest: number): Page {
+  const weighed = weighPage(page);
+  if (weighed.bytes <= longest) return weighed;
   throw new FetchFailure('unexpected', `what it lists takes more than ${longest} bytes here`);
 }
 
-export const weightOfPages = (pages: readonly Page[]): number => pages.reduce((sum, { bytes = 0 }) => sum + bytes, 0);
+export const weightOfPages = (pages: readonly Page[]): number => pages.reduce((sum, { bytes }) => sum + bytes, 0);

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { FetchFailure } from '../fetching/fetch-failure.ts';
 import { type JsonBounds, readJson } from '../fetching/read-body.ts';
 import { mapServers } from './map-server-json.ts';
-import { type Page, weighed } from './page.ts';
+import { checkWeight, type Page } from './page.ts';
 import type { Reading } from './read-source.ts';
 
 const BOUNDS: JsonBounds = { bytes: 4 * 1024 * 1024, objects: 20_000, values: 100_000 };
@@ -30,7 +30,7 @@ export async function readApi(reading: Reading): Promise<Page[]> {
       throw new FetchFailure('unexpected', `${new URL(url).host} has more than ${MOST_PAGES} pages, or repeats them`);
     seen.add(url);
     const page: Page = await readPage(url, reading, known.get(url));
-    left -= page.bytes ?? 0;
+    left -= page.bytes;
     if (left < 0)
       throw new FetchFailure(
         'unexpected',
@@ -70,14 +70,14 @@ async function readPage(
     await answer.body.dump();
     throw new FetchFailure('unexpected', `${host} answered ${answer.status}`, { status: answer.status });
   }
-  const { value } = await readJson(answer, BOUNDS);
+  const value = await readJson(answer, BOUNDS);
   const parsed = Answer.safeParse(value);
   if (!parsed.success) throw new FetchFailure('unexpected', `${host} does not answer as a registry API (v0.1)`);
   const { servers, metadata } = parsed.data;
   const tag = answer.headers.etag;
   const next = nextUrl(url, metadata?.nextCursor);
   const content = mapServers(servers);
-  return weighed(
+  return checkWeight(
     { from: url, ...(tag !== undefined && { tag }), ...(next !== undefined && { next }), content },
     longest,
   );

@@ -7,7 +7,7 @@ import { excessOf } from '../fetching/json-amounts.ts';
 import { type JsonBounds, readJson } from '../fetching/read-body.ts';
 import { Problem } from '../problem.ts';
 import { RegistryContent } from '../records/registry.ts';
-import { type Page, weighed } from './page.ts';
+import { checkWeight, type Page } from './page.ts';
 import { readApi } from './read-api.ts';
 
 /** Of a registry file: ten thousand servers. It is read at once, in the process that does everything else, too. */
@@ -56,7 +56,7 @@ async function readUrl(
     await answer.body.dump();
     throw new FetchFailure('unexpected', `${host} answered ${answer.status}`, { status: answer.status });
   }
-  const { value } = await readJson(answer, BOUNDS, parseRegistryText);
+  const value = await readJson(answer, BOUNDS, parseRegistryText);
   if (hasNoList(value)) throw new FetchFailure('unexpected', `it is no registry file: ${host} ${NO_LIST}`);
   const parsed = RegistryContent.safeParse(value);
   if (!parsed.success) {
@@ -65,7 +65,7 @@ async function readUrl(
     throw new FetchFailure('unexpected', `it is no registry file: ${first}`);
   }
   const tag = answer.headers.etag;
-  return weighed({ from: source, ...(tag !== undefined && { tag }), content: parsed.data }, longest);
+  return checkWeight({ from: source, ...(tag !== undefined && { tag }), content: parsed.data }, longest);
 }
 
 async function readRegistryFile(path: string, former: Page | undefined, longest: number): Promise<Page> {
@@ -75,7 +75,7 @@ async function readRegistryFile(path: string, former: Page | undefined, longest:
     if (found.size > BOUNDS.bytes) throw new Problem('bad_request', `${path} is longer than ${BOUNDS.bytes} bytes`);
     const tag = `${found.mtimeMs}-${found.size}-${found.ino}`;
     if (former?.tag === tag) return former;
-    return weighed({ from: path, tag, content: parseFile(path, await readFile(path, 'utf8')) }, longest);
+    return checkWeight({ from: path, tag, content: parseFile(path, await readFile(path, 'utf8')) }, longest);
   } catch (error) {
     if (error instanceof Problem || error instanceof FetchFailure) throw error;
     const remedy = 'write the path of a registry file that vmcp may read';

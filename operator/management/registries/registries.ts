@@ -24,7 +24,7 @@ export const CLUSTER = 'cluster';
 const BUILT_IN_SETTINGS: RegistrySettings = { allow_private_ip: false };
 /** Version of settings that nobody has written. */
 const NEVER_WRITTEN = 'built-in';
-const BUILT_IN_PAGES: readonly Page[] = [{ from: '', content: BUILT_IN }];
+const BUILT_IN_PAGES: readonly Page[] = [{ from: '', bytes: 0, content: BUILT_IN }];
 /** What an answer's tag has after the version of the settings: others are set by whoever read any answer under these. */
 const OF_CONTENT = /\.[-\w]{22}$/;
 

@@ -1,0 +1,58 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { RegistryContent } from '../records/registry.ts';
+import { fileRecords } from '../stores/file-records.ts';
+import type { RecordStore } from '../stores/record-store.ts';
+import { KeptCopies } from './kept-copies.ts';
+import { LiveCopy } from './live-copy.ts';
+import { type KeptPage, type Page, weighPage } from './page.ts';
+import { HeldRegistries, type RegistryRoom } from './registry-room.ts';
+
+const SOURCE = 'https://registry.example/r';
+const WEIGHT = 10_000;
+const SERVER = { description: 'x'.repeat(WEIGHT), image: 'registry.example/one:1' };
+const PAGE = weighPage({ from: SOURCE, content: RegistryContent.parse({ servers: { one: SERVER } }) });
+
+let folder: string;
+let store: RecordStore;
+let kept: KeptCopies;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'vmcp-live-copy-'));
+  store = fileRecords(folder, 'default')('registrycopies');
+  kept = new KeptCopies(store, 1_000_000);
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+interface Opening {
+  read?: () => Promise<Page[]>;
+  room?: Partial<RegistryRoom>;
+}
+
+/** A copy in a room that is full with it and half as much. */
+function open({ read = () => new Promise(() => undefined), room = {} }: Opening) {
+  const held = new HeldRegistries(2.5 * WEIGHT);
+  const problems: string[] = [];
+  const copy = new LiveCopy({
+    ...{ name: 'default', source: SOURCE, kept, read, now: () => 1_000_000, onLetGo: () => undefined },
+    onProblem: (text) => void problems.push(text),
+    room: { turn: (_signal, work) => work(), held, ...room },
+  });
+  let isLetGo = false;
+  held.hold({}, WEIGHT, () => (isLetGo = true));
+  return { copy, problems, othersLetGo: () => isLetGo };
+}
+
+describe('a copy of a registry', () => {
+  it.each([-1_000_000_000, undefined])('weighs what it does where its record says %j', async (bytes) => {
+    const { from, content } = PAGE;
+    const page: KeptPage & { bytes?: number | undefined } = { from, content, bytes };
+    await store.create('part.one.0', { text: gzipSync(JSON.stringify([page])).toString('base64') });
+    await store.create('default', { source: SOURCE, id: 'one', parts: 1 });
+    const { copy, othersLetGo } = open({ read: () => Promise.reject(new Error('no')) });
+    expect(await copy.pages()).toMatchObject([{ from }]);
+    expect(othersLetGo()).toBe(true);
+  });
+});
