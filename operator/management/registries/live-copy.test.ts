@@ -55,4 +55,23 @@ describe('a copy of a registry', () => {
     expect(await copy.pages()).toMatchObject([{ from }]);
     expect(othersLetGo()).toBe(true);
   });
+
+  it('that was dropped while its source was read holds and keeps nothing of it', async () => {
+    const reading = Promise.withResolvers<Page[]>();
+    const { copy, othersLetGo } = open({ read: () => reading.promise });
+    const read = copy.refresh();
+    copy.drop();
+    reading.resolve([PAGE]);
+    expect(await read).toEqual([PAGE]);
+    expect([othersLetGo(), await store.names()]).toEqual([false, []]);
+  });
+
+  it('that was dropped while it was loaded holds nothing of it', async () => {
+    await kept.save('default', SOURCE, [PAGE]);
+    const { copy, othersLetGo } = open({ read: () => Promise.resolve([PAGE]) });
+    const pages = copy.pages();
+    copy.drop();
+    expect(await pages).toMatchObject([{ from: SOURCE }]);
+    expect(othersLetGo()).toBe(false);
+  });
 });

@@ -30,6 +30,7 @@ interface LiveCopyOptions {
 export class LiveCopy {
   readonly #options: LiveCopyOptions;
   #pages: Page[] | undefined;
+  #isDropped = false;
   #readAt = -Infinity;
   #failedAt = -Infinity;
   #flight: Promise<Page[]> | undefined;
@@ -51,8 +52,9 @@ export class LiveCopy {
     return this.#pages ?? known;
   }
 
-  /** Nothing of it is held any more: its settings have been replaced. */
+  /** Nothing of it is held or kept any more, nor of what is under way: its settings have been replaced. */
   drop(): void {
+    this.#isDropped = true;
     this.#options.room.held.release(this);
     this.#pages = undefined;
   }
@@ -107,6 +109,7 @@ export class LiveCopy {
 
   /** Twice: what is answered is held as text, too. */
   #have(pages: Page[]): void {
+    if (this.#isDropped) return;
     this.#pages = pages;
     this.#options.room.held.hold(this, 2 * weightOfPages(pages), () => {
       this.#pages = undefined;
@@ -115,6 +118,7 @@ export class LiveCopy {
   }
 
   async #keep(pages: readonly Page[]): Promise<void> {
+    if (this.#isDropped) return;
     const { kept, name, source, onProblem } = this.#options;
     await kept
       .save(name, source, pages)
