@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Turns } from './turns.ts';
+import { TooManyWait, Turns } from './turns.ts';
 
 const never = new AbortController().signal;
 
@@ -66,6 +66,16 @@ describe('turns', () => {
     await expect(late).rejects.toThrow('too late');
     await expect(turns.take(stop.signal)).rejects.toThrow('too late');
     release();
+    (await turns.take(never))();
+  });
+
+  it('are waited for by so many, and no more', async () => {
+    const turns = new Turns({ most: 1, queue: 1 });
+    const release = await turns.take(never);
+    const waiting = turns.take(never);
+    await expect(turns.take(never)).rejects.toThrow(TooManyWait);
+    release();
+    (await waiting)();
     (await turns.take(never))();
   });
 });

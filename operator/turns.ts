@@ -3,12 +3,19 @@ interface TurnsOptions {
   most: number;
   /** For one of them; without, or where it is no less than that for all, one may have everything. */
   each?: number;
+  /** How many may wait, of all together; without, all who come. */
+  queue?: number;
 }
 
 interface Waiting {
   who: string;
   weight: number;
   begin: () => void;
+}
+
+/** As many wait as may. */
+export class TooManyWait extends Error {
+  override readonly name = 'TooManyWait';
 }
 
 /**
@@ -18,16 +25,21 @@ interface Waiting {
 export class Turns {
   readonly #most: number;
   readonly #each: number;
+  readonly #queue: number;
   readonly #waiting = new Set<Waiting>();
   readonly #held = new Map<string, number>();
   #all = 0;
 
-  constructor({ most, each = most }: TurnsOptions) {
+  constructor({ most, each = most, queue = Infinity }: TurnsOptions) {
     this.#most = most;
     this.#each = each < most ? each : Infinity;
+    this.#queue = queue;
   }
 
-  /** Resolves to what gives the room back, once there is some. Rejects with the reason of `signal`, when it is aborted before that. */
+  /**
+   * Resolves to what gives the room back, once there is some. Rejects with the reason of `signal`, when it is aborted before that.
+   * @throws TooManyWait
+   */
   async take(signal: AbortSignal, who = '', weight = 1): Promise<() => void> {
     signal.throwIfAborted();
     if (weight === 0) return () => undefined;
@@ -41,6 +53,7 @@ export class Turns {
     this.#waiting.add(one);
     signal.addEventListener('abort', leave, { once: true });
     this.#beginNext();
+    if (this.#waiting.size > this.#queue && this.#waiting.delete(one)) reject(new TooManyWait('too many wait for it'));
     try {
       await promise;
     } finally {

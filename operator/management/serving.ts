@@ -78,7 +78,8 @@ interface Progress {
   namespace?: string;
 }
 
-const DEADLINE = 60_000;
+/** Milliseconds until the answer of an operation must have begun, without another word. */
+export const DEADLINE = 60_000;
 const ASK_EVERY = 60_000;
 /** Answers without an end that one caller may have open: each holds a connection, of which there are 256 for all. */
 const STREAMS_OF_ONE = 20;

@@ -1,4 +1,4 @@
-import type { KubeApi, Selection } from './api.ts';
+import type { CallOptions, KubeApi, Selection } from './api.ts';
 import type { KubeObject, Resource } from './object.ts';
 import { type NextPage, tooLong } from './read-page.ts';
 
@@ -11,11 +11,12 @@ export async function* listAll(
   resource: Resource,
   selection: Selection,
   longest = Infinity,
+  options: CallOptions = {},
 ): AsyncGenerator<KubeObject, void> {
   let next: NextPage | undefined;
   let bytes = 0;
   do {
-    const page = await api.list(resource, selection, { limit: PAGE, next });
+    const page = await api.list(resource, selection, { ...options, limit: PAGE, next });
     bytes += page.bytes;
     if (bytes > longest) throw tooLong(`list ${resource.plural}`, longest);
     yield* page.items;

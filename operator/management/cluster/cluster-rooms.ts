@@ -23,12 +23,14 @@ import type { ClusterPlace } from './cluster-place.ts';
 
 /** Lists of all resources of a kind that are read at the same time. */
 const LISTS_AT_ONCE = 4;
+/** Those that wait; of one namespace at most one of each kind. */
+const LISTS_WAITING = 64;
 
 /** What operations work with in a cluster, by namespace: in the operator, and in the command of somebody with a kubeconfig. */
 export function clusterRooms(place: ClusterPlace): (namespace: string) => Rooms {
   const { api, apiGroup, streams, version, privateAddresses, environment } = place;
   const podLogs = new PodLogs(streams);
-  const turns = new Turns({ most: LISTS_AT_ONCE, each: 1 });
+  const turns = new Turns({ most: LISTS_AT_ONCE, each: 1, queue: LISTS_WAITING });
   const kept = perNamespace((namespace) => ({
     resources: clusterResources({ api, namespace, apiGroup, turns }),
     close: () => Promise.resolve(),

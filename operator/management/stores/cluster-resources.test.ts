@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { ApiError } from '#operator/kubernetes/api/api-error';
 import { ObjectServer } from '#operator/kubernetes/testdata/object-server';
+import { Turns } from '#operator/turns';
 import { Groups } from '../groups/groups.ts';
 import { clusterResources } from './cluster-resources.ts';
 import { identityOf, type Resources } from './resources.ts';
@@ -19,12 +20,14 @@ class RestlessServer extends ObjectServer {
   looks = 0;
 
   protected override serve(request: IncomingMessage, response: ServerResponse, text: string): void {
+    if (this.isSilent) return;
     super.serve(request, response, text);
     if (request.method !== 'GET' || this.looks >= this.most) return;
     this.looks += 1;
     this.put(PLACE, object(this.looks));
   }
 
+  isSilent = false;
   /** How often. */
   most = Infinity;
 }
@@ -160,5 +163,21 @@ describe('an object of the API server', () => {
       code: 'unavailable',
       message: expect.stringContaining('MCPServer in namespace "team" is longer than 33554432 bytes'),
     });
+  });
+
+  it('is listed within a time, in which few lists wait for others: the rest is told so at once', async () => {
+    server.most = 0;
+    server.isSilent = true;
+    const options = { api: server.api(), apiGroup: 'vmcp.dev', turns: new Turns({ most: 1, each: 1, queue: 1 }) };
+    const listIn = (namespace: string, deadline: number) =>
+      clusterResources({ ...options, namespace, deadline }).list('MCPServer');
+    const late = { code: 'unavailable', message: expect.stringContaining('is not listed: it took too long') };
+    const reads = expect(listIn('team', 500)).rejects.toMatchObject(late);
+    const waits = expect(listIn('other', 200)).rejects.toMatchObject(late);
+    const message = expect.stringContaining('too many lists wait to be read');
+    await expect(listIn('third', 60_000)).rejects.toMatchObject({ code: 'unavailable', message });
+    await Promise.all([reads, waits]);
+    server.isSilent = false;
+    expect(await listIn('team', 60_000)).toHaveLength(1);
   });
 });

@@ -5,10 +5,11 @@ import { listAll } from '#operator/kubernetes/api/list-all';
 import type { KubeObject } from '#operator/kubernetes/api/object';
 import { isTooLong } from '#operator/kubernetes/api/read-page';
 import { ownResource } from '#operator/kubernetes/api/resources';
-import type { Turns } from '#operator/turns';
+import { TooManyWait, type Turns } from '#operator/turns';
 import type { Kind } from '#operator/world';
 import { Problem } from '../problem.ts';
 import { sameValue } from '../same-value.ts';
+import { DEADLINE } from '../serving.ts';
 import { Attempts } from './attempts.ts';
 import { checkResource } from './check-resource.ts';
 import { conflict, conflictingManagers, MANAGER, managersOf } from './explain-conflict.ts';
@@ -32,11 +33,12 @@ interface ClusterResourcesOptions {
   apiGroup: string;
   /** Of lists, of which one namespace has one; without, all at once. */
   turns?: Turns | undefined;
+  /** Milliseconds until a list is given up, with the time that it waits for its turn: nobody waits for longer. */
+  deadline?: number;
 }
 
 /** Bytes of all of a kind, as text: nobody need hold more of what a namespace has. */
 const LONGEST_LIST = 32 * 1024 * 1024;
-const NEVER = new AbortController().signal;
 /** No object has it: an apply that carries it makes a new object or fails with 409. */
 const NO_VERSION = '1';
 
@@ -51,17 +53,27 @@ class ClusterResources implements Resources {
   }
 
   async list(kind: Kind): Promise<StoredResource[]> {
-    const { turns, namespace } = this.#in;
-    const read = () => this.#list(kind);
-    const shared = this.#lists.get(kind) ?? new SharedRead(() => turns?.run(NEVER, namespace, read) ?? read());
+    const shared = this.#lists.get(kind) ?? new SharedRead(() => this.#listInTurn(kind));
     this.#lists.set(kind, shared);
     return [...(await shared.next())];
   }
 
-  async #list(kind: Kind): Promise<StoredResource[]> {
+  async #listInTurn(kind: Kind): Promise<StoredResource[]> {
+    const { turns, namespace, deadline = DEADLINE } = this.#in;
+    const signal = AbortSignal.timeout(deadline);
+    const read = () => this.#list(kind, signal);
+    try {
+      return await (turns?.run(signal, namespace, read) ?? read());
+    } catch (problem) {
+      if (problem instanceof TooManyWait) throw notListed(kind, namespace, 'too many lists wait to be read', problem);
+      throw signal.aborted ? notListed(kind, namespace, 'it took too long', problem) : problem;
+    }
+  }
+
+  async #list(kind: Kind, signal: AbortSignal): Promise<StoredResource[]> {
     const { api, namespace } = this.#in;
     const found: StoredResource[] = [];
-    const objects = listAll(api, this.#resource(kind), { namespace }, LONGEST_LIST);
+    const objects = listAll(api, this.#resource(kind), { namespace }, LONGEST_LIST, { signal });
     try {
       for await (const object of objects) found.push(storedOf(kind, object));
     } catch (problem) {
@@ -230,4 +242,9 @@ function withDefaults(kind: Kind, spec: Record<string, unknown>): Record<string,
 function tooLong(kind: Kind, namespace: string): Problem {
   const what = `what there is of kind ${kind} in namespace "${namespace}" is longer than ${LONGEST_LIST} bytes`;
   return new Problem('unavailable', `${what}, and is not listed: take some away, or shorten them`);
+}
+
+function notListed(kind: Kind, namespace: string, why: string, cause: unknown): Problem {
+  const what = `what there is of kind ${kind} in namespace "${namespace}" is not listed`;
+  return new Problem('unavailable', `${what}: ${why}; try again later`, { cause });
 }
