@@ -16,7 +16,8 @@ class PodServer extends ObjectServer {
     if (pod === undefined) {
       const { pathname, searchParams } = new URL(request.url ?? '', 'http://server');
       this.selectors.push(searchParams.get('labelSelector'));
-      request.url = pathname;
+      searchParams.delete('labelSelector');
+      request.url = `${pathname}?${searchParams.toString()}`;
       super.serve(request, response, text);
       return;
     }
@@ -84,4 +85,23 @@ it('of many pods twenty are read', async () => {
     LOGS.set(`p${n}`, 'line\n');
   }
   expect(await logs()).toHaveLength(20);
+});
+
+it('the logs of pods that run are not hidden by however many that have ended, of which no more than all may have are read', async () => {
+  for (let n = 0; n < 1200; n += 1) {
+    server.addPod(`ended-${n}`, PROGRAM, { ...RUNS, phase: n % 2 === 0 ? 'Failed' : 'Succeeded' });
+    LOGS.set(`ended-${n}`, 'old\n');
+  }
+  server.addPod('runs', PROGRAM, { ...RUNS, phase: 'Running' });
+  LOGS.set('runs', 'new\n');
+  const told = await logs();
+  expect(told).toHaveLength(20);
+  expect(told).toContain('runs | new\n');
+});
+
+it('more pods than are looked at are told', async () => {
+  const labels = { ...PROGRAM, long: 'x'.repeat(7_000_000) };
+  for (let n = 0; n < 5; n += 1) server.addPod(`p${n}`, labels, RUNS);
+  const message = expect.stringContaining('longer than 33554432 bytes together');
+  await expect(logs()).rejects.toMatchObject({ code: 'unavailable', message });
 });

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import type { KubeApi } from '#operator/kubernetes/api/api';
 import { isStatus } from '#operator/kubernetes/api/api-error';
+import { listAll } from '#operator/kubernetes/api/list-all';
 import type { KubeObject } from '#operator/kubernetes/api/object';
+import { isTooLong } from '#operator/kubernetes/api/read-page';
 import { PODS } from '#operator/kubernetes/api/resources';
 import { backendChild } from '#operator/plan/child-names';
 import { Problem } from '../problem.ts';
@@ -17,8 +19,8 @@ interface ClusterRuntimePlace {
   namespace: string;
 }
 
-/** Pods of which those that have begun are found: who may start pods may give many these labels. */
-const MOST_LOOKED_AT = 100;
+/** Bytes of pods among which those are found that have begun: who may start pods may give many these labels. */
+const LONGEST_LIST = 32 * 1024 * 1024;
 /** Pods whose logs are read at once. */
 const MOST_PODS = 20;
 const LABEL = 'app.kubernetes.io/name';
@@ -45,34 +47,63 @@ async function logsOf(
   name: string,
   { lines, follow, who, signal }: LogOptions,
 ): Promise<AsyncIterable<string>> {
-  const names: string[] = [];
-  const logs = (await podsOf({ api, namespace }, name)).map((pod) => {
-    names.push(pod.metadata.name);
-    return { place: { namespace, name: pod.metadata.name }, container: containerOf(pod) };
-  });
+  const pods = await podsOf({ api, namespace }, name, signal);
+  const logs = pods.map((pod) => ({ place: { namespace, name: pod.name }, container: pod.container }));
   const sources = podLogs.read(who, logs, { tailLines: lines, follow, signal });
-  const prefixOf = (index: number): string => (names.length === 1 ? '' : `${names[index] ?? ''} | `);
+  const prefixOf = (index: number): string => (pods.length === 1 ? '' : `${pods[index]?.name ?? ''} | `);
   return mergeLines(sources.map((pieces, index) => withName(prefixOf(index), untilGone(linesIn(pieces)))));
 }
 
-/** Pods of which there is a log. @throws Problem `not_found` where there is none */
+interface LoggedPod {
+  name: string;
+  container: string;
+}
+
+/** Pods of which there is a log; those that have ended only where there is room. @throws Problem `not_found` where there is none */
 async function podsOf(
   { api, namespace }: Pick<ClusterRuntimePlace, 'api' | 'namespace'>,
   name: string,
-): Promise<KubeObject[]> {
+  signal: AbortSignal,
+): Promise<LoggedPod[]> {
   const labelSelector = `${LABEL} in (${PROGRAM},${ENDPOINT}),app.kubernetes.io/instance=${name}`;
-  let found: KubeObject[];
+  const begun = { programs: new LoggedPods(), endpoints: new LoggedPods() };
   try {
-    found = (await api.list(PODS, { namespace, labelSelector }, { limit: MOST_LOOKED_AT })).items;
+    for await (const pod of listAll(api, PODS, { namespace, labelSelector }, LONGEST_LIST, { signal })) {
+      if (!hasBegun(pod)) continue;
+      begun[pod.metadata.labels?.[LABEL] === PROGRAM ? 'programs' : 'endpoints'].add(pod);
+    }
   } catch (problem) {
-    throw problemOfApi(problem);
+    throw isTooLong(problem) ? tooLong(name) : problemOfApi(problem);
   }
-  const begun = found.filter(hasBegun);
-  const programs = begun.filter(({ metadata }) => metadata.labels?.[LABEL] === PROGRAM);
-  const pods = programs.length > 0 ? programs : begun;
-  if (pods.length > 0) return pods.slice(0, MOST_PODS);
+  const programs = begun.programs.first();
+  const pods = programs.length > 0 ? programs : begun.endpoints.first();
+  if (pods.length > 0) return pods;
   throw new Problem('not_found', `there is no log of "${name}" now: it has no pod that has begun`);
 }
+
+function tooLong(name: string): Problem {
+  const what = `the pods with the labels of "${name}" are longer than ${LONGEST_LIST} bytes together`;
+  return new Problem('unavailable', `${what}, and their logs are not read: delete those that have ended`);
+}
+
+/** So many of those that run, and of those that have ended: the rest of them is not held. */
+class LoggedPods {
+  readonly #running: LoggedPod[] = [];
+  readonly #ended: LoggedPod[] = [];
+
+  add(pod: KubeObject): void {
+    const pods = hasEnded(pod) ? this.#ended : this.#running;
+    if (pods.length < MOST_PODS) pods.push({ name: pod.metadata.name, container: containerOf(pod) });
+  }
+
+  first(): LoggedPod[] {
+    return [...this.#running, ...this.#ended].slice(0, MOST_PODS);
+  }
+}
+
+const Ended = z.object({ phase: z.enum(['Succeeded', 'Failed']) });
+
+const hasEnded = ({ status }: KubeObject): boolean => Ended.safeParse(status).success;
 
 const Statuses = z.object({
   containerStatuses: z
