@@ -76,12 +76,13 @@ const kubeletConfig = (places: Places, node: ClusterNode) => ({
   evictionHard: DOES_NOT_EVICT,
 });
 
-const proxyConfig = (places: Places, { name }: ClusterNode) => ({
+const proxyConfig = ({ settings, kubernetes }: Places, { name }: ClusterNode) => ({
   apiVersion: 'kubeproxy.config.k8s.io/v1alpha1',
   kind: 'KubeProxyConfiguration',
-  clientConnection: { kubeconfig: join(places.settings, 'proxy.kubeconfig') },
+  clientConnection: { kubeconfig: join(settings, 'proxy.kubeconfig') },
   hostnameOverride: name,
   mode: 'nftables',
+  featureGates: kubernetes.proxyGates ?? {},
   clusterCIDR: POD_RANGE,
   oomScoreAdj: 0,
   // Not settable in a network namespace.

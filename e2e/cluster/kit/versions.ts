@@ -13,13 +13,15 @@ export interface KubernetesVersion {
   readonly programs: string;
   /** The image of a node that kind starts. Absent: the one that kind comes with. */
   readonly kindImage?: string;
+  /** Feature gates of kube-proxy that later releases have open. */
+  readonly proxyGates?: Readonly<Record<string, boolean>>;
 }
 
 /** Of which etcd, CoreDNS, helm and the pause program are taken for all others too. */
 export const USUAL = '1.36';
 
-const VERSIONS: readonly Pick<KubernetesVersion, 'name' | 'kindImage'>[] = [
-  { name: '1.30', kindImage: 'kindest/node:v1.30.10' },
+const VERSIONS: readonly Pick<KubernetesVersion, 'name' | 'kindImage' | 'proxyGates'>[] = [
+  { name: '1.30', kindImage: 'kindest/node:v1.30.10', proxyGates: { NFTablesProxyMode: true } },
   { name: USUAL },
 ];
 
