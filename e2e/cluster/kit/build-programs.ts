@@ -128,8 +128,9 @@ async function buildRelease([version, bin]: Build, { sharedBin }: Places, tell: 
   const go = await findGo();
   tell(`building Kubernetes ${version.release}: with empty caches that takes ten minutes`);
   const flags = ['-v', '-trimpath', '-buildvcs=false', '-ldflags', linkerFlags(version)];
-  const packages = version.name === USUAL ? ['.', './pause', 'tool'] : ['.'];
-  await goBuild(go, version.source, ['build', ...flags, '-o', `${bin}/`, ...packages], tell);
+  // Of one package alone the program would be called by its folder.
+  const [to, packages] = version.name === USUAL ? [`${bin}/`, ['.', './pause', 'tool']] : [join(bin, 'kube'), ['.']];
+  await goBuild(go, version.source, ['build', ...flags, '-o', to, ...packages], tell);
   link('kube', join(bin, 'kubectl'));
   if (bin !== sharedBin) link(join(sharedBin, 'helm'), join(bin, 'helm'));
   writeFileSync(join(bin, 'stamp'), hashOfSources(version));
