@@ -80,6 +80,8 @@ interface Exposed {
 
 const objectsOf = (text: string) => parseAllDocuments(text).flatMap((document) => (document.toJS() ?? []) as Made[]);
 const named = (objects: Made[], kind: string) => objects.filter((object) => object.kind === kind);
+/** As kubectl of every release takes it: older ones take several texts of JSON for one. */
+const listOf = (items: object[]) => JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
 const portsOf = (deployment: Made) => deployment.spec.template.spec.containers.flatMap(({ ports }) => ports ?? []);
 
 describeWithCluster('kinds of other projects', (cluster) => {
@@ -93,10 +95,11 @@ describeWithCluster('kinds of other projects', (cluster) => {
   /** Makes these Services, and asks the API server for those that a monitor selects. */
   async function selected(services: Made[], monitor: Made): Promise<Made[]> {
     // Without their owner, which is not there: they would be garbage.
-    const text = services.map(({ metadata: { name, labels }, ...service }) =>
-      JSON.stringify({ ...service, metadata: { name, labels, namespace: namespace.name } }),
-    );
-    const applied = await cluster.kubectl(['apply', '--server-side', '-f', '-'], text.join('\n---\n'));
+    const unowned = services.map(({ metadata: { name, labels }, ...service }) => ({
+      ...service,
+      metadata: { name, labels, namespace: namespace.name },
+    }));
+    const applied = await cluster.kubectl(['apply', '--server-side', '-f', '-'], listOf(unowned));
     expect([applied.code, applied.stderr]).toEqual([0, '']);
     const labels = Object.entries(monitor.spec.selector.matchLabels ?? {}).map(([name, value]) => `${name}=${value}`);
     const { stdout } = await cluster.kubectl([
@@ -137,7 +140,7 @@ describeWithCluster('kinds of other projects', (cluster) => {
     ];
     const made = objectsOf(await renderChart([...values, `--namespace=${namespace.name}`]));
     const monitors = named(made, 'ServiceMonitor');
-    const taken = await dryRun(monitors.map((one) => JSON.stringify(one)).join('\n---\n'));
+    const taken = await dryRun(listOf(monitors));
     expect([taken.code, taken.stderr]).toEqual([0, '']);
     const [monitor] = monitors;
     const [endpoint] = monitor!.spec.endpoints;
