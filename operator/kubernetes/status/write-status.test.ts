@@ -65,6 +65,7 @@ describe('statuses', () => {
     });
     await expect(writer.write(former, status(1))).rejects.toMatchObject({ status: 422 });
     expect(server.at(PATH)?.status).toBeUndefined();
+    expect(events()).toEqual([]);
   });
 
   it('are written when they differ, and not again', async () => {
@@ -108,6 +109,15 @@ describe('statuses', () => {
       { kind: 'Event', reason: 'Valid', type: 'Normal', involvedObject: { kind: 'MCPGroup', name: 'tools' } },
       { reason: 'Other' },
     ]);
+  });
+
+  it('that the API server refuses are told as Events, once, and tried again', async () => {
+    for (const reason of ['Valid', 'Valid', 'Valid', 'Other']) {
+      server.nextAnswers.push({ status: 422, body: statusBody(422, 'Invalid') });
+      await expect(writer.write(manifest, status(1, reason))).rejects.toMatchObject({ status: 422 });
+      clock.pass(1000);
+    }
+    expect(events()).toMatchObject([{ reason: 'Valid' }, { reason: 'Other' }]);
   });
 
   it('a condition that flaps does not fill the cluster with Events', async () => {

@@ -3,7 +3,7 @@ import type { Status } from '#crds/kinds/status';
 import type { Log } from '#operator/log';
 import type { Clock } from '#operator/queue';
 import type { Manifest, ResourceKey } from '#operator/world';
-import { isStatus } from '../api/api-error.ts';
+import { type ApiError, isStatus } from '../api/api-error.ts';
 import type { KubeApi } from '../api/api.ts';
 import { FIELD_MANAGER } from '../apply/apply-child.ts';
 import { canonicalText } from '../apply/compare-objects.ts';
@@ -38,6 +38,8 @@ interface Written {
   at: number;
   /** What was last written that the API server keeps otherwise than as written. */
   settled: string | undefined;
+  /** What the API server last refused to take. */
+  refused: string | undefined;
   pending: { cancel: () => void } | undefined;
   events: number;
   eventsSince: number;
@@ -86,7 +88,15 @@ export class StatusWriter {
     const known = this.#written.get(key);
     if (known?.uid === uid) return known;
     known?.pending?.cancel();
-    const entry: Written = { uid, at: 0, settled: undefined, pending: undefined, events: 0, eventsSince: 0 };
+    const entry: Written = {
+      uid,
+      at: 0,
+      settled: undefined,
+      refused: undefined,
+      pending: undefined,
+      events: 0,
+      eventsSince: 0,
+    };
     this.#written.set(key, entry);
     return entry;
   }
@@ -102,6 +112,7 @@ export class StatusWriter {
     const { namespace, name, uid } = metadata;
     entry.at = clock.now();
     const object = { apiVersion, kind, metadata: { namespace, name, ...(uid !== undefined && { uid }) }, status };
+    const transitions = findTransitions((manifest.status as Status | undefined)?.conditions, status.conditions);
     try {
       const answer = await api.apply(ownResource(kind, apiGroup), object, {
         fieldManager: FIELD_MANAGER,
@@ -114,13 +125,15 @@ export class StatusWriter {
     } catch (problem) {
       // It has gone meanwhile, or one of the same name has taken its place.
       if (isStatus(problem, 404, 409)) return;
+      const text = canonicalText(status);
+      if (isStatus(problem, 422) && !isOfAnother(problem) && entry.refused !== text) {
+        // Older API servers take no status of what was written under older rules: an Event is the only way left to say it.
+        entry.refused = text;
+        await this.#tell(manifest, transitions, entry);
+      }
       throw problem;
     }
-    await this.#tell(
-      manifest,
-      findTransitions((manifest.status as Status | undefined)?.conditions, status.conditions),
-      entry,
-    );
+    await this.#tell(manifest, transitions, entry);
   }
 
   async #tell(manifest: Manifest, transitions: Transition[], entry: Written): Promise<void> {
@@ -136,6 +149,8 @@ export class StatusWriter {
     }
   }
 }
+
+const isOfAnother = ({ causes }: ApiError) => causes.some(({ field }) => field === 'metadata.uid');
 
 function mayTell(entry: Written, now: number): boolean {
   const regained = Math.floor((now - entry.eventsSince) / BETWEEN_EVENTS);

@@ -116,7 +116,10 @@ export class ObjectServer extends FakeApiServer {
     if (live && resourceVersion !== live.metadata.resourceVersion) {
       return { status: 409, body: statusBody(409, 'Conflict') };
     }
-    if (live && uid !== live.metadata.uid) return { status: 422, body: statusBody(422, 'Invalid') };
+    if (live && uid !== live.metadata.uid) {
+      const causes = [{ reason: 'FieldValueInvalid', field: 'metadata.uid' }];
+      return { status: 422, body: statusBody(422, 'Invalid', '', { causes }) };
+    }
     const metadata = { ...live?.metadata, ...object.metadata };
     return { status: live ? 200 : 201, body: isTrial ? { ...live, ...object, metadata } : this.#store(path, object) };
   }
