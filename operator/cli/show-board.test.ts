@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { liveTable, plainLines } from '#operator/cli/show-board';
-import { nextSteps, stuckCode, readiness } from '#operator/cli/up';
+import { nextSteps, readiness, showStuck, stuckCode } from '#operator/cli/up';
 import type { Board } from '#operator/local/status-board';
 import type { BackendPhase, Status } from '#crds/kinds/status';
 
@@ -126,6 +126,24 @@ describe('the state in a file or pipe', () => {
     expect(out.written).toEqual([]);
     show(board(status('Ready', 'Ready', 4)));
     expect(out.written).toEqual(['demo/one: Ready (4 tools)\n', 'process mcp-one: no longer\n']);
+  });
+});
+
+describe('a state in which nothing can be served', () => {
+  it('is told in a file or pipe by its reasons alone, and whole where there are none', () => {
+    const out = output();
+    const tell = (conditions: Status['conditions']) => {
+      showStuck(board(status('Pending', 'Unknown', 0, conditions)), plainLines(out), { out });
+      return out.written.splice(0);
+    };
+    const missing = {
+      ...ready,
+      status: 'False',
+      reason: 'GroupNotFound',
+      message: 'there is no group "tools"',
+    } as const;
+    expect(tell([missing])).toEqual(['demo: GroupNotFound: there is no group "tools"\n']);
+    expect(tell(stuck('GroupNotFound'))).toContain('demo: Pending http://127.0.0.1:1/mcp\n');
   });
 });
 

@@ -111,6 +111,13 @@ function reasonsOf(board: Board): string[] {
   return [...board.problems.map(printProblem), ...reasons];
 }
 
+/** On a terminal, and where there are no reasons to tell, all of the board; else the reasons alone. */
+export function showStuck(board: Board, show: ShowBoard, { out }: Pick<Context, 'out'>): void {
+  const reasons = out.isTTY ? [] : reasonsOf(board);
+  if (reasons.length > 0) out.write(`${reasons.join('\n')}\n`);
+  else show(board);
+}
+
 /** Shows the board as it changes, and says where to go from here as soon as it serves. */
 function follow({ board }: RunningFolder, show: ShowBoard, context: Context): () => void {
   const since = Date.now();
@@ -140,8 +147,7 @@ export async function up(folder: string, context: Context, stop: AbortSignal): P
     const show = context.out.isTTY ? liveTable(context.out, context) : plainLines(context.out);
     const { board } = running.board;
     if (readiness(board, 0) === 'stuck') {
-      if (context.out.isTTY) show(board);
-      else context.out.write(`${reasonsOf(board).join('\n')}\n`);
+      showStuck(board, show, context);
       return stuckCode(board);
     }
     const leave = follow(running, show, context);

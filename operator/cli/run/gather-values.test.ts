@@ -45,6 +45,11 @@ async function gather(wanted: Wanted[], { secrets = [], plain = [], environment 
 }
 
 describe('the values that a server needs', () => {
+  it('are not what every object has by that name', () => {
+    for (const name of ['constructor', 'toString', '__proto__'])
+      expect(() => readPlain([name], '--header')).toThrow('--header: write --header NAME=VALUE');
+  });
+
   it('are asked for on a terminal, secrets without being shown, what has a default not', async () => {
     const found = await gather(WANTED, { typed: ['hunter2', 'http://x'] });
     expect(found).toMatchObject({

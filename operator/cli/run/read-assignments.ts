@@ -32,7 +32,7 @@ export function readPlain(
 ): Map<string, string> {
   return new Map(
     texts.map((text) => {
-      const [name, value = environment[text]] = split(text, option);
+      const [name, value = Object.hasOwn(environment, text) ? environment[text] : undefined] = split(text, option);
       if (value === undefined) throw new CliError(EXIT_CODES.usage, `${option}: write ${option} NAME=VALUE`);
       return [name, value];
     }),
