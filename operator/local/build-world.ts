@@ -11,8 +11,6 @@ import { type Allotments, type Applicant, portOfPlace, portOfSlot, privatePortOf
 import type { Snapshot } from './manifest-folder.ts';
 import { hasLogin } from './needed-secrets.ts';
 
-/** Group of the kinds where no manifest says another one. */
-
 /** What the plan may know besides the manifests. */
 export interface Known {
   allotments: Allotments;

@@ -1,11 +1,11 @@
 import { byName } from '#operator/by-name';
+import { Turns } from '#operator/turns';
 import type { Manifest, World } from '#operator/world';
 import type { KubeApi } from '../api/api.ts';
 import { isStatus } from '../api/api-error.ts';
-import { findNames } from '../watch/find-names.ts';
 import type { KubeObject, Resource } from '../api/object.ts';
 import { CONFIG_MAPS, SECRETS } from '../api/resources.ts';
-import { Turns } from '#operator/turns';
+import { findNames } from '../watch/find-names.ts';
 
 /** More names than that are taken for missing. */
 const MOST_NAMES = 64;

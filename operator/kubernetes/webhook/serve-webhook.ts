@@ -2,10 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { HANDSHAKE_TIMEOUT, shareConnections } from '#crds/connections/share-connections';
+import { Turns } from '#operator/turns';
 import type { Manifest, World } from '#operator/world';
 import { readAdmissionReview, writeAdmissionReview } from './admission-review.ts';
 import { review, type Review } from './review.ts';
-import { Turns } from '#operator/turns';
 
 /** Private key and certificate chain of the server, PEM. */
 export interface ServingPair {
@@ -48,6 +48,7 @@ const REQUEST_TIMEOUT = 10_000;
 const CONNECTIONS = 256;
 /** For one address: the API server is one, or a few. */
 const OF_ONE_ADDRESS = CONNECTIONS / 2;
+const ADMITTED: Review = { allowed: true, warnings: [] };
 
 class BodyTooLong extends Error {}
 
@@ -141,8 +142,6 @@ async function handle(request: IncomingMessage, response: ServerResponse, option
     void Promise.allSettled([work]).then(release);
   }
 }
-
-const ADMITTED: Review = { allowed: true, warnings: [] };
 
 /** Undefined where it is none, and that was answered. */
 async function readReview(
