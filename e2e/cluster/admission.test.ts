@@ -184,8 +184,11 @@ describeWithCluster('the admission policies', (cluster) => {
     };
 
     beforeAll(async () => {
-      const rights = { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'create', 'update', 'patch'] };
-      for (const user of ['texter', 'maker']) await give(user, 'texts', rights);
+      const verbs = ['get', 'create', 'update', 'patch', 'delete'];
+      const rights = { apiGroups: [''], resources: ['configmaps'], verbs };
+      for (const user of ['texter', 'maker', 'second']) await give(user, 'texts', rights);
+      const statuses = { apiGroups: [group], resources: ['virtualmcpservers/status'], verbs: ['patch'] };
+      await give('second', 'operates', statuses);
       await give('maker', 'makes', writes, { apiGroups: [''], resources: ['secrets'], verbs: ['get'] });
       await cluster.kubectl(['apply', '--server-side', '-f', '-'], resource('MCPServer', 'of-it', { image: 'a' }));
       const path = `/apis/${group}/v1alpha1/namespaces/${namespace.name}/mcpservers/of-it`;
@@ -202,6 +205,45 @@ describeWithCluster('the admission policies', (cluster) => {
         expect((await applyAs('texter', evil)).stderr).toContain('texter may not update virtualmcpservers');
       expect(await applyAs('texter', document('ours', { ...managed, team: 'a' }))).toMatchObject({ code: 0 });
       expect(await applyAs('maker', document('theirs'))).toMatchObject({ code: 0 });
+    });
+
+    const remove = (user: string, name: string) =>
+      cluster.kubectl(['delete', `--as=${user}`, '-n', namespace.name, 'configmap', name]);
+
+    it('let nobody delete one who may only change ConfigMaps: they would make another one of that name, which is not ours', async () => {
+      expect((await remove('texter', 'vmcp-of-it-v0.1.0')).stderr).toContain('texter may not delete virtualmcpservers');
+      const frozen = JSON.stringify({ immutable: true });
+      const freeze = ['patch', '--as=texter', '-n', namespace.name, 'configmap', 'vmcp-of-it-v0.1.0', '-p', frozen];
+      expect((await cluster.kubectl(freeze)).stderr).toContain('texter may not update virtualmcpservers');
+    });
+
+    it('let each operator, under whatever account it runs, as it may write statuses', async () => {
+      expect(await applyAs('second', document('second', managed, 'of-second'))).toMatchObject({ code: 0 });
+      expect(await applyAs('second', document('again', managed, 'of-second'))).toMatchObject({ code: 0 });
+      expect(await remove('second', 'of-second')).toMatchObject({ code: 0 });
+      const labels = { [`${group}/record`]: 'operations' };
+      expect(await applyAs('texter', document('x', labels, 'work'))).toMatchObject({ code: 1 });
+      expect(await applyAs('second', document('x', labels, 'work'))).toMatchObject({ code: 0 });
+    });
+
+    it('let the accounts of the cluster remove what has lost its owner, and empty a namespace', async () => {
+      for (const controller of ['namespace-controller', 'generic-garbage-collector']) {
+        await cluster.kubectl(['apply', '--server-side', '-f', '-'], document('x', managed, controller));
+        expect(await remove(`system:serviceaccount:kube-system:${controller}`, controller)).toMatchObject({ code: 0 });
+      }
+      await cluster.kubectl(['apply', '--server-side', '-f', '-'], document('x', managed, 'collected'));
+      const at = ['-n', namespace.name, '--timeout=60s'];
+      expect(await cluster.kubectl(['delete', ...at, `mcpservers.${group}`, 'of-it'])).toMatchObject({ code: 0 });
+      expect(await cluster.kubectl(['wait', ...at, '--for=delete', 'configmap/collected'])).toMatchObject({ code: 0 });
+      const emptied = await cluster.makeNamespace('admission-emptied');
+      const metadata = { name: 'left', namespace: emptied.name, labels: managed, ownerReferences: [owner] };
+      await cluster.kubectl(
+        ['create', '-f', '-'],
+        stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { 'run-config.yaml': 'x' } }),
+      );
+      await emptied.delete();
+      const gone = ['wait', '--for=delete', '--timeout=60s', `namespace/${emptied.name}`];
+      expect(await cluster.kubectl(gone)).toMatchObject({ code: 0 });
     });
   });
 

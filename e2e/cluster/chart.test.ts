@@ -102,6 +102,11 @@ describeWithCluster('the chart', (cluster) => {
       '--set admissionPolicy.enabled=false',
     ],
     [
+      'policies together with namespaces, and names each',
+      ['--set=watchNamespaces={a},crds.install=false,webhook.enabled=false'],
+      '--show-only templates/admission-policy.yaml --show-only templates/documents-policy.yaml',
+    ],
+    [
       'the management API together with namespaces, before somebody lets it ask who calls',
       [NAMESPACED, '--set=watchNamespaces={a},management.enabled=true'],
       '--set management.reviewsBound=true',

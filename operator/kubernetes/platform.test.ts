@@ -335,6 +335,20 @@ describe('what a resource owns', () => {
     expect(server.writes().map((line) => line.split('/').at(-1))).toEqual(['settings', 'mcp-plain']);
   });
 
+  it('is not made, nor made anew, while somebody else’s ConfigMap has the name that its pods would mount', async () => {
+    const deployment = (standing: object = {}) => ({
+      ...child('Deployment', 'mcp-plain', owner(), standing),
+      ...{ apiVersion: 'apps/v1', spec: { template: { spec: {} } } },
+    });
+    const foreign = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'settings', namespace: 'ns' } };
+    for (const standing of [[foreign], [foreign, deployment({ annotations: { of: 'the version before' } })]]) {
+      await reopen(...standing);
+      const made = platform.apply(planned(deployment(), child('ConfigMap', 'settings', owner())));
+      await expect(made).rejects.toMatchObject({ reason: 'ChildNotOurs' });
+      expect(server.writes().filter((line) => line.includes('deployments'))).toEqual([]);
+    }
+  });
+
   it('is known by the API group of its owner, too: another installation may have resources of the same name', async () => {
     const [ours] = child('Deployment', 'a', owner()).metadata.ownerReferences ?? [];
     const ownerReferences = [{ ...ours, apiVersion: 'other.example/v1alpha1' }];
