@@ -110,10 +110,10 @@ describeWithCluster('an upgrade of the chart from the version before', (cluster)
     expect([mended.code, mended.stderr]).toEqual([0, expect.not.stringContaining('rror')]);
     const { stdout } = await eventually(
       () => kubectl('get', `virtualmcpservers.${group}/former`, '-o', 'jsonpath={.status.conditions[*].type}'),
-      ({ stdout: types }) => !types.includes('Stalled'),
+      ({ stdout: types }) => types.includes('Anonymous') && !types.includes('Stalled'),
       30_000,
     );
-    expect(stdout).toContain('Anonymous');
+    expect(stdout).toContain('Ready');
   });
 
   describe('under load', () => {
