@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { FetchFailure } from '../fetching/fetch-failure.ts';
 import { RegistryContent } from '../records/registry.ts';
 import { fileRecords } from '../stores/file-records.ts';
 import type { RecordStore } from '../stores/record-store.ts';
@@ -38,7 +39,7 @@ function open({ read = () => new Promise(() => undefined), room = {} }: Opening)
   const copy = new LiveCopy({
     ...{ name: 'default', source: SOURCE, kept, read, now: () => 1_000_000, onLetGo: () => undefined },
     onProblem: (text) => void problems.push(text),
-    room: { turn: (_signal, work) => work(), held, ...room },
+    room: { turn: (_signal, work) => work(), turnToLoad: (_signal, work) => work(), held, ...room },
   });
   let isLetGo = false;
   held.hold({}, WEIGHT, () => (isLetGo = true));
@@ -54,6 +55,15 @@ describe('a copy of a registry', () => {
     const { copy, othersLetGo } = open({ read: () => Promise.reject(new Error('no')) });
     expect(await copy.pages()).toMatchObject([{ from }]);
     expect(othersLetGo()).toBe(true);
+  });
+
+  it('is served while it is never the turn of its source, which is not waited for again at once, and told', async () => {
+    await kept.save('default', SOURCE, [PAGE]);
+    let asked = 0;
+    const turn = () => Promise.reject(new FetchFailure('timeout', `no turn ${(asked += 1)}`));
+    const { copy, problems } = open({ room: { turn } });
+    for (let at = 0; at < 2; at += 1) expect(await copy.pages()).toMatchObject([{ from: SOURCE }]);
+    expect([asked, problems]).toEqual([1, [`registry ${SOURCE}: no turn 1; what was read last is served`]]);
   });
 
   it('that was dropped while its source was read holds and keeps nothing of it', async () => {

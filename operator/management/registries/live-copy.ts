@@ -17,7 +17,7 @@ interface LiveCopyOptions {
   source: string;
   kept: KeptCopies;
   read: (former: readonly Page[], signal: AbortSignal) => Promise<Page[]>;
-  room: Pick<RegistryRoom, 'turn' | 'held'>;
+  room: Pick<RegistryRoom, 'turn' | 'turnToLoad' | 'held'>;
   /** Told when the pages are not held any more. */
   onLetGo: () => void;
   /** Milliseconds. */
@@ -72,21 +72,11 @@ export class LiveCopy {
     await this.#keep(pages);
   }
 
-  #refresh(): Promise<Page[]> {
+  async #refresh(): Promise<Page[]> {
+    const { room, now, onProblem, source } = this.#options;
     const signal = AbortSignal.timeout(READ_DEADLINE);
-    return this.#options.room.turn(signal, () => this.#read(signal));
-  }
-
-  async #read(signal: AbortSignal): Promise<Page[]> {
-    const { read, now, onProblem, source } = this.#options;
-    const former = this.#pages ?? [];
     try {
-      const pages = await read(former, signal);
-      this.#readAt = now();
-      const isSame = pages.length === former.length && pages.every((page, index) => page === former[index]);
-      this.#have(pages);
-      if (!isSame) await this.#keep(pages);
-      return pages;
+      return await room.turn(signal, () => this.#read(signal));
     } catch (error) {
       this.#failedAt = now();
       if (this.#pages) onProblem(`registry ${source}: ${reasonOf(error)}; what was read last is served`);
@@ -94,11 +84,22 @@ export class LiveCopy {
     }
   }
 
+  async #read(signal: AbortSignal): Promise<Page[]> {
+    const { read, now } = this.#options;
+    const former = this.#pages ?? [];
+    const pages = await read(former, signal);
+    this.#readAt = now();
+    const isSame = pages.length === former.length && pages.every((page, index) => page === former[index]);
+    this.#have(pages);
+    if (!isSame) await this.#keep(pages);
+    return pages;
+  }
+
   /** The copy that is kept, read once for all who ask meanwhile. */
   #load(): Promise<Page[] | undefined> {
     const { kept, name, source, room } = this.#options;
     this.#loading ??= room
-      .turn(AbortSignal.timeout(READ_DEADLINE), async () => {
+      .turnToLoad(AbortSignal.timeout(READ_DEADLINE), async () => {
         const pages = await kept.load(name, source);
         if (pages) this.#have(pages);
         return pages;

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { HeldRegistries, type RegistryRoom, sharedRoom } from './registry-room.ts';
+import { HeldRegistries, ownRoom, type RegistryRoom, sharedRoom } from './registry-room.ts';
 import { openRegistries } from './testdata/open-registries.ts';
 import { serveRegistry } from './testdata/serve-registry.ts';
 
@@ -32,7 +32,7 @@ async function openTwo(servers: number, roomOf: (namespace: string) => RegistryR
 describe('registries of all namespaces', () => {
   it('hold a bounded part of what they list: who was not asked for longest reads its copy again', async () => {
     const held = new HeldRegistries(10_000_000);
-    const room: RegistryRoom = { longest: 10_000_000, turn: (_signal, work) => work(), held };
+    const room: RegistryRoom = { ...ownRoom(), longest: 10_000_000, held };
     const { one, other, settings, reads } = await openTwo(50, () => room);
     for (const { ask } of [one, other]) expect((await ask('PUT', '/registry/default', settings)).status).toBe(200);
     const get = async ({ ask }: typeof one) =>
@@ -57,7 +57,7 @@ describe('registries of all namespaces', () => {
     ]);
   });
 
-  it('are read a few at a time, and two of each', async () => {
+  it('are read a few at a time, and two of each, and their copies are loaded meanwhile', async () => {
     const roomOf = sharedRoom();
     const held = Promise.withResolvers<undefined>();
     const begun: string[] = [];
@@ -69,6 +69,8 @@ describe('registries of all namespaces', () => {
     const all = ['a', 'a', 'a', 'b', 'c', 'd'].map((namespace) => read(namespace));
     await expect(read('f', AbortSignal.timeout(50))).rejects.toMatchObject({ kind: 'timeout' });
     expect(begun).toEqual(['a', 'a', 'b', 'c']);
+    const load = roomOf('f').turnToLoad(AbortSignal.timeout(50), () => Promise.resolve('its copy'));
+    expect(await load).toBe('its copy');
     held.resolve(undefined);
     await Promise.all(all);
     expect([...begun].sort()).toEqual(['a', 'a', 'a', 'b', 'c', 'd']);

@@ -1,12 +1,16 @@
 import { Turns } from '#operator/turns';
 import { FetchFailure } from '../fetching/fetch-failure.ts';
 
+type TakeTurn = <T>(signal: AbortSignal, work: () => Promise<T>) => Promise<T>;
+
 /** What registries may take of the process that does everything else, too. */
 export interface RegistryRoom {
   /** Most weight of what is kept of one. */
   longest: number;
-  /** Runs what reads one, or its copy, once it is its turn. @throws FetchFailure `timeout`: it was not its turn before `signal` */
-  turn<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T>;
+  /** Runs what reads a source once it is its turn. @throws FetchFailure `timeout`: it was not its turn before `signal` */
+  turn: TakeTurn;
+  /** The same for what loads a kept copy: it waits for no source, which may never answer. */
+  turnToLoad: TakeTurn;
   held: HeldRegistries;
 }
 
@@ -16,6 +20,7 @@ const MIB = 1024 * 1024;
 export const ownRoom = (): RegistryRoom => ({
   longest: 64 * MIB,
   turn: (_signal, work) => work(),
+  turnToLoad: (_signal, work) => work(),
   held: new HeldRegistries(Infinity),
 });
 
@@ -25,25 +30,32 @@ const MOST_HELD = 32 * MIB;
 const READ_AT_ONCE = 4;
 /** While one does not answer another one can be set. */
 const READ_OF_ONE = 2;
+const LOADED_AT_ONCE = 2;
 
 /** The room of each namespace, within what is for all of them. */
 export function sharedRoom(): (namespace: string) => RegistryRoom {
-  const turns = new Turns({ most: READ_AT_ONCE, each: READ_OF_ONE });
+  const reading = new Turns({ most: READ_AT_ONCE, each: READ_OF_ONE });
+  const loading = new Turns({ most: LOADED_AT_ONCE, each: 1 });
   const held = new HeldRegistries(MOST_HELD);
   return (namespace) => ({
     longest: LONGEST,
-    async turn(signal, work) {
-      const release = await turns.take(signal, namespace).catch((cause: unknown) => {
-        throw new FetchFailure('timeout', 'too many registries are being read: try again later', { cause });
-      });
-      try {
-        return await work();
-      } finally {
-        release();
-      }
-    },
+    turn: takeTurns(reading, namespace),
+    turnToLoad: takeTurns(loading, namespace),
     held,
   });
+}
+
+function takeTurns(turns: Turns, namespace: string): TakeTurn {
+  return async (signal, work) => {
+    const release = await turns.take(signal, namespace).catch((cause: unknown) => {
+      throw new FetchFailure('timeout', 'too many registries are being read: try again later', { cause });
+    });
+    try {
+      return await work();
+    } finally {
+      release();
+    }
+  };
 }
 
 interface Held {
