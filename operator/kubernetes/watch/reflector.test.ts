@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Clock } from '#operator/queue';
 import type { KubeObject } from '../api/object.ts';
+import { tooLong } from '../api/read-page.ts';
 import { createReflector, type Reflector, type ReflectorOptions, type RestartReason } from './reflector.ts';
 import { eventually } from '../testdata/eventually.ts';
 import { statusBody } from '../testdata/fake-api-server.ts';
@@ -117,6 +118,27 @@ describe('a reflector', () => {
     const { store } = await watching({ api });
     expect(store.size).toBe(600);
     expect(server.requests.filter(({ query }) => !query.has('watch') && !query.has('limit'))).toHaveLength(1);
+  });
+
+  it('begins again with pages when the first is forgotten, and all at once is too long', async () => {
+    for (let i = 0; i < 600; i += 1) server.put(`thing-${i}`);
+    const expired = { status: 410, body: statusBody(410, 'Expired', 'continue token too old') };
+    const api = server.api();
+    const list = api.list.bind(api);
+    let wholes = 0;
+    api.list = (resource, selection, paging) => {
+      if (paging?.limit === undefined) {
+        wholes += 1;
+        return Promise.reject(tooLong('list things', 64 * 1024 * 1024));
+      }
+      if (paging.next !== undefined && wholes < 2) server.nextLists.push(expired);
+      return list(resource, selection, paging);
+    };
+    const { store } = await watching({ api });
+    expect([store.size, wholes, clock.delays]).toEqual([600, 2, [800, 1600]]);
+    expect(logged.map(({ fields }) => fields?.problem)).toContain(
+      'list things: what is there is longer than 67108864 bytes',
+    );
   });
 
   it('reads fewer at a time where objects are long, never more than 8 MiB, and more again after that', async () => {
