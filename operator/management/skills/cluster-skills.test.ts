@@ -2,9 +2,15 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { DEFAULT_API_GROUP } from '#crds/kinds/kind-names';
+import type { KubeObject } from '#operator/kubernetes/api/object';
+import { ObjectServer } from '#operator/kubernetes/testdata/object-server';
+import { configMapRecords } from '../stores/config-map-records.ts';
 import { fileRecords } from '../stores/file-records.ts';
+import { keyOf } from '../stores/record-store.ts';
 import { clusterSkills, MOST } from './cluster-skills.ts';
 import { clusterSkillsContract } from './contract/cluster-skills.contract.ts';
+import { StoredSkill } from './skills.ts';
 import { ROOMS, StagingRooms } from './staging-rooms.ts';
 import { tgzOf } from './testdata/archives.ts';
 import { type ArtifactServer, serveArtifacts } from './testdata/serve-artifacts.ts';
@@ -56,6 +62,43 @@ it('a registry that never answers holds up its own namespace for a while, and no
   expect((await skillsOf('a').install(sent)).metadata.name).toBe('notes');
   const own = readdirSync(folder).find((name) => name.startsWith('vmcp-skills-')) ?? '';
   expect(readdirSync(join(folder, own, 'staging'))).toEqual([]);
+});
+
+it('skills that are too long to be listed are uninstalled one by one, and no more are installed until then', async () => {
+  const server = await new ObjectServer().start();
+  const records = configMapRecords({ api: server.api(), namespace: 'team', apiGroup: DEFAULT_API_GROUP });
+  const readers = { list: () => Promise.resolve([]), checkGroup: () => Promise.resolve() };
+  const reach = { localPaths: false, privateAddresses: true, proxy: undefined, searchPath: '/none' };
+  const rules = { ...reach, deadline: 60_000 };
+  const options = { namespace: 'team', records, readers, rules, now: Date.now };
+  const skills = clusterSkills(options, new StagingRooms(makeFolder()));
+  const place = { scope: undefined, projectRoot: undefined };
+  const install = async (name: string) => {
+    const archive = await tgzOf([{ name: 'SKILL.md', text: skillText(name) }]);
+    const asked = { reference: undefined, archive, version: undefined, digest: undefined };
+    const user = { scope: 'user', projectRoot: undefined } as const;
+    const more = { clients: undefined, group: undefined, force: false, allowPrivateAddress: false };
+    return skills.install({ ...asked, ...user, ...more, signal: new AbortController().signal });
+  };
+  await install('first');
+  const value = StoredSkill.parse((await records('skills').get('user:first'))?.value);
+  const made = server.calls.find(({ method }) => method === 'POST')?.body as KubeObject;
+  const archive = 'x'.repeat(800_000);
+  for (let n = 0; n < 22; n += 1) {
+    const name = `s${n}`;
+    const at = `vmcp.skills.${keyOf(`user:${name}`)}`;
+    const text = JSON.stringify({ ...value, metadata: { ...value.metadata, name }, archive });
+    const metadata = { ...made.metadata, name: at, annotations: { 'vmcp.dev/record-name': `user:${name}` } };
+    server.put(`/api/v1/namespaces/team/configmaps/${at}`, { ...made, metadata, data: { 'record.json': text } });
+  }
+  const list = () => skills.list({ scope: undefined, projectRoot: undefined, client: undefined, group: undefined });
+  await expect(list()).rejects.toMatchObject({ code: 'unavailable' });
+  await expect(install('more')).rejects.toMatchObject({ code: 'too_large' });
+  await expect(skills.uninstall('none', place, false)).rejects.toMatchObject({ code: 'not_found' });
+  for (const name of ['s0', 's1', 's2', 's3']) await skills.uninstall(name, place, false);
+  expect(await list()).toHaveLength(19);
+  await install('more');
+  await server.close();
 });
 
 it('what is unpacked at once, with the layers that it comes from, fits the disk that the chart gives an operator', () => {

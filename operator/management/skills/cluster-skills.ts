@@ -18,6 +18,7 @@ import {
   type SkillFilter,
   type SkillReaders,
   type Skills,
+  type StoredSkill,
   type WantedPlace,
 } from './skills.ts';
 import type { StagingRooms } from './staging-rooms.ts';
@@ -123,10 +124,19 @@ async function uninstall(
 ): Promise<void> {
   checkPlace(place);
   const settled = await records.settle();
-  const known = await readSkills(settled);
-  const found = findSkill(known, name, place);
-  if (!force) checkNotNeeded(found, known);
-  await settled.delete(keyOfSkill(name, USER));
+  const key = keyOfSkill(name, USER);
+  const live = await settled.get(key);
+  const found = findSkill(live ? [readSkill(live)] : [], name, place);
+  if (!force) await checkNoneNeeds(found, settled);
+  await settled.delete(key);
+}
+
+/** One after the other: where all are too long to be listed, there is no other way to make them fewer. @throws Problem `conflict` */
+async function checkNoneNeeds(skill: StoredSkill, records: Pick<RecordStore, 'get' | 'names'>): Promise<void> {
+  for (const name of await records.names()) {
+    const record = await records.get(name);
+    if (record) checkNotNeeded(skill, [readSkill(record)]);
+  }
 }
 
 function checkPlace({ scope, projectRoot }: WantedPlace): void {

@@ -56,7 +56,7 @@ export class SkillRecords {
   }
 
   /** What is stored, for who is to write it: everything that was left is written by then, or taken back. @throws Problem `store_damaged` */
-  async settle(): Promise<Pick<RecordStore, 'get' | 'list' | 'delete'>> {
+  async settle(): Promise<Pick<RecordStore, 'get' | 'names' | 'delete'>> {
     for (const change of await this.#open()) await this.#finish(change);
     return this.#skills;
   }

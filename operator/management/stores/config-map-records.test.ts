@@ -76,6 +76,36 @@ it('records are as many as there is room for: all of them are listed, and no mor
   await server.close();
 });
 
+it('records of skills are written as long as all of them can be listed; beyond that each is read, shortened and deleted', async () => {
+  const server = await new ObjectServer().start();
+  const store = configMapRecords({ api: server.api(), namespace: 'team', apiGroup: DEFAULT_API_GROUP })('skills');
+  const long = 'x'.repeat(800_000);
+  await store.create('first', long);
+  const { metadata, ...record } = server.at(`${PATH}/vmcp.skills.first`)!;
+  const put = (name: string) => {
+    const annotations = { 'vmcp.dev/record-name': name };
+    return server.put(`${PATH}/vmcp.skills.${name}`, { ...record, metadata: { ...metadata, name, annotations } });
+  };
+  for (let n = 1; n < 19; n += 1) put(`s${n}`);
+  const { version } = (await store.get('s1'))!;
+  const noRoom = { code: 'too_large', message: expect.stringContaining('take some away first') };
+  await expect(store.create('more', long)).rejects.toMatchObject(noRoom);
+  await expect(store.create('s2', long)).rejects.toMatchObject({ code: 'already_exists' });
+  const grown = await store.replace('s1', long + 'x'.repeat(90_000), version);
+  expect(await store.list()).toHaveLength(19);
+  for (const name of ['s19', 's20', 's21']) put(name);
+  await expect(store.list()).rejects.toMatchObject({ code: 'unavailable' });
+  await expect(store.replace('s2', `${long}x`, (await store.get('s2'))!.version)).rejects.toMatchObject(noRoom);
+  await store.replace('s1', 'short', grown);
+  expect([(await store.names()).length, await store.delete('s21'), await store.delete('s20')]).toEqual([
+    22,
+    true,
+    true,
+  ]);
+  expect(await store.list()).toHaveLength(20);
+  await server.close();
+});
+
 it('a ConfigMap of the name of a record that is not marked as one is none, and stays', async () => {
   const server = await new ObjectServer().start();
   const store = configMapRecords({ api: server.api(), namespace: 'team', apiGroup: DEFAULT_API_GROUP })('clients');

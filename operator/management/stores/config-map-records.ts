@@ -24,6 +24,10 @@ import {
 
 /** Bytes of all documents of a kind: who may write records may write long ones. */
 const LONGEST_LIST = 16 * 1024 * 1024;
+/** What is written leaves the rest of it to what the API server adds, and to who writes at the same time. */
+const LONGEST_WRITTEN = 15 * 1024 * 1024;
+/** Kinds of which all documents are read together, and each brings along what somebody sent. */
+const BOUNDED: ReadonlySet<RecordKind> = new Set(['skills']);
 
 /** Key of `data` with the document. */
 const DOCUMENT = 'record.json';
@@ -45,6 +49,13 @@ interface RecordsInCluster {
   apiGroup: string;
 }
 
+interface Listing {
+  metadataOnly?: boolean;
+  /** Bytes; without a bound there is no refusal. */
+  longest?: number;
+  refusal?: (kind: RecordKind, namespace: string) => Problem;
+}
+
 /** A ConfigMap for each record, found by its label; its resourceVersion is the record's version. */
 class ConfigMapRecords implements RecordStore {
   readonly #in: RecordsInCluster;
@@ -56,7 +67,7 @@ class ConfigMapRecords implements RecordStore {
   }
 
   async list(): Promise<StoredRecord[]> {
-    const records = await this.#all((object) => this.#read(object), {});
+    const records = await this.#all((object) => this.#read(object), { longest: LONGEST_LIST, refusal: notListed });
     return records.sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
@@ -65,19 +76,26 @@ class ConfigMapRecords implements RecordStore {
     return names.filter((name) => name !== undefined).sort();
   }
 
-  async #all<T>(read: (object: KubeObject) => T, { metadataOnly }: { metadataOnly?: boolean }): Promise<T[]> {
+  async #all<T>(read: (object: KubeObject) => T, { metadataOnly, longest, refusal }: Listing): Promise<T[]> {
     const { namespace, api, apiGroup } = this.#in;
     const selection = { namespace, labelSelector: recordSelector(this.#kind, apiGroup), metadataOnly };
     const found: T[] = [];
-    const longest = metadataOnly === true ? Infinity : LONGEST_LIST;
     try {
       for await (const object of listAll(api, CONFIG_MAPS, selection, longest)) {
         if (found.push(read(object)) === MOST_RECORDS) break;
       }
     } catch (problem) {
-      throw isTooLong(problem) ? tooLong(this.#kind, namespace) : problemOfApi(problem);
+      throw isTooLong(problem) && refusal ? refusal(this.#kind, namespace) : problemOfApi(problem);
     }
     return found;
+  }
+
+  /** @throws Problem `too_large`: nobody could read all of them any more. What is no longer than it was is always written */
+  async #checkRoom(object: KubeObject, former?: KubeObject): Promise<void> {
+    if (!BOUNDED.has(this.#kind)) return;
+    const added = sizeOf(object) - (former ? sizeOf(former) : 0);
+    if (added <= 0) return;
+    await this.#all(() => undefined, { longest: LONGEST_WRITTEN - added, refusal: noRoom });
   }
 
   async get(name: string): Promise<StoredRecord | undefined> {
@@ -87,7 +105,12 @@ class ConfigMapRecords implements RecordStore {
 
   async create(name: string, value: unknown): Promise<string> {
     const object = this.#objectOf(name, value);
-    if ((await this.names()).length >= MOST_RECORDS) throw tooMany();
+    const names = await this.names();
+    // What is there already is told by the API server.
+    if (!names.includes(name)) {
+      if (names.length >= MOST_RECORDS) throw tooMany();
+      await this.#checkRoom(object);
+    }
     try {
       return versionOf(await this.#in.api.create(CONFIG_MAPS, object, MANAGER));
     } catch (problem) {
@@ -97,6 +120,8 @@ class ConfigMapRecords implements RecordStore {
 
   async replace(name: string, value: unknown, version: string): Promise<string> {
     const object = this.#objectOf(name, value, version);
+    const live = BOUNDED.has(this.#kind) ? await this.#live(name) : undefined;
+    if (live) await this.#checkRoom(object, live);
     try {
       return versionOf(await this.#in.api.replace(CONFIG_MAPS, object, MANAGER));
     } catch (problem) {
@@ -156,10 +181,17 @@ class ConfigMapRecords implements RecordStore {
   }
 }
 
-function tooLong(kind: RecordKind, namespace: string): Problem {
+function notListed(kind: RecordKind, namespace: string): Problem {
   const what = `the records of ${kind} in namespace "${namespace}" are longer than ${LONGEST_LIST} bytes together`;
-  return new Problem('store_damaged', `${what}: delete the ConfigMaps that are no longer needed`);
+  return new Problem('unavailable', `${what}, and are not listed: take some away`);
 }
+
+function noRoom(kind: RecordKind, namespace: string): Problem {
+  const what = `the records of ${kind} in namespace "${namespace}" would be longer than ${LONGEST_WRITTEN} bytes together`;
+  return new Problem('too_large', `${what}: take some away first, or send a shorter one`);
+}
+
+const sizeOf = (object: KubeObject): number => Buffer.byteLength(JSON.stringify(object));
 
 const MANAGER = { fieldManager: 'vmcp-management' };
 
