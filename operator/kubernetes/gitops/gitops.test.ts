@@ -85,7 +85,9 @@ describe('the differences', () => {
   it('are none for the same resources, nor for a default that is written out', () => {
     expect(compared((text) => text)).toEqual([]);
     expect(
-      compared((text) => text.replace('groupRef: tools\n    image', 'groupRef: tools\n    suspend: false\n    image')),
+      compared((text) =>
+        text.replace('groupRef: tools\n    image', 'groupRef: tools\n    stdioProcess: shared\n    image'),
+      ),
     ).toEqual([]);
   });
 
