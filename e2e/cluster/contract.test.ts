@@ -139,7 +139,7 @@ describeWithCluster('the definitions on a real API server', (cluster) => {
       { config: { groupRef: 'team' }, incomingAuth: { type: 'anonymous' } },
       { outgoingAuth: { source: 'discovered' }, serviceType: 'ClusterIP' },
     ],
-    ['MCPServer', { image: 'a' }, { stdioProcess: 'shared', suspend: false, trustProxyHeaders: false }],
+    ['MCPServer', { image: 'a' }, { stdioProcess: 'shared', trustProxyHeaders: false }],
     [
       'MCPOIDCConfig',
       { type: 'inline', inline: { issuer: 'https://a.example.com' } },

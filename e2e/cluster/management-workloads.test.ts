@@ -170,9 +170,9 @@ describeWithCluster('workloads of a cluster by the management API', (cluster) =>
       const made = await cluster.kubectl(['-n', stage.namespace, way, '-f', '-'], JSON.stringify(object));
       expect(made.code).toBe(0);
       expect(await codeOf('POST', `/workloads/${name}/stop`)).toEqual([202, undefined]);
-      expect((await live(name)).spec).toEqual({ ...REMOTE, suspend: true });
+      expect((await live(name)).spec.suspend).toBe(true);
       expect(await codeOf('POST', `/workloads/${name}/start`)).toEqual([202, undefined]);
-      expect((await live(name)).spec).toEqual(REMOTE);
+      expect((await live(name)).spec).not.toHaveProperty('suspend');
     },
   );
 
