@@ -136,7 +136,7 @@ describe('a new run configuration', () => {
     const [a, b] = [closing(await servePlain({ tools: 1 })), closing(await servePlain({ tools: 1 }))];
     const gateway = await gatewayTo({ a: a.url, b: b.url });
     const client = await SessionClient.open(gateway.url);
-    await client.toolNames();
+    await client.call('a_tool_0', { text: 'x' });
     const opened = a.counts.get('initialize');
     await gateway.reconfigure(configTo({ a: a.url }));
     await client.call('a_tool_0', { text: 'x' });
