@@ -4,11 +4,14 @@
  */
 export class SharedRead<T> {
   readonly #read: () => Promise<T>;
+  readonly #before: () => Promise<void> | undefined;
   #coming: Promise<T> | undefined;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(read: () => Promise<T>) {
+  /** @param before what has to be over first; who comes meanwhile shares that time */
+  constructor(read: () => Promise<T>, before: () => Promise<void> | undefined = () => undefined) {
     this.#read = read;
+    this.#before = before;
   }
 
   /** Throws what reading throws. */
@@ -19,7 +22,11 @@ export class SharedRead<T> {
 
   async #begin(): Promise<T> {
     await this.#last.catch(() => undefined);
-    this.#coming = undefined;
+    try {
+      await this.#before();
+    } finally {
+      this.#coming = undefined;
+    }
     const reading = this.#read();
     this.#last = reading;
     return reading;

@@ -1,3 +1,5 @@
+import { SharedRead } from '../stores/shared-read.ts';
+
 interface SharedLookOptions<T> {
   look: () => Promise<T>;
   /** Milliseconds since the epoch. */
@@ -10,33 +12,15 @@ interface SharedLookOptions<T> {
 const LOOK = 1000;
 
 /** Looks for all who wait: once a second, however many they are, and one look after the other. */
-export class SharedLook<T> {
-  readonly #in: SharedLookOptions<T>;
-  #coming: Promise<T> | undefined;
-  #last: Promise<unknown> = Promise.resolve();
-  #beganAt = -Infinity;
-
-  constructor(options: SharedLookOptions<T>) {
-    this.#in = options;
-  }
-
-  /** What the next look shows: one that has begun may have missed what its caller did. Throws what looking throws. */
-  next(): Promise<T> {
-    this.#coming ??= this.#begin();
-    return this.#coming;
-  }
-
-  async #begin(): Promise<T> {
-    const { look, now, pause } = this.#in;
-    await this.#last.catch(() => undefined);
-    try {
-      if (now() - this.#beganAt < LOOK) await pause(LOOK);
-    } finally {
-      this.#coming = undefined;
-    }
-    this.#beganAt = now();
-    const seen = look();
-    this.#last = seen;
-    return seen;
+export class SharedLook<T> extends SharedRead<T> {
+  constructor({ look, now, pause }: SharedLookOptions<T>) {
+    let beganAt = -Infinity;
+    super(
+      () => {
+        beganAt = now();
+        return look();
+      },
+      () => (now() - beganAt < LOOK ? pause(LOOK) : undefined),
+    );
   }
 }
