@@ -28,6 +28,27 @@ describeWithCluster('what the operator makes of resources', (cluster) => {
     await stage.ready('demo');
   });
 
+  it('a first start makes Events, and no Warning', async () => {
+    // What is named comes after what names it.
+    await stage.apply(server('first', 'late'));
+    await stage.apply(backend('late', fake('late', 'backend', ['--name', 'late', '--tools', '1'])), group('late'));
+    await stage.ready('first');
+    const events = (await stage.list('Event')) as unknown as {
+      type: string;
+      reason: string;
+      involvedObject: { name: string; apiVersion: string };
+    }[];
+    const ours = events.filter(({ involvedObject }) => involvedObject.apiVersion.startsWith('vmcp.dev/'));
+    const first = ours.filter(({ involvedObject }) => involvedObject.name === 'first');
+    expect(first.map(({ reason }) => reason)).toContain('AllBackendsReady');
+    // What this suite wants so is warned of: it lasts.
+    const advice = ['NoAccessControl', 'SessionsInMemory'];
+    expect(ours.filter(({ type, reason }) => type === 'Warning' && !advice.includes(reason))).toEqual([]);
+    await stage.remove('VirtualMCPServer', 'first');
+    await stage.remove('MCPServer', 'late');
+    await stage.remove('MCPGroup', 'late');
+  });
+
   it('every child belongs to its resource, and goes with it', async () => {
     await stage.apply(server('short-lived', 'others'));
     const made = await eventually(

@@ -9,30 +9,67 @@ const condition = (type: string, status: 'True' | 'False', reason: string) => ({
   lastTransitionTime: '2026-01-01T00:00:00Z',
 });
 
+const told = (...lists: Parameters<typeof findTransitions>) =>
+  findTransitions(...lists).map(({ type, condition: { reason }, mayPass }) => [type, reason, mayPass]);
+
 describe('transitions of conditions', () => {
   it('are what appeared, changed its status or changed its reason', () => {
     const before = [condition('Ready', 'True', 'AllBackendsReady'), condition('Stalled', 'True', 'A')];
     const after = [
-      condition('Ready', 'True', 'SomeBackendsNotReady'),
+      condition('Ready', 'False', 'ScaledToZero'),
       condition('Stalled', 'True', 'A'),
       condition('BackendsResolved', 'False', 'SecretNotFound'),
     ];
-    expect(findTransitions(before, after).map(({ type, reason }) => [type, reason])).toEqual([
-      ['Normal', 'SomeBackendsNotReady'],
-      ['Warning', 'SecretNotFound'],
+    expect(told(before, after)).toEqual([
+      ['Normal', 'ScaledToZero', false],
+      ['Warning', 'SecretNotFound', true],
     ]);
-    expect(findTransitions(after, after)).toEqual([]);
+    expect(told(after, after)).toEqual([]);
   });
 
-  it('warn of a resource that is not ready and of every other condition that holds', () => {
-    const found = findTransitions(undefined, [
-      condition('Ready', 'False', 'RuntimeNotReady'),
-      condition('Anonymous', 'True', 'NoAccessControl'),
+  it('of a first start are normal, until something hinders it', () => {
+    const seen = [
+      [condition('Ready', 'False', 'PodsNotMade')],
+      [condition('Ready', 'False', 'RuntimeNotReady'), condition('Reconciling', 'True', 'RollingOut')],
+      [condition('Ready', 'True', 'SomeBackendsNotReady')],
+      [condition('Ready', 'True', 'AllBackendsReady')],
+    ];
+    const types = seen.flatMap((after, index) => told(seen[index - 1], after));
+    expect(types).toEqual([
+      ['Normal', 'PodsNotMade', false],
+      ['Normal', 'RuntimeNotReady', false],
+      ['Normal', 'SomeBackendsNotReady', false],
+      ['Normal', 'AllBackendsReady', false],
     ]);
-    expect(found.map(({ type }) => type)).toEqual(['Warning', 'Warning']);
+    expect(told(seen[0], [condition('Ready', 'False', 'PodsFail')])).toEqual([['Warning', 'PodsFail', true]]);
   });
 
-  it('are not told of what is only on its way', () => {
-    expect(findTransitions([], [condition('Reconciling', 'True', 'NewConfiguration')])).toEqual([]);
+  it('warn of what served and does not, unless its pods are being replaced', () => {
+    const served = [condition('Ready', 'True', 'AllBackendsReady')];
+    const away = condition('Ready', 'False', 'RuntimeNotReady');
+    expect(told(served, [away])).toEqual([['Warning', 'RuntimeNotReady', true]]);
+    expect(told(served, [away, condition('Reconciling', 'True', 'RollingOut')])).toEqual([
+      ['Normal', 'RuntimeNotReady', false],
+    ]);
+    expect(told(served, [condition('Ready', 'True', 'SomeBackendsNotReady')])).toEqual([
+      ['Warning', 'SomeBackendsNotReady', true],
+    ]);
+  });
+
+  it('warn of every other condition that holds; of one that somebody has to mend at once, and once', () => {
+    expect(told([], [condition('Anonymous', 'True', 'NoAccessControl')])).toEqual([
+      ['Warning', 'NoAccessControl', true],
+    ]);
+    const stalled = [condition('Ready', 'False', 'InvalidPolicy'), condition('Stalled', 'True', 'InvalidPolicy')];
+    expect(told([], stalled)).toEqual([['Warning', 'InvalidPolicy', false]]);
+    expect(told([], [condition('OldSecrets', 'True', 'StillNeeded')])).toEqual([['Normal', 'StillNeeded', false]]);
+  });
+
+  it('are not told of what is only on its way, but of a roll-out that does not come to its end', () => {
+    expect(told([], [condition('Reconciling', 'True', 'NewConfiguration')])).toEqual([]);
+    const before = [condition('Reconciling', 'True', 'RollingOut')];
+    expect(told(before, [condition('Reconciling', 'True', 'RolloutHangs')])).toEqual([
+      ['Warning', 'RolloutHangs', true],
+    ]);
   });
 });

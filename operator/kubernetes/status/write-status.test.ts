@@ -120,6 +120,37 @@ describe('statuses', () => {
     expect(events()).toMatchObject([{ reason: 'Valid' }, { reason: 'Other' }]);
   });
 
+  it('what may pass by itself is told when it has lasted, as it is then', async () => {
+    const waiting = (message: string): Status => ({
+      phase: 'Pending',
+      conditions: ['Ready', 'Waiting'].map((type) => ({
+        type,
+        status: type === 'Ready' ? 'False' : 'True',
+        reason: 'GroupNotFound',
+        message,
+        lastTransitionTime: '2026-01-01T00:00:00Z',
+      })),
+    });
+    await writer.write(manifest, waiting('one'));
+    clock.pass(9000);
+    await writer.write(manifest, status(1));
+    clock.pass(9000);
+    expect(events()).toMatchObject([{ reason: 'Valid', type: 'Normal' }]);
+    await writer.write(manifest, waiting('one'));
+    clock.pass(5000);
+    await writer.write(manifest, waiting('two'));
+    expect(events()).toHaveLength(1);
+    clock.pass(5000);
+    await eventually(() => events().length === 2, 'the Event');
+    expect(events()[1]).toMatchObject({ reason: 'GroupNotFound', type: 'Warning', message: 'two' });
+    await writer.write(manifest, status(1));
+    await writer.write(manifest, waiting('three'));
+    clock.pass(1000);
+    await eventually(() => written() === 5, 'the last write');
+    writer.forget({ kind: 'MCPGroup', namespace: 'ns', name: 'tools' });
+    expect(clock.timers).toBe(0);
+  });
+
   it('a condition that flaps does not fill the cluster with Events', async () => {
     for (let n = 0; n < 60; n++) {
       await writer.write(manifest, status(1, `Reason${n}`));

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { Status } from '#crds/kinds/status';
 import type { Log } from '#operator/log';
 import type { Clock } from '#operator/queue';
@@ -7,17 +6,12 @@ import { type ApiError, isStatus } from '../api/api-error.ts';
 import type { KubeApi } from '../api/api.ts';
 import { FIELD_MANAGER } from '../apply/apply-child.ts';
 import { canonicalText } from '../apply/compare-objects.ts';
-import { findTransitions, type Transition } from './find-transitions.ts';
 import type { KubeObject } from '../api/object.ts';
-import { EVENTS, ownResource } from '../api/resources.ts';
+import { ownResource } from '../api/resources.ts';
+import { TransitionTeller } from './tell-transitions.ts';
 
 /** Milliseconds between two writes of one status: back-references of a busy group must not write all day. */
 const BETWEEN_WRITES = 1000;
-/** An Event's message has at most 1024 characters. */
-const LONGEST_MESSAGE = 1000;
-/** Events of one object in a row; after that one in so many milliseconds. */
-const EVENTS_AT_ONCE = 25;
-const BETWEEN_EVENTS = 60_000;
 
 interface StatusWriterOptions {
   api: KubeApi;
@@ -41,17 +35,17 @@ interface Written {
   /** What the API server last refused to take. */
   refused: string | undefined;
   pending: { cancel: () => void } | undefined;
-  events: number;
-  eventsSince: number;
 }
 
 /** The only writer of statuses: writes what differs, at most once a second for each object, and tells transitions as Events. */
 export class StatusWriter {
   readonly #options: StatusWriterOptions;
+  readonly #teller: TransitionTeller;
   readonly #written = new Map<string, Written>();
 
   constructor(options: StatusWriterOptions) {
     this.#options = options;
+    this.#teller = new TransitionTeller(options);
   }
 
   /** `manifest` is the object with the status that stands. Resolves at once where the write has to wait. */
@@ -72,7 +66,9 @@ export class StatusWriter {
     entry.pending = { cancel };
   }
 
-  forget({ kind, namespace, name }: ResourceKey): void {
+  forget(resource: ResourceKey): void {
+    this.#teller.forget(resource);
+    const { kind, namespace, name } = resource;
     const key = `${kind}/${namespace}/${name}`;
     this.#written.get(key)?.pending?.cancel();
     this.#written.delete(key);
@@ -81,6 +77,7 @@ export class StatusWriter {
   close(): void {
     for (const { pending } of this.#written.values()) pending?.cancel();
     this.#written.clear();
+    this.#teller.close();
   }
 
   #entryOf({ kind, metadata: { namespace, name, uid = '' } }: Manifest): Written {
@@ -94,8 +91,6 @@ export class StatusWriter {
       settled: undefined,
       refused: undefined,
       pending: undefined,
-      events: 0,
-      eventsSince: 0,
     };
     this.#written.set(key, entry);
     return entry;
@@ -112,7 +107,7 @@ export class StatusWriter {
     const { namespace, name, uid } = metadata;
     entry.at = clock.now();
     const object = { apiVersion, kind, metadata: { namespace, name, ...(uid !== undefined && { uid }) }, status };
-    const transitions = findTransitions((manifest.status as Status | undefined)?.conditions, status.conditions);
+    const before = (manifest.status as Status | undefined)?.conditions;
     try {
       const answer = await api.apply(ownResource(kind, apiGroup), object, {
         fieldManager: FIELD_MANAGER,
@@ -129,59 +124,12 @@ export class StatusWriter {
       if (isStatus(problem, 422) && !isOfAnother(problem) && entry.refused !== text) {
         // Older API servers take no status of what was written under older rules: an Event is the only way left to say it.
         entry.refused = text;
-        await this.#tell(manifest, transitions, entry);
+        await this.#teller.tell(manifest, before, status.conditions);
       }
       throw problem;
     }
-    await this.#tell(manifest, transitions, entry);
-  }
-
-  async #tell(manifest: Manifest, transitions: Transition[], entry: Written): Promise<void> {
-    const { api, clock, log } = this.#options;
-    for (const transition of transitions) {
-      if (!mayTell(entry, clock.now())) return;
-      try {
-        await api.create(EVENTS, renderEvent(manifest, transition, this.#options));
-      } catch (problem) {
-        // News that nobody hears do not stop what they are about.
-        log.debug('an event could not be written', { problem });
-      }
-    }
+    await this.#teller.tell(manifest, before, status.conditions);
   }
 }
 
 const isOfAnother = ({ causes }: ApiError) => causes.some(({ field }) => field === 'metadata.uid');
-
-function mayTell(entry: Written, now: number): boolean {
-  const regained = Math.floor((now - entry.eventsSince) / BETWEEN_EVENTS);
-  if (regained > 0) {
-    entry.events = Math.max(0, entry.events - regained);
-    entry.eventsSince = now;
-  }
-  if (entry.events >= EVENTS_AT_ONCE) return false;
-  entry.events++;
-  return true;
-}
-
-function renderEvent(
-  { apiVersion, kind, metadata: { namespace, name, uid } }: Manifest,
-  { type, reason, message }: Transition,
-  { clock, instance }: StatusWriterOptions,
-): KubeObject {
-  const now = new Date(clock.now()).toISOString();
-  return {
-    apiVersion: 'v1',
-    kind: 'Event',
-    metadata: { namespace, name: `${name}.${randomBytes(8).toString('hex')}` },
-    involvedObject: { apiVersion, kind, namespace, name, ...(uid !== undefined && { uid }) },
-    type,
-    reason,
-    message: message.length > LONGEST_MESSAGE ? `${message.slice(0, LONGEST_MESSAGE - 1).toWellFormed()}…` : message,
-    source: { component: FIELD_MANAGER },
-    reportingComponent: FIELD_MANAGER,
-    reportingInstance: instance,
-    firstTimestamp: now.replace(/\.\d+Z$/, 'Z'),
-    lastTimestamp: now.replace(/\.\d+Z$/, 'Z'),
-    count: 1,
-  };
-}
