@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { TooManyWait, Turns } from './turns.ts';
+import { NoTurn, Turns } from './turns.ts';
 
 const never = new AbortController().signal;
 
@@ -48,7 +48,7 @@ describe('turns', () => {
     const last = await short;
     expect(begun).toEqual(['first', 'nothing', 'long', 'short']);
     const stop = new AbortController();
-    const given = expect(take('given up', 4, stop.signal)).rejects.toThrow('too late');
+    const given = expect(take('given up', 4, stop.signal)).rejects.toMatchObject({ why: 'given up' });
     const behind = take('behind', 1);
     stop.abort(new Error('too late'));
     await given;
@@ -62,20 +62,34 @@ describe('turns', () => {
     const release = await turns.take(never);
     const stop = new AbortController();
     const late = turns.take(stop.signal);
-    stop.abort(new Error('too late'));
-    await expect(late).rejects.toThrow('too late');
-    await expect(turns.take(stop.signal)).rejects.toThrow('too late');
+    const cause = new Error('too late');
+    stop.abort(cause);
+    await expect(late).rejects.toMatchObject({ why: 'given up', cause });
+    await expect(turns.take(stop.signal)).rejects.toMatchObject({ why: 'given up', cause });
     release();
     (await turns.take(never))();
   });
 
-  it('are waited for by so many, and no more', async () => {
-    const turns = new Turns({ most: 1, queue: 1 });
-    const release = await turns.take(never);
-    const waiting = turns.take(never);
-    await expect(turns.take(never)).rejects.toThrow(TooManyWait);
+  it('are waited for by so many of all and of one, and no more', async () => {
+    const turns = new Turns({ most: 1, queue: 3, queueOfOne: 2 });
+    const release = await turns.take(never, 'a');
+    const waiting = [turns.take(never, 'a'), turns.take(never, 'a')];
+    await expect(turns.take(never, 'a')).rejects.toMatchObject({ why: 'too many of one wait' });
+    const other = turns.take(never, 'b');
+    const refused = turns.take(never, 'c');
+    await expect(refused).rejects.toThrow(NoTurn);
+    await expect(refused).rejects.toMatchObject({ why: 'too many wait' });
     release();
-    (await waiting)();
-    (await turns.take(never))();
+    for (const next of [...waiting, other]) (await next)();
+    (await turns.take(never, 'a'))();
+  });
+
+  it('are refused to what would never have room, and holds up nobody', async () => {
+    const all = new Turns({ most: 4 });
+    for (const weight of [5, Number.NaN]) await expect(all.take(never, '', weight)).rejects.toThrow(RangeError);
+    (await all.take(never, '', 4))();
+    const shared = new Turns({ most: 4, each: 2 });
+    await expect(shared.take(never, 'a', 3)).rejects.toThrow('3 is more than 2');
+    (await shared.take(never, 'a', 2))();
   });
 });

@@ -5,6 +5,8 @@ interface TurnsOptions {
   each?: number;
   /** How many may wait, of all together; without, all who come. */
   queue?: number;
+  /** The same for one of them. */
+  queueOfOne?: number;
 }
 
 interface Waiting {
@@ -13,9 +15,15 @@ interface Waiting {
   begin: () => void;
 }
 
-/** As many wait as may. */
-export class TooManyWait extends Error {
-  override readonly name = 'TooManyWait';
+/** What is wanted was not begun: nobody waited for it any longer (`cause` says why), or as many wait already as may, of all or of one. */
+export class NoTurn extends Error {
+  override readonly name = 'NoTurn';
+  readonly why: 'given up' | 'too many wait' | 'too many of one wait';
+
+  constructor(why: NoTurn['why'], options?: ErrorOptions) {
+    super(`it was not its turn: ${why}`, options);
+    this.why = why;
+  }
 }
 
 /**
@@ -26,34 +34,40 @@ export class Turns {
   readonly #most: number;
   readonly #each: number;
   readonly #queue: number;
+  readonly #queueOfOne: number;
   readonly #waiting = new Set<Waiting>();
   readonly #held = new Map<string, number>();
   #all = 0;
 
-  constructor({ most, each = most, queue = Infinity }: TurnsOptions) {
+  constructor({ most, each = most, queue = Infinity, queueOfOne = queue }: TurnsOptions) {
     this.#most = most;
     this.#each = each < most ? each : Infinity;
     this.#queue = queue;
+    this.#queueOfOne = queueOfOne;
   }
 
   /**
-   * Resolves to what gives the room back, once there is some. Rejects with the reason of `signal`, when it is aborted before that.
-   * @throws TooManyWait
+   * Resolves to what gives the room back, once there is some.
+   * @throws NoTurn also when `signal` is aborted before that; RangeError where there will never be so much
    */
   async take(signal: AbortSignal, who = '', weight = 1): Promise<() => void> {
-    signal.throwIfAborted();
+    if (signal.aborted) throw givenUp(signal);
     if (weight === 0) return () => undefined;
+    const room = Math.min(this.#most, this.#each);
+    if (!(weight <= room))
+      throw new RangeError(`${weight} is more than ${room}, which is all the room that one may have`);
     const { promise, resolve, reject } = Promise.withResolvers<undefined>();
     const one = { who, weight, begin: () => resolve(undefined) };
     const leave = (): void => {
       if (!this.#waiting.delete(one)) return;
-      reject(signal.reason as Error);
+      reject(givenUp(signal));
       this.#beginNext();
     };
     this.#waiting.add(one);
     signal.addEventListener('abort', leave, { once: true });
     this.#beginNext();
-    if (this.#waiting.size > this.#queue && this.#waiting.delete(one)) reject(new TooManyWait('too many wait for it'));
+    const excess = this.#excessOf(who);
+    if (excess && this.#waiting.delete(one)) reject(new NoTurn(excess));
     try {
       await promise;
     } finally {
@@ -80,6 +94,12 @@ export class Turns {
     return this.#held.has(who);
   }
 
+  #excessOf(who: string): Exclude<NoTurn['why'], 'given up'> | undefined {
+    if (this.#waiting.size > this.#queue) return 'too many wait';
+    const ofOne = [...this.#waiting].filter((one) => one.who === who).length;
+    return ofOne > this.#queueOfOne ? 'too many of one wait' : undefined;
+  }
+
   #beginNext(): void {
     for (const one of this.#waiting) {
       if ((this.#held.get(one.who) ?? 0) + one.weight > this.#each) continue;
@@ -97,3 +117,5 @@ export class Turns {
     else this.#held.delete(who);
   }
 }
+
+const givenUp = (signal: AbortSignal): NoTurn => new NoTurn('given up', { cause: signal.reason });

@@ -1,5 +1,4 @@
 import { proxyOf } from '#crds/connections/proxy';
-import { Turns } from '#operator/turns';
 import { Clients } from '../clients/clients.ts';
 import { renderOpenApi } from '../document/render-openapi.ts';
 import { OPERATIONS } from '../operations/table.ts';
@@ -15,28 +14,24 @@ import { openClusterSkills } from '../skills/open-cluster-skills.ts';
 import { clusterConfigMaps } from '../stores/cluster-config-maps.ts';
 import { clusterResources } from '../stores/cluster-resources.ts';
 import { configMapRecords } from '../stores/config-map-records.ts';
+import { ListTurns } from '../stores/list-turns.ts';
 import type { Resources } from '../stores/resources.ts';
 import { clusterRuntime } from '../workloads/cluster-runtime.ts';
 import { PodLogs } from '../workloads/pod-logs.ts';
 import { type WorkloadRooms, workloadRooms } from '../workloads/workload-rooms.ts';
 import type { ClusterPlace } from './cluster-place.ts';
 
-/** Lists of all resources of a kind that are read at the same time. */
-const LISTS_AT_ONCE = 4;
-/** Those that wait; of one namespace at most one of each kind. */
-const LISTS_WAITING = 64;
-
 /** What operations work with in a cluster, by namespace: in the operator, and in the command of somebody with a kubeconfig. */
 export function clusterRooms(place: ClusterPlace): (namespace: string) => Rooms {
   const { api, apiGroup, streams, version, privateAddresses, environment } = place;
   const podLogs = new PodLogs(streams);
-  const turns = new Turns({ most: LISTS_AT_ONCE, each: 1, queue: LISTS_WAITING });
+  const lists = new ListTurns();
   const kept = perNamespace((namespace) => ({
-    resources: clusterResources({ api, namespace, apiGroup, turns }),
+    resources: clusterResources({ api, namespace, apiGroup, lists }),
     close: () => Promise.resolve(),
   }));
   const resources = (namespace: string) => kept(namespace).resources;
-  const skills = openClusterSkills(place);
+  const skills = openClusterSkills(place, lists);
   const clients = (namespace: string) =>
     new Clients({
       records: configMapRecords({ api, namespace, apiGroup })('clients'),
@@ -59,19 +54,21 @@ export function clusterRooms(place: ClusterPlace): (namespace: string) => Rooms 
     registries,
     secrets: (namespace) => kubernetesSecrets({ api, namespace, apiGroup }),
     skills: (namespace) => skills(namespace, clients(namespace)),
-    workloads: perNamespace((namespace) => clusterWorkloads({ ...place, podLogs }, namespace, resources(namespace))),
+    workloads: perNamespace((namespace) =>
+      clusterWorkloads({ ...place, podLogs, lists }, namespace, resources(namespace)),
+    ),
   });
 }
 
 function clusterWorkloads(
-  { api, apiGroup, podLogs, onFailure }: ClusterPlace & { podLogs: PodLogs },
+  { api, apiGroup, podLogs, lists, onFailure }: ClusterPlace & { podLogs: PodLogs; lists: ListTurns },
   namespace: string,
   resources: Resources,
 ): WorkloadRooms {
   return workloadRooms({
     resources,
     configMaps: clusterConfigMaps(api, namespace),
-    runtime: clusterRuntime({ api, apiGroup, podLogs, namespace }),
+    runtime: clusterRuntime({ api, apiGroup, podLogs, lists, namespace }),
     records: configMapRecords({ api, namespace, apiGroup })('operations'),
     now: Date.now,
     onFailure,

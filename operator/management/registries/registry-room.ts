@@ -1,4 +1,4 @@
-import { Turns } from '#operator/turns';
+import { NoTurn, Turns } from '#operator/turns';
 import { FetchFailure } from '../fetching/fetch-failure.ts';
 
 type TakeTurn = <T>(signal: AbortSignal, work: () => Promise<T>) => Promise<T>;
@@ -47,13 +47,11 @@ export function sharedRoom(): (namespace: string) => RegistryRoom {
 
 function takeTurns(turns: Turns, namespace: string): TakeTurn {
   return async (signal, work) => {
-    const release = await turns.take(signal, namespace).catch((cause: unknown) => {
-      throw new FetchFailure('timeout', 'too many registries are being read: try again later', { cause });
-    });
     try {
-      return await work();
-    } finally {
-      release();
+      return await turns.run(signal, namespace, work);
+    } catch (problem) {
+      if (!(problem instanceof NoTurn)) throw problem;
+      throw new FetchFailure('timeout', 'too many registries are being read: try again later', { cause: problem });
     }
   };
 }

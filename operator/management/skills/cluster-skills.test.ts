@@ -7,7 +7,8 @@ import type { KubeObject } from '#operator/kubernetes/api/object';
 import { ObjectServer } from '#operator/kubernetes/testdata/object-server';
 import { configMapRecords } from '../stores/config-map-records.ts';
 import { fileRecords } from '../stores/file-records.ts';
-import { keyOf } from '../stores/record-store.ts';
+import { ListTurns } from '../stores/list-turns.ts';
+import { keyOf, type Records } from '../stores/record-store.ts';
 import { clusterSkills, MOST } from './cluster-skills.ts';
 import { clusterSkillsContract } from './contract/cluster-skills.contract.ts';
 import { StoredSkill } from './skills.ts';
@@ -42,7 +43,7 @@ it('a registry that never answers holds up its own namespace for a while, and no
     const readers = { list: () => Promise.resolve([]), checkGroup: () => Promise.resolve() };
     const reach = { localPaths: false, privateAddresses: true, proxy: undefined, searchPath: '/none' };
     const rules = { ...reach, deadline: 60_000 };
-    return clusterSkills({ namespace, records, readers, rules, now: Date.now }, rooms);
+    return clusterSkills({ namespace, records, readers, rules, lists: new ListTurns(), now: Date.now }, rooms);
   };
   const archive = await tgzOf([{ name: 'SKILL.md', text: skillText('notes') }]);
   const asked = { version: undefined, digest: undefined, scope: 'user', projectRoot: undefined } as const;
@@ -70,7 +71,7 @@ it('skills that are too long to be listed are uninstalled one by one, and no mor
   const readers = { list: () => Promise.resolve([]), checkGroup: () => Promise.resolve() };
   const reach = { localPaths: false, privateAddresses: true, proxy: undefined, searchPath: '/none' };
   const rules = { ...reach, deadline: 60_000 };
-  const options = { namespace: 'team', records, readers, rules, now: Date.now };
+  const options = { namespace: 'team', records, readers, rules, lists: new ListTurns(), now: Date.now };
   const skills = clusterSkills(options, new StagingRooms(makeFolder()));
   const place = { scope: undefined, projectRoot: undefined };
   const install = async (name: string) => {
@@ -99,6 +100,37 @@ it('skills that are too long to be listed are uninstalled one by one, and no mor
   expect(await list()).toHaveLength(19);
   await install('more');
   await server.close();
+});
+
+it('lists of skills, which are long, are read by turns, and so is what is asked of one skill', async () => {
+  const folder = makeFolder();
+  const { promise: answered, resolve: answer } = Promise.withResolvers<undefined>();
+  let reading = 0;
+  const records: Records = (kind) => ({
+    ...fileRecords(join(folder, 'records'), 'team')(kind),
+    list: async () => {
+      reading += 1;
+      await answered;
+      return [];
+    },
+  });
+  const readers = { list: () => Promise.resolve([]), checkGroup: () => Promise.resolve() };
+  const reach = { localPaths: false, privateAddresses: true, proxy: undefined, searchPath: '/none' };
+  const lists = new ListTurns({ atOnce: 1, queue: 1 });
+  const skillsOf = (namespace: string) => {
+    const options = { namespace, records, readers, rules: { ...reach, deadline: 60_000 }, lists, now: Date.now };
+    return clusterSkills(options, new StagingRooms(folder));
+  };
+  const list = (namespace: string) =>
+    skillsOf(namespace).list({ scope: undefined, projectRoot: undefined, client: undefined, group: undefined });
+  const all = [list('a'), list('b')];
+  await expect(skillsOf('c').get('notes', { scope: undefined, projectRoot: undefined })).rejects.toMatchObject({
+    code: 'unavailable',
+    message: 'the skills of namespace "c" are not listed: too many lists wait to be read; try again later',
+  });
+  expect(reading).toBe(1);
+  answer(undefined);
+  expect(await Promise.all(all)).toEqual([[], []]);
 });
 
 it('what is unpacked at once, with the layers that it comes from, fits the disk that the chart gives an operator', () => {

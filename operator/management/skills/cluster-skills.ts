@@ -1,5 +1,6 @@
 import { Problem } from '../problem.ts';
 import type { InstalledSkill } from '../records/skill.ts';
+import type { ListTurns } from '../stores/list-turns.ts';
 import type { Records, RecordStore } from '../stores/record-store.ts';
 import { checkNotNeeded, findSkill, readSkill, readSkills } from './find-skill.ts';
 import { giveVerdict } from './give-verdict.ts';
@@ -37,6 +38,8 @@ interface ClusterSkillsOptions {
   records: Records;
   readers: SkillReaders;
   rules: SourceRules;
+  /** The records of all skills of a namespace are long: what is asked of them is found out by turns. */
+  lists: ListTurns;
   now: () => number;
 }
 
@@ -46,9 +49,10 @@ interface ClusterSkillsOptions {
  */
 export function clusterSkills(options: ClusterSkillsOptions, rooms: StagingRooms): Skills {
   const records = new SkillRecords(options.records);
+  const inTurn = <T>(read: () => Promise<T>) => options.lists.run(options.namespace, 'the skills', read);
   return {
-    list: (filter) => list(filter, records),
-    get: (name, place) => get(name, place, records),
+    list: (filter) => inTurn(() => list(filter, records)),
+    get: (name, place) => inTurn(() => get(name, place, records)),
     install: (request) => install(request, { ...options, records }, rooms),
     uninstall: (name, place, force) => uninstall({ name, place, force }, records),
     validate(what) {

@@ -1,8 +1,7 @@
 import { lstat, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Turns } from '#operator/turns';
+import { NoTurn, Turns } from '#operator/turns';
 import { Problem } from '../problem.ts';
-import { Shares } from '../shares.ts';
 
 /** Namespaces whose skills are looked at together: each may fill its share of the pod's disk, which the chart bounds. */
 export const ROOMS = 4;
@@ -18,12 +17,7 @@ const HEADERS = { 'Retry-After': '5' };
 export class StagingRooms {
   readonly #folder: string;
   readonly #patience: number;
-  readonly #rooms = new Turns({ most: ROOMS, each: 1 });
-  readonly #queue = new Shares({
-    each: QUEUE_OF_ONE,
-    most: QUEUE,
-    tell: (count) => `${count} skills wait to be looked at`,
-  });
+  readonly #rooms = new Turns({ most: ROOMS, each: 1, queue: QUEUE, queueOfOne: QUEUE_OF_ONE });
 
   /**
    * @param folder for files that go again, in which others may write
@@ -40,27 +34,31 @@ export class StagingRooms {
    * all, or they took too long; `internal`: somebody else was faster to make a folder of that name
    */
   async run<T>(namespace: string, signal: AbortSignal, work: (folder: string) => Promise<T>): Promise<T> {
-    const leaveQueue = this.#queue.take(namespace);
-    const release = await this.#enter(namespace, signal).finally(leaveQueue);
-    try {
-      await makeOwnFolder(this.#folder);
-      return await work(join(this.#folder, 'staging'));
-    } finally {
-      release();
-    }
-  }
-
-  async #enter(namespace: string, signal: AbortSignal): Promise<() => void> {
     const inTime = AbortSignal.any([signal, AbortSignal.timeout(this.#patience)]);
     try {
-      return await this.#rooms.take(inTime, namespace);
-    } catch (cause) {
-      if (this.#rooms.has(namespace))
-        throw new Problem('busy', 'another skill of this namespace is being looked at: try again', { cause });
-      const told = `the skills of ${ROOMS} namespaces are being looked at: try again later`;
-      throw new Problem('unavailable', told, { cause, headers: HEADERS });
+      return await this.#rooms.run(inTime, namespace, async () => {
+        await makeOwnFolder(this.#folder);
+        return work(join(this.#folder, 'staging'));
+      });
+    } catch (problem) {
+      throw problem instanceof NoTurn ? refusalOf(problem, this.#rooms.has(namespace)) : problem;
     }
   }
+}
+
+/** @param isBusy whether another skill of the namespace is being looked at */
+function refusalOf(cause: NoTurn, isBusy: boolean): Problem {
+  const options = { cause, headers: HEADERS };
+  if (cause.why === 'too many of one wait')
+    return new Problem(
+      'too_many_requests',
+      `${QUEUE_OF_ONE} skills of this namespace wait already: try again later`,
+      options,
+    );
+  if (cause.why === 'too many wait')
+    return new Problem('unavailable', `${QUEUE} skills wait to be looked at already: try again later`, options);
+  if (isBusy) return new Problem('busy', 'another skill of this namespace is being looked at: try again', { cause });
+  return new Problem('unavailable', `the skills of ${ROOMS} namespaces are being looked at: try again later`, options);
 }
 
 /** Who else could write there could change what was checked. */

@@ -2,9 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { ApiError } from '#operator/kubernetes/api/api-error';
 import { ObjectServer } from '#operator/kubernetes/testdata/object-server';
-import { Turns } from '#operator/turns';
 import { Groups } from '../groups/groups.ts';
 import { clusterResources } from './cluster-resources.ts';
+import { ListTurns } from './list-turns.ts';
 import { identityOf, type Resources } from './resources.ts';
 
 const PLACE = '/apis/vmcp.dev/v1alpha1/namespaces/team/mcpservers/search';
@@ -168,17 +168,18 @@ describe('an object of the API server', () => {
   it('is listed within a time, in which few lists wait for others: the rest is told so at once', async () => {
     server.most = 0;
     server.isSilent = true;
-    const options = { api: server.api(), apiGroup: 'vmcp.dev', turns: new Turns({ most: 1, each: 1, queue: 1 }) };
-    const listIn = (namespace: string, deadline: number) =>
-      clusterResources({ ...options, namespace, deadline }).list('MCPServer');
-    const late = { code: 'unavailable', message: expect.stringContaining('is not listed: it took too long') };
+    const resourcesOf = (namespace: string, lists: ListTurns) =>
+      clusterResources({ api: server.api(), apiGroup: 'vmcp.dev', namespace, lists });
+    const lists = new ListTurns({ atOnce: 1, queue: 1, deadline: 300 });
+    const listIn = (namespace: string) => resourcesOf(namespace, lists).list('MCPServer');
+    const late = { code: 'unavailable', message: expect.stringContaining('are not listed: it took too long') };
     const full = { code: 'unavailable', message: expect.stringContaining('too many lists wait to be read') };
     await Promise.all([
-      expect(listIn('team', 500)).rejects.toMatchObject(late),
-      expect(listIn('other', 200)).rejects.toMatchObject(late),
-      expect(listIn('third', 60_000)).rejects.toMatchObject(full),
+      expect(listIn('team')).rejects.toMatchObject(late),
+      expect(listIn('other')).rejects.toMatchObject(late),
+      expect(listIn('third')).rejects.toMatchObject(full),
     ]);
     server.isSilent = false;
-    expect(await listIn('team', 60_000)).toHaveLength(1);
+    expect(await resourcesOf('team', new ListTurns()).list('MCPServer')).toHaveLength(1);
   });
 });

@@ -5,14 +5,13 @@ import { listAll } from '#operator/kubernetes/api/list-all';
 import type { KubeObject } from '#operator/kubernetes/api/object';
 import { isTooLong } from '#operator/kubernetes/api/read-page';
 import { ownResource } from '#operator/kubernetes/api/resources';
-import { TooManyWait, type Turns } from '#operator/turns';
 import type { Kind } from '#operator/world';
 import { Problem } from '../problem.ts';
 import { sameValue } from '../same-value.ts';
-import { DEADLINE } from '../serving.ts';
 import { Attempts } from './attempts.ts';
 import { checkResource } from './check-resource.ts';
 import { conflict, conflictingManagers, MANAGER, managersOf } from './explain-conflict.ts';
+import { ListTurns } from './list-turns.ts';
 import { problemOfApi } from './problem-of-api.ts';
 import { readStatus } from './read-status.ts';
 import { alreadyExists, stale } from './record-store.ts';
@@ -31,10 +30,8 @@ interface ClusterResourcesOptions {
   api: KubeApi;
   namespace: string;
   apiGroup: string;
-  /** Of lists, of which one namespace has one; without, all at once. */
-  turns?: Turns | undefined;
-  /** Milliseconds until a list is given up, with the time that it waits for its turn: nobody waits for longer. */
-  deadline?: number;
+  /** What all namespaces share; without, turns of its own. */
+  lists?: ListTurns;
 }
 
 /** Bytes of all of a kind, as text: nobody need hold more of what a namespace has. */
@@ -44,30 +41,20 @@ const NO_VERSION = '1';
 
 /** Objects of one namespace, written by server-side apply: who owns the other fields keeps them. */
 class ClusterResources implements Resources {
-  readonly #in: ClusterResourcesOptions;
+  readonly #in: Required<ClusterResourcesOptions>;
   /** Who lists them many times at once holds them once. */
-  readonly #lists = new Map<Kind, SharedRead<StoredResource[]>>();
+  readonly #shared = new Map<Kind, SharedRead<StoredResource[]>>();
 
   constructor(options: ClusterResourcesOptions) {
-    this.#in = options;
+    this.#in = { lists: new ListTurns(), ...options };
   }
 
   async list(kind: Kind): Promise<StoredResource[]> {
-    const shared = this.#lists.get(kind) ?? new SharedRead(() => this.#listInTurn(kind));
-    this.#lists.set(kind, shared);
+    const { lists, namespace } = this.#in;
+    const read = () => lists.run(namespace, `the resources of kind ${kind}`, (signal) => this.#list(kind, signal));
+    const shared = this.#shared.get(kind) ?? new SharedRead(read);
+    this.#shared.set(kind, shared);
     return [...(await shared.next())];
-  }
-
-  async #listInTurn(kind: Kind): Promise<StoredResource[]> {
-    const { turns, namespace, deadline = DEADLINE } = this.#in;
-    const signal = AbortSignal.timeout(deadline);
-    const read = () => this.#list(kind, signal);
-    try {
-      return await (turns?.run(signal, namespace, read) ?? read());
-    } catch (problem) {
-      if (problem instanceof TooManyWait) throw notListed(kind, namespace, 'too many lists wait to be read', problem);
-      throw signal.aborted ? notListed(kind, namespace, 'it took too long', problem) : problem;
-    }
   }
 
   async #list(kind: Kind, signal: AbortSignal): Promise<StoredResource[]> {
@@ -242,9 +229,4 @@ function withDefaults(kind: Kind, spec: Record<string, unknown>): Record<string,
 function tooLong(kind: Kind, namespace: string): Problem {
   const what = `what there is of kind ${kind} in namespace "${namespace}" is longer than ${LONGEST_LIST} bytes`;
   return new Problem('unavailable', `${what}, and is not listed: take some away, or shorten them`);
-}
-
-function notListed(kind: Kind, namespace: string, why: string, cause: unknown): Problem {
-  const what = `what there is of kind ${kind} in namespace "${namespace}" is not listed`;
-  return new Problem('unavailable', `${what}: ${why}; try again later`, { cause });
 }

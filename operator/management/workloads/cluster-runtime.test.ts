@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { ObjectServer } from '#operator/kubernetes/testdata/object-server';
 import { clusterRuntime } from './cluster-runtime.ts';
+import { ListTurns } from '../stores/list-turns.ts';
 import { PodLogs } from './pod-logs.ts';
 
 /** Of each pod the log, or the status with which it is refused. */
@@ -44,9 +45,10 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-async function logs(): Promise<string[]> {
+async function logs(lists = new ListTurns()): Promise<string[]> {
   const api = server.api();
-  const runtime = clusterRuntime({ api, apiGroup: 'vmcp.dev', podLogs: new PodLogs(api), namespace: 'team' });
+  const place = { api, apiGroup: 'vmcp.dev', podLogs: new PodLogs(api), lists, namespace: 'team' };
+  const runtime = clusterRuntime(place);
   const { signal } = new AbortController();
   const lines = await runtime.logs('search', { lines: 10, follow: false, who: 'ann', signal });
   const told: string[] = [];
@@ -104,4 +106,19 @@ it('more pods than are looked at are told', async () => {
   for (let n = 0; n < 5; n += 1) server.addPod(`p${n}`, labels, RUNS);
   const message = expect.stringContaining('longer than 33554432 bytes together');
   await expect(logs()).rejects.toMatchObject({ code: 'unavailable', message });
+});
+
+it('pods of a namespace are listed by turns: who may start them may make them long', async () => {
+  server.addPod('one', PROGRAM, RUNS);
+  LOGS.set('one', 'line\n');
+  const lists = new ListTurns({ atOnce: 1, queue: 1 });
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  const other = lists.run('other', 'the skills', () => promise);
+  const waiting = logs(lists);
+  await new Promise(setImmediate);
+  await expect(logs(lists)).rejects.toMatchObject({ code: 'unavailable' });
+  expect(server.selectors).toEqual([]);
+  resolve(undefined);
+  await other;
+  expect(await waiting).toEqual(['line\n']);
 });

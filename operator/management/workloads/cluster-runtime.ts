@@ -7,6 +7,7 @@ import { isTooLong } from '#operator/kubernetes/api/read-page';
 import { PODS } from '#operator/kubernetes/api/resources';
 import { backendChild } from '#operator/plan/child-names';
 import { Problem } from '../problem.ts';
+import type { ListTurns } from '../stores/list-turns.ts';
 import { problemOfApi } from '../stores/problem-of-api.ts';
 import { linesIn, mergeLines } from './merge-lines.ts';
 import type { PodLogs } from './pod-logs.ts';
@@ -16,6 +17,7 @@ interface ClusterRuntimePlace {
   api: KubeApi;
   apiGroup: string;
   podLogs: PodLogs;
+  lists: ListTurns;
   namespace: string;
 }
 
@@ -43,11 +45,12 @@ export function clusterRuntime(place: ClusterRuntimePlace): WorkloadRuntime {
 }
 
 async function logsOf(
-  { api, podLogs, namespace }: ClusterRuntimePlace,
+  { api, podLogs, lists, namespace }: ClusterRuntimePlace,
   name: string,
   { lines, follow, who, signal }: LogOptions,
 ): Promise<AsyncIterable<string>> {
-  const pods = await podsOf({ api, namespace }, name, signal);
+  const read = (inTime: AbortSignal) => podsOf({ api, namespace }, name, inTime);
+  const pods = await lists.run(namespace, 'the pods with logs', read, signal);
   const logs = pods.map((pod) => ({ place: { namespace, name: pod.name }, container: pod.container }));
   const sources = podLogs.read(who, logs, { tailLines: lines, follow, signal });
   const prefixOf = (index: number): string => (pods.length === 1 ? '' : `${pods[index]?.name ?? ''} | `);

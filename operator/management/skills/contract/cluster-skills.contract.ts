@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { skillOperations } from '../../operations/skills.ts';
 import type { InstalledSkill } from '../../records/skill.ts';
+import { ListTurns } from '../../stores/list-turns.ts';
 import type { Records, RecordStore } from '../../stores/record-store.ts';
 import { roomsWith } from '../../testdata/rooms-with.ts';
 import { serveOperations, type ServedOperations, TOKEN } from '../../testdata/serve-operations.ts';
@@ -49,7 +50,7 @@ export function clusterSkillsContract(name: string, openRecords: () => Promise<R
         list: () => Promise.resolve([{ name: 'cursor', groups: ['tools'] }]),
         checkGroup: () => Promise.resolve(),
       };
-      const options = { namespace: 'default', records: from, readers, rules, now: Date.now };
+      const options = { namespace: 'default', records: from, readers, rules, lists: new ListTurns(), now: Date.now };
       const skills = clusterSkills(options, new StagingRooms(tmpdir()));
       return serveOperations(skillOperations, { rooms: roomsWith({ skills }), deadline: 60_000 });
     }
