@@ -1,7 +1,8 @@
+import { createHash, createHmac } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ManualClock } from '#operator/testdata/manual-clock';
-import { keyText } from '#operator/world';
+import { keyText, type World } from '#operator/world';
 import { RuntimeStatus } from '#crds/run-config/runtime-status';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import type { ClusterObject, Outcome } from '#operator/plan/outcome';
@@ -217,19 +218,85 @@ it('plans a runtime anew when its token for /status is a week old, and not befor
   ).toHaveLength(2);
 });
 
-it('keeps a file that a document named before beside the new one, as long as no pod says that it has taken that over', async () => {
-  const apply = (file: string) =>
-    platform.apply({
-      ...{ key: { kind: 'VirtualMCPServer', namespace: 'ns', name: 'demo' }, action: 'apply', children: [] },
-      rendered: {
-        ...{ document: {} as RunConfigDocument, text: file, secretFiles: { [file]: { generated: 'sealing' } } },
-        ...{ plainFiles: {}, secretDirectory: '/etc/vmcp/credentials', configDirectory: '/etc/vmcp/config' },
-      },
-    });
-  await platform.observe('ns');
-  for (const file of ['sealing-1', 'sealing-2']) await apply(file);
+/** Delivers a document that names one file, and is that name itself. */
+const deliver = (file: string) =>
+  platform.apply({
+    ...{ key: { kind: 'VirtualMCPServer', namespace: 'ns', name: 'demo' }, action: 'apply', children: [] },
+    rendered: {
+      ...{ document: {} as RunConfigDocument, text: file, secretFiles: { [file]: { generated: 'sealing' } } },
+      ...{ plainFiles: {}, secretDirectory: '/etc/vmcp/credentials', configDirectory: '/etc/vmcp/config' },
+    },
+  });
+const deliveredFiles = () => {
   const { data } = server.at('/api/v1/namespaces/ns/secrets/vmcp-demo-credentials') as { data?: object };
-  expect(Object.keys(data ?? {})).toEqual(['sealing-1', 'sealing-2']);
+  return Object.keys(data ?? {});
+};
+
+it('keeps a file that a document named before beside the new one, as long as no pod says that it has taken that over', async () => {
+  await platform.observe('ns');
+  for (const file of ['sealing-1', 'sealing-2']) await deliver(file);
+  expect(deliveredFiles()).toEqual(['sealing-1', 'sealing-2']);
+});
+
+function podOfDemo(): object {
+  const replicaSet = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'vmcp-demo-5d9', uid: 'rs', controller: true };
+  const labels = { 'app.kubernetes.io/name': 'vmcp-runtime', 'pod-template-hash': '5d9' };
+  return {
+    ...{ apiVersion: 'v1', kind: 'Pod' },
+    metadata: { name: 'one', namespace: 'ns', labels, ownerReferences: [replicaSet] },
+    spec: { volumes: [{ configMap: { name: 'vmcp-demo-v0.1.0' } }] },
+    status: { phase: 'Running', podIP: '10.0.0.1' },
+  };
+}
+
+it('keeps it too while a pod says that it has taken over that one, until it has the new one', async () => {
+  const uid = server.at(`${RESOURCES}/virtualmcpservers/demo`)?.metadata.uid ?? '';
+  const owner = { apiVersion: 'vmcp.dev/v1alpha1', kind: 'VirtualMCPServer', name: 'demo', uid, controller: true };
+  const owned = (name: string) => ({
+    labels: { 'app.kubernetes.io/managed-by': 'vmcp-operator' },
+    ...{ name, namespace: 'ns', ownerReferences: [owner] },
+  });
+  const complete = { replicas: 1, updatedReplicas: 1, availableReplicas: 1 };
+  const objects = {
+    '/api/v1/namespaces/ns/configmaps/vmcp-demo-v0.1.0': {
+      ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: owned('vmcp-demo-v0.1.0') },
+      data: { 'run-config.yaml': 'sealing-1' },
+    },
+    '/apis/apps/v1/namespaces/ns/deployments/vmcp-demo': {
+      ...{ apiVersion: 'apps/v1', kind: 'Deployment', metadata: owned('vmcp-demo'), status: complete },
+    },
+    '/api/v1/namespaces/ns/pods/one': podOfDemo(),
+  };
+  for (const [path, object] of Object.entries(objects)) server.put(path, object);
+  await platform.close();
+  server.remove('/api/v1/namespaces/system/secrets/vmcp-operator-digest-key');
+  // The pod serves what stands, with each file that there is.
+  platform = open((_ip, [key = '']) => {
+    const { data = {} } = (server.at('/api/v1/namespaces/ns/secrets/vmcp-demo-credentials') ?? {}) as {
+      data?: Record<string, string>;
+    };
+    const hashOfFile = (text: string) => createHmac('sha256', key).update(Buffer.from(text, 'base64')).digest('hex');
+    const files = Object.entries(data).map(([file, text]) => [`/etc/vmcp/credentials/${file}`, hashOfFile(text)]);
+    const digest = createHash('sha256').update('sealing-1').digest('hex');
+    return Promise.resolve({
+      status: RuntimeStatus.parse({ config_digest: digest, ready: true }),
+      secretFiles: Object.fromEntries(files) as Record<string, string>,
+    });
+  });
+  platform.start();
+  await platform.synced();
+  await platform.watch(ignore);
+  let observed: World['observed'] = {};
+  void platform.observe('ns').then((world) => (observed = world.observed));
+  const isTakenOver = () => {
+    clock.pass(1000);
+    return observed.demo?.current === true;
+  };
+  await eventually(isTakenOver, 'the document that stands is taken over');
+  await deliver('sealing-1');
+  await eventually(isTakenOver, 'it is with its file');
+  await deliver('sealing-2');
+  expect(deliveredFiles()).toEqual(['sealing-1', 'sealing-2']);
 });
 
 it('tells a pod of another document by its status alone, which is less power than to change pods', async () => {
@@ -243,17 +310,7 @@ it('tells a pod of another document by its status alone, which is less power tha
     metadata: document,
     data,
   });
-  const replicaSet = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'vmcp-demo-5d9', uid: 'rs', controller: true };
-  const pod = { 'app.kubernetes.io/name': 'vmcp-runtime', 'pod-template-hash': '5d9' };
-  server.put('/api/v1/namespaces/ns/pods/one', {
-    ...{
-      apiVersion: 'v1',
-      kind: 'Pod',
-      metadata: { name: 'one', namespace: 'ns', labels: pod, ownerReferences: [replicaSet] },
-    },
-    spec: { volumes: [{ configMap: { name: document.name } }] },
-    status: { phase: 'Running', podIP: '10.0.0.1' },
-  });
+  server.put('/api/v1/namespaces/ns/pods/one', podOfDemo());
   await platform.close();
   server.remove('/api/v1/namespaces/system/secrets/vmcp-operator-digest-key');
   const said = { status: RuntimeStatus.parse({ config_digest: 'of another document' }), secretFiles: {} };
@@ -269,6 +326,12 @@ it('tells a pod of another document by its status alone, which is less power tha
   }, 'it is told');
   expect(pushes().map(({ path }) => path)).toEqual(['/api/v1/namespaces/ns/pods/one/status']);
   expect(pushes()[0]?.body).toEqual({ metadata: { annotations: { 'vmcp.dev/delivered': expect.any(String) } } });
+  await eventually(() => {
+    clock.pass(1000);
+    return pushes().length > 1;
+  }, 'it is told once more');
+  // What does not change the pod would not wake its kubelet.
+  expect(pushes()[1]?.body).not.toEqual(pushes()[0]?.body);
 });
 
 describe('what a resource owns', () => {
@@ -374,6 +437,28 @@ describe('what a resource owns', () => {
     await platform.apply(planned(one!, two!));
     expect(server.writes()).toEqual(['one', 'two'].map((name) => `PATCH ${pathOf('Deployment', name)}`));
   });
+
+  it.each([
+    ['that has a shape from before until it is its turn stays', 'older', {}, false],
+    ['whose pods are not all replaced stays', 'newer', { updatedReplicas: 0 }, false],
+    ['that is complete goes', 'newer', {}, true],
+  ])(
+    'a ConfigMap that no pod mounts at the moment, of a Deployment %s: pods come back',
+    async (_what, mounted, less, isRemoved) => {
+      const status = { replicas: 1, updatedReplicas: 1, availableReplicas: 1 };
+      const deployment = (name: string, volume: string, more: object = {}) => ({
+        ...child('Deployment', name, owner(), { annotations: { 'vmcp.dev/applied-template': 'of another version' } }),
+        ...{ apiVersion: 'apps/v1', ...more },
+        spec: { template: { spec: { volumes: [{ name: 'config', configMap: { name: volume } }] } } },
+      });
+      // As many as may roll.
+      const others = ['one', 'two'].map((name) => deployment(name, 'other'));
+      const standing = deployment('last', mounted, { status: { ...status, ...less } });
+      await reopen(child('ConfigMap', 'older', owner()), standing, ...others.map((one) => ({ ...one, status })));
+      await platform.apply(planned(...others, deployment('last', 'newer')));
+      expect(server.at(pathOf('ConfigMap', 'older')) === undefined).toBe(isRemoved);
+    },
+  );
 
   it('is not made, nor its status written, while the resource itself is being removed', async () => {
     const path = `${RESOURCES}/mcpservers/plain`;

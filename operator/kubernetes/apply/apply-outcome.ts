@@ -121,7 +121,7 @@ async function prune(
   const uid = owner.metadata.uid ?? '';
   const id = ({ kind, metadata }: KubeObject) => `${kind}/${metadata.name}`;
   const wanted = new Set([...listed.map(id), ...keptSecrets(key, owner, parts)]);
-  // A document of an older schema stays while a pod mounts it.
+  // A document of an older schema stays while a pod mounts it, or one that takes its place may.
   const isMounted = ({ kind, metadata }: KubeObject) => kind === 'ConfigMap' && view.mounts(uid, metadata.name);
   const left = view.children.ofOwner(uid).filter((object) => !wanted.has(id(object)) && !isMounted(object));
   for (const object of [...left, ...leftSecrets(key, uid, wanted, view)]) {

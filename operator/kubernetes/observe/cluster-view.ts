@@ -15,7 +15,7 @@ import { textOfDocument } from './document-of.ts';
 import { ManifestSection } from './manifest-section.ts';
 import { type Kept, NamedValues, WEIGHT_OF_KEY } from '../watch/named-values.ts';
 import type { KubeObject } from '../api/object.ts';
-import { observeDeployment, viewOfChild } from './observe-deployment.ts';
+import { mayMount, observeDeployment, viewOfChild } from './observe-deployment.ts';
 import { controllerOf, OwnedChildren } from '../watch/owned-children.ts';
 import { PodProblems } from './pod-problems.ts';
 import { viewOfPod, type WatchedPod } from './view-of-pod.ts';
@@ -146,10 +146,10 @@ export class ClusterView {
     section.set(manifest.metadata.namespace, manifest.metadata.name, manifest);
   }
 
-  /** Whether a pod of a resource mounts a ConfigMap of its namespace: a runtime's, or that of a bridge. */
+  /** Whether a pod of a resource, one that comes yet too, mounts a ConfigMap of its namespace: a runtime's, or that of a bridge. */
   mounts(uid: string, configMap: string): boolean {
     const makers = this.children.ofOwner(uid).filter(({ kind }) => kind === 'Deployment' || kind === 'StatefulSet');
-    return makers.some((maker) => this.#podProblems.mounts(maker, configMap));
+    return makers.some((maker) => mayMount(maker, configMap) || this.#podProblems.mounts(maker, configMap));
   }
 
   /** A place in `rolling` that was taken is given back where nothing rolls after all. */

@@ -13,8 +13,13 @@ interface Condition {
   message?: string;
 }
 
+interface Template {
+  metadata?: { annotations?: Record<string, string> };
+  spec?: { volumes?: { configMap?: { name?: string } }[] };
+}
+
 interface DeploymentFields {
-  spec?: { replicas?: number; template?: { metadata?: { annotations?: Record<string, string> } } };
+  spec?: { replicas?: number; template?: Template };
   status?: {
     observedGeneration?: number;
     replicas?: number;
@@ -56,6 +61,13 @@ function isComplete({ metadata, spec, status = {} }: KubeObject & DeploymentFiel
   const seen = (status.observedGeneration ?? 0) >= (metadata.generation ?? 0);
   const wanted = spec?.replicas ?? 1;
   return seen && [status.replicas, status.updatedReplicas, status.availableReplicas].every((n = 0) => n === wanted);
+}
+
+/** Whether a pod that is made from now on may mount a ConfigMap: all have the present template once everything is complete. */
+export function mayMount(object: KubeObject, configMap: string): boolean {
+  const deployment = object as KubeObject & DeploymentFields;
+  const volumes = deployment.spec?.template?.spec?.volumes ?? [];
+  return !isComplete(deployment) || volumes.some((volume) => volume.configMap?.name === configMap);
 }
 
 /** How far a Deployment is, as `viewOfChild` kept it. */
