@@ -94,14 +94,16 @@ describe('the work queue', () => {
     const { started, work, endNext } = heldWork();
     const clock = new ManualClock();
     const queue = new WorkQueue({ work, clock, concurrency: 1 });
-    queue.add('a');
-    queue.add('b');
+    for (const key of ['a', 'a', 'b']) queue.add(key);
     queue.addAfter('c', 10);
     let closed = false;
     const closing = queue.close().then(() => {
       closed = true;
     });
     queue.add('d');
+    // Work that ends now may ask for another attempt.
+    queue.addAfter('a', 300_000);
+    expect(clock.timers).toBe(0);
     await Promise.resolve();
     expect(closed).toBe(false);
     await endNext();
@@ -122,7 +124,9 @@ describe('the work queue', () => {
     for (const key of ['a', 'b', 'a']) queue.add(key);
     queue.addAfter('c', 60_000);
     expect(queue.depth).toBe(2);
-    clock.pass(300);
+    clock.pass(200);
+    for (const key of ['a', 'b']) queue.add(key);
+    clock.pass(100);
     for (let i = 0; i < 3; i += 1) {
       ends.shift()?.();
       await new Promise((resolve) => setImmediate(resolve));

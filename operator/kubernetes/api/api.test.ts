@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { KubeConfig } from '@kubernetes/client-node';
 import { ApiError } from './api-error.ts';
 import { KubeApi } from './api.ts';
@@ -162,6 +162,28 @@ describe('calls of the API server', () => {
     expect(await errorOf(silent.getPath('/x', { deadline: 100 }))).toMatchObject({ status: 0, reason: 'Timeout' });
     expect(Date.now() - startedAt).toBeLessThan(10_000);
     await silent.close();
+  });
+
+  it.each<[what: string, call: (of: KubeApi) => Promise<unknown>]>([
+    ['reads', (of) => of.get(DEPLOYMENTS, { namespace: 'ns', name: 'a' })],
+    ['lists', (of) => of.list(DEPLOYMENTS)],
+    ['applies', (of) => of.apply(DEPLOYMENTS, object, { fieldManager: 'vmcp' })],
+    ['creates', (of) => of.create(DEPLOYMENTS, object)],
+    ['deletes', (of) => of.delete(DEPLOYMENTS, { namespace: 'ns', name: 'a' })],
+  ])('gives a call up that %s something, after 30 s, also where the answer never ends', async (_what, call) => {
+    const asked: number[] = [];
+    const begin = AbortSignal.timeout.bind(AbortSignal);
+    const timeout = jest.spyOn(AbortSignal, 'timeout').mockImplementation((milliseconds) => {
+      asked.push(milliseconds);
+      return begin(milliseconds / 300);
+    });
+    try {
+      server.trickle = true;
+      expect(await errorOf(call(api))).toMatchObject({ status: 0, reason: 'Timeout' });
+      expect(asked).toEqual([30_000]);
+    } finally {
+      timeout.mockRestore();
+    }
   });
 
   it('says so when there is no API server', async () => {

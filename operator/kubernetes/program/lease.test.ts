@@ -18,22 +18,30 @@ interface Candidate {
 describe('a Lease', () => {
   let server: LeaseServer;
   let candidates: Candidate[];
+  /** How long renewals may take, in milliseconds. */
+  let deadlines: number[];
 
   beforeEach(async () => {
     server = await new LeaseServer().start();
-    candidates = [];
+    [candidates, deadlines] = [[], []];
   });
   afterEach(async () => {
     await Promise.all(candidates.map(({ lease }) => lease.handOver()));
     await server.close();
   });
 
-  async function join(identity: string, startsAt = TIME_OF_DAY): Promise<Candidate> {
+  async function join(identity: string, startsAt = TIME_OF_DAY, renewEvery = 1000): Promise<Candidate> {
     const clock = new ManualClock();
     const timeOfDay = () => startsAt + clock.now();
     const place = { namespace: 'system', name: 'operator' };
-    const pace = { renewEvery: 1000, lookEvery: 1000, random: () => 0.5 };
-    const lease = holdLease({ api: server.api(), place, identity, clock, timeOfDay, log: silent, ...pace });
+    const pace = { renewEvery, lookEvery: 1000, random: () => 0.5 };
+    const api = server.api();
+    const replace = api.replace.bind(api);
+    api.replace = (resource, object, options) => {
+      deadlines.push(options?.deadline ?? Infinity);
+      return replace(resource, object, options);
+    };
+    const lease = holdLease({ api, place, identity, clock, timeOfDay, log: silent, ...pace });
     const settled = () => eventually(() => clock.timers === 1 || candidate.lost, `${identity} waits`);
     const candidate: Candidate = {
       ...{ lease, clock, lost: false },
@@ -142,6 +150,64 @@ describe('a Lease', () => {
     server.down = false;
     await first.pass(5000);
     expect([first.lease.isHeld(), first.lost]).toEqual([true, false]);
+  });
+
+  it('is lost on time, and not when the next renewal would be due; no renewal may take longer', async () => {
+    const first = await join('first', TIME_OF_DAY, 4000);
+    server.down = true;
+    await first.pass(9000);
+    expect([first.lost, deadlines]).toEqual([false, [5000, 2000]]);
+    await first.pass(1000);
+    await eventually(() => first.lost, 'it knows');
+  });
+
+  it('is held from the moment that its renewal was sent, not from that of the answer', async () => {
+    const first = await join('first');
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    const { requests } = server;
+    server.until = promise;
+    first.clock.pass(1000);
+    await eventually(() => server.requests > requests, 'the renewal is sent');
+    first.clock.pass(4000);
+    resolve(undefined);
+    await eventually(() => first.clock.timers === 1, 'it is renewed');
+    server.down = true;
+    await first.pass(5000);
+    expect(first.lease.isHeld()).toBe(true);
+    first.clock.pass(1000);
+    expect(first.lease.isHeld()).toBe(false);
+    await eventually(() => first.lost, 'it knows');
+  });
+
+  it('is not taken again by one that has lost it', async () => {
+    const first = await join('first');
+    server.down = true;
+    await first.pass(10_000);
+    await eventually(() => first.lost, 'it knows');
+    server.down = false;
+    const { requests } = server;
+    first.clock.pass(60_000);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect([first.clock.timers, server.requests, first.lease.isHeld()]).toEqual([0, requests, false]);
+  });
+
+  it('is that of who wrote it although the answer never came', async () => {
+    server.breaks = true;
+    const first = await join('first');
+    expect([first.lease.isHeld(), server.lease?.spec.holderIdentity]).toEqual([false, 'first']);
+    server.breaks = false;
+    await first.pass(1000);
+    expect(first.lease.isHeld()).toBe(true);
+  });
+
+  it('is left to its holder for as long as that one says', async () => {
+    await join('first');
+    server.write({ leaseDurationSeconds: 60 });
+    const second = await join('second');
+    await second.pass(59_000);
+    expect(second.lease.isHeld()).toBe(false);
+    await second.pass(2000);
+    expect(second.lease.isHeld()).toBe(true);
   });
 
   it('is lost at once when another one holds it', async () => {

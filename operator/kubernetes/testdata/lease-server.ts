@@ -11,6 +11,10 @@ export class LeaseServer extends FakeApiServer {
   lease: LeaseObject | undefined;
   /** Everything is answered with 503. */
   down = false;
+  /** What is asked is done, and the connection breaks before the answer. */
+  breaks = false;
+  /** Nothing is done before it resolves. */
+  until: Promise<unknown> = Promise.resolve();
   requests = 0;
   #version = 0;
 
@@ -22,9 +26,17 @@ export class LeaseServer extends FakeApiServer {
 
   protected serve(request: IncomingMessage, response: ServerResponse, body: string): void {
     this.requests += 1;
+    void this.until.then(() => this.#serve(request, response, body));
+  }
+
+  #serve(request: IncomingMessage, response: ServerResponse, body: string): void {
     const [status, answer] = this.down
       ? [503, statusBody(503, 'ServiceUnavailable')]
       : this.#answer(request.method ?? '', body);
+    if (this.breaks && request.method !== 'GET') {
+      response.destroy();
+      return;
+    }
     response.writeHead(status, { 'content-type': 'application/json' });
     response.end(JSON.stringify(answer));
   }

@@ -34,6 +34,8 @@ export class WatchServer extends FakeApiServer {
   readonly nextAnswers: Answer[] = [];
   /** Nothing is answered. */
   hold = false;
+  /** Answers begin, and go on byte by byte. */
+  trickle = false;
   readonly #objects = new Map<string, KubeObject>();
   readonly #watches = new Set<{ response: ServerResponse; namespace: string | undefined }>();
   #history: Event[] = [];
@@ -112,6 +114,12 @@ export class WatchServer extends FakeApiServer {
     this.requests.push({ method: request.method ?? '', path: pathname, query, headers: request.headers, body });
     const namespace = /\/namespaces\/([^/]+)\/things$/.exec(pathname)?.[1];
     if (this.hold) return;
+    if (this.trickle) {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      const writing = setInterval(() => response.write(' '), 10);
+      response.on('close', () => clearInterval(writing));
+      return;
+    }
     if (request.method !== 'GET' || !pathname.endsWith('/things')) {
       answer(response, this.nextAnswers.shift() ?? { status: 200, body: body === '' ? {} : body });
     } else if (query.has('watch')) this.#watch(response, query, namespace);

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { FetchFailure } from '../fetching/fetch-failure.ts';
 import { RegistryContent } from '../records/registry.ts';
 import { fileRecords } from '../stores/file-records.ts';
@@ -64,6 +64,29 @@ describe('a copy of a registry', () => {
     const { copy, problems } = open({ room: { turn } });
     for (let at = 0; at < 2; at += 1) expect(await copy.pages()).toMatchObject([{ from: SOURCE }]);
     expect([asked, problems]).toEqual([1, [`registry ${SOURCE}: no turn 1; what was read last is served`]]);
+  });
+
+  it('is served after five seconds while its source does not answer, which is read on', async () => {
+    await kept.save('default', SOURCE, [PAGE]);
+    const wait = setTimeout;
+    const waits: (number | undefined)[] = [];
+    const hastened = jest
+      .spyOn(globalThis, 'setTimeout')
+      .mockImplementation((then: () => void, milliseconds?: number) => {
+        waits.push(milliseconds);
+        return wait(then, (milliseconds ?? 0) / 100);
+      });
+    try {
+      const reading = Promise.withResolvers<Page[]>();
+      const { copy } = open({ read: () => reading.promise });
+      expect(await copy.pages()).toMatchObject([{ from: SOURCE }]);
+      expect(waits).toEqual([5000]);
+      reading.resolve([{ ...PAGE, from: 'what came late' }]);
+      await copy.refresh();
+      expect(await copy.pages()).toMatchObject([{ from: 'what came late' }]);
+    } finally {
+      hastened.mockRestore();
+    }
   });
 
   it('that was dropped while its source was read holds and keeps nothing of it', async () => {
