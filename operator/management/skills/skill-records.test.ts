@@ -137,6 +137,20 @@ describe.each([
     expect(await left()).toEqual(['k1', 'old']);
   });
 
+  it('wait in small numbers, so that nobody is kept from uninstalling others by how long they are together', async () => {
+    const writer = new SkillRecords(opened.records);
+    for (const key of ['k', 'old']) await writer.write([made(key)]);
+    const version = (await writer.list())[1]?.version ?? '';
+    const full = without('old', new Problem('too_large', 'there is no room'));
+    const long = { ...made('old'), version };
+    long.after = { ...long.after, archive: 'x'.repeat(880_000) };
+    for (let times = 0; times < 20; times += 1)
+      await expect(full.write([long, made(`k${times % 8}`)])).rejects.toMatchObject({ code: 'too_large' });
+    expect(await opened.records('skillchanges').names()).toHaveLength(8);
+    await (await full.settle()).delete('k');
+    expect((await writer.list()).map(({ name }) => name)).not.toContain('k');
+  });
+
   it('are neither written nor forgotten where the store is asked for what cannot be', async () => {
     await opened.records('skillchanges').create('c1', { writes: [made('k1'), made('no\nname')] });
     const writer = new SkillRecords(opened.records);

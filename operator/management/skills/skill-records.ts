@@ -6,6 +6,9 @@ import { sameValue } from '../same-value.ts';
 import { isStale, type Records, type RecordStore, type StoredRecord } from '../stores/record-store.ts';
 import { StoredSkill } from './skills.ts';
 
+/** Changes that wait, as what they replace is refused: all are tried again by who writes next, and each may have a record's length. */
+const MOST_WAITING = 8;
+
 /** A record as it is to be. */
 const Write = z.strictObject({
   key: z.string(),
@@ -61,15 +64,23 @@ export class SkillRecords {
     return this.#skills;
   }
 
-  /** All or none. @throws Problem `too_large`, `forbidden`, `bad_request`: a new one is refused; `busy`, `already_exists`, `stale`: somebody else has written one of them meanwhile */
+  /** All or none. @throws Problem `too_large`: too many changes wait; that, `forbidden`, `bad_request`: a new one is refused; `busy`, `already_exists`, `stale`: somebody else has written one of them meanwhile */
   async write(writes: readonly Write[]): Promise<void> {
     const [only] = writes;
     if (only && writes.length === 1) return this.#put(only);
+    await this.#checkWaiting();
     const change = { id: randomUUID(), writes: [...writes] };
     await this.#changes.create(change.id, Change.parse({ writes }));
     const { lost, refusal } = await this.#finish(change);
     if (refusal) throw refusal;
     if (lost > 0) throw new Problem('busy', 'some of the skills were changed by somebody else meanwhile: try again');
+  }
+
+  async #checkWaiting(): Promise<void> {
+    const { length } = await this.#changes.names();
+    if (length < MOST_WAITING) return;
+    const what = `${length} changes of skills wait to be written, as there is no room for them or a policy is against it`;
+    throw new Problem('too_large', `${what}: take some skills away first`);
   }
 
   async #open(): Promise<OpenChange[]> {
