@@ -9,11 +9,19 @@ const LONGEST_URL = 2048;
 
 const text = (longest: number) => z.string().transform((said) => said.slice(0, longest).toWellFormed());
 
+const word = text(LONGEST_URL);
+
 const listOf = <Item extends z.ZodType>(item: Item, most: number) =>
   z
     .array(z.unknown())
     .transform((said) => said.slice(0, most))
     .pipe(z.array(item));
+
+const recordOf = <Value extends z.ZodType>(value: Value, most: number) =>
+  z
+    .record(z.string(), z.unknown())
+    .transform((said) => Object.fromEntries(Object.entries(said).slice(0, most)))
+    .pipe(z.record(word, value));
 
 /** One backend as a runtime sees it now. */
 const BackendStatus = z.object({
@@ -35,22 +43,26 @@ const BackendStatus = z.object({
 /** The embedded authorization server: which keys and secrets are in force, and what still needs them. */
 const AuthServerStatus = z.object({
   storage: z.enum(['memory', 'sqlite', 'redis']),
-  signing_keys: z.object({ kids: listOf(z.string(), MOST_KEYS), signing: z.string(), ephemeral: z.boolean() }),
-  secrets: z.object({ kids: listOf(z.string(), MOST_KEYS), making: z.string(), ephemeral: z.boolean() }),
+  signing_keys: z.object({
+    kids: listOf(word, MOST_KEYS),
+    signing: word,
+    ephemeral: z.boolean(),
+  }),
+  secrets: z.object({ kids: listOf(word, MOST_KEYS), making: word, ephemeral: z.boolean() }),
   /** Sessions and links that need a secret, by its kid: one that is not named can go. Null while the storage does not answer. */
-  secrets_in_use: z.record(z.string(), z.int()).nullable(),
+  secrets_in_use: recordOf(z.int(), MOST_KEYS).nullable(),
   /** How many rows there were, at most 30 s ago. Null while the storage does not answer. */
   sizes: z.object({ clients: z.int(), logins: z.int(), sessions: z.int(), links: z.int() }).nullable().default(null),
   /** Operations whose replication was not acknowledged in time, since the start. */
   unacknowledged: z.int(),
   /** What to register at each upstream provider. */
-  redirect_uris: z.record(z.string(), z.string()),
+  redirect_uris: recordOf(word, MOST_KEYS),
 });
 
 /** What a runtime answers at `/status` on its private port, as far as the operator reads it. */
 export const RuntimeStatus = z.object({
   /** SHA-256 (hex) of the run configuration file that is in force. */
-  config_digest: z.string().optional(),
+  config_digest: word.optional(),
   /** A newer document that the runtime does not take over, and why. */
   config_refused: z.object({ message: text(16_384) }).nullish(),
   ready: z.boolean().default(true),

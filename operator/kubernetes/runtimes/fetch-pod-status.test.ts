@@ -57,6 +57,25 @@ describe('a pod that was broken into', () => {
     expect(status?.config_refused?.message).toHaveLength(16_384);
   });
 
+  it('is listened to for so many files and keys', async () => {
+    const long = 'x'.repeat(5000);
+    const keys = { kids: [long], signing: long, ephemeral: false };
+    const many = (value: unknown) => Object.fromEntries(Array.from({ length: 9000 }, (_, at) => [`k${at}`, value]));
+    const { port } = await pod({
+      body: JSON.stringify({
+        secret_files: many(''),
+        auth_server: {
+          ...{ storage: 'memory', signing_keys: keys, secrets: { ...keys, making: long }, unacknowledged: 0 },
+          ...{ secrets_in_use: many(1), redirect_uris: many('x') },
+        },
+      }),
+    });
+    const said = await ask(port);
+    expect(said?.status.auth_server).toMatchObject({ secrets: { kids: ['x'.repeat(2048)], making: 'x'.repeat(2048) } });
+    const { secrets_in_use: used, redirect_uris: uris } = said?.status.auth_server ?? {};
+    expect([said?.secretFiles, used, uris].map((one) => Object.keys(one ?? {}).length)).toEqual([4000, 100, 100]);
+  });
+
   it('is not listened to where it says more than a megabyte', async () => {
     const { port, asked } = await pod({ body: JSON.stringify({ ready: true, more: 'x'.repeat(1024 * 1024) }) });
     expect(await ask(port)).toBeUndefined();

@@ -14,7 +14,16 @@ export interface PodStatus {
   secretFiles: Record<string, string>;
 }
 
-const SecretFiles = z.object({ secret_files: z.record(z.string(), z.string()).default({}) });
+/** Files that are listened to. */
+const MOST_FILES = 4000;
+
+const SecretFiles = z.object({
+  secret_files: z
+    .record(z.string(), z.unknown())
+    .transform((said) => Object.fromEntries(Object.entries(said).slice(0, MOST_FILES)))
+    .pipe(z.record(z.string(), z.string()))
+    .default({}),
+});
 
 const read = (value: unknown): PodStatus => ({
   status: RuntimeStatus.parse(value),

@@ -1,7 +1,8 @@
 import type { RuntimeStatus } from '#crds/run-config/runtime-status';
-import { type Heard, lastHeard, NOTHING_HEARD, type SILENT } from '#operator/last-heard';
+import { type Heard, lastHeard, NOTHING_HEARD, SILENT } from '#operator/last-heard';
 import type { Clock } from '#operator/queue';
 import type { PodStatus } from './fetch-pod-status.ts';
+import { HeardRoom, weightOf } from './heard-room.ts';
 import { limitTo } from './limit.ts';
 import { mergeStatuses } from './merge-statuses.ts';
 import type { WatchedPod } from '../observe/view-of-pod.ts';
@@ -63,6 +64,7 @@ export class RuntimePods {
   readonly #runtimes = new Map<string, Runtime>();
   readonly #pods = new Map<string, Map<string, Watched>>();
   readonly #limited = limitTo(AT_ONCE);
+  readonly #room = new HeardRoom();
   #closed = false;
 
   constructor(options: RuntimePodsOptions) {
@@ -159,6 +161,7 @@ export class RuntimePods {
     watched.cancel();
     watched.asked.resolve(undefined);
     pods?.delete(metadata.uid ?? '');
+    this.#room.leave(metadata.uid ?? '');
     if (pods?.size === 0) this.#pods.delete(place);
     this.#options.changed(place);
   }
@@ -194,7 +197,7 @@ export class RuntimePods {
     const answer = runtime && (await this.#options.fetchStatus(ip, runtime.tokens));
     if (cancelled()) return;
     const before = watched.heard.said;
-    watched.heard = lastHeard(watched.heard, answer);
+    watched.heard = lastHeard(watched.heard, this.#withRoom(watched.pod, answer));
     const { said, silences } = watched.heard;
     const differs = JSON.stringify(said) !== JSON.stringify(before);
     if (silences === 1) watched.lookDelay = FIRST_LOOK;
@@ -202,6 +205,15 @@ export class RuntimePods {
     if (runtime && said && !hasTakenOver(said, runtime)) this.#push(watched, runtime);
     this.#lookAfter(place, watched, this.#nextLook(watched, runtime));
     if (differs) this.#options.changed(place);
+  }
+
+  /** What is kept of an answer: where there is no room for it, nothing, as of one that is too long by itself. */
+  #withRoom({ metadata: { namespace = '', uid = '' } }: WatchedPod, answer: PodStatus | typeof SILENT | undefined) {
+    // Of one that is silent what it said before is kept for a while.
+    if (answer === SILENT) return SILENT;
+    if (answer && this.#room.take(namespace, uid, weightOf(answer))) return answer;
+    this.#room.leave(uid);
+    return undefined;
   }
 
   #nextLook(watched: Watched, runtime: Runtime | undefined): number {

@@ -1,0 +1,33 @@
+import { expect, it } from '@jest/globals';
+import { RuntimeStatus } from '#crds/run-config/runtime-status';
+import { HeardRoom, weightOf } from './heard-room.ts';
+
+const MIB = 1024 * 1024;
+
+it('what the pods of one namespace say is kept up to a bound, and others have theirs', () => {
+  const room = new HeardRoom();
+  const kept = Array.from({ length: 100 }, (_, at) => room.take('a', `a${at}`, MIB));
+  expect(kept.filter(Boolean)).toHaveLength(8);
+  expect(room.take('b', 'b0', MIB)).toBe(true);
+  room.leave('a0');
+  expect([room.take('a', 'a50', MIB), room.take('a', 'a51', 1)]).toEqual([true, false]);
+  // The same pod says something shorter, and then nothing.
+  expect([room.take('a', 'a50', 1), room.take('a', 'a51', MIB - 1)]).toEqual([true, true]);
+});
+
+it('what all pods say is kept up to a bound, beyond which a namespace has half a megabyte', () => {
+  const room = new HeardRoom();
+  for (let at = 0; at < 40; at += 1) room.take(`n${at % 5}`, `p${at}`, MIB);
+  expect([room.take('late', 'l0', MIB), room.take('late', 'l1', MIB / 2), room.take('late', 'l2', 1)]).toEqual([
+    false,
+    true,
+    false,
+  ]);
+  room.leave('p0');
+  expect(room.take('late', 'l2', MIB / 2)).toBe(true);
+});
+
+it('many short entries weigh more than their text', () => {
+  const secretFiles = Object.fromEntries(Array.from({ length: 1000 }, (_, at) => [`${at}`, '']));
+  expect(weightOf({ status: RuntimeStatus.parse({}), secretFiles })).toBeGreaterThan(64_000);
+});
