@@ -35,6 +35,12 @@ describeWithCluster('resources that are meant to break the operator', (cluster) 
       'InvalidSpec',
       /and more$/,
     ],
+    [
+      'three hundred thousand empty objects',
+      { x: Array.from({ length: 300_000 }, () => ({})) },
+      'InvalidSpec',
+      /unknown field `x`/,
+    ],
     ['a template three thousand levels deep', { podTemplateSpec: levels(3000) }, 'InvalidPodTemplate', /./],
     [
       'a template of ten thousand containers',

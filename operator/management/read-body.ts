@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { excessOf } from './fetching/json-amounts.ts';
+import { excessOf } from '#operator/json-amounts';
 import { Problem } from './problem.ts';
 
 /** Largest body: two resources of the API server's greatest size. */

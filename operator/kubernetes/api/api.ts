@@ -3,7 +3,7 @@ import type { Connection } from './connection.ts';
 import { DEADLINE, type Deadlines, describe, type Exchange, exchange, isSilence, unanswered } from './exchange.ts';
 import { type KubeObject, pathOf, type Place, placeIn, type Resource } from './object.ts';
 import { readError } from './read-error.ts';
-import { type KubeList, type Measured, type NextPage, readMeasured, readPage } from './read-page.ts';
+import { type KubeList, type Longest, type Measured, type NextPage, readMeasured, readPage } from './read-page.ts';
 import { readEvents, type WatchEvent } from './watch-stream.ts';
 
 /** Which objects: of one namespace or of all, by labels and fields. */
@@ -83,7 +83,7 @@ export class KubeApi {
       query: { labelSelector, fieldSelector, continue: next?.token },
       ...(metadataOnly && { accept: METADATA_LIST }),
     };
-    const read = (size: number | undefined, longest: number) =>
+    const read = (size: number | undefined, longest: Longest) =>
       this.#measured({ ...wanted, query: { ...wanted.query, limit: size?.toString() } }, longest, options);
     return readPage(read, { limit, first: next?.limit ?? limit });
   }
@@ -252,7 +252,7 @@ export class KubeApi {
     return (await this.#json({ ...wanted, resource: plural }, options)) as KubeObject;
   }
 
-  async #measured(wanted: Exchange, longest: number, options: CallOptions): Promise<Measured> {
+  async #measured(wanted: Exchange, longest: Longest, options: CallOptions): Promise<Measured> {
     const body = await this.#send(wanted, options);
     try {
       return await readMeasured(body, longest, wanted);

@@ -5,9 +5,9 @@ import { CONFIG_MAPS } from './resources.ts';
 
 const object = (name: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } });
 const PAGES: KubeList[] = [
-  { items: [object('a'), object('b')], resourceVersion: '1', next: { token: '1', limit: 250 }, bytes: 10 },
-  { items: [], resourceVersion: '1', next: { token: '2', limit: 500 }, bytes: 10 },
-  { items: [object('c')], resourceVersion: '1', next: undefined, bytes: 10 },
+  { items: [object('a'), object('b')], resourceVersion: '1', next: { token: '1', limit: 250 }, weight: 10 },
+  { items: [], resourceVersion: '1', next: { token: '2', limit: 500 }, weight: 10 },
+  { items: [object('c')], resourceVersion: '1', next: undefined, weight: 10 },
 ];
 
 it('gives the objects of all pages, and asks for no page that nobody wants', async () => {
@@ -15,7 +15,7 @@ it('gives the objects of all pages, and asks for no page that nobody wants', asy
   const list = (_resource: unknown, _selection: unknown, { next }: { next?: NextPage | undefined } = {}) => {
     asked.push(next);
     return Promise.resolve(
-      PAGES[Number(next?.token ?? 0)] ?? { items: [], resourceVersion: '', next: undefined, bytes: 10 },
+      PAGES[Number(next?.token ?? 0)] ?? { items: [], resourceVersion: '', next: undefined, weight: 10 },
     );
   };
   const names: string[] = [];

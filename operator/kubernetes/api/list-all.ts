@@ -5,7 +5,7 @@ import { type NextPage, tooLong } from './read-page.ts';
 /** Objects that are asked for at once. */
 const PAGE = 500;
 
-/** All objects of a selection, of which a page is held at a time. @throws ApiError: also (`isTooLong`) where they are longer than `longest` bytes */
+/** All objects of a selection, of which a page is held at a time. @throws ApiError: also (`isTooLong`) where they take more than `longest` bytes */
 export async function* listAll(
   api: Pick<KubeApi, 'list'>,
   resource: Resource,
@@ -14,11 +14,11 @@ export async function* listAll(
   options: CallOptions = {},
 ): AsyncGenerator<KubeObject, void> {
   let next: NextPage | undefined;
-  let bytes = 0;
+  let weight = 0;
   do {
     const page = await api.list(resource, selection, { ...options, limit: PAGE, next });
-    bytes += page.bytes;
-    if (bytes > longest) throw tooLong(`list ${resource.plural}`, longest);
+    weight += page.weight;
+    if (weight > longest) throw tooLong(`list ${resource.plural}`, longest);
     yield* page.items;
     next = page.next;
   } while (next !== undefined);

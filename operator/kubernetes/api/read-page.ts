@@ -1,3 +1,4 @@
+import { weightOf } from '#operator/json-amounts';
 import { ApiError } from './api-error.ts';
 import { describe, type Exchange } from './exchange.ts';
 import type { KubeObject } from './object.ts';
@@ -5,8 +6,8 @@ import type { KubeObject } from './object.ts';
 export interface KubeList {
   items: KubeObject[];
   resourceVersion: string;
-  /** How long the page was, as text. */
-  bytes: number;
+  /** About how many bytes the page takes in memory. */
+  weight: number;
   /** The next page; undefined on the last one. */
   next: NextPage | undefined;
 }
@@ -18,9 +19,9 @@ export interface NextPage {
   limit: number | undefined;
 }
 
-/** Bytes of a page of several objects, as text: read and parsed they take several times as much. */
+/** Bytes that a page of several objects takes: a list of empty ones takes twenty times as many as its text. */
 const LONGEST_PAGE = 8 * 1024 * 1024;
-/** Of one object: the largest in etcd is 1.5 MB, and JSON makes it longer. */
+/** Of one object, as text, whatever it takes: the largest in etcd is 1.5 MB, and JSON makes it longer. */
 const LONGEST_OBJECT = 16 * 1024 * 1024;
 /** Of everything at once, where the API server no longer knows a page from which to go on. */
 const LONGEST_LIST = 64 * 1024 * 1024;
@@ -31,7 +32,7 @@ const FEWER = 4;
 const TOO_LONG = 'TooLong';
 
 export const tooLong = (doing: string, longest: number): ApiError =>
-  new ApiError(`${doing}: what is there is longer than ${longest} bytes`, { status: 0, reason: TOO_LONG });
+  new ApiError(`${doing}: what is there takes more than ${longest} bytes`, { status: 0, reason: TOO_LONG });
 
 /** Whether more is there than is read. */
 export const isTooLong = (problem: unknown): boolean => problem instanceof ApiError && problem.reason === TOO_LONG;
@@ -43,25 +44,31 @@ interface PageSizes {
   first: number | undefined;
 }
 
-/** JSON, and how many bytes that was. */
+/** JSON, and about how many bytes it takes in memory. */
 export interface Measured {
   value: unknown;
-  bytes: number;
+  weight: number;
+}
+
+/** How long a text may be, and how much what it says may take. Bytes. */
+export interface Longest {
+  text: number;
+  weight: number;
 }
 
 /** Reads a page, with fewer objects as long as it is too long. @throws ApiError */
 export async function readPage(
-  read: (size: number | undefined, longest: number) => Promise<Measured>,
+  read: (size: number | undefined, longest: Longest) => Promise<Measured>,
   { limit, first }: PageSizes,
 ): Promise<KubeList> {
   let size = first;
   for (;;) {
     try {
-      const { value, bytes } = await read(size, longestOf(size));
+      const { value, weight } = await read(size, longestOf(size));
       // After short ones more fit again.
-      const isShort = bytes * FEWER < LONGEST_PAGE;
+      const isShort = weight * FEWER < LONGEST_PAGE;
       const more = isShort && size !== undefined ? Math.min(size * 2, limit ?? size) : size;
-      return { ...listOf(value as Answer, more), bytes };
+      return { ...listOf(value as Answer, more), weight };
     } catch (problem) {
       if (!isTooLong(problem) || size === undefined || size === 1) throw problem;
       size = Math.max(1, Math.floor(size / FEWER));
@@ -69,9 +76,10 @@ export async function readPage(
   }
 }
 
-function longestOf(size: number | undefined): number {
-  if (size === undefined) return LONGEST_LIST;
-  return size === 1 ? LONGEST_OBJECT : LONGEST_PAGE;
+function longestOf(size: number | undefined): Longest {
+  if (size === 1) return { text: LONGEST_OBJECT, weight: Infinity };
+  const longest = size === undefined ? LONGEST_LIST : LONGEST_PAGE;
+  return { text: longest, weight: longest };
 }
 
 interface Answer {
@@ -81,7 +89,7 @@ interface Answer {
   items?: KubeObject[] | null;
 }
 
-function listOf({ apiVersion, kind, metadata, items }: Answer, limit: number | undefined): Omit<KubeList, 'bytes'> {
+function listOf({ apiVersion, kind, metadata, items }: Answer, limit: number | undefined): Omit<KubeList, 'weight'> {
   // Items of a list have neither apiVersion nor kind where the server leaves them out.
   const type = { apiVersion, kind: kind.replace(/List$/, '') };
   const { resourceVersion = '', continue: token = '' } = metadata ?? {};
@@ -92,18 +100,24 @@ function listOf({ apiVersion, kind, metadata, items }: Answer, limit: number | u
   };
 }
 
-/** A body of JSON, and no more of it than may be. @throws ApiError, SyntaxError; lets through what breaks the stream */
+/**
+ * A body of JSON, and no more of it than may be; its values are counted before it is parsed. Lets through what breaks the stream.
+ * @throws ApiError, SyntaxError
+ */
 export async function readMeasured(
   body: AsyncIterable<Uint8Array>,
-  longest: number,
+  longest: Longest,
   wanted: Exchange,
 ): Promise<Measured> {
   const parts: Uint8Array[] = [];
   let length = 0;
   for await (const part of body) {
     length += part.length;
-    if (length > longest) throw tooLong(describe(wanted), longest);
+    if (length > longest.text) throw tooLong(describe(wanted), longest.text);
     parts.push(part);
   }
-  return { value: JSON.parse(Buffer.concat(parts).toString('utf8')), bytes: length };
+  const text = Buffer.concat(parts).toString('utf8');
+  const weight = weightOf(text);
+  if (weight > longest.weight) throw tooLong(describe(wanted), longest.weight);
+  return { value: JSON.parse(text), weight };
 }

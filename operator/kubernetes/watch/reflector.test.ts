@@ -7,6 +7,7 @@ import { eventually } from '../testdata/eventually.ts';
 import { statusBody } from '../testdata/fake-api-server.ts';
 import { WatchServer } from '../testdata/watch-server.ts';
 
+const TOO_MUCH = 'more values than are read';
 const THINGS = { group: 'vmcp.dev', version: 'v1alpha1', plural: 'things', namespaced: true };
 
 /** Delays end at once and are noted. */
@@ -137,7 +138,7 @@ describe('a reflector', () => {
     const { store } = await watching({ api });
     expect([store.size, wholes, clock.delays]).toEqual([600, 2, [800, 1600]]);
     expect(logged.map(({ fields }) => fields?.problem)).toContain(
-      'list things: what is there is longer than 67108864 bytes',
+      'list things: what is there takes more than 67108864 bytes',
     );
   });
 
@@ -149,6 +150,15 @@ describe('a reflector', () => {
     const { store } = await watching();
     expect(store.size).toBe(590);
     expect(sizes()).toEqual([500, 125, 31, 31, 31, 31, 62, 124, 248, 496]);
+  });
+
+  it('reads fewer at a time where objects have many values, which take more than their text, and keeps few of them', async () => {
+    const spec = { junk: Array.from({ length: 60_000 }, () => ({})) };
+    for (let i = 0; i < 9; i += 1) server.put(`full-${i}`, { spec });
+    const { store } = await watching();
+    expect([...store.values()].map((object) => object.spec)).toEqual(new Array(9).fill({ junk: TOO_MUCH }));
+    const sizes = server.requests.map(({ query }) => Number(query.get('limit')));
+    expect(sizes.slice(0, 6)).toEqual([500, 125, 31, 7, 1, 1]);
   });
 
   it('reads a list of objects of which each is longer than a page', async () => {

@@ -1,5 +1,6 @@
 import { defined } from '#operator/plan/defined';
 import { cutDepth } from './cut-depth.ts';
+import { cutValues } from './cut-values.ts';
 import type { ShareTexts } from './share-texts.ts';
 import type { KubeObject } from '../api/object.ts';
 
@@ -8,7 +9,7 @@ const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /** Takes away what nobody here reads and what is often the larger half of an object. Changes its argument. */
 export function stripWeight(object: KubeObject, share?: ShareTexts): KubeObject {
-  cutDepth(object);
+  cutValues(cutDepth(object));
   const { metadata } = object;
   // Copied, as `delete` would leave an object that takes more memory than it gave back.
   object.metadata = { ...without(metadata, 'managedFields'), name: metadata.name };

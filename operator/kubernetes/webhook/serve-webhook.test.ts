@@ -149,6 +149,7 @@ describe('the webhook server', () => {
     ['another document', '{"kind":"Pod"}', 400],
     ['a kind that is not ours', reviewOf({ object: { ...object(), kind: 'Pod' } }), 400],
     ['a body without end', ' '.repeat(9 * 1024 * 1024), 413],
+    ['more values than a resource has', `[${'{},'.repeat(50_000)}{}]`, 413],
   ])('refuses %s', async (_what, body, status) => {
     const { authorities } = await serve();
     const answer = await ask(server!.port, authorities, body).catch(

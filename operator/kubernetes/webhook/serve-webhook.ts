@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { HANDSHAKE_TIMEOUT, shareConnections } from '#crds/connections/share-connections';
+import { excessOf } from '#operator/json-amounts';
 import { Turns } from '#operator/turns';
 import type { Manifest, World } from '#operator/world';
 import { readAdmissionReview, writeAdmissionReview } from './admission-review.ts';
@@ -40,6 +41,8 @@ const LONGEST_BODY = 8 * 1024 * 1024;
 /** Bytes of bodies that are in memory at once, until they are answered; those that are short are not counted. */
 const BODIES = 16 * 1024 * 1024;
 const SHORT_BODY = 64 * 1024;
+/** Of a review, in which a resource stands twice, each time with who manages which of its fields. */
+const MOST_VALUES = 100_000;
 /** Reviews at once, and those of one namespace: what others hold up must not hold up everybody. */
 const REVIEWS = 8;
 const REVIEWS_OF_ONE = 4;
@@ -50,17 +53,19 @@ const CONNECTIONS = 256;
 const OF_ONE_ADDRESS = CONNECTIONS / 2;
 const ADMITTED: Review = { allowed: true, warnings: [] };
 
-class BodyTooLong extends Error {}
+class TooMuch extends Error {}
 
 async function readBody(request: IncomingMessage): Promise<string> {
   const parts: Buffer[] = [];
   let length = 0;
   for await (const part of request as AsyncIterable<Buffer>) {
     length += part.length;
-    if (length > LONGEST_BODY) throw new BodyTooLong();
+    if (length > LONGEST_BODY) throw new TooMuch();
     parts.push(part);
   }
-  return Buffer.concat(parts).toString('utf8');
+  const text = Buffer.concat(parts).toString('utf8');
+  if (excessOf(text, { values: MOST_VALUES }) !== undefined) throw new TooMuch();
+  return text;
 }
 
 function answer(response: ServerResponse, status: number, body?: object): void {
@@ -151,8 +156,8 @@ async function readReview(
   try {
     return readAdmissionReview(await readBody(request));
   } catch (problem) {
-    if (problem instanceof BodyTooLong) response.setHeader('connection', 'close');
-    answer(response, problem instanceof BodyTooLong ? 413 : 400);
+    if (problem instanceof TooMuch) response.setHeader('connection', 'close');
+    answer(response, problem instanceof TooMuch ? 413 : 400);
     return undefined;
   }
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { isLoopbackHost } from '#crds/parts/loopback';
 import { FetchFailure } from './fetch-failure.ts';
 import type { HttpAnswer, HttpClient } from './http-client.ts';
-import { excessOf } from './json-amounts.ts';
+import { excessOf } from '#operator/json-amounts';
 import { readBody, readJson } from './read-body.ts';
 
 const MANIFEST_TYPES = [

@@ -1,6 +1,6 @@
 import { FetchFailure } from './fetch-failure.ts';
 import { failureOf, type HttpAnswer } from './http-client.ts';
-import { type Amounts, excessOf } from './json-amounts.ts';
+import { type Amounts, excessOf } from '#operator/json-amounts';
 
 /** The chunks of an answer, at most so many bytes. @throws FetchFailure `unexpected` beyond, or what broke the connection */
 export async function* boundedBody(answer: HttpAnswer, maxBytes: number): AsyncGenerator<Buffer> {

@@ -1,7 +1,7 @@
 import { createHash, X509Certificate } from 'node:crypto';
 import { type Bundle, bundleFromJSON } from '@sigstore/bundle';
 import { z } from 'zod';
-import { excessOf } from '../fetching/json-amounts.ts';
+import { excessOf } from '#operator/json-amounts';
 import { BY_KEY, type Signature, SignatureRefused, type Statement } from './signature.ts';
 
 /** A layer of a manifest with signatures. */

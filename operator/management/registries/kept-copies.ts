@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import { z } from 'zod';
-import { weightOf } from '../fetching/json-amounts.ts';
+import { weightOf } from '#operator/json-amounts';
 import { Problem } from '../problem.ts';
 import type { RecordStore } from '../stores/record-store.ts';
 import { KeptPage, type Page, weighPage } from './page.ts';

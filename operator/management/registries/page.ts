@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { FetchFailure } from '../fetching/fetch-failure.ts';
-import { weightOf } from '../fetching/json-amounts.ts';
+import { weightOf } from '#operator/json-amounts';
 import { RegistryContent } from '../records/registry.ts';
 
 /** A part of a registry as it is kept. What it weighs is never taken from there. */

@@ -3,7 +3,7 @@ import { explainIssues } from '#crds/parts/explain';
 import { codeOf } from '#operator/local/code-of';
 import { FetchFailure } from '../fetching/fetch-failure.ts';
 import type { HttpClient } from '../fetching/http-client.ts';
-import { excessOf } from '../fetching/json-amounts.ts';
+import { excessOf } from '#operator/json-amounts';
 import { type JsonBounds, readJson } from '../fetching/read-body.ts';
 import { Problem } from '../problem.ts';
 import { RegistryContent } from '../records/registry.ts';

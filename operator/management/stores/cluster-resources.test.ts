@@ -161,7 +161,7 @@ describe('an object of the API server', () => {
     for (let at = 0; at < 5; at += 1) server.put(PLACE.replace('search', `long-${at}`), long);
     await expect(resources.list('MCPServer')).rejects.toMatchObject({
       code: 'unavailable',
-      message: expect.stringContaining('MCPServer in namespace "team" is longer than 33554432 bytes'),
+      message: expect.stringContaining('MCPServer in namespace "team" takes more than 33554432 bytes'),
     });
   });
 

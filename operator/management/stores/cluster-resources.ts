@@ -34,7 +34,7 @@ interface ClusterResourcesOptions {
   lists?: ListTurns;
 }
 
-/** Bytes of all of a kind, as text: nobody need hold more of what a namespace has. */
+/** Bytes that all of a kind take: nobody need hold more of what a namespace has. */
 const LONGEST_LIST = 32 * 1024 * 1024;
 /** No object has it: an apply that carries it makes a new object or fails with 409. */
 const NO_VERSION = '1';
@@ -227,6 +227,6 @@ function withDefaults(kind: Kind, spec: Record<string, unknown>): Record<string,
 }
 
 function tooLong(kind: Kind, namespace: string): Problem {
-  const what = `what there is of kind ${kind} in namespace "${namespace}" is longer than ${LONGEST_LIST} bytes`;
+  const what = `what there is of kind ${kind} in namespace "${namespace}" takes more than ${LONGEST_LIST} bytes`;
   return new Problem('unavailable', `${what}, and is not listed: take some away, or shorten them`);
 }

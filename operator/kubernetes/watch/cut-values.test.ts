@@ -1,0 +1,49 @@
+import { describe, expect, it } from '@jest/globals';
+import { cutValues } from './cut-values.ts';
+import { stripWeight } from './strip-weight.ts';
+
+const TOO_MUCH = 'more values than are read';
+const objectOf = (spec: object) => ({
+  apiVersion: 'vmcp.dev/v1alpha1',
+  kind: 'MCPServer',
+  metadata: { name: 'a' },
+  spec,
+});
+const empty = (count: number) => Array.from({ length: count }, () => ({}));
+
+describe('more values than a resource may have', () => {
+  it('are taken away where they stand, and all else stays', () => {
+    const spec = {
+      groupRef: 'tools',
+      junk: empty(400_000),
+      toolsFilter: ['one'],
+      nested: { lists: [empty(30_000), [1]] },
+    };
+    expect(cutValues(objectOf(spec)).spec).toEqual({
+      groupRef: 'tools',
+      junk: TOO_MUCH,
+      toolsFilter: ['one'],
+      nested: { lists: [TOO_MUCH, [1]] },
+    });
+  });
+
+  it('are counted over all lists and objects', () => {
+    const lists = Array.from({ length: 300 }, () => empty(100));
+    const { spec } = cutValues(objectOf({ lists }));
+    const kept = (spec as { lists: unknown[] }).lists.map((list) => (Array.isArray(list) ? list.length : list));
+    expect(kept).toEqual([...new Array<number>(196).fill(100), ...new Array<string>(104).fill(TOO_MUCH)]);
+  });
+
+  it('leave nothing of a spec that is too much by itself', () => {
+    const many = Object.fromEntries(empty(20_001).map((value, at) => [`k${at}`, value]));
+    expect(cutValues({ ...objectOf(many), status: many })).toMatchObject({
+      spec: { [TOO_MUCH]: TOO_MUCH },
+      status: { [TOO_MUCH]: TOO_MUCH },
+    });
+  });
+
+  it('are not kept of a resource that is watched', () => {
+    expect(stripWeight(objectOf({ junk: empty(20_000) })).spec).toEqual({ junk: TOO_MUCH });
+    expect(stripWeight(objectOf({ junk: empty(19_999) })).spec).toEqual({ junk: empty(19_999) });
+  });
+});
