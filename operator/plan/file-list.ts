@@ -59,10 +59,11 @@ export function secretDigest(world: World, reference: KeyReference, field: strin
   }
   const digest = ownValue(entries, reference.key);
   if (digest !== undefined) return digest;
-  const keys = Object.keys(entries).join(', ') || 'none';
+  // Who may look at a status in a cluster need not be one who may look at Secrets.
+  const others = world.platform.mode === 'local' ? ` (it has: ${Object.keys(entries).join(', ') || 'none'})` : '';
   throw new Waiting(
     'SecretKeyNotFound',
-    `${field}: Secret "${reference.name}" has no key "${reference.key}" (it has: ${keys}): add it`,
+    `${field}: Secret "${reference.name}" has no key "${reference.key}"${others}: add it`,
   );
 }
 
