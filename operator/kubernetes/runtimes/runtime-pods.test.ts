@@ -129,7 +129,7 @@ describe('pods of a runtime', () => {
   });
 
   it('are listened to as far as there is room for all of a namespace, and again when others have gone', async () => {
-    const many = Array.from({ length: 12 }, (_, at) => pod(`p${at}`, { ip: `10.0.0.${at}` }));
+    const many = Array.from({ length: 20 }, (_, at) => pod(`p${at}`, { ip: `10.0.0.${at}` }));
     const message = 'x'.repeat(4000);
     const backends = (pod: number) =>
       Array.from({ length: 240 }, (_, at) => ({ name: `${pod}-${at}`, phase: 'ready', tools: 1, message }));
@@ -140,10 +140,10 @@ describe('pods of a runtime', () => {
     }
     await passSlowly(1000);
     const heard = () => pods.observed('ns', 'vmcp-demo');
-    expect([heard()?.backends.length, heard()?.current]).toEqual([8 * 240, false]);
+    expect([heard()?.backends.length, heard()?.current]).toEqual([16 * 240, false]);
     for (const one of many.slice(0, 4)) pods.told(one, undefined);
     await passSlowly(10_000);
-    expect([heard()?.backends.length, heard()?.current]).toEqual([8 * 240, true]);
+    expect([heard()?.backends.length, heard()?.current]).toEqual([16 * 240, true]);
   });
 
   it('are asked with the tokens until they serve the document, and pushed with growing pauses', async () => {
