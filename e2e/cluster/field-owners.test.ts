@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Program } from '../gateway/start-program.ts';
 import { eventually } from '../local/run-vmcp.ts';
@@ -11,6 +12,12 @@ import { describeWithCluster } from './use-cluster.ts';
 
 const CHILDREN = ['ConfigMap', 'Secret', 'Service', 'ServiceAccount', 'Deployment', 'NetworkPolicy'];
 const DEPLOYMENT = 'vmcp-staff';
+/** Two fields that the operator writes, and one that it never does. */
+const AUTOSCALER = {
+  scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'another' },
+  maxReplicas: 50,
+  behavior: { scaleDown: { stabilizationWindowSeconds: 17 } },
+};
 const OURS = { 'app.kubernetes.io/instance': 'staff' };
 
 interface Managed {
@@ -32,6 +39,13 @@ describeWithCluster('fields of the objects of a server', (cluster) => {
     await untilReady(operator);
     const remote = { remoteUrl: 'http://127.0.0.1:9/one', transport: 'streamable-http', groupRef: 'team' };
     await stage.apply(group('team'), backend('one', remote), server('staff', 'team', { replicas: 0 }));
+    // Its pods fit nowhere.
+    const wide = {
+      autoscaling: { minReplicas: 2, maxReplicas: 4 },
+      sessionStorage: { provider: 'redis', address: 'redis.invalid:6379' },
+      podTemplateSpec: { spec: { nodeSelector: { never: 'here' } } },
+    };
+    await stage.apply(server('wide', 'team', wide));
     await eventually(
       () => stage.get('Deployment', DEPLOYMENT),
       (live) => live !== undefined,
@@ -97,6 +111,31 @@ describeWithCluster('fields of the objects of a server', (cluster) => {
     await eventually(deployment, ({ spec }) => spec.template.metadata.labels.round === undefined);
     expect((await deployment()).annotations?.['team/owner']).toBe('ann');
   }, 60_000);
+
+  it.each([
+    ['HorizontalPodAutoscaler', 'autoscaling/v2', 'horizontalpodautoscalers', AUTOSCALER],
+    ['PodDisruptionBudget', 'policy/v1', 'poddisruptionbudgets', { maxUnavailable: 2 }],
+    ['NetworkPolicy', 'networking.k8s.io/v1', 'networkpolicies', { podSelector: {}, ingress: [{}] }],
+  ])(
+    'of a %s are put back too, and what another manager adds stays over that',
+    async (kind, apiVersion, plural, spec) => {
+      const made = await eventually(() => stage.get(kind, 'vmcp-wide'), Boolean);
+      const own = { name: 'vmcp-wide', annotations: { 'team/owner': 'ann' } };
+      const at = `/apis/${apiVersion}/namespaces/${stage.namespace.name}/${plural}/vmcp-wide`;
+      const object = { apiVersion, kind, metadata: own, spec };
+      const { status, body } = await cluster.apply(at, object, { manager: 'team-tool', force: true });
+      expect(status).toBe(200);
+      expect(body.spec).not.toEqual(made?.spec);
+      const added = kind === 'HorizontalPodAutoscaler' ? { behavior: body.spec.behavior as object } : {};
+      const live = await eventually(
+        () => stage.get(kind, 'vmcp-wide'),
+        (now) => isDeepStrictEqual(now?.spec, { ...made?.spec, ...added }),
+        30_000,
+      );
+      expect(live?.metadata.annotations).toMatchObject(own.annotations);
+    },
+    60_000,
+  );
 
   it('have no finalizer among them: nothing outside has to be cleaned up, so nothing waits for the operator to go', async () => {
     const objects = (await Promise.all(CHILDREN.map((kind) => stage.list(kind)))).flat();

@@ -18,12 +18,14 @@ const MINUTE = 60_000;
 const RESOURCES = '/apis/vmcp.dev/v1alpha1/namespaces/ns';
 const keyCalled = (kid: string) => ({ kty: 'EC', kid });
 
-/** Also publishes an issuer and its keys. Nothing ever changes for who watches. */
+/** Also publishes an issuer and its keys. Nothing changes for who watches but what a test tells. */
 class IssuerServer extends ObjectServer {
   keys: object[] = [keyCalled('first')];
   issuer = ISSUER;
   /** Queries of lists and watches of Secrets. */
   readonly secretQueries: URLSearchParams[] = [];
+  /** Watches that are open, by path. */
+  readonly watches = new Map<string, ServerResponse>();
   /** Readings of the key set so far. */
   readings = 0;
   isAway = false;
@@ -34,6 +36,7 @@ class IssuerServer extends ObjectServer {
     if (searchParams.has('watch')) {
       response.writeHead(200, { 'content-type': 'application/json' });
       response.flushHeaders();
+      this.watches.set(pathname, response);
     } else if (pathname === '/.well-known/openid-configuration') this.#tell(response, { issuer: this.issuer });
     else if (pathname === '/openid/v1/jwks') {
       this.readings++;
@@ -218,24 +221,38 @@ it('plans a runtime anew when its token for /status is a week old, and not befor
   ).toHaveLength(2);
 });
 
-/** Delivers a document that names one file, and is that name itself. */
+const ownedByDemo = (name: string) => {
+  const uid = server.at(`${RESOURCES}/virtualmcpservers/demo`)?.metadata.uid ?? '';
+  const owner = { apiVersion: 'vmcp.dev/v1alpha1', kind: 'VirtualMCPServer', name: 'demo', uid, controller: true };
+  return {
+    labels: { 'app.kubernetes.io/managed-by': 'vmcp-operator' },
+    ...{ name, namespace: 'ns', ownerReferences: [owner] },
+  };
+};
+
+/** A document that names one file, and is that name itself. */
+const documentOf = (file: string) => ({
+  ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: ownedByDemo('vmcp-demo-v0.1.0') },
+  data: { 'run-config.yaml': file },
+});
 const deliver = (file: string) =>
   platform.apply({
-    ...{ key: { kind: 'VirtualMCPServer', namespace: 'ns', name: 'demo' }, action: 'apply', children: [] },
+    ...{ key: { kind: 'VirtualMCPServer', namespace: 'ns', name: 'demo' }, action: 'apply' },
+    children: [{ platform: 'cluster', object: documentOf(file) }],
     rendered: {
       ...{ document: {} as RunConfigDocument, text: file, secretFiles: { [file]: { generated: 'sealing' } } },
       ...{ plainFiles: {}, secretDirectory: '/etc/vmcp/credentials', configDirectory: '/etc/vmcp/config' },
     },
   });
-const deliveredFiles = () => {
-  const { data } = server.at('/api/v1/namespaces/ns/secrets/vmcp-demo-credentials') as { data?: object };
-  return Object.keys(data ?? {});
+const delivered = () => {
+  const credentials = server.at('/api/v1/namespaces/ns/secrets/vmcp-demo-credentials');
+  return (credentials?.data ?? {}) as Record<string, string>;
 };
 
 it('keeps a file that a document named before beside the new one, as long as no pod says that it has taken that over', async () => {
   await platform.observe('ns');
-  for (const file of ['sealing-1', 'sealing-2']) await deliver(file);
-  expect(deliveredFiles()).toEqual(['sealing-1', 'sealing-2']);
+  for (const file of ['sealing-1', 'sealing-2', 'sealing-2']) await deliver(file);
+  expect(Object.keys(delivered())).toEqual(['sealing-1', 'sealing-2']);
 });
 
 function podOfDemo(): object {
@@ -249,38 +266,30 @@ function podOfDemo(): object {
   };
 }
 
-it('keeps it too while a pod says that it has taken over that one, until it has the new one', async () => {
-  const uid = server.at(`${RESOURCES}/virtualmcpservers/demo`)?.metadata.uid ?? '';
-  const owner = { apiVersion: 'vmcp.dev/v1alpha1', kind: 'VirtualMCPServer', name: 'demo', uid, controller: true };
-  const owned = (name: string) => ({
-    labels: { 'app.kubernetes.io/managed-by': 'vmcp-operator' },
-    ...{ name, namespace: 'ns', ownerReferences: [owner] },
-  });
+it('keeps it until the pod that has taken over that one has the new one, with its file', async () => {
   const complete = { replicas: 1, updatedReplicas: 1, availableReplicas: 1 };
-  const objects = {
-    '/api/v1/namespaces/ns/configmaps/vmcp-demo-v0.1.0': {
-      ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: owned('vmcp-demo-v0.1.0') },
-      data: { 'run-config.yaml': 'sealing-1' },
-    },
-    '/apis/apps/v1/namespaces/ns/deployments/vmcp-demo': {
-      ...{ apiVersion: 'apps/v1', kind: 'Deployment', metadata: owned('vmcp-demo'), status: complete },
-    },
-    '/api/v1/namespaces/ns/pods/one': podOfDemo(),
+  const deployment = {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: ownedByDemo('vmcp-demo'),
+    status: complete,
   };
-  for (const [path, object] of Object.entries(objects)) server.put(path, object);
+  server.put('/apis/apps/v1/namespaces/ns/deployments/vmcp-demo', deployment);
+  server.put('/api/v1/namespaces/ns/configmaps/vmcp-demo-v0.1.0', documentOf('sealing-1'));
+  server.put('/api/v1/namespaces/ns/pods/one', podOfDemo());
   await platform.close();
   server.remove('/api/v1/namespaces/system/secrets/vmcp-operator-digest-key');
-  // The pod serves what stands, with each file that there is.
+  // Which document the pod serves, and with which files.
+  let [served, files]: [string, Record<string, string>] = ['sealing-1', {}];
   platform = open((_ip, [key = '']) => {
-    const { data = {} } = (server.at('/api/v1/namespaces/ns/secrets/vmcp-demo-credentials') ?? {}) as {
-      data?: Record<string, string>;
-    };
-    const hashOfFile = (text: string) => createHmac('sha256', key).update(Buffer.from(text, 'base64')).digest('hex');
-    const files = Object.entries(data).map(([file, text]) => [`/etc/vmcp/credentials/${file}`, hashOfFile(text)]);
-    const digest = createHash('sha256').update('sealing-1').digest('hex');
+    const hashes = Object.entries(files).map(([file, text]) => [
+      `/etc/vmcp/credentials/${file}`,
+      createHmac('sha256', key).update(Buffer.from(text, 'base64')).digest('hex'),
+    ]);
+    const status = { config_digest: createHash('sha256').update(served).digest('hex'), ready: true };
     return Promise.resolve({
-      status: RuntimeStatus.parse({ config_digest: digest, ready: true }),
-      secretFiles: Object.fromEntries(files) as Record<string, string>,
+      status: RuntimeStatus.parse(status),
+      secretFiles: Object.fromEntries(hashes) as Record<string, string>,
     });
   });
   platform.start();
@@ -294,22 +303,20 @@ it('keeps it too while a pod says that it has taken over that one, until it has 
   };
   await eventually(isTakenOver, 'the document that stands is taken over');
   await deliver('sealing-1');
+  expect(isTakenOver()).toBe(false);
+  files = delivered();
   await eventually(isTakenOver, 'it is with its file');
+  for (const file of ['sealing-2', 'sealing-2']) await deliver(file);
+  files = delivered();
+  expect([isTakenOver(), Object.keys(files)]).toEqual([false, ['sealing-1', 'sealing-2']]);
+  served = 'sealing-2';
+  await eventually(isTakenOver, 'the new one is taken over');
   await deliver('sealing-2');
-  expect(deliveredFiles()).toEqual(['sealing-1', 'sealing-2']);
+  expect(Object.keys(delivered())).toEqual(['sealing-2']);
 });
 
 it('tells a pod of another document by its status alone, which is less power than to change pods', async () => {
-  const owner = { apiVersion: 'vmcp.dev/v1alpha1', kind: 'VirtualMCPServer', name: 'demo', uid: 'u', controller: true };
-  const labels = { 'app.kubernetes.io/managed-by': 'vmcp-operator' };
-  const document = { name: 'vmcp-demo-v0.1.0', namespace: 'ns', labels, ownerReferences: [owner] };
-  const data = { 'run-config.yaml': 'schema_version: v0.1.0' };
-  server.put(`/api/v1/namespaces/ns/configmaps/${document.name}`, {
-    apiVersion: 'v1',
-    kind: 'ConfigMap',
-    metadata: document,
-    data,
-  });
+  server.put('/api/v1/namespaces/ns/configmaps/vmcp-demo-v0.1.0', documentOf('schema_version: v0.1.0'));
   server.put('/api/v1/namespaces/ns/pods/one', podOfDemo());
   await platform.close();
   server.remove('/api/v1/namespaces/system/secrets/vmcp-operator-digest-key');
@@ -332,6 +339,27 @@ it('tells a pod of another document by its status alone, which is less power tha
   }, 'it is told once more');
   // What does not change the pod would not wake its kubelet.
   expect(pushes()[1]?.body).not.toEqual(pushes()[0]?.body);
+});
+
+it('is not set back to what a resource was before its status was written, when the watch tells of that', async () => {
+  const before = server.at(`${RESOURCES}/mcpservers/plain`);
+  const outcome: Outcome = {
+    ...{ key: { kind: 'MCPServer', namespace: 'ns', name: 'plain' }, action: 'apply', children: [] },
+    status: { phase: 'Ready', conditions: [] },
+  };
+  clock.pass(MINUTE);
+  await platform.report(outcome);
+  const writes = () => server.writes().filter((line) => line.endsWith('/plain/status')).length;
+  expect(writes()).toBe(1);
+  const watch = () => server.watches.get(`${RESOURCES}/mcpservers`);
+  await eventually(() => watch() !== undefined, 'a watch');
+  for (const object of [before, { ...before, metadata: { ...before?.metadata, name: 'next', uid: 'next' } }]) {
+    watch()?.write(`${JSON.stringify({ type: 'MODIFIED', object })}\n`);
+  }
+  await eventually(() => told.includes('MCPServer/ns/next'), 'it has told');
+  clock.pass(MINUTE);
+  await platform.report(outcome);
+  expect(writes()).toBe(1);
 });
 
 describe('what a resource owns', () => {
