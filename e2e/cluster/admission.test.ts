@@ -69,7 +69,7 @@ describeWithCluster('the admission policies', (cluster) => {
     const parts = ['crds/*', 'admission-policy', 'records-policy', 'documents-policy'].map(
       (part) => `--show-only=templates/${part}.yaml`,
     );
-    installed = await renderChart([`--set=apiGroup=${group},management.enabled=true`, ...parts], release);
+    installed = await renderChart([`--set=apiGroup=${group}`, ...parts], release);
     const applied = await cluster.kubectl(['apply', '--server-side', '-f', '-'], installed);
     expect([applied.code, applied.stderr]).toEqual([0, '']);
     const definitions = KINDS.map((kind) => `crd/${kind}.${group}`);

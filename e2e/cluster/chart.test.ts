@@ -104,7 +104,7 @@ describeWithCluster('the chart', (cluster) => {
     [
       'policies together with namespaces, and names each',
       ['--set=watchNamespaces={a},crds.install=false,webhook.enabled=false'],
-      '--show-only templates/admission-policy.yaml --show-only templates/documents-policy.yaml',
+      '--show-only templates/admission-policy.yaml --show-only templates/documents-policy.yaml --show-only templates/records-policy.yaml',
     ],
     [
       'the management API together with namespaces, before somebody lets it ask who calls',

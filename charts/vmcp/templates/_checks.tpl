@@ -19,7 +19,7 @@
 {{- fail (printf "\n\nwatchNamespaces is set, and who calls the management API is asked cluster-wide: let a cluster administrator allow it,\n    kubectl create clusterrolebinding %s-management --clusterrole=system:auth-delegator --serviceaccount=%s:%s\nand install with --set management.reviewsBound=true, or with --set management.enabled=false\n" (include "vmcp.fullname" .) .Release.Namespace (include "vmcp.serviceAccountName" .)) -}}
 {{- end -}}
 {{- if .Values.admissionPolicy.enabled -}}
-{{- fail "\n\nwatchNamespaces is set, and admission policies are cluster-wide: let a cluster administrator apply them (helm template … --show-only templates/admission-policy.yaml --show-only templates/documents-policy.yaml, with the management API --set management.enabled=true --show-only templates/records-policy.yaml too), and install with --set admissionPolicy.enabled=false\n" -}}
+{{- fail "\n\nwatchNamespaces is set, and admission policies are cluster-wide: let a cluster administrator apply them (helm template … --show-only templates/admission-policy.yaml --show-only templates/documents-policy.yaml --show-only templates/records-policy.yaml), and install with --set admissionPolicy.enabled=false\n" -}}
 {{- end -}}
 {{- end -}}
 {{- end }}

@@ -33,6 +33,14 @@ describe('the chart', () => {
     expect(asked.map((name) => name.replace(/_bucket$/, '')).filter((name) => !known.has(name))).toEqual([]);
   });
 
+  it.each(['admission-policy', 'documents-policy', 'records-policy'])(
+    'has the %s with all policies, as vmcp --context reads records also where there is no management API',
+    (part) => {
+      const [condition] = /^\{\{- if .*/m.exec(read(`charts/vmcp/templates/${part}.yaml`)) ?? [];
+      expect(condition).toBe('{{- if .Values.admissionPolicy.enabled }}');
+    },
+  );
+
   it('gives the operator flags that it has', () => {
     const template = read('charts/vmcp/templates/operator/deployment.yaml');
     const given = [...template.matchAll(/^ +- (--[a-z-]+)/gm)].map(([, flag]) => flag);

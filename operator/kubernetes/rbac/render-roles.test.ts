@@ -37,6 +37,14 @@ describe('roles', () => {
     ]);
   });
 
+  it('of people: what records are about is theirs also without the management API, as a policy asks for it', () => {
+    const kept = USER_ROLES.flatMap(({ rules }) => rules.filter(({ resources }) => resources?.includes('registries')));
+    expect(kept.map(({ verbs, when }) => [verbs, when])).toEqual([
+      [['get', 'list'], undefined],
+      [['create', 'update', 'delete'], undefined],
+    ]);
+  });
+
   it('of people: view reads, edit writes and uses, and reads what view does not show', () => {
     const rulesOf = (rules: (typeof USER_ROLES)[number]['rules']) =>
       rules.filter(({ resources }) => !resources?.includes('secretproviders'));

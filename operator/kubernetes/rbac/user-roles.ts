@@ -13,7 +13,7 @@ interface UserRole {
   rules: Rule[];
 }
 
-const MANAGED = 'by the management API';
+const MANAGED = 'by the management API, and by `vmcp --context`';
 
 export const USER_ROLES: readonly UserRole[] = [
   {
@@ -23,7 +23,7 @@ export const USER_ROLES: readonly UserRole[] = [
     rules: [
       { group: OWN_GROUP, resources: KINDS, verbs: READ, why: 'reads' },
       { group: OWN_GROUP, resources: ['virtualmcpservers/scale'], verbs: ['get'], why: 'reads the number of pods' },
-      { group: OWN_GROUP, resources: KEPT, verbs: ['get', 'list'], when: 'management.enabled', why: MANAGED },
+      { group: OWN_GROUP, resources: KEPT, verbs: ['get', 'list'], why: MANAGED },
     ],
   },
   {
@@ -54,7 +54,6 @@ export const USER_ROLES: readonly UserRole[] = [
         group: OWN_GROUP,
         resources: KEPT,
         verbs: ['create', 'update', 'delete'],
-        when: 'management.enabled',
         why: MANAGED,
       },
       {
