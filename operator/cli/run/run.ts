@@ -50,9 +50,9 @@ export async function run(
     unmake?.();
     throw problem;
   }
-  const since = performance.now();
+  const [since, startedAt] = [performance.now(), Date.now()];
   return upDetached(folder, options.timeout, context, stop, () =>
-    waitUntilListed(name, options.timeout - (performance.now() - since), context, stop),
+    waitUntilListed(name, options.timeout - (performance.now() - since), context, stop, { startedAt }),
   );
 }
 

@@ -8,6 +8,7 @@ import { locateState, openState, type StateFolder } from '#operator/local/state-
 import { waitUntilListed } from './wait-until-listed.ts';
 
 const LONGER_THAN_THE_TEST = 600_000;
+const STARTED = Date.parse('2026-01-02T03:00:00Z');
 
 let state: StateFolder;
 beforeEach(() => {
@@ -35,7 +36,10 @@ const wait = (patience = LONGER_THAN_THE_TEST, at = Infinity, act: () => unknown
     now += milliseconds;
     return Promise.resolve();
   };
-  return waitUntilListed('notes', patience, context, new AbortController().signal, { now: () => now, pause });
+  return waitUntilListed('notes', patience, context, new AbortController().signal, {
+    clock: { now: () => now, pause },
+    startedAt: STARTED,
+  });
 };
 
 it.each([
@@ -58,8 +62,32 @@ it('says how its program ended and what it said, and not only that nothing liste
     report({ name: 'notes', phase: 'Unavailable', message: 'cannot be reached (ECONNREFUSED)' }, [ended]);
     writeFileSync(join(state.logs, 'mcp-notes.log'), 'pulling\nno such image: \u001b[31mnotes\n');
     const said =
-      'its tools are not listed: its program exited with code 125, and said: no such image: \\u001b[31mnotes\n';
-    await expect(wait(1)).rejects.toMatchObject({ exitCode: 3, message: expect.stringContaining(said) });
+      'its tools are not listed: its program exited with code 125, 4 times, and said: no such image: \\u001b[31mnotes\n';
+    await expect(wait()).rejects.toMatchObject({ exitCode: 3, message: expect.stringContaining(said) });
+  } finally {
+    unlock();
+  }
+});
+
+it('does not wait for a program on standard input and output that ends again and again, and says what it said', async () => {
+  const unlock = takeLock(state, state.path, 'test');
+  const gone = (time: string, backend = 'notes') =>
+    `${JSON.stringify({ time, message: 'the process of a backend is gone', backend, reason: 'exited with code 1', said: 'no settings\nat all' })}\n`;
+  const ends = ['2026-01-02T02:59:59Z', '2026-01-02T03:00:01Z', '2026-01-02T03:00:02Z'].map((time) => gone(time));
+  const log = join(state.logs, 'vmcp-tools.log');
+  try {
+    report({ name: 'notes', phase: 'Unavailable', message: 'its process exited with code 1' });
+    // Of a former one of that name, of another, and what is no line of a log.
+    writeFileSync(log, [...ends, gone('2026-01-02T03:00:02Z', 'another'), 'no JSON\n'].join(''));
+    const third = () => writeFileSync(log, gone('2026-01-02T03:00:04Z'), { flag: 'a' });
+    let isThere = false;
+    const failed = wait(LONGER_THAN_THE_TEST, 30_000, () => {
+      isThere = true;
+      third();
+    });
+    const said = 'its program exited with code 1, 3 times, and said:\n  no settings\n  at all\nsee "vmcp logs notes"';
+    await expect(failed).rejects.toMatchObject({ exitCode: 3, message: expect.stringContaining(said) });
+    expect(isThere).toBe(true);
   } finally {
     unlock();
   }

@@ -1,21 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { join } from 'node:path';
-import type { StateFolder } from '#operator/local/state-folder';
-import { type Board, readBoard } from '#operator/local/status-board';
-import { lastLines } from '#operator/local/tail-log';
-import { backendChild } from '#operator/plan/child-names';
+import { readBoard } from '#operator/local/status-board';
 import type { Context } from '../context.ts';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import { showProgress } from '../show-progress.ts';
-import { shownLine } from '../shown-output.ts';
 import { type ServerSummary, serversOf } from '../summarise-board.ts';
+import { findEnds, tellEnds } from './find-ends.ts';
 
 const LOOK = 200;
 /** What was just written, such as a secret, is read within this time: a backend that lacks it for longer does lack it. */
 const SETTLED = 5_000;
 
-/** Letters of the last line of a log. */
-const SHOWN = 300;
+/** Ends of a program, from which on it is taken to be broken. */
+const ENDS = 3;
 
 interface Backend {
   server: ServerSummary;
@@ -24,26 +20,25 @@ interface Backend {
   message: string;
   /** Where a person has to log in first; null: nowhere. */
   loginUrl: string | null;
+  /** How often its program has ended. */
+  ends: number;
 }
 
 /** A workload as the endpoints see it that offer it. */
-function backendsOf(name: string, { state }: Pick<Context, 'state'>): Backend[] {
+function backendsOf(name: string, since: number, { state }: Pick<Context, 'state'>): Backend[] {
   const board = readBoard(state);
   if (!board) return [];
-  const ended = endOf(backendChild(name), board, state);
-  return serversOf(board).flatMap((server) =>
-    server.backends
-      .filter((backend) => backend.name === name)
-      .map((backend) => ({ ...backend, message: ended ?? backend.message, server })),
-  );
-}
-
-/** How a program last ended that is started again, and the last that it said: that nothing listens only follows from it. */
-function endOf(child: string, { processes }: Board, { logs }: StateFolder): string | undefined {
-  const lastEnd = processes.find(({ name }) => name === child)?.lastEnd;
-  if (lastEnd === undefined) return undefined;
-  const [said = ''] = lastLines(join(logs, `${child}.log`), 1, false).lines;
-  return `its program ${lastEnd}${said === '' ? '' : `, and said: ${shownLine(said).slice(0, SHOWN)}`}`;
+  return serversOf(board).flatMap((server) => {
+    const found = server.backends.filter((backend) => backend.name === name);
+    const ends = found.length > 0 ? findEnds(name, server, board, state, since) : undefined;
+    return found.map((backend) => ({
+      ...backend,
+      // That nothing listens only follows from it.
+      message: ends ? tellEnds(ends) : backend.message,
+      ends: ends?.times ?? 0,
+      server,
+    }));
+  });
 }
 
 /** What waiting needs of time: milliseconds since anything, and a pause that ends early with `stop`. */
@@ -58,7 +53,8 @@ const CLOCK: Clock = {
 };
 
 /**
- * Waits until the tools of a workload are listed by an endpoint that runs here. Returns the endpoints that offer it.
+ * Waits until the tools of a workload are listed by an endpoint that runs here. Returns the endpoints that offer it. `startedAt`:
+ * since when its program may have been started, milliseconds since 1970.
  * @throws CliError with code 3 that says what keeps it away
  */
 export async function waitUntilListed(
@@ -66,22 +62,23 @@ export async function waitUntilListed(
   patience: number,
   context: Pick<Context, 'state' | 'err' | 'typed'>,
   stop: AbortSignal,
-  clock = CLOCK,
+  { clock = CLOCK, startedAt = Date.now() }: { clock?: Clock; startedAt?: number } = {},
 ): Promise<ServerSummary[]> {
   const since = clock.now();
   let hopefulAt = since;
   return showProgress(`waiting until the tools of ${name} are listed`, context, async (say) => {
     for (;;) {
-      const backends = backendsOf(name, context);
+      const backends = backendsOf(name, startedAt, context);
       const ready = backends.filter(({ phase, tools }) => phase === 'Ready' && tools !== null);
       if (ready.length > 0 && ready.length === backends.length) return ready.map(({ server }) => server);
       const [first] = backends.filter(({ message, loginUrl }) => message !== '' || loginUrl !== null);
-      if (first) say(`waiting for ${name}: ${first.message}`);
+      if (first) say(`waiting for ${name}: ${first.message.split('\n')[0] ?? ''}`);
       const now = clock.now();
       const isStuck = backends.length > 0 && backends.every(needsSomebody);
       if (!isStuck) hopefulAt = now;
       const waitsForLogin = isStuck && backends.some(({ loginUrl }) => loginUrl !== null);
-      if (waitsForLogin || now - hopefulAt > SETTLED || now - since > patience) throw notListed(name, first, context);
+      const isBroken = backends.length > 0 && backends.every(({ ends }) => ends >= ENDS);
+      if (waitsForLogin || isBroken || now - hopefulAt > SETTLED || now - since > patience) throw notListed(name, first, context);
       await clock.pause(LOOK, stop);
       if (stop.aborted)
         throw new CliError(EXIT_CODES.failed, `stopped waiting; ${name} stays: ${context.typed(`rm ${name}`)}`);
