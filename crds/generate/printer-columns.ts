@@ -41,7 +41,8 @@ export const PRINTER_COLUMNS: Record<KindName, PrinterColumn[]> = {
     phase,
     { name: 'Group', type: 'string', jsonPath: '.spec.groupRef' },
     { name: 'Transport', type: 'string', jsonPath: '.status.transport' },
-    { name: 'Tools', type: 'integer', jsonPath: '.status.toolCount' },
+    // Only one with an endpoint of its own counts its tools: of a member of a group its VirtualMCPServer tells them.
+    { name: 'Tools', type: 'integer', jsonPath: '.status.toolCount', priority: 1 },
     { name: 'URL', type: 'string', jsonPath: '.status.url', priority: 1 },
     ready,
     reason,

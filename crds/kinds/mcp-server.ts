@@ -185,7 +185,13 @@ export const MCPServerStatus = z.object({
   phase: Phase.optional().describe('Pending, Ready, Degraded or Failed.'),
   url: z.string().max(2048).optional().describe('Where it is reached.'),
   transport: z.string().max(32).optional().describe('What it speaks.'),
-  toolCount: z.int().min(0).optional().describe('How many tools it has, where known.'),
+  toolCount: z
+    .int()
+    .min(0)
+    .optional()
+    .describe(
+      'How many tools its own endpoint offers. Those of a member of a group stand under status.backends of its VirtualMCPServer.',
+    ),
   backends: z
     .array(BackendStatus)
     .max(1)

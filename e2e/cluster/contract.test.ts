@@ -175,7 +175,7 @@ describeWithCluster('the definitions on a real API server', (cluster) => {
 
   it.each<[KindName, string[], string[]]>([
     ['VirtualMCPServer', ['Name', 'Phase', 'URL', 'Backends', 'Tools', 'Reason', 'Age'], ['Group', 'Ready']],
-    ['MCPServer', ['Name', 'Phase', 'Group', 'Transport', 'Tools', 'Reason', 'Age'], ['URL', 'Ready']],
+    ['MCPServer', ['Name', 'Phase', 'Group', 'Transport', 'Reason', 'Age'], ['Tools', 'URL', 'Ready']],
     ['MCPGroup', ['Name', 'Phase', 'Servers', 'Reason', 'Age'], ['Ready']],
     ['MCPExternalAuthConfig', ['Name', 'Type', 'References', 'Reason', 'Age'], ['Ready']],
     ['MCPOIDCConfig', ['Name', 'Type', 'References', 'Reason', 'Age'], ['Issuer', 'Ready']],

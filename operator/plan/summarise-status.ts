@@ -26,7 +26,6 @@ export interface ServerFindings {
 
 /** Backends that a condition names one by one; a condition has a longest message. */
 const NAMED = 20;
-
 /** Backends that a status lists; `backendCount` counts all. */
 const LISTED = 1000;
 
@@ -252,6 +251,8 @@ export function summariseServer(
   return delivered ? status : notYetServed(status, manifest);
 }
 
+const phaseUnserved = (problem: unknown): Status['phase'] => (problem instanceof Stalled ? 'Failed' : 'Pending');
+
 function problemFindings(problem: unknown): Finding[] {
   const error = problem instanceof Stalled || problem instanceof Waiting ? problem : undefined;
   const reason = error?.reason ?? 'ApplyFailed';
@@ -268,7 +269,6 @@ function problemFindings(problem: unknown): Finding[] {
  */
 export function summariseProblem(problem: unknown, manifest: Manifest, serving: boolean, now: string): Status {
   const former = previousStatus(manifest);
-  const failed = problem instanceof Stalled ? 'Failed' : 'Pending';
   const found = problemFindings(problem);
   const conditions = datedConditions(found, manifest, now);
   const { generation } = manifest.metadata;
@@ -276,7 +276,7 @@ export function summariseProblem(problem: unknown, manifest: Manifest, serving: 
     ...former,
     // Nothing more comes of this generation by waiting.
     ...(problem instanceof Stalled && generation !== undefined ? { observedGeneration: generation } : {}),
-    phase: serving ? 'Degraded' : failed,
+    phase: serving ? 'Degraded' : phaseUnserved(problem),
     conditions: serving ? [...conditions, ...warningsOf(former.conditions ?? [])] : conditions,
   };
 }
@@ -292,7 +292,8 @@ export function withProblem(outcome: Outcome, problem: unknown, manifest: Manife
   const findings = datedConditions(problemFindings(problem), manifest, now);
   const replaced = new Set(findings.map((finding) => finding.type));
   const kept = outcome.status.conditions.filter((condition) => !replaced.has(condition.type));
-  const phase = outcome.status.phase === 'Ready' ? 'Degraded' : outcome.status.phase;
+  const { phase: planned } = outcome.status;
+  const phase = planned === 'Pending' ? phaseUnserved(problem) : planned === 'Failed' ? planned : 'Degraded';
   // What was to be started anew may not have been.
   const { restartedAt } = previousStatus(manifest);
   return { ...outcome, status: defined({ ...outcome.status, phase, restartedAt, conditions: [...findings, ...kept] }) };

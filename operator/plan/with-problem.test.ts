@@ -35,3 +35,11 @@ it.each([
   const [ready] = status?.conditions ?? [];
   expect(ready).toMatchObject({ reason: problem.reason, message: problem.message, lastTransitionTime: NOW });
 });
+
+it.each([
+  [new Stalled('ChildNotOurs', 'remove it'), 'Failed'],
+  [new Waiting('ChildForbidden', 'wait'), 'Pending'],
+])('what has not served yet, and what is in its way: %s', (problem, phase) => {
+  const pending: Outcome = { ...outcome, status: { phase: 'Pending', conditions } };
+  expect(withProblem(pending, problem, manifest, NOW).status?.phase).toBe(phase);
+});

@@ -74,11 +74,9 @@ export async function waitUntilListed(
       const [first] = backends.filter(({ message, loginUrl }) => message !== '' || loginUrl !== null);
       if (first) say(`waiting for ${name}: ${first.message.split('\n')[0] ?? ''}`);
       const now = clock.now();
-      const isStuck = backends.length > 0 && backends.every(needsSomebody);
-      if (!isStuck) hopefulAt = now;
-      const waitsForLogin = isStuck && backends.some(({ loginUrl }) => loginUrl !== null);
-      const isBroken = backends.length > 0 && backends.every(({ ends }) => ends >= ENDS);
-      if (waitsForLogin || isBroken || now - hopefulAt > SETTLED || now - since > patience) throw notListed(name, first, context);
+      if (backends.length === 0 || !backends.every(needsSomebody)) hopefulAt = now;
+      if (isHopeless(backends) || now - hopefulAt > SETTLED || now - since > patience)
+        throw notListed(name, first, context);
       await clock.pause(LOOK, stop);
       if (stop.aborted)
         throw new CliError(EXIT_CODES.failed, `stopped waiting; ${name} stays: ${context.typed(`rm ${name}`)}`);
@@ -88,6 +86,13 @@ export async function waitUntilListed(
 
 /** Whether no waiting makes its tools known. */
 const needsSomebody = ({ phase, loginUrl }: Backend): boolean => phase === 'Excluded' || loginUrl !== null;
+
+/** Whether nothing changes in a moment: a person has to log in, or its program is broken. */
+function isHopeless(backends: readonly Backend[]): boolean {
+  if (backends.length === 0) return false;
+  const waitsForLogin = backends.every(needsSomebody) && backends.some(({ loginUrl }) => loginUrl !== null);
+  return waitsForLogin || backends.every(({ ends }) => ends >= ENDS);
+}
 
 function notListed(name: string, backend: Backend | undefined, { typed }: Pick<Context, 'typed'>): CliError {
   if (backend && backend.loginUrl !== null) {

@@ -10,7 +10,7 @@ function pod(container: object, more: object = {}) {
   return {
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: { name: 'mcp-a-1-x' },
+    metadata: { name: 'mcp-a-1-x', namespace: 'team-a' },
     spec: {
       containers: [{ name: 'mcp', image: 'registry.example/a:1', env: [{ name: 'TOKEN', value: SECRET }] }],
       initContainers: [{ name: 'pipes', image: 'vmcp-runtime:1' }],
@@ -45,7 +45,7 @@ const unscheduled = (message: string) =>
 
 describe('a pod that does not start', () => {
   const IMAGE =
-    'the image "registry.example/a:1" of container mcp cannot be pulled: correct its name, or give the credentials of its registry by imagePullSecrets; kubectl describe pod mcp-a-1-x has what the registry says.';
+    'the image "registry.example/a:1" of container mcp cannot be pulled: correct its name, or give the credentials of its registry by imagePullSecrets; kubectl describe pod -n team-a mcp-a-1-x has what the registry says.';
 
   it.each<[string, object, string]>([
     ['cannot have its image', waiting('ErrImagePull', 'rpc error: not found'), IMAGE],
@@ -58,7 +58,7 @@ describe('a pod that does not start', () => {
     [
       'names a Secret that is not there',
       waiting('CreateContainerConfigError', 'secret "x"\n not found'),
-      'container mcp cannot be made (secret "x" not found): mend what it says; see kubectl describe pod mcp-a-1-x.',
+      'container mcp cannot be made (secret "x" not found): mend what it says; see kubectl describe pod -n team-a mcp-a-1-x.',
     ],
     [
       'has a command that is not in its image',
@@ -67,22 +67,22 @@ describe('a pod that does not start', () => {
         restartCount: 3,
         lastState: after(128, 'StartError', 'exec: "nod": not found'),
       },
-      'container mcp cannot be started (exec: "nod": not found): correct its command; see kubectl describe pod mcp-a-1-x.',
+      'container mcp cannot be started (exec: "nod": not found): correct its command; see kubectl describe pod -n team-a mcp-a-1-x.',
     ],
     [
       'ends again and again',
       { ...waiting('CrashLoopBackOff'), restartCount: 1, lastState: after(3, 'Error', SECRET) },
-      'container mcp ended with exit code 3: see why in kubectl logs mcp-a-1-x -c mcp --previous.',
+      'container mcp ended with exit code 3: see why in kubectl logs -n team-a mcp-a-1-x -c mcp --previous.',
     ],
     [
       'runs for a moment between two ends',
       { state: { running: {} }, restartCount: 2, lastState: after(3, 'Error', SECRET) },
-      'container mcp ended with exit code 3: see why in kubectl logs mcp-a-1-x -c mcp --previous.',
+      'container mcp ended with exit code 3: see why in kubectl logs -n team-a mcp-a-1-x -c mcp --previous.',
     ],
     [
       'has too little memory',
       { ...waiting('CrashLoopBackOff'), restartCount: 1, lastState: after(137, 'OOMKilled') },
-      'container mcp took more memory than it may: write more in resources.limits, or see why in kubectl logs mcp-a-1-x -c mcp --previous.',
+      'container mcp took more memory than it may: write more in resources.limits, or see why in kubectl logs -n team-a mcp-a-1-x -c mcp --previous.',
     ],
   ])('because it %s', (_what, container, message) => {
     expect(explain(pod(container))).toEqual({ reason: 'PodsFail', message });

@@ -30,6 +30,7 @@ interface PodFields {
 }
 
 interface Container {
+  /** Its pod as kubectl finds it, from wherever. */
   pod: string;
   name: string;
   image: string;
@@ -105,6 +106,8 @@ function explainContainer(container: Container, now: number): string | undefined
   return endsAgain(container.status, now) ? ended(container) : undefined;
 }
 
+const shownPod = ({ namespace = 'default', name }: KubeObject['metadata']): string => `-n ${namespace} ${name}`;
+
 /**
  * Why a pod does not start, with the remedy; undefined while it is well, or on its way. No value of a Secret is in it.
  * `now`: milliseconds since 1970; what ended long ago is no news.
@@ -118,11 +121,12 @@ export function explainPod(object: KubeObject, now: number): PodProblem | undefi
     const message = `no node takes pod ${metadata.name} (${reasonsOf(unscheduled.message)}): lower what it requests, or add a node.`;
     return { reason: 'PodsUnschedulable', message };
   }
+  const pod = shownPod(metadata);
   const images = new Map(
     [...(spec.initContainers ?? []), ...(spec.containers ?? [])].map(({ name, image = '' }) => [name, image]),
   );
   for (const one of [...(status.initContainerStatuses ?? []), ...(status.containerStatuses ?? [])]) {
-    const container = { pod: metadata.name, name: one.name, image: images.get(one.name) ?? '', status: one };
+    const container = { pod, name: one.name, image: images.get(one.name) ?? '', status: one };
     const message = explainContainer(container, now);
     if (message !== undefined) return { reason: 'PodsFail', message };
   }

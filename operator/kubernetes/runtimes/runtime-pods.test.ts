@@ -50,7 +50,7 @@ function pod(uid: string, fields: Fields = {}): WatchedPod {
 }
 
 const says = (digest: string, fields: object = {}, secretFiles = { '/etc/vmcp/credentials/a': hash }): PodStatus => ({
-  status: RuntimeStatus.parse({ config_digest: digest, ...fields }),
+  status: RuntimeStatus.parse({ config_digest: digest, tools: 3, ...fields }),
   secretFiles,
 });
 
@@ -195,6 +195,22 @@ describe('pods of a runtime', () => {
     expect(pushed).toEqual([]);
   });
 
+  it('are asked again soon while nobody has counted their tools, as after each change, but not for ever', async () => {
+    answers['10.0.0.1'] = says('one', { tools: null });
+    pods.expect(runtime('one'));
+    pods.told(undefined, pod('a'));
+    await passSlowly(2000);
+    expect(asked.length).toBeGreaterThan(2);
+    answers['10.0.0.1'] = says('one');
+    await passSlowly(5000);
+    expect(pods.observed('ns', 'vmcp-demo')?.tools).toBe(3);
+    answers['10.0.0.1'] = says('one', { tools: null });
+    await passSlowly(60_000);
+    asked.length = 0;
+    await passSlowly(60_000);
+    expect(asked.length).toBeLessThan(4);
+  });
+
   it.each([
     [0, 24_000],
     [1, 36_000],
@@ -256,7 +272,7 @@ describe('pods of a runtime', () => {
     const before = changes;
     await passSlowly(61_000);
     expect(changes).toBe(before);
-    answers['10.0.0.1'] = says('one', { tools: 3 });
+    answers['10.0.0.1'] = says('one', { tools: 4 });
     await passSlowly(31_000);
     expect(changes).toBe(before + 1);
   });

@@ -14,7 +14,7 @@ const SLOWEST_LOOK = 5000;
 /** Milliseconds between two pushes of the same document to a pod; it doubles. */
 const FIRST_PUSH = 700;
 const SLOWEST_PUSH = 300_000;
-/** How long backends that nobody knows of yet keep the looks short. */
+/** How long backends that nobody knows of yet, and tools that nobody has counted yet, keep the looks short. */
 const BACKENDS_COME = 30_000;
 /** How long files may come after the document that names them. */
 const FILES_COME = 10_000;
@@ -239,5 +239,7 @@ function placeOf(namespace: string, child: string): string {
 
 function isSettled({ heard: { said, silences }, newSince }: Watched, runtime: Runtime, now: number): boolean {
   if (silences > 0 || !said?.status.ready || !hasTakenOver(said, runtime)) return false;
-  return now - newSince > BACKENDS_COME || said.status.backends.every(({ phase }) => phase === 'ready');
+  if (now - newSince > BACKENDS_COME) return true;
+  // A runtime lists anew what it has taken over: right after that it knows no number.
+  return said.status.tools !== null && said.status.backends.every(({ phase }) => phase === 'ready');
 }
