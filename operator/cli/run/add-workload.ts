@@ -7,7 +7,7 @@ import { CliError, EXIT_CODES } from '../exit-codes.ts';
 import type { ManagementApi } from '../management/management-api.ts';
 import { Refusal } from '../management/refusal.ts';
 import { shownLine } from '../shown-output.ts';
-import { chooseGroup } from './choose-group.ts';
+import { chooseGroup, type Group } from './choose-group.ts';
 import { findSource, type Found } from './find-source.ts';
 import { gatherValues, HEADERS, type Given, type Values } from './gather-values.ts';
 import { storeSecrets } from './store-secrets.ts';
@@ -28,8 +28,14 @@ export interface Wish {
   provider: ProviderType;
 }
 
-/** Adds a workload with what it needs. Where it cannot be, nothing is left behind. Returns its name. @throws CliError */
-export async function addWorkload(api: ManagementApi, wish: Wish, context: Context): Promise<string> {
+/** A workload that was added. */
+export interface Added {
+  name: string;
+  group: Group;
+}
+
+/** Adds a workload with what it needs. Where it cannot be, nothing is left behind. @throws CliError */
+export async function addWorkload(api: ManagementApi, wish: Wish, context: Context): Promise<Added> {
   const found = await findSource(api, wish, context);
   const { name } = found;
   await checkFree(api, name, context);
@@ -42,10 +48,10 @@ export async function addWorkload(api: ManagementApi, wish: Wish, context: Conte
   const secrets = new Map([...variables.secrets, ...headers.secrets]);
   const { references, undo } = await storeSecrets(api, name, secrets, context, wish.provider);
   try {
-    const body = { ...bodyOf(found, wish, { variables, headers }, references), name, group };
+    const body = { ...bodyOf(found, wish, { variables, headers }, references), name, group: group.name };
     const { image_context: told } = (await api.call(createWorkload, { body })).body;
     if (told !== undefined) context.err.write(`${shownLine(told)}\n`);
-    return name;
+    return { name, group };
   } catch (problem) {
     await undo().catch(() => undefined);
     throw problem;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { locateState } from '#operator/local/state-folder';
 import { checkFolder } from '../check-folder.ts';
-import { makeFolder } from './make-folder.ts';
+import { addEndpoint, makeFolder } from './make-folder.ts';
 import { contextWith } from '../testdata/context-with.ts';
 
 let home: string;
@@ -41,6 +41,22 @@ describe('the folder that is made', () => {
     writeFileSync(join(folder, 'own.yaml'), '# mine\n');
     expect(makeFolder(folder, 'tools')).toBeUndefined();
     expect([readdirSync(folder), readFileSync(join(folder, 'own.yaml'), 'utf8')]).toEqual([['own.yaml'], '# mine\n']);
+  });
+
+  it('gets one more endpoint for a group that is made later, and none where one of that name is there', async () => {
+    makeFolder(folder, 'tools');
+    const file = join(folder, 'virtualmcpserver-docs.yaml');
+    expect(['docs', 'docs', 'tools'].map((group) => addEndpoint(folder, group, 'default'))).toEqual([
+      file,
+      undefined,
+      undefined,
+    ]);
+    const { snapshot } = await checkFolder(folder, contextWith({ state: locateState(join(home, 'state')) }));
+    const endpoints = snapshot.manifests.filter(({ kind }) => kind === 'VirtualMCPServer');
+    expect(endpoints.map(({ spec }) => (spec as { config: unknown }).config)).toEqual([
+      { groupRef: 'docs' },
+      { groupRef: 'tools' },
+    ]);
   });
 
   it('is refused where it cannot be', () => {

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DEFAULT_API_GROUP, VERSION } from '#crds/kinds/index';
-import { listManifestFiles } from '#operator/local/manifest-folder';
+import { listManifestFiles, readSnapshot } from '#operator/local/manifest-folder';
 import { CliError, EXIT_CODES } from '../exit-codes.ts';
 
 /**
@@ -14,7 +14,7 @@ export function makeFolder(folder: string, group: string): (() => void) | undefi
   const file = join(folder, 'vmcp.yaml');
   try {
     mkdirSync(folder, { recursive: true });
-    writeFileSync(file, endpointOf(group), { flag: 'wx' });
+    writeFileSync(file, `${endpointOf(group)}${groupText(group)}`, { flag: 'wx' });
   } catch (cause) {
     throw new CliError(EXIT_CODES.failed, `${file} cannot be written: name another folder with --folder`, { cause });
   }
@@ -25,23 +25,37 @@ export function makeFolder(folder: string, group: string): (() => void) | undefi
 }
 
 /** Its comments are for who opens the file to make more of it. */
-function endpointOf(group: string): string {
+function endpointOf(group: string, namespace = 'default'): string {
   const apiVersion = `${DEFAULT_API_GROUP}/${VERSION}`;
   return `# One endpoint for all servers of a group. "vmcp validate" says what is wrong, "vmcp up" follows changes.
 apiVersion: ${apiVersion}
 kind: VirtualMCPServer
 metadata:
-  name: ${group}
+  name: ${group}${namespace === 'default' ? '' : `\n  namespace: ${namespace}`}
 spec:
   config:
     groupRef: ${group}
   incomingAuth:
     # Everybody on this machine gets in, and nobody else: it listens on 127.0.0.1. "type: oidc" asks for tokens.
     type: anonymous
----
-apiVersion: ${apiVersion}
+`;
+}
+
+const groupText = (group: string): string => `---
+apiVersion: ${DEFAULT_API_GROUP}/${VERSION}
 kind: MCPGroup
 metadata:
   name: ${group}
 `;
+
+/** An endpoint for a group that was just made in a folder. Returns its file; undefined where something of that name is there. */
+export function addEndpoint(folder: string, group: string, namespace: string): string | undefined {
+  const isTaken = readSnapshot(listManifestFiles(folder)).manifests.some(
+    // Names of processes know no namespaces.
+    ({ kind, metadata }) => kind === 'VirtualMCPServer' && metadata.name === group,
+  );
+  const file = join(folder, `virtualmcpserver-${group}.yaml`);
+  if (isTaken || existsSync(file)) return undefined;
+  writeFileSync(file, endpointOf(group, namespace), { flag: 'wx' });
+  return file;
 }

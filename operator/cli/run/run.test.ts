@@ -106,3 +106,15 @@ describe('vmcp run, where it is refused', () => {
     expect(await run('npx://cups')).toMatchObject({ code: 2, err: expect.stringContaining('--group (a, b)') });
   });
 });
+
+describe('vmcp run', () => {
+  it('puts a server into a group that is new, with an endpoint of its own', async () => {
+    const group = 'apiVersion: vmcp.dev/v1alpha1\nkind: MCPGroup\nmetadata: {name: a}\nspec: {}\n';
+    writeFileSync(join(home.folder, 'groups.yaml'), group);
+    // Nothing can be started here: what is written before says it.
+    const { err } = await run('npx://cups', '--group', 'docs');
+    expect(err).toMatch(/group docs is new, and gets an endpoint: .*virtualmcpserver-docs\.yaml/);
+    expect(readdirSync(home.folder)).toContain('virtualmcpserver-docs.yaml');
+    expect((await run('npx://plates', '--group', 'docs')).err).not.toContain('is new');
+  });
+});

@@ -8,9 +8,9 @@ import { withApi } from '../management/open-api.ts';
 import { isCluster, type TargetOptions, USUAL_FOLDER } from '../management/target.ts';
 import { usualProvider } from '../secrets/secrets-provider.ts';
 import { upDetached } from '../up-detached.ts';
-import { addWorkload, type Wish } from './add-workload.ts';
+import { addWorkload, type Added, type Wish } from './add-workload.ts';
 import { USUAL_GROUP } from './choose-group.ts';
-import { makeFolder } from './make-folder.ts';
+import { addEndpoint, makeFolder } from './make-folder.ts';
 import { readPlain, readSecrets } from './read-assignments.ts';
 import { tellEndpoint } from './tell-endpoint.ts';
 import { waitUntilListed } from './wait-until-listed.ts';
@@ -36,15 +36,19 @@ export async function run(
   stop: AbortSignal,
 ): Promise<number> {
   const wish = await wishOf(source, args, options, context);
-  if (isCluster(options) || readLock(context.state) !== undefined) {
-    const name = await withApi(options, context, stop, (api) => addWorkload(api, wish, context));
-    return tellEndpoint(name, options, context, stop);
+  const running = readLock(context.state)?.folder;
+  if (isCluster(options) || running !== undefined) {
+    const added = await withApi(options, context, stop, (api) => addWorkload(api, wish, context));
+    offer(added, isCluster(options) ? undefined : running, options, context);
+    return tellEndpoint(added.name, options, context, stop);
   }
   const folder = folderOf(options, context);
   const unmake = makeFolder(folder, options.group ?? USUAL_GROUP);
   let name: string;
   try {
-    name = await withApi({ ...options, folder }, context, stop, (api) => addWorkload(api, wish, context));
+    const added = await withApi({ ...options, folder }, context, stop, (api) => addWorkload(api, wish, context));
+    offer(added, folder, options, context);
+    name = added.name;
     context.err.write(`${name} is in ${shownPath(folder)}; starting it\n`);
   } catch (problem) {
     unmake?.();
@@ -54,6 +58,19 @@ export async function run(
   return upDetached(folder, options.timeout, context, stop, () =>
     waitUntilListed(name, options.timeout - (performance.now() - since), context, stop, { startedAt }),
   );
+}
+
+/** A group that was just made has no endpoint: a folder gets one, in a cluster somebody has to say how clients come in. */
+function offer(
+  { group }: Added,
+  folder: string | undefined,
+  { namespace = 'default' }: TargetOptions,
+  { err }: Context,
+): void {
+  if (!group.isNew) return;
+  const file = folder === undefined ? undefined : addEndpoint(folder, group.name, namespace);
+  const none = `group ${group.name} is new: no endpoint offers it until a VirtualMCPServer has config.groupRef: ${group.name}`;
+  err.write(`${file === undefined ? none : `group ${group.name} is new, and gets an endpoint: ${shownPath(file)}`}\n`);
 }
 
 async function wishOf(source: string, args: readonly string[], options: RunOptions, context: Context): Promise<Wish> {

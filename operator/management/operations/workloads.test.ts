@@ -213,7 +213,9 @@ describe('a workload', () => {
       'search.yaml',
     ]);
     const { body } = await ask('GET', '/workloads/files');
-    expect(body).toEqual(expect.objectContaining({ permission_profile: { read: ['/data'] }, transport: 'stdio' }));
+    expect(body).toEqual(
+      expect.objectContaining({ command: ['npx', '-y', 'files@1'], permission_profile: { read: ['/data'] } }),
+    );
     expect((await ask('DELETE', '/workloads/files')).status).toBe(204);
     expect(place.files()).toEqual(['group.yaml', 'search.yaml']);
   });

@@ -92,6 +92,11 @@ export const WorkloadDetail = z
   .strictObject({
     name: z.string().max(63).optional().describe('Its name; it cannot be changed.'),
     image: z.string().max(1024).optional().describe('Container image.'),
+    command: z
+      .array(z.string().max(4096))
+      .max(256)
+      .optional()
+      .describe('Program to start, with its arguments; beside an image, in it.'),
     url: z.string().max(2048).optional().describe('URL of a remote server.'),
     group: z.string().max(253).optional().describe('Its group.'),
     transport: Transport.optional().describe('What it speaks.'),
@@ -133,7 +138,6 @@ export const NewWorkload = z
   .strictObject({
     ...WorkloadDetail.shape,
     name: ResourceName.describe('Its name.'),
-    command: z.array(z.string().max(4096)).min(1).max(256).optional().describe('Program to start, with its arguments.'),
     registry_entry: z
       .string()
       .min(1)

@@ -279,6 +279,7 @@ export const RECORDS: Readonly<Record<string, Shape>> = {
 export const ADDED: Readonly<Record<string, readonly string[]>> = {
   Client: ['configuration'],
   WorkloadDetail: [
+    'command',
     'publish',
     'allow_docker_gateway',
     'env_file_dir',

@@ -71,6 +71,13 @@ describe('an edit', () => {
     podTemplateSpec: { spec: { nodeSelector: { disk: 'ssd' } } },
   };
 
+  it('shows the package that a program of this machine runs, and changes it', () => {
+    const program = { command: ['npx', '-y', 'files@1'], groupRef: 'tools' };
+    expect(render(program)).toMatchObject({ command: ['npx', '-y', 'files@1'] });
+    const after = edit(program, { ...render(program), command: ['npx', '-y', 'files@2'] });
+    expect(after.spec).toEqual({ ...program, command: ['npx', '-y', 'files@2'] });
+  });
+
   it('leaves what is not sent, and takes away what is sent empty', () => {
     expect(edit(written, {}).spec).toEqual(written);
     const after = edit(written, { env_vars: {}, secrets: [], volumes: [] });

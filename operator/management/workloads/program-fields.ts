@@ -39,9 +39,19 @@ function writeVolumes(texts: readonly string[], written: unknown): Record<string
 
 /** What runs, and with what. */
 export const PROGRAM_FIELDS: Fields<
-  'image' | 'url' | 'group' | 'transport' | 'target_port' | 'cmd_arguments' | 'env_vars' | 'secrets' | 'volumes'
+  | 'image'
+  | 'command'
+  | 'url'
+  | 'group'
+  | 'transport'
+  | 'target_port'
+  | 'cmd_arguments'
+  | 'env_vars'
+  | 'secrets'
+  | 'volumes'
 > = {
   image: same('image'),
+  command: same('command'),
   url: same('remoteUrl'),
   group: same('groupRef'),
   transport: { read: transportOf, write: (transport) => ({ spec: { transport } }) },

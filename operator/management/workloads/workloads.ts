@@ -105,11 +105,10 @@ export class Workloads {
   }
 
   /** @throws Problem `already_exists`, `bad_request`, `inline_secret`, and what `check` throws */
-  async create({ command, checked, ...sent }: CheckedWorkload, check: Check): Promise<Read> {
+  async create({ checked, ...sent }: CheckedWorkload, check: Check): Promise<Read> {
     const { name } = sent;
-    const spec = command === undefined ? {} : { command };
     const annotations = checked === undefined ? {} : { [CHECKED_IMAGE]: JSON.stringify(checked) };
-    const empty: StoredResource = { kind: SERVER, name, labels: {}, annotations, spec, version: '' };
+    const empty: StoredResource = { kind: SERVER, name, labels: {}, annotations, spec: {}, version: '' };
     const detail = checked === undefined ? sent : { ...sent, image: checked.image };
     const edited = applyDetail(detail, empty, this.#placeOf({ profile: undefined }));
     await check(edited);
