@@ -84,13 +84,20 @@ interface Definition<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodTy
   /** Those of its own, beside those that every operation may answer. */
   problems: ProblemsOf;
   touches: (input: Input<z.output<P>, z.output<Q>, z.output<B>>) => Touch[];
+  /** One of them that does not depend on the body: it is asked for before a long one is read. */
+  first?: (params: z.output<P>) => Touch;
   /** Type of the audit event of an operation that changes something, e.g. `management_workload_deleted`. */
   audit?: `management_${string}`;
   run: (input: Input<z.output<P>, z.output<Q>, z.output<B>>, rooms: Rooms) => Promise<Answer<z.input<R>>>;
 }
 
 /** One operation of the API: a row of the table from which routes, checks, OpenAPI and the reference docs are made. */
-export interface Operation extends Omit<Definition<z.ZodType, z.ZodType, z.ZodType, z.ZodType>, 'run' | 'touches'> {
+export interface Operation extends Omit<
+  Definition<z.ZodType, z.ZodType, z.ZodType, z.ZodType>,
+  'run' | 'touches' | 'first'
+> {
+  /** Asks for what can be asked for before the body is read. @throws Problem */
+  checkFirst(request: Pick<RawRequest, 'params' | 'caller'>): Promise<void>;
   /** Checks the request, and asks whether the caller may. @throws Problem */
   check(request: RawRequest): Promise<void>;
   /** The same, and does it. @throws Problem */
@@ -108,7 +115,7 @@ export type TypedOperation<
 export function operation<P extends z.ZodType, Q extends z.ZodType, B extends z.ZodType, R extends z.ZodType>(
   definition: Definition<P, Q, B, R>,
 ): TypedOperation<P, Q, B, R> {
-  const { touches, run, ...described } = definition;
+  const { touches, first, run, ...described } = definition;
   const admit = async (request: RawRequest) => {
     const input = {
       ...request,
@@ -122,6 +129,9 @@ export function operation<P extends z.ZodType, Q extends z.ZodType, B extends z.
   };
   return {
     ...described,
+    async checkFirst({ params, caller }) {
+      if (first) await caller.check(first(read(definition.params, params, 'path')));
+    },
     async check(request) {
       await admit(request);
     },

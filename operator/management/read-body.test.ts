@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { NoParams, NoQuery, operation } from './operation.ts';
+import { Problem } from './problem.ts';
 import { roomsWith } from './testdata/rooms-with.ts';
 import { serveOperations, type ServedOperations, TOKEN } from './testdata/serve-operations.ts';
 
@@ -21,6 +22,7 @@ const operations = [
     success: 200,
     result: Thing,
     problems: {},
+    first: () => ({ verb: 'create', resource: 'things' }),
     touches: () => [],
     run: ({ body }) => Promise.resolve({ body }),
   }),
@@ -133,6 +135,25 @@ describe('a body', () => {
       await shared.close();
     }
   });
+
+  it('that is long is not read of who may not do what it is for, and takes nothing from who may', async () => {
+    const check = (name: string) => () =>
+      name === 'eve' ? Promise.resolve() : Promise.reject(new Problem('forbidden', 'it may not'));
+    const authenticate = ({ headers: { authorization: name = '' } }: IncomingMessage) =>
+      Promise.resolve({ name, in: () => ({ name, check: check(name) }) });
+    const authority = { admit: () => undefined, authenticate, namespaceOf: () => '' };
+    const shared = await serveOperations(operations, { rooms: roomsWith({}), authority });
+    const as = (authorization: string) => ({ url: shared.url, authorization });
+    const held = Array.from({ length: 16 }, (_, at) => announce(4 * MEGABYTES, as(`stranger-${at}`)));
+    try {
+      const answers = await Promise.all(held.map(async (one) => (await once(one, 'response')) as [IncomingMessage]));
+      expect(answers.map(([{ statusCode }]) => statusCode)).toEqual(Array(16).fill(403));
+      expect((await send(LONG, as('eve'))).status).toBe(200);
+    } finally {
+      for (const one of held) one.destroy();
+      await shared.close();
+    }
+  }, 20_000);
 
   it('waits for no other one, and is refused while 16 MiB of one caller come, but for a short one', async () => {
     const held = Array.from({ length: 4 }, () => announce(4 * MEGABYTES));

@@ -142,15 +142,19 @@ export class Serving {
     const namespace = operation.namespaced === false ? '' : this.#options.authority.namespaceOf(wanted);
     progress.namespace = namespace;
     const ifMatch = asked.readTag();
-    const bytes = bodyBytes(request);
-    if (bytes > 0) releaseAt(asked.gone, this.#bodies.take(visitor.name, bytes));
-    const body = await asked.readBody();
     const { params } = asked;
+    const caller = visitor.in(namespace);
+    const bytes = bodyBytes(request);
+    if (bytes > 0) {
+      await operation.checkFirst({ params, caller });
+      releaseAt(asked.gone, this.#bodies.take(visitor.name, bytes));
+    }
+    const body = await asked.readBody();
     const refused = new AbortController();
     const gone = AbortSignal.any([asked.gone, refused.signal]);
     const raw = { params, query, body, ifMatch };
     const answer = await this.#inTime(gone, (signal) =>
-      operation.call({ ...raw, caller: visitor.in(namespace), signal }, this.#options.roomsOf(namespace)),
+      operation.call({ ...raw, caller, signal }, this.#options.roomsOf(namespace)),
     );
     if (!answer.lines) return answer;
     const ask = async () => {

@@ -30,6 +30,7 @@ export const registerClient = operation({
   success: 200,
   result: RegisteredClient,
   problems: PROBLEMS,
+  first: () => ({ verb: 'list', resource: 'mcpgroups' }),
   touches: ({ body: { name } }) => registering([name]),
   audit: 'management_client_registered',
   async run({ body: { name, groups }, query: { force } }, { clients }) {
@@ -51,6 +52,7 @@ export const registerClients = operation({
   success: 200,
   result: z.array(RegisteredClient),
   problems: PROBLEMS,
+  first: () => ({ verb: 'list', resource: 'mcpgroups' }),
   touches: ({ body: { names } }) => registering(names),
   audit: 'management_clients_registered',
   async run({ body: { names, groups }, query: { force } }, { clients }) {

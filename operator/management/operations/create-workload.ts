@@ -24,6 +24,7 @@ export const createWorkload = operation({
     unavailable: 'the registry of registry_entry cannot be read, or too many images are looked at already',
     ...WRITING,
   },
+  first: () => ({ verb: 'create', resource: 'mcpservers' }),
   touches: ({ body: { name, registry_entry: entry } }) => [
     workload('create', name),
     ...(entry === undefined ? [] : [{ verb: 'get', resource: 'registries', name: DEFAULT } as const]),

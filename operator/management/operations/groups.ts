@@ -62,6 +62,7 @@ export const createGroup = operation({
   result: WorkloadGroup,
   givesTag: true,
   problems: { already_exists: 'there is a group of this name', busy: BUSY },
+  first: () => MEMBERS,
   touches: ({ body: { name } }) => [group('create', name), MEMBERS],
   audit: 'management_group_created',
   async run({ body: wanted }, { groups }) {
@@ -83,6 +84,7 @@ export const editGroup = operation({
   givesTag: true,
   takesTag: true,
   problems: { not_found: NOT_FOUND, conflict: OWNED, busy: BUSY },
+  first: () => MEMBERS,
   touches: ({ params: { name } }) => [group('update', name), MEMBERS],
   audit: 'management_group_edited',
   async run({ params: { name }, query: { force }, body: { description }, ifMatch }, { groups }) {

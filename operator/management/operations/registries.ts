@@ -170,6 +170,7 @@ export const updateRegistry = operation({
     upstream_failed: 'the registry or its issuer cannot be reached, or answers something else',
     upstream_timeout: 'the registry or its issuer does not answer in time',
   },
+  first: ({ name }) => registry('update', name),
   touches: ({ params: { name }, body: { auth } }) => [
     registry('update', name),
     ...(auth?.client_secret_ref === undefined

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { type Sample, SAMPLES } from '../../../e2e/management/samples.ts';
-import type { Operation, RawRequest, Touch } from '../operation.ts';
+import { NoBody, type Operation, type RawRequest, type Touch } from '../operation.ts';
 import { OPERATIONS } from './table.ts';
 
 /** A right as `kubectl auth can-i` asks for it; of another API group than ours with its name. */
@@ -120,3 +120,14 @@ it.each<[string, string, Sample, string[]]>([
   const row = OPERATIONS.find((one) => one.id === id)!;
   expect(await rightsFor(row, sample)).toEqual(rights);
 });
+
+it.each(OPERATIONS.filter(({ body }) => body !== NoBody))(
+  '$id asks for one of its rights before it reads a long body',
+  async (row) => {
+    const asked: string[] = [];
+    const check = (touch: Touch) => Promise.resolve(void asked.push(told(touch)));
+    await row.checkFirst({ params: paramsOf(row, SAMPLES[row.id]?.path ?? ''), caller: { name: 'somebody', check } });
+    const [first = ''] = asked;
+    expect(RIGHTS[row.id]?.filter((right) => right.startsWith(first))).toHaveLength(1);
+  },
+);

@@ -49,6 +49,7 @@ export const setUpSecrets = operation({
     store_damaged: BROKEN.store_damaged,
     secrets_locked: 'the file with the password cannot be read',
   },
+  first: () => provider('update'),
   touches: () => [provider('update')],
   audit: 'management_secrets_provider_set_up',
   async run({ body: { provider_type, password } }, { secrets }) {
@@ -94,6 +95,7 @@ export const createSecret = operation({
     conflict: CONFLICT,
     ...BROKEN,
   },
+  first: () => provider('update'),
   touches: () => write('create'),
   audit: 'management_secret_created',
   async run({ body: { key, value }, caller }, { secrets }) {
@@ -120,6 +122,7 @@ export const updateSecret = operation({
     conflict: CONFLICT,
     ...BROKEN,
   },
+  first: () => provider('update'),
   touches: () => write('update'),
   audit: 'management_secret_updated',
   async run({ params: { key }, body: { value } }, { secrets }) {

@@ -161,6 +161,7 @@ export const installSkill = operation({
     too_many_requests: WAITING,
     source_failed: 'its source does not answer, or with something else',
   },
+  first: () => skill('create'),
   touches: ({ body: { clients = [], group } }) => [
     skill('create'),
     // What is installed gets more readers, or another content by force.
@@ -241,6 +242,7 @@ export const validateSkillOperation = operation({
     busy: 'in a cluster another skill of the namespace is being looked at',
     too_many_requests: WAITING,
   },
+  first: () => skill('get'),
   touches: () => [skill('get')],
   async run({ body: { path, archive }, signal }, { skills }) {
     return { body: await skills.validate({ path, archive: bytesOf(archive), signal }) };

@@ -80,6 +80,7 @@ export const editWorkload = operation({
   givesTag: true,
   takesTag: true,
   problems: { ...RECORD, not_found: NOT_FOUND, ...WRITING },
+  first: ({ name }) => workload('update', name),
   touches: ({ params: { name } }) => [workload('update', name)],
   audit: 'management_workload_edited',
   async run({ params: { name }, query: { force }, body, ifMatch, caller }, rooms) {
@@ -189,6 +190,7 @@ const many = {
   success: 202,
   result: OperationAccepted,
   problems: { too_many_requests: 'more requests than a caller may make, or 20 such operations go on here already' },
+  first: () => ({ verb: 'list', resource: 'mcpservers' }) as const,
   touches: () => [{ verb: 'list', resource: 'mcpservers' } as const],
 } as const;
 
