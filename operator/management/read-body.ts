@@ -1,12 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { excessOf } from '#operator/json-amounts';
+import { BOUNDS } from '#operator/memory-bounds';
 import { Problem } from './problem.ts';
 
-/** Largest body: two resources of the API server's greatest size. */
-const LONGEST_BODY = 4 * 1024 * 1024;
-
-/** As many as there may be connections take 16 MiB. */
-const SHORT_BODY = 64 * 1024;
+const { one: LONGEST_BODY, short: SHORT_BODY } = BOUNDS.bodies;
 
 const MOST = { values: 20_000, depth: 100 };
 

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { BOUNDS } from '#operator/memory-bounds';
 import { checkHead } from './check-head.ts';
 import type { RateLimit } from './limit-rate.ts';
 import type { Expected } from './if-match.ts';
@@ -84,18 +85,14 @@ const ASK_EVERY = 60_000;
 /** Answers without an end that one caller may have open: each holds a connection, of which there are 256 for all. */
 const STREAMS_OF_ONE = 20;
 
-/** Bytes of bodies that are in memory at once: of one caller, and of all. */
-const BODIES_OF_ONE = 16 * 1024 * 1024;
-const BODIES = 64 * 1024 * 1024;
-
 /** The way of a request to an operation: who, where, how often, what. */
 export class Serving {
   readonly #options: ServingOptions;
   readonly #streams = new Shares({ each: STREAMS_OF_ONE, tell: (count) => `${count} logs are being read` });
 
   readonly #bodies = new Shares({
-    each: BODIES_OF_ONE,
-    most: BODIES,
+    each: BOUNDS.bodies.ofCaller,
+    most: BOUNDS.bodies.ofAll,
     tell: (bytes) => `bodies of ${bytes} bytes are being read`,
   });
 

@@ -1,4 +1,5 @@
 import { weightOf } from '#operator/json-amounts';
+import { BOUNDS } from '#operator/memory-bounds';
 import { ApiError } from './api-error.ts';
 import { describe, type Exchange } from './exchange.ts';
 import type { KubeObject } from './object.ts';
@@ -18,13 +19,6 @@ export interface NextPage {
   /** How many objects it may have: fewer where they are long. */
   limit: number | undefined;
 }
-
-/** Bytes that a page of several objects takes: a list of empty ones takes twenty times as many as its text. */
-const LONGEST_PAGE = 8 * 1024 * 1024;
-/** Of one object, as text, whatever it takes: the largest in etcd is 1.5 MB, and JSON makes it longer. */
-const LONGEST_OBJECT = 16 * 1024 * 1024;
-/** Of everything at once, where the API server no longer knows a page from which to go on. */
-const LONGEST_LIST = 64 * 1024 * 1024;
 
 /** What is too long has so many times fewer objects the next time. */
 const FEWER = 4;
@@ -66,7 +60,7 @@ export async function readPage(
     try {
       const { value, weight } = await read(size, longestOf(size));
       // After short ones more fit again.
-      const isShort = weight * FEWER < LONGEST_PAGE;
+      const isShort = weight * FEWER < BOUNDS.api.page;
       const more = isShort && size !== undefined ? Math.min(size * 2, limit ?? size) : size;
       return { ...listOf(value as Answer, more), weight };
     } catch (problem) {
@@ -77,8 +71,8 @@ export async function readPage(
 }
 
 function longestOf(size: number | undefined): Longest {
-  if (size === 1) return { text: LONGEST_OBJECT, weight: Infinity };
-  const longest = size === undefined ? LONGEST_LIST : LONGEST_PAGE;
+  if (size === 1) return { text: BOUNDS.api.object, weight: Infinity };
+  const longest = size === undefined ? BOUNDS.api.list : BOUNDS.api.page;
   return { text: longest, weight: longest };
 }
 

@@ -1,3 +1,4 @@
+import { BOUNDS } from '#operator/memory-bounds';
 import { ApiError } from './api-error.ts';
 import type { KubeObject } from './object.ts';
 import { errorOf, StatusAnswer } from './read-error.ts';
@@ -8,8 +9,7 @@ export interface WatchEvent {
   object: KubeObject;
 }
 
-/** The largest object in etcd is 1.5 MB; JSON makes it longer. */
-const LONGEST_LINE = 16 * 1024 * 1024;
+const LONGEST_LINE = BOUNDS.api.line;
 
 /**
  * The events of a watch, one JSON object a line. Throws an ApiError for an event `ERROR` (with its status) and for a line

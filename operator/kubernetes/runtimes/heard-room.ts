@@ -1,11 +1,7 @@
+import { BOUNDS } from '#operator/memory-bounds';
 import type { PodStatus } from './fetch-pod-status.ts';
 
-const MIB = 1024 * 1024;
-/** Characters that are kept of what the pods of one namespace say: more than 1,500 pods of 25 backends with a Secret each say less. */
-const MOST = 16 * MIB;
-/** The same of all namespaces. What one of them has within `SURE` is kept all the same. */
-const MOST_OF_ALL = 32 * MIB;
-const SURE = MIB / 2;
+const { ofNamespace: MOST, ofAll: MOST_OF_ALL, sure: SURE } = BOUNDS.heard;
 /** What an entry weighs besides its text. */
 const ENTRY = 64;
 

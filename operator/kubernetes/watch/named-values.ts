@@ -1,4 +1,5 @@
 import type { Log } from '#operator/log';
+import { BOUNDS, MIB } from '#operator/memory-bounds';
 import { isStatus } from '../api/api-error.ts';
 import type { KubeApi } from '../api/api.ts';
 import { findNames, type Names } from './find-names.ts';
@@ -8,12 +9,7 @@ import { compareVersions, Section } from './section.ts';
 /** Reads at once. */
 const AT_ONCE = 8;
 
-/** What all that resources of one namespace name may weigh together. */
-const MOST_MIB = 16;
-/** The same of all namespaces. What one of them has within `SURE` is kept all the same: nobody else can take that away. */
-const MOST_OF_ALL_MIB = 64;
-const MIB = 1024 * 1024;
-const SURE = MIB / 2;
+const { ofNamespace: MOST, ofAll: MOST_OF_ALL, sure: SURE } = BOUNDS.named;
 
 /** What a key weighs besides its value: its name, a digest, and their places in objects. Bytes. */
 export const WEIGHT_OF_KEY = 512;
@@ -148,10 +144,10 @@ export class NamedValues<V> {
   /** Which bound something would exceed, in words. */
   #excessOf(namespace: string, bytes: number): string | undefined {
     const weight = this.#weightOf(namespace) + bytes;
-    if (weight > MOST_MIB * MIB) return `namespace "${namespace}" name would exceed ${MOST_MIB} MiB`;
-    if (weight <= SURE || this.#weightOfAll + bytes <= MOST_OF_ALL_MIB * MIB) return undefined;
+    if (weight > MOST) return `namespace "${namespace}" name would exceed ${MOST / MIB} MiB`;
+    if (weight <= SURE || this.#weightOfAll + bytes <= MOST_OF_ALL) return undefined;
     this.#isFull = true;
-    return `all namespaces name would exceed ${MOST_OF_ALL_MIB} MiB`;
+    return `all namespaces name would exceed ${MOST_OF_ALL / MIB} MiB`;
   }
 
   #refuse(namespace: string, name: string, excess: string, isTold: boolean): void {

@@ -1,4 +1,5 @@
 import { byName } from '#operator/by-name';
+import { BOUNDS, MIB } from '#operator/memory-bounds';
 import { Turns } from '#operator/turns';
 import type { Manifest, World } from '#operator/world';
 import type { KubeApi } from '../api/api.ts';
@@ -11,11 +12,8 @@ import { findNames } from '../watch/find-names.ts';
 const MOST_NAMES = 64;
 /** Objects that are read at the same time, of all reviews together: each may have a megabyte. */
 const AT_ONCE = 8;
-/** What is held of all of them, a key counted with what stands around it. Whoever may write ConfigMaps may write many long ones. */
-const MOST_MIB = 4;
-const MIB = 1024 * 1024;
 const WEIGHT_OF_KEY = 64;
-const TOO_MUCH = `the review of one resource reads ${MOST_MIB} MiB of what nobody named before; the status will say how it is`;
+const TOO_MUCH = `the review of one resource reads ${BOUNDS.webhook.ofReview / MIB} MiB of what nobody named before; the status will say how it is`;
 
 /** That a key is there is all that is asked here. */
 const PRESENT = '0'.repeat(16);
@@ -75,10 +73,11 @@ export async function completeWorld(
   let bytes = 0;
   const reader =
     (kind: keyof typeof tooMuch, resource: Resource, held: (value: string) => string) => async (name: string) => {
-      const object = bytes > MOST_MIB * MIB ? undefined : await readData(api, resource, namespace, name, signal);
+      const object =
+        bytes > BOUNDS.webhook.ofReview ? undefined : await readData(api, resource, namespace, name, signal);
       const entries = Object.entries(object?.data ?? {}).map(([key, value]) => [key, held(value)] as const);
       bytes += entries.reduce((sum, [key, value]) => sum + WEIGHT_OF_KEY + key.length + value.length, 0);
-      if (bytes <= MOST_MIB * MIB) return object && Object.fromEntries(entries);
+      if (bytes <= BOUNDS.webhook.ofReview) return object && Object.fromEntries(entries);
       tooMuch[kind].set(name, TOO_MUCH);
       return undefined;
     };

@@ -3,6 +3,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { HANDSHAKE_TIMEOUT, shareConnections } from '#crds/connections/share-connections';
 import { excessOf } from '#operator/json-amounts';
+import { BOUNDS } from '#operator/memory-bounds';
 import { Turns } from '#operator/turns';
 import type { Manifest, World } from '#operator/world';
 import { readAdmissionReview, writeAdmissionReview } from './admission-review.ts';
@@ -36,15 +37,11 @@ export interface WebhookServer {
   close(): Promise<void>;
 }
 
-/** Two resources of the API server's greatest size, and what stands around them. */
-const LONGEST_BODY = 8 * 1024 * 1024;
-/** Bytes of bodies that are in memory at once, until they are answered; those that are short are not counted. */
-const BODIES = 16 * 1024 * 1024;
-const SHORT_BODY = 64 * 1024;
+const { body: LONGEST_BODY, bodies: BODIES, shortBody: SHORT_BODY } = BOUNDS.webhook;
 /** Of a review, in which a resource stands twice, each time with who manages which of its fields. */
 const MOST_VALUES = 100_000;
 /** Reviews at once, and those of one namespace: what others hold up must not hold up everybody. */
-const REVIEWS = 8;
+export const REVIEWS = 8;
 const REVIEWS_OF_ONE = 4;
 const DEADLINE = 3000;
 const REQUEST_TIMEOUT = 10_000;

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isLoopbackHost } from '#crds/parts/loopback';
+import { BOUNDS } from '#operator/memory-bounds';
 import { FetchFailure } from './fetch-failure.ts';
 import type { HttpAnswer, HttpClient } from './http-client.ts';
 import { excessOf } from '#operator/json-amounts';
@@ -11,7 +12,7 @@ const MANIFEST_TYPES = [
   'application/vnd.docker.distribution.manifest.v2+json',
   'application/vnd.docker.distribution.manifest.list.v2+json',
 ].join(', ');
-const LONGEST_MANIFEST = 4 * 1024 * 1024;
+const LONGEST_MANIFEST = BOUNDS.signatures.manifest;
 /** Of a manifest, or an index. */
 const MOST = { objects: 20_000, values: 100_000 };
 const TOKEN_BOUNDS = { bytes: 131_072, objects: 100, values: 1_000 };

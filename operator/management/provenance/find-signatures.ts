@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { BOUNDS } from '#operator/memory-bounds';
 import { FetchFailure } from '../fetching/fetch-failure.ts';
 import type { OciRepository } from '../fetching/oci-repository.ts';
 import { isSignature, readSignature, type SignedImage } from './read-signature.ts';
@@ -7,7 +8,7 @@ import { type Signature, SignatureRefused } from './signature.ts';
 /** Signatures of one image that are looked at. */
 const MOST_SIGNATURES = 16;
 /** Attestations hold whole lists of what was built from what. Bytes. */
-const LONGEST_SIGNATURE = 4 * 1024 * 1024;
+const LONGEST_SIGNATURE = BOUNDS.signatures.one;
 
 const Digest = z.string().regex(/^sha256:[0-9a-f]{64}$/);
 const Layer = z.object({

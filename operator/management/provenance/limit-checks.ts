@@ -1,7 +1,7 @@
 import { Shares } from '../shares.ts';
 
 /** Each may hold some tens of megabytes that somebody else wrote, for half a minute. */
-const MOST_CHECKS = 4;
+export const MOST_CHECKS = 4;
 /** Of one caller, where there are several. */
 export const CHECKS_OF_ONE = 2;
 

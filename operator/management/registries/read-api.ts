@@ -1,11 +1,12 @@
 import { z } from 'zod';
+import { BOUNDS } from '#operator/memory-bounds';
 import { FetchFailure } from '../fetching/fetch-failure.ts';
 import { type JsonBounds, readJson } from '../fetching/read-body.ts';
 import { mapServers } from './map-server-json.ts';
 import { checkWeight, type Page } from './page.ts';
 import type { Reading } from './read-source.ts';
 
-const BOUNDS: JsonBounds = { bytes: 4 * 1024 * 1024, objects: 20_000, values: 100_000 };
+const AMOUNTS: JsonBounds = { bytes: BOUNDS.registries.page, objects: 20_000, values: 100_000 };
 const PAGE_SIZE = 100;
 const MOST_PAGES = 200;
 
@@ -70,7 +71,7 @@ async function readPage(
     await answer.body.dump();
     throw new FetchFailure('unexpected', `${host} answered ${answer.status}`, { status: answer.status });
   }
-  const value = await readJson(answer, BOUNDS);
+  const value = await readJson(answer, AMOUNTS);
   const parsed = Answer.safeParse(value);
   if (!parsed.success) throw new FetchFailure('unexpected', `${host} does not answer as a registry API (v0.1)`);
   const { servers, metadata } = parsed.data;

@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { explainIssues } from '#crds/parts/explain';
 import { codeOf } from '#operator/local/code-of';
+import { BOUNDS } from '#operator/memory-bounds';
 import { FetchFailure } from '../fetching/fetch-failure.ts';
 import type { HttpClient } from '../fetching/http-client.ts';
 import { excessOf } from '#operator/json-amounts';
@@ -10,8 +11,8 @@ import { RegistryContent } from '../records/registry.ts';
 import { checkWeight, type Page } from './page.ts';
 import { readApi } from './read-api.ts';
 
-/** Of a registry file: ten thousand servers. It is read at once, in the process that does everything else, too. */
-const BOUNDS: JsonBounds = { bytes: 16 * 1024 * 1024, objects: 100_000, values: 500_000 };
+/** Of a registry file. It is read at once, in the process that does everything else, too. */
+const AMOUNTS: JsonBounds = { bytes: BOUNDS.registries.file, objects: 100_000, values: 500_000 };
 const REDIRECTS = 3;
 
 export interface Reading {
@@ -56,7 +57,7 @@ async function readUrl(
     await answer.body.dump();
     throw new FetchFailure('unexpected', `${host} answered ${answer.status}`, { status: answer.status });
   }
-  const value = await readJson(answer, BOUNDS, parseRegistryText);
+  const value = await readJson(answer, AMOUNTS, parseRegistryText);
   if (hasNoList(value)) throw new FetchFailure('unexpected', `it is no registry file: ${host} ${NO_LIST}`);
   const parsed = RegistryContent.safeParse(value);
   if (!parsed.success) {
@@ -72,7 +73,7 @@ async function readRegistryFile(path: string, former: Page | undefined, longest:
   try {
     const found = await stat(path);
     if (!found.isFile()) throw new Problem('bad_request', `${path} is no file; write the path of a registry file`);
-    if (found.size > BOUNDS.bytes) throw new Problem('bad_request', `${path} is longer than ${BOUNDS.bytes} bytes`);
+    if (found.size > AMOUNTS.bytes) throw new Problem('bad_request', `${path} is longer than ${AMOUNTS.bytes} bytes`);
     const tag = `${found.mtimeMs}-${found.size}-${found.ino}`;
     if (former?.tag === tag) return former;
     return checkWeight({ from: path, tag, content: parseFile(path, await readFile(path, 'utf8')) }, longest);
@@ -84,7 +85,7 @@ async function readRegistryFile(path: string, former: Page | undefined, longest:
 }
 
 function parseFile(path: string, text: string): RegistryContent {
-  const excess = excessOf(text, BOUNDS);
+  const excess = excessOf(text, AMOUNTS);
   if (excess !== undefined) throw new Problem('bad_request', `${path} holds ${excess}`);
   let value: unknown;
   try {

@@ -1,3 +1,4 @@
+import { BOUNDS, MIB } from '#operator/memory-bounds';
 import { NoTurn, Turns } from '#operator/turns';
 import { FetchFailure } from '../fetching/fetch-failure.ts';
 
@@ -14,8 +15,6 @@ export interface RegistryRoom {
   held: HeldRegistries;
 }
 
-const MIB = 1024 * 1024;
-
 /** On one machine there are as many as its user has. */
 export const ownRoom = (): RegistryRoom => ({
   longest: 64 * MIB,
@@ -25,12 +24,11 @@ export const ownRoom = (): RegistryRoom => ({
 });
 
 /** Of all namespaces of a cluster: who may write a registry decides what it is read from. */
-const LONGEST = 16 * MIB;
-const MOST_HELD = 32 * MIB;
-const READ_AT_ONCE = 4;
+const { one: LONGEST, ofAll: MOST_HELD } = BOUNDS.registries;
+export const READ_AT_ONCE = 4;
 /** While one does not answer another one can be set. */
 const READ_OF_ONE = 2;
-const LOADED_AT_ONCE = 2;
+export const LOADED_AT_ONCE = 2;
 
 /** The room of each namespace, within what is for all of them. */
 export function sharedRoom(): (namespace: string) => RegistryRoom {

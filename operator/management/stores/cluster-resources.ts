@@ -6,6 +6,7 @@ import type { KubeObject } from '#operator/kubernetes/api/object';
 import { isTooLong } from '#operator/kubernetes/api/read-page';
 import { ownResource } from '#operator/kubernetes/api/resources';
 import type { Kind } from '#operator/world';
+import { BOUNDS } from '#operator/memory-bounds';
 import { Problem } from '../problem.ts';
 import { sameValue } from '../same-value.ts';
 import { Attempts } from './attempts.ts';
@@ -34,8 +35,7 @@ interface ClusterResourcesOptions {
   lists?: ListTurns;
 }
 
-/** Bytes that all of a kind take: nobody need hold more of what a namespace has. */
-const LONGEST_LIST = 32 * 1024 * 1024;
+const LONGEST_LIST = BOUNDS.lists.resources;
 /** No object has it: an apply that carries it makes a new object or fails with 409. */
 const NO_VERSION = '1';
 

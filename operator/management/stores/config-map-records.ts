@@ -7,6 +7,7 @@ import type { KubeApi } from '#operator/kubernetes/api/api';
 import type { KubeObject } from '#operator/kubernetes/api/object';
 import { isTooLong } from '#operator/kubernetes/api/read-page';
 import { CONFIG_MAPS } from '#operator/kubernetes/api/resources';
+import { BOUNDS } from '#operator/memory-bounds';
 import { Problem } from '../problem.ts';
 import { problemOfApi } from './problem-of-api.ts';
 import {
@@ -22,10 +23,7 @@ import {
   tooMany,
 } from './record-store.ts';
 
-/** Bytes of all documents of a kind: who may write records may write long ones. */
-const LONGEST_LIST = 16 * 1024 * 1024;
-/** What is written leaves the rest of it to what the API server adds, and to who writes at the same time. */
-const LONGEST_WRITTEN = 15 * 1024 * 1024;
+const { records: LONGEST_LIST, written: LONGEST_WRITTEN } = BOUNDS.lists;
 /** Kinds of which all documents are read together, and each brings along what somebody sent. */
 const BOUNDED: ReadonlySet<RecordKind> = new Set(['skills']);
 

@@ -3,7 +3,7 @@ import { Problem } from '../problem.ts';
 import { DEADLINE } from '../serving.ts';
 
 /** Long lists that are read at the same time; of one namespace one at a time. */
-const AT_ONCE = 4;
+export const LISTS_AT_ONCE = 2;
 /** Those that wait: of one namespace, and of all. */
 const QUEUE_OF_ONE = 16;
 const QUEUE = 64;
@@ -20,7 +20,7 @@ export class ListTurns {
   readonly #turns: Turns;
   readonly #deadline: number;
 
-  constructor({ atOnce = AT_ONCE, queue = QUEUE, deadline = DEADLINE }: ListTurnsOptions = {}) {
+  constructor({ atOnce = LISTS_AT_ONCE, queue = QUEUE, deadline = DEADLINE }: ListTurnsOptions = {}) {
     this.#turns = new Turns({ most: atOnce, each: 1, queue, queueOfOne: QUEUE_OF_ONE });
     this.#deadline = deadline;
   }

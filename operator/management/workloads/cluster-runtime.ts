@@ -6,6 +6,7 @@ import type { KubeObject } from '#operator/kubernetes/api/object';
 import { isTooLong } from '#operator/kubernetes/api/read-page';
 import { PODS } from '#operator/kubernetes/api/resources';
 import { backendChild } from '#operator/plan/child-names';
+import { BOUNDS } from '#operator/memory-bounds';
 import { Problem } from '../problem.ts';
 import type { ListTurns } from '../stores/list-turns.ts';
 import { problemOfApi } from '../stores/problem-of-api.ts';
@@ -21,8 +22,7 @@ interface ClusterRuntimePlace {
   namespace: string;
 }
 
-/** Bytes of pods among which those are found that have begun: who may start pods may give many these labels. */
-const LONGEST_LIST = 32 * 1024 * 1024;
+const LONGEST_LIST = BOUNDS.lists.pods;
 /** Pods whose logs are read at once. */
 const MOST_PODS = 20;
 const LABEL = 'app.kubernetes.io/name';

@@ -1,5 +1,5 @@
 /** Longer ones come in parts. Characters. */
-const LONGEST_LINE = 256 * 1024;
+export const LONGEST_LINE = 256 * 1024;
 
 /** Lines of a text that comes in pieces, each with its line break. */
 export async function* linesIn(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, void> {
