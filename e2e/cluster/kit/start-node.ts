@@ -69,8 +69,6 @@ const kubeletConfig = (places: Places, node: ClusterNode) => ({
   clusterDNS: [DNS_ADDRESS],
   clusterDomain: DOMAIN,
   resolvConf: join(folderOf(places, node), 'resolv.conf'),
-  // How late a changed Secret or ConfigMap may reach the files of a pod.
-  syncFrequency: '2s',
   nodeStatusUpdateFrequency: '5s',
   imageGCHighThresholdPercent: 100,
   evictionHard: DOES_NOT_EVICT,
