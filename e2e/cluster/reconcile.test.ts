@@ -33,14 +33,18 @@ describeWithCluster('what the operator makes of resources', (cluster) => {
     await stage.apply(server('first', 'late'));
     await stage.apply(backend('late', fake('late', 'backend', ['--name', 'late', '--tools', '1'])), group('late'));
     await stage.ready('first');
-    const events = (await stage.list('Event')) as unknown as {
-      type: string;
-      reason: string;
-      involvedObject: { name: string; apiVersion: string };
-    }[];
-    const ours = events.filter(({ involvedObject }) => involvedObject.apiVersion.startsWith('vmcp.dev/'));
-    const first = ours.filter(({ involvedObject }) => involvedObject.name === 'first');
-    expect(first.map(({ reason }) => reason)).toContain('AllBackendsReady');
+    const events = async () => {
+      const all = (await stage.list('Event')) as unknown as {
+        type: string;
+        reason: string;
+        involvedObject: { name: string; apiVersion: string };
+      }[];
+      return all.filter(({ involvedObject }) => involvedObject.apiVersion.startsWith('vmcp.dev/'));
+    };
+    // It comes after the status of which it tells.
+    const ours = await eventually(events, (now) =>
+      now.some(({ reason, involvedObject }) => involvedObject.name === 'first' && reason === 'AllBackendsReady'),
+    );
     // What this suite wants so is warned of: it lasts.
     const advice = ['NoAccessControl', 'SessionsInMemory'];
     expect(ours.filter(({ type, reason }) => type === 'Warning' && !advice.includes(reason))).toEqual([]);

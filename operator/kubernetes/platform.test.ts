@@ -362,6 +362,31 @@ it('is not set back to what a resource was before its status was written, when t
   expect(writes()).toBe(1);
 });
 
+it('knows nothing before the pods of a namespace have said how they are, or have had three seconds for it', async () => {
+  server.put('/api/v1/namespaces/ns/pods/one', podOfDemo());
+  await platform.close();
+  server.remove('/api/v1/namespaces/system/secrets/vmcp-operator-digest-key');
+  let asked = 0;
+  platform = open(() => {
+    asked += 1;
+    return new Promise(() => undefined);
+  });
+  platform.start();
+  await platform.synced();
+  await platform.watch(ignore);
+  let isKnown = false;
+  void platform.observe('ns').then(() => (isKnown = true));
+  await eventually(() => {
+    clock.pass(0);
+    return asked > 0;
+  }, 'it is asked');
+  clock.pass(2999);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(isKnown).toBe(false);
+  clock.pass(1);
+  await eventually(() => isKnown, 'it has had its time');
+});
+
 describe('what a resource owns', () => {
   const KEY = { kind: 'MCPServer', namespace: 'ns', name: 'plain' } as const;
   const LABELS = { 'app.kubernetes.io/managed-by': 'vmcp-operator' };
@@ -389,7 +414,7 @@ describe('what a resource owns', () => {
     platform = open();
     platform.start();
     await platform.synced();
-    await platform.watch(ignore);
+    await platform.watch((key) => told.push(keyText(key)));
     server.calls.splice(0);
   }
 
@@ -437,7 +462,29 @@ describe('what a resource owns', () => {
       const made = platform.apply(planned(deployment(), child('ConfigMap', 'settings', owner())));
       await expect(made).rejects.toMatchObject({ reason: 'ChildNotOurs' });
       expect(server.writes().filter((line) => line.includes('deployments'))).toEqual([]);
+      told.splice(0);
+      clock.pass(MINUTE);
+      // Nobody tells of foreign objects.
+      expect(told).toEqual([keyText(KEY)]);
     }
+  });
+
+  it('is looked for no more once the operator has ended', async () => {
+    await reopen({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'settings', namespace: 'ns' } });
+    const made = platform.apply(planned(child('ConfigMap', 'settings', owner())));
+    await expect(made).rejects.toMatchObject({ reason: 'ChildNotOurs' });
+    await platform.close();
+    expect(clock.timers).toBe(0);
+  });
+
+  it('is not served yet while its pods are being replaced: the status is still that of what was before', async () => {
+    const path = `${RESOURCES}/mcpservers/plain`;
+    server.put(path, { ...server.at(path), status: { observedGeneration: 1 } });
+    const rolling = { ...child('Deployment', 'mcp-plain', owner()), apiVersion: 'apps/v1', status: {} };
+    await reopen(rolling);
+    clock.pass(MINUTE);
+    await platform.report({ ...planned(), status: { phase: 'Ready', observedGeneration: 2, conditions: [] } });
+    expect(server.at(path)?.status).toMatchObject({ observedGeneration: 1 });
   });
 
   it('is known by the API group of its owner, too: another installation may have resources of the same name', async () => {
@@ -485,6 +532,10 @@ describe('what a resource owns', () => {
       await reopen(child('ConfigMap', 'older', owner()), standing, ...others.map((one) => ({ ...one, status })));
       await platform.apply(planned(...others, deployment('last', 'newer')));
       expect(server.at(pathOf('ConfigMap', 'older')) === undefined).toBe(isRemoved);
+      told.splice(0);
+      clock.pass(3000);
+      // One of three has no place yet.
+      expect(told).toEqual([keyText(KEY)]);
     },
   );
 

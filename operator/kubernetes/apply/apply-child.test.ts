@@ -61,7 +61,13 @@ describe('applying a child', () => {
     server.nextAnswers.push({ status: 201, body: kept });
     await applyChild(configMap({ x: '1' }), context);
     expect(await applyChild(configMap({ x: '1' }), context)).toBe(false);
-    expect(await applyChild(configMap({ x: '2' }), context)).toBe(true);
+    // Not what others make of it.
+    const changed = { ...kept, metadata: { ...kept.metadata, resourceVersion: '8' }, data: { x: 'forged' } };
+    context.children.told(kept, changed);
+    for (const x of ['1', '2']) {
+      server.nextAnswers.push({ status: 200, body: kept });
+      expect(await applyChild(configMap({ x }), context)).toBe(true);
+    }
   });
 
   it('never adopts what somebody else made, whether the watch has told of it or not', async () => {

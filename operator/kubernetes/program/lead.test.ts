@@ -1,4 +1,4 @@
-import { expect, it } from '@jest/globals';
+import { expect, it, jest } from '@jest/globals';
 import type { Platform } from '#operator/platform';
 import { emptyWorld } from '#operator/testdata/empty-world';
 import { type ResourceKey, parseKey } from '#operator/world';
@@ -10,7 +10,7 @@ const ignore = () => undefined;
 const log = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 /** An operator with a Lease that the test gives and takes; `done`: what it does, in order. */
-function open() {
+function open(applied?: Promise<unknown>) {
   const done: string[] = [];
   const [acquired, lost, stop] = [
     Promise.withResolvers<undefined>(),
@@ -32,7 +32,10 @@ function open() {
       Promise.resolve(
         emptyWorld({ platform: { mode: 'cluster', runtimeImage: 'vmcp-runtime:0.1.0', allowHostPaths: false } }),
       ),
-    apply: () => note('apply'),
+    apply: async () => {
+      await note('apply');
+      await applied;
+    },
     report: () => Promise.resolve(),
     close: () => note('close'),
   };
@@ -76,6 +79,29 @@ it('ends what it works on before it hands the Lease over', async () => {
   operator.stop();
   expect(await operator.led).toBe(true);
   expect(operator.done).toEqual(['watch', 'apply', 'close', 'hand over']);
+});
+
+it('does not wait longer than five seconds for what does not end', async () => {
+  const operator = open(new Promise(ignore));
+  operator.give();
+  await eventually(() => operator.done.includes('watch'), 'it works');
+  operator.change();
+  await eventually(() => operator.done.includes('apply'), 'a change is worked on');
+  const wait = setTimeout;
+  const waits: (number | undefined)[] = [];
+  const hastened = jest
+    .spyOn(globalThis, 'setTimeout')
+    .mockImplementation((then: () => void, milliseconds?: number) => {
+      waits.push(milliseconds);
+      return wait(then, (milliseconds ?? 0) / 100);
+    });
+  try {
+    operator.stop();
+    expect(await operator.led).toBe(true);
+    expect([waits, operator.done.at(-1)]).toEqual([[5000], 'hand over']);
+  } finally {
+    hastened.mockRestore();
+  }
 });
 
 it('begins nothing without the Lease, also before it is told of the loss, and tidies nothing up', async () => {

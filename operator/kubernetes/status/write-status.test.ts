@@ -68,6 +68,19 @@ describe('statuses', () => {
     expect(events()).toEqual([]);
   });
 
+  it('of another one that took its place are written at once, and nothing more of the former', async () => {
+    await writer.write(manifest, status(1));
+    await writer.write(manifest, status(2));
+    server.remove(PATH);
+    const { apiVersion, kind, metadata } = manifest;
+    const next = server.put(PATH, { apiVersion, kind, metadata: { ...metadata, uid: 'next' } }) as Manifest;
+    await writer.write(next, status(3));
+    expect(written()).toBe(2);
+    clock.pass(1000);
+    expect((server.at(PATH) as Manifest).status).toEqual(status(3));
+    expect(clock.timers).toBe(0);
+  });
+
   it('are written when they differ, and not again', async () => {
     await writer.write(manifest, status(1));
     await writer.write(manifest, status(1));
@@ -109,6 +122,15 @@ describe('statuses', () => {
       { kind: 'Event', reason: 'Valid', type: 'Normal', involvedObject: { kind: 'MCPGroup', name: 'tools' } },
       { reason: 'Other' },
     ]);
+  });
+
+  it('say in an Event as much as one may hold', async () => {
+    const { conditions, ...rest } = status(1);
+    await writer.write(manifest, {
+      ...rest,
+      conditions: conditions.map((one) => ({ ...one, message: '€'.repeat(2000) })),
+    });
+    expect(events()).toMatchObject([{ message: `${'€'.repeat(999)}…` }]);
   });
 
   it('that the API server refuses are told as Events, once, and tried again', async () => {
@@ -158,11 +180,19 @@ describe('statuses', () => {
     }
     expect(written()).toBe(60);
     expect(events().length).toBeLessThan(30);
+    // It is not silent for ever.
+    const told = events().length;
+    clock.pass(60 * 60_000);
+    await writer.write(manifest, status(1, 'Another'));
+    expect(events()).toHaveLength(told + 1);
   });
 
   it('of one that has gone is no failure; a write that had to wait and failed is tried again', async () => {
-    server.nextAnswers.push({ status: 404, body: statusBody(404, 'NotFound') });
-    await writer.write(manifest, status(1));
+    for (const code of [404, 409]) {
+      server.nextAnswers.push({ status: code, body: statusBody(code, 'Gone') });
+      clock.pass(1000);
+      await writer.write(manifest, status(1));
+    }
     await writer.write(manifest, status(2));
     server.nextAnswers.push({ status: 500, body: statusBody(500, 'InternalError') });
     clock.pass(1000);
