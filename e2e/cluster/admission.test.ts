@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { stringify } from 'yaml';
 import { ownGroup, renderChart } from './chart.ts';
 import type { Finished } from './run-program.ts';
+import { untilEstablished } from './stage.ts';
 import { describeWithCluster, type Namespace } from './use-cluster.ts';
 
 const KINDS = ['virtualmcpservers', 'mcpgroups', 'mcpservers', 'mcpexternalauthconfigs', 'mcpoidcconfigs'];
@@ -72,8 +73,7 @@ describeWithCluster('the admission policies', (cluster) => {
     installed = await renderChart([`--set=apiGroup=${group}`, ...parts], release);
     const applied = await cluster.kubectl(['apply', '--server-side', '-f', '-'], installed);
     expect([applied.code, applied.stderr]).toEqual([0, '']);
-    const definitions = KINDS.map((kind) => `crd/${kind}.${group}`);
-    await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=30s', ...definitions]);
+    await untilEstablished(cluster, ...KINDS.map((kind) => `crd/${kind}.${group}`));
     for (const user of ['writer', 'owner', 'reader']) await give(user, 'writes', writes);
     await give('owner', 'uses', uses('github'), gets('key', 'login'));
     await give('reader', 'gets', { apiGroups: [''], resources: ['secrets'], verbs: ['get'] }, uses('other'));

@@ -8,6 +8,7 @@ import { isInstalled } from '../redis/is-installed.ts';
 import { renderChart } from './chart.ts';
 import { fetchModule } from './kit/fetch-module.ts';
 import { run } from './run-program.ts';
+import { untilEstablished } from './stage.ts';
 import { describeWithCluster, type Namespace } from './use-cluster.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -125,8 +126,7 @@ describeWithCluster('kinds of other projects', (cluster) => {
     const each = files.flatMap((file) => ['-f', file]);
     const applied = await cluster.kubectl(['apply', '--server-side', ...each]);
     expect([applied.code, applied.stderr]).toEqual([0, '']);
-    const established = await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=50s', ...each]);
-    expect(established.code).toBe(0);
+    expect((await untilEstablished(cluster, ...each)).code).toBe(0);
   }, 300_000);
   afterAll(async () => {
     await cluster.kubectl(['delete', '--ignore-not-found', '--wait=false', ...files.flatMap((file) => ['-f', file])]);

@@ -1,6 +1,7 @@
 import { expect } from '@jest/globals';
 import { CHART, helm, TEST_IMAGES } from './chart.ts';
 import type { Finished } from './run-program.ts';
+import { untilEstablished } from './stage.ts';
 import type { Cluster } from './use-cluster.ts';
 
 /** Plurals of the kinds that the chart defines. */
@@ -22,8 +23,7 @@ export function releaseOf(cluster: Cluster, group: string, namespace: () => stri
     apply: (text: string, ...args: string[]) => cluster.kubectl(['-n', namespace(), 'apply', ...args, '-f', '-'], text),
     /** Resolves when the definitions serve. */
     async established() {
-      const definitions = KINDS.map((kind) => `crd/${kind}.${group}`);
-      isDone(await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=30s', ...definitions]));
+      isDone(await untilEstablished(cluster, ...KINDS.map((kind) => `crd/${kind}.${group}`)));
     },
     async removeDefinitions() {
       await cluster.kubectl([

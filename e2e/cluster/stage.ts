@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { SessionClient } from '../gateway/session-client.ts';
 import { eventually } from '../local/run-vmcp.ts';
 import { IMAGES } from './images.ts';
+import type { Finished } from './run-program.ts';
 import { collectionOf, type Written } from './send-manifests.ts';
 import type { Cluster, Namespace } from './use-cluster.ts';
 
@@ -35,12 +36,19 @@ export interface Live {
   status?: Seen;
 }
 
+/** Waits until definitions serve: `which` names them as kubectl does. One has no conditions at first, which that of 1.30 takes for an error. */
+export async function untilEstablished(cluster: Cluster, ...which: string[]): Promise<Finished> {
+  const waiting = ['wait', '--for=condition=Established', '--timeout=50s', ...which];
+  return eventually(
+    () => cluster.kubectl(waiting),
+    ({ stderr }) => !stderr.includes('accessor error'),
+    30_000,
+  );
+}
+
 export async function installDefinitions(cluster: Cluster): Promise<void> {
-  for (const args of [
-    ['apply', '--server-side', '--force-conflicts'],
-    ['wait', '--for=condition=Established', '--timeout=30s'],
-  ]) {
-    const { code, stderr } = await cluster.kubectl([...args, '-f', CRDS]);
+  const applied = await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', CRDS]);
+  for (const { code, stderr } of [applied, await untilEstablished(cluster, '-f', CRDS)]) {
     if (code !== 0) throw new Error(`the definitions: ${stderr}`);
   }
 }
