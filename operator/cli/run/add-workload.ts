@@ -26,6 +26,8 @@ export interface Wish {
   headers: Given;
   /** What is set up where no secrets provider is. */
   provider: ProviderType;
+  /** It runs in a cluster. */
+  inCluster: boolean;
 }
 
 /** A workload that was added. */
@@ -38,6 +40,11 @@ export interface Added {
 export async function addWorkload(api: ManagementApi, wish: Wish, context: Context): Promise<Added> {
   const found = await findSource(api, wish, context);
   const { name } = found;
+  if (wish.inCluster && found.body.command !== undefined && found.body.image === undefined)
+    throw new CliError(
+      EXIT_CODES.usage,
+      `${wish.source} is a package, which a cluster cannot start: name an image, or a URL`,
+    );
   await checkFree(api, name, context);
   for (const note of found.notes) context.err.write(`${note}\n`);
   const variables = await gatherValues(found.remote ? [] : found.wanted, wish.variables, context);

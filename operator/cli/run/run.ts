@@ -88,6 +88,7 @@ async function wishOf(source: string, args: readonly string[], options: RunOptio
       secrets: await readSecrets(headerSecret, '--header-secret', context),
     },
     provider: usualProvider(options),
+    inCluster: isCluster(options),
   };
 }
 
