@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Program } from '../gateway/start-program.ts';
 import { eventually } from '../local/run-vmcp.ts';
-import { FIELD_MANAGER } from '#operator/kubernetes/apply/apply-child';
+import { FIELD_MANAGER } from '#operator/kubernetes/api/resources';
 import { untilReady } from './operator-metrics.ts';
 import { backend, group, installDefinitions, server, Stage } from './stage.ts';
 import { startOperator } from './start-operator.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Program } from '../gateway/start-program.ts';
 import { eventually } from '../local/run-vmcp.ts';
-import { FIELD_MANAGER } from '#operator/kubernetes/apply/apply-child';
+import { FIELD_MANAGER } from '#operator/kubernetes/api/resources';
 import { backend, group, installDefinitions, type Seen, server, Stage } from './stage.ts';
 import { untilReady } from './operator-metrics.ts';
 import { HASTENED, OPERATOR_ACCOUNT, startOperator } from './start-operator.ts';

@@ -39,6 +39,9 @@ const ATTACH_CHILDREN: Record<string, Resource> = {
 /** Label of the pods of all runtimes and programs. */
 export const OUR_PODS = `app.kubernetes.io/name in (${[...RUNTIMES, PROGRAMS].join(',')})`;
 
+/** Of all that the operator applies. */
+export const FIELD_MANAGER = 'vmcp-operator';
+
 /** Label that each child has. */
 export const MANAGED_BY = 'app.kubernetes.io/managed-by=vmcp-operator';
 

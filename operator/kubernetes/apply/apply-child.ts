@@ -5,11 +5,9 @@ import { appliedAnnotation, hashOf, standsIn, withHash } from './compare-objects
 import { explainRefusal, isUnreadable } from './explain-refusal.ts';
 import type { KubeObject } from '../api/object.ts';
 import { controllerOf, type OwnedChildren } from '../watch/owned-children.ts';
-import { childResource } from '../api/resources.ts';
+import { childResource, FIELD_MANAGER } from '../api/resources.ts';
 import { viewOfChild } from '../observe/observe-deployment.ts';
 import type { ShareTexts } from '../watch/share-texts.ts';
-
-export const FIELD_MANAGER = 'vmcp-operator';
 
 /** No object has it: an apply that carries it makes a new object or fails with 409. */
 const NO_VERSION = '1';

@@ -1,7 +1,7 @@
 import { defined } from '#operator/plan/defined';
 import { restartOf } from '#operator/plan/object-parts';
 import type { ObservedDeployment } from '#operator/world';
-import { FIELD_MANAGER } from '../apply/apply-child.ts';
+import { FIELD_MANAGER } from '../api/resources.ts';
 import type { KubeObject } from '../api/object.ts';
 import type { ShareTexts } from '../watch/share-texts.ts';
 import { stripWeight } from '../watch/strip-weight.ts';

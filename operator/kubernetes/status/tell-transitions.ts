@@ -5,8 +5,7 @@ import type { Clock } from '#operator/queue';
 import type { Manifest, ResourceKey } from '#operator/world';
 import type { KubeApi } from '../api/api.ts';
 import type { KubeObject } from '../api/object.ts';
-import { EVENTS } from '../api/resources.ts';
-import { FIELD_MANAGER } from '../apply/apply-child.ts';
+import { EVENTS, FIELD_MANAGER } from '../api/resources.ts';
 import { findTransitions, type Transition } from './find-transitions.ts';
 
 /** An Event's message has at most 1024 characters. */

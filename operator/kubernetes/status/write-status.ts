@@ -4,10 +4,9 @@ import type { Clock } from '#operator/queue';
 import type { Manifest, ResourceKey } from '#operator/world';
 import { type ApiError, isStatus } from '../api/api-error.ts';
 import type { KubeApi } from '../api/api.ts';
-import { FIELD_MANAGER } from '../apply/apply-child.ts';
 import { canonicalText } from '../apply/compare-objects.ts';
 import type { KubeObject } from '../api/object.ts';
-import { ownResource } from '../api/resources.ts';
+import { FIELD_MANAGER, ownResource } from '../api/resources.ts';
 import { TransitionTeller } from './tell-transitions.ts';
 
 /** Milliseconds between two writes of one status: back-references of a busy group must not write all day. */
