@@ -10,6 +10,8 @@ import { KeptPage, type Page, weighPage } from './page.ts';
 /** Characters of base64 in one record. */
 const PART = 600_000;
 const MOST_PARTS = 24;
+/** Heads that are read to know whose a part is: more are not of registries, of which a namespace has a few. */
+const MOST_HEADS = 16;
 
 const Head = z.object({ source: z.string(), id: z.string(), parts: z.int().min(1).max(MOST_PARTS) });
 const Part = z.object({ text: z.string() });
@@ -63,25 +65,39 @@ export class KeptCopies {
     const head = { source, id, parts: parts.length };
     if (former === undefined) await this.#store.create(name, head);
     else await this.#store.replace(name, head, former.version);
-    await this.#removeOthers();
+    await this.#removeOthers(idOf(former?.value));
   }
 
   /** Forgets it. */
   async remove(name: string): Promise<void> {
+    // A damaged one is removed, too.
+    const former = await this.#store.get(name).catch(() => undefined);
     await this.#store.delete(name);
-    await this.#removeOthers();
+    await this.#removeOthers(idOf(former?.value));
   }
 
   async #headOf(name: string): Promise<z.infer<typeof Head> | undefined> {
     return Head.safeParse((await this.#store.get(name))?.value).data;
   }
 
-  /** Parts that no head names: of former copies, and of processes that were killed. No part is read for it. */
-  async #removeOthers(): Promise<void> {
+  /**
+   * Parts that no head names: of former copies, and of processes that were killed. No part is read for it; where somebody has written many
+   * heads, they are not read either, and the parts of the former copy alone are removed.
+   */
+  async #removeOthers(former: string | undefined): Promise<void> {
     const names = await this.#store.names();
-    const isPart = (name: string): boolean => name.startsWith('part.');
+    const heads = names.filter((name) => partOf(name) === undefined);
     const live = new Set<string | undefined>();
-    for (const name of names) if (!isPart(name)) live.add((await this.#headOf(name))?.id);
-    for (const name of names) if (isPart(name) && !live.has(name.split('.')[1])) await this.#store.delete(name);
+    if (heads.length <= MOST_HEADS) for (const name of heads) live.add((await this.#headOf(name))?.id);
+    const isLeft = (id: string): boolean => (heads.length > MOST_HEADS ? id === former : !live.has(id));
+    for (const name of names) {
+      const id = partOf(name);
+      if (id !== undefined && isLeft(id)) await this.#store.delete(name);
+    }
   }
 }
+
+/** Whose part a record is; undefined for a head. */
+const partOf = (name: string): string | undefined => (name.startsWith('part.') ? name.split('.')[1] : undefined);
+
+const idOf = (head: unknown): string | undefined => Head.safeParse(head).data?.id;
