@@ -191,7 +191,7 @@ describe('workloads where vmcp runs', () => {
       const { code, stderr } = await vmcp('run', 'npx://tell-nothing', '--name', 'broken', '--timeout', '8s');
       expect([code, stderr]).toEqual([
         3,
-        expect.stringMatching(/broken is there, but its tools are not listed: .*\n.*rm broken/),
+        expect.stringMatching(/broken is there, but its tools are not listed: [^]*\n.*rm broken/),
       ]);
       expect((await vmcp('list', '--all', '-o', 'name')).stdout).toBe('broken\nfirst\n');
       await vmcp('stop', 'broken');
