@@ -68,8 +68,10 @@ describe('transitions of conditions', () => {
   it('are not told of what is only on its way, but of a roll-out that does not come to its end', () => {
     expect(told([], [condition('Reconciling', 'True', 'NewConfiguration')])).toEqual([]);
     const before = [condition('Reconciling', 'True', 'RollingOut')];
-    expect(told(before, [condition('Reconciling', 'True', 'RolloutHangs')])).toEqual([
-      ['Warning', 'RolloutHangs', true],
-    ]);
+    const hangs = condition('Reconciling', 'True', 'RolloutHangs');
+    expect(told(before, [hangs])).toEqual([['Warning', 'RolloutHangs', true]]);
+    // What both say is told once.
+    const fails = { ...condition('Ready', 'False', 'PodsFail'), message: hangs.message };
+    expect(told(before, [fails, hangs])).toEqual([['Warning', 'PodsFail', true]]);
   });
 });

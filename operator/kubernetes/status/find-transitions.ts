@@ -33,8 +33,7 @@ function isGood(condition: Condition, former: Condition | undefined, after: read
 /** Every edit is on its way for a moment, and that is no news; that it does not get there is. */
 const isNews = ({ type, reason }: Condition) => type !== 'Reconciling' || reason === 'RolloutHangs';
 
-const isSame = (a: Transition, b: Transition) =>
-  a.condition.reason === b.condition.reason && a.message === b.message && a.type === b.type;
+const isSame = (a: Transition, b: Transition) => a.message === b.message && a.type === b.type;
 
 /** What changed from one list of conditions to the next: another status, or another reason for the same one; each thing once. */
 export function findTransitions(
