@@ -342,7 +342,9 @@ it('tells a pod of another document by its status alone, which is less power tha
 });
 
 it('is not set back to what a resource was before its status was written, when the watch tells of that', async () => {
-  const before = server.at(`${RESOURCES}/mcpservers/plain`);
+  const path = `${RESOURCES}/mcpservers/plain`;
+  const listed = server.at(path);
+  const before = server.put(path, { ...listed, metadata: { ...listed?.metadata, labels: { team: 'a' } } });
   const outcome: Outcome = {
     ...{ key: { kind: 'MCPServer', namespace: 'ns', name: 'plain' }, action: 'apply', children: [] },
     status: { phase: 'Ready', conditions: [] },
@@ -353,7 +355,7 @@ it('is not set back to what a resource was before its status was written, when t
   expect(writes()).toBe(1);
   const watch = () => server.watches.get(`${RESOURCES}/mcpservers`);
   await eventually(() => watch() !== undefined, 'a watch');
-  for (const object of [before, { ...before, metadata: { ...before?.metadata, name: 'next', uid: 'next' } }]) {
+  for (const object of [before, { ...before, metadata: { ...before.metadata, name: 'next', uid: 'next' } }]) {
     watch()?.write(`${JSON.stringify({ type: 'MODIFIED', object })}\n`);
   }
   await eventually(() => told.includes('MCPServer/ns/next'), 'it has told');
@@ -511,6 +513,23 @@ describe('what a resource owns', () => {
     await reopen(rolling('stuck', uidOfOwn, [stuck]), one!, two!);
     await platform.apply(planned(one!, two!));
     expect(server.writes()).toEqual(['one', 'two'].map((name) => `PATCH ${pathOf('Deployment', name)}`));
+  });
+
+  it('leaves its place among what rolls to others where the API server refuses it', async () => {
+    const annotations = { 'vmcp.dev/applied-template': 'of another version' };
+    const [one, two, three] = ['one', 'two', 'three'].map((name) => ({
+      ...child('Deployment', name, owner(), { annotations }),
+      ...{ apiVersion: 'apps/v1', spec: { template: { spec: {} } } },
+    }));
+    const status = { replicas: 1, updatedReplicas: 1, availableReplicas: 1 };
+    await reopen(...[one!, two!, three!].map((object) => ({ ...object, status })));
+    for (let at = 0; at < 2; at += 1) {
+      server.nextAnswers.push({ status: 422, body: statusBody(422, 'Invalid') });
+    }
+    await expect(platform.apply(planned(one!, two!))).rejects.toMatchObject({ reason: 'ChildRefused' });
+    server.calls.splice(0);
+    await platform.apply(planned(three!, one!));
+    expect(server.writes().filter((line) => line.startsWith('PATCH'))).toHaveLength(2);
   });
 
   it.each([

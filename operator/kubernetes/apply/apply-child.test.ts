@@ -123,6 +123,14 @@ describe('applying a child', () => {
     expect(server.at(PATH)?.data).toEqual({ x: 'old' });
   });
 
+  it('does not wait for what belongs to another resource of the same kind, which does not go', async () => {
+    const { metadata, ...rest } = configMap({ x: 'theirs' });
+    server.put(PATH, { ...rest, metadata: { ...metadata, ownerReferences: [owner('owner-0', 'other')] } });
+    const problem = await problemOf(configMap({ x: '1' }));
+    expect(problem).toMatchObject({ reason: 'ChildNotOurs' });
+    expect((problem as Stalled).message).toContain('belongs to VirtualMCPServer "other"');
+  });
+
   it('takes up its own object that the watch has not told of yet', async () => {
     server.put(PATH, configMap({ x: 'old' }));
     expect(await applyChild(configMap({ x: '1' }), context)).toBe(true);

@@ -46,6 +46,12 @@ describe('children as they stand', () => {
     expect(changes.at(-1)).toBe('two 12 > ');
   });
 
+  it('are those that were made anew, whatever their version: a backup may have been restored', () => {
+    children.wrote(child('12'));
+    children.told(undefined, child('9', 'two'));
+    expect(standing()?.uid).toBe('two');
+  });
+
   it('are found by their owner, the one that they have now', () => {
     children.told(undefined, child('9'));
     expect(children.ofOwner('demo')).toHaveLength(1);
