@@ -9,7 +9,9 @@ let folder: string;
 
 /** A program that notes how it was called, and then does what a script says. */
 function program(name: string, script = 'exit 0'): void {
-  writeFileSync(join(folder, name), `#!/bin/sh\necho "${name} $*" >>${folder}/calls\n${script}\n`, { mode: 0o755 });
+  writeFileSync(join(folder, name), `#!/bin/sh\nprintf '%s\\n' "${name} $*" >>${folder}/calls\n${script}\n`, {
+    mode: 0o755,
+  });
 }
 /** One by one, without the folder of the run, which has another name each time. */
 const calls = () =>
@@ -37,13 +39,26 @@ const open = ({
   });
 const CREATED = 'kind create cluster --kubeconfig kubeconfig --config kind.json --wait 120s --name vmcp-e2e';
 const LOADED = 'kind load image-archive images.tar --name vmcp-e2e';
+const ROUTED = [
+  'ip route replace 10.244.0.0/24 via 172.18.0.3',
+  'ip route replace 10.244.2.0/24 via 172.18.0.2',
+  'ip route replace 10.244.1.0/24 via 172.18.0.4',
+  'ip route replace 10.96.0.0/16 via 172.18.0.3',
+];
+const UNROUTED = ['10.244.0.0/24', '10.244.2.0/24', '10.244.1.0/24', '10.96.0.0/16'].map(
+  (range) => `ip route del ${range}`,
+);
 const DELETED = 'kind delete cluster --name vmcp-e2e';
+const WAITED = 'kubectl --kubeconfig kubeconfig wait node --all --for=condition=Ready --timeout=120s';
 const ASKED = expect.stringContaining('kubectl --kubeconfig kubeconfig get nodes -o') as unknown;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'vmcp-programs-'));
   for (const name of ['kind', 'docker', 'helm', 'ip']) program(name);
-  program('kubectl', 'echo 172.18.0.2 fc00::2');
+  program(
+    'kubectl',
+    '[ $3 = wait ] || printf "10.244.0.0/24 172.18.0.3 fc00::3\\n10.244.2.0/24 172.18.0.2\\n10.244.1.0/24 172.18.0.4\\n"',
+  );
   process.env.PATH = [folder, PATH].join(delimiter);
 });
 afterEach(() => {
@@ -57,13 +72,13 @@ describe('a cluster by kind', () => {
     const before = leftFolders();
     const cluster = await open();
     if ('missing' in cluster) throw new Error(cluster.missing);
-    const routes = ['ip route replace 10.244.0.0/16 via 172.18.0.2', 'ip route replace 10.96.0.0/16 via 172.18.0.2'];
-    expect(calls()).toEqual(['docker info', PACKED, CREATED, LOADED, ASKED, ...routes]);
+    expect(calls()).toEqual(['docker info', PACKED, CREATED, LOADED, WAITED, ASKED, ...ROUTED]);
     expect(JSON.parse(readFileSync(join(folder, 'config'), 'utf8'))).toMatchObject({
+      nodes: [{ role: 'control-plane' }, { role: 'worker' }, { role: 'worker' }],
       networking: { podSubnet: '10.244.0.0/16', serviceSubnet: '10.96.0.0/16' },
     });
     await cluster.close();
-    expect(calls().slice(7)).toEqual(['ip route del 10.244.0.0/16', 'ip route del 10.96.0.0/16', DELETED]);
+    expect(calls().slice(10)).toEqual([...UNROUTED, DELETED]);
     expect(leftFolders()).toEqual(before);
   });
 
@@ -81,18 +96,15 @@ describe('a cluster by kind', () => {
     await cluster.close();
     expect(calls().filter((line) => line.startsWith('sudo'))).toEqual([
       'sudo -n true',
-      'sudo -n ip route replace 10.244.0.0/16 via 172.18.0.2',
-      'sudo -n ip route replace 10.96.0.0/16 via 172.18.0.2',
-      'sudo -n ip route del 10.244.0.0/16',
-      'sudo -n ip route del 10.96.0.0/16',
+      ...[...ROUTED, ...UNROUTED].map((call) => `sudo -n ${call}`),
     ]);
   });
 
   it.each([
     ['kind', 'create', [PACKED, CREATED]],
     ['kind', 'load', [PACKED, CREATED, LOADED]],
-    ['kubectl', '--kubeconfig', [PACKED, CREATED, LOADED, ASKED]],
-    ['ip', 'route', [PACKED, CREATED, LOADED, ASKED, 'ip route replace 10.244.0.0/16 via 172.18.0.2']],
+    ['kubectl', '--kubeconfig', [PACKED, CREATED, LOADED, WAITED]],
+    ['ip', 'route', [PACKED, CREATED, LOADED, WAITED, ASKED, 'ip route replace 10.244.0.0/24 via 172.18.0.3']],
   ])(
     'of which %s %s fails says why, whatever comes of taking it away, and leaves nothing',
     async (name, step, done) => {

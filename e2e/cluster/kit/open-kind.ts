@@ -10,9 +10,13 @@ const PROGRAMS = ['kind', 'docker', 'kubectl', 'helm', 'ip'];
 const NAME = 'vmcp-e2e';
 const CREATE_MS = 10 * 60_000;
 const ASK_MS = 20_000;
+const READY_S = 120;
 const CONFIG = {
   kind: 'Cluster',
   apiVersion: 'kind.x-k8s.io/v1alpha4',
+  // Each node takes itself for the whole machine, and the control plane asks for a processor: where a machine has two, one node
+  // has no room for the pods of the suites that run at the same time.
+  nodes: [{ role: 'control-plane' }, { role: 'worker' }, { role: 'worker' }],
   networking: { podSubnet: POD_RANGE, serviceSubnet: SERVICE_RANGE },
 };
 
@@ -42,12 +46,12 @@ async function whyNoKind({ platform, uid }: KindOptions): Promise<string | undef
     (await runProgram(program, args, { deadline: ASK_MS })).code === 0;
   if (!(await answers('docker', 'info'))) return 'needs Docker, and no daemon answers docker info: start it';
   if (uid === 0 || (isInstalled('sudo') && (await answers('sudo', '-n', 'true')))) return undefined;
-  return 'needs root, or sudo without a password, to lead the addresses of pods and Services to the node by ip route';
+  return 'needs root, or sudo without a password, to lead the addresses of pods and Services to the nodes by ip route';
 }
 
 /**
- * Makes a cluster of one node by kind, with the images of the tests in it. Suites reach pods and Services by their addresses, as on
- * the cluster of this machine.
+ * Makes a cluster of two nodes and one for the control plane by kind, with the images of the tests in them. Suites reach pods and
+ * Services by their addresses, as on the cluster of this machine.
  */
 export async function openKind(options: KindOptions): Promise<KindCluster | { missing: string }> {
   const { pack, tell, image, uid } = options;
@@ -76,8 +80,7 @@ export async function openKind(options: KindOptions): Promise<KindCluster | { mi
     const node = image === undefined ? [] : ['--image', image];
     await kind('create', 'cluster', '--kubeconfig', kubeconfig, '--config', config, '--wait', '120s', ...node);
     await kind('load', 'image-archive', archive);
-    const address = await addressOfNode(kubeconfig);
-    for (const range of [POD_RANGE, SERVICE_RANGE]) {
+    for (const { range, address } of await rangesOf(kubeconfig)) {
       await route('replace', range, 'via', address);
       routes.push(range);
     }
@@ -89,8 +92,18 @@ export async function openKind(options: KindOptions): Promise<KindCluster | { mi
   return { kubeconfig, close };
 }
 
-async function addressOfNode(kubeconfig: string): Promise<string> {
-  const path = 'jsonpath={.items[0].status.addresses[?(@.type=="InternalIP")].address}';
-  const [address = ''] = (await run('kubectl', ['--kubeconfig', kubeconfig, 'get', 'nodes', '-o', path])).split(' ');
-  return address.trim();
+/** Which node leads to which addresses: each to those of its pods, any to those of Services. */
+async function rangesOf(kubeconfig: string): Promise<{ range: string; address: string }[]> {
+  const kubectl = (...args: string[]) =>
+    run('kubectl', ['--kubeconfig', kubeconfig, ...args], { deadline: (READY_S + 10) * 1000 });
+  // kind itself waits for the control plane alone, and a node that is not ready may have no range yet.
+  await kubectl('wait', 'node', '--all', '--for=condition=Ready', `--timeout=${READY_S}s`);
+  const columns = '{.spec.podCIDR} {.status.addresses[?(@.type=="InternalIP")].address}';
+  const answer = await kubectl('get', 'nodes', '-o', `jsonpath={range .items[*]}${columns}{"\\n"}{end}`);
+  const pods = answer
+    .trim()
+    .split('\n')
+    .map((line) => line.split(' '))
+    .map(([range = '', address = '']) => ({ range, address }));
+  return [...pods, { range: SERVICE_RANGE, address: pods[0]?.address ?? '' }];
 }
