@@ -185,12 +185,12 @@ describeWithCluster('the operator', (cluster) => {
     expect(await services('apply', '409')).toBe(1);
   }, 180_000);
 
-  /** Resolves when nothing has been written for four seconds, with the number of all writes. */
+  /** Resolves when nothing has been written for eleven seconds, with the number of all writes: what lasts is told as an Event after ten. */
   async function untilQuiet(operator: Program): Promise<number> {
     let writes = -1;
     await until(async () => {
       const before = writes;
-      await sleep(4000);
+      await sleep(11_000);
       writes = await countWrites(operator);
       return writes === before && writes > 0;
     }, 120_000);
