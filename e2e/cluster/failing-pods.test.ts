@@ -27,7 +27,7 @@ const CASES: Record<string, { spec: object; phase: string; reason: string; messa
     spec: program(runs('console.error("secret of the program"); process.exit(3)')),
     phase: 'Failed',
     reason: 'PodsFail',
-    message: /container mcp ended with exit code 3: see why in kubectl logs mcp-end-\S+ -c mcp --previous\./,
+    message: /container mcp ended with exit code 3: see why in kubectl logs -n \S+ mcp-end-\S+ -c mcp --previous\./,
   },
   room: {
     spec: program({ resources: { requests: { cpu: '1000' }, limits: { cpu: '1000' } } }),
