@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,7 +28,10 @@ const document = (name: string, more = '') =>
 const log = (level: string) => (text: string, fields?: unknown) =>
   logged.push(`${level} ${text} ${JSON.stringify(fields)}`);
 
-async function start(more: Partial<ConfigReactions> = {}, timing = { interval: 3_600_000, debounce: 3_600_000 }) {
+async function start(
+  more: Partial<ConfigReactions> = {},
+  timing: { interval: number; debounce: number; marks?: string } = { interval: 3_600_000, debounce: 3_600_000 },
+) {
   const followed = await followRunConfig({
     file,
     log: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
@@ -221,6 +225,33 @@ describe('following a run configuration', () => {
     await Promise.all([following, looked]);
     expect(applied).toEqual(['two', 'three']);
     expect(most).toBe(1);
+  });
+
+  it('serves nothing of its folder that has no mark, and takes it over as soon as there is one', async () => {
+    const marks = join(folder, 'marks');
+    await mkdir(marks);
+    const mark = (name: string, text: string) =>
+      writeFile(join(marks, `config.${createHash('sha256').update(`${name}\n${text}`).digest('hex')}`), '');
+    const begin = () => start({}, { interval: 3_600_000, debounce: 3_600_000, marks });
+    const [one, two] = [document('one'), document('two', 'status_token_file: ca\n')];
+    await writeFile(file, one);
+    await expect(begin()).rejects.toThrow('run-config.yaml: it is not what the operator wrote');
+    await mark('run-config.yaml', one);
+    const followed = await begin();
+    await writeFile(join(folder, 'ca'), 'forged');
+    await replace(file, two);
+    await followed.check();
+    expect(followed.refused?.message).toMatch(/run-config.yaml: it is not what the operator wrote/);
+    await mark('run-config.yaml', two);
+    await mark('ca', 'right');
+    await followed.check();
+    expect(followed.refused?.message).toMatch(/status_token_file: .*ca: it is not what the operator wrote/);
+    await writeFile(join(folder, 'ca'), 'right');
+    await followed.check();
+    expect([applied, followed.refused, followed.files.read('ca')]).toEqual([['two'], undefined, 'right']);
+    await replace(join(folder, 'ca'), 'forged again');
+    await followed.check();
+    expect(followed.files.read('ca')).toBe('right');
   });
 
   it('is closed only when what it was taking over is done', async () => {

@@ -2,6 +2,7 @@ import { dirname, resolve } from 'node:path';
 import { ConfigError } from '#runtime/errors';
 import type { Log } from '#runtime/telemetry/log';
 import { type LoadedRunConfig, loadRunConfig, type ParsedRunConfig, parseRunConfig } from './load-run-config.ts';
+import { ListedFiles } from './listed-files.ts';
 import { createSecretFiles, type SecretFiles } from './secret-files.ts';
 import { FileWatch } from './watch-files.ts';
 
@@ -24,6 +25,8 @@ export interface ConfigReactions {
 
 interface FollowOptions {
   readonly file: string;
+  /** Folder with a mark for each file of the folder of `file` that may be served; without, all may. */
+  readonly marks?: string | undefined;
   readonly log: Log;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
@@ -33,13 +36,19 @@ interface FollowOptions {
   readonly debounce?: number;
 }
 
+interface FollowedOptions extends FollowOptions {
+  readonly listed: ListedFiles | undefined;
+}
+
 /**
  * Loads a run configuration, to follow its changes and those of its files.
  * @throws ConfigError when there is nothing to begin with
  */
 export async function followRunConfig(options: FollowOptions): Promise<FollowedRunConfig> {
-  const files = createSecretFiles({ folder: dirname(resolve(options.file)), log: options.log });
-  return new FollowedRunConfig(options, files, await loadRunConfig(options.file, files.read));
+  const folder = dirname(resolve(options.file));
+  const listed = options.marks === undefined ? undefined : new ListedFiles(folder, options.marks);
+  const files = createSecretFiles({ folder, log: options.log, listed });
+  return new FollowedRunConfig({ ...options, listed }, files, await loadRunConfig(options.file, files.read, listed));
 }
 
 /**
@@ -48,14 +57,14 @@ export async function followRunConfig(options: FollowOptions): Promise<FollowedR
  */
 export class FollowedRunConfig {
   readonly files: SecretFiles;
-  readonly #options: FollowOptions;
+  readonly #options: FollowedOptions;
   readonly #folder: string;
   readonly #watch: FileWatch;
   #current: LoadedRunConfig;
   #refused: RefusedRunConfig | undefined;
   #reactions: ConfigReactions | undefined;
 
-  constructor(options: FollowOptions, files: SecretFiles, first: LoadedRunConfig) {
+  constructor(options: FollowedOptions, files: SecretFiles, first: LoadedRunConfig) {
     this.files = files;
     this.#options = options;
     this.#folder = dirname(resolve(options.file));
@@ -100,9 +109,11 @@ export class FollowedRunConfig {
   }
 
   async #takeOver(): Promise<void> {
+    const { file, listed } = this.#options;
     let next: ParsedRunConfig | undefined;
+    listed?.forget();
     try {
-      next = await parseRunConfig(this.#options.file);
+      next = await parseRunConfig(file, listed);
       if (next.digest === this.#current.digest) this.#refused = undefined;
       else await this.#replaceBy(next);
     } catch (error) {
@@ -130,10 +141,11 @@ export class FollowedRunConfig {
     this.#reactions?.refused?.(this.#refused);
   }
 
-  /** The files of a refused document as well, as it is tried again when they change. */
+  /** The files of a refused document as well, and the marks that are missing, as it is tried again when they change. */
   #watched(...documents: readonly (LoadedRunConfig | undefined)[]): string[] {
     const names = documents.flatMap((document) => (document === undefined ? [] : namesOf(document)));
-    return [resolve(this.#options.file), ...names.map((name) => resolve(this.#folder, name))];
+    const { file, listed } = this.#options;
+    return [resolve(file), ...names.map((name) => resolve(this.#folder, name)), ...(listed?.missed ?? [])];
   }
 }
 

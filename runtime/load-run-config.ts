@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { z } from 'zod';
 import { explainSome, pathText, problemText } from '#crds/parts/explain';
 import { RUN_CONFIG_VERSION, RunConfig } from '#crds/run-config/run-config';
 import { ConfigError } from '#runtime/errors';
 import { listFiles, type NamedFile } from './list-files.ts';
+import type { ListedFiles } from './listed-files.ts';
 import { type ReadDocument, readDocument } from './read-document.ts';
 import { readProblem } from './secret-files.ts';
 
@@ -30,8 +32,12 @@ export interface ParsedRunConfig extends LoadedRunConfig {
  * Reads a run configuration and checks that every file that it names can be read.
  * @throws ConfigError, one line `file:line path: problem` for each problem
  */
-export async function loadRunConfig(file: string, read: (file: string) => unknown): Promise<LoadedRunConfig> {
-  const parsed = await parseRunConfig(file);
+export async function loadRunConfig(
+  file: string,
+  read: (file: string) => unknown,
+  listed?: ListedFiles,
+): Promise<LoadedRunConfig> {
+  const parsed = await parseRunConfig(file, listed);
   parsed.checkFiles(read);
   return parsed;
 }
@@ -40,8 +46,9 @@ export async function loadRunConfig(file: string, read: (file: string) => unknow
  * Reads a run configuration without looking at the files that it names.
  * @throws ConfigError
  */
-export async function parseRunConfig(file: string): Promise<ParsedRunConfig> {
+export async function parseRunConfig(file: string, listed?: ListedFiles): Promise<ParsedRunConfig> {
   const bytes = await readBytes(file);
+  listed?.check(resolve(file), bytes);
   const document = readDocument(unpack(bytes, file).toString('utf8'), file);
   checkVersion(document, file);
   const result = RunConfig.safeParse(document.value);

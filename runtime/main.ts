@@ -6,9 +6,11 @@ import { startRuntime } from '#runtime/process';
 import { createLog } from '#runtime/telemetry/create-log';
 
 const VERSION = '0.1.0';
-const USAGE = 'usage: runtime --config <file> [--drain <seconds>]\n';
+const USAGE = 'usage: runtime --config <file> [--marks <folder>] [--drain <seconds>]\n';
 
-const { values } = parseArgs({ options: { config: { type: 'string' }, drain: { type: 'string', default: '4' } } });
+const { values } = parseArgs({
+  options: { config: { type: 'string' }, marks: { type: 'string' }, drain: { type: 'string', default: '4' } },
+});
 if (values.config === undefined) {
   process.stderr.write(USAGE);
   process.exit(2);
@@ -17,7 +19,7 @@ if (values.config === undefined) {
 const log = createLog('info', process.stderr);
 
 try {
-  const followed = await followRunConfig({ file: values.config, log, now: Date.now });
+  const followed = await followRunConfig({ file: values.config, marks: values.marks, log, now: Date.now });
   log.setLevel(followed.current.config.operational.log_level);
   const started = startRuntime({
     followed,

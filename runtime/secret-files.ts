@@ -3,6 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ConfigError } from '#runtime/errors';
 import type { Log } from '#runtime/telemetry/log';
+import type { ListedFiles } from './listed-files.ts';
 
 const MAX_BYTES = 1_048_576;
 
@@ -30,12 +31,20 @@ interface Content {
   readonly text: string;
 }
 
-/** Relative names are taken from `folder`. */
-export function createSecretFiles({ folder, log }: { folder: string; log: Log }): SecretFiles {
+interface SecretFilesOptions {
+  /** Relative names are taken from there. */
+  folder: string;
+  log: Log;
+  /** Which files may be read; all, without. */
+  listed?: ListedFiles | undefined;
+}
+
+export function createSecretFiles({ folder, log, listed }: SecretFilesOptions): SecretFiles {
   const contents = new Map<string, Content>();
 
   function load(file: string): Content {
     const bytes = readRegularFile(resolve(folder, file), file);
+    listed?.check(resolve(folder, file), bytes);
     const content = { bytes, text: bytes.toString('utf8').replace(/[\r\n]+$/, '') };
     contents.set(file, content);
     return content;

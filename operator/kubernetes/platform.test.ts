@@ -249,10 +249,14 @@ const delivered = () => {
   return (credentials?.data ?? {}) as Record<string, string>;
 };
 
+/** The files that documents name, each with the mark of its document. */
+const withMarks = (...files: string[]) =>
+  files.flatMap((file) => [file, `config.${createHash('sha256').update(`run-config.yaml\n${file}`).digest('hex')}`]);
+
 it('keeps a file that a document named before beside the new one, as long as no pod says that it has taken that over', async () => {
   await platform.observe('ns');
   for (const file of ['sealing-1', 'sealing-2', 'sealing-2']) await deliver(file);
-  expect(Object.keys(delivered())).toEqual(['sealing-1', 'sealing-2']);
+  expect(Object.keys(delivered())).toEqual(withMarks('sealing-1', 'sealing-2'));
 });
 
 function podOfDemo(): object {
@@ -308,11 +312,11 @@ it('keeps it until the pod that has taken over that one has the new one, with it
   await eventually(isTakenOver, 'it is with its file');
   for (const file of ['sealing-2', 'sealing-2']) await deliver(file);
   files = delivered();
-  expect([isTakenOver(), Object.keys(files)]).toEqual([false, ['sealing-1', 'sealing-2']]);
+  expect([isTakenOver(), Object.keys(files)]).toEqual([false, withMarks('sealing-1', 'sealing-2')]);
   served = 'sealing-2';
   await eventually(isTakenOver, 'the new one is taken over');
   await deliver('sealing-2');
-  expect(Object.keys(delivered())).toEqual(['sealing-2']);
+  expect(Object.keys(delivered())).toEqual(withMarks('sealing-2'));
 });
 
 it('tells a pod of another document by its status alone, which is less power than to change pods', async () => {

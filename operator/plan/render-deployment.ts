@@ -34,7 +34,10 @@ function renderContainer(spec: ServerSpec, rendered: Rendered, image: string) {
   return defined({
     name: 'vmcp',
     image,
-    args: ['--config', `${rendered.configDirectory}/run-config.yaml`, '--drain', String(DRAIN)],
+    args: [
+      ...['--config', `${rendered.configDirectory}/run-config.yaml`, '--marks', rendered.secretDirectory],
+      ...['--drain', String(DRAIN)],
+    ],
     ports: [
       { name: 'mcp', containerPort: port, protocol: 'TCP' },
       { name: 'private', containerPort: privatePort, protocol: 'TCP' },

@@ -2,9 +2,11 @@ import { Waiting } from '#operator/errors';
 import { credentialsOf, runtimeChildOf, sealingOf } from '#operator/plan/child-names';
 import type { Outcome, Rendered, SecretSource } from '#operator/plan/outcome';
 import { ownedMetadata, runtimeSelector } from '#operator/plan/object-parts';
+import { configMapName } from '#operator/plan/render-config-map';
 import { type Manifest, type ResourceKey, runtimeName } from '#operator/world';
 import { applyChild, type ApplyContext } from './apply-child.ts';
 import type { ClusterView } from '../observe/cluster-view.ts';
+import { marksOf } from '../observe/document-of.ts';
 import { collectFiles, type Files, keepOlder } from '../secrets/credential-files.ts';
 import { explainRefusal } from './explain-refusal.ts';
 import { rollsUnasked } from './rollout-places.ts';
@@ -31,7 +33,7 @@ export async function applyOutcome(outcome: Outcome, owner: Manifest, parts: Out
   const objects = outcome.children.flatMap((child) =>
     child.platform === 'cluster' ? [child.object as KubeObject] : [],
   );
-  if (rendered) await applyCredentials(key, rendered, owner, parts);
+  if (rendered) await applyCredentials(outcome, { rendered, objects }, owner, parts);
   const [last, first] = divide(objects, ({ kind }) => kind === 'Deployment' || kind === 'StatefulSet');
   await applyAll(first, parts);
   // What pods need is there before them.
@@ -69,15 +71,19 @@ function mustWait(desired: KubeObject, owner: Manifest, { view, context, maxRoll
 
 /** The Secret with all files that the document names, and with older ones while a pod may still read them. */
 async function applyCredentials(
-  key: ResourceKey,
-  rendered: Rendered,
+  { key }: Outcome,
+  { rendered, objects }: { rendered: Rendered; objects: readonly KubeObject[] },
   owner: Manifest,
   { secrets, runtimes, values, view, context }: OutcomeContext,
 ): Promise<void> {
   const made = runtimes.secretsOf(key);
   const { namespace } = key;
-  const name = credentialsOf(runtimeChildOf(key));
-  const files = collectFiles(rendered.secretFiles, (source) => valueOf(source, namespace, made, values));
+  const child = runtimeChildOf(key);
+  const name = credentialsOf(child);
+  const files = {
+    ...collectFiles(rendered.secretFiles, (source) => valueOf(source, namespace, made, values)),
+    ...marksIn(objects, configMapName(child)),
+  };
   const standing = await secrets.read(namespace, name);
   const observed = runtimes.observed.get(namespace, runtimeName(key));
   const text = view.documents.get(namespace, runtimeName(key));
@@ -91,6 +97,12 @@ async function applyCredentials(
   };
   await applyChild(secret, context);
   runtimes.setFiles(key, rendered);
+}
+
+/** What the runtime reads of its ConfigMap has to be what stands here. */
+function marksIn(objects: readonly KubeObject[], configMap: string): Files {
+  const ours = objects.filter(({ kind, metadata }) => kind === 'ConfigMap' && metadata.name === configMap);
+  return Object.fromEntries(ours.flatMap(marksOf).map((mark) => [mark, '']));
 }
 
 function valueOf(

@@ -5,6 +5,8 @@ import type { KubeObject } from '../api/object.ts';
 const FILE = 'run-config.yaml';
 /** What a runtime reads at most. */
 const LARGEST = 16 * 1024 * 1024;
+/** Names of other files of a runtime's Secret end with a dash and 16 digits. */
+const MARK = 'config.';
 
 interface Texts {
   data?: Record<string, string>;
@@ -23,6 +25,18 @@ function fileOf({ data, binaryData }: KubeObject & Texts): Buffer | undefined {
 export function digestOfDocument(configMap: KubeObject): string | undefined {
   const file = fileOf(configMap);
   return file && createHash('sha256').update(file).digest('hex');
+}
+
+/**
+ * Names of the marks of a ConfigMap's files: empty files of the Secret of a runtime, which serves no file of its ConfigMap without one
+ * (runtime/listed-files.ts).
+ */
+export function marksOf({ data = {}, binaryData = {} }: KubeObject & Texts): string[] {
+  const files = [
+    ...Object.entries(data).map(([name, text]) => [name, Buffer.from(text)] as const),
+    ...Object.entries(binaryData).map(([name, packed]) => [name, Buffer.from(packed, 'base64')] as const),
+  ];
+  return files.map(([name, bytes]) => `${MARK}${createHash('sha256').update(`${name}\n`).update(bytes).digest('hex')}`);
 }
 
 /** The document of a ConfigMap as text; undefined where there is none, or what is there cannot be unpacked. */

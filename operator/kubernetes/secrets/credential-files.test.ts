@@ -22,7 +22,13 @@ describe('files of a runtime', () => {
     expect(keepOlder({ 'a-1': 'right' }, { 'a-1': 'forged' }, true)).toEqual({ 'a-1': 'right' });
   });
 
-  it('of older documents do not stay where no Secret could hold them', () => {
+  it('of older documents do not stay where there are too many of them', () => {
+    const marks = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [`config.${at}`, '']));
+    expect(Object.keys(keepOlder({ 'a-1': '' }, marks(1000), true))).toHaveLength(1001);
+    expect(keepOlder({ 'a-1': '' }, marks(1001), true)).toEqual({ 'a-1': '' });
+  });
+
+  it('of older documents do not stay where no no Secret could hold them', () => {
     const large = 'x'.repeat(600_000);
     expect(keepOlder({ 'a-2': large }, { 'a-1': large }, true)).toEqual({ 'a-2': large });
   });
