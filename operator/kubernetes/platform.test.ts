@@ -442,6 +442,12 @@ describe('what a resource owns', () => {
     ]);
   });
 
+  it('stays as it is where the plan wants everything kept, as of a resource that is wrong', async () => {
+    await reopen(child('ConfigMap', 'served', owner()));
+    await platform.apply({ ...planned(), action: 'keep' });
+    expect(server.writes()).toEqual([]);
+  });
+
   it('is removed itself, not what took its place meanwhile', async () => {
     await reopen(child('ConfigMap', 'left', owner()));
     server.remove(pathOf('ConfigMap', 'left'));

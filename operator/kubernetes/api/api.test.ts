@@ -31,8 +31,9 @@ describe('calls of the API server', () => {
     api = server.api((verb, resource, code) => counted.push(`${verb} ${resource} ${code}`));
   });
   afterEach(async () => {
-    await api.close();
+    // Calls that wait end with the server.
     await server.close();
+    await api.close();
   });
   const last = () => server.requests.at(-1)!;
 

@@ -182,6 +182,23 @@ describe('pods of a runtime', () => {
     pods.expect(runtime('two'));
     await pass(0);
     expect(asked).toHaveLength(length + 1);
+    pods.expect({ ...runtime('two'), tokens: ['newer', 'new'] });
+    await pass(0);
+    expect(asked.slice(length + 1)).toEqual(['10.0.0.1 newer,new']);
+  });
+
+  it('that say nothing are not pushed; one that says nothing any more is asked again soon', async () => {
+    pods.expect(runtime('one'));
+    pods.told(undefined, pod('a'));
+    await passSlowly(60_000);
+    expect(pushed).toEqual([]);
+    answers['10.0.0.1'] = says('one', { ready: true });
+    await passSlowly(60_000);
+    answers['10.0.0.1'] = SILENT;
+    const { length } = asked;
+    while (asked.length === length) await pass(100);
+    await passSlowly(3000);
+    expect(asked.length).toBeGreaterThan(length + 3);
   });
 
   it('that serve it are asked once an interval and pushed no more', async () => {
