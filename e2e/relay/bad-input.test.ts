@@ -20,13 +20,14 @@ const base = {
 };
 
 /** Starts the runtime with this text as its configuration, until it ends by itself. */
-async function start(text: string): Promise<{ code: number | null; output: string }> {
+async function start(text: string, ...flags: string[]): Promise<{ code: number | null; output: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'vmcp-bad-'));
   closing({ close: () => rm(folder, { recursive: true }) });
   const file = join(folder, 'run-config.yaml');
   await writeFile(file, text);
   return new Promise((resolve) => {
-    execFile(process.execPath, [runtimeProgram(), '--config', file], { timeout: 20_000 }, (error, stdout, stderr) => {
+    const args = [runtimeProgram(), '--config', file, ...flags];
+    execFile(process.execPath, args, { timeout: 20_000 }, (error, stdout, stderr) => {
       const code = typeof error?.code === 'number' ? error.code : null;
       resolve({ code: error ? code : 0, output: stdout + stderr });
     });
@@ -50,6 +51,14 @@ describe('a run configuration that cannot be served ends the start with what is 
     expect(code).toBe(1);
     expect(output).toMatch(message);
     expect(output).not.toMatch(/\n\s+at /);
+  });
+
+  it('of which nobody who may write the Secret of the server has made a mark', async () => {
+    const { code, output } = await start(JSON.stringify(base), '--marks', tmpdir());
+    expect(code).toBe(1);
+    expect(output).toMatch(
+      /run-config\.yaml: it is not what the operator wrote; the Secret of this server has no mark/,
+    );
   });
 
   it('whose port is in use, with the remedy', async () => {
