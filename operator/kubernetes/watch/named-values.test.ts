@@ -131,14 +131,16 @@ describe('values that resources name', () => {
       return Object.keys(await values.load(namespace)).join();
     };
     for (const place of ['a', 'b', 'c', 'd'])
-      expect(await load(place, `big-${place}`, 15 * 2 ** 20)).toBe(`big-${place}`);
+      expect(await load(place, `big-${place}`, 16 * 2 ** 20)).toBe(`big-${place}`);
     expect(await load('e', 'large', 5 * 2 ** 20)).toBe('');
     expect(values.refused('e').large).toMatch(
       /secrets that resources of all namespaces name would exceed 64 MiB: name/,
     );
+    // Nothing is left of what all share.
     expect(await load('e', 'small', 2 ** 18)).toBe('small');
+    expect(await load('e', 'other', 2 ** 18 + 1)).toBe('small');
     values.refer('b', 'MCPServer/big-b', undefined);
-    expect(Object.keys(await values.load('e')).sort()).toEqual(['large', 'small']);
+    expect(Object.keys(await values.load('e')).sort()).toEqual(['large', 'other', 'small']);
   });
 
   it('one that takes the room of itself alone when it changes stays', async () => {
