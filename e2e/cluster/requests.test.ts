@@ -86,7 +86,7 @@ describeWithCluster('requests of the operator', (cluster) => {
   const edit = (name: string, header: string) =>
     stage.patch('VirtualMCPServer', name, { spec: { passthroughHeaders: [header] } });
 
-  it('are two for one edit, one of its document and one of its status, among few and among many', async () => {
+  it('are three for one edit, of its document, of the mark of that and of its status, among few and among many', async () => {
     await start();
     const told: Requests[] = [];
     for (const [from, to] of [
@@ -96,7 +96,8 @@ describeWithCluster('requests of the operator', (cluster) => {
       await fill(from, to);
       told.push(await during(() => edit('s-0-0', `x-${to}`)));
     }
-    expect(told).toEqual([1, 2].map(() => ({ 'apply configmaps': 1, 'apply virtualmcpservers': 1 })));
+    const each = { 'apply secrets': 1, 'apply configmaps': 1, 'apply virtualmcpservers': 1 };
+    expect(told).toEqual([each, each]);
   }, 120_000);
 
   it('are one status a second at most where edits follow one another', async () => {
@@ -106,8 +107,8 @@ describeWithCluster('requests of the operator', (cluster) => {
       for (let i = 0; i < 10; i += 1) await edit('s-1-1', `x-${i}`);
     });
     const seconds = (Date.now() - startedAt) / 1000;
-    expect(Object.keys(found).sort()).toEqual(['apply configmaps', 'apply virtualmcpservers']);
-    expect(found['apply configmaps']).toBeLessThanOrEqual(10);
+    expect(Object.keys(found).sort()).toEqual(['apply configmaps', 'apply secrets', 'apply virtualmcpservers']);
+    for (const kind of ['configmaps', 'secrets']) expect(found[`apply ${kind}`]).toBeLessThanOrEqual(10);
     expect(found['apply virtualmcpservers']).toBeLessThanOrEqual(1 + seconds);
   }, 60_000);
 });
