@@ -162,8 +162,9 @@ describeWithCluster('Secrets of a running server', (cluster) => {
       async () => (await stage.get('Secret', 'vmcp-demo-credentials'))?.data?.[file],
       (value) => value === Buffer.from(SECOND).toString('base64'),
     );
-    await stage.ready('demo');
-  }, 60_000);
+    // A pod that has read the forged copy is told of the right one, or has it when its kubelet looks by itself.
+    await stage.ready('demo', 120_000);
+  }, 180_000);
 
   it('the token for /status is replaced when it is old; the one before is taken until the next', async () => {
     const pods = await podsOf('demo');
