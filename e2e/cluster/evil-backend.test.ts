@@ -1,6 +1,7 @@
 import { beforeAll, expect, it } from '@jest/globals';
 import { send } from '../gateway/session-client.ts';
 import { eventually } from '../local/run-vmcp.ts';
+import type { Written } from './send-manifests.ts';
 import { backend, condition, fake, group, secret, server } from './stage.ts';
 import { describeWithCluster } from './use-cluster.ts';
 import { useStage } from './use-stage.ts';
@@ -8,6 +9,11 @@ import { useStage } from './use-stage.ts';
 const MINUTES = 60_000;
 const KEY = 'key-of-all-callers';
 const BEARER = 'token-of-a-caller';
+
+const configMap = (name: string, text: string): Written & { data: object } => ({
+  ...{ apiVersion: 'v1', kind: 'ConfigMap' },
+  ...{ metadata: { name }, data: { 'run-config.yaml': text } },
+});
 
 /** An MCP server that keeps the headers of all requests, and shows them at /seen. */
 const COLLECTOR = `
@@ -132,5 +138,30 @@ describeWithCluster('a backend that collects what it is sent', (cluster) => {
       expect((await seen()).join('\n')).not.toContain(KEY);
     },
     4 * MINUTES,
+  );
+
+  it(
+    'gets nothing where who may only change ConfigMaps leads pods to it that nobody looks after',
+    async () => {
+      await stage.operator.stop();
+      const client = await stage.connect('inline');
+      const [pod] = await stage.list('Pod', 'app.kubernetes.io/instance=inline');
+      const [ours] = (await stage.list('ConfigMap')).filter(({ metadata }) => metadata.name.startsWith('vmcp-inline-'));
+      const name = ours?.metadata.name ?? '';
+      const text = ours?.data?.['run-config.yaml']?.replaceAll(hostOf('calendar'), hostOf('collector')) ?? '';
+      expect(text).toContain(hostOf('collector'));
+      await stage.remove('ConfigMap', name);
+      await stage.apply(configMap(name, text));
+      // As its kubelet does each minute, it looks at the pod.
+      await stage.patch('Pod', pod?.metadata.name ?? '', { metadata: { annotations: { 'vmcp.dev/test': 'look' } } });
+      await eventually(
+        () => cluster.kubectl(['logs', pod?.metadata.name ?? '', '-n', stage.namespace.name]),
+        ({ stdout }) => stdout.includes('it is not what the operator wrote'),
+        MINUTES,
+      );
+      await client.call('calendar_tool_0', {});
+      expect((await seen()).join('\n')).not.toContain(KEY);
+    },
+    2 * MINUTES,
   );
 });
