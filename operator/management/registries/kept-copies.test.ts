@@ -48,6 +48,10 @@ it('a copy is kept at the same cost however many heads somebody has written, and
   asked = [];
   await save();
   expect(asked).toEqual(['default']);
-  expect((await parts()).sort()).toEqual(['part.39.0', expect.stringMatching(/^part\.[0-9a-f]{18}\.0$/)]);
+  // That of another source, and one of ours.
+  expect((await parts()).filter((name) => name !== 'part.39.0')).toEqual([
+    expect.stringMatching(/^part\.[0-9a-f]{18}\.0$/),
+  ]);
+  expect(await parts()).toContain('part.39.0');
   expect(await copies.load('default', 'source')).toEqual([]);
 });
