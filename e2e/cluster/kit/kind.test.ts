@@ -37,6 +37,7 @@ const open = ({
     platform,
     uid,
   });
+const LISTED = 'kind get clusters';
 const CREATED = 'kind create cluster --kubeconfig kubeconfig --config kind.json --wait 120s --name vmcp-e2e';
 const LOADED = 'kind load image-archive images.tar --name vmcp-e2e';
 const ROUTED = [
@@ -72,13 +73,13 @@ describe('a cluster by kind', () => {
     const before = leftFolders();
     const cluster = await open();
     if ('missing' in cluster) throw new Error(cluster.missing);
-    expect(calls()).toEqual(['docker info', PACKED, CREATED, LOADED, WAITED, ASKED, ...ROUTED]);
+    expect(calls()).toEqual(['docker info', LISTED, PACKED, CREATED, LOADED, WAITED, ASKED, ...ROUTED]);
     expect(JSON.parse(readFileSync(join(folder, 'config'), 'utf8'))).toMatchObject({
       nodes: [{ role: 'control-plane' }, { role: 'worker' }, { role: 'worker' }],
       networking: { podSubnet: '10.244.0.0/16', serviceSubnet: '10.96.0.0/16' },
     });
     await cluster.close();
-    expect(calls().slice(10)).toEqual([...UNROUTED, DELETED]);
+    expect(calls().slice(11)).toEqual([...UNROUTED, DELETED]);
     expect(leftFolders()).toEqual(before);
   });
 
@@ -86,7 +87,7 @@ describe('a cluster by kind', () => {
     const cluster = await open({ image: 'mirror.example/node:v1' });
     if ('missing' in cluster) throw new Error(cluster.missing);
     await cluster.close();
-    expect(calls()[2]).toBe(CREATED.replace(' --name', ' --image mirror.example/node:v1 --name'));
+    expect(calls()[3]).toBe(CREATED.replace(' --name', ' --image mirror.example/node:v1 --name'));
   });
 
   it('is made by somebody who is not root with sudo', async () => {
@@ -112,10 +113,16 @@ describe('a cluster by kind', () => {
       const fails = 'echo "no room to $1" >&2; exit 1';
       program(name, `[ $1 = ${step} ] || [ $1 = delete ] && { ${fails}; }; exit 0`);
       await expect(open()).rejects.toThrow(`no room to ${step}`);
-      expect(calls()).toEqual(['docker info', ...done, DELETED]);
+      expect(calls()).toEqual(['docker info', LISTED, ...done, DELETED]);
       expect(leftFolders()).toEqual(before);
     },
   );
+
+  it('is not made, and none is taken away, where there is one of that name', async () => {
+    program('kind', '[ $1 = get ] && printf "other\\nvmcp-e2e\\n"; exit 0');
+    await expect(open()).rejects.toThrow('kind has a cluster vmcp-e2e: another run uses it, or left it');
+    expect(calls()).toEqual(['docker info', LISTED]);
+  });
 
   it('is missing where one of its programs is, by name', async () => {
     process.env.PATH = folder;

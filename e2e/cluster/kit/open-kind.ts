@@ -57,6 +57,10 @@ export async function openKind(options: KindOptions): Promise<KindCluster | { mi
   const { pack, tell, image, uid } = options;
   const missing = await whyNoKind(options);
   if (missing !== undefined) return { missing: `E2E_CLUSTER=kind ${missing}` };
+  const clusters = await run('kind', ['get', 'clusters'], { deadline: ASK_MS });
+  // What goes wrong from here on takes the cluster away, which would be that of somebody else.
+  if (clusters.split('\n').includes(NAME))
+    throw new Error(`kind has a cluster ${NAME}: another run uses it, or left it: kind delete cluster --name ${NAME}`);
   const folder = mkdtempSync(join(tmpdir(), 'vmcp-kind-'));
   const at = (name: string) => join(folder, name);
   const [kubeconfig, archive, config] = [at('kubeconfig'), at('images.tar'), at('kind.json')];
