@@ -1,0 +1,121 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { until } from '../gateway/until.ts';
+import {
+  ANSWERS,
+  connectNewClient,
+  connectOldClient,
+  type ClientOptions,
+  type ServerAddress,
+} from './connect-sdk-client.ts';
+import { sdkServerCommand, startSdkServer, type Sdk } from './start-sdk-server.ts';
+
+const closers: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+type Options = Parameters<typeof startSdkServer>[1];
+
+/** Starts a server, or names the command of one that speaks stdio. */
+async function serve(sdk: Sdk, options: Options | 'stdio'): Promise<ServerAddress> {
+  if (options === 'stdio') return sdkServerCommand(sdk);
+  const server = await startSdkServer(sdk, options);
+  closers.push(server.stop);
+  return new URL(server.url);
+}
+
+async function connect(to: ServerAddress, client: Sdk, options: ClientOptions & { revision?: '2026-07-28' } = {}) {
+  const connected = client === 'old' ? await connectOldClient(to, options) : await connectNewClient(to, options);
+  closers.push(() => connected.close());
+  return {
+    connected,
+    call: async (name: string, args: Record<string, unknown> = {}) => {
+      const { content, ...rest } = await connected.callTool({ name, arguments: args });
+      const [first] = Array.isArray(content) ? (content as { text: string }[]) : [];
+      return { text: first?.text, ...rest };
+    },
+  };
+}
+
+const SERVERS: [name: string, sdk: Sdk, options: Options | 'stdio'][] = [
+  ['1.x over streamable HTTP', 'old', { transport: 'http' }],
+  ['1.x over streamable HTTP with JSON answers', 'old', { json: true }],
+  ['1.x over streamable HTTP with an event store', 'old', { eventStore: true }],
+  ['1.x over SSE', 'old', { transport: 'sse' }],
+  ['1.x over stdio', 'old', 'stdio'],
+  ['2.x over streamable HTTP', 'new', { transport: 'http' }],
+  ['2.x over streamable HTTP with an event store', 'new', { eventStore: true }],
+  ['2.x over stdio', 'new', 'stdio'],
+];
+
+describe.each(SERVERS)('server of the SDK %s', (_name, sdk, options) => {
+  const transport = typeof options === 'object' && options.transport === 'sse' ? 'sse' : 'http';
+
+  it.each(['old', 'new'] as const)('answers the %s client', async (client) => {
+    const { connected, call } = await connect(await serve(sdk, options), client, { transport });
+    const { tools } = await connected.listTools();
+    expect(tools).toHaveLength(12);
+    expect(await call('echo', { text: 'hi' })).toMatchObject({ text: 'hi' });
+    expect((await call('big', { bytes: 100_000 })).text).toHaveLength(100_000);
+    expect(await call('fail')).toMatchObject({ isError: true });
+    expect(JSON.parse((await call('count')).text ?? '')).toMatchObject({ echo: { begun: 1, ended: 1, aborted: 0 } });
+    expect(await connected.getPrompt({ name: 'greet', arguments: { name: 'Ada' } })).toMatchObject({ messages: [{}] });
+    expect((await connected.listResources()).resources).toHaveLength(2);
+    expect(await connected.readResource({ uri: 'sdk://items/7' })).toMatchObject({ contents: [{ text: 'item 7' }] });
+  });
+});
+
+describe.each(SERVERS.filter(([, , options]) => options === 'stdio' || options?.json !== true))(
+  'questions of the server of the SDK %s',
+  (_name, sdk, options) => {
+    const transport = typeof options === 'object' && options.transport === 'sse' ? 'sse' : 'http';
+
+    it.each(['call', 'session'] as const)('reach the client on the stream of the %s', async (stream) => {
+      const lines: unknown[] = [];
+      const to = await serve(sdk, options);
+      const { call } = await connect(to, 'old', { transport, answers: ANSWERS, onLog: (data) => lines.push(data) });
+      // The GET stream opens after `initialize` is answered: a notification before that is lost.
+      await until('a log line', async () => {
+        await call('log', { lines: 1, every: 0, stream });
+        return lines.length > 0;
+      });
+      expect((await call('elicit', { stream })).text).toContain('Ada');
+      expect((await call('sample', { stream })).text).toContain('word');
+      expect((await call('roots', { stream })).text).toContain('file:///work');
+    });
+  },
+);
+
+describe('server of the SDK 2.x for 2026-07-28', () => {
+  it('answers, and asks by input_required', async () => {
+    const { call } = await connect(await serve('new', {}), 'new', { revision: '2026-07-28', answers: ANSWERS });
+    expect(await call('echo', { text: 'hi' })).toMatchObject({ text: 'hi' });
+    expect((await call('elicit')).text).toContain('Ada');
+  });
+});
+
+describe('startSdkServer', () => {
+  it('starts a killed server again on its port', async () => {
+    const first = await startSdkServer('old');
+    await first.kill();
+    expect(first.exited()).toBe(true);
+    const { call } = await connect(await serve('old', { port: first.port }), 'new');
+    expect(await call('echo', { text: 'again' })).toMatchObject({ text: 'again' });
+  });
+
+  it.each(['old', 'new'] as const)('counts what the %s server runs of cancelled calls', async (sdk) => {
+    const { connected, call } = await connect(await serve(sdk, {}), 'old');
+    for (const name of ['slow', 'patient']) {
+      const cancel = new AbortController();
+      const params = { name, arguments: { ms: name === 'slow' ? 300 : 600_000 } };
+      const call = connected.callTool(params, undefined, { signal: cancel.signal });
+      setTimeout(() => cancel.abort(), 50);
+      await expect(call).rejects.toThrow();
+    }
+    await until('the end of both executions', async () => {
+      const counts = JSON.parse((await call('count')).text ?? '') as Record<string, { ended: number; aborted: number }>;
+      return ['slow', 'patient'].every((name) => counts[name]?.ended === 1 && counts[name].aborted === 1);
+    });
+  });
+});
