@@ -1,4 +1,5 @@
 import { RequestError, type PublicAnswer } from '#runtime/errors';
+import type { AnswerKind } from '#runtime/mcp/envelope/decode-backend-message';
 import type { DecodedMessage } from '#runtime/mcp/envelope/decode-request';
 import type { Era } from '#runtime/mcp/era';
 import { RateLimited } from '#runtime/rate-limits/refusals';
@@ -33,10 +34,14 @@ export function noteAnswer(trail: Trail, answer: PublicAnswer, error: unknown): 
   if (error instanceof RateLimited) trail.limit = error.scope;
 }
 
-/** Remembers that a backend answered with a JSON-RPC error. */
-export function noteRpcError(trail: Trail): void {
-  trail.outcome = 'failure';
-  trail.code = 'rpc_error';
+/** Records what a backend answered: a JSON-RPC error is a failure, a tool result with `isError` has an outcome of its own. */
+export function noteAnswered(trail: Trail, kind: AnswerKind): void {
+  if (kind === 'error') {
+    trail.outcome = 'failure';
+    trail.code = 'rpc_error';
+  } else if (kind === 'tool_error' && trail.method === 'tools/call') {
+    trail.outcome = 'tool_error';
+  }
 }
 
 /** What others failed at: backends, those who give out what backends are called with, and who is asked about calls. */

@@ -7,7 +7,8 @@ import type { Limit } from '#runtime/rate-limits/limit';
 import type { RequestTrace } from '#runtime/telemetry/request-trace';
 import type { Entry } from '#runtime/under-way';
 
-export type Outcome = 'success' | 'failure' | 'error' | 'denied';
+/** `tool_error`: the tool answered with `isError`. `failure`: the backend or this gateway answered with an error. */
+export type Outcome = 'success' | 'tool_error' | 'failure' | 'error' | 'denied';
 
 /** What is known of one request, for audit, metrics and log; filled in as it goes through the rooms. */
 export class Trail implements Entry {

@@ -1,6 +1,6 @@
 import type { AuditEventType } from '#crds/parts/audit';
 
-export type AuditOutcome = 'success' | 'failure' | 'error' | 'denied';
+export type AuditOutcome = 'success' | 'tool_error' | 'failure' | 'error' | 'denied';
 
 /** One thing that happened, as its line says it; the line adds `logged_at`, `component` and, if absent, `audit_id`. */
 export interface AuditEvent {

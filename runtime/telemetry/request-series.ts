@@ -1,10 +1,10 @@
 import { Durations } from './durations.ts';
 
-const OUTCOMES = ['success', 'failure', 'error', 'denied'] as const;
+const OUTCOMES = ['success', 'failure', 'error', 'denied', 'tool_error'] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
 const CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx'] as const;
-const PLACE: Record<Outcome, number> = { success: 0, failure: 1, error: 2, denied: 3 };
+const PLACE: Record<Outcome, number> = { success: 0, failure: 1, error: 2, denied: 3, tool_error: 4 };
 
 function placeOf(status: number): number {
   return Math.min(Math.max(Math.trunc(status / 100), 1), CLASSES.length) - 1;

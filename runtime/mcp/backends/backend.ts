@@ -1,6 +1,6 @@
 import type { Backend as BackendConfig } from '#crds/run-config/backend';
 import type { Identity } from '#runtime/incoming/identity';
-import type { BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
+import type { AnswerKind, BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
 import type { Credential } from '#runtime/outgoing/credential';
 import type { Authorizer } from '#runtime/policy/authorizer';
 import type { RequestTrace } from '#runtime/telemetry/request-trace';
@@ -43,16 +43,15 @@ export interface StreamEvent {
 /** Where a backend's answer goes: exactly one of `json`, `accepted`, `fail`, or `open` (event*) `close`. */
 export interface AnswerSink {
   /**
-   * The whole answer: one JSON-RPC response, its envelope checked; without `hasResult` it is an error. `sessionId` is what the
-   * backend's header names.
+   * The whole answer: one JSON-RPC response, its envelope checked; `sessionId` is what the backend's header names.
    */
-  json(status: number, body: Buffer, hasResult: boolean, sessionId: string | undefined): void;
+  json(status: number, body: Buffer, kind: AnswerKind, sessionId: string | undefined): void;
   /**
    * Some bytes of an answer that is too large to be kept, already checked as far as they go; then `ended`, or `fail`. Without
    * these two it is kept all the same, and given to `json`.
    */
   part?(bytes: readonly Buffer[], flow: Flow): void;
-  ended?(hasResult: boolean): void;
+  ended?(kind: AnswerKind): void;
   /** A notification or response was taken (202). */
   accepted(): void;
   open(flow: Flow, sessionId: string | undefined): void;

@@ -192,9 +192,9 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
 
   #endLarge(large: LargeAnswer): void {
     try {
-      const hasResult = large.end();
+      const kind = large.end();
       this.#finish(undefined);
-      this.call.sink.ended?.(hasResult);
+      this.call.sink.ended?.(kind);
     } catch (error) {
       if (!(error instanceof NotTheAnswer)) throw error;
       this.fail(callFailure(this.#host.name, 'protocol', true, error));
@@ -220,7 +220,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
       return;
     }
     this.#finish(undefined);
-    this.call.sink.json(this.#status, message.clean(body), message.hasResult, this.#sessionId);
+    this.call.sink.json(this.#status, message.clean(body), message.answerKind, this.#sessionId);
   }
 
   #openStream(): void {

@@ -61,6 +61,18 @@ describe('a large answer that passes', () => {
     }
   });
 
+  it.each([
+    ['result', '"result":{"content":[],"isError":false}'],
+    ['result', '"result":{"content":[{"isError":true}]}'],
+    ['tool_error', '"result":{"content":[{"text":"x"}],"isError" : true }'],
+    ['tool_error', '"result":{"isError":true,"content":[]}'],
+    ['error', '"error":{"code":1,"message":"x","isError":true}'],
+  ])('ends as %s: %s', (kind, outcome) => {
+    const answer = new LargeAnswer('1');
+    answer.push(Buffer.from(`{"jsonrpc":"2.0","id":1,${outcome}}`));
+    expect(answer.end()).toBe(kind);
+  });
+
   it('is refused where it nests too deeply, or has too much around its result', () => {
     const deep = `${'['.repeat(300)}${']'.repeat(300)}`;
     expect(() => pass(`{"jsonrpc":"2.0","id":1,"result":{"a":${deep}}}`)).toThrow(NotTheAnswer);

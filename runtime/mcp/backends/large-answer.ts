@@ -1,4 +1,4 @@
-import { decodeBackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
+import { decodeBackendMessage, type AnswerKind } from '#runtime/mcp/envelope/decode-backend-message';
 import { idTextOf } from '#runtime/mcp/envelope/message-id';
 import { MAX_DEPTH } from '#runtime/mcp/envelope/scan-json';
 
@@ -75,11 +75,11 @@ export class LargeAnswer {
     return at;
   }
 
-  /** The response is over. @returns whether it holds a result, not an error. @throws NotTheAnswer */
-  end(): boolean {
+  /** The response is over. @throws NotTheAnswer */
+  end(): AnswerKind {
     const message = this.#depth === 0 ? decodeBackendMessage(this.#outline.subarray(0, this.#length)) : undefined;
     if (message?.kind !== 'response' || message.idText !== this.#idText) throw new NotTheAnswer('not the answer');
-    return message.hasResult;
+    return message.answerKind;
   }
 
   #take(c: number): void {

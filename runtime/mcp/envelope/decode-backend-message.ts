@@ -7,6 +7,9 @@ import { splice, spliceText, type Edit } from './splice.ts';
 type KeepMeta = (key: string) => boolean;
 
 /** One JSON-RPC message of a backend. Only its outer levels were read: what lies deeper may even be no JSON. */
+/** How a response ended: `tool_error` is a result whose `isError` is true, which means something for tools/call only. */
+export type AnswerKind = 'result' | 'tool_error' | 'error';
+
 export interface BackendMessage {
   readonly kind: 'request' | 'notification' | 'response';
   /** The one JSON text of the id, as `decodeRequest` gives it. Undefined: no id, or the null of an error without request. */
@@ -14,6 +17,8 @@ export interface BackendMessage {
   /** Of a request or notification. */
   readonly method: string | undefined;
   readonly hasResult: boolean;
+  /** Of a response. */
+  readonly answerKind: AnswerKind;
   /** Byte offsets where bytes were decoded, character offsets where a string was. */
   readonly spans: Spans;
   /** Members of `_meta` of params or result. */
@@ -74,6 +79,12 @@ function isObjectAt(envelope: Envelope, span: Span | undefined): boolean {
   return span !== undefined && envelope.text.charCodeAt(span.start) === BRACE;
 }
 
+function answerKindOf({ text, spans }: Envelope): AnswerKind {
+  if (!spans.result) return 'error';
+  const isError = spans['result.isError'];
+  return isError && text.startsWith('true', isError.start) ? 'tool_error' : 'result';
+}
+
 type Kind = BackendMessage['kind'];
 
 /** Of a message with a method. Undefined where its members contradict each other. */
@@ -110,6 +121,7 @@ export function decodeBackendMessage(message: Buffer | string): BackendMessage |
     idText,
     method,
     hasResult: spans.result !== undefined,
+    answerKind: answerKindOf(envelope),
     spans,
     meta,
     hasReservedMeta: meta.some(({ reserved }) => reserved),

@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import { renderRpcError } from '#runtime/http/answer-error';
 import { answerJson } from '#runtime/http/answer-json';
-import { noteAnswer, noteRpcError } from '#runtime/note-trail';
+import { noteAnswer, noteAnswered } from '#runtime/note-trail';
 import type { Rooms } from '#runtime/rooms';
 import type { Trail } from '#runtime/trail';
 import type { CallFailure, Flow } from '../backends/backend.ts';
-import type { BackendMessage } from '../envelope/decode-backend-message.ts';
+import type { AnswerKind, BackendMessage } from '../envelope/decode-backend-message.ts';
 import type { DecodedRequest } from '../envelope/decode-request.ts';
 import { writeSse } from '../sse/write-sse.ts';
 import { ClientDocument, ClientStream } from './client-stream.ts';
@@ -30,11 +30,11 @@ export class ClientAnswer {
   }
 
   /** The whole of it. */
-  json(status: number, body: Buffer, hasResult: boolean): void {
+  json(status: number, body: Buffer, kind: AnswerKind): void {
     const { res, trail } = this.#request;
     if (this.#isKept()) trail.answer = body.toString('utf8');
     trail.status = status;
-    if (!hasResult) noteRpcError(trail);
+    noteAnswered(trail, kind);
     answerJson(res, status, body);
   }
 
@@ -48,8 +48,8 @@ export class ClientAnswer {
   }
 
   /** The last part is out. */
-  ended(hasResult: boolean): void {
-    if (!hasResult) noteRpcError(this.#request.trail);
+  ended(kind: AnswerKind): void {
+    noteAnswered(this.#request.trail, kind);
     this.#document?.end();
   }
 
@@ -63,7 +63,7 @@ export class ClientAnswer {
   noteEvent(message: BackendMessage, data: string): void {
     if (message.kind !== 'response') return;
     const { trail } = this.#request;
-    if (!message.hasResult) noteRpcError(trail);
+    noteAnswered(trail, message.answerKind);
     if (this.#isKept()) trail.answer = data;
   }
 

@@ -1,6 +1,7 @@
 import { LoginNeeded } from '#runtime/authserver/user-tokens';
 import { callDeadline } from '#runtime/mcp/relay/call-deadline';
 import { tracedHeaders } from '#runtime/mcp/relay/passthrough-headers';
+import type { AnswerKind } from '#runtime/mcp/envelope/decode-backend-message';
 import { ClientAnswer } from '#runtime/mcp/relay/client-answer';
 import type { AnswerSink, CallFailure, Flow, RunningCall, StreamEvent } from '../backends/backend.ts';
 import { NoAnswer } from '../backends/ask.ts';
@@ -62,9 +63,9 @@ class SessionRelay implements AnswerSink {
     this.#withLeg();
   }
 
-  json(_status: number, body: Buffer, hasResult: boolean): void {
+  json(_status: number, body: Buffer, kind: AnswerKind): void {
     // Some clients hang on an HTTP error to a POST: whatever a backend answers in JSON-RPC goes out at 200.
-    this.#answer.json(200, body, hasResult);
+    this.#answer.json(200, body, kind);
     this.#over();
     this.#resolve();
   }
@@ -73,8 +74,8 @@ class SessionRelay implements AnswerSink {
     this.#answer.part(bytes, flow);
   }
 
-  ended(hasResult: boolean): void {
-    this.#answer.ended(hasResult);
+  ended(kind: AnswerKind): void {
+    this.#answer.ended(kind);
     this.#over();
     this.#resolve();
   }

@@ -1,6 +1,7 @@
 import { LoginNeeded } from '#runtime/authserver/user-tokens';
 import { callDeadline } from '#runtime/mcp/relay/call-deadline';
 import { tracedHeaders } from '#runtime/mcp/relay/passthrough-headers';
+import type { AnswerKind } from '#runtime/mcp/envelope/decode-backend-message';
 import { ClientAnswer } from '#runtime/mcp/relay/client-answer';
 import { writeSse } from '#runtime/mcp/sse/write-sse';
 import { kindsOfNotification } from '../aggregate/list-kinds.ts';
@@ -71,9 +72,9 @@ class StatelessRelay implements AnswerSink {
     });
   }
 
-  json(status: number, body: Buffer, hasResult: boolean): void {
+  json(status: number, body: Buffer, kind: AnswerKind): void {
     // Only what the revision gives a meaning: a backend's 403 would send the client to log in again here, some hang on a 5xx.
-    this.#answer.json(status === 400 || status === 404 ? status : 200, body, hasResult);
+    this.#answer.json(status === 400 || status === 404 ? status : 200, body, kind);
     this.#over();
   }
 
@@ -81,8 +82,8 @@ class StatelessRelay implements AnswerSink {
     this.#answer.part(bytes, flow);
   }
 
-  ended(hasResult: boolean): void {
-    this.#answer.ended(hasResult);
+  ended(kind: AnswerKind): void {
+    this.#answer.ended(kind);
     this.#over();
   }
 

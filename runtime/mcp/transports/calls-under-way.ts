@@ -80,7 +80,7 @@ export class CallsUnderWay {
       return;
     }
     const answer = withoutForgedMeta(splice(line, [{ ...span, text: call.idText }]), message);
-    call.onAnswer(answer, message.hasResult);
+    call.onAnswer(answer, message.answerKind);
   }
 
   #takeProgress(line: Buffer, message: BackendMessage): void {

@@ -1,7 +1,7 @@
 import type { BackendCall, CallFailure, Flow, RunningCall } from '#runtime/mcp/backends/backend';
 import type { Deadlines, Expiring } from '#runtime/mcp/backends/deadlines';
 import { callFailure, StillStarting } from '#runtime/mcp/backends/failures';
-import { decodeBackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
+import { decodeBackendMessage, type AnswerKind } from '#runtime/mcp/envelope/decode-backend-message';
 import type { CallEnd, Channel } from './channel.ts';
 
 /** What one exchange needs of its backend. */
@@ -56,7 +56,7 @@ export class ChannelExchange implements RunningCall, Expiring, Flow {
       body,
       idText,
       from: this.call,
-      onAnswer: (line, hasResult) => this.answer(line, hasResult),
+      onAnswer: (line, kind) => this.answer(line, kind),
       onProgress: (line) => this.relay(line),
       onEnd: (end) => this.#lose(end),
     });
@@ -64,7 +64,7 @@ export class ChannelExchange implements RunningCall, Expiring, Flow {
   }
 
   /** The answer, from the server or from the gateway in its place. */
-  answer(line: Buffer, hasResult: boolean): void {
+  answer(line: Buffer, kind: AnswerKind): void {
     if (this.#isOver) return;
     const { sink } = this.call;
     this.#finish(undefined, line);
@@ -72,19 +72,19 @@ export class ChannelExchange implements RunningCall, Expiring, Flow {
       this.#emit(line);
       sink.close(true);
     } else {
-      sink.json(200, line, hasResult, this.opens);
+      sink.json(200, line, kind, this.opens);
     }
   }
 
   /** Answers in the place of the server. */
-  #reply(outcome: string, hasResult: boolean): void {
-    this.answer(Buffer.from(`{"jsonrpc":"2.0","id":${this.call.idText ?? 'null'},${outcome}}`), hasResult);
+  #reply(outcome: string, kind: AnswerKind): void {
+    this.answer(Buffer.from(`{"jsonrpc":"2.0","id":${this.call.idText ?? 'null'},${outcome}}`), kind);
   }
   replyResult(result: string): void {
-    this.#reply(`"result":${result}`, true);
+    this.#reply(`"result":${result}`, 'result');
   }
   replyUnknownMethod(): void {
-    this.#reply(`"error":{"code":${METHOD_NOT_FOUND},"message":"Method not found"}`, false);
+    this.#reply(`"error":{"code":${METHOD_NOT_FOUND},"message":"Method not found"}`, 'error');
   }
 
   /** A notification or a response has gone to the server. */

@@ -1,5 +1,5 @@
 import type { BackendCall, CallFailure } from '#runtime/mcp/backends/backend';
-import type { BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
+import type { AnswerKind, BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
 import type { ChannelExchange } from './channel-exchange.ts';
 
 /** Why a call that was sent got no answer. */
@@ -24,7 +24,7 @@ export interface ChannelCall {
   /** Whose request it is; undefined: the gateway's own. */
   readonly from?: BackendCall | undefined;
   /** The answer, with the client's id. */
-  readonly onAnswer: (line: Buffer, hasResult: boolean) => void;
+  readonly onAnswer: (line: Buffer, kind: AnswerKind) => void;
   /** A progress notification for this call, with the client's token. */
   readonly onProgress: (line: Buffer) => void;
   readonly onEnd: (end: CallEnd) => void;

@@ -33,7 +33,7 @@ export function describeRequest(trail: Trail, useLegacy: boolean): Attributes {
     'mcp.session.id': session === undefined ? undefined : shortHash(session),
     'vmcp.backend': backend,
     'vmcp.outcome': outcome,
-    'error.type': outcome === 'success' ? undefined : (code ?? String(status)),
+    'error.type': outcome === 'success' ? undefined : (code ?? (outcome === 'tool_error' ? outcome : String(status))),
     ...describeTarget(trail),
   };
   const present = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
