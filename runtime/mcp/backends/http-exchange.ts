@@ -1,13 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
-import { decodeBackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
-import { createSseParser, type SseEvent, type SseParser } from '#runtime/mcp/sse/parse-sse';
 import type { CredentialHeaders } from '#runtime/outgoing/credential';
-import type { BackendCall, CallFailure, Flow, RunningCall } from './backend.ts';
+import type { BackendCall, CallFailure, RunningCall } from './backend.ts';
 import type { Deadlines, Expiring } from './deadlines.ts';
+import { EventAnswer } from './event-answer.ts';
 import { callFailure } from './failures.ts';
+import { JsonAnswer } from './json-answer.ts';
 import type { Keeper, KeptBytes } from './kept-bytes.ts';
-import { LargeAnswer, NotTheAnswer } from './large-answer.ts';
+import type { AnswerReader, BodyFault, ReadExchange } from './read-answer.ts';
 
 /** What one exchange needs of its backend. */
 export interface ExchangeHost {
@@ -32,11 +32,8 @@ export type Load = 'call' | 'stream' | 'probe';
 
 type Mode = 'waiting' | 'json' | 'stream' | 'accepted' | 'discard';
 
-/** An answer that is larger is passed on as it comes. */
-const KEPT_BYTES = 1_048_576;
-
 /** One request to a backend over HTTP and its answer: JSON, a stream of events, or 202. A handler of undici's dispatcher. */
-export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keeper, RunningCall, Flow {
+export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keeper, RunningCall, ReadExchange {
   readonly call: BackendCall;
   /** How often it was sent. */
   attempts = 0;
@@ -53,16 +50,14 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
   earlier: this | undefined;
   later: this | undefined;
   kept = 0;
+  status = 0;
+  sessionId: string | undefined;
   readonly #host: ExchangeHost;
   #controller: Dispatcher.DispatchController | undefined;
   #mode: Mode = 'waiting';
-  #status = 0;
-  #sessionId: string | undefined;
-  #chunks: Buffer[] = [];
-  #size = 0;
-  #large: LargeAnswer | undefined;
-  #parser: SseParser | undefined;
-  #answered = false;
+  #discarded = 0;
+  /** Undefined: there is no body yet that could be an answer. */
+  #reader: AnswerReader | undefined;
   #over = false;
   #sent = false;
 
@@ -99,10 +94,35 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
 
   fail(failure: CallFailure): void {
     if (this.#over) return;
-    const streaming = this.#mode === 'stream';
+    const isAnswered = this.#reader instanceof EventAnswer && this.#reader.isAnswered;
     this.#finish(failure);
-    if (streaming && this.#answered) this.call.sink.close(true);
+    if (isAnswered) this.call.sink.close(true);
     else this.call.sink.fail(failure);
+  }
+
+  get isOver(): boolean {
+    return this.#over;
+  }
+
+  get maxResponseBytes(): number {
+    return this.#host.maxResponseBytes;
+  }
+
+  keep(bytes: number): void {
+    if (!this.#over && !this.#host.keptBytes.tell(this, bytes)) this.fault('busy');
+  }
+
+  finish(): void {
+    this.#finish(undefined);
+  }
+
+  refuse(): void {
+    if (this.status === 401 && this.#host.renewCredential(this)) return;
+    this.fail(this.#host.refusal(this, this.status));
+  }
+
+  fault(reason: BodyFault, cause?: unknown): void {
+    this.fail(callFailure(this.#host.name, reason, true, cause));
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -113,45 +133,41 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     if (this.#over || status < 200) return;
-    this.#status = status;
+    this.status = status;
     const sessionId = headers['mcp-session-id'];
-    this.#sessionId = typeof sessionId === 'string' ? sessionId : undefined;
+    this.sessionId = typeof sessionId === 'string' ? sessionId : undefined;
     this.heard = true;
     this.#mode = this.#chooseMode(status, headers['content-type'] ?? '');
-    if (Number(headers['content-length'] ?? 0) > this.#host.maxResponseBytes) {
-      this.fail(callFailure(this.#host.name, 'too_large', true));
+    if (Number(headers['content-length'] ?? 0) > this.maxResponseBytes) {
+      this.fault('too_large');
       return;
     }
+    if (this.#mode === 'json') this.#reader = new JsonAnswer(this);
     if (this.#mode === 'stream') this.#openStream();
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#over) return;
     this.heard = true;
-    if (this.#mode === 'stream') {
-      this.#feed(chunk);
+    if (this.#reader) {
+      this.#reader.push(chunk);
       return;
     }
-    this.#size += chunk.length;
-    if (this.#size > this.#host.maxResponseBytes) {
-      this.fail(callFailure(this.#host.name, 'too_large', true));
-    } else if (this.#mode === 'json') {
-      this.#takeJson(chunk);
-    }
+    this.#discarded += chunk.length;
+    if (this.#discarded > this.maxResponseBytes) this.fault('too_large');
   }
 
   onResponseEnd(): void {
     if (this.#over) return;
-    if (this.#mode === 'json') this.#endJson();
-    else if (this.#mode === 'stream') this.#endStream();
+    if (this.#reader) this.#reader.end();
     else if (this.#mode === 'accepted') this.#endAccepted();
-    else this.#endRefused();
+    else this.refuse();
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     if (this.#over) return;
     if (this.#mode === 'stream') {
-      this.#endStream();
+      this.#reader?.end();
       return;
     }
     if (this.#mode === 'waiting' && this.#host.resend(this, this.#sent)) return;
@@ -165,120 +181,14 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
     return contentType.startsWith('application/json') && this.call.idText !== undefined ? 'json' : 'discard';
   }
 
-  #takeJson(chunk: Buffer): void {
-    if (this.#large) {
-      this.#pass(this.#large, chunk);
-      return;
-    }
-    this.#chunks.push(chunk);
-    this.#keep(this.#size);
-    const { idText, sink } = this.call;
-    if (this.#over || this.#size <= KEPT_BYTES || this.#status !== 200 || !sink.part || idText === undefined) return;
-    const kept = Buffer.concat(this.#chunks);
-    this.#chunks = [];
-    this.#keep(0);
-    this.#large = new LargeAnswer(idText);
-    this.#pass(this.#large, kept);
-  }
-
-  #pass(large: LargeAnswer, chunk: Buffer): void {
-    try {
-      this.call.sink.part?.(large.push(chunk), this);
-    } catch (error) {
-      if (!(error instanceof NotTheAnswer)) throw error;
-      this.fail(callFailure(this.#host.name, 'protocol', true, error));
-    }
-  }
-
-  #endLarge(large: LargeAnswer): void {
-    try {
-      const kind = large.end();
-      this.#finish(undefined);
-      this.call.sink.ended?.(kind);
-    } catch (error) {
-      if (!(error instanceof NotTheAnswer)) throw error;
-      this.fail(callFailure(this.#host.name, 'protocol', true, error));
-    }
-  }
-
-  #endJson(): void {
-    if (this.#large) {
-      this.#endLarge(this.#large);
-      return;
-    }
-    const [first] = this.#chunks;
-    const body = this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks);
-    const message = decodeBackendMessage(body);
-    if (message?.kind !== 'response' || message.idText !== this.call.idText) {
-      // A backend says "no such session" with 404 and an error whose id is not that of the request.
-      if (this.#status >= 400) this.#endRefused();
-      else this.fail(callFailure(this.#host.name, 'protocol', true));
-      return;
-    }
-    if (this.#status === 404 && this.call.era === 'session') {
-      this.#endRefused();
-      return;
-    }
-    this.#finish(undefined);
-    this.call.sink.json(this.#status, message.clean(body), message.answerKind, this.#sessionId);
-  }
-
   #openStream(): void {
-    this.#parser = createSseParser({
-      maxEventBytes: this.#host.maxResponseBytes,
-      onEvent: (event) => this.#onEvent(event),
-    });
-    this.call.sink.open(this, this.#sessionId);
-  }
-
-  #feed(chunk: Buffer): void {
-    const parser = this.#parser;
-    if (!parser) return;
-    // An event that is complete now may wait for its reader: it counts until there is more, which comes after it.
-    const before = parser.pending;
-    try {
-      parser.push(chunk);
-      this.#keep(Math.max(before, parser.pending));
-    } catch (cause) {
-      this.fail(callFailure(this.#host.name, 'too_large', true, cause));
-    }
-  }
-
-  #keep(bytes: number): void {
-    if (this.#over || this.#host.keptBytes.tell(this, bytes)) return;
-    this.fail(callFailure(this.#host.name, 'busy', true));
-  }
-
-  #onEvent(event: SseEvent): void {
-    if (this.#over) return;
-    const { data } = event;
-    const message = data === '' ? undefined : decodeBackendMessage(data);
-    if (data !== '' && message === undefined) {
-      this.call.sink.named?.(event.event, data);
-      return;
-    }
-    if (message?.kind === 'response') {
-      // Of one request there is one answer, and only that: another id would answer another backend's request.
-      if (this.#answered || (this.call.idText !== undefined && message.idText !== this.call.idText)) return;
-      if (this.call.idText !== undefined) this.#answered = true;
-    }
-    this.call.sink.event({ id: event.id, retry: event.retry, data, message });
-  }
-
-  #endStream(): void {
-    this.#finish(undefined);
-    this.call.sink.close(this.#answered);
+    this.#reader = new EventAnswer(this);
+    this.call.sink.open(this, this.sessionId);
   }
 
   #endAccepted(): void {
     this.#finish(undefined);
     this.call.sink.accepted();
-  }
-
-  /** An HTTP status that is no answer. */
-  #endRefused(): void {
-    if (this.#status === 401 && this.#host.renewCredential(this)) return;
-    this.fail(this.#host.refusal(this, this.#status));
   }
 
   #finish(failure: CallFailure | undefined): void {
@@ -293,7 +203,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
   /** The 401 of an exchange that goes out again: what was collected is forgotten. */
   reset(): void {
     this.#mode = 'waiting';
-    this.#chunks = [];
-    this.#size = 0;
+    this.#reader = undefined;
+    this.#discarded = 0;
   }
 }

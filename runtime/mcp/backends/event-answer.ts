@@ -1,0 +1,57 @@
+import { decodeBackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
+import { createSseParser, type SseEvent, type SseParser } from '#runtime/mcp/sse/parse-sse';
+import type { AnswerReader, ReadExchange } from './read-answer.ts';
+
+/** Reads an answer that is a stream of events. */
+export class EventAnswer implements AnswerReader {
+  readonly #exchange: ReadExchange;
+  readonly #parser: SseParser;
+  #isAnswered = false;
+
+  constructor(exchange: ReadExchange) {
+    this.#exchange = exchange;
+    this.#parser = createSseParser({
+      maxEventBytes: exchange.maxResponseBytes,
+      onEvent: (event) => this.#onEvent(event),
+    });
+  }
+
+  /** The response was among its events. */
+  get isAnswered(): boolean {
+    return this.#isAnswered;
+  }
+
+  push(chunk: Buffer): void {
+    const exchange = this.#exchange;
+    // An event that is complete now may wait for its reader: it counts until there is more, which comes after it.
+    const before = this.#parser.pending;
+    try {
+      this.#parser.push(chunk);
+      exchange.keep(Math.max(before, this.#parser.pending));
+    } catch (cause) {
+      exchange.fault('too_large', cause);
+    }
+  }
+
+  end(): void {
+    this.#exchange.finish();
+    this.#exchange.call.sink.close(this.#isAnswered);
+  }
+
+  #onEvent(event: SseEvent): void {
+    if (this.#exchange.isOver) return;
+    const { call } = this.#exchange;
+    const { data } = event;
+    const message = data === '' ? undefined : decodeBackendMessage(data);
+    if (data !== '' && message === undefined) {
+      call.sink.named?.(event.event, data);
+      return;
+    }
+    if (message?.kind === 'response') {
+      // Of one request there is one answer, and only that: another id would answer another backend's request.
+      if (this.#isAnswered || (call.idText !== undefined && message.idText !== call.idText)) return;
+      if (call.idText !== undefined) this.#isAnswered = true;
+    }
+    call.sink.event({ id: event.id, retry: event.retry, data, message });
+  }
+}
