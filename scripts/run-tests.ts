@@ -59,6 +59,8 @@ const OWN_PORTS = ['e2e/local/', 'e2e/(cli|management)/'];
  * they can have networks of their own there are more lanes.
  */
 async function runE2e(say: Say): Promise<Merged> {
+  // Without it, for want of Python or of a network, the tests with the Python SDK are skipped.
+  await runNode(['e2e/sdk-servers/install-python.ts'], say);
   const others = ['e2e/', ...without('<rootDir>/e2e/cluster/', ...OWN_PORTS)];
   const lanes = NETWORK
     ? [

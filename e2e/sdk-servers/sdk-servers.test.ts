@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { until } from '../gateway/until.ts';
 import {
@@ -7,6 +8,7 @@ import {
   type ClientOptions,
   type ServerAddress,
 } from './connect-sdk-client.ts';
+import { PYTHON_INSTALLED } from './python-sdk.ts';
 import { sdkServerCommand, startSdkServer, type Sdk } from './start-sdk-server.ts';
 
 const closers: (() => Promise<void>)[] = [];
@@ -25,7 +27,11 @@ async function serve(sdk: Sdk, options: Options | 'stdio'): Promise<ServerAddres
   return new URL(server.url);
 }
 
-async function connect(to: ServerAddress, client: Sdk, options: ClientOptions & { revision?: '2026-07-28' } = {}) {
+async function connect(
+  to: ServerAddress,
+  client: 'old' | 'new',
+  options: ClientOptions & { revision?: '2026-07-28' } = {},
+) {
   const connected = client === 'old' ? await connectOldClient(to, options) : await connectNewClient(to, options);
   closers.push(() => connected.close());
   return {
@@ -38,7 +44,9 @@ async function connect(to: ServerAddress, client: Sdk, options: ClientOptions & 
   };
 }
 
-const SERVERS: [name: string, sdk: Sdk, options: Options | 'stdio'][] = [
+type Case = [name: string, sdk: Sdk, options: Options | 'stdio'];
+
+const TYPESCRIPT_SERVERS: Case[] = [
   ['1.x over streamable HTTP', 'old', { transport: 'http' }],
   ['1.x over streamable HTTP with JSON answers', 'old', { json: true }],
   ['1.x over streamable HTTP with an event store', 'old', { eventStore: true }],
@@ -48,44 +56,55 @@ const SERVERS: [name: string, sdk: Sdk, options: Options | 'stdio'][] = [
   ['2.x over streamable HTTP with an event store', 'new', { eventStore: true }],
   ['2.x over stdio', 'new', 'stdio'],
 ];
+const PYTHON_SERVERS: Case[] = [
+  ['for Python over streamable HTTP', 'python', { transport: 'http' }],
+  ['for Python over SSE', 'python', { transport: 'sse' }],
+  ['for Python over stdio', 'python', 'stdio'],
+];
+// install-python.ts installs the Python SDK.
+const describePython = existsSync(PYTHON_INSTALLED) ? describe : describe.skip;
+const transportOf = (options: Options | 'stdio'): 'http' | 'sse' =>
+  typeof options === 'object' && options.transport === 'sse' ? 'sse' : 'http';
 
-describe.each(SERVERS)('server of the SDK %s', (_name, sdk, options) => {
-  const transport = typeof options === 'object' && options.transport === 'sse' ? 'sse' : 'http';
-
+function itAnswers(_name: string, sdk: Sdk, options: Options | 'stdio'): void {
   it.each(['old', 'new'] as const)('answers the %s client', async (client) => {
-    const { connected, call } = await connect(await serve(sdk, options), client, { transport });
+    const { connected, call } = await connect(await serve(sdk, options), client, { transport: transportOf(options) });
     const { tools } = await connected.listTools();
     expect(tools).toHaveLength(12);
     expect(await call('echo', { text: 'hi' })).toMatchObject({ text: 'hi' });
     expect((await call('big', { bytes: 100_000 })).text).toHaveLength(100_000);
     expect(await call('fail')).toMatchObject({ isError: true });
-    expect(JSON.parse((await call('count')).text ?? '')).toMatchObject({ echo: { begun: 1, ended: 1, aborted: 0 } });
+    expect(JSON.parse((await call('count')).text ?? '')).toMatchObject({
+      echo: { begun: 1, ended: 1, aborted: 0 },
+    });
     expect(await connected.getPrompt({ name: 'greet', arguments: { name: 'Ada' } })).toMatchObject({ messages: [{}] });
     expect((await connected.listResources()).resources).toHaveLength(2);
     expect(await connected.readResource({ uri: 'sdk://items/7' })).toMatchObject({ contents: [{ text: 'item 7' }] });
   });
-});
+}
 
-describe.each(SERVERS.filter(([, , options]) => options === 'stdio' || options?.json !== true))(
-  'questions of the server of the SDK %s',
-  (_name, sdk, options) => {
-    const transport = typeof options === 'object' && options.transport === 'sse' ? 'sse' : 'http';
-
-    it.each(['call', 'session'] as const)('reach the client on the stream of the %s', async (stream) => {
-      const lines: unknown[] = [];
-      const to = await serve(sdk, options);
-      const { call } = await connect(to, 'old', { transport, answers: ANSWERS, onLog: (data) => lines.push(data) });
-      // The GET stream opens after `initialize` is answered: a notification before that is lost.
-      await until('a log line', async () => {
-        await call('log', { lines: 1, every: 0, stream });
-        return lines.length > 0;
-      });
-      expect((await call('elicit', { stream })).text).toContain('Ada');
-      expect((await call('sample', { stream })).text).toContain('word');
-      expect((await call('roots', { stream })).text).toContain('file:///work');
+function itAsks(_name: string, sdk: Sdk, options: Options | 'stdio'): void {
+  it.each(['call', 'session'] as const)('asks the client on the stream of the %s', async (stream) => {
+    const lines: unknown[] = [];
+    const client = { transport: transportOf(options), answers: ANSWERS, onLog: (data: unknown) => lines.push(data) };
+    const { call } = await connect(await serve(sdk, options), 'old', client);
+    // The GET stream opens after `initialize` is answered: a notification before that is lost.
+    await until('a log line', async () => {
+      await call('log', { lines: 1, every: 0, stream });
+      return lines.length > 0;
     });
-  },
-);
+    expect((await call('elicit', { stream })).text).toContain('Ada');
+    expect((await call('sample', { stream })).text).toContain('word');
+    expect((await call('roots', { stream })).text).toContain('file:///work');
+  });
+}
+
+const asks = ([, , options]: Case) => options === 'stdio' || options?.json !== true;
+
+describe.each(TYPESCRIPT_SERVERS)('server of the SDK %s', itAnswers);
+describe.each(TYPESCRIPT_SERVERS.filter(asks))('server of the SDK %s', itAsks);
+describePython.each(PYTHON_SERVERS)('server of the SDK %s', itAnswers);
+describePython.each(PYTHON_SERVERS)('server of the SDK %s', itAsks);
 
 describe('server of the SDK 2.x for 2026-07-28', () => {
   it('answers, and asks by input_required', async () => {

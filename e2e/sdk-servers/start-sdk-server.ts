@@ -1,10 +1,11 @@
 import { join } from 'node:path';
 import { findFreePort } from '../gateway/find-free-port.ts';
 import { startProgram } from '../gateway/start-program.ts';
+import { PYTHON } from './python-sdk.ts';
 import type { ServerOptions } from './server-options.ts';
 
-/** `old` is the SDK's 1.x line, `new` its 2.x line, which serves both revisions. */
-export type Sdk = 'old' | 'new';
+/** `old` is the TypeScript SDK's 1.x line, `new` its 2.x line, which serves both revisions. */
+export type Sdk = 'old' | 'new' | 'python';
 
 const START_DEADLINE_MS = 60_000;
 
@@ -19,13 +20,16 @@ export interface SdkServer {
   stop: () => Promise<void>;
 }
 
-/** Returns the command of a server. A stdio backend of the gateway takes it as it is. */
+/**
+ * Returns the command of a server. A stdio backend of the gateway takes it as it is. The program of the Python SDK
+ * knows neither an event store nor an interval of keep-alives.
+ */
 export function sdkServerCommand(
   sdk: Sdk,
   { transport, port = 0, json = false, eventStore = false, keepAliveMs }: Partial<ServerOptions> = {},
 ): { command: string; args: string[] } {
   const args = [
-    join(import.meta.dirname, `${sdk}-main.ts`),
+    join(import.meta.dirname, `${sdk}-main.${sdk === 'python' ? 'py' : 'ts'}`),
     '--transport',
     transport ?? 'stdio',
     '--port',
@@ -34,7 +38,7 @@ export function sdkServerCommand(
     ...(eventStore ? ['--event-store'] : []),
     ...(keepAliveMs === undefined ? [] : ['--keepalive-ms', String(keepAliveMs)]),
   ];
-  return { command: process.execPath, args };
+  return { command: sdk === 'python' ? PYTHON : process.execPath, args };
 }
 
 /**
