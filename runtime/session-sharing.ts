@@ -109,7 +109,7 @@ export class SessionSharing {
     const sharing = await openSharedSessions({
       ...this.#deps,
       ...{ redis: storage.redis, place: server, ring, readSecret: files.read },
-      newsMayCome: () => newsMayCome(ring, now()),
+      newsMayCome: () => newsMayCome(ring, { kind: storage.type }, now()),
     });
     return { made, ring, sharing };
   }

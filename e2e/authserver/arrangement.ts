@@ -1,5 +1,5 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
@@ -49,6 +49,8 @@ export interface Arrangement {
   replica(changes?: Partial<GatewayConfig>): Promise<ServedGateway>;
   /** Ends the gateway and starts it again, with these changes. */
   restart(changes?: Partial<GatewayConfig>): Promise<void>;
+  /** Ends the gateway, deletes its logins and its keys, and starts it again with new keys. */
+  restartWithoutState(): Promise<void>;
   configOf(changes?: Partial<GatewayConfig>): GatewayConfig;
   client(metadata?: Readonly<Record<string, unknown>>): Promise<OAuthClient>;
   close(): Promise<void>;
@@ -115,6 +117,13 @@ export async function arrange(options: ArrangementOptions = {}): Promise<Arrange
     async restart(changes) {
       await gateway.close();
       gateway = await serve(ports[0] ?? 0, changes);
+    },
+    async restartWithoutState() {
+      await gateway.close();
+      const names = (await readdir(world.folder)).filter((name) => name.startsWith('logins.sqlite'));
+      await Promise.all(names.map((name) => rm(join(world.folder, name))));
+      await writeKeys(world.folder);
+      gateway = await serve(ports[0] ?? 0);
     },
     client: (metadata) => OAuthClient.register(world.origin, metadata),
     async close() {

@@ -127,4 +127,12 @@ describe.each(Object.keys(libraries))('%s', (name) => {
     expect(await callAs(library, world, person)).toBe('alice');
     expect(person).toMatchObject({ logins: 2, registrations: 2 });
   });
+
+  it('opens a login with its old tokens after keys and logins of the server were deleted', async () => {
+    const [world, person] = [await start('sqlite'), new PersonAuth('alice')];
+    expect(await callAs(library, world, person)).toBe('alice');
+    await world.restartWithoutState();
+    expect(await callAs(library, world, person)).toBe('alice');
+    expect(person).toMatchObject({ logins: 2, registrations: 2 });
+  });
 });

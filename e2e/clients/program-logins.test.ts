@@ -29,24 +29,30 @@ const accountIn = ({ providers }: Arrangement, result: unknown) =>
   accountAt(providers.okta!, (result as { structuredContent: Caller }).structuredContent);
 
 describe('the MCP Inspector on a command line', () => {
-  it('logs in once by a browser, goes on after a restart and with refreshed tokens, and again after sign-out', async () => {
-    const { world, desk, clock } = await start();
+  async function prepare(world: Arrangement, desk: Desk): Promise<() => Promise<string | undefined>> {
     const callback = `http://127.0.0.1:${await findFreePort()}/oauth/callback`;
-    const call = async () => {
-      const target = ['--cli', world.resource, '--transport', 'http', '--callback-url', callback, '--format', 'json'];
-      const command = [
-        ...npmProgram('mcp-inspector'),
-        ...target,
-        '--method',
-        'tools/call',
-        '--tool-name',
-        'okta_whoami',
-      ];
-      const env = { MCP_AUTO_OPEN_ENABLED: 'true', MCP_INSPECTOR_SECRET_STORE: 'file' };
-      const { code, stdout, stderr } = await desk.run(command, env);
+    const target = ['--cli', world.resource, '--transport', 'http', '--callback-url', callback, '--format', 'json'];
+    const tool = ['--method', 'tools/call', '--tool-name', 'okta_whoami'];
+    const env = { MCP_AUTO_OPEN_ENABLED: 'true', MCP_INSPECTOR_SECRET_STORE: 'file' };
+    return async () => {
+      const { code, stdout, stderr } = await desk.run([...npmProgram('mcp-inspector'), ...target, ...tool], env);
       if (code !== 0) throw new Error(`it ended with ${code}: ${stderr}`);
       return accountIn(world, (JSON.parse(stdout) as { result: unknown }).result);
     };
+  }
+
+  it('opens a login with its old tokens after keys and logins of the server were deleted', async () => {
+    const { world, desk } = await start();
+    const call = await prepare(world, desk);
+    expect(await call()).toBe('alice');
+    await world.restartWithoutState();
+    expect(await call()).toBe('alice');
+    expect(await desk.opened()).toBe(2);
+  });
+
+  it('logs in once by a browser, goes on after a restart and with refreshed tokens, and again after sign-out', async () => {
+    const { world, desk, clock } = await start();
+    const call = await prepare(world, desk);
     expect(await call()).toBe('alice');
     expect(await desk.opened()).toBe(1);
     await world.restart();
@@ -74,10 +80,22 @@ describe('mcp-remote', () => {
     return client;
   }
 
+  const ask = async (client: LineClient, world: Arrangement) =>
+    accountIn(world, (await client.request('tools/call', { name: 'okta_whoami', arguments: {} })).result);
+
+  it('opens a login with its old tokens after keys and logins of the server were deleted', async () => {
+    const { world, desk } = await start();
+    const first = await connect(desk, world);
+    expect(await ask(first, world)).toBe('alice');
+    await first.stop();
+    await world.restartWithoutState();
+    expect(await ask(await connect(desk, world), world)).toBe('alice');
+    expect(await desk.opened()).toBe(2);
+  });
+
   it('logs in once by a browser, goes on after a restart and with refreshed tokens, and again after sign-out', async () => {
     const { world, desk, clock } = await start();
-    const call = async (client: LineClient) =>
-      accountIn(world, (await client.request('tools/call', { name: 'okta_whoami', arguments: {} })).result);
+    const call = (client: LineClient) => ask(client, world);
     const first = await connect(desk, world);
     expect(await call(first)).toBe('alice');
     clock.forward(LIFESPAN * 1_000);

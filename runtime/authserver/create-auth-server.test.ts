@@ -247,9 +247,23 @@ describe('the authorization server of a configuration', () => {
     files['key-1'] = pem();
     await server.update(configOf());
     expect(server.jwks().keys[0]?.kid).not.toBe(before.keys[0]?.kid);
-    expect(server.keysMayCome()).toBe(true);
+  });
+
+  it.each([
+    ['memory', { type: 'memory' }, false],
+    ['SQLite', undefined, false],
+    ['Redis', { type: 'redis', redis: { addr: '127.0.0.1:1', key_prefix: 'vmcp:n/gateway:' } }, true],
+  ])('expects keys of other replicas after a start and a reload only with shared storage: %s', async (...row) => {
+    const [, other, shared] = row;
+    const storage = other ?? configOf().storage;
+    const apart = await open(configOf({ storage }));
+    expect(apart.keysMayCome()).toBe(shared);
     clock.time += 2 * MINUTE;
-    expect(server.keysMayCome()).toBe(false);
+    expect(apart.keysMayCome()).toBe(false);
+    files['key-1'] = pem();
+    await apart.update(configOf({ storage }));
+    expect(apart.keysMayCome()).toBe(shared);
+    await apart.close();
   });
 
   it.each([

@@ -80,7 +80,7 @@ class ReloadableAuthServer implements AuthServer {
   }
 
   keysMayCome(): boolean {
-    return newsMayCome(this.#lasting.keys, this.#options.now());
+    return newsMayCome(this.#lasting.keys, this.#current.storage, this.#options.now());
   }
 
   async status(): Promise<AuthServerStatus> {

@@ -1,12 +1,16 @@
 /** Milliseconds until every replica has seen a change of the files. */
 const SEEN_BY_ALL = 120_000;
 
-/** Whether a `kid` that is not known may be news that another replica has seen first. `now`: milliseconds since the epoch. */
+/**
+ * Tells whether another replica may use a `kid` that this process has not read yet. Other replicas exist only behind a shared storage.
+ * `now`: milliseconds since the epoch.
+ */
 export function newsMayCome(
   { status, changedAt }: { readonly status: { readonly ephemeral: boolean }; readonly changedAt: number },
+  storage: { readonly kind: 'memory' | 'sqlite' | 'redis' },
   now: number,
 ): boolean {
-  return !status.ephemeral && now - changedAt < SEEN_BY_ALL;
+  return storage.kind === 'redis' && !status.ephemeral && now - changedAt < SEEN_BY_ALL;
 }
 
 /** One of a list of keys or secrets. */

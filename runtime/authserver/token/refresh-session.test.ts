@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { createMemoryStorage } from '../storage/memory.ts';
 import { StorageUnavailable } from '../storage/storage.ts';
+import { createSharedStorage } from '../testdata/shared-storage.ts';
 import {
   alice,
   RESOURCE,
@@ -14,6 +15,7 @@ import {
 
 const MINUTE = 60_000;
 const DAY = 86_400_000;
+
 const NEW_SECRET = { file: 'new', content: Buffer.from('n'.repeat(32)) };
 
 describe('a refresh token at the token endpoint', () => {
@@ -249,7 +251,7 @@ describe('secrets of refresh tokens', () => {
 
   it('that are configured on another replica first are waited for, 120 seconds long', async () => {
     const clock = { time: START };
-    const storage = createMemoryStorage({ now: () => clock.time });
+    const storage = createSharedStorage(() => clock.time);
     const ahead = await startTokenServer({ storage, clock, secretFiles: [NEW_SECRET] });
     const { clientId, tokens } = await ahead.login();
     const behind = await startTokenServer({ storage, clock });
@@ -262,6 +264,20 @@ describe('secrets of refresh tokens', () => {
     expect((await behind.refresh(tokens.refresh_token, clientId)).status).toBe(200);
     await ahead.close();
     await behind.close();
+  });
+
+  it('that this process does not know are refused at once where no other replica exists', async () => {
+    const clock = { time: START };
+    const storage = createMemoryStorage({ now: () => clock.time });
+    const before = await startTokenServer({ storage, clock, secretFiles: [NEW_SECRET] });
+    const { clientId, tokens } = await before.login();
+    const code = await before.code(clientId);
+    await before.close();
+    const after = await startTokenServer({ storage, clock });
+    refused(await after.refresh(tokens.refresh_token, clientId), 400, 'invalid_grant');
+    refused(await after.refresh(tokens.refresh_token, 'forgotten'), 401, 'invalid_client');
+    refused(await after.redeem(code, clientId), 400, 'invalid_grant');
+    await after.close();
   });
 
   it('that were lost with a process are not waited for', async () => {

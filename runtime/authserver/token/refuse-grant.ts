@@ -24,7 +24,7 @@ export async function refuseGrant(
 export async function readGrant<T>(
   read: () => T | undefined,
   clientId: string,
-  settings: Pick<TokenSettings, 'clients' | 'secrets' | 'now'>,
+  settings: Pick<TokenSettings, 'clients' | 'secrets' | 'storage' | 'now'>,
 ): Promise<T> {
   let grant: T | undefined;
   try {
@@ -44,11 +44,11 @@ export function notIssuedHere(): OAuthError {
 /** Another replica may have taken a new secret over already. One that exists in this process only is lost for good. */
 function refuseUnknownSecret(
   clientId: string,
-  settings: Pick<TokenSettings, 'clients' | 'secrets' | 'now'>,
+  settings: Pick<TokenSettings, 'clients' | 'secrets' | 'storage' | 'now'>,
   cause: UnknownSecret,
 ): Promise<OAuthError> | OAuthError {
-  const { secrets, now } = settings;
-  if (newsMayCome(secrets, now()))
+  const { secrets, storage, now } = settings;
+  if (newsMayCome(secrets, storage, now()))
     return new OAuthError('temporarily_unavailable', 'The secret of it is not known here yet; try again soon', {
       cause,
     });

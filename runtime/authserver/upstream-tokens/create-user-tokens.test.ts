@@ -4,6 +4,7 @@ import { RequestError } from '#runtime/errors';
 import { ANONYMOUS } from '#runtime/incoming/build-identity';
 import { hashId } from '../ids.ts';
 import { createSecretRing } from '#runtime/keys/create-secret-ring';
+import type { AuthStorage } from '../storage/storage.ts';
 import { UpstreamRefused, UpstreamUnavailable, type UpstreamTokens } from '../upstream/provider.ts';
 import { LoginNeeded, type UserToken, type UserTokens } from '../user-tokens.ts';
 import { caller, createWorld, HOUR, renewedTokens, START, type World } from './testdata/world.ts';
@@ -101,6 +102,13 @@ describe('a stored upstream token', () => {
     world.clock += 120_001;
     expect(await failure(() => world.replica().get(alice, 'github'))).toBeInstanceOf(LoginNeeded);
     expect((await world.row('alice'))!.state).toBe('linked');
+  });
+
+  it('needs a login at once under an unknown secret where no other replica exists', async () => {
+    const storage = Object.create(world.storage, { kind: { value: 'sqlite' } }) as AuthStorage;
+    Object.assign(world, { storage });
+    world.secrets.update([{ file: 'other', content: randomBytes(32) }]);
+    expect(await failure(() => world.replica().get(alice, 'github'))).toBeInstanceOf(LoginNeeded);
   });
 
   it('needs a login at once where secrets are lost at each start anyway', async () => {

@@ -53,8 +53,8 @@ async function sealAnew(
   }
 }
 
-function unreadable({ secrets, now, log }: LinkDeps, provider: string, cause: unknown): RequestError {
-  if (cause instanceof UnknownSecret && newsMayCome(secrets, now())) {
+function unreadable({ secrets, storage, now, log }: LinkDeps, provider: string, cause: unknown): RequestError {
+  if (cause instanceof UnknownSecret && newsMayCome(secrets, storage, now())) {
     return new RequestError(
       { status: 503, code: 'secret_unknown', text: 'Not available yet: try again soon', rpc: { code: -32603 } },
       { cause },

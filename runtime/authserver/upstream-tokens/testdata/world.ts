@@ -4,8 +4,8 @@ import type { Identity } from '#runtime/incoming/identity';
 import { createSecretRing, type LiveSecretRing } from '#runtime/keys/create-secret-ring';
 import { linkAad } from '../../keys/aad.ts';
 import type { LinkRow } from '../../storage/rows.ts';
-import { createMemoryStorage } from '../../storage/memory.ts';
 import { StorageUnavailable, type AuthStorage } from '../../storage/storage.ts';
+import { createSharedStorage } from '../../testdata/shared-storage.ts';
 import type { UpstreamProvider, UpstreamTokens } from '../../upstream/provider.ts';
 import { createUserTokens, type StoredUserTokens } from '../create-user-tokens.ts';
 
@@ -41,7 +41,7 @@ export function createWorld(): World {
   const secretFiles = [{ file: 'one', content: randomBytes(32) }];
   const time = { clock: START };
   const now = () => time.clock;
-  const memory = createMemoryStorage({ now });
+  const memory = createSharedStorage(now);
   const { storage, reads } = failingStorage(memory, (operation) => world.failing(operation));
   const replicas = createReplicas(() => world, now);
   const world: World = {
