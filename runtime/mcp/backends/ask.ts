@@ -72,7 +72,7 @@ function collect(
 ): AnswerSink {
   let session: string | undefined;
   return {
-    json: (status, body, _hasResult, sessionId) => done(body.toString('utf8'), status, sessionId),
+    json: (status, body, _kind, sessionId) => done(body.toString('utf8'), status, sessionId),
     open: (_flow, sessionId) => {
       session = sessionId;
     },

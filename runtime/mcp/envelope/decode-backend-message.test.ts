@@ -12,12 +12,12 @@ describe('decoding a message of a backend', () => {
       expect(decodeBackendMessage(read(result('{"resultType":"complete"}')))).toMatchObject({
         kind: 'response',
         idText: '1',
-        hasResult: true,
+        answerKind: 'result',
       });
       expect(decodeBackendMessage(read('{"jsonrpc":"2.0","id":"é","error":{"code":1,"message":"x"}}'))).toMatchObject({
         kind: 'response',
         idText: '"é"',
-        hasResult: false,
+        answerKind: 'error',
       });
       expect(
         decodeBackendMessage(read('{"jsonrpc":"2.0","id":0,"method":"sampling/createMessage","params":{}}')),

@@ -6,17 +6,16 @@ import { splice, spliceText, type Edit } from './splice.ts';
 /** Which reserved `_meta` keys of a backend may pass. */
 type KeepMeta = (key: string) => boolean;
 
-/** One JSON-RPC message of a backend. Only its outer levels were read: what lies deeper may even be no JSON. */
 /** How a response ended: `tool_error` is a result whose `isError` is true, which means something for tools/call only. */
 export type AnswerKind = 'result' | 'tool_error' | 'error';
 
+/** One JSON-RPC message of a backend. Only its outer levels were read: what lies deeper may even be no JSON. */
 export interface BackendMessage {
   readonly kind: 'request' | 'notification' | 'response';
   /** The one JSON text of the id, as `decodeRequest` gives it. Undefined: no id, or the null of an error without request. */
   readonly idText: string | undefined;
   /** Of a request or notification. */
   readonly method: string | undefined;
-  readonly hasResult: boolean;
   /** Of a response. */
   readonly answerKind: AnswerKind;
   /** Byte offsets where bytes were decoded, character offsets where a string was. */
@@ -120,7 +119,6 @@ export function decodeBackendMessage(message: Buffer | string): BackendMessage |
     kind,
     idText,
     method,
-    hasResult: spans.result !== undefined,
     answerKind: answerKindOf(envelope),
     spans,
     meta,

@@ -72,7 +72,7 @@ export class PerSessionChannels implements ChannelMode {
     exchange.opens = session.id;
     const { channel } = session;
     exchange.onOver = (answer) => {
-      if (answer && decodeBackendMessage(answer)?.hasResult) this.#failures = 0;
+      if (answer && decodeBackendMessage(answer)?.answerKind === 'result') this.#failures = 0;
       else this.#giveUp(session, channel.isOver);
     };
     exchange.begin(channel);

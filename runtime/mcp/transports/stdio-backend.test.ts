@@ -51,7 +51,7 @@ function send(backend: StdioBackend, body: object | string | undefined, options:
       deadline: options.deadline ?? 10_000,
       idempotent: false,
       sink: {
-        json: (_status, line, _hasResult, sessionId) => resolve({ ...answer, text: line.toString(), sessionId }),
+        json: (_status, line, _kind, sessionId) => resolve({ ...answer, text: line.toString(), sessionId }),
         accepted: () => resolve({ ...answer, accepted: true }),
         open: (opened) => {
           flow = opened;
