@@ -7,7 +7,8 @@ import { accountAt, type ProviderSpec } from '../authserver/providers.ts';
 import { signOutEverywhere } from '../authserver/sign-out-everywhere.ts';
 import type { Caller } from '../fakes/whoami/describe-caller.ts';
 import { until } from '../gateway/until.ts';
-import { closeAll, closing } from '../relay/gateway-to.ts';
+import { closeAll, closing, gatewayTo } from '../relay/gateway-to.ts';
+import { startSdkServer } from '../sdk-servers/start-sdk-server.ts';
 import { npmProgram, openDesk, type Desk } from './desk.ts';
 import { OUTSIDE_FOLDER, PYTHON } from './outside-versions.ts';
 
@@ -67,6 +68,22 @@ async function toolsOf(desk: Desk, codex: readonly string[]): Promise<string> {
     await server.stop();
   }
 }
+
+describe('fastmcp in front of a group with a backend of older revisions', () => {
+  it('initializes, and lists the tools of all backends', async () => {
+    const [older, newer] = [await startSdkServer('old'), await startSdkServer('new')];
+    closing({ close: () => Promise.all([older.stop(), newer.stop()]) });
+    const { url } = await gatewayTo({ older: older.url, newer: newer.url });
+    const opened = closing(await openDesk('alice'));
+    const list = [PYTHON, join(import.meta.dirname, 'fastmcp-list.py'), url];
+    const backends = async () => {
+      const { stdout } = await opened.run(list);
+      return [...new Set((JSON.parse(stdout) as string[]).map((name) => name.split('_')[0]))].sort();
+    };
+    await until('both backends listed', async () => (await backends()).length === 2);
+    expect(await backends()).toEqual(['newer', 'older']);
+  }, 120_000);
+});
 
 describe.each(Object.keys(clients))('%s', (name) => {
   it('logs in once by a browser, goes on after a restart and with refreshed tokens, and again after sign-out', async () => {

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { createMCPClient } from '@ai-sdk/mcp';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -155,6 +156,16 @@ describe('one login at two providers', () => {
     const base = endpoint.replace('/mcp', '/oauth/callback');
     expect(redirectUris).toEqual({ company: `${base}/company`, partner: `${base}/partner` });
     expect((await place.run(['status'])).stdout).toContain(`partner   ${base}/partner`);
+  });
+});
+
+describe('@ai-sdk/mcp with its defaults', () => {
+  it('connects to the quickstart and lists the tools of every backend', async () => {
+    const headers = { Authorization: `Bearer ${tokens.alice}` };
+    const client = await createMCPClient({ transport: { type: 'http', url: endpoint, headers } });
+    const names = Object.keys(await client.tools()).map((name) => name.split('_')[0]);
+    await client.close();
+    expect(names).toEqual(expect.arrayContaining(['everything', 'memory', 'filesystem', 'whoami', 'calendar']));
   });
 });
 

@@ -12,9 +12,10 @@ describe('a client that finds out what an endpoint speaks', () => {
   it('asks server/discover first and is led to initialize where a backend needs that', async () => {
     const older = closing(await serveMisbehaving('html', { tools: 1, methods: ['server/discover'] }));
     const gateway = await gatewayTo({ older: older.url });
-    const { answer } = await sendStateless(gateway.url, 'server/discover');
+    const { answer, status } = await sendStateless(gateway.url, 'server/discover');
+    expect(status).toBe(200);
     expect(answer).toMatchObject({
-      error: { code: -32022, data: { supported: expect.arrayContaining(['2025-11-25']) } },
+      error: { code: -32601, data: { supported: expect.arrayContaining(['2025-11-25']) } },
     });
     expect(await (await SessionClient.open(gateway.url)).toolNames()).toEqual(['older_tool_0']);
   });

@@ -6,19 +6,23 @@ import { ALL_REVISIONS, SESSION_REVISIONS, STATELESS_REVISION } from '../era.ts'
 import { ASSUMED, mergeCapabilities, mergeInstructions } from '../sessions/capabilities.ts';
 import type { StatelessRequest } from './stateless-request.ts';
 
-const UNSUPPORTED_VERSION = -32022;
+const METHOD_NOT_FOUND = -32601;
+const NOT_OFFERED =
+  `server/discover is not offered, as some backends speak older revisions only: send initialize. ` +
+  `Other requests of ${STATELESS_REVISION} reach the backends that speak it.`;
 
 /**
- * Answers server/discover. A client that knows both eras takes the newer one where it is offered, and would then miss the
- * backends that speak only the older: so it is offered only where no reachable backend would be lost.
+ * Answers server/discover. Clients that speak both revisions choose the newer one where it is offered, and then lose the backends
+ * that speak only older ones. While such a backend is reachable, the answer is that of a server without the method.
  */
 export function discover({ res, message, rooms }: StatelessRequest): void {
   if (losesBackends(rooms)) {
+    // Every client initializes on -32601 at HTTP 200. On -32022 @ai-sdk/mcp gives up, and some clients hang on HTTP 4xx.
     throw new RequestError({
-      status: 400,
-      code: 'unsupported_version',
-      text: 'Unsupported protocol version: some backends of this server speak older revisions only',
-      rpc: { code: UNSUPPORTED_VERSION, data: { supported: SESSION_REVISIONS, requested: STATELESS_REVISION } },
+      status: 200,
+      code: 'method_not_found',
+      text: NOT_OFFERED,
+      rpc: { code: METHOD_NOT_FOUND, data: { supported: SESSION_REVISIONS, requested: STATELESS_REVISION } },
     });
   }
   const serving = rooms.backends.all.filter(({ health }) => serves(health, 'stateless'));
