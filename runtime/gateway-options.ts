@@ -13,6 +13,8 @@ export interface GatewayOptions {
   readonly proxy: ProxySettings | undefined;
   /** Addresses of a name; absent: as this machine knows them. */
   readonly lookUp?: LookUp | undefined;
+  /** Milliseconds after its opening before which a session is not evicted; absent: a minute. */
+  readonly evictableAfter?: number | undefined;
   /** The environment of this process, read in main.ts. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Where the public port is bound; the port is the real one. */

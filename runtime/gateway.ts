@@ -17,7 +17,7 @@ import { RetiredBackends } from '#runtime/mcp/backends/retired-backends';
 import { KeptBytes } from '#runtime/mcp/backends/kept-bytes';
 import { dropLegsAt, SESSION_ENDS } from '#runtime/mcp/sessions/end-legs';
 import type { News } from '#runtime/mcp/sessions/replica-news';
-import { sessionLimits } from '#runtime/mcp/sessions/session-limits';
+import { sessionLimits, type SessionLimits } from '#runtime/mcp/sessions/session-limits';
 import { SessionStore } from '#runtime/mcp/sessions/session-store';
 import { SessionSharing, type PreparedSharing } from '#runtime/session-sharing';
 import { StreamQuota } from '#runtime/mcp/sessions/stream-quota';
@@ -90,18 +90,9 @@ export class Gateway {
       now: monotonic,
       log: options.log,
     });
-    this.#sessions = new SessionStore(sessionLimits(config), monotonic, SESSION_ENDS);
-    this.#sharing = new SessionSharing({
-      table: this.#sessions,
-      backends: () => this.#inForce.backends,
-      changedSince: (time) => this.#announcer.changedSince(time),
-      heard: (news) => this.#heard(news),
-      missed: () => this.#invalidate(undefined, LIST_KINDS),
-      files: options.files,
-      now: monotonic,
-      wallClock: Date.now,
-      log: options.log,
-    });
+    const ends = { ...SESSION_ENDS, evicted: options.observer.sessionEvicted };
+    this.#sessions = new SessionStore(this.#limitsOf(config), monotonic, ends);
+    this.#sharing = this.#createSharing();
     this.#announcer = createAnnouncer({
       invalidate: (backend, kinds) => this.#invalidate(backend, kinds),
       sessions: () => this.#sessions.all(),
@@ -150,7 +141,7 @@ export class Gateway {
       throw error;
     }
     this.#inForce = made;
-    this.#sessions.limits = sessionLimits(next);
+    this.#sessions.limits = this.#limitsOf(next);
     dropLegsAt(made.backends.replaced, this.#sessions.all());
     this.#catalogues.clear();
     this.#rooms = this.#furnish();
@@ -218,6 +209,7 @@ export class Gateway {
       catalogues: this.#catalogues,
       sessions: this.#sessions,
       streams: this.#streams,
+      readSource: observer.readSource,
       announcer: this.#announcer,
       log,
       version,
@@ -241,6 +233,26 @@ export class Gateway {
         this.#survey.look();
       },
     };
+  }
+
+  #createSharing(): SessionSharing {
+    const { files, log, observer } = this.#options;
+    return new SessionSharing({
+      table: this.#sessions,
+      backends: () => this.#inForce.backends,
+      changedSince: (time) => this.#announcer.changedSince(time),
+      heard: (news) => this.#heard(news),
+      missed: () => this.#invalidate(undefined, LIST_KINDS),
+      evicted: observer.sessionEvicted,
+      files,
+      now: monotonic,
+      wallClock: Date.now,
+      log,
+    });
+  }
+
+  #limitsOf(config: RunConfig): SessionLimits {
+    return sessionLimits(config, this.#options.evictableAfter);
   }
 
   #invalidate(backend: string | undefined, kinds: readonly ListKind[]): void {

@@ -21,6 +21,7 @@ const DENIED: ReadonlySet<string> = new Set([
   'denied_by_policy',
   'denied_by_webhook',
   'rate_limited',
+  'too_many_sessions',
   'unknown_name',
   'insufficient_scope',
   'invalid_token',

@@ -6,6 +6,8 @@ import type { Audit, AuditEvent } from '#runtime/audit/audit';
 import { auditRequest } from '#runtime/audit/audit-request';
 import { createAudit } from '#runtime/audit/create-audit';
 import { createReadSource, type ReadSource } from '#runtime/http/read-source';
+import { auditEviction } from '#runtime/audit/audit-eviction';
+import type { Eviction } from '#runtime/mcp/sessions/evict-session';
 import type { ExchangeOutcome } from '#runtime/outgoing/create-credential';
 import type { PolicyMetrics } from '#runtime/policy/policy-metrics';
 import type { Limit } from '#runtime/rate-limits/limit';
@@ -31,6 +33,8 @@ export interface Observer {
   readonly rateLimited: (scope: Limit['scope'], outcome: LimitOutcome) => void;
   /** An endpoint of the authorization server has answered. */
   readonly authServerAnswered: (endpoint: string, status: number) => void;
+  /** A session was ended so that another could be opened. */
+  readonly sessionEvicted: (eviction: Eviction) => void;
   policyReloaded(): void;
   configReloaded(outcome: 'success' | 'failure'): void;
   readonly policy: PolicyMetrics;
@@ -65,6 +69,8 @@ interface ObserverDeps {
 }
 
 const CLOSE_WITHIN = 2_000;
+/** Characters of a session's id, as in the audit: enough to find it, too little to use it. */
+const SESSION_SHOWN = 8;
 
 /** @throws ConfigError */
 export async function createObserver(config: RunConfig, deps: ObserverDeps): Promise<Observer> {
@@ -75,7 +81,6 @@ export async function createObserver(config: RunConfig, deps: ObserverDeps): Pro
   const tracing = await followTracing(config, { ...deps, counts: metrics.spans });
   let audit = open(config);
   let readSource: ReadSource = createReadSource(config.trusted_proxies);
-  const sourceOf = (trail: Trail) => readSource(trail.req);
   const reloaded = (type: 'policy_reloaded' | 'config_reloaded', outcome: 'success' | 'failure') => {
     metrics.reloaded(type === 'policy_reloaded' ? 'policy' : 'config', outcome);
     audit.record({ type, outcome });
@@ -83,7 +88,7 @@ export async function createObserver(config: RunConfig, deps: ObserverDeps): Pro
   return {
     trails: watchTrails(tracing, (trail, duration) => {
       if (inForce.telemetry_config.metricsEnabled) countRequest(metrics, trail, duration);
-      auditRequest(audit, trail, duration, sourceOf);
+      auditRequest(audit, trail, duration, ({ req }) => readSource(req));
     }),
     record: (event) => audit.record(event),
     readSource: (req) => readSource(req),
@@ -91,6 +96,7 @@ export async function createObserver(config: RunConfig, deps: ObserverDeps): Pro
     authServerAnswered(endpoint, status) {
       if (inForce.telemetry_config.metricsEnabled) metrics.authRequestDone(endpoint, status);
     },
+    sessionEvicted: (eviction) => noteEviction(eviction, audit, deps),
     policyReloaded: () => reloaded('policy_reloaded', 'success'),
     configReloaded: (outcome) => reloaded('config_reloaded', outcome),
     async prepare(next) {
@@ -116,6 +122,17 @@ export async function createObserver(config: RunConfig, deps: ObserverDeps): Pro
     reopen: () => audit.reopen(),
     close: () => Promise.all([audit.close(CLOSE_WITHIN), tracing.close()]).then(() => undefined),
   };
+}
+
+function noteEviction(eviction: Eviction, audit: Audit, { metrics, log }: ObserverDeps): void {
+  const { reason, idle, session } = eviction;
+  auditEviction(audit, eviction);
+  metrics.sessionEvicted(reason);
+  log.info('a session was evicted for another', {
+    reason,
+    session: session?.slice(0, SESSION_SHOWN),
+    idle_seconds: Math.round(idle / 1000),
+  });
 }
 
 /** How the rooms tell of each request. */

@@ -30,6 +30,8 @@ interface RuntimeOptions {
   readonly proxy: ProxySettings | undefined;
   /** Addresses of a name; absent: as this machine knows them. */
   readonly lookUp?: LookUp;
+  /** See `GatewayOptions`. */
+  readonly evictableAfter?: number;
   /** The environment of this process, read in main.ts. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Where audit lines go when no file is configured. */
@@ -87,7 +89,7 @@ type Closing = () => Promise<void>;
 
 /** Opens one after the other; `opened` gets how each is closed. */
 async function open(options: RuntimeOptions, opened: Closing[]): Promise<RunningRuntime> {
-  const { followed, log, version, proxy, environment, lookUp } = options;
+  const { followed, log, version, proxy, environment, lookUp, evictableAfter } = options;
   const { config } = followed.current;
   const { namespace, name } = config.server;
   const metrics = createMetrics({ version, namespace, server: name });
@@ -100,7 +102,8 @@ async function open(options: RuntimeOptions, opened: Closing[]): Promise<Running
   const listening = { host, port: await listenOn(server, host, config.listen.port) };
   opened.push(() => closeAtOnce(server));
   const { files } = followed;
-  const gateway = await Gateway.open(config, { files, log, observer, version, proxy, environment, lookUp, listening });
+  const about = { files, log, observer, version, proxy, environment, lookUp, listening, evictableAfter };
+  const gateway = await Gateway.open(config, about);
   opened.push(() => gateway.close());
   const state = { draining: false };
   const { private_host: privateHost } = config.listen;

@@ -1,5 +1,6 @@
 import type { RunConfig } from '#crds/run-config/run-config';
 import type { AuthServer } from '#runtime/authserver/auth-server';
+import type { ReadSource } from '#runtime/http/read-source';
 import type { HostOriginCheck } from '#runtime/http/check-host-origin';
 import type { Authenticator } from '#runtime/incoming/identity';
 import type { Catalogues } from '#runtime/mcp/aggregate/catalogues';
@@ -28,6 +29,7 @@ export interface Rooms {
   readonly catalogues: Catalogues;
   readonly sessions: SessionStore;
   readonly streams: StreamQuota;
+  readonly readSource: ReadSource;
   readonly announcer: Announcer;
   readonly log: Log;
   readonly version: string;

@@ -168,7 +168,6 @@ describe('the custom resource definitions', () => {
     ['VirtualMCPServer', 'spec.authServerConfig.storage', { type: 'memory' }],
     ['VirtualMCPServer', 'spec.authServerConfig.limits.registrationsPerMinute', 10],
     ['VirtualMCPServer', 'spec.limits.sessionIdle', '30m'],
-    ['VirtualMCPServer', 'spec.limits.sessionsPerPrincipal', 100],
     ['VirtualMCPServer', 'spec.limits.sessionsPerReplica', 10_000],
     ['VirtualMCPServer', 'spec.limits.listDeadline', '5s'],
     ['VirtualMCPServer', 'spec.limits.connectTimeout', '3s'],

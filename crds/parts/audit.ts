@@ -12,6 +12,7 @@ export const AUDIT_EVENT_TYPES = [
   'mcp_completion',
   'mcp_notification',
   'mcp_ping',
+  'mcp_session_evicted',
   'http_request',
   'auth_login_started',
   'auth_login_completed',

@@ -72,7 +72,9 @@ export const LimitsConfig = z.strictObject({
   sessionIdle: durationBetween('10s', '7d')
     .default(DEFAULTS.sessionIdle)
     .describe('A session unused for this long ends.'),
-  sessionsPerPrincipal: Sessions.default(DEFAULTS.sessionsPerPrincipal).describe('Sessions of one caller.'),
+  sessionsPerPrincipal: Sessions.optional().describe(
+    'Sessions of one caller, 100 by default. With `incomingAuth.type: anonymous` it holds for each client address, and by default only sessionsPerReplica holds.',
+  ),
   sessionsPerReplica: Sessions.default(DEFAULTS.sessionsPerReplica).describe('Sessions of one replica.'),
   listDeadline: Deadline.default(DEFAULTS.listDeadline).describe('Longest time to wait for the lists of a backend.'),
   connectTimeout: Deadline.default(DEFAULTS.connectTimeout).describe('Longest time to connect to a backend.'),

@@ -121,7 +121,6 @@ describe('the run configuration', () => {
   it('has the decided limits where nothing else is written', () => {
     expect(RunConfig.parse(smallest).limits).toEqual({
       session_idle: 1_800_000,
-      sessions_per_principal: 100,
       sessions_per_replica: 10_000,
       list_deadline: 5_000,
       connect_timeout: 3_000,

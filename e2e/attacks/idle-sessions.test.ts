@@ -72,6 +72,7 @@ describe('ten thousand idle sessions', () => {
         // A probe ends a session of its own.
         operational: { failure_handling: { health_check_interval: '1h' } },
       },
+      { evictableAfter: 0 },
     );
     const client = clientOf(gateway.origin);
     const call = (session: string) => client.ask(session, 'tools/call', { name: 'a_tool_0', arguments: { text: 'x' } });

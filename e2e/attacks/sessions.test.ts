@@ -134,7 +134,8 @@ describe('floods', () => {
   });
 
   it('of sessions keep their number, whoever opens them, and go quickly', async () => {
-    const gateway = await gatewayTo({}, { limits: { sessions_per_replica: 500, sessions_per_principal: 100_000 } });
+    const limits = { sessions_per_replica: 500, sessions_per_principal: 100_000 };
+    const gateway = await gatewayTo({}, { limits }, { evictableAfter: 0 });
     const started = performance.now();
     const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'x', version: '1' } };
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params });

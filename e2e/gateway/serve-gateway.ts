@@ -29,6 +29,8 @@ export interface ServeOptions {
   readonly files?: Record<string, string>;
   /** Addresses of names; absent: as this machine knows them. */
   readonly lookUp?: LookUp;
+  /** Milliseconds after its opening before which a session is not evicted; absent: a minute. */
+  readonly evictableAfter?: number;
   /** Milliseconds that calls under way get at the end. */
   readonly drain?: number;
   /** As the variables of the environment name it. */
@@ -49,7 +51,7 @@ function documentOf(config: GatewayConfig): RunConfigDocument {
 /** Starts the runtime with this configuration on free ports; every backend has been asked once when it returns. */
 export async function serveGateway(
   config: GatewayConfig,
-  { files = {}, lookUp, drain = 500, proxy }: ServeOptions = {},
+  { files = {}, lookUp, drain = 500, proxy, evictableAfter }: ServeOptions = {},
 ): Promise<ServedGateway> {
   const folder = await mkdtemp(join(tmpdir(), 'vmcp-e2e-'));
   const file = join(folder, 'run-config.yaml');
@@ -72,6 +74,7 @@ export async function serveGateway(
     environment: process.env,
     drain,
     ...(lookUp && { lookUp }),
+    ...(evictableAfter !== undefined && { evictableAfter }),
     auditStream: stream,
   });
   await runtime.gateway.probed;

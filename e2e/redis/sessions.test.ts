@@ -222,8 +222,8 @@ describeWithRedis('a session that one replica opened', () => {
     const [backend, sharing] = [await plain(), shared()];
     const limits = { sessions_per_principal: 2 };
     const [a, b] = [
-      await replicaOf(sharing, { one: backend.url }, { limits }),
-      await replicaOf(sharing, { one: backend.url }, { limits }),
+      await replicaOf(sharing, { one: backend.url }, { limits }, { evictableAfter: 0 }),
+      await replicaOf(sharing, { one: backend.url }, { limits }, { evictableAfter: 0 }),
     ];
     const clients: SessionClient[] = [];
     for (const replica of [a, b, a]) {
@@ -236,9 +236,49 @@ describeWithRedis('a session that one replica opened', () => {
     expect(await statusesAt(b)).toEqual([404, 200, 200]);
   });
 
+  it('is not evicted by another replica while a call is under way, and is with nothing but an open stream', async () => {
+    const held: (() => void)[] = [];
+    const backend = closing(
+      await servePlain({
+        tools: 1,
+        intercept: (_request, response, body) => {
+          if (!body.includes('tools/call')) return false;
+          const { id } = JSON.parse(body) as Rpc;
+          const text = JSON.stringify({ jsonrpc: '2.0', id, result: { content: [] } });
+          held.push(() => response.writeHead(200, { 'content-type': 'application/json' }).end(text));
+          return true;
+        },
+      }),
+    );
+    const sharing = shared();
+    // Use is told every 200 ms.
+    const limits = { sessions_per_principal: 2, session_idle: '12s' };
+    const replica = () => replicaOf(sharing, { one: backend.url }, { limits }, { evictableAfter: 2_000 });
+    const [a, b] = [await replica(), await replica()];
+    const calling = await SessionClient.open(a.url);
+    const call = calling.call('one_tool_0', { text: 'x' });
+    await until('the call', () => Promise.resolve(held.length === 1));
+    const streaming = await SessionClient.open(a.url);
+    const stream = await streaming.stream();
+    let newest: SessionClient | undefined;
+    await until('room for another', async () => {
+      newest = await SessionClient.open(b.url).catch(() => undefined);
+      return newest !== undefined;
+    });
+    await until('the end of the stream', () => Promise.resolve(!stream.isOpen()));
+    for (const answer of held) answer();
+    expect((await call).answer.result).toBeDefined();
+    const statuses = [calling, streaming, newest!].map(async (client) => (await requestAt(b, client, 'ping')).status);
+    expect(await Promise.all(statuses)).toEqual([200, 404, 200]);
+  });
+
   it('is forgotten, not ended, by a replica that has its full number', async () => {
     const [backend, sharing] = [await plain(), shared()];
-    const a = await replicaOf(sharing, { one: backend.url }, { limits: { sessions_per_replica: 2 } });
+    const a = await replicaOf(
+      sharing,
+      { one: backend.url },
+      { limits: { sessions_per_replica: 2, sessions_per_principal: 100 } },
+    );
     const clients = [];
     for (let nr = 0; nr < 4; nr += 1) clients.push(await SessionClient.open(a.url));
     expect(a.runtime.gateway.rooms.sessions.size).toBe(2);

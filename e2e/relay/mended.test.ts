@@ -266,7 +266,11 @@ describe('a session with a call under way', () => {
         },
       }),
     );
-    const gateway = await gatewayTo({ a: backend.url }, { limits: { sessions_per_principal: 2 } });
+    const gateway = await gatewayTo(
+      { a: backend.url },
+      { limits: { sessions_per_principal: 2 } },
+      { evictableAfter: 0 },
+    );
     const busy = await SessionClient.open(gateway.url);
     const call = busy.call('a_tool_0', { text: 'x' });
     await until('the answer', () => answer !== undefined);

@@ -3,7 +3,7 @@ import { serveMisbehaving, reserveAbsent } from '../fakes/backend/serve-misbehav
 import { servePlain } from '../fakes/backend/serve-plain.ts';
 import { followTools } from '../gateway/follow-tools.ts';
 import { send, sendStateless, SessionClient } from '../gateway/session-client.ts';
-import { serveGateway, type ServedGateway } from '../gateway/serve-gateway.ts';
+import { serveGateway, type ServedGateway, type ServeOptions } from '../gateway/serve-gateway.ts';
 import type { GatewayConfig } from '../gateway/start-gateway.ts';
 
 const open: { close(): Promise<void> | void }[] = [];
@@ -13,9 +13,13 @@ function closing<T extends { close(): Promise<void> | void }>(one: T): T {
   return one;
 }
 
-async function gatewayTo(urls: Record<string, string>, more: Partial<GatewayConfig> = {}): Promise<ServedGateway> {
+async function gatewayTo(
+  urls: Record<string, string>,
+  more: Partial<GatewayConfig> = {},
+  options: ServeOptions = {},
+): Promise<ServedGateway> {
   const backends = Object.entries(urls).map(([name, url]) => ({ name, transport: 'streamable-http' as const, url }));
-  return closing(await serveGateway({ incoming: { type: 'anonymous' }, backends, ...more }));
+  return closing(await serveGateway({ incoming: { type: 'anonymous' }, backends, ...more }, options));
 }
 
 afterEach(async () => {
@@ -87,7 +91,11 @@ describe('a session', () => {
 
   it('ends the one that was idle for longest when its principal has too many', async () => {
     const backend = closing(await servePlain({ tools: 1 }));
-    const gateway = await gatewayTo({ a: backend.url }, { limits: { sessions_per_principal: 2 } });
+    const gateway = await gatewayTo(
+      { a: backend.url },
+      { limits: { sessions_per_principal: 2 } },
+      { evictableAfter: 0 },
+    );
     const clients = [];
     for (let i = 0; i < 3; i++) clients.push(await SessionClient.open(gateway.url));
     const statuses = [];

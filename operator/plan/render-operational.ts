@@ -28,7 +28,7 @@ export function renderOperational(config: OperationalConfig): NonNullable<RunCon
 }
 
 export function renderLimits(limits: LimitsConfig): NonNullable<RunConfigDocument['limits']> {
-  return {
+  return defined({
     session_idle: limits.sessionIdle,
     sessions_per_principal: limits.sessionsPerPrincipal,
     sessions_per_replica: limits.sessionsPerReplica,
@@ -40,7 +40,7 @@ export function renderLimits(limits: LimitsConfig): NonNullable<RunConfigDocumen
     jwks_cooldown: limits.jwksCooldown,
     introspection_cache: limits.introspectionCache,
     max_name_length: limits.maxNameLength,
-  };
+  });
 }
 
 const renderBucket = (bucket: Bucket | undefined) =>

@@ -1,9 +1,16 @@
+import { z } from 'zod';
 import type { Identity } from './identity.ts';
 import { normaliseClaims, readGroups } from './normalise-claims.ts';
 
 /** Names a principal in caches and sessions. JSON keeps issuer and subject apart whatever they hold. */
 export function identityKey(issuer: string, subject: string): string {
   return JSON.stringify([issuer, subject]);
+}
+
+/** Returns the subject of an `identityKey`. */
+export function subjectOf(key: string): string {
+  const [, subject] = z.tuple([z.string(), z.string()]).parse(JSON.parse(key));
+  return subject;
 }
 
 /** The caller where no token is asked for. */

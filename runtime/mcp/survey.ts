@@ -71,7 +71,7 @@ function ownSession(version: string): Session {
     clientName: 'vmcp',
     clientVersion: version,
   };
-  const session = newSession({ id: '', principal: '', profile, openedAt: 0, lastUsed: 0 });
+  const session = newSession({ id: '', principal: '', countedFor: '', profile, openedAt: 0, lastUsed: 0 });
   session.initialized = true;
   return session;
 }

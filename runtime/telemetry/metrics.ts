@@ -1,5 +1,6 @@
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { AuditCounts } from '#runtime/audit/batch-writer';
+import type { Eviction } from '#runtime/mcp/sessions/evict-session';
 import type { ExchangeOutcome } from '#runtime/outgoing/create-credential';
 import type { PolicyMetrics } from '#runtime/policy/policy-metrics';
 import type { Limit } from '#runtime/rate-limits/limit';
@@ -25,6 +26,8 @@ export interface Metrics {
   readonly webhookAsked: (webhook: string, outcome: WebhookOutcome) => void;
   /** A request was refused by a limit of this kind, or could not be counted by one. */
   readonly rateLimited: (scope: Limit['scope'], outcome: LimitOutcome) => void;
+  /** A session was ended so that another could be opened. */
+  readonly sessionEvicted: (reason: Eviction['reason']) => void;
   lookedUp(cache: CacheName, hit: boolean): void;
   reloaded(what: 'config' | 'policy', outcome: 'success' | 'failure'): void;
   readonly policy: PolicyMetrics;
@@ -67,6 +70,7 @@ export function createMetrics(labels: { version: string; namespace: string; serv
     },
     webhookAsked: (webhook, outcome) => counts.add('webhooks', webhook, outcome),
     rateLimited: (scope, outcome) => counts.add('rate_limited', scope, outcome),
+    sessionEvicted: (reason) => counts.add('sessions_evicted', reason),
     lookedUp: (cache, hit) => counts.add('cache', cache, hit ? 'hit' : 'miss'),
     reloaded: (what, outcome) => counts.add('reloads', what, outcome),
     policy: policyMetrics(counts),

@@ -1,5 +1,6 @@
 import type { Dispatcher, Pool } from 'undici';
 import { createProxyDispatcher, isProxied, type ProxySettings } from '#crds/connections/proxy';
+import { DEFAULTS } from '#crds/parts/defaults';
 import { inheritedVariables } from '#crds/parts/inherited-variables';
 import type {
   Backend as BackendConfig,
@@ -125,7 +126,7 @@ async function createStdio(settings: StdioConfig, deps: BackendDeps): Promise<Ba
     secrets: secrets.map(([, value]) => value),
     sessions: {
       max: config.limits.sessions_per_replica,
-      maxProcesses: config.limits.sessions_per_principal,
+      maxProcesses: config.limits.sessions_per_principal ?? DEFAULTS.sessionsPerPrincipal,
       idle: config.limits.session_idle,
     },
     initializeParams: ownInitialize(version),

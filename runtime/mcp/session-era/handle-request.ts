@@ -10,6 +10,7 @@ import { invalidParams, methodNotFound, unknownName } from '../route/refusals.ts
 import { authorizeCall, resolveName, resolveUri, type Target } from '../route/resolve-target.ts';
 import { checkLimits, withinLimits, withinLimitsOfAll } from '../route/within-limits.ts';
 import { ensureLeg, notifyRequest } from '../sessions/open-leg.ts';
+import { underWay } from '../sessions/session.ts';
 import { levelField, subscriptionField } from '../sessions/session-record.ts';
 import { relayCall } from './relay-call.ts';
 import { sessionAsker, sessionCatalogue, type SessionRequest } from './session-request.ts';
@@ -24,17 +25,17 @@ type Handler = (request: SessionRequest) => void | Promise<void>;
 
 const handlers: ReadonlyMap<string, Handler> = new Map<string, Handler>([
   ['ping', answerEmpty],
-  ['tools/list', (request) => listEntries('tools', request)],
-  ['prompts/list', (request) => listEntries('prompts', request)],
-  ['resources/list', (request) => listEntries('resources', request)],
-  ['resources/templates/list', (request) => listEntries('templates', request)],
+  ['tools/list', counted((request) => listEntries('tools', request))],
+  ['prompts/list', counted((request) => listEntries('prompts', request))],
+  ['resources/list', counted((request) => listEntries('resources', request))],
+  ['resources/templates/list', counted((request) => listEntries('templates', request))],
   ['tools/call', (request) => callNamed('tools', request)],
   ['prompts/get', (request) => callNamed('prompts', request)],
-  ['resources/read', callUri],
-  ['resources/subscribe', callUri],
-  ['resources/unsubscribe', callUri],
-  ['completion/complete', complete],
-  ['logging/setLevel', setLevel],
+  ['resources/read', counted(callUri)],
+  ['resources/subscribe', counted(callUri)],
+  ['resources/unsubscribe', counted(callUri)],
+  ['completion/complete', counted(complete)],
+  ['logging/setLevel', counted(setLevel)],
 ]);
 
 /** Answers one request of a client session. @throws RequestError */
@@ -43,6 +44,10 @@ export function handleRequest(request: SessionRequest): void | Promise<void> {
   if (!handler) throw methodNotFound('session');
   checkLimits(request.message.method, request.rooms, request.identity);
   return handler(request);
+}
+
+function counted(handler: (request: SessionRequest) => Promise<void>): Handler {
+  return (request) => underWay(request.session, () => handler(request));
 }
 
 function answerEmpty({ res, message }: SessionRequest): void {
@@ -56,7 +61,7 @@ function callNamed(kind: 'tools' | 'prompts', request: SessionRequest): Promise<
   const asker = sessionAsker(session, identity, rooms);
   const target = resolveName(kind, name, sessionCatalogue(session, asker, rooms), asker, rooms);
   return target instanceof Promise
-    ? target.then((found) => forward(kind, found, asker, request))
+    ? underWay(session, async () => forward(kind, await target, asker, request))
     : forward(kind, target, asker, request);
 }
 
@@ -65,7 +70,10 @@ function forward(kind: 'tools' | 'prompts', target: Target, asker: Asker, reques
   const call = prepareNamed(kind, target, asker, request);
   const { webhooks } = target.backend;
   const relay = () => relayCall(request, call, passthroughHeaders(request.trail.req, request.rooms));
-  const send = webhooks && kind === 'tools' ? () => askWebhooks(webhooks, target, request, relay) : relay;
+  const send =
+    webhooks && kind === 'tools'
+      ? () => underWay(request.session, () => askWebhooks(webhooks, target, request, relay))
+      : relay;
   return withinLimits(target.backend, kind === 'tools' ? target.entry : undefined, request, send);
 }
 

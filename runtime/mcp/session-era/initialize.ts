@@ -15,6 +15,7 @@ import { invalidParams } from '../route/refusals.ts';
 import { ASSUMED, mergeCapabilities, mergeInstructions } from '../sessions/capabilities.ts';
 import { endLegs } from '../sessions/end-legs.ts';
 import { ensureLeg } from '../sessions/open-leg.ts';
+import { countedFor } from '../sessions/session-limits.ts';
 import type { ClientProfile, Session } from '../sessions/session.ts';
 
 const MAX_PARAMS_BYTES = 65_536;
@@ -35,8 +36,8 @@ export async function initialize(
   trail.clientName = profile.clientName;
   trail.clientVersion = profile.clientVersion;
   trail.revision = profile.revision;
-  const session = rooms.sessions.create(identity.key, profile);
-  trail.session = session.id;
+  const owner = { principal: identity.key, countedFor: countedFor(identity, trail.req, rooms) };
+  const session = rooms.sessions.create(owner, profile);
   try {
     await openLegs(session, identity, rooms);
     await rooms.sessions.opened(session, identity);
@@ -45,6 +46,7 @@ export async function initialize(
     endLegs(session, identity, rooms.backends);
     throw error;
   }
+  trail.session = session.id;
   const result = {
     protocolVersion: profile.revision,
     capabilities: mergeCapabilities(knownCapabilities(rooms)),

@@ -8,7 +8,8 @@ import type { Rooms } from '#runtime/rooms';
 import type { AnswerSink, Backend, Flow } from '../backends/backend.ts';
 import { invalidRequest } from '../route/refusals.ts';
 import { legHeaders } from '../sessions/open-leg.ts';
-import { legOf, type Session } from '../sessions/session.ts';
+import { countedFor } from '../sessions/session-limits.ts';
+import { legOf, type Session, underWay } from '../sessions/session.ts';
 import { GeneralStream } from './general-stream.ts';
 import { GENERAL, relayedEvent } from './relayed-event.ts';
 
@@ -28,7 +29,8 @@ export function openStream(
     throw invalidRequest(400, 'unknown_event_id', 'Last-Event-ID is not an id of this server');
   // It may have left while it was authenticated, and then it closes no second time.
   if (res.destroyed) return Promise.resolve();
-  if (position && position.stream !== GENERAL) return resumeCall(res, session, identity, position, rooms);
+  if (position && position.stream !== GENERAL)
+    return underWay(session, () => resumeCall(res, session, identity, position, rooms));
   return new Promise((resolve) => {
     const lastIds = session.stream?.lastIds() ?? new Map<string, string>();
     if (position) lastIds.set(position.backend, position.original);
@@ -57,7 +59,7 @@ function resumeCall(
   const backend = rooms.backends.get(position.backend);
   const leg = legOf(session, position.backend);
   if (!backend || !leg) throw invalidRequest(404, 'stream_gone', 'The stream to resume is gone');
-  res.once('close', rooms.streams.enter(identity.key));
+  res.once('close', rooms.streams.enter(countedFor(identity, res.req, rooms)));
   endAtExpiry(res, identity, streamClock(rooms));
   return new Promise((resolve, reject) => {
     const client = new ClientStream(res);

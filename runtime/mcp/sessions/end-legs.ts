@@ -31,7 +31,7 @@ export function dropLegsAt(backends: readonly string[], sessions: Iterable<Sessi
 }
 
 /** What follows when a session is over, and when only this replica knows it no longer. */
-export const SESSION_ENDS: SessionEnds = {
+export const SESSION_ENDS: Omit<SessionEnds, 'evicted'> = {
   ended: ({ stream, legs }) => {
     stream?.close();
     endLegsOf(legs, ANONYMOUS);

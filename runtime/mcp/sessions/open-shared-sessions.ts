@@ -3,14 +3,14 @@ import { connectRedis } from '#runtime/storage/redis/connect';
 import { StorageUnavailable } from '#runtime/storage/storage-unavailable';
 import { createRecordSeal, type RecordPlace } from './record-seal.ts';
 import { ReplicaNews, type News } from './replica-news.ts';
-import type { SessionLimits } from './session-store.ts';
+import type { SessionLimits } from './session-limits.ts';
 import { SharedSessions, type SharedSessionsDeps } from './shared-sessions.ts';
-import { SessionRecords } from './storage/session-records.ts';
+import { RedisRecords } from './storage/redis-records.ts';
 import type { SecretRing } from '#runtime/keys/secret-ring';
 
 export interface SharingOptions extends Pick<
   SharedSessionsDeps,
-  'table' | 'backends' | 'changedSince' | 'newsMayCome' | 'now' | 'wallClock' | 'log'
+  'table' | 'backends' | 'changedSince' | 'newsMayCome' | 'evicted' | 'now' | 'wallClock' | 'log'
 > {
   readonly redis: RedisConfig;
   readonly place: RecordPlace;
@@ -42,7 +42,7 @@ const SHORTEST_PAUSE = 100;
 export async function openSharedSessions(options: SharingOptions): Promise<OpenSharing> {
   const { redis, place, ring, readSecret, table, log, now } = options;
   const connection = connectRedis(redis, readSecret);
-  const records = new SessionRecords(redis.key_prefix, connection);
+  const records = new RedisRecords(redis.key_prefix, connection);
   const seal = createRecordSeal(ring, place);
   const news = new ReplicaNews(
     redis,

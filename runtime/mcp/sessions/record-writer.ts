@@ -5,12 +5,14 @@ import type { BackendSet } from '#runtime/mcp/backends/backend-set';
 import { StorageUnavailable } from '#runtime/storage/storage-unavailable';
 import type { Log } from '#runtime/telemetry/log';
 import { endLegsOf } from './end-legs.ts';
-import type { RecordSeal } from './record-seal.ts';
+import { type Eviction, evictionReason, tooManySessions } from './evict-session.ts';
+import { sha256, type RecordSeal } from './record-seal.ts';
 import type { News } from './replica-news.ts';
-import { fieldsOfSession, readLeg, type SessionField } from './session-record.ts';
+import { fieldsOfSession, readLeg, readProfile, type SessionField } from './session-record.ts';
 import type { SessionTable } from './session-store.ts';
 import { openFields, sealChanges, takeField, type SharedSession } from './shared-session.ts';
-import type { NoRecord, SessionRecords, StoredFields, StoredRecord } from './storage/session-records.ts';
+import type { Session } from './session.ts';
+import type { EvictedRecord, NoRecord, SessionRecords, StoredFields, StoredRecord } from './storage/session-records.ts';
 
 export interface RecordWriterDeps {
   readonly records: SessionRecords;
@@ -20,8 +22,9 @@ export interface RecordWriterDeps {
   readonly backends: () => BackendSet;
   /** Told to the other replicas. */
   readonly tell: (news: News) => void;
-  /** Told of each record that was ended here. */
-  readonly ended: (key: string) => void;
+  readonly evicted: (eviction: Eviction) => void;
+  /** Told of each record that was ended here. @returns its session, where this process knows it */
+  readonly ended: (key: string) => Session | undefined;
   readonly log: Log;
 }
 
@@ -34,7 +37,7 @@ export class RecordWriter {
   }
 
   /**
-   * Writes what has changed. Where Redis cannot be told now, it is told later.
+   * Writes what has changed. Where the records cannot be told now, they are told later.
    * @returns the legs that others had written before, which are taken over
    */
   async write(shared: SharedSession, fields: readonly SessionField[]): Promise<StoredFields> {
@@ -73,7 +76,7 @@ export class RecordWriter {
     }
     try {
       shared.versions.clear();
-      await this.open(shared, ANONYMOUS);
+      await this.#open(shared, ANONYMOUS, Number.MAX_SAFE_INTEGER);
     } catch (error) {
       if (!(error instanceof StorageUnavailable)) throw error;
       shared.isUnwritten = true;
@@ -81,42 +84,77 @@ export class RecordWriter {
   }
 
   /**
-   * Writes a record that is not there. `identity`: whose sessions at backends end where one has to make room.
-   * @throws StorageUnavailable
+   * Writes the record of a new session. `identity`: whose sessions at backends end where one is evicted.
+   * @throws StorageUnavailable, RequestError where none can be evicted
    */
-  async open(shared: SharedSession, identity: Identity): Promise<void> {
+  open(shared: SharedSession, identity: Identity): Promise<void> {
+    return this.#open(shared, identity, this.#deps.table.limits.perPrincipal);
+  }
+
+  /** A record that is not there. */
+  async #open(shared: SharedSession, identity: Identity, most: number): Promise<void> {
     const { records, seal, table } = this.#deps;
-    const changes = sealChanges(shared, fieldsOfSession(shared.session, shared.openedAt), seal);
+    const { session, name } = shared;
+    const changes = sealChanges(shared, fieldsOfSession(session, shared.openedAt), seal);
     const fields = Object.fromEntries(changes.map(({ field, value = '' }) => [field, value]));
-    const { idle, perPrincipal: most } = table.limits;
-    const answer = await records.open({ ...shared.name, fields }, { idle, most });
+    const { idle, evictableAfter: safe } = table.limits;
+    const record = { ...name, countedFor: sha256(session.countedFor), fields };
+    const answer = await records.open(record, { idle, most, safe });
+    if (answer.outcome === 'full') throw tooManySessions(answer.wait);
     // Another replica that knows it was quicker: what it wrote is read when the session is used next.
-    if (answer === 'there') shared.heardIn = -1;
-    else if (typeof answer === 'string') table.forget(shared.session);
+    if (answer.outcome === 'there') shared.heardIn = -1;
+    else if (answer.outcome !== 'opened') table.forget(session);
     else {
       for (const { field, replaces } of changes) if (replaces !== undefined) shared.versions.set(field, replaces + 1);
-      this.endRecords(answer, identity);
+      this.#evict(answer.evicted, identity);
     }
   }
 
   /** Their own sessions at backends are ended too, as far as these can be told: without its caller's token only some. */
   endRecords(records: readonly StoredRecord[], identity: Identity): void {
-    const { seal, tell, ended, log, backends } = this.#deps;
+    const { tell, ended } = this.#deps;
     if (records.length > 0) tell({ type: 'ended', keys: records.map(({ key }) => key) });
     for (const record of records) {
       ended(record.key);
-      try {
-        const legs = openFields(record, record.fields, seal).map((field) => readLeg(field, backends()));
-        endLegsOf(
-          legs.filter((leg) => leg !== undefined),
-          identity,
-        );
-      } catch (error) {
-        log.warn('the record of a session that ended cannot be opened', { error });
-      }
+      this.#endLegs(this.#fieldsOf(record), identity);
+    }
+  }
+
+  #evict(records: readonly EvictedRecord[], identity: Identity): void {
+    const { tell, ended, evicted, table } = this.#deps;
+    if (records.length > 0) tell({ type: 'ended', keys: records.map(({ key }) => key) });
+    for (const record of records) {
+      const session = ended(record.key)?.id;
+      const fields = this.#fieldsOf(record);
+      const stored = readProfile(fields);
+      const { revision, clientName, clientVersion } = stored?.profile ?? NO_PROFILE;
+      const about = { principal: stored?.principal, session, revision, clientName, clientVersion };
+      evicted({ ...about, reason: evictionReason(table.limits), idle: record.unused });
+      this.#endLegs(fields, identity);
+    }
+  }
+
+  #endLegs(fields: readonly SessionField[], identity: Identity): void {
+    const legs = fields.map((field) => readLeg(field, this.#deps.backends()));
+    endLegsOf(
+      legs.filter((leg) => leg !== undefined),
+      identity,
+    );
+  }
+
+  /** None where they cannot be opened. */
+  #fieldsOf(record: StoredRecord): readonly SessionField[] {
+    const { seal, log } = this.#deps;
+    try {
+      return openFields(record, record.fields, seal);
+    } catch (error) {
+      log.warn('the record of a session that ended cannot be opened', { error });
+      return [];
     }
   }
 }
+
+const NO_PROFILE = { revision: undefined, clientName: undefined, clientVersion: undefined };
 
 /** New sessions, and those that this replica does not know, need the store. */
 export function storeUnavailable(cause?: unknown): RequestError {

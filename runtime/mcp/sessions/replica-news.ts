@@ -4,7 +4,7 @@ import type { ReadSecret, RedisConfig } from '#crds/connections/redis-options';
 import type { Log } from '#runtime/telemetry/log';
 import type { ListKind } from '../aggregate/list-kinds.ts';
 import type { RecordSeal } from './record-seal.ts';
-import type { SessionRecords } from './storage/session-records.ts';
+import type { RedisRecords } from './storage/redis-records.ts';
 
 /** What the replicas of one server tell each other. Nothing is asked, and who does not hear it finds it out later. */
 export type News =
@@ -25,7 +25,7 @@ export interface NewsListener {
 }
 
 interface NewsDeps {
-  readonly records: SessionRecords;
+  readonly records: Pick<RedisRecords, 'publish'>;
   readonly seal: RecordSeal;
   readonly readSecret: ReadSecret;
   readonly log: Log;

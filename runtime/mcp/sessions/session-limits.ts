@@ -1,11 +1,42 @@
+import type { IncomingMessage } from 'node:http';
+import { DEFAULTS } from '#crds/parts/defaults';
 import type { RunConfig } from '#crds/run-config/run-config';
-import type { SessionLimits } from './session-store.ts';
+import type { ReadSource } from '#runtime/http/read-source';
+import { ANONYMOUS } from '#runtime/incoming/build-identity';
+import type { Identity } from '#runtime/incoming/identity';
 
-/** The bounds of sessions that a run configuration sets. */
-export function sessionLimits({ limits }: Pick<RunConfig, 'limits'>): SessionLimits {
+export interface SessionLimits {
+  /** Milliseconds without use after which a session ends. */
+  readonly idle: number;
+  readonly perPrincipal: number;
+  readonly perReplica: number;
+  /** Milliseconds after its opening before which a session is not evicted. */
+  readonly evictableAfter: number;
+}
+
+export const EVICTABLE_AFTER = 60_000;
+
+/** Returns the bounds of sessions that a run configuration sets. Anonymous callers have no bound of their own unless it is written. */
+export function sessionLimits(
+  { limits, incoming }: Pick<RunConfig, 'limits' | 'incoming'>,
+  evictableAfter = EVICTABLE_AFTER,
+): SessionLimits {
+  const byDefault = incoming.type === 'anonymous' ? limits.sessions_per_replica : DEFAULTS.sessionsPerPrincipal;
   return {
     idle: limits.session_idle,
-    perPrincipal: limits.sessions_per_principal,
+    perPrincipal: limits.sessions_per_principal ?? byDefault,
     perReplica: limits.sessions_per_replica,
+    evictableAfter,
   };
+}
+
+interface CountingDeps {
+  readonly config: Pick<RunConfig, 'limits'>;
+  readonly readSource: ReadSource;
+}
+
+/** Returns whom `perPrincipal` concerns: the principal, or one client address of anonymous callers where the bound is written. */
+export function countedFor(identity: Identity, req: IncomingMessage, { config, readSource }: CountingDeps): string {
+  if (identity !== ANONYMOUS || config.limits.sessions_per_principal === undefined) return identity.key;
+  return JSON.stringify([identity.key, readSource(req)]);
 }

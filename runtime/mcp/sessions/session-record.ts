@@ -51,9 +51,9 @@ function legName(backend: string, { config }: Backend): string | undefined {
 
 /** All fields of a session. `openedAt`: milliseconds since the epoch. */
 export function fieldsOfSession(session: Session, openedAt: number): SessionField[] {
-  const { principal, profile, initialized, logLevel } = session;
+  const { principal, countedFor, profile, initialized, logLevel } = session;
   const all: (SessionField | undefined)[] = [
-    { name: PROFILE, plain: JSON.stringify({ principal, openedAt, ...profile }) },
+    { name: PROFILE, plain: JSON.stringify({ principal, countedFor, openedAt, ...profile }) },
     initialized ? INITIALIZED : undefined,
     logLevel === undefined ? undefined : levelField(logLevel),
     ...session.legs.map(legField),
@@ -66,6 +66,7 @@ export function fieldsOfSession(session: Session, openedAt: number): SessionFiel
 /** What a record says of who opened the session, and when. */
 export interface StoredProfile {
   readonly principal: string;
+  readonly countedFor: string;
   /** Milliseconds since the epoch. */
   readonly openedAt: number;
   readonly profile: ClientProfile;
@@ -77,10 +78,18 @@ export function readProfile(fields: readonly SessionField[]): StoredProfile | un
   if (plain === undefined) return undefined;
   const { principal, openedAt, ...profile } = JSON.parse(plain) as {
     principal: string;
+    countedFor?: string;
     openedAt: number;
   } & ClientProfile;
+  // Earlier releases wrote none.
+  const { countedFor = principal } = profile;
   const { paramsText, capabilities, revision, clientName, clientVersion } = profile;
-  return { principal, openedAt, profile: { paramsText, capabilities, revision, clientName, clientVersion } };
+  return {
+    principal,
+    countedFor,
+    openedAt,
+    profile: { paramsText, capabilities, revision, clientName, clientVersion },
+  };
 }
 
 /** Forgets what `applyField` sets, legs excepted: those are replaced by name. */

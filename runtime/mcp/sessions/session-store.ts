@@ -1,31 +1,31 @@
 import { randomBytes } from 'node:crypto';
 import type { Identity } from '#runtime/incoming/identity';
+import { evictionReason, pickIdlest, type Eviction } from './evict-session.ts';
+import type { SessionLimits } from './session-limits.ts';
 import type { SessionField } from './session-record.ts';
 import { newSession, type ClientProfile, type Leg, type Session } from './session.ts';
 import type { SharedSessions } from './shared-sessions.ts';
-
-export interface SessionLimits {
-  /** Milliseconds without use after which a session ends. */
-  readonly idle: number;
-  readonly perPrincipal: number;
-  readonly perReplica: number;
-}
 
 const SWEEP_EVERY = 5_000;
 
 /** The sessions that a replica knows, for whoever shares them with others. */
 export type SessionTable = Pick<SessionStore, 'limits' | 'get' | 'adopt' | 'forget'>;
 
+/** Who opens a session. */
+export type SessionOwner = Pick<Session, 'principal' | 'countedFor'>;
+
 export interface SessionEnds {
   /** It is over: its legs and its stream are closed. */
   readonly ended: (session: Session) => void;
   /** Others may know it still: its stream here is closed. */
   readonly forgotten: (session: Session) => void;
+  /** It was ended for another one: told before `ended`. */
+  readonly evicted: (eviction: Eviction) => void;
 }
 
 /**
  * The sessions of this replica, bounded by idleness, by principal, and in all. Where they are shared with other replicas, these are
- * the ones that it knows; then the bound of a principal holds for all replicas, and one that has to make room here is forgotten.
+ * the ones that it knows; then the bound of a principal holds for all replicas, and the bound of this replica forgets sessions.
  */
 export class SessionStore {
   readonly #sessions = new Map<string, Session>();
@@ -71,13 +71,14 @@ export class SessionStore {
   }
 
   /**
-   * A new session; where the principal or the replica has its full number, the one idle for longest makes room.
-   * @throws RequestError 503 where it could not be shared
+   * A new session; where the principal or the replica has its full number, the one idle for longest is evicted.
+   * @throws RequestError where none can be evicted; 503 where it could not be shared
    */
-  create(principal: string, profile: ClientProfile): Session {
+  create(owner: SessionOwner, profile: ClientProfile): Session {
     this.#shared?.checkReady();
-    if (!this.#shared && (this.#counts.get(principal) ?? 0) >= this.#limits.perPrincipal) this.#evict(principal);
-    return this.adopt(randomBytes(24).toString('base64url'), principal, profile, this.#now());
+    if (!this.#shared && (this.#counts.get(owner.countedFor) ?? 0) >= this.#limits.perPrincipal)
+      this.#evict(owner.countedFor);
+    return this.adopt(randomBytes(24).toString('base64url'), owner, profile, this.#now());
   }
 
   /** The new session may be named to its client, once this has settled. @throws RequestError 503 */
@@ -85,13 +86,17 @@ export class SessionStore {
     return this.#shared?.opened(session, identity);
   }
 
-  /** A session that is not known here, with its own id. `openedAt`: milliseconds of the monotonic clock. */
-  adopt(id: string, principal: string, profile: ClientProfile, openedAt: number): Session {
+  /**
+   * A session that is not known here, with its own id. `openedAt`: milliseconds of the monotonic clock.
+   * @throws RequestError where this replica has its full number, and none can be evicted
+   */
+  adopt(id: string, owner: SessionOwner, profile: ClientProfile, openedAt: number): Session {
     if (this.#sessions.size >= this.#limits.perReplica) this.#evict(undefined);
+    const { principal, countedFor } = owner;
     const lastUsed = this.#now();
-    const session = newSession({ id, principal, profile: this.#share(profile), openedAt, lastUsed });
+    const session = newSession({ id, principal, countedFor, profile: this.#share(profile), openedAt, lastUsed });
     this.#sessions.set(session.id, session);
-    this.#counts.set(principal, (this.#counts.get(principal) ?? 0) + 1);
+    this.#counts.set(countedFor, (this.#counts.get(countedFor) ?? 0) + 1);
     return session;
   }
 
@@ -168,21 +173,33 @@ export class SessionStore {
   #remove(session: Session, tell: (session: Session) => void): void {
     if (!this.#sessions.delete(session.id)) return;
     session.isOver = true;
-    const left = (this.#counts.get(session.principal) ?? 1) - 1;
-    if (left > 0) this.#counts.set(session.principal, left);
-    else this.#counts.delete(session.principal);
+    const left = (this.#counts.get(session.countedFor) ?? 1) - 1;
+    if (left > 0) this.#counts.set(session.countedFor, left);
+    else this.#counts.delete(session.countedFor);
     this.#release(session.profile);
     this.#shared?.forget(session);
     tell(session);
   }
 
-  #evict(principal: string | undefined): void {
-    let victim: Session | undefined;
-    for (const session of this.#sessions.values()) {
-      if (principal !== undefined && session.principal !== principal) continue;
-      if (victim === undefined || isIdler(session, victim)) victim = session;
+  *#all(countedFor: string | undefined): Iterable<Session> {
+    for (const session of this.#sessions.values())
+      if (countedFor === undefined || session.countedFor === countedFor) yield session;
+  }
+
+  /** Of all sessions, or of those that are counted for the same. @throws RequestError where none can be evicted */
+  #evict(countedFor: string | undefined): void {
+    const { evictableAfter } = this.#limits;
+    const now = this.#now();
+    // A shared session that is forgotten is read again when it is used, so its age does not matter.
+    const idlest = pickIdlest(this.#all(countedFor), { now, evictableAfter: this.#shared ? 0 : evictableAfter });
+    if (!this.#shared) {
+      const { principal, id: session, profile, lastUsed } = idlest;
+      const { revision, clientName, clientVersion } = profile;
+      const reason = countedFor === undefined ? 'replica' : evictionReason(this.#limits);
+      const idle = now - lastUsed;
+      this.#ends.evicted({ reason, principal, session, revision, clientName, clientVersion, idle });
     }
-    if (victim) this.#drop(victim);
+    this.#drop(idlest);
   }
 
   #share(profile: ClientProfile): ClientProfile {
@@ -205,9 +222,4 @@ export class SessionStore {
 
 function isBusy(session: Session): boolean {
   return session.stream !== undefined || session.calls > 0;
-}
-
-function isIdler(a: Session, b: Session): boolean {
-  if (isBusy(a) !== isBusy(b)) return isBusy(b);
-  return a.lastUsed < b.lastUsed;
 }

@@ -46,6 +46,8 @@ export interface Session {
   readonly id: string;
   /** `Identity.key` of its owner: to anybody else it does not exist. */
   readonly principal: string;
+  /** Whom the bound of sessions of a principal concerns, see `countedFor`. */
+  readonly countedFor: string;
   readonly profile: ClientProfile;
   legs: Leg[];
   /** Milliseconds of the monotonic clock. */
@@ -73,7 +75,9 @@ export interface Session {
 }
 
 /** A session of which nothing is known yet. Times in milliseconds of the monotonic clock. */
-export function newSession(of: Pick<Session, 'id' | 'principal' | 'profile' | 'openedAt' | 'lastUsed'>): Session {
+export function newSession(
+  of: Pick<Session, 'id' | 'principal' | 'countedFor' | 'profile' | 'openedAt' | 'lastUsed'>,
+): Session {
   return {
     ...of,
     legs: [],
@@ -88,6 +92,16 @@ export function newSession(of: Pick<Session, 'id' | 'principal' | 'profile' | 'o
     calls: 0,
     isOver: false,
   };
+}
+
+/** Counts work for a client as a call, so that its session is not idle meanwhile. */
+export async function underWay<T>(session: Session, work: () => Promise<T>): Promise<T> {
+  session.calls++;
+  try {
+    return await work();
+  } finally {
+    session.calls--;
+  }
 }
 
 export function legOf(session: Session, backend: string): Leg | undefined {

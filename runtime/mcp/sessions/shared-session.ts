@@ -14,9 +14,9 @@ export interface SharedSession {
   readonly versions: Map<string, number>;
   /** When this replica had heard everything of it: as long as nothing was missed since, it need not ask. -1: it has to. */
   heardIn: number;
-  /** Milliseconds of the monotonic clock: when the record was last told that the session is in use. */
-  touchedAt: number;
-  /** Redis could not be told of a change. */
+  /** Milliseconds of the monotonic clock: the last use that the record was told of. */
+  toldUse: number;
+  /** The record could not be told of a change. */
   isUnwritten: boolean;
 }
 
@@ -41,7 +41,6 @@ export function openFields(name: RecordName, fields: StoredFields, seal: RecordS
   const opened: OpenedField[] = [];
   for (const [field, stored] of Object.entries(fields)) {
     const space = stored.indexOf(' ');
-    if (field === 'owner') continue;
     if (stored === '') {
       opened.push({ name: field, plain: undefined, version: 0, stale: false });
       continue;

@@ -7,6 +7,7 @@ import { RecordWriter, storeUnavailable, type RecordWriterDeps } from './record-
 import { recordName } from './record-seal.ts';
 import type { News } from './replica-news.ts';
 import { clearFields, legField, readProfile, type SessionField } from './session-record.ts';
+import { SessionUses } from './session-uses.ts';
 import { legOf, type Leg, type Session } from './session.ts';
 import { openFields, takeField, type SharedSession } from './shared-session.ts';
 import type { NoRecord, StoredFields } from './storage/session-records.ts';
@@ -39,15 +40,27 @@ export class SharedSessions {
   #hearing = 0;
 
   readonly #writer: RecordWriter;
+  readonly #uses: SessionUses;
 
   constructor(deps: SharedSessionsDeps) {
     this.#deps = deps;
     this.#writer = new RecordWriter({ ...deps, ended: (key) => this.#heardEnd(key) });
+    this.#uses = new SessionUses({
+      ...deps,
+      idle: () => this.#limits.idle,
+      settle: (shared, state) => this.#writer.settle(shared, state),
+      failed: (error) => {
+        if (!(error instanceof StorageUnavailable)) deps.log.error('use of sessions could not be told', { error });
+      },
+    });
   }
 
-  /** Whether the session need not be asked for. */
+  /** Notes a use of the session. @returns whether it need not be asked for */
   trusts(session: Session): boolean {
-    return this.#bySession.get(session)?.heardIn === this.#hearing && this.#deps.isHeard();
+    const shared = this.#bySession.get(session);
+    if (shared === undefined) return false;
+    this.#uses.note(shared);
+    return shared.heardIn === this.#hearing && this.#deps.isHeard();
   }
 
   /** @throws RequestError 503 where a new session could not be stored */
@@ -145,18 +158,9 @@ export class SharedSessions {
 
   /** Tells Redis which sessions are in use and what it could not be told before, and ends those whose time is over. */
   async tend(): Promise<void> {
-    const { records, now } = this.#deps;
+    const { records } = this.#deps;
     if (!records.isReady) return;
-    const at = now();
-    const used = [...this.#bySession.values()].filter(isUsed);
-    const states = await records.touch(
-      used.map(({ name }) => name),
-      this.#limits.idle,
-    );
-    for (const [index, shared] of used.entries()) {
-      shared.touchedAt = at;
-      await this.#writer.settle(shared, states[index]);
-    }
+    await this.#uses.tell(this.#bySession.values());
     for (const shared of this.#bySession.values()) if (shared.isUnwritten) await this.#writer.writeAll(shared);
     this.#writer.endRecords(await records.sweep(this.#limits.idle), ANONYMOUS);
   }
@@ -175,7 +179,7 @@ export class SharedSessions {
       openedAt: openedAt ?? Math.round(wallClock() - (now() - session.openedAt)),
       versions: new Map(),
       heardIn: this.#hearing,
-      touchedAt: now(),
+      toldUse: now(),
       isUnwritten: false,
     };
     this.#bySession.set(session, shared);
@@ -224,13 +228,13 @@ export class SharedSessions {
       if (profile?.principal !== principal) return undefined;
       const openedAt = now() - (wallClock() - profile.openedAt);
       const known = table.get(id);
-      const session = known ?? table.adopt(id, principal, profile.profile, openedAt);
+      const session = known ?? table.adopt(id, profile, profile.profile, openedAt);
       // Nobody has told this client of it here.
       if (!known && changedSince(openedAt)) session.changed = new Set(LIST_KINDS);
       const shared = this.#share(session, profile.openedAt);
       clearFields(session);
       for (const field of fields) takeField(shared, field, this.#deps.backends());
-      shared.touchedAt = now();
+      shared.toldUse = now();
       shared.isUnwritten = fields.some(({ stale }) => stale);
       return session;
     } catch (error) {
@@ -254,19 +258,15 @@ export class SharedSessions {
     }
   }
 
-  #heardEnd(key: string): void {
+  #heardEnd(key: string): Session | undefined {
     this.#overtake(key);
-    const shared = this.#byKey.get(key);
-    if (shared) this.#deps.table.forget(shared.session);
+    const session = this.#byKey.get(key)?.session;
+    if (session) this.#deps.table.forget(session);
+    return session;
   }
 
   /** What is being read is perhaps older than what was just heard. */
   #overtake(key: string): void {
     for (const [slot, loading] of this.#loading) if (slot.startsWith(`${key} `)) loading.isOvertaken = true;
   }
-}
-
-/** Used since Redis was told, or in use. */
-function isUsed({ session, touchedAt }: SharedSession): boolean {
-  return session.lastUsed > touchedAt || session.stream !== undefined || session.calls > 0;
 }

@@ -13,6 +13,7 @@ import { invalidRequest } from '#runtime/mcp/route/refusals';
 import { openStream } from '#runtime/mcp/session-era/open-stream';
 import { serveSession } from '#runtime/mcp/session-era/serve-session';
 import { endLegs } from '#runtime/mcp/sessions/end-legs';
+import { countedFor } from '#runtime/mcp/sessions/session-limits';
 import { noteAnswer, noteMessage } from '#runtime/note-trail';
 import type { Rooms } from '#runtime/rooms';
 import type { Trail } from '#runtime/trail';
@@ -49,7 +50,7 @@ export class SseEndpoint {
       if (req.method !== 'GET') throw wrongVerb('GET');
       // It may have left while it was authenticated.
       if (res.destroyed) return;
-      const leave = rooms.streams.enter(identity.key);
+      const leave = rooms.streams.enter(countedFor(identity, req, rooms));
       const client = new SseClient(randomBytes(24).toString('base64url'), identity, res, this.#kept);
       this.#clients.set(client.id, client);
       const unsubscribe = rooms.announcer.subscribe({ changed: () => undefined, end: () => client.leave() });

@@ -7,6 +7,7 @@ import { serves } from '../backends/health.ts';
 import { isJsonObject, type JsonObject } from '../envelope/decode-request.ts';
 import { kindsOfNotification } from '../aggregate/list-kinds.ts';
 import { statelessHeaders } from '../backends/probe.ts';
+import { countedFor } from '../sessions/session-limits.ts';
 import { isSubResource } from '../route/is-sub-resource.ts';
 import { assignUris, FLAGS, readFilter, type Filter } from './subscription-filter.ts';
 import type { StatelessRequest } from './stateless-request.ts';
@@ -24,7 +25,8 @@ export async function listen(request: StatelessRequest): Promise<void> {
   const filter = readFilter(request);
   // It may have left while it was authenticated, and then it closes no second time.
   if (hasLeft(request)) return;
-  const leave = request.rooms.streams.enter(request.identity.key);
+  const { identity, rooms, trail } = request;
+  const leave = rooms.streams.enter(countedFor(identity, trail.req, rooms));
   request.res.once('close', leave);
   const byBackend = await assignUris(filter.uris, request);
   if (hasLeft(request)) return;

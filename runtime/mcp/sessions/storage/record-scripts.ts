@@ -1,6 +1,6 @@
 import { script } from '#runtime/storage/redis/script';
 
-// A record is a hash: `owner`, and fields whose values are `version sealed`; one that was ended holds `ended` alone, so that no
+// A record is a hash: `owner`, `counted_for`, and fields whose values are `version sealed`; one that was ended holds `ended` alone, so that no
 // replica takes it for one that was lost. Each script says its arguments after the prefix → its answer: 0 where there is no
 // such record, 2 where it has ended, 3 where it is another's.
 
@@ -12,24 +12,29 @@ local function record(id)
   return prefix .. 'mcp:' .. id
 end
 
-local function lengthen_index(index, id, at)
-  redis.call('ZADD', index, at, id)
-  lengthen(index, at + ${KEPT})
+local function index_of(id, owner)
+  return prefix .. 'mcp-of:' .. (redis.call('HGET', record(id), 'counted_for') or owner)
 end
 
 local function lengthen_record(id, owner, idle)
   local at = now + idle
   redis.call('PEXPIREAT', record(id), at + ${KEPT})
-  lengthen_index(prefix .. 'mcps', id, at)
-  lengthen_index(prefix .. 'mcp-of:' .. owner, id, at)
+  redis.call('ZADD', prefix .. 'mcps', at, id)
+  lengthen(prefix .. 'mcps', at + ${KEPT})
+  lengthen(index_of(id, owner), at + ${KEPT})
+end
+
+local function use_record(id, owner, idle, used)
+  redis.call('ZADD', index_of(id, owner), 'GT', used, id)
+  lengthen_record(id, owner, idle)
 end
 
 local function end_record(id, owner, idle)
+  redis.call('ZREM', index_of(id, owner), id)
+  redis.call('ZREM', prefix .. 'mcps', id)
   redis.call('DEL', record(id))
   redis.call('HSET', record(id), 'ended', 1)
   redis.call('PEXPIRE', record(id), idle)
-  redis.call('ZREM', prefix .. 'mcps', id)
-  redis.call('ZREM', prefix .. 'mcp-of:' .. owner, id)
 end
 
 local function state_of(id, owner)
@@ -44,27 +49,32 @@ end
 `;
 
 /**
- * id, owner, idle, most; then fields and values → for each record of the owner that had to make room its id and its fields; 1: it is
- * there already.
+ * id, owner, whom it is counted for, idle, most, safe; then fields and values → for each evicted record its id, its fields and the
+ * milliseconds since its last use; 1: it is there already; `full` and the milliseconds until one can be evicted.
  */
 export const OPEN_RECORD = script(
   RECORDS,
   `
-local id, owner, idle, most = ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
+local id, owner, counted_for = ARGV[2], ARGV[3], ARGV[4]
+local idle, most, safe = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
 local state = state_of(id, owner)
 if state ~= 0 then return state end
-local mine = prefix .. 'mcp-of:' .. owner
-redis.call('ZREMRANGEBYSCORE', mine, '-inf', now)
+local mine = prefix .. 'mcp-of:' .. counted_for
 local evicted = {}
 local excess = redis.call('ZCARD', mine) - most + 1
 if excess > 0 then
-  for _, other in ipairs(redis.call('ZRANGE', mine, 0, excess - 1)) do
-    evicted[#evicted + 1] = { other, redis.call('HGETALL', record(other)) }
-    end_record(other, owner, idle)
+  local idlest = redis.call('ZRANGE', mine, 0, excess - 1, 'WITHSCORES')
+  local wait = tonumber(idlest[2]) + safe - now
+  if wait > 0 then return { 'full', wait } end
+  for i = 1, #idlest, 2 do
+    local other, unused = idlest[i], now - tonumber(idlest[i + 1])
+    if unused < safe then break end
+    evicted[#evicted + 1] = { other, redis.call('HGETALL', record(other)), unused }
+    end_record(other, counted_for, idle)
   end
 end
-redis.call('HSET', record(id), 'owner', owner, unpack(ARGV, 6))
-lengthen_record(id, owner, idle)
+redis.call('HSET', record(id), 'owner', owner, 'counted_for', counted_for, unpack(ARGV, 8))
+use_record(id, owner, idle, now)
 return evicted`,
 );
 
@@ -75,7 +85,7 @@ export const LOAD_RECORD = script(
 local id, owner, idle = ARGV[2], ARGV[3], tonumber(ARGV[4])
 local state = state_of(id, owner)
 if state ~= 1 then return state end
-lengthen_record(id, owner, idle)
+use_record(id, owner, idle, now)
 return redis.call('HGETALL', record(id))`,
 );
 
@@ -117,15 +127,17 @@ if state ~= 3 then end_record(id, owner, idle) end
 return state`,
 );
 
-/** idle; then ids and owners: they were used → the state of each. */
+/** idle; then for each its id, owner, and the milliseconds since its last use (empty: it only has a stream) → the state of each. */
 export const TOUCH_RECORDS = script(
   RECORDS,
   `
 local idle = tonumber(ARGV[2])
 local states = {}
-for i = 3, #ARGV, 2 do
-  local state = state_of(ARGV[i], ARGV[i + 1])
-  if state == 1 then lengthen_record(ARGV[i], ARGV[i + 1], idle) end
+for i = 3, #ARGV, 3 do
+  local id, owner, unused = ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2])
+  local state = state_of(id, owner)
+  if state == 1 and unused then use_record(id, owner, idle, now - unused) end
+  if state == 1 and not unused then lengthen_record(id, owner, idle) end
   states[#states + 1] = state
 end
 return states`,

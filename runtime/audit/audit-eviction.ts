@@ -1,0 +1,16 @@
+import { subjectOf } from '#runtime/incoming/build-identity';
+import type { Eviction } from '#runtime/mcp/sessions/evict-session';
+import type { Audit } from './audit.ts';
+
+/** Writes which session was ended for another, and why. */
+export function auditEviction(audit: Audit, eviction: Eviction): void {
+  const { reason, principal, session, revision, clientName, clientVersion, idle } = eviction;
+  audit.record({
+    type: 'mcp_session_evicted',
+    outcome: 'success',
+    subjects: { user_id: principal && subjectOf(principal), client_name: clientName, client_version: clientVersion },
+    target: { endpoint: '/mcp' },
+    metadata: { revision, session },
+    details: { reason, idle_ms: Math.round(idle) },
+  });
+}

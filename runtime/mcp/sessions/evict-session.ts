@@ -1,0 +1,62 @@
+import { RequestError } from '#runtime/errors';
+import type { SessionLimits } from './session-limits.ts';
+import type { Session } from './session.ts';
+
+/** A session that was ended so that another could be opened. */
+export interface Eviction {
+  /** Whose number was full. */
+  readonly reason: 'principal' | 'replica';
+  /** `Identity.key` of its owner; undefined where its record cannot be opened. */
+  readonly principal: string | undefined;
+  /** undefined: another replica opened it, and this one does not know its id. */
+  readonly session: string | undefined;
+  readonly revision: string | undefined;
+  readonly clientName: string | undefined;
+  readonly clientVersion: string | undefined;
+  /** Milliseconds since its last use. */
+  readonly idle: number;
+}
+
+/** Returns whose number was full, where that of a principal was. A principal that has no bound of its own has the replica's. */
+export function evictionReason({ perPrincipal, perReplica }: SessionLimits): Eviction['reason'] {
+  return perPrincipal < perReplica ? 'principal' : 'replica';
+}
+
+/** Milliseconds. Calls under way may end at any time. */
+const CALL_RETRY = 5_000;
+const LEAST_RETRY = 1_000;
+/** As HTTP has it, and as the rate limits answer. */
+const TOO_MANY_REQUESTS = 429;
+
+/**
+ * Picks the session that was idle for longest, with or without an open stream.
+ *
+ * @param clock `now` of the monotonic clock, and the age in milliseconds before which a session is safe
+ * @throws RequestError where each is too young or has a call under way
+ */
+export function pickIdlest(
+  sessions: Iterable<Session>,
+  { now, evictableAfter }: { readonly now: number; readonly evictableAfter: number },
+): Session {
+  let idlest: Session | undefined;
+  let wait = evictableAfter;
+  for (const session of sessions) {
+    const young = session.openedAt + evictableAfter - now;
+    if (young > 0) wait = Math.min(wait, young);
+    else if (session.calls > 0) wait = Math.min(wait, CALL_RETRY);
+    else if (idlest === undefined || session.lastUsed < idlest.lastUsed) idlest = session;
+  }
+  if (!idlest) throw tooManySessions(wait);
+  return idlest;
+}
+
+/** Refuses a new session. HTTP 200, as clients break on 429 and 503. `wait`: milliseconds until one can make room. */
+export function tooManySessions(wait: number): RequestError {
+  const retryAfterMs = Math.max(LEAST_RETRY, Math.ceil(wait));
+  return new RequestError({
+    status: 200,
+    code: 'too_many_sessions',
+    text: `Too many sessions are open: close one, or try again in ${Math.ceil(retryAfterMs / 1000)} s`,
+    rpc: { code: TOO_MANY_REQUESTS, data: { reason: 'too_many_sessions', retryAfterMs } },
+  });
+}

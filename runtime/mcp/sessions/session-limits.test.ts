@@ -1,0 +1,47 @@
+import { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
+import { describe, expect, it } from '@jest/globals';
+import { RunConfig } from '#crds/run-config/run-config';
+import { ANONYMOUS } from '#runtime/incoming/build-identity';
+import { countedFor, sessionLimits } from './session-limits.ts';
+
+function configOf(incoming: object, limits: object) {
+  return RunConfig.parse({
+    schema_version: 'v0.1.0',
+    server: { namespace: 'team', name: 'tools', uid: '1' },
+    backends: [],
+    incoming,
+    limits,
+  });
+}
+
+const OIDC = { type: 'oidc', issuer: 'https://id.example.com', audience: 'mcp' };
+const req = new IncomingMessage(new Socket());
+const readSource = () => '192.0.2.1';
+
+describe('sessionLimits', () => {
+  it.each([
+    [OIDC, {}, 100],
+    [OIDC, { sessions_per_principal: 7 }, 7],
+    [{ type: 'anonymous' }, {}, 10_000],
+    [{ type: 'anonymous' }, { sessions_per_replica: 50 }, 50],
+    [{ type: 'anonymous' }, { sessions_per_principal: 7 }, 7],
+  ])('for %j with %j allows %d sessions of a principal', (incoming, limits, most) => {
+    expect(sessionLimits(configOf(incoming, limits)).perPrincipal).toBe(most);
+  });
+});
+
+describe('countedFor', () => {
+  it('names the client address of an anonymous caller where the bound is written', () => {
+    const written = configOf({ type: 'anonymous' }, { sessions_per_principal: 7 });
+    expect(countedFor(ANONYMOUS, req, { config: written, readSource })).toContain('192.0.2.1');
+    const absent = configOf({ type: 'anonymous' }, {});
+    expect(countedFor(ANONYMOUS, req, { config: absent, readSource })).toBe(ANONYMOUS.key);
+  });
+
+  it('names an authenticated caller wherever it calls from', () => {
+    const config = configOf(OIDC, { sessions_per_principal: 7 });
+    const ann = { ...ANONYMOUS, issuer: 'https://id.example.com', subject: 'ann', key: 'ann' };
+    expect(countedFor(ann, req, { config, readSource })).toBe('ann');
+  });
+});

@@ -1,0 +1,73 @@
+import type { SharedSession } from './shared-session.ts';
+import type { NoRecord, RecordUse, SessionRecords } from './storage/session-records.ts';
+
+/** A use is told at once where none was told for so long, in milliseconds: whoever evicts has to know of a call that begins. */
+const TELL_AFTER = 15_000;
+
+interface SessionUsesDeps {
+  readonly records: Pick<SessionRecords, 'touch'>;
+  /** Milliseconds without use after which a session ends. */
+  readonly idle: () => number;
+  /** Milliseconds of the monotonic clock. */
+  readonly now: () => number;
+  /** Told what became of a record of a session that is in use. */
+  readonly settle: (shared: SharedSession, state: NoRecord | undefined) => Promise<void>;
+  readonly failed: (error: unknown) => void;
+}
+
+/** Tells records when their sessions were used, many in one question. */
+export class SessionUses {
+  readonly #deps: SessionUsesDeps;
+  #soon: SharedSession[] = [];
+
+  constructor(deps: SessionUsesDeps) {
+    this.#deps = deps;
+  }
+
+  /** Called at each use of a session. */
+  note(shared: SharedSession): void {
+    const { session, toldUse } = shared;
+    if (session.lastUsed - toldUse <= TELL_AFTER) return;
+    shared.toldUse = session.lastUsed;
+    this.#soon.push(shared);
+    if (this.#soon.length === 1) setImmediate(() => this.#tellSoon());
+  }
+
+  /** @throws StorageUnavailable */
+  async tell(all: Iterable<SharedSession>): Promise<void> {
+    const { records, idle, now, settle } = this.#deps;
+    const at = now();
+    const told = [...all].filter(isInUse).map((shared) => ({ shared, use: useOf(shared, at) }));
+    const states = await records.touch(
+      told.map(({ use }) => use),
+      idle(),
+    );
+    for (const [index, { shared, use }] of told.entries()) {
+      if (use.unused !== undefined) shared.toldUse = at - use.unused;
+      await settle(shared, states[index]);
+    }
+  }
+
+  #tellSoon(): void {
+    const soon = this.#soon;
+    this.#soon = [];
+    const { records, idle, now, failed } = this.#deps;
+    const at = now();
+    const uses = soon.map(({ name, session }) => ({ ...name, unused: at - session.lastUsed }));
+    // What is not told now is told with the next round.
+    records.touch(uses, idle()).catch((error: unknown) => {
+      for (const shared of soon) shared.toldUse = -Infinity;
+      failed(error);
+    });
+  }
+}
+
+/** Used since the record was told, or in use. */
+function isInUse({ session, toldUse }: SharedSession): boolean {
+  return session.lastUsed > toldUse || session.stream !== undefined || session.calls > 0;
+}
+
+function useOf({ name, session, toldUse }: SharedSession, at: number): RecordUse {
+  if (session.calls > 0) return { ...name, unused: 0 };
+  return { ...name, unused: session.lastUsed > toldUse ? at - session.lastUsed : undefined };
+}
