@@ -45,11 +45,14 @@ export function noteAnswered(trail: Trail, kind: AnswerKind): void {
   }
 }
 
+/** The call was not made, and can be made again soon. */
+const RESTARTING = 'backend_restarting';
 /** What others failed at: backends, those who give out what backends are called with, and who is asked about calls. */
 const FAILED = /^(backend|token_exchange|upstream|aws|webhook)_/;
 
 function outcomeOf({ code, status }: PublicAnswer, error: unknown): Outcome {
   if (!(error instanceof RequestError)) return 'error';
   if (DENIED.has(code) || status === 401 || status === 403) return 'denied';
+  if (code === RESTARTING) return 'failure';
   return status >= 500 || FAILED.test(code) ? 'error' : 'failure';
 }

@@ -170,7 +170,12 @@ function orAbandon<T>(make: () => T, traces: { abandon(): void }): T {
   }
 }
 
-function countRequest(metrics: Metrics, { method, req, outcome, status, backend }: Trail, duration: number): void {
+const BACKEND_CODE = 'backend_';
+
+function countRequest(metrics: Metrics, trail: Trail, duration: number): void {
+  const { method, req, outcome, status, backend, code } = trail;
   metrics.requestDone(method ?? req.method ?? 'other', outcome, status, duration);
-  if (backend !== undefined) metrics.backendDone(backend, outcome, status, duration);
+  if (backend === undefined) return;
+  metrics.backendDone(backend, outcome, status, duration);
+  if (code?.startsWith(BACKEND_CODE)) metrics.backendFailed(backend, code.slice(BACKEND_CODE.length));
 }

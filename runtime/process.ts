@@ -1,4 +1,5 @@
 import type { Server } from 'node:http';
+import { gaugesOf } from '#runtime/mcp/backends/show-health';
 import { Server as TlsServer } from 'node:https';
 import type { Writable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
@@ -183,7 +184,7 @@ function openPrivatePort(
     sessions: () => rooms().sessions.size,
     streams: () => openStreams(rooms()),
     running: () => rooms().running.size,
-    backends: () => rooms().backends.all.map(({ name, health }) => ({ name, ...health })),
+    backends: () => rooms().backends.all.map(gaugesOf),
     authRows: async () => (await rooms().authServer?.status())?.sizes,
   });
   const status = {

@@ -4,6 +4,7 @@ import type { AuthServerStatus } from '#runtime/authserver/auth-server';
 import type { FollowedRunConfig } from '#runtime/follow-run-config';
 import type { BackendSnapshot, StatusSnapshot } from '#runtime/http/status-snapshot';
 import type { Backend } from '#runtime/mcp/backends/backend';
+import { showHealth } from '#runtime/mcp/backends/show-health';
 import type { SharedLogin } from '#runtime/remote-login/shared-login';
 import type { Rooms } from '#runtime/rooms';
 
@@ -85,19 +86,17 @@ function warningsOf(
   return [...stale, ...rooms, ...catalogues.conflicts(), ...(rateLimits?.findUnknown(catalogues.allTools()) ?? [])];
 }
 
-function backendSnapshot(
-  { name, credential, health }: Backend,
-  { loginUrl }: Pick<StatusSources, 'loginUrl'>,
-): BackendSnapshot {
+function backendSnapshot(backend: Backend, { loginUrl }: Pick<StatusSources, 'loginUrl'>): BackendSnapshot {
+  const { name, credential, health, breaker } = backend;
   const { sharedLogin: login } = credential;
   return {
     login_url: login === undefined || health.phase === 'ready' ? null : (loginUrl(login) ?? null),
     name,
-    phase: health.phase,
+    ...showHealth(backend),
+    breaker: breaker.state,
     tools: health.tools,
     prompts: health.prompts,
     resources: health.resources,
-    message: health.message,
     auth_type: credential.authType,
     revisions: health.revisions,
     last_probe: health.lastProbe === undefined ? null : new Date(health.lastProbe).toISOString(),

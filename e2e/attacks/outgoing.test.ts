@@ -98,7 +98,7 @@ describe('a backend that redirects', () => {
     const client = await SessionClient.open(gateway.url);
     await client.toolNames();
     const reply = await client.call('a_tool_0', { text: 'x' });
-    expect(reply.answer.error?.data).toEqual({ backend: 'a', reason: 'unavailable' });
+    expect(reply.answer.error?.data).toEqual({ backend: 'a', reason: 'http_error' });
     expect(reply.text + JSON.stringify(reply.headers)).not.toContain(inside.url);
     expect(inside.hits()).toBe(0);
   });

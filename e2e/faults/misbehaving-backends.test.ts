@@ -102,18 +102,18 @@ async function tryOut(era: Era, behaviour: Behaviour, tool = 'bad_tool_1'): Prom
 
 const REFUSALS: [behaviour: Behaviour, reason: string, message: RegExp][] = [
   ['hang', 'timeout', /did not answer in time/],
-  ['diesBeforeAnswer', 'unavailable', /cannot be reached/],
-  ['diesMidAnswer', 'unavailable', /cannot be reached/],
+  ['diesBeforeAnswer', 'reset', /closed the connection/],
+  ['diesMidAnswer', 'reset', /closed the connection/],
   ['diesMidStream', 'protocol', /not valid MCP/],
   ['wrongId', 'protocol', /not valid MCP/],
   ['noId', 'protocol', /not valid MCP/],
   ['garbage', 'protocol', /not valid MCP/],
   ['garbageStream', 'protocol', /not valid MCP/],
-  ['html', 'unavailable', /cannot be reached/],
-  ['serverError', 'unavailable', /cannot be reached/],
+  ['html', 'protocol', /not valid MCP/],
+  ['serverError', 'http_error', /HTTP error/],
   ['unauthorized', 'unauthorized', /refused the credential/],
   ['forbidden', 'protocol', /backend bad/],
-  ['redirect', 'unavailable', /cannot be reached/],
+  ['redirect', 'http_error', /HTTP error/],
 ];
 
 describe.each(ERAS)('a backend that misbehaves, for clients %s', (era) => {

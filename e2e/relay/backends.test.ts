@@ -433,6 +433,6 @@ describe('a kept connection', () => {
     const reply = await client.call('a_write');
     expect(broken).toEqual(['look', 'write']);
     expect(reply.status).toBe(200);
-    expect(reply.answer.error).toMatchObject({ data: { reason: 'unavailable' } });
+    expect(reply.answer.error).toMatchObject({ data: { reason: 'reset' } });
   });
 });

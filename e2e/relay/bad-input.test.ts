@@ -100,11 +100,11 @@ describe('a backend that is not well from the start', () => {
       dead: expect.stringMatching(/^unavailable backend dead cannot be reached \(ECONNREFUSED\): check its URL/),
       hanging: expect.stringMatching(/^unavailable backend hanging did not answer in time/),
       garbage: expect.stringMatching(/^unavailable .*initialize/),
-      page: expect.stringMatching(/^unavailable backend page cannot be reached/),
-      failing: expect.stringMatching(/^unavailable backend failing cannot be reached/),
+      page: expect.stringMatching(/^unavailable does not answer initialize as an MCP server: check its URL/),
+      failing: expect.stringMatching(/^unavailable backend failing answered with an HTTP error: check its URL/),
       locked:
         'degraded backend locked refused the credential of this gateway; ask the administrator to check its authentication',
-      moved: expect.stringMatching(/^unavailable backend moved cannot be reached/),
+      moved: expect.stringMatching(/^unavailable backend moved answered with an HTTP error: check its URL/),
     });
     expect(gateway.log()).not.toContain('hunter2');
   });

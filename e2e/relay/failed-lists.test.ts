@@ -41,7 +41,7 @@ describe.each(['with sessions', 'without sessions'])('a caller who never listed,
 
   it.each<[Behaviour, string]>([
     ['hang', 'timeout'],
-    ['diesBeforeAnswer', 'unavailable'],
+    ['diesBeforeAnswer', 'reset'],
   ])('is told of a backend that fails (%s), not that there is no such tool', async (behaviour, reason) => {
     const failed = await failing(behaviour);
     const { error } = await call(failed, 'a_tool_0');

@@ -214,7 +214,7 @@ describe('a backend whose stream misbehaves', () => {
     const gateway = await gatewayTo(sse(server.url));
     const client = await SessionClient.open(gateway.url);
     const failed = (await client.call('one_drop')).answer;
-    expect(failed.error?.data).toMatchObject({ backend: 'one', reason: 'unavailable' });
+    expect(failed.error?.data).toMatchObject({ backend: 'one', reason: 'reset' });
     expect(callersOf(server)).toHaveLength(1);
     expect(textOf((await client.call('one_hello')).answer)).toBe('hello');
     expect(callersOf(server)).toHaveLength(2);
@@ -280,7 +280,7 @@ describe('a backend whose stream misbehaves', () => {
     const client = await SessionClient.open(gateway.url);
     const refused = { ...client.headers, 'x-refuse': 'yes' };
     const call = () => send(client.url, 'POST', refused, client.message('tools/call', { name: 'one_hello' }));
-    expect((await call()).answer.error?.data).toMatchObject({ reason: 'unavailable' });
+    expect((await call()).answer.error?.data).toMatchObject({ reason: 'http_error' });
     status = 400;
     expect((await call()).answer.error?.data).toMatchObject({ reason: 'protocol' });
     // Its server has forgotten it: a new stream does not help this time either.

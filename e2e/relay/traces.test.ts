@@ -136,12 +136,12 @@ describe('a traced request', () => {
     await until('all', () => to.spans.filter(({ kind }) => kind === 2).length >= 7);
     const failures = to.spans.filter(({ kind }) => kind === 2).map(({ attributes }) => attributes['error.type']);
     expect(failures).toEqual(
-      expect.arrayContaining(['unknown_name', 'method_not_found', 'invalid_token', 'backend_unavailable']),
+      expect.arrayContaining(['unknown_name', 'method_not_found', 'invalid_token', 'backend_refused']),
     );
-    const away = to.spans.find(({ attributes }) => attributes['error.type'] === 'backend_unavailable');
+    const away = to.spans.find(({ attributes }) => attributes['error.type'] === 'backend_refused');
     expect(away).toMatchObject({ status: 2, attributes: { 'mcp.tool.name': 'a_tool_0', 'http.status_code': 200 } });
     expect(to.spans.find(({ name, status }) => name === 'call a' && status === 2)).toMatchObject({
-      attributes: { 'error.type': 'unavailable' },
+      attributes: { 'error.type': 'refused' },
     });
     expect(to.raw()).not.toMatch(/secret|xxxx/);
     expect(to.raw()).not.toContain(client.headers['mcp-session-id']);

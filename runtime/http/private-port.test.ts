@@ -20,6 +20,7 @@ const snapshot: StatusSnapshot = {
     {
       name: 'a',
       phase: 'ready',
+      breaker: 'closed',
       tools: 3,
       prompts: null,
       resources: 0,

@@ -4,6 +4,8 @@ import type { RuntimeStatus } from '#crds/run-config/runtime-status';
 export type BackendSnapshot = RuntimeStatus['backends'][number] & {
   readonly prompts: number | null;
   readonly resources: number | null;
+  /** State of its circuit breaker. */
+  readonly breaker: 'closed' | 'open' | 'half-open';
   /** How requests to it are authenticated, e.g. `tokenExchange`. */
   readonly auth_type: string;
   /** Revisions of MCP that it speaks. */

@@ -15,6 +15,7 @@ async function samples(): Promise<string[]> {
 const backend = (name: string, phase = 'ready', tools: number | null = 3) => ({
   name,
   phase,
+  breaker: 'open',
   tools,
   lastProbe: 1_900_000_000_000,
 });
@@ -79,6 +80,7 @@ describe('metrics', () => {
         'vmcp_backend_requests_total{backend="b",outcome="error",status="2xx"} 1',
         'vmcp_token_exchanges_total{backend="b",outcome="failed"} 1',
         'vmcp_backend_phase{backend="b",phase="unavailable"} 1',
+        'vmcp_backend_breaker{backend="b",state="open"} 1',
         'vmcp_backend_tools{backend="a"} 3',
         'vmcp_backend_last_probe_timestamp_seconds{backend="a"} 1900000000',
         'vmcp_backend_request_duration_seconds_count{backend="a"} 1',

@@ -20,6 +20,8 @@ export interface Metrics {
   requestDone(method: string, outcome: Outcome, status: number, milliseconds: number): void;
   /** A request that went to this backend is over. */
   backendDone(backend: string, outcome: Outcome, status: number, milliseconds: number): void;
+  /** A call got no answer from its backend. */
+  backendFailed(backend: string, reason: string): void;
   /** An endpoint of the authorization server has answered; `endpoint` is a path of its table, never what a client sent. */
   authRequestDone(endpoint: string, status: number): void;
   readonly exchanged: (backend: string, outcome: ExchangeOutcome) => void;
@@ -63,6 +65,7 @@ export function createMetrics(labels: { version: string; namespace: string; serv
     requestDone: (method, outcome, status, ms) =>
       seriesOf(byMethod, METHODS.has(method) ? method : 'other').note(outcome, status, ms),
     backendDone: (backend, outcome, status, ms) => seriesOf(byBackend, backend).note(outcome, status, ms),
+    backendFailed: (backend, reason) => counts.add('backend_failures', backend, reason),
     authRequestDone: (endpoint, status) => counts.add('auth_requests', endpoint, classOf(status)),
     exchanged(backend, outcome) {
       counts.add('token_exchanges', backend, outcome);
@@ -103,6 +106,7 @@ function seriesOf(all: Map<string, RequestSeries>, label: string): RequestSeries
 function forget(byBackend: Map<string, RequestSeries>, counts: LabelledCounts, present: ReadonlySet<string>): void {
   for (const backend of byBackend.keys()) if (!present.has(backend)) byBackend.delete(backend);
   counts.retain('token_exchanges', present);
+  counts.retain('backend_failures', present);
 }
 
 function histogram(name: string, help: string, label: string, all: ReadonlyMap<string, RequestSeries>): string[] {

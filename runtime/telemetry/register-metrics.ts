@@ -14,9 +14,10 @@ export interface MetricSources {
   readonly authRows: () => Promise<Readonly<Record<string, number>> | undefined>;
 }
 
-interface BackendGauges {
+export interface BackendGauges {
   readonly name: string;
   readonly phase: string;
+  readonly breaker: string;
   readonly tools: number | null;
   /** Milliseconds since the epoch. */
   readonly lastProbe: number | undefined;
@@ -43,6 +44,7 @@ const LABELLED: readonly (readonly [name: string, help: string, counted: string,
     'backend',
     'outcome',
   ],
+  ['vmcp_backend_failures_total', 'Calls without an answer, by reason.', 'backend_failures', 'backend', 'reason'],
   ['vmcp_webhook_requests_total', 'Questions to webhooks, by how they ended.', 'webhooks', 'webhook', 'outcome'],
   ['vmcp_rate_limited_total', 'Requests refused by a rate limit, or not counted.', 'rate_limited', 'scope', 'outcome'],
   ['vmcp_sessions_evicted_total', 'Sessions ended so that others could be opened.', 'sessions_evicted', 'reason'],
@@ -114,6 +116,9 @@ export function registerGauges(registry: Registry, sources: () => MetricSources 
   );
   gauge('vmcp_backend_phase', '1 for the phase that a backend is in.', ['backend', 'phase'], (from) =>
     from.backends().map(({ name, phase }): Row => [{ backend: name, phase }, 1]),
+  );
+  gauge('vmcp_backend_breaker', '1 for the state that the circuit breaker is in.', ['backend', 'state'], (from) =>
+    from.backends().map(({ name, breaker }): Row => [{ backend: name, state: breaker }, 1]),
   );
   gauge('vmcp_backend_tools', 'Tools of a backend, where known.', ['backend'], (from) =>
     from.backends().flatMap(({ name, tools }): Row[] => (tools === null ? [] : [[{ backend: name }, tools]])),

@@ -7,20 +7,31 @@ import type { RequestTrace } from '#runtime/telemetry/request-trace';
 import type { RequestError } from '#runtime/errors';
 import type { WebhookGate } from '#runtime/webhooks/webhook-call';
 import type { Era } from '../era.ts';
+import type { Breaker } from './breaker.ts';
 import type { BackendHealth } from './health.ts';
+
+/** Why a call got no answer: the label of metrics, `data.reason` for the client, and `backend_<reason>` in audit lines. */
+export type FailureReason =
+  | 'unavailable'
+  | 'refused'
+  | 'connect_timeout'
+  | 'reset'
+  | 'http_error'
+  | 'breaker_open'
+  | 'restarting'
+  | 'ended'
+  | 'timeout'
+  | 'protocol'
+  | 'session_lost'
+  | 'unauthorized'
+  | 'credential'
+  | 'busy'
+  | 'too_large'
+  | 'aborted';
 
 /** Why a call got no answer from its backend. */
 export interface CallFailure {
-  readonly reason:
-    | 'unavailable'
-    | 'timeout'
-    | 'protocol'
-    | 'session_lost'
-    | 'unauthorized'
-    | 'credential'
-    | 'busy'
-    | 'too_large'
-    | 'aborted';
+  readonly reason: FailureReason;
   /** Whether the backend may have begun to act on the request. */
   readonly sent: boolean;
   readonly error: RequestError;
@@ -58,8 +69,8 @@ export interface AnswerSink {
   event(event: StreamEvent): void;
   /** An event whose data is no JSON-RPC message. */
   named?(name: string | undefined, data: string): void;
-  /** The stream ended; `complete`: the response was among its events. */
-  close(complete: boolean): void;
+  /** The stream ended; `complete`: the response was among its events. `isBroken`: its connection broke before that. */
+  close(complete: boolean, isBroken?: boolean): void;
   fail(failure: CallFailure): void;
 }
 
@@ -106,11 +117,14 @@ export interface Backend {
   /** Asked before each call of a tool; undefined: nobody is. */
   readonly webhooks: WebhookGate | undefined;
   readonly health: BackendHealth;
+  readonly breaker: Breaker;
   /** Whether each client session has a session of its own here (false: one process for all). */
   readonly sessions: boolean;
   /** Calls under way. */
   readonly running: number;
   send(call: BackendCall): RunningCall;
+  /** Tells how the process that serves all has ended, in words of this program, and undefined when the next one serves. */
+  onProcess?(listener: (end: string | undefined) => void): void;
   /** The pod at which the next session is to begin; absent: there is one only. */
   pickAddress?(): Promise<string | undefined> | undefined;
   /** It is no longer in force: what only listens ends, calls go on until it is closed. */

@@ -27,7 +27,7 @@ describe('the circuit breaker', () => {
     clock.time = 1_000;
     expect([breaker.admits(), breaker.admits()]).toEqual([true, false]);
     breaker.record(undefined);
-    expect([breaker.admits(), breaker.admits(), breaker.open]).toEqual([true, true, false]);
+    expect([breaker.admits(), breaker.admits(), breaker.state]).toEqual([true, true, 'closed']);
   });
 
   it('waits again when the trial fails, and tries again when its client gave it up', () => {
@@ -43,12 +43,36 @@ describe('the circuit breaker', () => {
     expect(breaker.admits()).toBe(true);
   });
 
-  it.each(['busy', 'aborted', 'unauthorized', 'credential', 'too_large', 'session_lost'] as const)(
-    'does not count what ended with %s',
-    (reason) => {
-      const { breaker } = breakerOf(1);
-      breaker.record(callFailure('a', reason, true));
-      expect(breaker.admits()).toBe(true);
-    },
-  );
+  it('says its state, and lets one call try at once when a probe is answered after connections failed', () => {
+    const { breaker, clock } = breakerOf(1);
+    expect([breaker.state, breaker.openFor]).toEqual(['closed', undefined]);
+    breaker.record(callFailure('a', 'refused', false));
+    clock.time = 300;
+    expect([breaker.state, breaker.openFor, breaker.triesIn]).toEqual(['open', 300, 700]);
+    breaker.noteProbe();
+    expect(breaker.state).toBe('half-open');
+    expect([breaker.admits(), breaker.admits()]).toEqual([true, false]);
+  });
+
+  it('waits its time after calls that timed out, whatever probes say', () => {
+    const { breaker, fails } = breakerOf(1);
+    fails();
+    breaker.noteProbe();
+    expect([breaker.state, breaker.admits()]).toEqual(['open', false]);
+  });
+
+  it.each([
+    'busy',
+    'aborted',
+    'restarting',
+    'ended',
+    'unauthorized',
+    'credential',
+    'too_large',
+    'session_lost',
+  ] as const)('does not count what ended with %s', (reason) => {
+    const { breaker } = breakerOf(1);
+    breaker.record(callFailure('a', reason, true));
+    expect(breaker.admits()).toBe(true);
+  });
 });

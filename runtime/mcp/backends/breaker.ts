@@ -1,4 +1,4 @@
-import type { CallFailure } from './backend.ts';
+import type { CallFailure, FailureReason } from './backend.ts';
 
 interface BreakerSettings {
   readonly enabled: boolean;
@@ -8,38 +8,67 @@ interface BreakerSettings {
   readonly timeout: number;
 }
 
-/** What a failure says about the backend: a refusal of ours, or an abort by the client, says nothing. */
-const COUNTED: ReadonlySet<CallFailure['reason']> = new Set(['unavailable', 'timeout', 'protocol']);
+/** What a failed connection says, an answered probe takes back. */
+const CONNECTION = ['unavailable', 'refused', 'connect_timeout', 'reset', 'http_error'] as const;
+
+/**
+ * What a failure says about the backend: a refusal of ours, an abort by the client, or a process that is started again, says
+ * nothing.
+ */
+const COUNTED: ReadonlySet<FailureReason> = new Set([...CONNECTION, 'timeout', 'protocol'] as const);
+const PROBED: ReadonlySet<FailureReason> = new Set(CONNECTION);
+
+export type BreakerState = 'closed' | 'open' | 'half-open';
 
 /** Stops calls to a backend that fails: open after a run of failures, then one trial call after `timeout`. */
 export interface Breaker {
   admits(): boolean;
   record(failure: CallFailure | undefined): void;
-  readonly open: boolean;
+  /** A probe was answered: where connections failed before, one call may try at once. */
+  noteProbe(): void;
+  readonly state: BreakerState;
+  /** Milliseconds since it opened; undefined while it is closed. */
+  readonly openFor: number | undefined;
+  /** Milliseconds until one call may try again; 0: the next call does, or does so now. */
+  readonly triesIn: number;
 }
 
 export function createBreaker(settings: BreakerSettings, now: () => number): Breaker {
   let failures = 0;
+  let openedAt = 0;
   let openUntil = 0;
   let trial = false;
-  const isOpen = () => failures >= settings.failureThreshold;
+  let last: FailureReason | undefined;
+  const isOpen = () => settings.enabled && failures >= settings.failureThreshold;
   return {
-    get open() {
-      return settings.enabled && isOpen();
+    get state() {
+      if (!isOpen()) return 'closed';
+      return now() < openUntil ? 'open' : 'half-open';
+    },
+    get openFor() {
+      return isOpen() ? now() - openedAt : undefined;
+    },
+    get triesIn() {
+      return isOpen() ? Math.max(0, openUntil - now()) : 0;
     },
     admits() {
-      if (!settings.enabled || !isOpen()) return true;
+      if (!isOpen()) return true;
       if (trial || now() < openUntil) return false;
       trial = true;
       return true;
+    },
+    noteProbe() {
+      if (isOpen() && last !== undefined && PROBED.has(last)) openUntil = Math.min(openUntil, now());
     },
     record(failure) {
       if (!settings.enabled) return;
       trial = false;
       if (failure && !COUNTED.has(failure.reason)) return;
+      last = failure?.reason;
       if (failure === undefined) {
         failures = 0;
       } else if (++failures >= settings.failureThreshold) {
+        if (failures === settings.failureThreshold) openedAt = now();
         openUntil = now() + settings.timeout;
       }
     },

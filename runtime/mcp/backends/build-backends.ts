@@ -116,6 +116,7 @@ async function startBackend(settings: BackendConfig, made: string, config: RunCo
     deps,
   );
   backend.credential.onChange?.(() => watch.nudge());
+  backend.onProcess?.((end) => watch.noteProcess(end));
   return { backend, watch, made };
 }
 

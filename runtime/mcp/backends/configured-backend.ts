@@ -3,6 +3,7 @@ import type { Credential } from '#runtime/outgoing/credential';
 import type { Authorizer } from '#runtime/policy/authorizer';
 import type { WebhookGate } from '#runtime/webhooks/webhook-call';
 import type { BackendParts } from './backend-parts.ts';
+import type { Breaker } from './breaker.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { BackendHealth } from './health.ts';
 
@@ -14,6 +15,7 @@ export abstract class ConfiguredBackend<Config extends BackendConfig> {
   readonly authorizer: Authorizer | undefined;
   readonly webhooks: WebhookGate | undefined;
   readonly health: BackendHealth;
+  readonly breaker: Breaker;
   readonly deadlines: Deadlines;
   readonly sessions = true;
 
@@ -24,6 +26,7 @@ export abstract class ConfiguredBackend<Config extends BackendConfig> {
     this.authorizer = options.authorizer;
     this.webhooks = options.webhooks;
     this.health = options.health;
+    this.breaker = options.breaker;
     this.deadlines = options.deadlines;
   }
 

@@ -1,5 +1,5 @@
 import { RequestError } from '#runtime/errors';
-import type { CallFailure } from './backend.ts';
+import type { CallFailure, FailureReason } from './backend.ts';
 
 const INTERNAL_ERROR = -32603;
 
@@ -15,16 +15,28 @@ export class StillStarting extends NotStarted {
   }
 }
 
+/** It served, has ended, and does not serve again yet. */
+export class Restarting extends NotStarted {
+  constructor(end: string) {
+    super(`${end}, and is started again`);
+  }
+}
+
 /** Why a stream of events does not serve. The message is in words of this program, so status may show it. */
 export class NotOpened extends Error {
   override readonly name = 'NotOpened';
 }
 
-type Reason = CallFailure['reason'];
-
 /** What the client reads, after the name of the backend. Fixed words: nothing that a backend said goes through. */
-const texts: Record<Reason, string> = {
+const texts: Record<FailureReason, string> = {
   unavailable: 'cannot be reached; try again later',
+  refused: 'cannot be reached: it takes no connection; try again later',
+  connect_timeout: 'cannot be reached: it did not take the connection in time; try again later',
+  reset: 'closed the connection before it answered; it may have acted on the request',
+  http_error: 'answered with an HTTP error; try again later',
+  breaker_open: 'has failed several times in a row and is not called for a while; try again later',
+  restarting: 'is restarting; try again in a moment',
+  ended: 'ended while it worked on the request; it may have acted on it',
   timeout: 'did not answer in time; it may still be working on the request',
   protocol: 'gave an answer that is not valid MCP',
   session_lost: 'no longer knows this session; try again',
@@ -41,7 +53,7 @@ const STARTING = 'is starting; try again in a moment';
  * A call that its backend did not answer, as clients see it: a JSON-RPC error at HTTP 200, as some clients hang on an HTTP
  * error to a POST. `sent`: the backend may have begun to act on it.
  */
-export function callFailure(backend: string, reason: Reason, sent: boolean, cause?: unknown): CallFailure {
+export function callFailure(backend: string, reason: FailureReason, sent: boolean, cause?: unknown): CallFailure {
   const error = new RequestError(
     {
       status: 200,
@@ -52,4 +64,27 @@ export function callFailure(backend: string, reason: Reason, sent: boolean, caus
     { cause },
   );
   return { reason, sent, error };
+}
+
+function connectionReason(sent: boolean, cause: unknown): FailureReason {
+  const name = cause instanceof Error ? cause.name : '';
+  if (name === 'ConnectTimeoutError') return 'connect_timeout';
+  if (name === 'HTTPParserError') return 'protocol';
+  // Sent before, on a connection that broke; the second one was refused.
+  const isConnect = cause instanceof Error && 'syscall' in cause && cause.syscall === 'connect';
+  return sent && !isConnect ? 'reset' : 'refused';
+}
+
+/** What a connection means that could not be made, or broke. */
+export function connectionFailure(backend: string, sent: boolean, cause: unknown): CallFailure {
+  return callFailure(backend, connectionReason(sent, cause), sent, cause);
+}
+
+const NO_CONNECTION: ReadonlySet<FailureReason> = new Set([
+  ...(['unavailable', 'refused', 'connect_timeout', 'reset', 'http_error', 'restarting', 'ended'] as const),
+]);
+
+/** Whether the backend may be away, or back soon: it is worth a look. */
+export function mayBeAway({ reason }: CallFailure): boolean {
+  return NO_CONNECTION.has(reason);
 }

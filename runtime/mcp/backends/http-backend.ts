@@ -7,9 +7,8 @@ import type { CredentialHeaders } from '#runtime/outgoing/credential';
 import type { Backend, BackendCall, CallFailure, RunningCall } from './backend.ts';
 import type { BackendParts } from './backend-parts.ts';
 import { BackendPods, type LookUp } from './backend-pods.ts';
-import type { Breaker } from './breaker.ts';
 import { ConfiguredBackend } from './configured-backend.ts';
-import { callFailure } from './failures.ts';
+import { callFailure, connectionFailure } from './failures.ts';
 import type { KeptBytes } from './kept-bytes.ts';
 import { HttpExchange, type ExchangeHost, type Load } from './http-exchange.ts';
 
@@ -34,6 +33,11 @@ const lookUpHere: LookUp = async (host) => (await lookup(host, { all: true })).m
 function loadOf({ deadline, isProbe }: BackendCall): Load {
   if (isProbe) return 'probe';
   return deadline > 0 ? 'call' : 'stream';
+}
+
+/** Whether the status may be another one later. 501 Not Implemented is what servers without POST answer. */
+function isPassing(status: number): boolean {
+  return (status >= 300 && status < 400) || (status >= 500 && status !== 501);
 }
 
 const POST = ['content-type', 'application/json', 'accept', 'application/json, text/event-stream'];
@@ -61,7 +65,6 @@ export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements
   /** undefined: it has one. */
   readonly #pods: BackendPods | undefined;
   readonly #host: readonly string[];
-  readonly #breaker: Breaker;
   readonly #limits: Readonly<Record<Load, number>>;
   readonly #running: Record<Load, number> = { call: 0, stream: 0, probe: 0 };
   readonly #fixedHeaders: () => readonly string[];
@@ -74,7 +77,6 @@ export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements
     this.maxResponseBytes = options.maxResponseBytes;
     this.#origin = url.origin;
     this.#path = url.pathname + url.search;
-    this.#breaker = options.breaker;
     this.#limits = {
       call: concurrency.perBackend + concurrency.queue,
       stream: options.maxStreams,
@@ -113,8 +115,8 @@ export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements
     const load = loadOf(call);
     if (this.#running[load] >= this.#limits[load]) {
       exchange.fail(callFailure(this.name, 'busy', false));
-    } else if (load === 'call' && !this.#breaker.admits()) {
-      exchange.fail(callFailure(this.name, 'unavailable', false));
+    } else if (load === 'call' && !this.breaker.admits()) {
+      exchange.fail(callFailure(this.name, 'breaker_open', false));
     } else {
       this.#running[load]++;
       exchange.load = load;
@@ -129,7 +131,7 @@ export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements
     const { load } = exchange;
     if (load === undefined) return;
     this.#running[load]--;
-    if (load === 'call') this.#breaker.record(failure);
+    if (load === 'call') this.breaker.record(failure);
   }
 
   renewCredential(exchange: HttpExchange): boolean {
@@ -149,13 +151,13 @@ export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements
     if (status === 404 && call.era === 'session') return callFailure(this.name, 'session_lost', false);
     // Another replica's stream of this session is not closed yet: it is tried again.
     if (status === 409 && call.verb === 'GET') return callFailure(this.name, 'unavailable', false);
-    return callFailure(this.name, status >= 500 || status < 400 ? 'unavailable' : 'protocol', true);
+    return callFailure(this.name, isPassing(status) ? 'http_error' : 'protocol', true);
   }
 
   broken({ call }: HttpExchange, sent: boolean, cause: unknown): CallFailure {
     // The pod is gone, and what it knew of the session with it.
     const isGone = !sent && call.address !== undefined && this.#pods?.avoid(call.address) === true;
-    return callFailure(this.name, isGone ? 'session_lost' : 'unavailable', sent, cause);
+    return isGone ? callFailure(this.name, 'session_lost', sent, cause) : connectionFailure(this.name, sent, cause);
   }
 
   resend(exchange: HttpExchange, sent: boolean): boolean {

@@ -167,7 +167,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     if (this.#over) return;
     if (this.#mode === 'stream') {
-      this.#reader?.end();
+      this.#endBrokenStream(error);
       return;
     }
     if (this.#mode === 'waiting' && this.#host.resend(this, this.#sent)) return;
@@ -184,6 +184,14 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
   #openStream(): void {
     this.#reader = new EventAnswer(this);
     this.call.sink.open(this, this.sessionId);
+  }
+
+  /** Its client may resume it where its events have ids. */
+  #endBrokenStream(error: Error): void {
+    const isAnswered = this.#reader instanceof EventAnswer && this.#reader.isAnswered;
+    const isBroken = !isAnswered && this.call.idText !== undefined;
+    this.#finish(isBroken ? this.#host.broken(this, true, error) : undefined);
+    this.call.sink.close(isAnswered, isBroken);
   }
 
   #endAccepted(): void {

@@ -6,7 +6,7 @@ import type { Leg, ServerCapabilities } from '#runtime/mcp/sessions/session';
 import { LATEST_SESSION_REVISION, SESSION_REVISIONS, STATELESS_REVISION, type Era } from '../era.ts';
 import { ask, NoAnswer, type Answer, type Question } from './ask.ts';
 import type { Backend, CallFailure } from './backend.ts';
-import { NotOpened, NotStarted } from './failures.ts';
+import { mayBeAway, NotOpened, NotStarted } from './failures.ts';
 
 /** What a probe found out. `eras` is undefined where the answer says nothing about them (a 401 without a credential). */
 export interface Finding {
@@ -51,9 +51,10 @@ function whyAway({ reason, error }: CallFailure): string {
   const { cause, message } = error;
   if (cause instanceof NotStarted) return `its process ${cause.message}`;
   if (cause instanceof NotOpened) return `its stream ${cause.message}: check its URL, and that it speaks SSE there`;
-  const [what = message] = message.split(';', 1);
+  const [what = message] = message.split(/[;:]/, 1);
   const code = typeof cause === 'object' && cause && 'code' in cause ? cause.code : undefined;
   if (typeof code === 'string') return `${what} (${code}): check its URL, and that it runs`;
+  if (reason === 'http_error') return `${what}: check its URL, and its log`;
   return reason === 'timeout' ? `${what}; it is asked again` : message;
 }
 
@@ -146,7 +147,7 @@ async function tryAsk(backend: Backend, question: Question): Promise<Answer | No
 }
 
 function saysNothing({ failure }: NoAnswer): boolean {
-  return failure.reason === 'unavailable' || failure.reason === 'timeout';
+  return mayBeAway(failure) || failure.reason === 'timeout';
 }
 
 function supportedVersions(answer: Answer): string[] | undefined {
@@ -172,7 +173,7 @@ async function tryInitialize(backend: Backend, settings: ProbeSettings, last?: S
     headers: [],
     isProbe: true,
   });
-  if (answer instanceof NoAnswer && saysNothing(answer)) return unreachable(answer.message);
+  if (answer instanceof NoAnswer && saysNothing(answer)) return unreachable(whyAway(answer.failure));
   // No session was named that could be lost: there is nothing at this path.
   if (answer instanceof NoAnswer && answer.failure.reason === 'session_lost')
     return unreachable('answers 404: check the path of its URL, which is /mcp at most servers');

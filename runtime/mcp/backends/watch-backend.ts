@@ -24,10 +24,14 @@ export interface BackendWatch {
   readonly first: Promise<void>;
   /** A call failed: look soon. */
   nudge(): void;
+  /** How the backend's process has ended, in words of this program, or that the next one serves (undefined). */
+  noteProcess(end: string | undefined): void;
   close(): void;
 }
 
 const FIRST_RETRY = 500;
+/** For the first minute a backend that is away is asked each second: most are soon back. */
+const SOON = { failures: 60, retry: 1_000 };
 const NUDGED = 100;
 
 /** Probes one backend for as long as it is in force, and says when what it knows has changed. */
@@ -44,6 +48,8 @@ class Watch implements BackendWatch {
   #isClosed = false;
   #isLooking = false;
   #isNudged = false;
+  /** What is being found out is old: look once more. */
+  #isOld = false;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(backend: Backend, settings: WatchSettings, deps: WatchDeps) {
@@ -60,6 +66,16 @@ class Watch implements BackendWatch {
     this.#lookIn(NUDGED);
   }
 
+  noteProcess(end: string | undefined): void {
+    if (end === undefined) {
+      this.#isOld = this.#isLooking;
+      if (!this.#isLooking) this.#lookIn(0);
+    } else if (this.#backend.health.phase === 'ready') {
+      // Its lists stay: calls wait for the next process.
+      this.#note('degraded', `its process ${end}; it is started again`);
+    }
+  }
+
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#timer);
@@ -73,6 +89,7 @@ class Watch implements BackendWatch {
   async #look(): Promise<void> {
     this.#isLooking = true;
     this.#isNudged = false;
+    this.#isOld = false;
     try {
       const finding = await probe(this.#backend, this.#settings, this.#backend.health.capabilities);
       if (!this.#isClosed) this.#apply(finding);
@@ -86,9 +103,11 @@ class Watch implements BackendWatch {
 
   #delay(): number {
     const { interval } = this.#settings;
-    return this.#backend.health.phase === 'ready' || this.#failures === 0
-      ? interval
-      : Math.min(interval, FIRST_RETRY * 2 ** Math.min(this.#failures, 6));
+    if (this.#isOld) return 0;
+    const { health, breaker } = this.#backend;
+    if (this.#failures === 0 || (health.phase === 'ready' && breaker.state === 'closed')) return interval;
+    if (this.#failures <= SOON.failures) return Math.min(interval, this.#failures === 1 ? FIRST_RETRY : SOON.retry);
+    return Math.min(interval, SOON.retry * 2 ** Math.min(this.#failures - SOON.failures, 6));
   }
 
   #apply(finding: Finding): void {
@@ -101,6 +120,7 @@ class Watch implements BackendWatch {
       return;
     }
     this.#failures = 0;
+    this.#backend.breaker.noteProbe();
     const speaksElse = finding.eras !== undefined && !sameEras(finding.eras, health.eras);
     if (finding.eras) {
       health.eras = finding.eras;
@@ -116,10 +136,16 @@ class Watch implements BackendWatch {
     const isOther = health.phase !== phase;
     health.message = message;
     if (!isOther && !speaksElse) return;
-    health.phase = phase;
-    if (isOther) health.lastTransition = this.#deps.wallClock();
-    this.#deps.log.info('backend changed', { backend: this.#backend.name, phase, reason: message });
+    this.#note(phase, message);
     this.#deps.changed(this.#backend);
+  }
+
+  #note(phase: BackendPhase, message: string): void {
+    const { health } = this.#backend;
+    if (health.phase !== phase) health.lastTransition = this.#deps.wallClock();
+    health.phase = phase;
+    health.message = message;
+    this.#deps.log.info('backend changed', { backend: this.#backend.name, phase, reason: message });
   }
 }
 

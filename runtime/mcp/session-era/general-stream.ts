@@ -1,3 +1,4 @@
+import { mayBeAway } from '../backends/failures.ts';
 import { LoginNeeded } from '#runtime/authserver/user-tokens';
 import type { Identity } from '#runtime/incoming/identity';
 import type { ClientStream } from '#runtime/mcp/relay/client-stream';
@@ -164,7 +165,7 @@ export class GeneralStream {
       fail: (failure: CallFailure) => {
         // 405 and its like: the backend has no stream of its own, which is normal.
         if (failure.reason === 'session_lost') this.#reopen(upstream, backend);
-        if (failure.reason === 'unavailable' || failure.reason === 'timeout') this.#again(upstream, backend);
+        if (mayBeAway(failure) || failure.reason === 'timeout') this.#again(upstream, backend);
         // It joins again when its user has logged in.
         if (failure.error instanceof LoginNeeded) this.leave([backend.name]);
       },

@@ -5,7 +5,7 @@ import type { AnswerKind } from '#runtime/mcp/envelope/decode-backend-message';
 import { ClientAnswer } from '#runtime/mcp/relay/client-answer';
 import type { AnswerSink, CallFailure, Flow, RunningCall, StreamEvent } from '../backends/backend.ts';
 import { NoAnswer } from '../backends/ask.ts';
-import { callFailure } from '../backends/failures.ts';
+import { callFailure, mayBeAway } from '../backends/failures.ts';
 import type { PreparedCall } from '../route/prepare-call.ts';
 import { dropLeg, ensureLeg, legHeaders } from '../sessions/open-leg.ts';
 import type { Leg } from '../sessions/session.ts';
@@ -97,11 +97,11 @@ class SessionRelay implements AnswerSink {
     if (text !== undefined) this.#answer.write(text);
   }
 
-  close(complete: boolean): void {
+  close(complete: boolean, isBroken = false): void {
     // A stream that the backend closed before its answer is resumed by the client, from the last event that has an id: the
     // request stays in flight. Without an id nothing more can come.
     if (!complete && !this.#resumable) {
-      this.fail(callFailure(this.#call.backend.name, 'protocol', true));
+      this.fail(callFailure(this.#call.backend.name, isBroken ? 'reset' : 'protocol', true));
       return;
     }
     this.#answer.end();
@@ -115,7 +115,7 @@ class SessionRelay implements AnswerSink {
       this.#reopen();
       return;
     }
-    if (failure.reason === 'unavailable') this.#request.rooms.backends.watch(this.#call.backend.name)?.nudge();
+    if (mayBeAway(failure)) this.#request.rooms.backends.watch(this.#call.backend.name)?.nudge();
     this.#over();
     if (this.#answer.fail(failure)) this.#resolve();
     else this.#refused(failure.error);

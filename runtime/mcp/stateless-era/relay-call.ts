@@ -6,7 +6,7 @@ import { ClientAnswer } from '#runtime/mcp/relay/client-answer';
 import { writeSse } from '#runtime/mcp/sse/write-sse';
 import { kindsOfNotification } from '../aggregate/list-kinds.ts';
 import type { AnswerSink, CallFailure, Flow, RunningCall, StreamEvent } from '../backends/backend.ts';
-import { callFailure } from '../backends/failures.ts';
+import { callFailure, mayBeAway } from '../backends/failures.ts';
 import type { TraceStep } from '#runtime/telemetry/request-trace';
 import type { PreparedCall } from '../route/prepare-call.ts';
 import { answerLogin, awaitLogin } from './answer-login.ts';
@@ -108,9 +108,9 @@ class StatelessRelay implements AnswerSink {
     this.#answer.write(writeSse({ event: 'message', data: message.cleanText(data) }));
   }
 
-  close(complete: boolean): void {
+  close(complete: boolean, isBroken = false): void {
     if (!complete) {
-      this.fail(callFailure(this.#call.backend.name, 'protocol', true));
+      this.fail(callFailure(this.#call.backend.name, isBroken ? 'reset' : 'protocol', true));
       return;
     }
     this.#answer.end();
@@ -119,7 +119,7 @@ class StatelessRelay implements AnswerSink {
 
   fail(failure: CallFailure): void {
     this.#step?.end(failure.reason);
-    if (failure.reason === 'unavailable') this.#request.rooms.backends.watch(this.#call.backend.name)?.nudge();
+    if (mayBeAway(failure)) this.#request.rooms.backends.watch(this.#call.backend.name)?.nudge();
     if (this.#answer.fail(failure)) this.#resolve();
     else this.#refused(failure.error);
   }

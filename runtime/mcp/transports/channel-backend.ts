@@ -1,7 +1,6 @@
 import type { Backend as BackendConfig } from '#crds/run-config/backend';
 import type { Backend, BackendCall, CallFailure, RunningCall } from '#runtime/mcp/backends/backend';
 import type { BackendParts } from '#runtime/mcp/backends/backend-parts';
-import type { Breaker } from '#runtime/mcp/backends/breaker';
 import { ConfiguredBackend } from '#runtime/mcp/backends/configured-backend';
 import { callFailure } from '#runtime/mcp/backends/failures';
 import type { Noise } from './channel.ts';
@@ -16,6 +15,8 @@ export interface ChannelMode {
   readonly starts: number;
   /** What calls wait for was started, and nothing has been heard of it yet. */
   readonly isSilentStart: boolean;
+  /** As `Backend.onProcess` says it. */
+  onProcess?(listener: (end: string | undefined) => void): void;
   initialize(exchange: ChannelExchange): void;
   /** A request. `session` is undefined where the message names none. */
   request(exchange: ChannelExchange, session: ChannelSession | undefined): void;
@@ -34,7 +35,6 @@ export class ChannelBackend<Config extends BackendConfig>
   readonly #mode: ChannelMode;
   /** What its channels are carried by, where that is none of their own. */
   readonly #carrier: Pick<Backend, 'pickAddress' | 'close'> | undefined;
-  readonly #breaker: Breaker;
   readonly #limit: number;
   readonly #counted = new Set<ChannelExchange>();
 
@@ -45,7 +45,6 @@ export class ChannelBackend<Config extends BackendConfig>
   ) {
     super(options);
     const { perBackend, queue } = options.concurrency;
-    this.#breaker = options.breaker;
     this.#limit = perBackend + queue;
     this.#mode = mode;
     this.#carrier = carrier;
@@ -70,6 +69,10 @@ export class ChannelBackend<Config extends BackendConfig>
     return this.#carrier?.pickAddress?.();
   }
 
+  onProcess(listener: (end: string | undefined) => void): void {
+    this.#mode.onProcess?.(listener);
+  }
+
   send(call: BackendCall): RunningCall {
     const exchange = new ChannelExchange(this, call);
     if (call.verb === 'POST') this.#post(exchange);
@@ -78,7 +81,7 @@ export class ChannelBackend<Config extends BackendConfig>
   }
 
   settled(exchange: ChannelExchange, failure: CallFailure | undefined): void {
-    if (this.#counted.delete(exchange) && !exchange.call.isProbe) this.#breaker.record(failure);
+    if (this.#counted.delete(exchange) && !exchange.call.isProbe) this.breaker.record(failure);
   }
 
   async close(): Promise<void> {
@@ -104,8 +107,8 @@ export class ChannelBackend<Config extends BackendConfig>
       exchange.fail(callFailure(this.name, 'busy', false));
       return;
     }
-    if (!call.isProbe && !this.#breaker.admits()) {
-      exchange.fail(callFailure(this.name, 'unavailable', false));
+    if (!call.isProbe && !this.breaker.admits()) {
+      exchange.fail(callFailure(this.name, 'breaker_open', false));
       return;
     }
     this.#counted.add(exchange);

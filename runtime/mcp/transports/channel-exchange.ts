@@ -1,4 +1,4 @@
-import type { BackendCall, CallFailure, Flow, RunningCall } from '#runtime/mcp/backends/backend';
+import type { BackendCall, CallFailure, FailureReason, Flow, RunningCall } from '#runtime/mcp/backends/backend';
 import type { Deadlines, Expiring } from '#runtime/mcp/backends/deadlines';
 import { callFailure, StillStarting } from '#runtime/mcp/backends/failures';
 import { decodeBackendMessage, type AnswerKind } from '#runtime/mcp/envelope/decode-backend-message';
@@ -60,7 +60,7 @@ export class ChannelExchange implements RunningCall, Expiring, Flow {
       onProgress: (line) => this.relay(line),
       onEnd: (end) => this.#lose(end),
     });
-    if (this.#id === undefined) this.fail(callFailure(this.#host.name, 'busy', false));
+    if (this.#id === undefined) this.fail(callFailure(this.#host.name, channel.isOver ? 'ended' : 'busy', false));
   }
 
   /** The answer, from the server or from the gateway in its place. */
@@ -164,7 +164,12 @@ export class ChannelExchange implements RunningCall, Expiring, Flow {
 
   #lose(end: CallEnd): void {
     if (typeof end === 'object') this.fail(end);
-    else this.fail(callFailure(this.#host.name, end === 'too_large' ? 'too_large' : 'unavailable', true));
+    else this.fail(callFailure(this.#host.name, end === 'too_large' ? end : this.#whyEnded(), true));
+  }
+
+  /** A process that ends before its first answer never served. */
+  #whyEnded(): FailureReason {
+    return this.call.method === 'initialize' ? 'unavailable' : 'ended';
   }
 
   #finish(failure: CallFailure | undefined, answer: Buffer | undefined): void {

@@ -34,8 +34,11 @@ export interface ChannelCall {
 export interface ChannelEvents {
   /** Notifications, and requests of the server. */
   readonly onUnsolicited: (line: Buffer, message: BackendMessage) => void;
-  /** Called once, and never before the channel was returned. `reason`: in words of this program. */
-  readonly onExit: (reason: string) => void;
+  /**
+   * Called once, and never before the channel was returned. `reason`: in words of this program. `wasKilled`: a signal from
+   * outside ended the process.
+   */
+  readonly onExit: (reason: string, wasKilled?: boolean) => void;
 }
 
 /**

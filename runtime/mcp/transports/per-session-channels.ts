@@ -6,7 +6,7 @@ import type { ChannelMode } from './channel-backend.ts';
 import type { ChannelExchange } from './channel-exchange.ts';
 import { readCancellation, SessionTable, trackCall, type ChannelSession } from './channel-sessions.ts';
 import { addNoise, isListChanged } from './observe-process.ts';
-import type { Backoff } from './shared-process.ts';
+import type { Backoff } from './crash-backoff.ts';
 
 const INTERNAL_ERROR = -32603;
 

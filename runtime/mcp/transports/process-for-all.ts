@@ -1,4 +1,4 @@
-import { callFailure } from '#runtime/mcp/backends/failures';
+import { callFailure, Restarting } from '#runtime/mcp/backends/failures';
 import type { BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
 import { decodeRequest } from '#runtime/mcp/envelope/decode-request';
 import { LIST_KINDS, LIST_SPECS } from '#runtime/mcp/aggregate/list-kinds';
@@ -30,6 +30,7 @@ export class ProcessForAll implements ChannelMode {
   #connection: StdioConnection | undefined;
   #silences = 0;
   #silentSince = 0;
+  #tell: (end: string | undefined) => void = () => undefined;
 
   constructor(options: StdioBackendOptions) {
     this.#options = options;
@@ -59,6 +60,7 @@ export class ProcessForAll implements ChannelMode {
         onUnsolicited: (line, message) => this.#takeUnsolicited(line, message),
       },
       onReady: (connection, again) => this.#ready(connection, again),
+      onGone: (reason) => this.#tell(reason),
     });
   }
 
@@ -73,10 +75,14 @@ export class ProcessForAll implements ChannelMode {
     return this.#process.isSilentStart;
   }
 
+  onProcess(listener: (end: string | undefined) => void): void {
+    this.#tell = listener;
+  }
+
   initialize(exchange: ChannelExchange): void {
     this.#whenReady(exchange, (connection) => {
       // The answer is known, but the process must show that it is alive: health checks come this way as well.
-      const fail = (reason: 'unavailable' | 'timeout'): void =>
+      const fail = (reason: 'ended' | 'timeout'): void =>
         exchange.fail(callFailure(this.#options.config.name, reason, false));
       const sentAt = this.#options.now();
       this.#ask(
@@ -88,7 +94,7 @@ export class ProcessForAll implements ChannelMode {
             this.#silences = 0;
             this.#openSession(exchange);
           },
-          onEnd: () => fail('unavailable'),
+          onEnd: () => fail('ended'),
           onLate: () => {
             this.#noteSilence(connection, sentAt);
             fail('timeout');
@@ -178,7 +184,10 @@ export class ProcessForAll implements ChannelMode {
   }
 
   #whenReady(exchange: ChannelExchange, go: (connection: StdioConnection) => void): void {
-    const fail = (error: unknown) => exchange.fail(callFailure(this.#options.config.name, 'unavailable', false, error));
+    const fail = (error: unknown) => {
+      const reason = error instanceof Restarting ? 'restarting' : 'unavailable';
+      exchange.fail(callFailure(this.#options.config.name, reason, false, error));
+    };
     const start = (connection: StdioConnection) => {
       if (!exchange.isOver) go(connection);
     };
@@ -194,6 +203,7 @@ export class ProcessForAll implements ChannelMode {
   #ready(connection: StdioConnection, again: boolean): void {
     this.#connection = connection;
     if (!again) return;
+    this.#tell(undefined);
     for (const uri of new Set([...this.#sessions.values()].flatMap(({ subscriptions }) => [...subscriptions])))
       this.#ask(connection, 'resources/subscribe', { uri });
     for (const method of new Set(LIST_KINDS.map((kind) => LIST_SPECS[kind].changed)))

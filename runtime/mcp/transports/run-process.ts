@@ -16,8 +16,8 @@ export interface ProcessSettings {
   readonly onLine: (line: Buffer) => void;
   readonly onOversized: (head: Buffer, tail: Buffer) => void;
   readonly onStderr: (line: string) => void;
-  /** Called once. `reason` says how it ended, in words of this program. */
-  readonly onExit: (reason: string) => void;
+  /** Called once. `reason` says how it ended, in words of this program. `wasKilled`: a signal from outside ended it. */
+  readonly onExit: (reason: string, wasKilled?: boolean) => void;
 }
 
 export interface RunningProcess {
@@ -53,15 +53,15 @@ export function runProcess(settings: ProcessSettings): RunningProcess {
   }
   const exited = Promise.withResolvers<undefined>();
   let isOver = false;
-  const end = (reason: string) => {
+  const end = (reason: string, wasKilled = false) => {
     if (isOver) return;
     isOver = true;
     exited.resolve(undefined);
     void endGroup(child.pid);
-    settings.onExit(reason);
+    settings.onExit(reason, wasKilled);
   };
   child.on('error', (error) => end(cannotStart(error, settings)));
-  child.on('exit', (code, signal) => end(describeEnd(code, signal)));
+  child.on('exit', (code, signal) => end(describeEnd(code, signal), wasKilled(code, signal)));
   readOutput(child, settings);
   return {
     pid: child.pid,
@@ -75,6 +75,14 @@ export function runProcess(settings: ProcessSettings): RunningProcess {
     },
     stop: () => stop(child, exited.promise),
   };
+}
+
+/** Wrappers such as npx end with 128 and the number of the signal that ended what they ran. */
+const KILLED_CODES: ReadonlySet<number> = new Set([130, 137, 143]);
+const KILL_SIGNALS: ReadonlySet<NodeJS.Signals> = new Set(['SIGHUP', 'SIGINT', 'SIGKILL', 'SIGTERM']);
+
+function wasKilled(code: number | null, signal: NodeJS.Signals | null): boolean {
+  return signal === null ? code !== null && KILLED_CODES.has(code) : KILL_SIGNALS.has(signal);
 }
 
 function start({ command, args, cwd, env }: ProcessSettings): Child {

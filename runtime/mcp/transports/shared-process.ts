@@ -1,15 +1,8 @@
-import { NotStarted } from '#runtime/mcp/backends/failures';
+import { NotStarted, Restarting } from '#runtime/mcp/backends/failures';
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
 import type { Log } from '#runtime/telemetry/log';
+import { CrashBackoff, type Backoff, type ProcessEnd } from './crash-backoff.ts';
 import { StdioConnection, type ConnectionSettings } from './stdio-connection.ts';
-
-export interface Backoff {
-  /** Milliseconds before the first new start; doubled with each failure. */
-  readonly first: number;
-  readonly last: number;
-  /** Milliseconds of life after which a process counts as well again. */
-  readonly healthy: number;
-}
 
 interface SharedProcessSettings {
   readonly backend: string;
@@ -25,7 +18,12 @@ interface SharedProcessSettings {
   readonly connection: Omit<ConnectionSettings, 'onExit'>;
   /** It is there; `again`: it was there before and has forgotten everything. */
   readonly onReady: (connection: StdioConnection, again: boolean) => void;
+  /** It served, has ended, and is started again. `reason`: in words of this program. */
+  readonly onGone: (reason: string) => void;
 }
+
+/** Milliseconds from the end of a process that served, in which calls wait for the next one. */
+const QUEUED_FOR = 5_000;
 
 const INITIALIZED = Buffer.from('{"jsonrpc":"2.0","method":"notifications/initialized"}');
 
@@ -38,7 +36,13 @@ export class SharedProcess {
   #started: StdioConnection | undefined;
   #starting: Promise<StdioConnection> | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #failures = 0;
+  /** What calls wait for while a process that served is started again. */
+  #queue: PromiseWithResolvers<StdioConnection> | undefined;
+  #queueTimer: NodeJS.Timeout | undefined;
+  readonly #backoff: CrashBackoff;
+  #hasServed = false;
+  /** It is ended because it no longer answers. */
+  #isHung = false;
   #starts = 0;
   #isClosed = false;
   #reason = 'not started yet';
@@ -46,6 +50,7 @@ export class SharedProcess {
 
   constructor(settings: SharedProcessSettings) {
     this.#settings = settings;
+    this.#backoff = new CrashBackoff(settings.backoff);
   }
 
   /** How often it was started. */
@@ -63,38 +68,51 @@ export class SharedProcess {
     return this.#initializeResult;
   }
 
-  /** The running process, or its start. @throws NotStarted while a new start waits for its time */
+  /**
+   * The running process, or its start.
+   * @throws NotStarted while a new start waits for its time; Restarting where it served before and calls no longer wait
+   */
   obtain(): StdioConnection | Promise<StdioConnection> {
     if (this.#connection) return this.#connection;
-    if (this.#isClosed || this.#timer) throw new NotStarted(this.#reason);
+    if (this.#isClosed) throw new NotStarted(this.#reason);
+    if (this.#queue) return this.#queue.promise;
+    if (this.#hasServed) throw new Restarting(this.#reason);
+    if (this.#timer) throw new NotStarted(this.#reason);
+    return this.#begin();
+  }
+
+  /** Ends a process that no longer answers; the next one starts as after a crash. */
+  restart(connection: StdioConnection): void {
+    if (this.#connection !== connection) return;
+    this.#isHung = true;
+    void connection.close();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    this.#endQueue()?.reject(new NotStarted('was stopped'));
+    await this.#started?.close();
+    await this.#starting?.catch(() => undefined);
+  }
+
+  #begin(): Promise<StdioConnection> {
     this.#starting ??= this.#start().finally(() => {
       this.#starting = undefined;
     });
     return this.#starting;
   }
 
-  /** Ends a process that no longer answers; the next one starts as after a crash. */
-  restart(connection: StdioConnection): void {
-    if (this.#connection === connection) void connection.close();
-  }
-
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    clearTimeout(this.#timer);
-    await this.#started?.close();
-    await this.#starting?.catch(() => undefined);
-  }
-
   async #start(): Promise<StdioConnection> {
     const settings = this.#settings;
     const exited = Promise.withResolvers<never>();
-    const startedAt = settings.now();
+    let servedFrom = 0;
     this.#starts++;
     const connection = new StdioConnection({
       ...settings.connection,
-      onExit: (reason) => {
+      onExit: (reason, wasKilled = false) => {
         exited.reject(new NotStarted(reason));
-        if (this.#connection === connection) this.#lose(reason, settings.now() - startedAt);
+        if (this.#connection === connection) this.#lose(reason, { servedFor: settings.now() - servedFrom, wasKilled });
       },
     });
     this.#started = connection;
@@ -103,12 +121,15 @@ export class SharedProcess {
       if (this.#isClosed) throw new NotStarted('was stopped');
       this.#initializeResult = JSON.stringify(withoutLogging(result));
       connection.send(INITIALIZED);
+      servedFrom = settings.now();
       this.#connection = connection;
+      this.#hasServed = true;
       settings.onReady(connection, this.#starts > 1);
+      this.#endQueue()?.resolve(connection);
       return connection;
     } catch (error) {
       await connection.close();
-      this.#lose(error instanceof Error ? error.message : 'failed', 0);
+      this.#lose(error instanceof Error ? error.message : 'failed', { servedFor: undefined, wasKilled: false });
       throw error;
     }
   }
@@ -141,24 +162,41 @@ export class SharedProcess {
     });
   }
 
-  #lose(reason: string, lifetime: number): void {
-    const { backoff, log, backend, lastWords } = this.#settings;
+  #lose(reason: string, end: ProcessEnd): void {
+    const { log, backend, lastWords, onGone } = this.#settings;
     this.#connection = undefined;
     this.#reason = reason;
     if (this.#isClosed) return;
-    if (lifetime >= backoff.healthy) this.#failures = 0;
-    const wait = Math.min(backoff.first * 2 ** Math.min(this.#failures, 16), backoff.last);
-    this.#failures++;
+    const wait = this.#backoff.next({ ...end, wasKilled: end.wasKilled && !this.#isHung });
+    this.#isHung = false;
+    const hasServed = end.servedFor !== undefined;
     // Of one that never served: why, in its own words.
-    const said = lifetime === 0 ? lastWords() : undefined;
+    const said = hasServed ? undefined : lastWords();
     log.warn('the process of a backend is gone', { backend, reason, startsAgainInMs: wait, ...(said && { said }) });
     this.#timer = setTimeout(() => this.#startAgain(), wait).unref();
+    if (!hasServed) return;
+    this.#openQueue();
+    onGone(reason);
   }
 
   #startAgain(): void {
     this.#timer = undefined;
     // Its failure is reported where it is found, and leads to the next start.
-    Promise.resolve(this.obtain()).catch(() => undefined);
+    this.#begin().catch(() => undefined);
+  }
+
+  #openQueue(): void {
+    this.#queue = Promise.withResolvers<StdioConnection>();
+    // Perhaps no call comes.
+    this.#queue.promise.catch(() => undefined);
+    this.#queueTimer = setTimeout(() => this.#endQueue()?.reject(new Restarting(this.#reason)), QUEUED_FOR).unref();
+  }
+
+  #endQueue(): PromiseWithResolvers<StdioConnection> | undefined {
+    const queue = this.#queue;
+    this.#queue = undefined;
+    clearTimeout(this.#queueTimer);
+    return queue;
   }
 }
 

@@ -115,7 +115,7 @@ export class SseChannel implements Channel {
         event: ({ data, message }) => {
           if (message) this.#hear(data);
         },
-        close: () => this.#end('closed its stream', callFailure(name, 'unavailable', this.#endpoint !== undefined)),
+        close: () => this.#end('closed its stream', callFailure(name, 'reset', this.#endpoint !== undefined)),
         fail: (failure) => this.#end('has no stream', this.#whyNotOpened(failure)),
       },
     });

@@ -313,8 +313,8 @@ describe.each(['shared', 'perSession'] as const)('a backend on standard input an
       call(backend, 'hang', {}, { session }),
       call(backend, 'exit', {}, { session, id: 2 }),
     ]);
-    expect(hanging.failure).toMatchObject({ reason: 'unavailable', sent: true });
-    expect(dying.failure).toMatchObject({ reason: 'unavailable', sent: true });
+    expect(hanging.failure).toMatchObject({ reason: 'ended', sent: true });
+    expect(dying.failure).toMatchObject({ reason: 'ended', sent: true });
   });
 
   it('refuses more calls than are allowed at once', async () => {

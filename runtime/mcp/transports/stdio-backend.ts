@@ -5,7 +5,7 @@ import { ChannelBackend, type ChannelMode } from './channel-backend.ts';
 import { logStderr } from './observe-process.ts';
 import { PerSessionChannels } from './per-session-channels.ts';
 import { ProcessForAll } from './process-for-all.ts';
-import type { Backoff } from './shared-process.ts';
+import type { Backoff } from './crash-backoff.ts';
 import { StdioConnection } from './stdio-connection.ts';
 
 export interface StdioBackendOptions extends BackendParts {

@@ -30,7 +30,7 @@ export class StdioConnection implements Channel {
         this.#hasSpoken = true;
         this.#calls.refuseOversized(head, tail);
       },
-      onExit: (reason) => this.#end(reason),
+      onExit: (reason, wasKilled) => this.#end(reason, wasKilled),
     });
   }
 
@@ -75,10 +75,10 @@ export class StdioConnection implements Channel {
     this.#end('was stopped');
   }
 
-  #end(reason: string): void {
+  #end(reason: string, wasKilled = false): void {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#calls.endAll('exited');
-    this.#settings.onExit(reason);
+    this.#settings.onExit(reason, wasKilled);
   }
 }
