@@ -10,7 +10,7 @@ import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { createEventStore } from '../fakes/everything-server/event-store.ts';
 import { serveWebHandler, type WebHandler } from '../fakes/http/serve-web-handler.ts';
 import { buildNewServer } from './new-server.ts';
-import { readServerOptions, reportUrl, type ServerOptions } from './server-options.ts';
+import { readServerOptions, reportUrl, writePid, type ServerOptions } from './server-options.ts';
 import { createToolCounts } from './tool-counts.ts';
 
 const options = readServerOptions();
@@ -66,5 +66,7 @@ async function serveHttp(): Promise<void> {
 }
 
 if (options.transport === 'sse') throw new Error('the 2.x line of the SDK has no server for the SSE transport');
-if (options.transport === 'stdio') serveStdio(build);
-else await serveHttp();
+if (options.transport === 'stdio') {
+  serveStdio(build);
+  writePid(options);
+} else await serveHttp();

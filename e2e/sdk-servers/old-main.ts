@@ -9,7 +9,7 @@ import { isInitializeRequest } from '@modelcontextprotocol/sdk/types.js';
 import type { Express, Request, Response } from 'express';
 import { createEventStore } from '../fakes/everything-server/event-store.ts';
 import { buildOldServer } from './old-server.ts';
-import { readServerOptions, reportUrl, type ServerOptions } from './server-options.ts';
+import { readServerOptions, reportUrl, writePid, type ServerOptions } from './server-options.ts';
 import { createToolCounts, type ToolCounts } from './tool-counts.ts';
 
 type HttpOptions = Pick<ServerOptions, 'json' | 'eventStore' | 'keepAliveMs'>;
@@ -74,6 +74,7 @@ const options = readServerOptions();
 const counts = createToolCounts();
 if (options.transport === 'stdio') {
   await buildOldServer(counts).connect(new StdioServerTransport());
+  writePid(options);
 } else {
   const app = createMcpExpressApp();
   if (options.transport === 'http') serveHttp(app, counts, options);

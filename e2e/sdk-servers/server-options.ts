@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 
 export interface ServerOptions {
@@ -10,6 +11,8 @@ export interface ServerOptions {
   eventStore: boolean;
   /** Milliseconds between the SDK's `: keepalive` comments; undefined keeps the SDK's default. */
   keepAliveMs: number | undefined;
+  /** The server writes its process id there when it serves; a stdio server has no other way to tell its test. */
+  pidFile: string | undefined;
 }
 
 /** Reads the arguments of a server program. */
@@ -21,6 +24,7 @@ export function readServerOptions(): ServerOptions {
       json: { type: 'boolean', default: false },
       'event-store': { type: 'boolean', default: false },
       'keepalive-ms': { type: 'string' },
+      'pid-file': { type: 'string' },
     },
   });
   const { transport, 'keepalive-ms': keepAliveMs } = values;
@@ -32,10 +36,16 @@ export function readServerOptions(): ServerOptions {
     json: values.json,
     eventStore: values['event-store'],
     keepAliveMs: keepAliveMs === undefined ? undefined : Number(keepAliveMs),
+    pidFile: values['pid-file'],
   };
 }
 
 /** Writes the line that startSdkServer waits for. */
 export function reportUrl(port: number): void {
   console.log(JSON.stringify({ url: `http://127.0.0.1:${port}/mcp`, port }));
+}
+
+/** Says that a stdio server serves. */
+export function writePid({ pidFile }: ServerOptions): void {
+  if (pidFile !== undefined) writeFileSync(pidFile, String(process.pid));
 }

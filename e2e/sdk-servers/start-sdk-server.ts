@@ -22,11 +22,11 @@ export interface SdkServer {
 
 /**
  * Returns the command of a server. A stdio backend of the gateway takes it as it is. The program of the Python SDK
- * knows neither an event store nor an interval of keep-alives.
+ * knows no event store, no interval of keep-alives and no pid file.
  */
 export function sdkServerCommand(
   sdk: Sdk,
-  { transport, port = 0, json = false, eventStore = false, keepAliveMs }: Partial<ServerOptions> = {},
+  { transport, port = 0, json = false, eventStore = false, keepAliveMs, pidFile }: Partial<ServerOptions> = {},
 ): { command: string; args: string[] } {
   const args = [
     join(import.meta.dirname, `${sdk}-main.${sdk === 'python' ? 'py' : 'ts'}`),
@@ -37,6 +37,7 @@ export function sdkServerCommand(
     ...(json ? ['--json'] : []),
     ...(eventStore ? ['--event-store'] : []),
     ...(keepAliveMs === undefined ? [] : ['--keepalive-ms', String(keepAliveMs)]),
+    ...(pidFile === undefined ? [] : ['--pid-file', pidFile]),
   ];
   return { command: sdk === 'python' ? PYTHON : process.execPath, args };
 }

@@ -1,0 +1,104 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { RunConfigDocument } from '#crds/run-config/run-config';
+import { until } from '../gateway/until.ts';
+import { PYTHON_INSTALLED } from '../sdk-servers/python-sdk.ts';
+import { sdkServerCommand, startSdkServer, type Sdk, type SdkServer } from '../sdk-servers/start-sdk-server.ts';
+
+/** `killed`: killed again and again. `hanging`: stopped once, and continued. */
+export type Role = 'steady' | 'killed' | 'hanging';
+
+type Transport = 'http' | 'sse' | 'stdio';
+
+export interface Member {
+  name: string;
+  role: Role;
+  /** A shared stdio process has one client for all sessions: it cannot ask the client of a call. */
+  asksClient: boolean;
+  backend: RunConfigDocument['backends'][number];
+  /** Kills it, and resolves when it serves again. */
+  killAndRestart(): Promise<void>;
+  stop(): Promise<void>;
+  /** Sends a signal to the process. */
+  signal(name: NodeJS.Signals): void;
+}
+
+const DOWN_MS = 2_000;
+
+type Spec = readonly [name: string, sdk: Sdk, transport: Transport, role: Role];
+
+const SPECS: readonly Spec[] = [
+  ['old-http', 'old', 'http', 'steady'],
+  ['new-http', 'new', 'http', 'steady'],
+  ['old-sse', 'old', 'sse', 'steady'],
+  ['old-stdio', 'old', 'stdio', 'steady'],
+  ['new-stdio', 'new', 'stdio', 'steady'],
+  ['killed-http', 'old', 'http', 'killed'],
+  ['killed-sse', 'old', 'sse', 'killed'],
+  ['killed-stdio', 'new', 'stdio', 'killed'],
+  ['hanging-http', 'new', 'http', 'hanging'],
+];
+const MODERN_SPECS: readonly Spec[] = [
+  ['new-http', 'new', 'http', 'steady'],
+  ['new-stdio', 'new', 'stdio', 'steady'],
+  ['killed-http', 'new', 'http', 'killed'],
+  ['killed-stdio', 'new', 'stdio', 'killed'],
+  ['hanging-http', 'new', 'http', 'hanging'],
+];
+const PYTHON_SPECS: readonly Spec[] = [['python-http', 'python', 'http', 'steady']];
+
+/** `sessions`: each SDK and transport. `modern`: only what speaks 2026-07-28, so that the gateway offers it. */
+export type Group = 'sessions' | 'modern';
+
+/** Starts the backends of these roles. The gateway starts those that speak stdio. */
+export async function startMembers(group: Group, folder: string, roles: readonly Role[]): Promise<Member[]> {
+  const withPython = existsSync(PYTHON_INSTALLED) ? [...SPECS, ...PYTHON_SPECS] : SPECS;
+  const specs = group === 'modern' ? MODERN_SPECS : withPython;
+  const chosen = specs.filter(([, , , role]) => roles.includes(role));
+  return Promise.all(
+    chosen.map(([name, sdk, transport, role]) =>
+      transport === 'stdio'
+        ? Promise.resolve(stdioMember(name, sdk, role, folder))
+        : httpMember(name, sdk, transport, role),
+    ),
+  );
+}
+
+async function httpMember(name: string, sdk: Sdk, transport: 'http' | 'sse', role: Role): Promise<Member> {
+  const options = { transport, eventStore: sdk !== 'python' && transport === 'http' };
+  let server: SdkServer = await startSdkServer(sdk, options);
+  const { url, port } = server;
+  return {
+    name,
+    role,
+    asksClient: true,
+    backend: { name, transport: transport === 'http' ? 'streamable-http' : 'sse', url },
+    async killAndRestart() {
+      await server.kill();
+      await sleep(DOWN_MS);
+      server = await startSdkServer(sdk, { ...options, port });
+    },
+    stop: () => server.stop(),
+    signal: (signal) => void process.kill(server.pid, signal),
+  };
+}
+
+function stdioMember(name: string, sdk: Sdk, role: Role, folder: string): Member {
+  const pidFile = join(folder, `${name}.pid`);
+  const pid = () => (existsSync(pidFile) ? Number(readFileSync(pidFile, 'utf8')) : 0);
+  return {
+    name,
+    role,
+    asksClient: false,
+    backend: { name, transport: 'stdio', ...sdkServerCommand(sdk, { pidFile }) },
+    async killAndRestart() {
+      const killed = pid();
+      process.kill(killed, 'SIGKILL');
+      await until(`another process of ${name}`, () => pid() !== killed && pid() !== 0);
+    },
+    // It ends with the gateway.
+    stop: () => Promise.resolve(),
+    signal: (signal) => void process.kill(pid(), signal),
+  };
+}

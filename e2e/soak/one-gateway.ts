@@ -1,0 +1,147 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { findFreePort } from '../gateway/find-free-port.ts';
+import { startGateway, type Gateway } from '../gateway/start-gateway.ts';
+import { until } from '../gateway/until.ts';
+import { startFaults } from './faults.ts';
+import { startMembers, type Group, type Member } from './members.ts';
+import { Outcomes } from './outcomes.ts';
+import {
+  compareStates,
+  connectInspector,
+  readProcessState,
+  toMb,
+  type Inspector,
+  type ProcessState,
+} from './process-state.ts';
+import { checkCalls, type Checks } from './report.ts';
+import { openSoakClient, type ClientKind } from './soak-client.ts';
+import { startTraffic, type Traffic } from './traffic.ts';
+
+export interface SoakOptions {
+  durationMs: number;
+  /** Calls a second. */
+  rate: number;
+}
+
+export const CANCELS_PER_SECOND = 4;
+export const KILL_EVERY_MS = 20_000;
+const HANG_MS = 100_000;
+const WARM_UP_MS = 20_000;
+/** Longer than a minute, in which no session is evicted for another. */
+const SESSION_IDLE_MS = 90_000;
+/**
+ * Fewer sessions than are abandoned within SESSION_IDLE_MS, so that some are evicted. Fewer places than calls are
+ * cancelled at a member in some minutes, so that a place that is lost is missed.
+ */
+export const LIMITS = {
+  limits: { session_idle: `${SESSION_IDLE_MS / 1000}s`, sessions_per_principal: 40 },
+  operational: { concurrency: { per_backend: 64 } },
+};
+export const LASTING: readonly ClientKind[] = [
+  ...Array<ClientKind>(6).fill('old'),
+  ...Array<ClientKind>(4).fill('new'),
+  ...Array<ClientKind>(2).fill('old-sse'),
+];
+const LASTING_MODERN = Array<ClientKind>(8).fill('modern');
+const SETTLE_MS = SESSION_IDLE_MS + 60_000;
+/** A hanging member delays no new session by its deadlines of 5 s; the median does not depend on single pauses. */
+const MOST_MEDIAN_OPENING_MS = 2_500;
+
+/** One gateway: members are killed, and one of them hangs. */
+export async function soakOneGateway(checks: Checks, group: Group, { durationMs, rate }: SoakOptions): Promise<void> {
+  const part = group === 'modern' ? 'a gateway of 2026-07-28' : 'a gateway with sessions';
+  const folder = await mkdtemp(join(tmpdir(), 'vmcp-soak-'));
+  const members = await startMembers(group, folder, ['steady', 'killed', 'hanging']);
+  const inspectorPort = await findFreePort();
+  const gateway = await startGateway(
+    {
+      incoming: { type: 'anonymous' },
+      backends: members.map(({ backend }) => backend),
+      proxy_mode: 'sse',
+      ...LIMITS,
+    },
+    { nodeOptions: [`--inspect=127.0.0.1:${inspectorPort}`] },
+  );
+  const inspector = await connectInspector(inspectorPort);
+  const outcomes = new Outcomes();
+  const traffic = (abandons: boolean) =>
+    startTraffic({
+      ...{ url: new URL(gateway.url), members, outcomes, rate, abandons },
+      lasting: group === 'modern' ? LASTING_MODERN : LASTING,
+      cancelsPerSecond: CANCELS_PER_SECOND,
+    });
+  try {
+    await untilAllAnswer(gateway, members, group === 'modern' ? 'modern' : 'old');
+    const warmUp = await traffic(false);
+    await sleep(Math.min(WARM_UP_MS, durationMs / 6));
+    await warmUp.stop();
+    const start = await settled(gateway, inspector, undefined);
+    const running = await traffic(true);
+    const hangMs = Math.min(HANG_MS, durationMs / 3);
+    const faults = startFaults(members, outcomes, { killEveryMs: KILL_EVERY_MS, hangMs, hangAfterMs: durationMs / 5 });
+    await sleep(durationMs);
+    let problem: string | undefined;
+    await faults.stop().catch((error: unknown) => {
+      problem = String(error);
+    });
+    checks.check(`${part}: each member comes back`, problem);
+    await sleep(5_000);
+    await running.stop();
+    checkCalls(checks, part, members, outcomes);
+    checkOpenings(checks, part, running);
+    const end = await settled(gateway, inspector, start);
+    for (const [name, left] of Object.entries(compareStates(start, end))) {
+      checks.check(`${part}: ${name} return to what they were`, left);
+    }
+    console.log(`  start ${describe(start)}\n  end   ${describe(end)}; ${running.cancelled()} calls were cancelled`);
+  } finally {
+    inspector.close();
+    await gateway.stop();
+    await Promise.all(members.map((member) => member.stop()));
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Waits until a new session reaches each member. */
+export async function untilAllAnswer(
+  { url }: Pick<Gateway, 'url'>,
+  members: readonly Member[],
+  kind: ClientKind,
+): Promise<void> {
+  const client = await openSoakClient(kind, new URL(url));
+  for (const { name } of members) {
+    await until(
+      `an answer of ${name}`,
+      async () => (await client.call(`${name}_echo`, { text: 'x' })).isError !== true,
+    );
+  }
+  await client.end();
+}
+
+/** Waits until the gateway holds no more than at the start, as long as its sessions may last. */
+async function settled(gateway: Gateway, inspector: Inspector, start: ProcessState | undefined): Promise<ProcessState> {
+  const deadline = performance.now() + SETTLE_MS;
+  for (;;) {
+    const state = await readProcessState(gateway, inspector);
+    const isSettled = start
+      ? Object.values(compareStates(start, state)).every((left) => left === undefined)
+      : state.sessions === 0;
+    if (isSettled || performance.now() > deadline) return state;
+    await sleep(2_000);
+  }
+}
+
+function checkOpenings(checks: Checks, part: string, { openings }: Traffic): void {
+  const sorted = [...openings].sort((one, other) => one - other);
+  const median = sorted[Math.floor(sorted.length / 2)] ?? Infinity;
+  const longest = sorted.at(-1) ?? 0;
+  const problem = median > MOST_MEDIAN_OPENING_MS ? 'they wait for a member' : undefined;
+  const times = `median ${median.toFixed(0)} ms, longest ${longest.toFixed(0)} ms`;
+  checks.check(`${part}: ${openings.length} new sessions have a list and an answer soon (${times})`, problem);
+}
+
+const describe = ({ sessions, descriptors, heap, rss, places }: ProcessState): string =>
+  `${sessions} sessions, ${descriptors} descriptors, heap ${toMb(heap)} MB, RSS ${toMb(rss)} MB, ${JSON.stringify(places)}`;

@@ -1,0 +1,41 @@
+import { describe, expect, it } from '@jest/globals';
+import { ANY, GRACE_MS, Outcomes } from './outcomes.ts';
+
+const fail = (outcomes: Outcomes, member: string, began: number, ended: number) =>
+  outcomes.note({ member, kind: 'echo', began, ended }, 'refused');
+
+describe('Outcomes', () => {
+  it('explains a failure that overlaps an outage of its member or the grace after it', () => {
+    const outcomes = new Outcomes();
+    outcomes.beginOutage('one', 1_000)(2_000);
+    fail(outcomes, 'one', 900, 1_000);
+    fail(outcomes, 'one', 1_500, 1_600);
+    fail(outcomes, 'one', 2_000 + GRACE_MS, 9_000);
+    expect(outcomes.unexplained()).toEqual([]);
+    expect(outcomes.explained).toBe(3);
+  });
+
+  it('does not explain a failure of another member, before the outage or after the grace', () => {
+    const outcomes = new Outcomes();
+    outcomes.beginOutage('one', 1_000)(2_000);
+    fail(outcomes, 'two', 1_500, 1_600);
+    fail(outcomes, 'one', 800, 999);
+    fail(outcomes, 'one', 2_001 + GRACE_MS, 9_000);
+    expect(outcomes.unexplained()).toHaveLength(3);
+  });
+
+  it('explains failures of all members by an outage of any', () => {
+    const outcomes = new Outcomes();
+    outcomes.beginOutage(ANY, 1_000);
+    fail(outcomes, 'one', 5_000, 6_000);
+    expect(outcomes.unexplained()).toEqual([]);
+  });
+
+  it('counts calls by member', async () => {
+    const outcomes = new Outcomes();
+    await outcomes.record('one', 'echo', () => Promise.resolve());
+    await outcomes.record('one', 'echo', () => Promise.reject(new Error('reset')));
+    expect([outcomes.calls('one'), outcomes.total]).toEqual([2, 2]);
+    expect(outcomes.unexplained()).toMatchObject([{ problem: 'reset' }]);
+  });
+});

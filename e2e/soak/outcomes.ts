@@ -1,0 +1,85 @@
+/** Milliseconds after the end of an outage in which a call of the member may still fail. */
+export const GRACE_MS = 2_000;
+const MOST_FAILURES = 100_000;
+
+/** Times are milliseconds of the monotonic clock. */
+export interface Call {
+  /** Name of the backend; ANY for what concerns the gateway itself. */
+  member: string;
+  /** What was done, e.g. `echo`. */
+  kind: string;
+  began: number;
+  ended: number;
+}
+
+export interface Failure extends Call {
+  problem: string;
+}
+
+interface Outage {
+  from: number;
+  /** Infinity until the member is back. */
+  to: number;
+}
+
+export const ANY = '*';
+
+/** Keeps how the calls of a soak ended, and which of their failures an outage explains. */
+export class Outcomes {
+  readonly #outages = new Map<string, Outage[]>();
+  readonly #failures: Failure[] = [];
+  readonly #calls = new Map<string, number>();
+
+  /** An outage begins now. Returns what ends it. An outage of ANY explains failures at all members. */
+  beginOutage(member: string, now = performance.now()): (now?: number) => void {
+    const outage: Outage = { from: now, to: Infinity };
+    this.#outages.set(member, [...(this.#outages.get(member) ?? []), outage]);
+    return (end = performance.now()) => {
+      outage.to = end;
+    };
+  }
+
+  /** Counts a call. `problem` says why it failed. */
+  note(call: Call, problem?: string): void {
+    this.#calls.set(call.member, (this.#calls.get(call.member) ?? 0) + 1);
+    if (problem !== undefined && this.#failures.length < MOST_FAILURES) this.#failures.push({ ...call, problem });
+  }
+
+  /** Runs a call and counts it. Never throws. */
+  async record(member: string, kind: string, run: () => Promise<unknown>): Promise<void> {
+    const began = performance.now();
+    let problem: string | undefined;
+    try {
+      await run();
+    } catch (error) {
+      problem = String(error instanceof Error ? error.message : error);
+    }
+    this.note({ member, kind, began, ended: performance.now() }, problem);
+  }
+
+  calls(member: string): number {
+    return this.#calls.get(member) ?? 0;
+  }
+
+  get total(): number {
+    return [...this.#calls.values()].reduce((sum, count) => sum + count, 0);
+  }
+
+  outages(member: string): number[] {
+    return (this.#outages.get(member) ?? []).map(({ from, to }) => to - from);
+  }
+
+  /** The failures that no outage explains. They are final when all outages have ended. */
+  unexplained(): Failure[] {
+    return this.#failures.filter((failure) => !this.#isExplained(failure));
+  }
+
+  get explained(): number {
+    return this.#failures.length - this.unexplained().length;
+  }
+
+  #isExplained({ member, began, ended }: Failure): boolean {
+    const outages = [...(this.#outages.get(member) ?? []), ...(this.#outages.get(ANY) ?? [])];
+    return outages.some(({ from, to }) => ended >= from && began <= to + GRACE_MS);
+  }
+}

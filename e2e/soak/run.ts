@@ -1,0 +1,40 @@
+// Runs gateways in front of servers made with the official SDKs, under load and faults, for a bounded time:
+// node e2e/soak/run.ts [--minutes 30] [--rate 200] [--part sessions|modern|replicas]; ends with one line that counts.
+import { parseArgs } from 'node:util';
+import { isInstalled } from '../redis/is-installed.ts';
+import { soakOneGateway, type SoakOptions } from './one-gateway.ts';
+import { soakReplicas } from './replicas.ts';
+import { Checks } from './report.ts';
+
+/** Of the whole time. */
+const SHARES = { sessions: 0.5, modern: 0.2, replicas: 0.3 };
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '30' },
+    rate: { type: 'string', default: '200' },
+    part: { type: 'string' },
+  },
+});
+const durationMs = Number(values.minutes) * 60_000;
+const rate = Number(values.rate);
+if (!(durationMs > 0) || !(rate > 0)) throw new Error('--minutes and --rate take numbers above 0');
+if (values.part !== undefined && !(values.part in SHARES)) throw new Error(`no part is called ${values.part}`);
+
+/** undefined: this part does not run. */
+function optionsOf(part: keyof typeof SHARES): SoakOptions | undefined {
+  if (values.part !== undefined) return values.part === part ? { durationMs, rate } : undefined;
+  return { durationMs: durationMs * SHARES[part], rate };
+}
+
+const checks = new Checks();
+let skipped = 0;
+for (const group of ['sessions', 'modern'] as const) {
+  const options = optionsOf(group);
+  if (options) await soakOneGateway(checks, group, options);
+}
+const options = optionsOf('replicas');
+if (options && isInstalled('redis-server')) await soakReplicas(checks, options);
+else if (options) skipped += 1;
+console.log(`\n${checks.passed} passed, ${checks.failed} failed, ${skipped} skipped`);
+process.exit(checks.failed === 0 ? 0 : 1);

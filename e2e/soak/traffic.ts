@@ -1,0 +1,182 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Member } from './members.ts';
+import { ANY, type Outcomes } from './outcomes.ts';
+import { openSoakClient, type ClientKind, type SoakClient } from './soak-client.ts';
+
+export interface TrafficOptions {
+  url: URL;
+  members: readonly Member[];
+  outcomes: Outcomes;
+  /** Calls a second. */
+  rate: number;
+  cancelsPerSecond: number;
+  /** The sessions that last as long as the traffic. */
+  lasting: readonly ClientKind[];
+  /** Whether sessions are opened and left as well. */
+  abandons: boolean;
+}
+
+/** Calls under way at a member that may be down: more than it has places, less than the memory of a client. */
+const MOST_AT_FAULTY = 300;
+/** Longer than the soak: only a cancel ends such a call. */
+const SLOW_MS = 3_600_000;
+const ABANDON_EVERY_MS = 3_000;
+const DROP_EVERY_MS = 2_000;
+const LIST_EVERY_MS = 1_000;
+const BIG_BYTES = 100_000;
+
+type Random = <T>(all: readonly T[]) => T;
+
+const pick: Random = (all) => {
+  const one = all[Math.floor(Math.random() * all.length)];
+  if (one === undefined) throw new Error('nothing to pick from');
+  return one;
+};
+
+/** Throws where the answer is not the one that belongs to the call. */
+type Kind = (client: SoakClient, member: Member) => Promise<void>;
+
+const textOf = (result: Awaited<ReturnType<SoakClient['call']>>) => result.content[0]?.text ?? '';
+
+function expectText(actual: string, expected: string): void {
+  if (actual !== expected) throw new Error(`wrong answer: ${actual.slice(0, 200)}`);
+}
+
+const KINDS: Record<string, Kind> = {
+  async echo(client, { name }) {
+    const text = Math.random().toString(36);
+    expectText(textOf(await client.call(`${name}_echo`, { text })), text);
+  },
+  async progress(client, { name }) {
+    expectText(textOf(await client.call(`${name}_progress`, { steps: 3, every: 20 })), 'reported 3 steps');
+  },
+  async fail(client, { name }) {
+    if ((await client.call(`${name}_fail`, {})).isError !== true) throw new Error('wrong answer: no error');
+  },
+  async big(client, { name }) {
+    const text = textOf(await client.call(`${name}_big`, { bytes: BIG_BYTES }));
+    if (text.length !== BIG_BYTES) throw new Error(`wrong answer: ${text.slice(0, 200)}`);
+  },
+  async elicit(client, { name, asksClient }) {
+    const text = asksClient ? textOf(await client.call(`${name}_elicit`, {})) : 'Ada';
+    if (!text.includes('Ada')) throw new Error(`wrong answer: ${text.slice(0, 200)}`);
+  },
+};
+/** How often each kind is called among 100 calls. */
+const SHARES = Object.entries({ echo: 91, progress: 3, fail: 2, big: 2, elicit: 2 });
+const BY_SHARE = SHARES.flatMap(([kind, share]) => Array<string>(share).fill(kind));
+
+/** The traffic of a soak: it runs until it is stopped, and its outcomes tell what failed. */
+export interface Traffic {
+  /** Stops it, waits for the calls under way, and ends the lasting sessions. */
+  stop(): Promise<void>;
+  /** Milliseconds that each new session needed until it had a list and an answer. */
+  readonly openings: number[];
+  readonly cancelled: () => number;
+}
+
+/** Opens the lasting sessions and starts the traffic. */
+export async function startTraffic(options: TrafficOptions): Promise<Traffic> {
+  const clients = await Promise.all(options.lasting.map((kind) => openSoakClient(kind, options.url)));
+  const state = { going: true, cancelled: 0, openings: [] as number[] };
+  const underWay = new Set<Promise<void>>();
+  const follow = (work: Promise<void>) => {
+    underWay.add(work);
+    void work.finally(() => underWay.delete(work));
+  };
+  const every = (pauseMs: number, run: () => void) =>
+    repeat(
+      pauseMs,
+      () => state.going,
+      () => run(),
+    );
+  const steady = options.members.filter(({ role }) => role === 'steady');
+  const atFaulty = new Map<string, number>();
+  const loops = [
+    every(1_000 / options.rate, () => follow(callOne(clients, options, atFaulty))),
+    every(1_000 / options.cancelsPerSecond, () =>
+      follow(
+        cancelOne(pick(clients), pick(steady)).then(() => {
+          state.cancelled += 1;
+        }),
+      ),
+    ),
+    every(LIST_EVERY_MS, () => follow(listOnce(pick(clients), steady, options.outcomes))),
+    every(DROP_EVERY_MS, () => pick(clients).dropStream()),
+    ...(options.abandons ? [every(ABANDON_EVERY_MS, () => follow(abandonOne(options, steady, state.openings)))] : []),
+  ];
+  return {
+    openings: state.openings,
+    cancelled: () => state.cancelled,
+    async stop() {
+      state.going = false;
+      await Promise.all(loops);
+      await Promise.all(underWay);
+      await Promise.all(clients.map((client) => client.end()));
+    },
+  };
+}
+
+/** Runs something at a fixed rate, whatever its runs take. After a delay it catches up. */
+async function repeat(pauseMs: number, going: () => boolean, run: () => void): Promise<void> {
+  const begun = performance.now();
+  for (let done = 0; going();) {
+    for (; done * pauseMs < performance.now() - begun && going(); done += 1) run();
+    await sleep(Math.max(5, done * pauseMs - (performance.now() - begun)));
+  }
+}
+
+async function callOne(
+  clients: readonly SoakClient[],
+  { members, outcomes }: TrafficOptions,
+  atFaulty: Map<string, number>,
+): Promise<void> {
+  const [client, member, kind] = [pick(clients), pick(members), pick(BY_SHARE)];
+  const running = atFaulty.get(member.name) ?? 0;
+  if (member.role !== 'steady' && running >= MOST_AT_FAULTY) return;
+  atFaulty.set(member.name, running + 1);
+  await outcomes.record(member.name, kind, () => KINDS[kind]?.(client, member) ?? Promise.resolve());
+  atFaulty.set(member.name, (atFaulty.get(member.name) ?? 1) - 1);
+}
+
+/** Calls a tool that ignores a cancel, and cancels. The SDK leaves the connection open. */
+async function cancelOne(client: SoakClient, member: Member): Promise<void> {
+  const cancel = new AbortController();
+  const call = client.call(`${member.name}_slow`, { ms: SLOW_MS }, cancel.signal).catch(() => undefined);
+  await sleep(100 + Math.random() * 400);
+  cancel.abort();
+  await call;
+}
+
+function listOnce(client: SoakClient, steady: readonly Member[], outcomes: Outcomes): Promise<void> {
+  return outcomes.record(ANY, 'list', async () => expectTools(await client.toolNames(), steady));
+}
+
+function expectTools(names: readonly string[], steady: readonly Member[]): void {
+  const missing = steady.filter(({ name }) => !names.includes(`${name}_echo`)).map(({ name }) => name);
+  if (missing.length > 0) throw new Error(`the list lacks ${missing.join(', ')}`);
+}
+
+/** Opens a session, uses it, and goes without a word; each second one leaves a call under way. */
+async function abandonOne(
+  { url, outcomes, lasting }: TrafficOptions,
+  steady: Member[],
+  openings: number[],
+): Promise<void> {
+  await outcomes.record(ANY, 'new session', async () => {
+    const began = performance.now();
+    const client = await openSoakClient(pick(lasting), url);
+    try {
+      expectTools(await client.toolNames(), steady);
+      const member = pick(steady);
+      await KINDS.echo?.(client, member);
+      openings.push(performance.now() - began);
+      if (Math.random() < 0.5) {
+        void client.call(`${member.name}_slow`, { ms: SLOW_MS }).catch(() => undefined);
+        await sleep(100);
+      }
+    } finally {
+      await client.abandon();
+    }
+  });
+}
