@@ -2,7 +2,7 @@
 # node_modules, whatever the system's is: always through npm.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help up down test verify lint test-unit test-e2e test-cluster test-clients test-api conformance bench bench-operator images clean
+.PHONY: help up down test verify lint test-unit test-e2e test-cluster test-clients test-api conformance soak bench bench-operator images clean
 
 # npm writes this file when it is done.
 INSTALLED := node_modules/.package-lock.json
@@ -48,6 +48,10 @@ test-cluster: $(LINK) ## tests on a real Kubernetes cluster, which root on Linux
 
 conformance: $(LINK) ## the official MCP conformance suite, through the gateway
 	@$(RUN) test:all -- conformance
+
+soak: $(LINK) ## gateways under load and faults for MINUTES=30 at RATE=200 calls a second, with servers and clients of the official SDKs
+	@node_modules/.bin/node e2e/sdk-servers/install-python.ts || echo 'without the Python SDK'
+	@$(RUN) soak -- --minutes $(or $(MINUTES),30) --rate $(or $(RATE),200)
 
 lint: $(INSTALLED) ## style, import walls, size limits, types
 	@$(RUN) lint

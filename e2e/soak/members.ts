@@ -39,11 +39,11 @@ const SPECS: readonly Spec[] = [
   ['killed-stdio', 'new', 'stdio', 'killed'],
   ['hanging-http', 'new', 'http', 'hanging'],
 ];
+/** The gateway speaks 2026-07-28 over HTTP alone. */
 const MODERN_SPECS: readonly Spec[] = [
   ['new-http', 'new', 'http', 'steady'],
-  ['new-stdio', 'new', 'stdio', 'steady'],
+  ['new-http-2', 'new', 'http', 'steady'],
   ['killed-http', 'new', 'http', 'killed'],
-  ['killed-stdio', 'new', 'stdio', 'killed'],
   ['hanging-http', 'new', 'http', 'hanging'],
 ];
 const PYTHON_SPECS: readonly Spec[] = [['python-http', 'python', 'http', 'steady']];

@@ -45,6 +45,12 @@ export class Outcomes {
     if (problem !== undefined && this.#failures.length < MOST_FAILURES) this.#failures.push({ ...call, problem });
   }
 
+  /** Counts a rejection that the SDK of a client leaves to the process. */
+  noteUnhandled(reason: unknown): void {
+    const now = performance.now();
+    this.note({ member: ANY, kind: 'unhandled rejection', began: now, ended: now }, String(reason));
+  }
+
   /** Runs a call and counts it. Never throws. */
   async record(member: string, kind: string, run: () => Promise<unknown>): Promise<void> {
     const began = performance.now();

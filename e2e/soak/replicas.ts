@@ -35,9 +35,11 @@ export async function soakReplicas(checks: Checks, { durationMs, rate }: SoakOpt
   try {
     await untilAllAnswer(proxy, members, 'old');
     const url = new URL(proxy.url);
+    // A stream of 2024-11-05 belongs to one replica: a proxy has to send its messages there.
+    const lasting = LASTING.filter((kind) => kind !== 'old-sse');
     const traffic = await startTraffic({
       ...{ url, members, outcomes, rate, abandons: true },
-      lasting: LASTING,
+      lasting,
       cancelsPerSecond: CANCELS_PER_SECOND,
     });
     const end = performance.now() + durationMs;

@@ -79,6 +79,8 @@ export interface Traffic {
 export async function startTraffic(options: TrafficOptions): Promise<Traffic> {
   const clients = await Promise.all(options.lasting.map((kind) => openSoakClient(kind, options.url)));
   const state = { going: true, cancelled: 0, openings: [] as number[] };
+  const unhandled = (reason: unknown) => options.outcomes.noteUnhandled(reason);
+  process.on('unhandledRejection', unhandled);
   const underWay = new Set<Promise<void>>();
   const follow = (work: Promise<void>) => {
     underWay.add(work);
@@ -113,6 +115,7 @@ export async function startTraffic(options: TrafficOptions): Promise<Traffic> {
       await Promise.all(loops);
       await Promise.all(underWay);
       await Promise.all(clients.map((client) => client.end()));
+      process.off('unhandledRejection', unhandled);
     },
   };
 }
