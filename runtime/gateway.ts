@@ -76,9 +76,9 @@ export class Gateway {
     this.#options = options;
     this.#embedded = embedded;
     this.#retired = new RetiredBackends(options.log, monotonic);
-    this.#lists = new ListCache(monotonic, (backend, kind, list) => {
+    this.#lists = new ListCache(monotonic, (backend, kind, list, before) => {
       if (kind !== 'templates') backend.health[kind] = list.entries.length;
-      if (this.#catalogues.noteArrival(backend.name, kind)) this.#announcer.announce([kind]);
+      if (this.#catalogues.noteArrival(backend.name, kind, list, before)) this.#announcer.announce([kind]);
     });
     this.#catalogues = new Catalogues({
       backends: () => this.#inForce.backends.all,
@@ -143,6 +143,7 @@ export class Gateway {
     this.#inForce = made;
     this.#sessions.limits = this.#limitsOf(next);
     dropLegsAt(made.backends.replaced, this.#sessions.all());
+    for (const backend of made.backends.replaced) this.#lists.drop(backend);
     this.#catalogues.clear();
     this.#rooms = this.#furnish();
     this.#announcer.listChanged(undefined, LIST_KINDS);
@@ -155,8 +156,12 @@ export class Gateway {
     await sharing.finish();
   }
 
-  /** Content of files that the configuration names is another now: keys and certificates are read again. */
-  async filesChanged(): Promise<void> {
+  /** Content of these files, which the configuration names, is another now: keys and certificates are read again. */
+  async filesChanged(files: readonly string[]): Promise<void> {
+    for (const { name, config } of this.#inForce.backends.all) {
+      const settings = JSON.stringify(config);
+      if (files.some((file) => settings.includes(JSON.stringify(file)))) this.#forgetLists(name);
+    }
     await this.#embedded.filesChanged(this.#inForce.config);
     this.#sharing.filesChanged(this.#inForce.config);
     const { authenticator: retired, config } = this.#inForce;
@@ -227,6 +232,7 @@ export class Gateway {
       deadlines: this.#deadlines,
       keptBytes: this.#keptBytes,
       listChanged: (backend, method) => this.#announcer.listChanged(backend, kindsOfNotification(method)),
+      credentialChanged: (backend) => this.#forgetLists(backend),
       changed: (backend) => {
         this.#lists.invalidate(backend.name);
         this.#announcer.listChanged(backend.name, LIST_KINDS);
@@ -253,6 +259,12 @@ export class Gateway {
 
   #limitsOf(config: RunConfig): SessionLimits {
     return sessionLimits(config, this.#options.evictableAfter);
+  }
+
+  /** The credential of this backend is another now: what it listed before may not be for it. */
+  #forgetLists(backend: string): void {
+    this.#lists.drop(backend);
+    this.#catalogues.invalidate();
   }
 
   #invalidate(backend: string | undefined, kinds: readonly ListKind[]): void {

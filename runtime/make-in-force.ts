@@ -22,7 +22,7 @@ export interface InForce {
 /** What outlives each of them. */
 export interface MakingDeps extends Pick<
   BuildDeps,
-  'exchanged' | 'deadlines' | 'keptBytes' | 'now' | 'listChanged' | 'changed'
+  'exchanged' | 'deadlines' | 'keptBytes' | 'now' | 'listChanged' | 'changed' | 'credentialChanged'
 > {
   readonly options: GatewayOptions;
 }

@@ -126,7 +126,7 @@ async function open(options: RuntimeOptions, opened: Closing[]): Promise<Running
     refused: () => observer.configReloaded('failure'),
     filesChanged: (changed) => {
       renewCertificate(server, options, changed);
-      return gateway.filesChanged();
+      return gateway.filesChanged(changed);
     },
   });
   return running(

@@ -88,7 +88,7 @@ describe('the gateway with its authorization server', () => {
     const tokens = await client.login({ user: 'alice' });
     await writeFile(keyFile(world.folder, 1), 'no key at all');
     await reconfigure({});
-    await world.gateway.runtime.gateway.filesChanged();
+    await world.gateway.runtime.gateway.filesChanged([]);
     expect((await callWhoami(world.resource, tokens.access_token, 'okta')).status).toBe(200);
     expect((await client.refresh(tokens.refresh_token)).status).toBe(200);
     expect(world.gateway.log()).toContain('there is no private key in it');

@@ -33,6 +33,8 @@ export interface ServeOptions {
   readonly evictableAfter?: number;
   /** Milliseconds that calls under way get at the end. */
   readonly drain?: number;
+  /** False: it returns before every backend has been asked. */
+  readonly probed?: boolean;
   /** As the variables of the environment name it. */
   readonly proxy?: ProxySettings;
 }
@@ -51,7 +53,7 @@ function documentOf(config: GatewayConfig): RunConfigDocument {
 /** Starts the runtime with this configuration on free ports; every backend has been asked once when it returns. */
 export async function serveGateway(
   config: GatewayConfig,
-  { files = {}, lookUp, drain = 500, proxy, evictableAfter }: ServeOptions = {},
+  { files = {}, lookUp, drain = 500, proxy, evictableAfter, probed = true }: ServeOptions = {},
 ): Promise<ServedGateway> {
   const folder = await mkdtemp(join(tmpdir(), 'vmcp-e2e-'));
   const file = join(folder, 'run-config.yaml');
@@ -77,7 +79,7 @@ export async function serveGateway(
     ...(evictableAfter !== undefined && { evictableAfter }),
     auditStream: stream,
   });
-  await runtime.gateway.probed;
+  if (probed) await runtime.gateway.probed;
   const { port } = runtime.address;
   return {
     url: `http://127.0.0.1:${port}/mcp`,

@@ -82,6 +82,8 @@ export async function serveRoundRobin(ports: readonly number[]): Promise<RoundRo
     req.on('data', (chunk: Buffer) => chunks.push(chunk));
     req.once('end', () => targets.forward(req, res, Buffer.concat(chunks), next++));
   });
+  // On a busy machine a client sends its next request just as an idle connection is closed.
+  server.keepAliveTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, HOST, resolve));
   return {
     url: `http://${HOST}:${(server.address() as AddressInfo).port}/mcp`,

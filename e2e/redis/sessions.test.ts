@@ -59,12 +59,13 @@ describeWithRedis('a session that one replica opened', () => {
     const [{ backend, used }, sharing] = [await watched(), shared()];
     const a = await replicaOf(sharing, { one: backend.url });
     const client = await SessionClient.open(a.url);
+    await client.call('one_tool_0', { text: 'x' });
     const leg = a.runtime.gateway.rooms.sessions.get(client.headers['mcp-session-id'] ?? '')?.legs[0]?.sessionId;
     await a.runtime.stop();
     const b = await replicaOf(sharing, { one: backend.url });
     const reply = await requestAt(b, client, 'tools/call', { name: 'one_tool_1', arguments: { text: 'x' } });
     expect(reply.answer.result).toBeDefined();
-    expect(used).toEqual([leg]);
+    expect(used).toEqual([leg, leg]);
   });
 
   it('is begun at one and initialized at another: each backend is told so once', async () => {
@@ -84,9 +85,11 @@ describeWithRedis('a session that one replica opened', () => {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'initialize', params });
     const opened = await send(a.url, 'POST', {}, body);
     const id = String(opened.headers['mcp-session-id']);
-    const leg = a.runtime.gateway.rooms.sessions.get(id)?.legs[0]?.sessionId;
     const ask = (replica: typeof a, message: object) =>
       send(replica.url, 'POST', { 'mcp-session-id': id }, JSON.stringify({ jsonrpc: '2.0', ...message }));
+    await ask(a, { id: 1, method: 'tools/call', params: { name: 'one_tool_0', arguments: { text: 'x' } } });
+    const leg = a.runtime.gateway.rooms.sessions.get(id)?.legs[0]?.sessionId;
+    expect(leg).toBeDefined();
     expect(told).not.toContain(leg);
     expect((await ask(b, { method: 'notifications/initialized' })).status).toBe(202);
     for (const replica of [a, b, a]) expect((await ask(replica, { id: 1, method: 'tools/list' })).status).toBe(200);
@@ -207,6 +210,7 @@ describeWithRedis('a session that one replica opened', () => {
     const urls = { one: backend.url, two: noting.url };
     const [a, b] = [await replicaOf(sharing, urls, { limits }), await replicaOf(sharing, urls, { limits })];
     const client = await SessionClient.open(a.url);
+    await client.call('two_tool_0', { text: 'x' });
     const begun = ended.length;
     // Used at one only: the other neither ends nor forgets it for good.
     for (let turn = 0; turn < 8; turn += 1) {

@@ -36,7 +36,9 @@ describe('a backend that is started again', () => {
     const knows = await followTools(stream, () => client.toolNames(), 10_000);
     await knows('a_tool_0');
     await absent.leave();
-    await knows();
+    await until('it is away', async () => (await backendsOf(gateway))[0]?.phase === 'unavailable');
+    // Its last list stands in.
+    expect(await client.toolNames()).toEqual(['a_tool_0']);
     const again = await absent.comeBack();
     await knows('a_tool_0');
     // Only a notification makes the gateway ask again: the list is believed for a minute otherwise.

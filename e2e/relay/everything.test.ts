@@ -196,6 +196,9 @@ describe('a session with two backends', () => {
     const gateway = await gatewayTo({ a: a.url, b: b.url });
     const client = await SessionClient.open(gateway.url);
     expect((await client.request('logging/setLevel', { level: 'error' })).answer.result).toEqual({});
+    const stream = await client.stream();
+    await until('a session at each', () => levels.length === 2);
+    stream.close();
     expect(levels.sort()).toEqual(['a error', 'b error']);
   });
 

@@ -84,6 +84,7 @@ describe('a client that leaves while it is authenticated', () => {
       ...client.headers,
       'last-event-id': encodeEventId({ backend: 'a', stream: 'call', original: '1' }) ?? '',
     };
+    await client.call('a_tool_0', { text: 'x' });
     const slow = await serveSlowly(gateway);
     await slow.leave(headers);
     const resumed = await openStream(gateway.url, headers);
@@ -320,7 +321,9 @@ describe('a stream that is resumed', () => {
 
   it('ends with the gateway', async () => {
     const gateway = await gatewayTo({ a: closing(await silent()).url });
-    await resume(await SessionClient.open(gateway.url));
+    const client = await SessionClient.open(gateway.url);
+    await client.call('a_tool_0', { text: 'x' });
+    await resume(client);
     const { gateway: served } = gateway.runtime;
     expect(served.rooms.running.size).toBe(1);
     served.endStreams();

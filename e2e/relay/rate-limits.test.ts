@@ -13,6 +13,7 @@ import {
   statelessRequest,
   type Reply,
 } from '../gateway/session-client.ts';
+import { until } from '../gateway/until.ts';
 import { eventually } from '../local/run-vmcp.ts';
 import { closeAll, closing, configTo, gatewayTo } from './gateway-to.ts';
 
@@ -228,6 +229,9 @@ describe('a rate limit', () => {
       b: { url: b.url, rate_limiting: limit(1) },
     });
     const client = await SessionClient.open(gateway.url);
+    (await client.stream()).close();
+    const [session] = gateway.runtime.gateway.rooms.sessions.all();
+    await until('a session at each', () => session?.legs.length === 2);
     const set = (level: string) => client.request('logging/setLevel', { level });
     expect([told(await set('error')), told(await set('debug'))]).toEqual(['passed', 429]);
     expect(levels.sort()).toEqual(['a error', 'b error']);

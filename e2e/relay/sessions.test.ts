@@ -65,6 +65,7 @@ describe('a session', () => {
     const backend = closing(await servePlain({ tools: 1 }));
     const gateway = await gatewayTo({ a: backend.url });
     const client = await SessionClient.open(gateway.url);
+    await client.call('a_tool_0', { text: 'x' });
     const before = backend.counts.get('initialize') ?? 0;
     for (let i = 0; i < 5; i++) await client.call('a_tool_0', { text: 'x' });
     expect(backend.counts.get('initialize')).toBe(before);

@@ -10,6 +10,8 @@ export interface Asker {
   readonly identity: Identity;
   /** JSON text of the client's declared capabilities. */
   readonly capabilities: string;
+  /** Whether a list that is known may be read again there; absent: everywhere. */
+  mayRefresh?(backend: Backend): boolean;
   /** Sends one list request. @throws NoAnswer */
   ask(backend: Backend, kind: ListKind, cursor: string | undefined): Promise<Answer>;
 }

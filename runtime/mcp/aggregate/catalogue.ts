@@ -29,8 +29,10 @@ export interface KindCatalogue {
   readonly unlisted: ReadonlyMap<string, CatalogueEntry>;
   /** Backends whose list was not to be had. */
   readonly missing: readonly string[];
-  /** Why, where a backend was asked. */
+  /** Why, of each that did not answer. */
   readonly failures: ReadonlyMap<string, RequestError>;
+  /** Backends whose last list stands in, as they did not answer soon. */
+  readonly late: readonly string[];
   /** Backends that wait for a login of the caller's: name to provider. */
   readonly unlinked: ReadonlyMap<string, string>;
   /** The lists that it was composed from: the same lists give the same catalogue. */

@@ -4,6 +4,7 @@ import type { Building, Catalogue, CatalogueEntry, KindCatalogue } from './catal
 import { composeList, type ListParts } from './compose-list.ts';
 import { connectTools, nameThatWaits } from './connect-tools.ts';
 import { nameThatFailed } from './failed-names.ts';
+import type { BackendList } from './fetch-list.ts';
 import { gatherLists, type Gathered, type GatherOptions } from './gather-lists.ts';
 import { LIST_KINDS, type ListKind } from './list-kinds.ts';
 
@@ -53,7 +54,7 @@ export class Catalogues {
     const built = catalogue.kinds[kind];
     const isCurrent = built !== undefined && !catalogue.stale.has(kind) && built.expiresAt > this.#options.now();
     // What is missing may be there now.
-    if (isCurrent && built.missing.length === 0 && built.unlinked.size === 0) return built;
+    if (isCurrent && built.missing.length === 0 && built.late.length === 0 && built.unlinked.size === 0) return built;
     return this.#building(catalogue, kind, asker).built;
   }
 
@@ -141,15 +142,20 @@ export class Catalogues {
       if (key.split('\n', 2)[1] === wanted) markStale(catalogue, LIST_KINDS);
   }
 
-  /** A list came after its deadline: true when a catalogue was composed without it. */
-  noteArrival(backend: string, kind: ListKind): boolean {
-    let wasMissing = false;
+  /**
+   * A list came: true when a catalogue was composed without it, or with `before`, another list that stood in for it.
+   */
+  noteArrival(backend: string, kind: ListKind, list: BackendList, before: BackendList | undefined): boolean {
+    let isNews = false;
     for (const catalogue of this.#catalogues.values()) {
-      if (!catalogue.kinds[kind]?.missing.includes(backend)) continue;
+      const built = catalogue.kinds[kind];
+      const isOther = before !== undefined && before !== list && built?.sources.includes(before) === true;
+      const isLate = isOther && built.late.includes(backend);
+      if (!isLate && !built?.missing.includes(backend)) continue;
       markStale(catalogue, [kind]);
-      wasMissing = true;
+      isNews = true;
     }
-    return wasMissing;
+    return isNews;
   }
 
   /** Names that were dropped because two backends' names composed to the same. */
@@ -203,7 +209,7 @@ export class Catalogues {
   async #build(
     catalogue: Catalogue,
     kind: ListKind,
-    { gathering, missing, failures, unlinked }: Gathered,
+    { gathering, missing, failures, late, unlinked }: Gathered,
     asker: Asker,
   ): Promise<KindCatalogue> {
     const wasStale = catalogue.stale.has(kind);
@@ -215,7 +221,7 @@ export class Catalogues {
     const now = this.#options.now();
     const sources = lists.map(({ list }) => list);
     if (before && !wasStale && isSame(before, { sources, missing, unlinked })) {
-      const renewed = { ...before, builtAt: now, expiresAt: now + before.ttlMs };
+      const renewed = { ...before, failures, late, builtAt: now, expiresAt: now + before.ttlMs };
       catalogue.kinds[kind] = renewed;
       return renewed;
     }
@@ -228,6 +234,7 @@ export class Catalogues {
       ...composed,
       missing,
       failures,
+      late,
       unlinked,
       sources,
       builtAt: now,

@@ -1,5 +1,5 @@
 import type { Answer } from '#runtime/mcp/backends/ask';
-import { isJsonObject } from '#runtime/mcp/envelope/decode-request';
+import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
 import { BRACKET, skipSpace, valueEnd, walkObject } from '#runtime/mcp/envelope/scan-json';
 import { LIST_SPECS, type ListKind } from './list-kinds.ts';
 
@@ -25,6 +25,7 @@ const MAX_ENTRIES = 10_000;
 /** Characters of all pages together. */
 const MAX_LENGTH = 33_554_432;
 const COMMA = 0x2c;
+const METHOD_NOT_FOUND = -32601;
 
 /**
  * Reads all pages of a list. `ask` sends one list request with these params (JSON text of the object's members).
@@ -41,17 +42,23 @@ export async function fetchList(
   let length = 0;
   for (let page = 0; page < MAX_PAGES; page++) {
     const answer = await ask(cursor);
-    if (!answer.result) throw new Error(`the list was refused with error ${answer.error?.code ?? 'unknown'}`);
+    const result = resultOf(answer);
     entries.push(...readEntries(kind, answer));
     length += answer.text.length;
     checkSize(length, entries.length);
-    const { result } = answer;
     if (typeof result.ttlMs === 'number') ttlMs = Math.min(ttlMs ?? Infinity, result.ttlMs);
     isPublic &&= result.cacheScope === 'public';
     cursor = typeof result.nextCursor === 'string' && result.nextCursor !== '' ? result.nextCursor : undefined;
     if (cursor === undefined) return { entries, ttlMs, isPublic };
   }
   throw new Error(`the list has more than ${MAX_PAGES} pages`);
+}
+
+/** A server that has no such list answers that it does not know the method, whatever it declares: that is an empty list. */
+function resultOf({ result, error }: Answer): JsonObject {
+  if (error?.code === METHOD_NOT_FOUND) return {};
+  if (!result) throw new Error(`the list was refused with error ${error?.code ?? 'unknown'}`);
+  return result;
 }
 
 function checkSize(length: number, entries: number): void {

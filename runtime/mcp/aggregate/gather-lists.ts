@@ -9,7 +9,7 @@ import type { Log } from '#runtime/telemetry/log';
 import type { Asker } from './asker.ts';
 import type { BackendList } from './fetch-list.ts';
 import { Gathering } from './gathering.ts';
-import type { ListCache } from './list-cache.ts';
+import { isSilence, type ListCache } from './list-cache.ts';
 import { LIST_SPECS, type ListKind } from './list-kinds.ts';
 
 export interface GatherOptions {
@@ -29,28 +29,48 @@ export interface Gathered {
   readonly gathering: Gathering;
   /** Backends whose list is not to be had. */
   readonly missing: readonly string[];
-  /** Why, where a backend was asked. */
+  /** Why, of each that did not answer. */
   readonly failures: ReadonlyMap<string, RequestError>;
+  /** Backends whose last list stands in, as they did not answer soon. */
+  readonly late: readonly string[];
   /** Backends that cannot be asked before the caller has logged in somewhere, which is nobody's fault: name to provider. */
   readonly unlinked: ReadonlyMap<string, string>;
 }
 
-/** Asks all backends for their list of this kind; those that do not answer in time are left out. */
+/** Milliseconds that a list waits for a backend that has a last list, and for one that has none. */
+const REFRESH_WAIT = 250;
+const FIRST_WAIT = 2_000;
+
+/**
+ * Asks all backends for their list of this kind. For those that do not answer soon, and for those that are known to be away, their
+ * last list stands in; those that have none are left out.
+ */
 export function gatherLists(kind: ListKind, asker: Asker, options: GatherOptions): Gathered {
-  const { backends, lists, missesAway, aggregation, maxNameLength, listDeadline, log } = options;
+  const { backends, missesAway, aggregation, maxNameLength, log } = options;
+  const { era } = asker;
   const having = backends().filter((backend) => mayHave(backend, kind));
-  const away = missesAway() ? having.filter(({ health }) => isAway(health, asker.era)) : [];
-  const missing = away.map(({ name }) => name);
+  const missing: string[] = [];
   const failures = new Map<string, RequestError>();
+  const late: string[] = [];
   const unlinked = new Map<string, string>();
+  const asked = having.filter((backend) => {
+    if (serves(backend.health, era)) return true;
+    if (!isAway(backend.health, era)) return false;
+    if (!missesAway()) return true;
+    missing.push(backend.name);
+    failures.set(backend.name, awayError(backend));
+    return false;
+  });
   const gathering = new Gathering({
     kind,
-    asked: having.filter((backend) => serves(backend.health, asker.era)),
-    fetch: (backend) => within(lists.get(backend, kind, asker), listDeadline(), backend.name),
-    missed: ({ name }, error) => {
+    asked,
+    fetch: (backend) => fetchOne(backend, kind, asker, options, () => late.push(backend.name)),
+    missed: (backend, error) => {
+      const { name, health } = backend;
       const provider = neededLogin(error);
       if (provider === undefined) {
-        missing.push(name);
+        // One that is known to be away is left out; nothing is missing that could be waited for.
+        if (serves(health, era)) missing.push(name);
         failures.set(name, failureOf(name, error));
       } else unlinked.set(name, provider);
       log.debug('a list is missing', { backend: name, kind, reason: describe(error) });
@@ -58,22 +78,56 @@ export function gatherLists(kind: ListKind, asker: Asker, options: GatherOptions
     aggregation: aggregation(),
     maxNameLength: maxNameLength(),
   });
-  return { gathering, missing, failures, unlinked };
+  return { gathering, missing, failures, late, unlinked };
+}
+
+/** `standsIn` is told where the list that comes back is the last one. */
+function fetchOne(
+  backend: Backend,
+  kind: ListKind,
+  asker: Asker,
+  { lists, listDeadline }: Pick<GatherOptions, 'lists' | 'listDeadline'>,
+  standsIn: () => void,
+): BackendList | Promise<BackendList> {
+  const known = lists.known(backend, kind, asker);
+  if (known?.isFresh) return known.list;
+  const isAsked = serves(backend.health, asker.era) && !(known && asker.mayRefresh?.(backend) === false);
+  if (known && !isAsked) {
+    standsIn();
+    return known.list;
+  }
+  if (!isAsked) return Promise.reject(new NoAnswer(callFailure(backend.name, 'unavailable', false)));
+  const wait = lists.waitLeft(backend, Math.min(known ? REFRESH_WAIT : FIRST_WAIT, listDeadline()));
+  const list = within(lists.get(backend, kind, asker), wait, backend, lists);
+  if (!known || !(list instanceof Promise)) return list;
+  return list.catch((error: unknown) => {
+    if (!isSilence(error)) throw error;
+    standsIn();
+    return known.list;
+  });
 }
 
 function within(
   list: BackendList | Promise<BackendList>,
-  deadline: number,
-  backend: string,
+  wait: number,
+  backend: Backend,
+  lists: ListCache,
 ): BackendList | Promise<BackendList> {
   if (!(list instanceof Promise)) return list;
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new NoAnswer(callFailure(backend, 'timeout', true))), deadline);
+    timer = setTimeout(() => {
+      lists.noteSlow(backend, wait);
+      reject(new NoAnswer(callFailure(backend.name, 'timeout', true)));
+    }, wait);
   });
   // A list that comes later is not lost: the cache keeps it and says that it arrived.
   list.catch(() => undefined);
   return Promise.race([list, late]).finally(() => clearTimeout(timer));
+}
+
+function awayError({ name }: Backend): RequestError {
+  return callFailure(name, 'unavailable', false).error;
 }
 
 /** Whether the backend has such a list at all; unknown capabilities are tried. */

@@ -1,3 +1,4 @@
+import { NoAnswer } from '#runtime/mcp/backends/ask';
 import type { Backend } from '#runtime/mcp/backends/backend';
 import { fetchList, type BackendList } from './fetch-list.ts';
 import type { Asker } from './asker.ts';
@@ -11,7 +12,10 @@ const MAX_SLOTS = 5_000;
 const RETRY_AFTER = 1_000;
 
 interface Slot {
+  /** The last list that the backend gave. */
   list: BackendList | undefined;
+  /** The last list may be served while the backend does not answer: the credential that got it still holds. */
+  standsIn: boolean;
   expiresAt: number;
   pending: Promise<BackendList> | undefined;
   retryAt: number;
@@ -21,6 +25,9 @@ interface Slot {
   generation: number;
 }
 
+/** Told of each list that was fetched; `before`: the list that it replaces. */
+type Arrived = (backend: Backend, kind: ListKind, list: BackendList, before: BackendList | undefined) => void;
+
 /**
  * The lists of all backends, one fetch at a time for each. Shared between callers only where the backend sees the same
  * credential for all of them; the key holds the client's capabilities, as a backend's list may depend on them.
@@ -28,10 +35,11 @@ interface Slot {
 export class ListCache {
   readonly #slots = new Map<string, Slot>();
   readonly #now: () => number;
-  readonly #arrived: (backend: Backend, kind: ListKind, list: BackendList) => void;
+  readonly #arrived: Arrived;
+  /** Backends that were waited for in vain and have listed nothing since: when the first such wait began. */
+  readonly #slow = new Map<string, number>();
 
-  /** `arrived` is told of each list that was fetched. */
-  constructor(now: () => number, arrived: (backend: Backend, kind: ListKind, list: BackendList) => void) {
+  constructor(now: () => number, arrived: Arrived) {
     this.#now = now;
     this.#arrived = arrived;
   }
@@ -47,6 +55,33 @@ export class ListCache {
     return slot.pending;
   }
 
+  /** The last list, where it may be served while the backend does not answer; `isFresh`: it need not be asked. */
+  known(backend: Backend, kind: ListKind, asker: Asker): { list: BackendList; isFresh: boolean } | undefined {
+    const slot = this.#slots.get(keyOf(backend, kind, asker));
+    return slot?.list && slot.standsIn ? { list: slot.list, isFresh: slot.expiresAt > this.#now() } : undefined;
+  }
+
+  /** A list was waited for in vain, for so many milliseconds. */
+  noteSlow(backend: Backend, waited: number): void {
+    if (!this.#slow.has(backend.name)) this.#slow.set(backend.name, this.#now() - waited);
+  }
+
+  /** What is left of a wait: once waited for in vain, a backend is waited for no longer before it has listed something. */
+  waitLeft(backend: Backend, wait: number): number {
+    const since = this.#slow.get(backend.name);
+    return since === undefined ? wait : Math.max(0, wait - (this.#now() - since));
+  }
+
+  /** Forgets all lists of a backend: its settings or its credential are others now. */
+  drop(backend: string): void {
+    this.#slow.delete(backend);
+    for (const [key, slot] of this.#slots) {
+      if (!key.startsWith(`${backend}\n`)) continue;
+      doubt(slot);
+      this.#slots.delete(key);
+    }
+  }
+
   invalidate(backend: string | undefined, kind?: ListKind): void {
     for (const [key, slot] of this.#slots) {
       const [ofBackend, ofKind] = key.split('\n', 2);
@@ -58,7 +93,11 @@ export class ListCache {
   /** What backends that see this principal's own credential have listed may be something else now. */
   invalidateFor(principal: string): void {
     const wanted = JSON.stringify(principal);
-    for (const [key, slot] of this.#slots) if (key.split('\n', 4)[3] === wanted) doubt(slot);
+    for (const [key, slot] of this.#slots) {
+      if (key.split('\n', 4)[3] !== wanted) continue;
+      doubt(slot);
+      slot.standsIn = false;
+    }
   }
 
   /** The list that was got last, however old it is. */
@@ -69,19 +108,23 @@ export class ListCache {
   async #fetch(backend: Backend, kind: ListKind, asker: Asker, slot: Slot): Promise<BackendList> {
     const { generation } = slot;
     try {
-      const list = await fetchList(kind, (cursor) => asker.ask(backend, kind, cursor));
-      if (slot.generation === generation) {
-        slot.list = list;
-        slot.expiresAt = this.#now() + Math.min(list.ttlMs ?? DEFAULT_TTL, MAX_TTL);
-        slot.pending = undefined;
-        this.#arrived(backend, kind, list);
-      }
+      const fetched = await fetchList(kind, (cursor) => asker.ask(backend, kind, cursor));
+      if (slot.generation !== generation) return fetched;
+      const before = slot.list;
+      const list = before && isSameList(before, fetched) ? before : fetched;
+      slot.list = list;
+      slot.standsIn = true;
+      slot.expiresAt = this.#now() + Math.min(list.ttlMs ?? DEFAULT_TTL, MAX_TTL);
+      slot.pending = undefined;
+      this.#slow.delete(backend.name);
+      this.#arrived(backend, kind, list, before);
       return list;
     } catch (error) {
       if (slot.generation === generation) {
         slot.pending = undefined;
         slot.retryAt = this.#now() + RETRY_AFTER;
         slot.failure = error;
+        if (!isSilence(error)) slot.standsIn = false;
       }
       throw error;
     }
@@ -92,6 +135,7 @@ export class ListCache {
     if (known) return known;
     const slot: Slot = {
       list: undefined,
+      standsIn: false,
       expiresAt: 0,
       pending: undefined,
       retryAt: 0,
@@ -112,6 +156,20 @@ function doubt(slot: Slot): void {
   slot.expiresAt = 0;
   slot.retryAt = 0;
   slot.pending = undefined;
+}
+
+/** Whether the backend did not answer at all; a refusal may mean that the credential no longer holds. */
+export function isSilence(error: unknown): boolean {
+  return error instanceof NoAnswer && error.failure.reason !== 'unauthorized' && error.failure.reason !== 'credential';
+}
+
+function isSameList(a: BackendList, b: BackendList): boolean {
+  return (
+    a.ttlMs === b.ttlMs &&
+    a.isPublic === b.isPublic &&
+    a.entries.length === b.entries.length &&
+    a.entries.every(({ text }, index) => text === b.entries[index]?.text)
+  );
 }
 
 function asError(failure: unknown): Error {

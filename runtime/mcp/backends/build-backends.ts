@@ -27,6 +27,8 @@ export interface LiveBackends extends BackendSet {
 
 export interface BuildDeps extends Omit<BackendDeps, 'config'> {
   readonly changed: (backend: Backend) => void;
+  /** The backend is called with another credential now. */
+  readonly credentialChanged: (backend: string) => void;
 }
 
 /**
@@ -115,7 +117,10 @@ async function startBackend(settings: BackendConfig, made: string, config: RunCo
     },
     deps,
   );
-  backend.credential.onChange?.(() => watch.nudge());
+  backend.credential.onChange?.(() => {
+    deps.credentialChanged(backend.name);
+    watch.nudge();
+  });
   backend.onProcess?.((end) => watch.noteProcess(end));
   return { backend, watch, made };
 }

@@ -7,10 +7,12 @@ import type { DecodedRequest } from '../envelope/decode-request.ts';
 import { invalidParams } from './refusals.ts';
 
 const INTERNAL_ERROR = -32603;
+const RETRY_AFTER = 1_000;
 
 /**
  * The list that a client asks for, on one page.
- * @throws RequestError for a cursor, as none was given out, and where the configuration wants whole lists or none
+ * @throws RequestError for a cursor, as none was given out; where the configuration wants whole lists or none; and where no backend
+ * answers, as an empty list would say that there is nothing
  */
 export async function listPage(
   kind: ListKind,
@@ -25,7 +27,17 @@ export async function listPage(
   const list = await rooms.catalogues.list(catalogue, kind, asker);
   const isWhole = rooms.config.operational.failure_handling.partial_failure_mode === 'fail';
   if (isWhole && list.missing.length > 0) throw incomplete(list.missing);
+  if (list.sources.length === 0 && list.failures.size > 0 && list.unlinked.size === 0) throw unanswered();
   return list;
+}
+
+function unanswered(): RequestError {
+  return new RequestError({
+    status: 200,
+    code: 'list_unavailable',
+    text: 'No backend of this server answers now; try again in a moment',
+    rpc: { code: INTERNAL_ERROR, data: { retryAfterMs: RETRY_AFTER } },
+  });
 }
 
 function incomplete(missing: readonly string[]): RequestError {

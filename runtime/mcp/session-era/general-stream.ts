@@ -6,8 +6,7 @@ import { writeSse } from '#runtime/mcp/sse/write-sse';
 import type { Rooms } from '#runtime/rooms';
 import { LIST_SPECS, type ListKind } from '../aggregate/list-kinds.ts';
 import type { AnswerSink, Backend, CallFailure, Flow, RunningCall, StreamEvent } from '../backends/backend.ts';
-import { serves } from '../backends/health.ts';
-import { dropLeg, ensureLeg, legHeaders } from '../sessions/open-leg.ts';
+import { dropLeg, legHeaders, openSoon } from '../sessions/open-leg.ts';
 import { loginField } from '../sessions/session-record.ts';
 import type { Leg, Session } from '../sessions/session.ts';
 import { GENERAL, relayedEvent } from './relayed-event.ts';
@@ -46,10 +45,11 @@ export class GeneralStream {
     this.#keepAlive = setInterval(() => this.#client.write(': keep-alive\n\n'), KEEP_ALIVE).unref();
   }
 
-  /** Opens the streams of the legs that are there. `lastIds`: where the client was when its last stream broke. */
+  /** Opens the streams of all legs, and the legs that are missing. `lastIds`: where the client was when its last stream broke. */
   open(lastIds: ReadonlyMap<string, string>): void {
     this.#client.open();
     for (const leg of this.#session.legs) this.join(leg, lastIds.get(leg.backend));
+    this.#reach();
     if (this.#session.changed) this.announce(this.#session.changed);
     this.#session.changed = undefined;
     this.#endElicitations();
@@ -103,10 +103,8 @@ export class GeneralStream {
   #reach(): void {
     const rooms = this.#latest();
     for (const backend of rooms.backends.all) {
-      if (!backend.sessions || !serves(backend.health, 'session')) continue;
-      const leg = ensureLeg(this.#session, backend, this.#identity, rooms);
-      if (leg instanceof Promise) leg.catch(() => undefined);
-      else this.join(leg);
+      const leg = openSoon(this.#session, backend, this.#identity, rooms);
+      if (leg) this.join(leg);
     }
   }
 
@@ -177,7 +175,7 @@ export class GeneralStream {
     if (this.#upstreams.get(backend.name) !== upstream || this.#reopened.has(backend.name)) return;
     this.#reopened.add(backend.name);
     dropLeg(this.#session, upstream.leg);
-    void Promise.resolve(ensureLeg(this.#session, backend, this.#identity, this.#latest())).catch(() => undefined);
+    openSoon(this.#session, backend, this.#identity, this.#latest());
   }
 
   #again(upstream: Upstream, backend: Backend): void {

@@ -3,26 +3,22 @@ import type { Identity } from '#runtime/incoming/identity';
 import { answerJson } from '#runtime/http/answer-json';
 import type { Rooms } from '#runtime/rooms';
 import type { Trail } from '#runtime/trail';
-import { NoAnswer } from '../backends/ask.ts';
 import type { Backend } from '../backends/backend.ts';
 import { callFailure } from '../backends/failures.ts';
-import { type BackendHealth, isAway, serves } from '../backends/health.ts';
-import { neededLogin } from '../backends/login-needed.ts';
+import { isAway } from '../backends/health.ts';
 import { isJsonObject, type DecodedRequest } from '../envelope/decode-request.ts';
 import { splice } from '../envelope/splice.ts';
 import { LATEST_SESSION_REVISION, SESSION_REVISIONS } from '../era.ts';
 import { invalidParams } from '../route/refusals.ts';
 import { ASSUMED, mergeCapabilities, mergeInstructions } from '../sessions/capabilities.ts';
-import { endLegs } from '../sessions/end-legs.ts';
-import { ensureLeg } from '../sessions/open-leg.ts';
 import { countedFor } from '../sessions/session-limits.ts';
-import type { ClientProfile, Session } from '../sessions/session.ts';
+import type { ClientProfile } from '../sessions/session.ts';
 
 const MAX_PARAMS_BYTES = 65_536;
 
 /**
- * Opens a client session: with the client's own initialize at every backend that can be reached in time. What is dead is
- * left out and joins when it is back.
+ * Opens a client session, and asks no backend: the answer says what is known of them. A session at a backend opens when it is used,
+ * or when the client opens its stream.
  */
 export async function initialize(
   res: ServerResponse,
@@ -36,35 +32,32 @@ export async function initialize(
   trail.clientName = profile.clientName;
   trail.clientVersion = profile.clientVersion;
   trail.revision = profile.revision;
+  checkWhole(rooms);
   const owner = { principal: identity.key, countedFor: countedFor(identity, trail.req, rooms) };
   const session = rooms.sessions.create(owner, profile);
   try {
-    await openLegs(session, identity, rooms);
     await rooms.sessions.opened(session, identity);
   } catch (error) {
     rooms.sessions.forget(session);
-    endLegs(session, identity, rooms.backends);
     throw error;
   }
   trail.session = session.id;
+  const known = rooms.backends.all.filter(({ health }) => health.eras?.has('session') ?? true);
   const result = {
     protocolVersion: profile.revision,
-    capabilities: mergeCapabilities(knownCapabilities(rooms)),
+    // Of one that nobody could ask yet it is assumed: a client is not told again.
+    capabilities: mergeCapabilities(known.map(({ health }) => health.capabilities ?? ASSUMED)),
     serverInfo: { name: rooms.config.server.name, version: rooms.version },
-    instructions: mergeInstructions(
-      session.legs.map((leg) => ({ backend: leg.backend, instructions: leg.capabilities.instructions })),
-    ),
+    instructions: mergeInstructions(known.map(instructionsOf)),
   };
   answerJson(res, 200, `{"jsonrpc":"2.0","id":${message.idText},"result":${JSON.stringify(result)}}`, {
     'mcp-session-id': session.id,
   });
 }
 
-/** Also of backends that are away now: they may come back within the session. */
-function knownCapabilities(rooms: Rooms) {
-  return rooms.backends.all
-    .filter(({ health }) => health.eras?.has('session') ?? true)
-    .flatMap(({ health, credential }) => health.capabilities ?? (credential.login ? [ASSUMED] : []));
+/** What a backend said of itself to one user is not told to another. */
+function instructionsOf({ name, credential, health }: Backend) {
+  return { backend: name, instructions: credential.perUser ? undefined : health.capabilities?.instructions };
 }
 
 function readProfile(body: Buffer, message: DecodedRequest): ClientProfile {
@@ -95,31 +88,9 @@ function paramsFor(revision: string, body: Buffer, { spans }: DecodedRequest): B
   return version ? splice(upToParams, [{ ...version, text: JSON.stringify(revision) }]) : upToParams;
 }
 
-async function openLegs(session: Session, identity: Identity, rooms: Rooms): Promise<void> {
-  const isWhole = rooms.config.operational.failure_handling.partial_failure_mode === 'fail';
-  // Of one that was not asked yet nobody knows what it has, and a client is not told again.
-  const isMissing = (health: BackendHealth) => health.phase === 'unknown' || isAway(health, 'session');
-  const away = isWhole ? rooms.backends.all.find(({ health }) => isMissing(health)) : undefined;
+/** Where the configuration wants whole lists or none. @throws RequestError while a backend is known to be away, or never answered */
+function checkWhole({ config, backends }: Rooms): void {
+  if (config.operational.failure_handling.partial_failure_mode !== 'fail') return;
+  const away = backends.all.find(({ health }) => health.phase === 'unknown' || isAway(health, 'session'));
   if (away) throw callFailure(away.name, 'unavailable', false).error;
-  const asked = rooms.backends.all.filter(({ health }) => serves(health, 'session'));
-  const opened = await Promise.all(asked.map((backend) => openLeg(session, backend, identity, rooms)));
-  const failed = isWhole ? opened.find((one) => one !== undefined) : undefined;
-  if (failed) throw failed.failure.error;
-}
-
-async function openLeg(
-  session: Session,
-  backend: Backend,
-  identity: Identity,
-  rooms: Rooms,
-): Promise<NoAnswer | undefined> {
-  try {
-    await ensureLeg(session, backend, identity, rooms);
-    return undefined;
-  } catch (error) {
-    // A login that its user has not made yet is no failure: the backend joins when it is done.
-    if (neededLogin(error) !== undefined) return undefined;
-    if (error instanceof NoAnswer) return error;
-    throw error;
-  }
 }

@@ -8,8 +8,8 @@ import { LIST_SPECS, type ListKind } from '../aggregate/list-kinds.ts';
 import { ask, NoAnswer, type Answer } from '../backends/ask.ts';
 import type { Backend } from '../backends/backend.ts';
 import type { DecodedRequest } from '../envelope/decode-request.ts';
-import { dropLeg, ensureLeg, legHeaders } from '../sessions/open-leg.ts';
-import type { Leg, Session } from '../sessions/session.ts';
+import { dropLeg, ensureLeg, legHeaders, opensAtUse } from '../sessions/open-leg.ts';
+import { legOf, type Leg, type Session } from '../sessions/session.ts';
 
 /** One request of a client session. */
 export interface SessionRequest {
@@ -37,6 +37,11 @@ class SessionAsker implements Asker {
 
   get capabilities(): string {
     return this.#session.profile.capabilities;
+  }
+
+  /** A process is not started for this session only to read a list again. */
+  mayRefresh(backend: Backend): boolean {
+    return !opensAtUse(backend) || legOf(this.#session, backend.name) !== undefined;
   }
 
   async ask(backend: Backend, kind: ListKind, cursor: string | undefined): Promise<Answer> {

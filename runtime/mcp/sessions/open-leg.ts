@@ -2,6 +2,7 @@ import type { Identity } from '#runtime/incoming/identity';
 import { ask, NoAnswer } from '#runtime/mcp/backends/ask';
 import type { AnswerSink, Backend } from '#runtime/mcp/backends/backend';
 import { callFailure } from '#runtime/mcp/backends/failures';
+import { serves } from '#runtime/mcp/backends/health';
 import { endSession, revisionOf } from '#runtime/mcp/backends/probe';
 import type { Rooms } from '#runtime/rooms';
 import { readCapabilities } from './capabilities.ts';
@@ -14,6 +15,21 @@ export function legHeaders(leg: Leg): string[] {
   return leg.sessionId === undefined
     ? ['mcp-protocol-version', leg.revision]
     : ['mcp-session-id', leg.sessionId, 'mcp-protocol-version', leg.revision];
+}
+
+/** Whether a session there is a process of its own: it is opened when the session uses the backend, and not before. */
+export function opensAtUse({ config }: Backend): boolean {
+  return config.transport === 'stdio' && config.stdio_process === 'perSession';
+}
+
+/** The session there, if there is one; else it is opened in the background, except where that starts a process. */
+export function openSoon(session: Session, backend: Backend, identity: Identity, rooms: Rooms): Leg | undefined {
+  if (!backend.sessions || !serves(backend.health, 'session')) return undefined;
+  if (opensAtUse(backend)) return legOf(session, backend.name);
+  const leg = ensureLeg(session, backend, identity, rooms);
+  if (!(leg instanceof Promise)) return leg;
+  leg.catch(() => undefined);
+  return undefined;
 }
 
 /**
@@ -83,6 +99,12 @@ async function initializeLeg(session: Session, backend: Backend, identity: Ident
 async function keepLeg(session: Session, leg: Leg, identity: Identity, rooms: Rooms): Promise<Leg> {
   checkAlive(session, leg, identity);
   if (rooms.latest().backends.get(leg.backend) !== leg.at) return leg;
+  // Heard of another replica while this one was opened: to write over it would part the client's calls.
+  const heard = legOf(session, leg.backend);
+  if (heard?.at === leg.at) {
+    endLeg(leg, identity);
+    return heard;
+  }
   session.legs = [...session.legs.filter(({ backend }) => backend !== leg.backend), leg];
   session.stream?.join(leg);
   const kept = await rooms.sessions.keepLeg(session, leg);

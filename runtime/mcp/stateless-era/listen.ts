@@ -19,6 +19,8 @@ const UPDATED = 'notifications/resources/updated';
 const MAX_HELD = 1_000;
 const KEEP_ALIVE = 25_000;
 const RETRY = 2_000;
+/** How long the acknowledgement waits for backends that tell of lists only. */
+const SOON = 250;
 
 /** Answers subscriptions/listen: one stream, fed by the streams of all backends and by what the gateway itself announces. */
 export async function listen(request: StatelessRequest): Promise<void> {
@@ -88,7 +90,9 @@ class Subscription {
       this.#waiting.add(backend.name);
       this.#connect(backend);
     }
-    this.#after(rooms.config.limits.list_deadline, () => this.#acknowledge());
+    // Clients wait for it before they do anything else; only the backend of a resource can say that it tells of it.
+    const isNeeded = backends.some(({ name }) => this.#byBackend.has(name));
+    this.#after(isNeeded ? rooms.config.limits.list_deadline : SOON, () => this.#acknowledge());
     if (backends.length === 0) this.#acknowledge();
   }
 

@@ -1,0 +1,241 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import type { RunConfigDocument } from '#crds/run-config/run-config';
+import { sendStateless, SessionClient, type Reply } from '../gateway/session-client.ts';
+import { until } from '../gateway/until.ts';
+import { connectNewClient, connectOldClient } from '../sdk-servers/connect-sdk-client.ts';
+import { sdkServerCommand, startSdkServer, type SdkServer } from '../sdk-servers/start-sdk-server.ts';
+import { closeAll, closing, configTo, gatewayTo } from './gateway-to.ts';
+import { serveGateway, type ServedGateway } from '../gateway/serve-gateway.ts';
+
+/** So long that whoever waits for a hanging backend fails the test by its own time limit. */
+const PATIENT = {
+  limits: { list_deadline: '1h', connect_timeout: '1h' },
+  operational: { timeouts: { default: '1h' } },
+};
+
+const stopped = new Set<SdkServer>();
+
+afterEach(async () => {
+  for (const server of stopped) resume(server);
+  await closeAll();
+});
+
+async function start(port?: number): Promise<SdkServer> {
+  const server = await startSdkServer('new', port === undefined ? {} : { port });
+  closing({ close: () => (resume(server), server.stop()) });
+  return server;
+}
+
+/** The kernel takes connections for it, and nothing answers. */
+function hang(server: SdkServer): void {
+  process.kill(server.pid, 'SIGSTOP');
+  stopped.add(server);
+}
+
+function resume(server: SdkServer): void {
+  if (stopped.delete(server) && !server.exited()) process.kill(server.pid, 'SIGCONT');
+}
+
+const revisions = {
+  '2025-11-25': (url: string, headers = {}) => connectOldClient(new URL(url), { headers }),
+  '2026-07-28': (url: string, headers = {}) => connectNewClient(new URL(url), { headers, revision: '2026-07-28' }),
+};
+
+async function echoTools(url: string, revision: keyof typeof revisions): Promise<string[]> {
+  const client = await revisions[revision](url);
+  closing(client);
+  const { tools } = await client.listTools();
+  return tools.map(({ name }) => name).filter((name) => name.endsWith('_echo'));
+}
+
+/** As if the backend had said so. */
+function expire(gateway: ServedGateway, backend: string): void {
+  gateway.runtime.gateway.rooms.announcer.listChanged(backend, ['tools']);
+}
+
+const listOf = async (client: SessionClient) => (await client.request('tools/list')).answer;
+
+describe.each(Object.keys(revisions) as (keyof typeof revisions)[])(
+  'a client of %s beside a backend that hangs',
+  (era) => {
+    it('connects, lists what the backend listed last, and calls the others', async () => {
+      const [good, bad] = [await start(), await start()];
+      const gateway = await gatewayTo({ good: good.url, bad: bad.url }, PATIENT);
+      const before = await revisions[era](gateway.url);
+      closing(before);
+      expect((await before.listTools()).tools.map(({ name }) => name)).toContain('bad_echo');
+      hang(bad);
+      for (let turn = 0; turn < 3; turn += 1) {
+        expire(gateway, 'bad');
+        expect(await echoTools(gateway.url, era)).toEqual(['good_echo', 'bad_echo']);
+        const again = await before.listTools();
+        expect(again.tools.map(({ name }) => name)).toContain('bad_echo');
+        const called = await before.callTool({ name: 'good_echo', arguments: { text: 'x' } });
+        expect(called.content).toEqual([{ type: 'text', text: 'x' }]);
+      }
+      resume(bad);
+      const called = await before.callTool({ name: 'bad_echo', arguments: { text: 'y' } });
+      expect(called.content).toEqual([{ type: 'text', text: 'y' }]);
+    });
+
+    it('is not shown what a policy hides since then', async () => {
+      const [good, bad] = [await start(), await start()];
+      const backends = { good: good.url, bad: bad.url };
+      const gateway = await gatewayTo(backends, PATIENT);
+      expect(await echoTools(gateway.url, era)).toEqual(['good_echo', 'bad_echo']);
+      hang(bad);
+      const authz = { policies: ['permit(principal, action, resource in Backend::"good");'] };
+      await gateway.reconfigure(configTo(backends, { ...PATIENT, authz }));
+      expect(await echoTools(gateway.url, era)).toEqual(['good_echo']);
+    });
+
+    it('sees nothing of a backend whose settings are others since then', async () => {
+      const [good, bad] = [await start(), await start()];
+      const gateway = await gatewayTo({ good: good.url, bad: bad.url }, PATIENT);
+      expect(await echoTools(gateway.url, era)).toEqual(['good_echo', 'bad_echo']);
+      hang(bad);
+      const header_forward = { add_plaintext_headers: { 'x-tenant': 'another' } };
+      const changed = configTo({ good: good.url, bad: { url: bad.url, header_forward } }, PATIENT);
+      // It does not wait for the first probe, which hangs.
+      void gateway.reconfigure(changed);
+      await until('the new settings', () => gateway.log().includes('run configuration taken over'));
+      expect(await echoTools(gateway.url, era)).toEqual(['good_echo']);
+    });
+  },
+);
+
+describe('a subscription of 2026-07-28 beside a backend that hangs', () => {
+  it('is acknowledged, as SDK clients wait for that when they connect', async () => {
+    const [good, bad] = [await start(), await start()];
+    const gateway = await gatewayTo({ good: good.url, bad: bad.url }, PATIENT);
+    hang(bad);
+    let heard = 0;
+    const client = new Client(
+      { name: 'new', version: '1' },
+      {
+        versionNegotiation: { mode: { pin: '2026-07-28' } },
+        listChanged: { tools: { autoRefresh: false, onChanged: () => (heard += 1) } },
+      },
+    );
+    await client.connect(new StreamableHTTPClientTransport(new URL(gateway.url)));
+    closing(client);
+    expire(gateway, 'good');
+    await until('the news', () => heard > 0);
+  });
+});
+
+describe('a backend that has never answered', () => {
+  it('is waited for once, left out then, and announced when it answers', async () => {
+    const [good, bad] = [await start(), await start()];
+    hang(bad);
+    const gateway = closing(await serveUnprobed({ good: good.url, bad: bad.url }));
+    await until('the other one', () => phaseOf(gateway, 'good') === 'ready');
+    const client = await SessionClient.open(gateway.url);
+    const stream = await client.stream();
+    expect(await client.toolNames()).not.toContain('bad_echo');
+    const others = await Promise.all(Array.from({ length: 5 }, () => SessionClient.open(gateway.url)));
+    for (const other of others) expect(await other.toolNames()).toContain('good_echo');
+    resume(bad);
+    await until('its tools', async () => (await client.toolNames()).includes('bad_echo'));
+    await stream.waitFor(({ method }) => method === 'notifications/tools/list_changed');
+    stream.close();
+  });
+});
+
+describe('a group of which no backend answers', () => {
+  it('answers lists with an error that says to try again, and with the lists when one is back', async () => {
+    const bad = await start();
+    hang(bad);
+    const gateway = closing(await serveUnprobed({ bad: bad.url }));
+    const client = await SessionClient.open(gateway.url);
+    const replies: Reply[] = [await client.request('tools/list'), await sendStateless(gateway.url, 'tools/list')];
+    for (const { status, answer } of replies) {
+      expect(status).toBe(200);
+      expect(answer.error).toMatchObject({ code: -32603, data: { retryAfterMs: 1_000 } });
+    }
+    resume(bad);
+    await until('its tools', async () => (await client.toolNames()).includes('bad_echo'));
+  });
+
+  it('answers with the last lists where there are any', async () => {
+    const only = await start();
+    const gateway = await gatewayTo({ only: only.url }, quickProbes);
+    const client = await SessionClient.open(gateway.url);
+    expect(await client.toolNames()).toContain('only_echo');
+    await only.kill();
+    await until('it is away', () => phaseOf(gateway, 'only') === 'unavailable');
+    expect(await (await SessionClient.open(gateway.url)).toolNames()).toContain('only_echo');
+    const { error } = (await client.call('only_echo', { text: 'x' })).answer;
+    expect(error).toMatchObject({ code: -32603, data: { backend: 'only' } });
+    await start(only.port);
+    await until('it is back', async () => (await client.call('only_echo', { text: 'x' })).answer.result !== undefined);
+  });
+
+  it('answers with empty lists where the group has no backends, or none with tools', async () => {
+    const empty = await gatewayTo({});
+    expect(await listOf(await SessionClient.open(empty.url))).toMatchObject({ result: { tools: [] } });
+    const some = await start();
+    const without = await gatewayTo({ some: some.url }, { aggregation: { exclude_all_tools: true } });
+    expect(await listOf(await SessionClient.open(without.url))).toMatchObject({ result: { tools: [] } });
+  });
+
+  it('is no session at all where the configuration wants whole lists or none', async () => {
+    const bad = await start();
+    hang(bad);
+    const failure_handling = { partial_failure_mode: 'fail' as const };
+    const gateway = closing(await serveUnprobed({ bad: bad.url }, { operational: { failure_handling } }));
+    await expect(SessionClient.open(gateway.url)).rejects.toThrow(/backend bad cannot be reached/);
+  });
+});
+
+describe('a process of each session', () => {
+  it('is started when the session calls it, and not for sessions that only connect and list', async () => {
+    const { command, args } = sdkServerCommand('old');
+    const own = { name: 'own', transport: 'stdio' as const, command, args, stdio_process: 'perSession' as const };
+    const gateway = closing(await serveGateway({ incoming: { type: 'anonymous' }, backends: [own] }));
+    const first = await connectOldClient(new URL(gateway.url));
+    closing(first);
+    expect((await first.listTools()).tools.map(({ name }) => name)).toContain('own_echo');
+    const starts = () => startsOf(gateway, 'own');
+    const before = starts();
+    for (let session = 0; session < 5; session += 1) {
+      const client = await connectOldClient(new URL(gateway.url));
+      closing(client);
+      await until('its stream', () => [...gateway.runtime.gateway.rooms.sessions.all()].every(({ stream }) => stream));
+      expire(gateway, 'own');
+      expect((await client.listTools()).tools.map(({ name }) => name)).toContain('own_echo');
+    }
+    expect(starts()).toBe(before);
+    const last = await SessionClient.open(gateway.url);
+    await last.call('own_echo', { text: 'x' });
+    await last.call('own_echo', { text: 'x' });
+    expect(starts()).toBe(before + 1);
+  });
+});
+
+const quickProbes = {
+  operational: { failure_handling: { health_check_interval: '1s', unhealthy_threshold: 1 } },
+} satisfies Partial<RunConfigDocument>;
+
+/** A gateway whose backends need not have been asked yet. */
+function serveUnprobed(
+  backends: Record<string, string>,
+  more: Partial<RunConfigDocument> = {},
+): Promise<ServedGateway> {
+  return serveGateway(configTo(backends, { ...PATIENT, ...more }), { probed: false });
+}
+
+function backendOf({ runtime }: ServedGateway, name: string) {
+  const backend = runtime.gateway.rooms.backends.get(name);
+  if (!backend) throw new Error(`there is no backend ${name}`);
+  return backend;
+}
+
+const phaseOf = (gateway: ServedGateway, name: string) => backendOf(gateway, name).health.phase;
+
+function startsOf(gateway: ServedGateway, name: string): number {
+  const backend = backendOf(gateway, name);
+  if (!('starts' in backend) || typeof backend.starts !== 'number') throw new Error('it is no process');
+  return backend.starts;
+}

@@ -1,0 +1,162 @@
+import { Writable } from 'node:stream';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Aggregation } from '#crds/run-config/aggregation';
+import { ANONYMOUS } from '#runtime/incoming/build-identity';
+import { NoAnswer, type Answer } from '#runtime/mcp/backends/ask';
+import type { Backend } from '#runtime/mcp/backends/backend';
+import { callFailure } from '#runtime/mcp/backends/failures';
+import { unknownHealth } from '#runtime/mcp/backends/health';
+import { createLog } from '#runtime/telemetry/create-log';
+import type { Asker } from './asker.ts';
+import { gatherLists } from './gather-lists.ts';
+import { ListCache } from './list-cache.ts';
+
+beforeEach(() => {
+  jest.useFakeTimers();
+});
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+type Answering = 'answers' | 'hangs' | 'refuses' | 'is gone';
+
+/** Backends that list one tool of their own name each, and how they answer. */
+function setUp(...names: string[]) {
+  const how = new Map<string, Answering>();
+  const waiting: (() => void)[] = [];
+  const lists = new ListCache(
+    () => Date.now(),
+    () => undefined,
+  );
+  const backends = names.map(
+    (name) =>
+      ({
+        name,
+        config: { name, tools_override: {} },
+        credential: { perUser: false },
+        health: unknownHealth(() => 0),
+      }) as unknown as Backend,
+  );
+  const asker: Asker = {
+    era: 'session',
+    identity: ANONYMOUS,
+    capabilities: '{}',
+    ask: ({ name }) => {
+      const answer = listing(name);
+      if (how.get(name) === 'refuses') return Promise.reject(new NoAnswer(callFailure(name, 'unauthorized', true)));
+      if (how.get(name) === 'is gone') return Promise.reject(new NoAnswer(callFailure(name, 'unavailable', false)));
+      if (how.get(name) !== 'hangs') return Promise.resolve(answer);
+      return new Promise((resolve) => waiting.push(() => resolve(answer)));
+    },
+  };
+  let missesAway = false;
+  const gather = (by: Asker = asker) =>
+    gatherLists('tools', by, {
+      backends: () => backends,
+      aggregation: () => Aggregation.parse({}),
+      maxNameLength: () => 60,
+      listDeadline: () => 5_000,
+      missesAway: () => missesAway,
+      lists,
+      log: createLog('error', new Writable()),
+    });
+  return {
+    lists,
+    asker,
+    how,
+    waiting,
+    gather,
+    healthOf: (name: string) => backends.find((one) => one.name === name)!.health,
+    wantWhole: () => (missesAway = true),
+    /** Names of the backends whose list there is after so many milliseconds; undefined: it is still waited for. */
+    after: async (ms: number, { gathering }: ReturnType<typeof gather>) => {
+      const state = { isDone: false };
+      void gathering.done.then(() => (state.isDone = true));
+      await jest.advanceTimersByTimeAsync(ms);
+      return state.isDone ? gathering.lists.map(({ backend }) => backend.name) : undefined;
+    },
+  };
+}
+
+function listing(name: string): Answer {
+  const result = { tools: [{ name }] };
+  return { text: JSON.stringify({ result }), result, error: undefined, sessionId: undefined, status: 200 };
+}
+
+describe('gatherLists', () => {
+  it('waits 250 ms for a backend that has listed before, and takes its last list then', async () => {
+    const { how, gather, after, lists } = setUp('a', 'b');
+    expect(await after(0, gather())).toEqual(['a', 'b']);
+    how.set('b', 'hangs');
+    lists.invalidate('b');
+    const gathered = gather();
+    expect(await after(249, gathered)).toBeUndefined();
+    expect(await after(1, gathered)).toEqual(['a', 'b']);
+    expect(gathered.late).toEqual(['b']);
+    expect(gathered.missing).toEqual([]);
+    expect(await after(1, gather())).toEqual(['a', 'b']);
+  });
+
+  it('waits 2 s for a backend that has never listed, once, and leaves it out until it lists', async () => {
+    const { how, gather, after, waiting } = setUp('a', 'b');
+    how.set('b', 'hangs');
+    const first = gather();
+    expect(await after(1_999, first)).toBeUndefined();
+    expect(await after(1, first)).toEqual(['a']);
+    expect(first.failures.get('b')?.message).toContain('did not answer in time');
+    expect(await after(1, gather())).toEqual(['a']);
+    for (const answer of waiting) answer();
+    await jest.advanceTimersByTimeAsync(0);
+    expect(await after(0, gather())).toEqual(['a', 'b']);
+  });
+
+  it('takes the last list of a backend that cannot be reached, at once where that is known', async () => {
+    const { how, gather, after, lists, healthOf } = setUp('a');
+    await after(0, gather());
+    how.set('a', 'is gone');
+    lists.invalidate('a');
+    expect(await after(0, gather())).toEqual(['a']);
+    healthOf('a').phase = 'unavailable';
+    how.set('a', 'hangs');
+    lists.invalidate('a');
+    expect(await after(0, gather())).toEqual(['a']);
+  });
+
+  it('takes no last list of a backend that refuses the credential', async () => {
+    const { how, gather, after, lists } = setUp('a');
+    await after(0, gather());
+    how.set('a', 'refuses');
+    lists.invalidate('a');
+    expect(await after(0, gather())).toEqual([]);
+    how.set('a', 'hangs');
+    lists.invalidate('a');
+    expect(await after(2_000, gather())).toEqual([]);
+  });
+
+  it('takes no last list of a backend that is away where lists are to be whole', async () => {
+    const { gather, after, wantWhole, healthOf } = setUp('a', 'b');
+    await after(0, gather());
+    wantWhole();
+    healthOf('b').phase = 'unavailable';
+    const gathered = gather();
+    expect(await after(0, gathered)).toEqual(['a']);
+    expect(gathered.missing).toEqual(['b']);
+  });
+
+  it('takes no last list of a backend that speaks the other revision only now', async () => {
+    const { gather, after, healthOf } = setUp('a');
+    await after(0, gather());
+    Object.assign(healthOf('a'), { phase: 'unavailable', eras: new Set(['stateless']) });
+    expect(await after(0, gather())).toEqual([]);
+  });
+
+  it('takes the last list where a process would have to be started to read it again', async () => {
+    const { gather, after, lists, asker, how } = setUp('a');
+    await after(0, gather());
+    lists.invalidate('a');
+    how.set('a', 'is gone');
+    const gathered = gather({ ...asker, mayRefresh: () => false });
+    expect(await after(0, gathered)).toEqual(['a']);
+    expect(gathered.late).toEqual(['a']);
+  });
+});

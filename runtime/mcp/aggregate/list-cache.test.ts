@@ -1,0 +1,132 @@
+import { describe, expect, it } from '@jest/globals';
+import { LoginNeeded } from '#runtime/authserver/user-tokens';
+import type { Backend } from '#runtime/mcp/backends/backend';
+import { NoAnswer, type Answer } from '#runtime/mcp/backends/ask';
+import { callFailure } from '#runtime/mcp/backends/failures';
+import { ANONYMOUS } from '#runtime/incoming/build-identity';
+import type { Asker } from './asker.ts';
+import { ListCache } from './list-cache.ts';
+
+const MINUTE = 60_000;
+
+const backendNamed = (name: string, perUser = false) => ({ name, credential: { perUser } }) as unknown as Backend;
+
+function answer(...names: string[]): Answer {
+  const result = { tools: names.map((name) => ({ name })) };
+  return { text: JSON.stringify({ result }), result, error: undefined, sessionId: undefined, status: 200 };
+}
+
+/** A cache, a caller, and what its next questions get. */
+function setUp() {
+  const clock = { now: 0 };
+  const arrived: string[] = [];
+  const cache = new ListCache(
+    () => clock.now,
+    ({ name }, _kind, list, before) => arrived.push(`${name} ${list === before ? 'same' : 'other'}`),
+  );
+  const script: (Answer | Error)[] = [];
+  const askerOf = (key: string): Asker => ({
+    era: 'session',
+    identity: { ...ANONYMOUS, key },
+    capabilities: '{}',
+    ask: () => {
+      const next = script.shift();
+      return next instanceof Error || next === undefined ? Promise.reject(next ?? silent('a')) : Promise.resolve(next);
+    },
+  });
+  const namesOf = (backend: Backend, asker: Asker) =>
+    cache.known(backend, 'tools', asker)?.list.entries.map(({ name }) => name);
+  return { clock, arrived, cache, script, asker: askerOf('alice'), askerOf, namesOf };
+}
+
+const silent = (backend: string) => new NoAnswer(callFailure(backend, 'timeout', true));
+
+describe('ListCache', () => {
+  it('keeps the last list of a backend that does not answer any more', async () => {
+    const { clock, cache, script, asker, namesOf } = setUp();
+    const backend = backendNamed('a');
+    script.push(answer('x'));
+    await cache.get(backend, 'tools', asker);
+    expect(cache.known(backend, 'tools', asker)?.isFresh).toBe(true);
+    clock.now += MINUTE;
+    await expect(cache.get(backend, 'tools', asker)).rejects.toThrow();
+    expect(namesOf(backend, asker)).toEqual(['x']);
+    expect(cache.known(backend, 'tools', asker)?.isFresh).toBe(false);
+  });
+
+  it.each([
+    ['refuses the credential', new NoAnswer(callFailure('a', 'unauthorized', true))],
+    ['has no credential of the caller', new NoAnswer(callFailure('a', 'credential', false))],
+    ['waits for a login', new NoAnswer({ reason: 'credential', sent: false, error: new LoginNeeded('okta') })],
+  ])('serves no last list of a backend that %s', async (_name, refusal) => {
+    const { clock, cache, script, asker, namesOf } = setUp();
+    const backend = backendNamed('a');
+    script.push(answer('x'), refusal);
+    await cache.get(backend, 'tools', asker);
+    clock.now += MINUTE;
+    await expect(cache.get(backend, 'tools', asker)).rejects.toThrow();
+    expect(namesOf(backend, asker)).toBeUndefined();
+    // What its names lead to is still known, so that they lead to the login.
+    expect(cache.lastOf(backend, 'tools', asker)?.entries).toHaveLength(1);
+  });
+
+  it('serves no last list of a user whose links have changed, and those of others as before', async () => {
+    const { cache, script, askerOf, namesOf } = setUp();
+    const backend = backendNamed('a', true);
+    script.push(answer('x'), answer('y'));
+    await cache.get(backend, 'tools', askerOf('alice'));
+    await cache.get(backend, 'tools', askerOf('bob'));
+    cache.invalidateFor('alice');
+    expect(namesOf(backend, askerOf('alice'))).toBeUndefined();
+    expect(namesOf(backend, askerOf('bob'))).toEqual(['y']);
+  });
+
+  it('drops what was listed under other settings, and what is still on its way', async () => {
+    const { cache, script, asker, arrived, namesOf } = setUp();
+    const [backend, other] = [backendNamed('a'), backendNamed('ab')];
+    script.push(answer('x'), answer('z'), answer('y'));
+    await cache.get(backend, 'tools', asker);
+    await cache.get(other, 'tools', asker);
+    cache.invalidate('a');
+    const pending = cache.get(backend, 'tools', asker);
+    cache.drop('a');
+    await pending;
+    expect(namesOf(backend, asker)).toBeUndefined();
+    expect(namesOf(other, asker)).toEqual(['z']);
+    expect(arrived).toEqual(['a other', 'ab other']);
+  });
+
+  it('tells whether the list that arrives is another', async () => {
+    const { clock, cache, script, asker, arrived } = setUp();
+    const backend = backendNamed('a');
+    for (const names of [['x'], ['x'], ['x', 'y']]) {
+      script.push(answer(...names));
+      await cache.get(backend, 'tools', asker);
+      clock.now += MINUTE;
+    }
+    expect(arrived).toEqual(['a other', 'a same', 'a other']);
+  });
+
+  it('takes the answer that a method is unknown for an empty list', async () => {
+    const { cache, script, asker } = setUp();
+    const unknown = { ...answer(), result: undefined, error: { code: -32601, data: undefined } };
+    script.push(unknown);
+    expect(await cache.get(backendNamed('a'), 'prompts', asker)).toMatchObject({ entries: [] });
+  });
+
+  it('counts the wait for a slow backend once, until it has listed something', async () => {
+    const { clock, cache, script, asker } = setUp();
+    const backend = backendNamed('a');
+    expect(cache.waitLeft(backend, 2_000)).toBe(2_000);
+    clock.now = 10_000;
+    cache.noteSlow(backend, 250);
+    expect(cache.waitLeft(backend, 250)).toBe(0);
+    expect(cache.waitLeft(backend, 2_000)).toBe(1_750);
+    clock.now += 5_000;
+    cache.noteSlow(backend, 250);
+    expect(cache.waitLeft(backend, 2_000)).toBe(0);
+    script.push(answer('x'));
+    await cache.get(backend, 'tools', asker);
+    expect(cache.waitLeft(backend, 2_000)).toBe(2_000);
+  });
+});
