@@ -34,7 +34,7 @@ interface InForce {
 
 type SessionConfig = Pick<RunConfig, 'server' | 'session_storage' | 'sealing_secret_files'>;
 
-/** With whom the sessions of a gateway are shared, as its configuration says. */
+/** Where the sessions of a gateway are kept besides its memory, as its configuration says. */
 export class SessionSharing {
   readonly #deps: SessionSharingDeps;
   #inForce: InForce | undefined;
@@ -99,12 +99,14 @@ export class SessionSharing {
   async #open(config: SessionConfig, made: string): Promise<InForce | undefined> {
     const { session_storage: storage, sealing_secret_files: names, server } = config;
     if (storage.type === 'memory') return undefined;
-    if (storage.type === 'sqlite')
-      throw new ConfigError('session_storage: a file cannot keep sessions; use type memory or redis');
     if (names.length === 0)
-      throw new ConfigError('sealing_secret_files: sessions in Redis are sealed; name a file with a secret');
+      throw new ConfigError('sealing_secret_files: stored sessions are sealed; name a file with a secret');
     const { files, wallClock: now } = this.#deps;
     const ring = createSecretRing(this.#readSecrets(config), { now, random: randomBytes });
+    if (storage.type === 'sqlite') {
+      const sharing = await this.#openFile(storage.file, server, ring);
+      return sharing && { made, ring, sharing };
+    }
     const { openSharedSessions } = await import('#runtime/mcp/sessions/open-shared-sessions');
     const sharing = await openSharedSessions({
       ...this.#deps,
@@ -112,5 +114,21 @@ export class SessionSharing {
       newsMayCome: () => newsMayCome(ring, { kind: storage.type }, now()),
     });
     return { made, ring, sharing };
+  }
+
+  /** undefined: the file cannot be used, and sessions are in memory alone. */
+  async #openFile(file: string, place: RunConfig['server'], ring: LiveSecretRing): Promise<OpenSharing | undefined> {
+    const { openKeptSessions } = await import('#runtime/mcp/sessions/open-kept-sessions');
+    try {
+      const sharing = await openKeptSessions({ ...this.#deps, file, place, ring });
+      this.#deps.table.warning = undefined;
+      return sharing;
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      const warning = `sessions end with this process, as their file cannot be used: ${error.message}`;
+      this.#deps.table.warning = warning;
+      this.#deps.log.warn(warning);
+      return undefined;
+    }
   }
 }

@@ -225,13 +225,11 @@ describeWithRedis('the Redis of sessions', () => {
     expect(await statusAt(stranger, client)).toBe(503);
   });
 
-  it('is refused without a secret that seals, and a file is no place for sessions', async () => {
+  it('is refused without a secret that seals', async () => {
     const { settings } = sharedIn({ addr: '127.0.0.1:1', ...SHORT_DEADLINES });
     await expect(replicaOf({ settings: { ...settings, sealing_secret_files: [] }, files: {} }, {})).rejects.toThrow(
-      /sealing_secret_files: sessions in Redis are sealed/,
+      /sealing_secret_files: stored sessions are sealed/,
     );
-    const file = { session_storage: { type: 'sqlite' as const, file: 'x' } };
-    await expect(replicaOf({ settings: file, files: { x: '' } }, {})).rejects.toThrow(/use type memory or redis/);
   });
 
   it('is reached over TLS, and says so in the status where it is not reached', async () => {

@@ -54,6 +54,16 @@ describe('keys of an authorization server on one machine', () => {
     expect(generatedSecret(state, 'default', 'demo', 'sealing')).not.toBe(sealing);
   });
 
+  it('go with the sessions that they seal, and not with logins', () => {
+    generatedSecret(state, 'default', 'demo', 'hmacSecret');
+    const files = ['sessions.sqlite', 'sessions.sqlite-wal', 'logins.sqlite'].map((name) =>
+      join(loginsOf('demo'), name),
+    );
+    for (const file of files) writeFileAtomic(file, 'rows');
+    dropGeneratedSecrets(state, 'default', 'demo');
+    expect(files.map((file) => existsSync(file))).toEqual([false, false, true]);
+  });
+
   it('go 31 days after the last login was written, as no login lives longer', () => {
     const now = Date.now();
     for (const server of ['unused', 'used']) {

@@ -42,9 +42,15 @@ export function generatedSecret(state: StateFolder, namespace: string, server: s
   return onceInFile(join(folder, file), make);
 }
 
-/** Forgets those of a server that is gone. Its logins stay: a manifest that comes back logs nobody out. */
+const SESSIONS = 'sessions.sqlite';
+/** What SQLite calls the files of one database. */
+const DATABASE_PARTS = ['', '-wal', '-shm'];
+
+/** Forgets those of a server that is gone, and the sessions that they seal. Its logins stay: a manifest that comes back logs nobody out. */
 export function dropGeneratedSecrets(state: StateFolder, namespace: string, server: string): void {
   rmSync(join(state.generated, namespace, server), { recursive: true, force: true });
+  for (const part of DATABASE_PARTS)
+    rmSync(join(state.logins, namespace, server, `${SESSIONS}${part}`), { force: true });
 }
 
 const DAY = 24 * 3600 * 1000;

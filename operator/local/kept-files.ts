@@ -23,6 +23,8 @@ const ROW_KINDS: Record<string, string> = {
   links: 'links',
   leases: 'lease',
   counts: 'count',
+  mcp_sessions: 'mcp',
+  mcp_session_fields: 'mcp-field',
 };
 const BUSY_MS = 5000;
 

@@ -3,7 +3,7 @@ import { resourceUrlOf } from '#crds/kinds/index';
 import { isLoopbackHost } from '#crds/parts/loopback';
 import { RUN_CONFIG_VERSION, type RunConfigDocument } from '#crds/run-config/run-config';
 import { Waiting } from '../errors.ts';
-import type { Manifest, Named, World } from '../world.ts';
+import { type Manifest, type Named, runtimeFolder, type World } from '../world.ts';
 import { defined } from './defined.ts';
 import type { FileList } from './file-list.ts';
 import { childOf, runtimeNameOf } from './object-parts.ts';
@@ -115,6 +115,22 @@ function renderTls(spec: ServerSpec, files: FileList) {
   };
 }
 
+/** The file that keeps sessions over a restart: on one machine, where no other storage is written. */
+function databaseOf(manifest: Manifest, written: ServerSpec['sessionStorage'], world: World): string | undefined {
+  const { platform, generated } = world;
+  if (platform.mode !== 'local' || written !== undefined) return undefined;
+  if (generated[runtimeNameOf(manifest)]?.sealing === undefined) return undefined;
+  const { kind, metadata } = manifest;
+  return `${platform.loginDirectory}/${runtimeFolder({ kind, ...metadata })}/sessions.sqlite`;
+}
+
+function sessionStorageOf(manifest: Manifest, spec: ServerSpec, world: World, files: FileList) {
+  const written = spec.sessionStorage ?? spec.config.sessionStorage;
+  const file = databaseOf(manifest, written, world);
+  if (file !== undefined) return { type: 'sqlite' as const, file };
+  return renderSessionStorage(written, keyPrefixOf(manifest, world), files);
+}
+
 /** Secrets that seal what is stored outside of the process. */
 export function renderSealing(
   manifest: Manifest,
@@ -128,7 +144,7 @@ export function renderSealing(
       files.secret(reference, `sessionStorage.sealingSecretRefs[${index}]`),
     );
   }
-  if (storage?.provider !== 'redis') return undefined;
+  if (storage?.provider !== 'redis' && databaseOf(manifest, storage, world) === undefined) return undefined;
   const digest = world.generated[runtimeNameOf(manifest)]?.sealing;
   if (digest === undefined) {
     throw new Waiting(
@@ -164,11 +180,7 @@ export function renderRunConfig(parts: ServerParts, world: World, files: FileLis
     limits: spec.limits && renderLimits(spec.limits),
     passthrough_headers: spec.passthroughHeaders,
     rate_limiting: spec.rateLimiting && renderRateLimiting(spec.rateLimiting),
-    session_storage: renderSessionStorage(
-      spec.sessionStorage ?? config.sessionStorage,
-      keyPrefixOf(manifest, world),
-      files,
-    ),
+    session_storage: sessionStorageOf(manifest, spec, world, files),
     sealing_secret_files: renderSealing(manifest, spec, world, files),
     audit_config: spec.audit ?? config.audit,
     telemetry_config: renderTelemetry(spec.telemetry ?? config.telemetry, files),

@@ -2,7 +2,8 @@ import { ROWS_OF_A_KIND } from './bounds.ts';
 import { parseRow, type StoredRows } from './parse-row.ts';
 import type { CodeRow, LinkRow, LiveSession, SessionRow } from './rows.ts';
 import { judgeGeneration, newSession, nextSession, refusalOf, secretOf, sessionEnd } from './session-rules.ts';
-import { openDatabase, type SqliteDatabase } from './sqlite/database.ts';
+import { openDatabase, type SqliteDatabase } from '#runtime/storage/sqlite/database';
+import { LOGINS } from './sqlite/schema.ts';
 import * as sql from './sqlite/statements.ts';
 import type {
   Amendment,
@@ -269,5 +270,5 @@ export async function openSqliteStorage(options: {
   readonly now: () => number;
   readonly newId: () => string;
 }): Promise<AuthStorage> {
-  return new SqliteStorage(await openDatabase(options.file, options.now), options.newId);
+  return new SqliteStorage(await openDatabase(options.file, LOGINS, options), options.newId);
 }

@@ -23,6 +23,7 @@ export type FailureReason =
   | 'timeout'
   | 'protocol'
   | 'session_lost'
+  | 'state_lost'
   | 'unauthorized'
   | 'credential'
   | 'busy'
@@ -120,6 +121,8 @@ export interface Backend {
   readonly breaker: Breaker;
   /** Whether each client session has a session of its own here (false: one process for all). */
   readonly sessions: boolean;
+  /** Whether what a session has here ends with this process. */
+  readonly losesState: boolean;
   /** Calls under way. */
   readonly running: number;
   send(call: BackendCall): RunningCall;

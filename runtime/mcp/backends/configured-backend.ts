@@ -7,6 +7,11 @@ import type { Breaker } from './breaker.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { BackendHealth } from './health.ts';
 
+/** A stream of events, and a process of one session, end with the process that opened them. */
+function losesState(config: BackendConfig): boolean {
+  return config.transport === 'sse' || (config.transport === 'stdio' && config.stdio_process === 'perSession');
+}
+
 /** What every backend keeps of what it is made of, whatever its transport. */
 export abstract class ConfiguredBackend<Config extends BackendConfig> {
   readonly name: string;
@@ -18,6 +23,7 @@ export abstract class ConfiguredBackend<Config extends BackendConfig> {
   readonly breaker: Breaker;
   readonly deadlines: Deadlines;
   readonly sessions = true;
+  readonly losesState: boolean;
 
   constructor(options: BackendParts & { readonly config: Config }) {
     this.name = options.config.name;
@@ -28,6 +34,7 @@ export abstract class ConfiguredBackend<Config extends BackendConfig> {
     this.health = options.health;
     this.breaker = options.breaker;
     this.deadlines = options.deadlines;
+    this.losesState = losesState(options.config);
   }
 
   /** What it is authenticated with and asked by ends with it. */

@@ -40,6 +40,7 @@ const texts: Record<FailureReason, string> = {
   timeout: 'did not answer in time; it may still be working on the request',
   protocol: 'gave an answer that is not valid MCP',
   session_lost: 'no longer knows this session; try again',
+  state_lost: 'lost the state of this session when its process ended; call again to begin anew',
   unauthorized: 'refused the credential of this gateway; ask the administrator to check its authentication',
   credential: 'cannot be called: its credential is not to be had',
   busy: 'has too many calls under way; try again in a moment',

@@ -54,13 +54,15 @@ class SessionRelay implements AnswerSink {
   }
 
   start(): void {
-    const { session, message, res } = this.#request;
+    const { session, message, res, rooms } = this.#request;
     session.calls++;
     const inFlight = (session.inFlight ??= new Map());
     if (inFlight.size < MAX_IN_FLIGHT) inFlight.set(message.idText, this.#call.backend.name);
     // Left in place when it is over: taking it off costs more than one call that does nothing.
     res.on('close', () => this.#clientLeft());
-    this.#withLeg();
+    const { name } = this.#call.backend;
+    if (session.lostAt && rooms.sessions.takeLoss(session, name)) this.fail(callFailure(name, 'state_lost', false));
+    else this.#withLeg();
   }
 
   json(_status: number, body: Buffer, kind: AnswerKind): void {
@@ -140,6 +142,7 @@ class SessionRelay implements AnswerSink {
     this.#leg = leg;
     const { message, identity, rooms, trail } = this.#request;
     const { backend, body, idempotent } = this.#call;
+    if (backend.losesState) rooms.sessions.noteState(this.#request.session, backend.name);
     const step = (this.#step = trail.trace?.callBackend(backend.name));
     this.#running = backend.send({
       identity,

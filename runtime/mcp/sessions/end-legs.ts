@@ -36,5 +36,12 @@ export const SESSION_ENDS: Omit<SessionEnds, 'evicted'> = {
     stream?.close();
     endLegsOf(legs, ANONYMOUS);
   },
-  forgotten: ({ stream }) => stream?.close(),
+  forgotten: ({ stream, legs }) => {
+    stream?.close();
+    // No other process has these.
+    endLegsOf(
+      legs.filter(({ at }) => at.config.transport !== 'streamable-http'),
+      ANONYMOUS,
+    );
+  },
 };

@@ -1,10 +1,9 @@
 import type { ReadSecret, RedisConfig } from '#crds/connections/redis-options';
 import { connectRedis } from '#runtime/storage/redis/connect';
-import { StorageUnavailable } from '#runtime/storage/storage-unavailable';
 import { createRecordSeal, type RecordPlace } from './record-seal.ts';
 import { ReplicaNews, type News } from './replica-news.ts';
-import type { SessionLimits } from './session-limits.ts';
 import { SharedSessions, type SharedSessionsDeps } from './shared-sessions.ts';
+import { tendAgainAndAgain } from './tend-sessions.ts';
 import { RedisRecords } from './storage/redis-records.ts';
 import type { SecretRing } from '#runtime/keys/secret-ring';
 
@@ -29,11 +28,6 @@ export interface OpenSharing {
   /** Tells Redis at last what is in use here. */
   close(): Promise<void>;
 }
-
-/** How often Redis is told of use: so much earlier than it should a session may end whose replica has died. */
-const PARTS_OF_IDLE = 60;
-const LONGEST_PAUSE = 30_000;
-const SHORTEST_PAUSE = 100;
 
 /**
  * Shares the sessions of a replica. A Redis need not be reachable yet.
@@ -69,35 +63,6 @@ export async function openSharedSessions(options: SharingOptions): Promise<OpenS
       await tending.stop();
       news.close();
       connection.close();
-    },
-  };
-}
-
-function tendAgainAndAgain(
-  sessions: SharedSessions,
-  limits: () => SessionLimits,
-  log: SharingOptions['log'],
-): { stop(): Promise<void> } {
-  let isStopped = false;
-  let timer: NodeJS.Timeout | undefined;
-  let running: Promise<void> = Promise.resolve();
-  const tend = () =>
-    sessions.tend().catch((error: unknown) => {
-      if (!(error instanceof StorageUnavailable)) log.error('records of sessions could not be tended', { error });
-    });
-  const later = () => {
-    const pause = Math.min(LONGEST_PAUSE, Math.max(SHORTEST_PAUSE, limits().idle / PARTS_OF_IDLE));
-    timer = setTimeout(() => {
-      running = tend().then(() => (isStopped ? undefined : later()));
-    }, pause).unref();
-  };
-  later();
-  return {
-    async stop() {
-      isStopped = true;
-      clearTimeout(timer);
-      await running;
-      await tend();
     },
   };
 }

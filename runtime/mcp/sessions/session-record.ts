@@ -19,6 +19,7 @@ const LEVEL = 'level';
 const LEG = 'leg:';
 const RESOURCE = 'resource:';
 const LOGIN = 'login:';
+const STATE = 'state:';
 
 /** The client has sent notifications/initialized. */
 export const INITIALIZED: SessionField = { name: 'initialized', plain: '1' };
@@ -35,6 +36,11 @@ export function subscriptionField(uri: string, backend: string | undefined): Ses
 /** A login that the client was asked to open; `provider` undefined: it is done. */
 export function loginField(id: string, provider: string | undefined): SessionField {
   return { name: LOGIN + sha256(id), plain: provider === undefined ? undefined : JSON.stringify([id, provider]) };
+}
+
+/** The session has something at this backend that ends with the process that serves it. */
+export function stateField(backend: string, isThere: boolean): SessionField {
+  return { name: STATE + backend, plain: isThere ? '1' : undefined };
 }
 
 /** undefined: it is of no use to another process. */
@@ -107,8 +113,14 @@ export function applyField(session: Session, { name, plain }: SessionField, back
   else if (name === LEVEL) session.logLevel = plain;
   else if (name.startsWith(RESOURCE)) session.subscriptions = withEntry(session.subscriptions, name, plain);
   else if (name.startsWith(LOGIN)) session.elicitations = withEntry(session.elicitations, name, plain);
+  else if (name.startsWith(STATE)) noteLoss(session, name.slice(STATE.length), plain);
   else if (isLeg(name)) return applyLeg(session, name, plain, backends);
   return undefined;
+}
+
+/** Another process had it. */
+function noteLoss(session: Session, backend: string, plain: string | undefined): void {
+  if (plain !== undefined && !session.stateAt?.has(backend)) (session.lostAt ??= new Set()).add(backend);
 }
 
 function noteInitialized(session: Session): void {

@@ -35,6 +35,8 @@ export class SessionStore {
   readonly #ends: SessionEnds;
   #shared: SharedSessions | undefined;
   #limits: SessionLimits;
+  /** What whoever runs it should know of where sessions are kept. */
+  warning: string | undefined;
   readonly #timer: NodeJS.Timeout;
 
   constructor(limits: SessionLimits, now: () => number, ends: SessionEnds) {
@@ -63,11 +65,11 @@ export class SessionStore {
 
   /** Whether requests of a session that is known here may be under way elsewhere. */
   get isShared(): boolean {
-    return this.#shared !== undefined;
+    return this.#shared?.isOwn === false;
   }
 
   get warnings(): readonly string[] {
-    return this.#shared?.warnings ?? [];
+    return this.warning === undefined ? (this.#shared?.warnings ?? []) : [this.warning];
   }
 
   /**
@@ -125,6 +127,20 @@ export class SessionStore {
   /** A leg that was opened here. @returns the one that counts: another replica may have been quicker */
   keepLeg(session: Session, leg: Leg): Leg | Promise<Leg> {
     return this.#shared?.keepLeg(session, leg) ?? leg;
+  }
+
+  /** A request of the client goes to a backend where its state ends with this process. */
+  noteState(session: Session, backend: string): void {
+    if (session.stateAt?.has(backend)) return;
+    (session.stateAt ??= new Set()).add(backend);
+    void this.#shared?.noteState(session, backend);
+  }
+
+  /** Whether the session's state at this backend was lost with a former process; said once. */
+  takeLoss(session: Session, backend: string): boolean {
+    if (session.lostAt?.delete(backend) !== true) return false;
+    void this.#shared?.noteLossTold(session, backend);
+    return true;
   }
 
   /** The client opened its stream here: another replica's is closed. */

@@ -64,6 +64,10 @@ export interface Session {
   opening: Map<Backend, Promise<Leg>> | undefined;
   /** Logins that the client was asked to open: elicitation id to provider. */
   elicitations?: Map<string, string> | undefined;
+  /** Backends where the session has something that ends with this process. */
+  stateAt?: Set<string> | undefined;
+  /** The same of a former process: each is told once that it is lost. */
+  lostAt?: Set<string> | undefined;
   stream: GeneralStream | undefined;
   catalogue: Catalogue | undefined;
   /** Lists that changed while no stream was there to say so. */

@@ -6,7 +6,7 @@ import { LIST_KINDS } from '../aggregate/list-kinds.ts';
 import { RecordWriter, storeUnavailable, type RecordWriterDeps } from './record-writer.ts';
 import { recordName } from './record-seal.ts';
 import type { News } from './replica-news.ts';
-import { clearFields, legField, readProfile, type SessionField } from './session-record.ts';
+import { clearFields, legField, readProfile, stateField, type SessionField } from './session-record.ts';
 import { SessionUses } from './session-uses.ts';
 import { legOf, type Leg, type Session } from './session.ts';
 import { openFields, takeField, type SharedSession } from './shared-session.ts';
@@ -79,11 +79,15 @@ export class SharedSessions {
     return found;
   }
 
+  /** Whether no other process serves these sessions. */
+  get isOwn(): boolean {
+    return this.#deps.records.isOwn;
+  }
+
   /** What whoever runs it should know. */
   get warnings(): readonly string[] {
     const { records, isHeard } = this.#deps;
-    if (!records.isReady)
-      return ['the Redis of sessions cannot be reached: no session can begin, and none of another replica go on'];
+    if (records.problem !== undefined) return [records.problem];
     if (!isHeard()) return ['this replica hears nothing of the others: each request of a session asks Redis instead'];
     return [];
   }
@@ -99,9 +103,24 @@ export class SharedSessions {
     try {
       await this.#writer.open(shared, identity);
     } catch (error) {
+      // Records of this process alone are written for its successor: it is told later.
+      if (error instanceof StorageUnavailable && this.#deps.records.isOwn) {
+        shared.isUnwritten = true;
+        return;
+      }
       this.forget(session);
       throw error instanceof StorageUnavailable ? storeUnavailable(error) : error;
     }
+  }
+
+  /** Remembers that the session has something at a backend that ends with this process. */
+  async noteState(session: Session, backend: string): Promise<void> {
+    if (this.#deps.records.isOwn) await this.remember(session, stateField(backend, true));
+  }
+
+  /** The client was told that it is lost. */
+  async noteLossTold(session: Session, backend: string): Promise<void> {
+    await this.remember(session, stateField(backend, false));
   }
 
   /** Ends a session for all replicas. @throws RequestError 503: it goes on */

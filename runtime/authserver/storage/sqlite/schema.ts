@@ -1,16 +1,10 @@
-import type { DatabaseSync } from 'node:sqlite';
-import { ConfigError } from '#runtime/errors';
+import type { DatabaseSchema } from '#runtime/storage/sqlite/schema';
 
-/** Of the tables below; another number was written by another release. */
-const SCHEMA_VERSION = 1;
-/** "vmcp": tells the file from other databases. */
-const APPLICATION_ID = 0x766d6370;
-
-/** Milliseconds that a writer waits for another process's; each write takes far less than one. */
-const BUSY_TIMEOUT_MS = 500;
+/** Of each table in a sweep, so that none takes long. */
+const SWEEP_ROWS = 500;
 
 // Times are milliseconds since the epoch; `row` is the row of rows.ts as JSON.
-const TABLES = `
+const tables = `
   CREATE TABLE plain (
     kind TEXT NOT NULL, id TEXT NOT NULL, row TEXT NOT NULL, ends_at REAL NOT NULL,
     PRIMARY KEY (kind, id)
@@ -35,41 +29,24 @@ const TABLES = `
   CREATE INDEX leases_end ON leases (ends_at);
   CREATE TABLE counts (id TEXT PRIMARY KEY, counted INTEGER NOT NULL, ends_at REAL NOT NULL) WITHOUT ROWID, STRICT;
   CREATE INDEX counts_end ON counts (ends_at);
-  PRAGMA application_id = ${APPLICATION_ID};
-  PRAGMA user_version = ${SCHEMA_VERSION};
 `;
 
-/**
- * Makes an opened database ready for several processes at once, with its tables.
- * @throws ConfigError where another release made it
- */
-export function prepareDatabase(database: DatabaseSync, file: string): void {
-  database.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-  // Readers and a writer do not wait for each other. What a crash of the machine loses of the last moment is as after a
-  // failover: a process that dies loses nothing.
-  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
-  database.exec('BEGIN IMMEDIATE');
-  try {
-    if (numberOf(database, 'SELECT count(*) FROM sqlite_schema') === 0) database.exec(TABLES);
-    checkSchema(database, file);
-    database.exec('COMMIT');
-  } catch (error) {
-    database.exec('ROLLBACK');
-    throw error;
-  }
-}
+const sweeps = [
+  `DELETE FROM plain WHERE (kind, id) IN (
+     SELECT kind, id FROM plain WHERE kind IN ('client', 'login', 'browser', 'ticket') AND ends_at <= ? LIMIT ${SWEEP_ROWS})`,
+  `DELETE FROM links WHERE (sub, provider) IN (SELECT sub, provider FROM links WHERE ends_at <= ? LIMIT ${SWEEP_ROWS})`,
+  ...['codes', 'sessions', 'leases', 'counts'].map(
+    (table) => `DELETE FROM ${table} WHERE id IN (SELECT id FROM ${table} WHERE ends_at <= ? LIMIT ${SWEEP_ROWS})`,
+  ),
+];
 
-function checkSchema(database: DatabaseSync, file: string): void {
-  if (numberOf(database, 'PRAGMA application_id') !== APPLICATION_ID)
-    throw new ConfigError(`${file}: it is a database of another program; name another file`);
-  const version = numberOf(database, 'PRAGMA user_version');
-  if (version === SCHEMA_VERSION) return;
-  throw new ConfigError(
-    `${file}: its schema has version ${version}, this release reads ${SCHEMA_VERSION}; ` +
-      'use the release that made it, or move it away: then everybody logs in again',
-  );
-}
-
-function numberOf(database: DatabaseSync, sql: string): number {
-  return Number(Object.values(database.prepare(sql).get() ?? {})[0]);
-}
+/** The database of an authorization server. */
+export const LOGINS: DatabaseSchema = {
+  tables,
+  sweeps,
+  version: 1,
+  // "vmcp"
+  applicationId: 0x766d6370,
+  busyTimeout: 500,
+  loss: 'everybody logs in again',
+};

@@ -37,6 +37,11 @@ export class RedisRecords implements SessionRecords {
     return this.#redis.isReady;
   }
 
+  get problem(): string | undefined {
+    if (this.isReady) return undefined;
+    return 'the Redis of sessions cannot be reached: no session can begin, and none of another replica go on';
+  }
+
   async open({ key, owner, countedFor, fields }: NewRecord, { idle, most, safe }: RecordBounds): Promise<Opening> {
     const values = [key, owner, countedFor, whole(idle), most, whole(safe)];
     const answer = await this.#run(scripts.OPEN_RECORD, ...values, ...Object.entries(fields).flat());

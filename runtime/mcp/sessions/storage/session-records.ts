@@ -60,6 +60,8 @@ export interface SessionRecords {
   readonly isOwn: boolean;
   /** Whether a new session can be stored, as far as is known. */
   readonly isReady: boolean;
+  /** What whoever runs the process should know; undefined: nothing. */
+  readonly problem: string | undefined;
   /** Stores a new record. Where its caller has its full number, those idle for longest are evicted. */
   open(record: NewRecord, bounds: RecordBounds): Promise<Opening>;
   /** Reads a record, and notes that it is used now. */

@@ -3,23 +3,11 @@ import { dirname } from 'node:path';
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ConfigError } from '#runtime/errors';
-import { prepareDatabase } from './schema.ts';
-import { StorageUnavailable } from '../storage.ts';
+import { StorageUnavailable } from '../storage-unavailable.ts';
+import { prepareDatabase, type DatabaseSchema } from './schema.ts';
 
 const SWEEP_INTERVAL_MS = 1_000;
-/** Of each table in a sweep, so that none takes long. */
-const SWEEP_ROWS = 500;
-const OPEN_ATTEMPTS = 40;
 const OPEN_PAUSE_MS = 50;
-
-const SWEEPS = [
-  `DELETE FROM plain WHERE (kind, id) IN (
-     SELECT kind, id FROM plain WHERE kind IN ('client', 'login', 'browser', 'ticket') AND ends_at <= ? LIMIT ${SWEEP_ROWS})`,
-  `DELETE FROM links WHERE (sub, provider) IN (SELECT sub, provider FROM links WHERE ends_at <= ? LIMIT ${SWEEP_ROWS})`,
-  ...['codes', 'sessions', 'leases', 'counts'].map(
-    (table) => `DELETE FROM ${table} WHERE id IN (SELECT id FROM ${table} WHERE ends_at <= ? LIMIT ${SWEEP_ROWS})`,
-  ),
-];
 
 type Row = Record<string, SQLOutputValue>;
 
@@ -27,11 +15,13 @@ type Row = Record<string, SQLOutputValue>;
 export class SqliteDatabase {
   readonly #database: DatabaseSync;
   readonly #now: () => number;
+  readonly #sweeps: readonly string[];
   readonly #statements = new Map<string, StatementSync>();
   #sweptAt = 0;
 
-  constructor(database: DatabaseSync, now: () => number) {
+  constructor(database: DatabaseSync, { sweeps }: Pick<DatabaseSchema, 'sweeps'>, now: () => number) {
     this.#database = database;
+    this.#sweeps = sweeps;
     this.#now = now;
   }
 
@@ -83,7 +73,7 @@ export class SqliteDatabase {
   #sweep(now: number): void {
     if (now - this.#sweptAt < SWEEP_INTERVAL_MS) return;
     this.#sweptAt = now;
-    for (const sql of SWEEPS) this.run(sql, now);
+    for (const sql of this.#sweeps) this.run(sql, now);
   }
 
   #prepare(sql: string): StatementSync {
@@ -103,28 +93,32 @@ function unavailable(cause: unknown): StorageUnavailable {
  * Opens the file, or makes it: readable by its owner alone, as is its folder where that is made.
  * @throws ConfigError where it cannot be used, or another release or another program made it
  */
-export async function openDatabase(file: string, now: () => number): Promise<SqliteDatabase> {
+export async function openDatabase(
+  file: string,
+  schema: DatabaseSchema,
+  { now, attempts = 40 }: { readonly now: () => number; readonly attempts?: number },
+): Promise<SqliteDatabase> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return new SqliteDatabase(openPrepared(file), now);
+      return new SqliteDatabase(openPrepared(file, schema), schema, now);
     } catch (error) {
       if (error instanceof ConfigError) throw error;
       // Another process is making the tables.
-      if (!isBusy(error) || attempt === OPEN_ATTEMPTS)
-        throw new ConfigError(`${file}: ${problemOf(error)}`, { cause: error });
+      if (!isBusy(error) || attempt >= attempts)
+        throw new ConfigError(`${file}: ${problemOf(error, schema)}`, { cause: error });
       await sleep(OPEN_PAUSE_MS);
     }
   }
 }
 
-function openPrepared(file: string): DatabaseSync {
+function openPrepared(file: string, schema: DatabaseSchema): DatabaseSync {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   // SQLite gives its other files the mode of this one.
   closeSync(openSync(file, 'a', 0o600));
   chmodSync(file, 0o600);
   const database = new DatabaseSync(file);
   try {
-    prepareDatabase(database, file);
+    prepareDatabase(database, file, schema);
     return database;
   } catch (error) {
     database.close();
@@ -137,8 +131,8 @@ const resultCode = (error: unknown): number =>
   typeof error === 'object' && error !== null && 'errcode' in error ? Number(error.errcode) & 0xff : 0;
 const isBusy = (error: unknown) => resultCode(error) === 5;
 
-function problemOf(error: unknown): string {
+function problemOf(error: unknown, { loss }: DatabaseSchema): string {
   const code = resultCode(error);
-  if (code === 11 || code === 26) return 'it is damaged, or no database; move it away: then everybody logs in again';
+  if (code === 11 || code === 26) return `it is damaged, or no database; move it away: then ${loss}`;
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,0 +1,144 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { servePlain } from '../fakes/backend/serve-plain.ts';
+import { openStream, send, SessionClient } from '../gateway/session-client.ts';
+import type { ServedGateway } from '../gateway/serve-gateway.ts';
+import type { GatewayConfig } from '../gateway/start-gateway.ts';
+import { until } from '../gateway/until.ts';
+import { protectedGateway } from '../attacks/protected-gateway.ts';
+import { closeAll, closing, gatewayTo } from './gateway-to.ts';
+
+let folder = '';
+let file = '';
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'vmcp-kept-'));
+  file = join(folder, 'sessions.sqlite');
+});
+afterEach(async () => {
+  await closeAll();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const files = { sealing: randomBytes(32).toString('hex') };
+const kept = (more: Partial<GatewayConfig> = {}): Partial<GatewayConfig> => ({
+  session_storage: { type: 'sqlite', file },
+  sealing_secret_files: ['sealing'],
+  ...more,
+});
+const start = (urls: Record<string, string>, more: Partial<GatewayConfig> = {}, evictableAfter?: number) =>
+  gatewayTo(urls, kept(more), { files, ...(evictableAfter !== undefined && { evictableAfter }) });
+const statusOf = async (gateway: ServedGateway) =>
+  (await fetch(`http://127.0.0.1:${gateway.runtime.address.privatePort}/status`)).text();
+const at = (gateway: ServedGateway, client: SessionClient, method = 'ping', params?: object) =>
+  send(gateway.url, 'POST', client.headers, client.message(method, params));
+
+/** Keeps others from writing the file, until the function that comes back is called. */
+function lock(mode: 'IMMEDIATE' | 'EXCLUSIVE'): () => void {
+  const other = new DatabaseSync(file);
+  other.exec(`BEGIN ${mode}`);
+  return () => {
+    other.exec('ROLLBACK');
+    other.close();
+  };
+}
+
+describe('sessions that are kept in a file', () => {
+  it('go on at another process with their sessions at backends, subscriptions and all, which tells of changed lists', async () => {
+    const used: unknown[] = [];
+    const backend = closing(
+      await servePlain({
+        tools: 1,
+        intercept: ({ headers }, _response, body) => {
+          if (body.includes('tools/call')) used.push(headers['mcp-session-id']);
+          return false;
+        },
+      }),
+    );
+    const before = await start({ a: backend.url });
+    const client = await SessionClient.open(before.url);
+    await client.call('a_tool_0', { text: 'x' });
+    await before.runtime.stop();
+    const after = await start({ a: backend.url });
+    const call = { name: 'a_tool_0', arguments: { text: 'x' } };
+    expect((await at(after, client, 'tools/call', call)).answer.result).toBeDefined();
+    expect(new Set(used).size).toBe(1);
+    const stream = await openStream(after.url, client.headers);
+    await stream.waitFor(({ method }) => method === 'notifications/tools/list_changed');
+    stream.close();
+  });
+
+  it('are their owner’s alone after a restart, and one that was ended stays so', async () => {
+    const first = await protectedGateway({ config: kept(), files });
+    const [alice, mallory] = [await first.bearer(), await first.bearer({ sub: 'mallory' })];
+    const client = await SessionClient.open(first.gateway.url, alice);
+    const ended = await SessionClient.open(first.gateway.url, alice);
+    expect((await send(first.gateway.url, 'DELETE', ended.headers)).status).toBe(204);
+    await first.gateway.runtime.stop();
+    const again = closing(await gatewayTo({ a: first.backend.url }, kept({ incoming: first.incoming }), { files }));
+    expect((await send(again.url, 'POST', { ...client.headers, ...mallory }, client.message('ping'))).status).toBe(404);
+    expect((await at(again, client)).status).toBe(200);
+    expect((await at(again, ended)).status).toBe(404);
+  });
+
+  it('are written by no call', async () => {
+    const backend = closing(await servePlain({ tools: 1 }));
+    const gateway = await start({ a: backend.url });
+    const client = await SessionClient.open(gateway.url);
+    await client.call('a_tool_0', { text: 'x' });
+    const written = () => readFileSync(`${file}-wal`);
+    const before = written();
+    for (let nr = 0; nr < 50; nr += 1) expect((await client.call('a_tool_0', { text: 'x' })).status).toBe(200);
+    expect(written().equals(before)).toBe(true);
+  });
+
+  it('count those of before a restart, and the one idle for longest goes', async () => {
+    const limits = { sessions_per_principal: 2 };
+    const before = await start({}, { limits }, 0);
+    const clients = [await SessionClient.open(before.url), await SessionClient.open(before.url)];
+    await before.runtime.stop();
+    const after = await start({}, { limits, audit_config: { enabled: true } }, 1);
+    expect((await at(after, clients[0]!)).status).toBe(200);
+    const newest = await SessionClient.open(after.url);
+    const statuses = [clients[0]!, clients[1]!, newest].map(async (client) => (await at(after, client)).status);
+    expect(await Promise.all(statuses)).toEqual([200, 404, 200]);
+    await until('the audit', () => after.log().includes('"type":"mcp_session_evicted"'));
+  });
+
+  it('are in memory alone, with a warning, where the file is damaged or locked', async () => {
+    const locked = await start({});
+    await locked.runtime.stop();
+    const unlock = lock('EXCLUSIVE');
+    const beside = await start({});
+    unlock();
+    writeFileSync(file, 'text '.repeat(1_000));
+    for (const gateway of [beside, await start({})]) {
+      const client = await SessionClient.open(gateway.url);
+      expect((await client.request('ping')).status).toBe(200);
+      expect(gateway.log()).toContain('sessions end with this process, as their file cannot be used');
+      expect(await statusOf(gateway)).toContain('sessions end with this process');
+    }
+  });
+
+  it('open and go on while the file cannot be written, and are written later', async () => {
+    const more = { limits: { session_idle: '6s' } };
+    const gateway = await start({}, more);
+    const early = await SessionClient.open(gateway.url);
+    const unlock = lock('IMMEDIATE');
+    const late = await SessionClient.open(gateway.url);
+    for (const client of [early, late]) expect((await client.request('ping')).status).toBe(200);
+    expect(await statusOf(gateway)).toContain('the file of sessions cannot be written');
+    unlock();
+    await until('what was not written', async () => !(await statusOf(gateway)).includes('cannot be written'));
+    await gateway.runtime.stop();
+    const after = await start({}, more);
+    for (const client of [early, late]) expect((await at(after, client)).status).toBe(200);
+  });
+
+  it('are refused without a secret that seals', async () => {
+    await expect(gatewayTo({}, { ...kept(), sealing_secret_files: [] })).rejects.toThrow(/sealing_secret_files/);
+  });
+});

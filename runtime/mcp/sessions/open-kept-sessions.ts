@@ -1,0 +1,41 @@
+import type { SecretRing } from '#runtime/keys/secret-ring';
+import type { OpenSharing, SharingOptions } from './open-shared-sessions.ts';
+import { createRecordSeal, type RecordPlace } from './record-seal.ts';
+import { SharedSessions } from './shared-sessions.ts';
+import { openSqliteRecords } from './storage/sqlite-records.ts';
+import { tendAgainAndAgain } from './tend-sessions.ts';
+
+interface KeepingOptions extends Pick<
+  SharingOptions,
+  'table' | 'backends' | 'changedSince' | 'evicted' | 'now' | 'wallClock' | 'log'
+> {
+  readonly file: string;
+  readonly place: RecordPlace;
+  readonly ring: SecretRing;
+}
+
+/**
+ * Keeps the sessions of this process in a file, so that they outlive it.
+ * @throws ConfigError where the file cannot be used, or another process has it
+ */
+export async function openKeptSessions(options: KeepingOptions): Promise<OpenSharing> {
+  const { file, place, ring, table, log, wallClock } = options;
+  const records = await openSqliteRecords(file, wallClock);
+  const sessions = new SharedSessions({
+    ...options,
+    records,
+    seal: createRecordSeal(ring, place),
+    tell: () => undefined,
+    isHeard: () => true,
+    newsMayCome: () => false,
+  });
+  const tending = tendAgainAndAgain(sessions, () => table.limits, log);
+  return {
+    sessions,
+    tell: () => undefined,
+    async close() {
+      await tending.stop();
+      records.close();
+    },
+  };
+}

@@ -1,0 +1,39 @@
+import { StorageUnavailable } from '#runtime/storage/storage-unavailable';
+import type { Log } from '#runtime/telemetry/log';
+import type { SessionLimits } from './session-limits.ts';
+import type { SharedSessions } from './shared-sessions.ts';
+
+/** How often records are told of use: so much earlier than it should a session may end whose process has died. */
+const PARTS_OF_IDLE = 60;
+const LONGEST_PAUSE = 30_000;
+const SHORTEST_PAUSE = 100;
+
+/** Tells records what is in use here, until it is stopped; then once more. */
+export function tendAgainAndAgain(
+  sessions: SharedSessions,
+  limits: () => SessionLimits,
+  log: Log,
+): { stop(): Promise<void> } {
+  let isStopped = false;
+  let timer: NodeJS.Timeout | undefined;
+  let running: Promise<void> = Promise.resolve();
+  const tend = () =>
+    sessions.tend().catch((error: unknown) => {
+      if (!(error instanceof StorageUnavailable)) log.error('records of sessions could not be tended', { error });
+    });
+  const later = () => {
+    const pause = Math.min(LONGEST_PAUSE, Math.max(SHORTEST_PAUSE, limits().idle / PARTS_OF_IDLE));
+    timer = setTimeout(() => {
+      running = tend().then(() => (isStopped ? undefined : later()));
+    }, pause).unref();
+  };
+  later();
+  return {
+    async stop() {
+      isStopped = true;
+      clearTimeout(timer);
+      await running;
+      await tend();
+    },
+  };
+}
