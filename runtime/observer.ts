@@ -69,8 +69,6 @@ interface ObserverDeps {
 }
 
 const CLOSE_WITHIN = 2_000;
-/** Characters of a session's id, as in the audit: enough to find it, too little to use it. */
-const SESSION_SHOWN = 8;
 
 /** @throws ConfigError */
 export async function createObserver(config: RunConfig, deps: ObserverDeps): Promise<Observer> {
@@ -130,7 +128,7 @@ function noteEviction(eviction: Eviction, audit: Audit, { metrics, log }: Observ
   metrics.sessionEvicted(reason);
   log.info('a session was evicted for another', {
     reason,
-    session: session?.slice(0, SESSION_SHOWN),
+    session,
     idle_seconds: Math.round(idle / 1000),
   });
 }
@@ -144,8 +142,9 @@ function watchTrails(
     begin: begun,
     finish(trail) {
       const duration = performance.now() - trail.startedAt;
-      note(trail, duration);
+      // A request that was refused gets its trace now, and the audit names it.
       finished(trail, duration);
+      note(trail, duration);
     },
   };
 }

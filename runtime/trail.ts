@@ -27,12 +27,15 @@ export class Trail implements Entry {
   /** Advertised name or URI of what is called. */
   target: string | undefined;
   backend: string | undefined;
+  /** Its name in logs, see `sessionLogId`. */
   session: string | undefined;
   clientName: string | undefined;
   clientVersion: string | undefined;
   decision: Decision | undefined;
   /** undefined: it is not traced. */
   trace: RequestTrace | undefined;
+  /** 32 hexadecimal digits; undefined: it is not traced. */
+  traceId: string | undefined;
   /** The webhook that did not let the call through. */
   webhook: string | undefined;
   /** The kind of rate limit that did not let it through. */

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
 import { serveEverything } from '../fakes/everything-server/serve.ts';
 import type { ServedGateway } from '../gateway/serve-gateway.ts';
+import { sessionLogId } from '#runtime/mcp/sessions/session-log-id';
 import { send, sendStateless, SessionClient } from '../gateway/session-client.ts';
 import { until } from '../gateway/until.ts';
 import { closeAll, closing, configTo, gatewayTo } from './gateway-to.ts';
@@ -82,7 +83,7 @@ describe('a request leaves an event of its type, which says what it was about', 
     const client = await SessionClient.open(gateway.url);
     const [initialize] = await ofType(gateway, 'mcp_initialize');
     expect(initialize).toMatchObject({ outcome: 'success', subjects: { client_name: expect.any(String) } });
-    expect(initialize?.metadata.session).toBe(client.headers['mcp-session-id']?.slice(0, 8));
+    expect(initialize?.metadata.session).toBe(sessionLogId(client.headers['mcp-session-id'] ?? ''));
     await client.request('ping');
     expect(await ofType(gateway, 'mcp_ping')).toMatchObject([{ outcome: 'success' }]);
     await client.notify('notifications/cancelled', { requestId: 1 });

@@ -61,7 +61,7 @@ describe('a principal with its full number of sessions', () => {
     await until('the audit of the evictions', () => lines().length === 40);
     expect(lines()[0]).toMatchObject({
       subjects: { user_id: 'alice' },
-      metadata: { session: expect.stringMatching(/^[\w-]{8}$/) },
+      metadata: { session: expect.stringMatching(/^[0-9a-f]{16}$/) },
       data: { reason: 'principal' },
     });
     expect(at.gateway.log()).toContain('a session was evicted for another');

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
 import { protectedGateway } from '../attacks/protected-gateway.ts';
 import { servePlain, type PlainBackend } from '../fakes/backend/serve-plain.ts';
 import type { Intercept } from '../fakes/mcp/serve.ts';
@@ -44,6 +45,17 @@ async function first(from: Collector, name: string): Promise<CollectedSpan> {
   await until(`the span ${name}`, () => named(from, name).length > 0);
   return named(from, name)[0]!;
 }
+const AuditLine = z.object({
+  type: z.string(),
+  outcome: z.string(),
+  metadata: z.object({ session: z.string().optional(), trace_id: z.string().optional() }),
+});
+const auditLines = (gateway: ServedGateway) =>
+  gateway
+    .log()
+    .split('\n')
+    .filter((line) => line.includes('"audit_id"'))
+    .map((line) => AuditLine.parse(JSON.parse(line)));
 async function metric(gateway: ServedGateway, line: string): Promise<number> {
   const { text } = await send(`http://127.0.0.1:${gateway.runtime.address.privatePort}/metrics`, 'GET', {});
   return Number(
@@ -89,6 +101,34 @@ describe('a traced request', () => {
     expect(backendCall.kind).toBe(3);
     expect(backend.calls).toMatchObject([{ traceparent: `00-${server.traceId}-${backendCall.spanId}-01` }]);
     expect(server.milliseconds).toBeGreaterThanOrEqual(backendCall.milliseconds);
+  });
+
+  it('leaves an audit line with its trace and with the session as its span has it, also where it is refused', async () => {
+    const [to, backend] = [await collector(), await keepingBackend()];
+    const gateway = await gatewayTo({ a: backend.url }, { ...telemetry(to.url), audit_config: { enabled: true } });
+    const client = await SessionClient.open(gateway.url);
+    await call(client);
+    const id = client.headers['mcp-session-id'] ?? '';
+    await send(client.url, 'POST', { ...client.headers, origin: 'https://evil.example' }, client.message('ping'));
+    await gateway.runtime.stop();
+    const lines = auditLines(gateway);
+    const [server, refused] = [await first(to, 'tools/call a_tool_0'), await first(to, 'POST')];
+    expect(lines.find(({ type }) => type === 'mcp_tool_call')?.metadata).toMatchObject({
+      trace_id: server.traceId,
+      session: server.attributes['mcp.session.id'],
+    });
+    expect(lines.find(({ outcome }) => outcome === 'denied')?.metadata.trace_id).toBe(refused.traceId);
+    expect(gateway.log()).not.toContain(id.slice(0, 8));
+    expect(to.raw()).not.toContain(id.slice(0, 8));
+  });
+
+  it('leaves an audit line without a trace where it is not traced', async () => {
+    const gateway = await gatewayTo({ a: (await keepingBackend()).url }, { audit_config: { enabled: true } });
+    await call(await SessionClient.open(gateway.url));
+    await gateway.runtime.stop();
+    const line = auditLines(gateway).find(({ type }) => type === 'mcp_tool_call');
+    expect(line?.metadata).toMatchObject({ session: expect.stringMatching(/^[0-9a-f]{16}$/) });
+    expect(line?.metadata.trace_id).toBeUndefined();
   });
 
   it('goes on with the context of the caller, of the message before that of the headers, in both revisions', async () => {

@@ -1,5 +1,7 @@
 /** Milliseconds after the end of an outage in which a call of the member may still fail. */
 export const GRACE_MS = 2_000;
+/** Milliseconds without a turn of the event loop. */
+const STALL_MS = 2_000;
 const MOST_FAILURES = 100_000;
 
 /** Times are milliseconds of the monotonic clock. */
@@ -43,6 +45,26 @@ export class Outcomes {
   note(call: Call, problem?: string): void {
     this.#calls.set(call.member, (this.#calls.get(call.member) ?? 0) + 1);
     if (problem !== undefined && this.#failures.length < MOST_FAILURES) this.#failures.push({ ...call, problem });
+  }
+
+  /**
+   * Explains failures at all members while this process itself stands still, as on a machine without idle processors:
+   * then connections and calls end at their deadlines whatever the gateway does. Returns what stops it.
+   */
+  watchStalls(): () => number {
+    let [last, stalled] = [performance.now(), 0];
+    const timer = setInterval(() => {
+      const now = performance.now();
+      if (now - last > STALL_MS) {
+        this.beginOutage(ANY, last)(now);
+        stalled += now - last;
+      }
+      last = now;
+    }, STALL_MS / 10);
+    return () => {
+      clearInterval(timer);
+      return stalled;
+    };
   }
 
   /** Counts a rejection that the SDK of a client leaves to the process. */

@@ -81,6 +81,7 @@ export async function startTraffic(options: TrafficOptions): Promise<Traffic> {
   const state = { going: true, cancelled: 0, openings: [] as number[] };
   const unhandled = (reason: unknown) => options.outcomes.noteUnhandled(reason);
   process.on('unhandledRejection', unhandled);
+  const endStalls = options.outcomes.watchStalls();
   const underWay = new Set<Promise<void>>();
   const follow = (work: Promise<void>) => {
     underWay.add(work);
@@ -116,6 +117,8 @@ export async function startTraffic(options: TrafficOptions): Promise<Traffic> {
       await Promise.all(underWay);
       await Promise.all(clients.map((client) => client.end()));
       process.off('unhandledRejection', unhandled);
+      const stalled = endStalls();
+      if (stalled > 0) console.log(`  this process stood still for ${(stalled / 1000).toFixed(1)} s`);
     },
   };
 }

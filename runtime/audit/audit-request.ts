@@ -61,6 +61,7 @@ export function auditRequest(
       transport: 'streamable-http',
       revision: trail.revision,
       session: trail.session,
+      trace_id: trail.traceId,
     },
     ...(decision || code !== undefined ? { details: detailsOf(trail) } : {}),
     ...(audit.wantsRequest && trail.params !== undefined ? { request: trail.params } : {}),

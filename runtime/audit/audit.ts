@@ -27,8 +27,10 @@ export interface AuditEvent {
     readonly duration_ms?: number;
     readonly transport?: string | undefined;
     readonly revision?: string | undefined;
-    /** The session's id; the line shows its beginning only: enough to find it, too little to use it. */
+    /** The session's name in logs, as spans have it: `sessionLogId`. */
     readonly session?: string | undefined;
+    /** The trace of the request, where it is traced. */
+    readonly trace_id?: string | undefined;
   };
   /** Always written where present, e.g. the deciding policies of a denial. Never holds what a client sent. */
   readonly details?: Readonly<Record<string, unknown>>;

@@ -73,6 +73,7 @@ describe('audit', () => {
         transport: 'streamable-http',
         revision: '2025-11-25',
         session: '0123456789abcdef',
+        trace_id: '4bf92f3577b34da6a3ce929d0e0e4736',
       },
       request: { name: 'files_write' },
     });
@@ -98,7 +99,13 @@ describe('audit', () => {
       source: '10.0.0.1',
       subjects: { user: 'Alice', user_id: 'a1', client_name: 'inspector', client_version: '1' },
       target: { endpoint: '/mcp', method: 'tools/call', type: 'tool', name: 'files_write', backend: 'files' },
-      metadata: { duration_ms: 1.235, transport: 'streamable-http', revision: '2025-11-25', session: '01234567' },
+      metadata: {
+        duration_ms: 1.235,
+        transport: 'streamable-http',
+        revision: '2025-11-25',
+        session: '0123456789abcdef',
+        trace_id: '4bf92f3577b34da6a3ce929d0e0e4736',
+      },
       data: { request: { name: 'files_write' } },
     });
   });

@@ -3,8 +3,6 @@ import type { AuditEvent } from './audit.ts';
 import type { Quote } from './quote.ts';
 import { renderData, renderValue } from './render-data.ts';
 
-const SESSION_SHOWN = 8;
-
 interface RenderOptions {
   readonly component: string;
   readonly includeRequestData: boolean;
@@ -57,7 +55,8 @@ function metadataOf({ metadata: of }: AuditEvent, quote: Quote): string {
   if (of.duration_ms !== undefined) text += `,"duration_ms":${Math.round(of.duration_ms * 1000) / 1000}`;
   if (of.transport !== undefined) text += `,"transport":${quote(of.transport)}`;
   if (of.revision !== undefined) text += `,"revision":${quote(of.revision)}`;
-  if (of.session !== undefined) text += `,"session":${quote(of.session.slice(0, SESSION_SHOWN))}`;
+  if (of.session !== undefined) text += `,"session":${quote(of.session)}`;
+  if (of.trace_id !== undefined) text += `,"trace_id":${quote(of.trace_id)}`;
   return text.slice(1);
 }
 

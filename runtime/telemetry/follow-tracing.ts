@@ -40,11 +40,13 @@ export async function followTracing(config: RunConfig, deps: TracingDeps): Promi
   };
   return {
     begun(trail, message) {
-      if (tracing) trail.trace = tracing.begin(trail.req, message, trail.startedAt);
+      if (!tracing) return;
+      trail.trace = tracing.begin(trail.req, message, trail.startedAt);
+      trail.traceId = trail.trace?.id;
     },
     finished(trail, milliseconds) {
       if (trail.trace) trail.trace.finish(trail, milliseconds);
-      else tracing?.refused(trail, milliseconds);
+      else trail.traceId = tracing?.refused(trail, milliseconds);
     },
     async prepare(next) {
       const isSame = tracedBy(next) === tracedBy(inForce);

@@ -45,7 +45,8 @@ describe('metrics', () => {
   });
 
   it('put durations into cumulative buckets', async () => {
-    for (const milliseconds of [0.1, 1, 3, 70_000]) metrics.requestDone('ping', 'success', 200, milliseconds);
+    for (const milliseconds of [0.1, 1, 3, 70_000, 599_000, 700_000])
+      metrics.requestDone('ping', 'success', 200, milliseconds);
     const lines = (await samples()).filter((line) => line.startsWith('vmcp_request_duration_seconds'));
     const name = 'vmcp_request_duration_seconds';
     expect(lines).toEqual(
@@ -55,9 +56,12 @@ describe('metrics', () => {
         `${name}_bucket{method="ping",le="0.0025"} 2`,
         `${name}_bucket{method="ping",le="0.005"} 3`,
         `${name}_bucket{method="ping",le="60"} 3`,
-        `${name}_bucket{method="ping",le="+Inf"} 4`,
-        `${name}_count{method="ping"} 4`,
-        `${name}_sum{method="ping"} 70.0041`,
+        `${name}_bucket{method="ping",le="120"} 4`,
+        `${name}_bucket{method="ping",le="300"} 4`,
+        `${name}_bucket{method="ping",le="600"} 5`,
+        `${name}_bucket{method="ping",le="+Inf"} 6`,
+        `${name}_count{method="ping"} 6`,
+        `${name}_sum{method="ping"} 1369.0041`,
       ]),
     );
   });

@@ -14,6 +14,8 @@ export interface TraceStep {
 
 /** What is traced of one request. Nothing of tokens, arguments or results goes in. */
 export interface RequestTrace {
+  /** 32 hexadecimal digits. */
+  readonly id: string;
   /** A decision, a credential: what stays within this process. */
   begin(name: string): TraceStep;
   /** A call of this backend. */
@@ -26,8 +28,11 @@ export interface RequestTrace {
 export interface Tracing {
   /** A request has begun, as far as it was read. undefined: it is not traced. */
   begin(req: IncomingMessage, message: DecodedMessage, startedAt: number): RequestTrace | undefined;
-  /** A request is over that has no trace: one that was refused before it was read gets its span now. */
-  refused(trail: Trail, milliseconds: number): void;
+  /**
+   * A request is over that has no trace: one that was refused before it was read gets its span now. Returns the id of its
+   * trace, where it is kept.
+   */
+  refused(trail: Trail, milliseconds: number): string | undefined;
   /**
    * Waits up to `grace` milliseconds for the requests that are under way, sends what waits within two seconds, and closes. Asked
    * again, it may have less time.

@@ -41,7 +41,7 @@ export async function initialize(
     rooms.sessions.forget(session);
     throw error;
   }
-  trail.session = session.id;
+  trail.session = session.logId;
   const known = rooms.backends.all.filter(({ health }) => health.eras?.has('session') ?? true);
   const result = {
     protocolVersion: profile.revision,

@@ -102,7 +102,7 @@ function findSession(identity: Identity, rooms: Rooms, trail: Trail): Session | 
 
 function noteSession(session: Session | undefined, trail: Trail): Session {
   if (!session) throw invalidRequest(404, 'session_unknown', 'Session not found: initialize again');
-  trail.session = session.id;
+  trail.session = session.logId;
   trail.revision = session.profile.revision;
   trail.clientName = session.profile.clientName;
   trail.clientVersion = session.profile.clientVersion;

@@ -8,8 +8,8 @@ export interface Eviction {
   readonly reason: 'principal' | 'replica';
   /** `Identity.key` of its owner; undefined where its record cannot be opened. */
   readonly principal: string | undefined;
-  /** undefined: another replica opened it, and this one does not know its id. */
-  readonly session: string | undefined;
+  /** Its name in logs. */
+  readonly session: string;
   readonly revision: string | undefined;
   readonly clientName: string | undefined;
   readonly clientVersion: string | undefined;

@@ -9,6 +9,7 @@ import { type Eviction, evictionReason, tooManySessions } from './evict-session.
 import { sha256, type RecordSeal } from './record-seal.ts';
 import type { News } from './replica-news.ts';
 import { fieldsOfSession, readLeg, readProfile, type SessionField } from './session-record.ts';
+import { storedSessionLogId } from './session-log-id.ts';
 import type { SessionTable } from './session-store.ts';
 import { openFields, sealChanges, takeField, type SharedSession } from './shared-session.ts';
 import type { Session } from './session.ts';
@@ -124,7 +125,8 @@ export class RecordWriter {
     const { tell, ended, evicted, table } = this.#deps;
     if (records.length > 0) tell({ type: 'ended', keys: records.map(({ key }) => key) });
     for (const record of records) {
-      const session = ended(record.key)?.id;
+      ended(record.key);
+      const session = storedSessionLogId(record.key);
       const fields = this.#fieldsOf(record);
       const stored = readProfile(fields);
       const { revision, clientName, clientVersion } = stored?.profile ?? NO_PROFILE;

@@ -111,7 +111,7 @@ describe('SessionStore', () => {
       {
         reason: 'replica',
         principal: 'ann',
-        session: ann[1]!.id,
+        session: ann[1]!.logId,
         ...{ revision: '2025-11-25', clientName: 'test', clientVersion: '1' },
         idle: 61 * SECOND,
       },
@@ -125,7 +125,7 @@ describe('SessionStore', () => {
     expect(() => open('anonymous', 'anonymous at 192.0.2.1')).toThrow(RequestError);
     clock.now += 60 * SECOND;
     open('anonymous', 'anonymous at 192.0.2.1');
-    expect(evicted).toMatchObject([{ reason: 'principal', session: here.id }]);
+    expect(evicted).toMatchObject([{ reason: 'principal', session: here.logId }]);
     expect(() => refusal('anonymous')).toThrow('it was not refused');
   });
 

@@ -209,7 +209,7 @@ export class SessionStore {
     // A shared session that is forgotten is read again when it is used, so its age does not matter.
     const idlest = pickIdlest(this.#all(countedFor), { now, evictableAfter: this.#shared ? 0 : evictableAfter });
     if (!this.#shared) {
-      const { principal, id: session, profile, lastUsed } = idlest;
+      const { principal, logId: session, profile, lastUsed } = idlest;
       const { revision, clientName, clientVersion } = profile;
       const reason = countedFor === undefined ? 'replica' : evictionReason(this.#limits);
       const idle = now - lastUsed;

@@ -2,6 +2,7 @@ import type { ListKind } from '#runtime/mcp/aggregate/list-kinds';
 import type { Catalogue } from '#runtime/mcp/aggregate/catalogue';
 import type { Backend } from '#runtime/mcp/backends/backend';
 import type { GeneralStream } from '#runtime/mcp/session-era/general-stream';
+import { sessionLogId } from './session-log-id.ts';
 
 /** What a client said of itself at `initialize`. Equal profiles are one object, shared by their sessions. */
 export interface ClientProfile {
@@ -44,6 +45,8 @@ export interface ServerCapabilities {
 /** A client session: little more than ids, so that ten thousand idle ones are cheap. */
 export interface Session {
   readonly id: string;
+  /** Names it in log, audit and spans, see `sessionLogId`. */
+  readonly logId: string;
   /** `Identity.key` of its owner: to anybody else it does not exist. */
   readonly principal: string;
   /** Whom the bound of sessions of a principal concerns, see `countedFor`. */
@@ -84,6 +87,7 @@ export function newSession(
 ): Session {
   return {
     ...of,
+    logId: sessionLogId(of.id),
     legs: [],
     initialized: false,
     logLevel: undefined,

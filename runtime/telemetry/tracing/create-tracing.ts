@@ -107,10 +107,13 @@ class Spans implements Tracing {
     });
   }
 
-  refused(trail: Trail, milliseconds: number): void {
+  refused(trail: Trail, milliseconds: number): string | undefined {
     // A request that was read and has no trace was not chosen.
-    if (trail.method !== undefined && trail.req.method === 'POST') return;
-    this.#end(this.#start('request', SpanKind.SERVER, ROOT_CONTEXT, trail.startedAt), trail, milliseconds);
+    if (trail.method !== undefined && trail.req.method === 'POST') return undefined;
+    const span = this.#start('request', SpanKind.SERVER, ROOT_CONTEXT, trail.startedAt);
+    if (!span.isRecording()) return undefined;
+    this.#end(span, trail, milliseconds);
+    return span.spanContext().traceId;
   }
 
   async close(grace: number): Promise<void> {
@@ -147,11 +150,13 @@ interface Maker extends Pick<RequestTrace, 'finish'> {
 }
 
 class TracedRequest implements RequestTrace {
+  readonly id: string;
   readonly #context: Context;
   readonly #maker: Maker;
   readonly finish: RequestTrace['finish'];
 
   constructor(context: Context, maker: Maker) {
+    this.id = trace.getSpanContext(context)?.traceId ?? '';
     this.#context = context;
     this.#maker = maker;
     this.finish = maker.finish;

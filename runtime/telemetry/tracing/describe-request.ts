@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { Attributes } from '@opentelemetry/api';
 import { METHODS } from '#runtime/telemetry/methods';
 import type { Trail } from '#runtime/trail';
@@ -30,7 +29,7 @@ export function describeRequest(trail: Trail, useLegacy: boolean): Attributes {
     'network.protocol.version': req.httpVersion,
     'mcp.method.name': knownMethod(trail.method),
     'mcp.protocol.version': revision,
-    'mcp.session.id': session === undefined ? undefined : shortHash(session),
+    'mcp.session.id': session,
     'vmcp.backend': backend,
     'vmcp.outcome': outcome,
     'error.type': outcome === 'success' ? undefined : (code ?? (outcome === 'tool_error' ? outcome : String(status))),
@@ -60,9 +59,4 @@ function knownMethod(method: string | undefined): string {
 function pathOf(url: string): string {
   const query = url.indexOf('?');
   return query < 0 ? url : url.slice(0, query);
-}
-
-/** A session's id lets in; its hash tells requests of one session apart. */
-function shortHash(id: string): string {
-  return createHash('sha256').update(id).digest('hex').slice(0, 16);
 }

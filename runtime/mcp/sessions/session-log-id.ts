@@ -1,0 +1,16 @@
+import { createHash } from 'node:crypto';
+
+const DIGITS = 16;
+
+/**
+ * Returns the name of a session in log, audit and spans: the first 16 hexadecimal digits of the SHA-256 of its id. The id
+ * itself lets its bearer in, and its name does not lead back to it.
+ */
+export function sessionLogId(id: string): string {
+  return createHash('sha256').update(id).digest('hex').slice(0, DIGITS);
+}
+
+/** Returns the same name for a stored session. `key`: base64url of the SHA-256 of its id. */
+export function storedSessionLogId(key: string): string {
+  return Buffer.from(key, 'base64url').toString('hex').slice(0, DIGITS);
+}
