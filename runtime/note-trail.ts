@@ -45,6 +45,12 @@ export function noteAnswered(trail: Trail, kind: AnswerKind): void {
   }
 }
 
+/** Remembers that the client cancelled its request, which gets no answer. */
+export function noteCancelled(trail: Trail): void {
+  trail.outcome = 'failure';
+  trail.code = 'cancelled';
+}
+
 /** The call was not made, and can be made again soon. */
 const RESTARTING = 'backend_restarting';
 /** What others failed at: backends, those who give out what backends are called with, and who is asked about calls. */

@@ -44,6 +44,8 @@ export class Trail implements Entry {
   /** Code of the error, where there was one. */
   code: string | undefined;
   status = 200;
+  /** The client cancelled it before it was sent to a backend. */
+  isCancelled = false;
   /** Parsed params, where the audit log asks for request data. */
   params: unknown;
   /** JSON text of the answer, where the audit log asks for response data. */

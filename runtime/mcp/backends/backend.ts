@@ -98,6 +98,8 @@ export interface BackendCall {
   readonly idempotent: boolean;
   /** A health probe: it is no live request, so neither the circuit breaker nor the limit of calls concerns it. */
   readonly isProbe?: boolean;
+  /** A notification, or the answer to a request of the backend: calls that wait for it must not keep it out. */
+  readonly isOneWay?: boolean;
   /** undefined: it is not traced. */
   readonly trace?: RequestTrace | undefined;
   readonly sink: AnswerSink;
@@ -105,7 +107,8 @@ export interface BackendCall {
 
 /** Lets the one who sent a call give it up. */
 export interface RunningCall {
-  abort(): void;
+  /** Ends it at once. `cancelled`: by its client; a channel, which has its own id for the call, tells the server. */
+  abort(cancelled?: boolean): void;
 }
 
 /** One backend that is in force. Two implementations: over streamable HTTP, and by channels (processes, event streams). */

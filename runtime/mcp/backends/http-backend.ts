@@ -29,10 +29,13 @@ export interface HttpBackendOptions extends BackendParts {
 
 const lookUpHere: LookUp = async (host) => (await lookup(host, { all: true })).map(({ address }) => address);
 
-/** Streams stay open for as long as their readers: they must not use up what calls may, nor be a breaker's trial. */
-function loadOf({ deadline, isProbe }: BackendCall): Load {
+/**
+ * Streams stay open for as long as their readers: they must not use up what calls may, nor be a breaker's trial. Messages of one way
+ * go beside the calls that wait for them, on connections of their own.
+ */
+function loadOf({ deadline, isProbe, isOneWay }: BackendCall): Load {
   if (isProbe) return 'probe';
-  return deadline > 0 ? 'call' : 'stream';
+  return deadline > 0 && !isOneWay ? 'call' : 'stream';
 }
 
 /** Whether the status may be another one later. 501 Not Implemented is what servers without POST answer. */
@@ -68,6 +71,7 @@ export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements
   readonly #limits: Readonly<Record<Load, number>>;
   readonly #running: Record<Load, number> = { call: 0, stream: 0, probe: 0 };
   readonly #fixedHeaders: () => readonly string[];
+  #isRetired = false;
 
   constructor(options: HttpBackendOptions) {
     const { config, concurrency } = options;
@@ -173,6 +177,7 @@ export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements
   }
 
   async retire(): Promise<void> {
+    this.#isRetired = true;
     await Promise.all([this.#streams.destroy(), this.#pods?.retire()]);
   }
 
@@ -257,11 +262,13 @@ export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements
     else void pods.look().then(dispatch);
   }
 
-  #poolFor({ call, needsFresh }: HttpExchange, pods?: BackendPods): Dispatcher {
-    const { deadline, address = '' } = call;
+  #poolFor({ call, load, needsFresh }: HttpExchange, pods?: BackendPods): Dispatcher {
+    const { address = '' } = call;
     if (!needsFresh) {
-      if (pods) return pods.poolOf(address, deadline > 0 ? 'calls' : 'streams');
-      return deadline > 0 ? this.#calls : this.#streams;
+      // Calls that began before it was retired still send messages.
+      const kind = load === 'stream' && !this.#isRetired ? 'streams' : 'calls';
+      if (pods) return pods.poolOf(address, kind);
+      return kind === 'calls' ? this.#calls : this.#streams;
     }
     // Of one connection that nobody has used.
     const pool = pods?.freshPool(address) ?? this.#createPool(1);

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { renderRpcError } from '#runtime/http/answer-error';
 import { answerJson } from '#runtime/http/answer-json';
-import { noteAnswer, noteAnswered } from '#runtime/note-trail';
+import { noteAnswer, noteCancelled, noteAnswered } from '#runtime/note-trail';
 import type { Rooms } from '#runtime/rooms';
 import type { Trail } from '#runtime/trail';
 import type { CallFailure, Flow } from '../backends/backend.ts';
@@ -85,6 +85,20 @@ export class ClientAnswer {
     this.#stream.write(writeSse({ event: 'message', data: renderRpcError(error.answer, message.idText) }));
     this.#stream.end();
     return true;
+  }
+
+  /** The client has cancelled its request: SDK clients take an ended stream, and a 202 in its place, for the end. */
+  cancelled(): void {
+    const { res, trail } = this.#request;
+    noteCancelled(trail);
+    if (this.#document) {
+      this.#document.cut();
+    } else if (this.#stream) {
+      this.#stream.end();
+    } else if (!res.headersSent) {
+      trail.status = 202;
+      res.writeHead(202, { 'content-length': 0 }).end();
+    }
   }
 
   #isKept(): boolean {

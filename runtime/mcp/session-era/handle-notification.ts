@@ -2,12 +2,12 @@ import type { Identity } from '#runtime/incoming/identity';
 import { readMintedId } from '#runtime/mcp/envelope/mint-request-id';
 import type { Rooms } from '#runtime/rooms';
 import type { DecodedNotification, DecodedResponse } from '../envelope/decode-request.ts';
-import { idTextOf } from '../envelope/message-id.ts';
 import { splice } from '../envelope/splice.ts';
 import { invalidRequest } from '../route/refusals.ts';
 import { notify, sendInitialized } from '../sessions/open-leg.ts';
 import { INITIALIZED } from '../sessions/session-record.ts';
 import { legOf, type Leg, type Session } from '../sessions/session.ts';
+import { cancelCall } from './cancel-call.ts';
 
 /** Passes a client's notification to the backends that it concerns. */
 export async function handleNotification(
@@ -30,19 +30,14 @@ export async function handleNotification(
     });
     return;
   }
-  const only = message.method === 'notifications/cancelled' ? backendOfRequest(message, session) : undefined;
-  // Of a request that is over nobody needs to know; one that another replica has sent may be any backend's.
-  if (message.method === 'notifications/cancelled' && only === undefined && !rooms.sessions.isShared) return;
+  if (message.method === 'notifications/cancelled') {
+    cancelCall(message, body, session, identity, rooms);
+    return;
+  }
   await toAll(async (leg) => {
     const backend = rooms.backends.get(leg.backend);
-    if (backend && (only === undefined || only === leg.backend)) await notify(leg, backend, identity, deadline, body);
+    if (backend) await notify(leg, backend, identity, deadline, body);
   });
-}
-
-function backendOfRequest({ params }: DecodedNotification, session: Session): string | undefined {
-  const id = params?.requestId;
-  const idText = idTextOf(id, String(id));
-  return idText === undefined ? undefined : session.inFlight?.get(idText);
 }
 
 /** Passes a client's answer to the backend that asked. @throws RequestError 400 for an answer that nobody asked for */

@@ -5,8 +5,10 @@ import { callDeadline } from '#runtime/mcp/relay/call-deadline';
 import { ClientStream } from '#runtime/mcp/relay/client-stream';
 import { decodeEventId, type EventPosition } from '#runtime/mcp/sse/event-id';
 import type { Rooms } from '#runtime/rooms';
+import { RequestError } from '#runtime/errors';
 import type { AnswerSink, Backend, Flow } from '../backends/backend.ts';
 import { invalidRequest } from '../route/refusals.ts';
+import { enterCall, keepCall, leaveCall, type InFlightCall } from '../sessions/in-flight.ts';
 import { legHeaders } from '../sessions/open-leg.ts';
 import { countedFor } from '../sessions/session-limits.ts';
 import { legOf, type Session, underWay } from '../sessions/session.ts';
@@ -48,7 +50,7 @@ export function openStream(
   });
 }
 
-/** The rest of one call's stream, from the backend that keeps it. */
+/** The rest of one call's stream, from the backend that keeps it. @throws RequestError */
 function resumeCall(
   res: ServerResponse,
   session: Session,
@@ -59,10 +61,21 @@ function resumeCall(
   const backend = rooms.backends.get(position.backend);
   const leg = legOf(session, position.backend);
   if (!backend || !leg) throw invalidRequest(404, 'stream_gone', 'The stream to resume is gone');
+  if (session.cancelled?.has(position.stream)) throw notResumed();
   res.once('close', rooms.streams.enter(countedFor(identity, res.req, rooms)));
   endAtExpiry(res, identity, streamClock(rooms));
   return new Promise((resolve, reject) => {
     const client = new ClientStream(res);
+    const call: InFlightCall = {
+      backend: backend.name,
+      isResumable: true,
+      cancel: () => {
+        running.abort(true);
+        if (res.headersSent) client.end();
+        else reject(notResumed());
+      },
+    };
+    enterCall(session, position.stream, call);
     const running = backend.send({
       identity,
       era: 'session',
@@ -74,24 +87,35 @@ function resumeCall(
       address: leg.address,
       deadline: callDeadline(rooms, backend.name),
       idempotent: true,
-      sink: resumedSink(client, { backend, session, rooms, stream: position.stream }, resolve, reject),
+      sink: resumedSink(client, { backend, session, rooms, stream: position.stream, call }, resolve, reject),
     });
     const unsubscribe = rooms.announcer.subscribe({ changed: () => undefined, end: () => client.end() });
     res.once('close', () => {
       unsubscribe();
+      keepCall(session, position.stream, call);
       running.abort();
       resolve();
     });
   });
 }
 
+/** SDK clients resume a stream that ended early, also of a request that they cancelled; to them a 405 to a GET is no error. */
+function notResumed(): RequestError {
+  return new RequestError({
+    status: 405,
+    code: 'request_cancelled',
+    text: 'The request of this stream was cancelled',
+    headers: { Allow: 'POST, DELETE' },
+  });
+}
+
 function resumedSink(
   client: ClientStream,
-  source: { backend: Backend; session: Session; rooms: Rooms; stream: string },
+  source: { backend: Backend; session: Session; rooms: Rooms; stream: string; call: InFlightCall },
   resolve: () => void,
   reject: (error: Error) => void,
 ): AnswerSink {
-  const { session, stream } = source;
+  const { session, stream, call } = source;
   let flow: Flow | undefined;
   return {
     json: () => reject(invalidRequest(404, 'stream_gone', 'The stream to resume is gone')),
@@ -105,8 +129,7 @@ function resumedSink(
       if (message?.kind === 'response') {
         // Only the answer to the request whose stream it is, which this or another replica sent to this backend.
         if (message.idText !== stream) return;
-        session.inFlight?.delete(stream);
-        if (session.inFlight?.size === 0) session.inFlight = undefined;
+        leaveCall(session, stream, call);
       }
       const text = relayedEvent(event, source);
       if (text !== undefined) client.write(text, flow);

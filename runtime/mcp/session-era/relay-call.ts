@@ -8,13 +8,12 @@ import { NoAnswer } from '../backends/ask.ts';
 import { callFailure, mayBeAway } from '../backends/failures.ts';
 import type { PreparedCall } from '../route/prepare-call.ts';
 import { dropLeg, ensureLeg, legHeaders } from '../sessions/open-leg.ts';
+import { enterCall, keepCall, leaveCall, type InFlightCall } from '../sessions/in-flight.ts';
 import type { Leg } from '../sessions/session.ts';
 import { answerLogin } from './answer-login.ts';
 import type { TraceStep } from '#runtime/telemetry/request-trace';
 import { relayedEvent } from './relayed-event.ts';
 import type { SessionRequest } from './session-request.ts';
-
-const MAX_IN_FLIGHT = 1_000;
 
 /**
  * Sends a client's request to one backend and its answer to the client, as it comes. `passthrough`: headers of the client that go
@@ -24,7 +23,7 @@ export function relayCall(request: SessionRequest, call: PreparedCall, passthrou
   return new Promise((resolve, reject) => new SessionRelay(request, call, passthrough, resolve, reject).start());
 }
 
-class SessionRelay implements AnswerSink {
+class SessionRelay implements AnswerSink, InFlightCall {
   readonly #request: SessionRequest;
   readonly #call: PreparedCall;
   readonly #passthrough: readonly string[];
@@ -54,15 +53,29 @@ class SessionRelay implements AnswerSink {
   }
 
   start(): void {
-    const { session, message, res, rooms } = this.#request;
+    const { session, message, res, rooms, trail } = this.#request;
     session.calls++;
-    const inFlight = (session.inFlight ??= new Map());
-    if (inFlight.size < MAX_IN_FLIGHT) inFlight.set(message.idText, this.#call.backend.name);
+    const isWanted = enterCall(session, message.idText, this) && !trail.isCancelled;
     // Left in place when it is over: taking it off costs more than one call that does nothing.
     res.on('close', () => this.#clientLeft());
     const { name } = this.#call.backend;
-    if (session.lostAt && rooms.sessions.takeLoss(session, name)) this.fail(callFailure(name, 'state_lost', false));
+    if (!isWanted) this.cancel();
+    else if (session.lostAt && rooms.sessions.takeLoss(session, name))
+      this.fail(callFailure(name, 'state_lost', false));
     else this.#withLeg();
+  }
+
+  get backend(): string {
+    return this.#call.backend.name;
+  }
+
+  get isResumable(): boolean {
+    return this.#resumable;
+  }
+
+  cancel(): void {
+    this.#running?.abort(true);
+    this.#cancelled();
   }
 
   json(_status: number, body: Buffer, kind: AnswerKind): void {
@@ -113,6 +126,11 @@ class SessionRelay implements AnswerSink {
 
   fail(failure: CallFailure): void {
     this.#step?.end(failure.reason);
+    // A channel finds the call by itself where the cancellation was sent to it.
+    if (failure.reason === 'aborted') {
+      this.#cancelled();
+      return;
+    }
     if (failure.reason === 'session_lost' && !this.#reopened) {
       this.#reopen();
       return;
@@ -183,6 +201,14 @@ class SessionRelay implements AnswerSink {
     else answerLogin(this.#request, this.#call.backend, error).then(this.#resolve, this.#reject);
   }
 
+  #cancelled(): void {
+    if (this.#isOver) return;
+    this.#answer.cancelled();
+    this.#step?.end('aborted');
+    this.#over();
+    this.#resolve();
+  }
+
   /** The connection is closed: after the answer, as ever, or before it. */
   #clientLeft(): void {
     if (this.#isOver) return;
@@ -199,9 +225,7 @@ class SessionRelay implements AnswerSink {
     const { session, message, rooms } = this.#request;
     session.calls--;
     rooms.sessions.touch(session);
-    if (answered && session.inFlight) {
-      session.inFlight.delete(message.idText);
-      if (session.inFlight.size === 0) session.inFlight = undefined;
-    }
+    if (answered) leaveCall(session, message.idText, this);
+    else keepCall(session, message.idText, this);
   }
 }

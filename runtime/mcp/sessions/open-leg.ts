@@ -186,7 +186,9 @@ export function notify(
       headers: legHeaders(leg),
       address: leg.address,
       deadline,
-      idempotent: false,
+      // Twice does no harm: a second cancellation, or answer, means nothing to a server.
+      idempotent: true,
+      isOneWay: true,
       sink,
     });
   });

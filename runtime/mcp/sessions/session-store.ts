@@ -148,6 +148,11 @@ export class SessionStore {
     this.#shared?.tellStream(session);
   }
 
+  /** The client cancelled a request that is not under way here. */
+  tellCancelled(session: Session, idText: string): void {
+    this.#shared?.tellCancelled(session, idText);
+  }
+
   /** Something happened in the session. */
   touch(session: Session): void {
     session.lastUsed = this.#now();

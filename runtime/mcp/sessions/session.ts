@@ -3,6 +3,7 @@ import type { Catalogue } from '#runtime/mcp/aggregate/catalogue';
 import type { Backend } from '#runtime/mcp/backends/backend';
 import type { GeneralStream } from '#runtime/mcp/session-era/general-stream';
 import { sessionLogId } from './session-log-id.ts';
+import type { InFlightCall } from './in-flight.ts';
 
 /** What a client said of itself at `initialize`. Equal profiles are one object, shared by their sessions. */
 export interface ClientProfile {
@@ -61,8 +62,10 @@ export interface Session {
   logLevel: string | undefined;
   /** Resources that the client wants to hear of: URI to backend. */
   subscriptions: Map<string, string> | undefined;
-  /** Requests whose answer has not reached the client: id text to backend. */
-  inFlight: Map<string, string> | undefined;
+  /** Requests whose answer has not reached the client, by the JSON text of their ids. */
+  inFlight: Map<string, InFlightCall> | undefined;
+  /** Ids of cancelled requests whose streams clients try to resume, or which may still come until this time of `lastUsed`. */
+  cancelled?: Map<string, number> | undefined;
   /** Legs being opened, so that each opens once. */
   opening: Map<Backend, Promise<Leg>> | undefined;
   /** Logins that the client was asked to open: elicitation id to provider. */

@@ -138,7 +138,8 @@ class StreamedAnswer implements AnswerTaker, Keeper {
 
   end(isWhole: boolean): void {
     this.#keptBytes.tell(this, 0);
-    if (this.#rpcId !== undefined && !this.#isStream) this.#client.say(this.#document(isWhole));
+    // A 202 in the place of an answer: the client has cancelled its request.
+    if (this.#rpcId !== undefined && !this.#isStream && this.#status !== 202) this.#client.say(this.#document(isWhole));
     this.#over();
   }
 

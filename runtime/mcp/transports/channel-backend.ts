@@ -103,15 +103,7 @@ export class ChannelBackend<Config extends BackendConfig>
       exchange.fail(callFailure(this.name, 'protocol', false));
       return;
     }
-    if (this.#counted.size >= this.#limit) {
-      exchange.fail(callFailure(this.name, 'busy', false));
-      return;
-    }
-    if (!call.isProbe && !this.breaker.admits()) {
-      exchange.fail(callFailure(this.name, 'breaker_open', false));
-      return;
-    }
-    this.#counted.add(exchange);
+    if (!call.isOneWay && !this.#admit(exchange)) return;
     if (call.method === 'initialize') {
       this.#mode.initialize(exchange);
       return;
@@ -125,6 +117,21 @@ export class ChannelBackend<Config extends BackendConfig>
     if (call.idText !== undefined) this.#mode.request(exchange, session);
     else if (session) this.#mode.message(exchange, session);
     else exchange.accept();
+  }
+
+  /** Takes a place for a call, or fails it. */
+  #admit(exchange: ChannelExchange): boolean {
+    const { isProbe } = exchange.call;
+    if (this.#counted.size >= this.#limit) {
+      exchange.fail(callFailure(this.name, 'busy', false));
+      return false;
+    }
+    if (!isProbe && !this.breaker.admits()) {
+      exchange.fail(callFailure(this.name, 'breaker_open', false));
+      return false;
+    }
+    this.#counted.add(exchange);
+    return true;
   }
 
   /** GET and DELETE. */

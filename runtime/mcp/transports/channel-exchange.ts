@@ -127,11 +127,6 @@ export class ChannelExchange implements RunningCall, Expiring, Flow {
     this.#giveUp('timeout');
   }
 
-  /** The client has cancelled it: the server is told, and nobody waits for an answer. */
-  cancel(): void {
-    this.#giveUp('aborted');
-  }
-
   #giveUp(reason: 'timeout' | 'aborted'): void {
     if (this.#isOver) return;
     if (this.#id !== undefined) this.#channel?.cancel(this.#id);
@@ -144,8 +139,12 @@ export class ChannelExchange implements RunningCall, Expiring, Flow {
     return this.#channel ? !this.#channel.hasSpoken : this.#host.isSilentStart;
   }
 
-  abort(): void {
+  abort(cancelled = false): void {
     if (this.#isOver) return;
+    if (cancelled) {
+      this.#giveUp('aborted');
+      return;
+    }
     if (this.#id !== undefined) this.#channel?.forget(this.#id);
     this.#finish(callFailure(this.#host.name, 'aborted', this.#id !== undefined), undefined);
   }

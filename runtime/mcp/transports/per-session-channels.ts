@@ -92,7 +92,7 @@ export class PerSessionChannels implements ChannelMode {
     const { body } = exchange.call;
     const cancellation = readCancellation(exchange, session);
     // A cancellation speaks of the client's id, which means another call to the server.
-    cancellation?.running?.cancel();
+    cancellation?.running?.abort(true);
     if (cancellation || !body) exchange.accept();
     else if (!session.channel?.send(body, exchange))
       exchange.fail(callFailure(this.#options.name, 'unavailable', false));

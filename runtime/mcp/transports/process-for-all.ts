@@ -121,7 +121,7 @@ export class ProcessForAll implements ChannelMode {
 
   message(exchange: ChannelExchange, session: ChannelSession): void {
     // The process asks the gateway, not this client, so nothing else is for it.
-    readCancellation(exchange, session)?.running?.cancel();
+    readCancellation(exchange, session)?.running?.abort(true);
     exchange.accept();
   }
 

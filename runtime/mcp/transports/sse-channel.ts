@@ -76,7 +76,7 @@ export class SseChannel implements Channel {
     const call = this.#calls.delete(id);
     if (!call) return;
     const message = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } };
-    this.#post(Buffer.from(JSON.stringify(message)), call.from, { accepted: ignore, fail: ignore });
+    this.#post(Buffer.from(JSON.stringify(message)), call.from, { accepted: ignore, fail: ignore, isOneWay: true });
     this.#checkAlive();
   }
 
@@ -86,6 +86,7 @@ export class SseChannel implements Channel {
     this.#post(message, exchange?.call, {
       accepted: () => exchange?.accept(),
       fail: (failure) => exchange?.fail(failure),
+      isOneWay: true,
     });
     return true;
   }
@@ -151,7 +152,7 @@ export class SseChannel implements Channel {
   #post(
     body: Buffer,
     from: BackendCall | undefined,
-    sink: Pick<AnswerSink, 'accepted' | 'fail'> & { readonly isWanted?: () => boolean },
+    sink: Pick<AnswerSink, 'accepted' | 'fail'> & { readonly isWanted?: () => boolean; readonly isOneWay?: boolean },
   ): void {
     const { http, first } = this.#settings;
     const { identity, method, headers, deadline, idempotent, isProbe = false } = from ?? first;
@@ -171,6 +172,7 @@ export class SseChannel implements Channel {
         deadline: deadline > 0 ? deadline : POST_DEADLINE,
         idempotent,
         isProbe,
+        isOneWay: sink.isOneWay ?? false,
         sink: { ...sink, json: ignore, open: ignore, event: ignore, close: ignore },
       });
     };

@@ -1,0 +1,45 @@
+import type { Identity } from '#runtime/incoming/identity';
+import type { Rooms } from '#runtime/rooms';
+import type { DecodedNotification } from '../envelope/decode-request.ts';
+import { idTextOf } from '../envelope/message-id.ts';
+import { cancelInFlight, expectCancelled } from '../sessions/in-flight.ts';
+import { notify } from '../sessions/open-leg.ts';
+import { legOf, type Leg, type Session } from '../sessions/session.ts';
+
+/** Ends the request that a client's notifications/cancelled names, and tells the backend. Waits for nobody. */
+export function cancelCall(
+  message: DecodedNotification,
+  body: Buffer,
+  session: Session,
+  identity: Identity,
+  rooms: Rooms,
+): void {
+  const id = message.params?.requestId;
+  const idText = idTextOf(id, String(id));
+  if (idText === undefined) return;
+  const tell = (leg: Leg) => void notify(leg, leg.at, identity, rooms.config.limits.list_deadline, body);
+  const call = session.inFlight?.get(idText);
+  if (call) {
+    const leg = legOf(session, call.backend);
+    // Before the stream is closed: a server must not take the closed stream for a lost connection.
+    if (leg) tell(leg);
+    cancelInFlight(session, idText);
+    return;
+  }
+  if (stopBefore(session, idText, rooms)) return;
+  expectCancelled(session, idText);
+  if (!rooms.sessions.isShared) return;
+  // Another replica may have sent it, to any backend.
+  session.legs.forEach(tell);
+  rooms.sessions.tellCancelled(session, idText);
+}
+
+/** Marks a request that has not been sent to its backend yet. */
+function stopBefore(session: Session, idText: string, rooms: Rooms): boolean {
+  for (const trail of rooms.running.all()) {
+    if (trail.session !== session.id || trail.rpcId !== idText) continue;
+    trail.isCancelled = true;
+    return true;
+  }
+  return false;
+}

@@ -1,0 +1,68 @@
+import type { Session } from './session.ts';
+
+/** A request of a session whose answer has not reached the client. */
+export interface InFlightCall {
+  /** Name of the backend that it was sent to. */
+  readonly backend: string;
+  /** The client resumes the stream of its answer when that ends early. */
+  readonly isResumable: boolean;
+  /** Ends the client's stream without an answer and frees what the call holds. The caller tells the backend. */
+  cancel(): void;
+}
+
+/** Entries that outlive the connection of their request. */
+const MAX_KEPT = 1_000;
+/** Milliseconds in which a request may come after its own cancellation, which is sent on another connection. */
+const LATE_REQUEST = 2_000;
+
+/** Enters a request. Returns false for one whose cancellation came first. */
+export function enterCall(session: Session, idText: string, call: InFlightCall): boolean {
+  (session.inFlight ??= new Map()).set(idText, call);
+  const lateUntil = session.cancelled?.get(idText);
+  if (lateUntil === undefined) return true;
+  session.cancelled?.delete(idText);
+  return session.lastUsed > lateUntil;
+}
+
+/** Removes a request that was answered, unless its id is used again. */
+export function leaveCall(session: Session, idText: string, call: InFlightCall): void {
+  const { inFlight } = session;
+  if (inFlight?.get(idText) !== call) return;
+  inFlight.delete(idText);
+  if (inFlight.size === 0) session.inFlight = undefined;
+}
+
+/** Keeps the backend of a request whose client left, and may resume or cancel it. */
+export function keepCall(session: Session, idText: string, call: InFlightCall): void {
+  const { inFlight } = session;
+  if (inFlight?.get(idText) !== call) return;
+  if (inFlight.size > MAX_KEPT) leaveCall(session, idText, call);
+  else inFlight.set(idText, { backend: call.backend, isResumable: true, cancel: () => undefined });
+}
+
+/** Ends a request that its client has cancelled. Returns false where it is not under way here. */
+export function cancelInFlight(session: Session, idText: string): boolean {
+  const call = session.inFlight?.get(idText);
+  if (!call) return false;
+  if (call.isResumable) rememberCancelled(session, idText, -1);
+  call.cancel();
+  leaveCall(session, idText, call);
+  return true;
+}
+
+/** Takes a cancellation that came to another replica. */
+export function takeCancellation(session: Session | undefined, idText: string): void {
+  if (session && !cancelInFlight(session, idText)) expectCancelled(session, idText);
+}
+
+/** Remembers the cancellation of a request that is not known here, or not yet. */
+export function expectCancelled(session: Session, idText: string): void {
+  rememberCancelled(session, idText, session.lastUsed + LATE_REQUEST);
+}
+
+function rememberCancelled(session: Session, idText: string, lateUntil: number): void {
+  const cancelled = (session.cancelled ??= new Map());
+  const [oldest] = cancelled.keys();
+  if (oldest !== undefined && cancelled.size >= MAX_KEPT) cancelled.delete(oldest);
+  cancelled.set(idText, lateUntil);
+}
