@@ -78,12 +78,18 @@ function refusalOf({ refused }: StatusSources['followed']): StatusSnapshot['conf
 
 function warningsOf(
   { refused }: StatusSources['followed'],
-  { authServer, catalogues, rateLimits, sessions }: Rooms,
+  { authServer, backends, catalogues, rateLimits, sessions }: Rooms,
 ): string[] {
   const stale = refused === undefined ? [] : ['a newer run configuration was refused; an older one is in force'];
   // What an authenticator warns of follows from the run configuration alone: who wrote that says it, and the log.
   const rooms = [authServer, sessions].flatMap((room) => room?.warnings ?? []);
-  return [...stale, ...rooms, ...catalogues.conflicts(), ...(rateLimits?.findUnknown(catalogues.allTools()) ?? [])];
+  return [
+    ...stale,
+    ...rooms,
+    ...backends.all.flatMap(({ warnings = [] }) => warnings),
+    ...catalogues.conflicts(),
+    ...(rateLimits?.findUnknown(catalogues.allTools()) ?? []),
+  ];
 }
 
 function backendSnapshot(backend: Backend, { loginUrl }: Pick<StatusSources, 'loginUrl'>): BackendSnapshot {

@@ -29,6 +29,7 @@ const DECIDING = {
 const ENTRY = {
   image: IMAGE,
   transport: 'stdio',
+  stdio_process: 'perSession',
   description: 'useful',
   args: ['--privileged', '--volume=/:/host'],
   permissions: { privileged: true, read: ['/'], write: ['/etc'], network: { outbound: { insecure_allow_all: true } } },
@@ -167,6 +168,8 @@ describe('an entry of a registry', () => {
       expect(detail).toEqual({
         ...{ name, image: IMAGE, group: 'demo', transport: 'stdio', env_vars: { MODE: 'quiet' }, host: '127.0.0.1' },
         ...{ proxy_mode: 'streamable-http', trust_proxy_headers: false, network_isolation: false, ...origin() },
+        // The official form has no word for it.
+        ...(kind === 'api' ? {} : { stdio_process: 'perSession' }),
       });
       const exported = await read(`/workloads/${name}/export`);
       expect(exported).toMatchObject({ ...origin(), image: IMAGE, isolate_network: false });

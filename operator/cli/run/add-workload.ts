@@ -77,9 +77,12 @@ async function checkFree(api: ManagementApi, name: string, { typed }: Pick<Conte
   throw new CliError(EXIT_CODES.conflict, `there is a workload ${name} already: ${remedy}`);
 }
 
+const processOf = (hasProcesses: boolean, stdio_process: NewWorkload['stdio_process']) =>
+  hasProcesses && stdio_process !== undefined ? { stdio_process } : {};
+
 function bodyOf(
   { body }: Found,
-  { args, transport, port }: Wish,
+  { args, transport, port, inCluster }: Wish,
   { variables, headers }: Record<'variables' | 'headers', Values>,
   references: ReadonlyMap<string, string>,
 ): Omit<NewWorkload, 'name'> {
@@ -88,13 +91,16 @@ function bodyOf(
   const secrets = referencesOf(variables).map(([target, name]) => ({ name, target }));
   const plain = Object.fromEntries(headers.plain);
   const fromSecret = Object.fromEntries(referencesOf(headers));
-  const { oauth_config: login, ...others } = body;
+  const { oauth_config: login, stdio_process, ...others } = body;
+  // Neither a cluster nor another transport has processes of sessions.
+  const hasProcesses = !inCluster && (transport ?? body.transport) === 'stdio';
   const carriesToken = [...headers.plain.keys(), ...headers.secrets.keys()].some((one) => /^authorization$/i.test(one));
   return {
     ...others,
     // Whoever brings a token needs no login.
     ...(login && !carriesToken && { oauth_config: login }),
     ...(transport && { transport }),
+    ...processOf(hasProcesses, stdio_process),
     ...(port !== undefined && { target_port: port }),
     ...(args.length > 0 && { cmd_arguments: [...args] }),
     ...(variables.plain.size > 0 && { env_vars: Object.fromEntries(variables.plain) }),

@@ -23,6 +23,7 @@ export interface Found {
     | 'command'
     | 'transport'
     | 'target_port'
+    | 'stdio_process'
     | 'oauth_config'
     | 'registry_entry'
     | 'registry_url'
@@ -118,7 +119,7 @@ function whatRuns(entryName: string, { server, remote_server: remote }: Entry): 
 }
 
 function ofImage(entryName: string, server: ImageServer): Omit<Found, 'name'> {
-  const { image, transport, target_port: port, env_vars: named = [], provenance } = server;
+  const { image, transport, target_port: port, stdio_process, env_vars: named = [], provenance } = server;
   if (!isImage(image) && !readPackageImage(image)) {
     const why = `the image of "${entryName}" is none that an engine or a package runner may be given`;
     throw new CliError(EXIT_CODES.failed, `${why}: "${shownLine(image)}"`);
@@ -129,6 +130,7 @@ function ofImage(entryName: string, server: ImageServer): Omit<Found, 'name'> {
     ...(provenance && { registry_entry: entryName }),
     ...(transport && { transport }),
     ...(port !== undefined && port > 0 && { target_port: port }),
+    ...(stdio_process && { stdio_process }),
   };
   return { body, wanted, remote: false, notes: [...notesOf(server), ...withheld.map(noteOf)] };
 }

@@ -119,6 +119,10 @@ export const ImageServer = z
     ),
     provenance: Provenance.optional(),
     target_port: Port.optional().describe('Port that it listens on.'),
+    stdio_process: z
+      .enum(['shared', 'perSession'])
+      .optional()
+      .describe('perSession: it asks its client, or keeps a state of each session. On one machine only.'),
   })
   .meta({ id: 'ImageServer' });
 export type ImageServer = z.infer<typeof ImageServer>;

@@ -104,6 +104,10 @@ export const WorkloadDetail = z
     proxy_mode: ProxyMode.optional().describe('What its own endpoint speaks.'),
     proxy_port: Port.optional().describe('Port of its own endpoint.'),
     target_port: Port.optional().describe('Port that the program listens on.'),
+    stdio_process: z
+      .enum(['shared', 'perSession'])
+      .optional()
+      .describe('One process for all sessions or one for each; perSession on one machine only.'),
     cmd_arguments: Texts.optional().describe('Arguments of the program.'),
     env_vars: TextMap.optional().describe('Environment variables. Secrets stand under `secrets`.'),
     secrets: z.array(SecretTarget).max(256).optional().describe('Environment variables that are secrets.'),

@@ -278,8 +278,10 @@ export const RECORDS: Readonly<Record<string, Shape>> = {
 /** Fields that the decisions add to a record: settings of a workload that its run configuration has, and the text of a client in a cluster. */
 export const ADDED: Readonly<Record<string, readonly string[]>> = {
   Client: ['configuration'],
+  ImageServer: ['stdio_process'],
   WorkloadDetail: [
     'command',
+    'stdio_process',
     'publish',
     'allow_docker_gateway',
     'env_file_dir',

@@ -33,6 +33,13 @@ describe('a workload as a record', () => {
     );
   });
 
+  it('says perSession where the resource does, and writes it', () => {
+    const written = { command: ['cups'], transport: 'stdio' };
+    expect(render({ ...written, stdioProcess: 'perSession' })).toMatchObject({ stdio_process: 'perSession' });
+    expect(render(written)).not.toHaveProperty('stdio_process');
+    expect(edit(written, { stdio_process: 'perSession' }).spec).toEqual({ ...written, stdioProcess: 'perSession' });
+  });
+
   it('keeps every field that is not changed when one is', () => {
     fc.assert(
       fc.property(spec, fc.array(word, { minLength: 1, maxLength: 3 }), (written, tools) => {

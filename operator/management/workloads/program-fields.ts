@@ -45,6 +45,7 @@ export const PROGRAM_FIELDS: Fields<
   | 'group'
   | 'transport'
   | 'target_port'
+  | 'stdio_process'
   | 'cmd_arguments'
   | 'env_vars'
   | 'secrets'
@@ -56,6 +57,10 @@ export const PROGRAM_FIELDS: Fields<
   group: same('groupRef'),
   transport: { read: transportOf, write: (transport) => ({ spec: { transport } }) },
   target_port: same('mcpPort'),
+  stdio_process: {
+    read: ({ stdioProcess }) => (stdioProcess === 'perSession' ? stdioProcess : undefined),
+    write: (stdioProcess) => ({ spec: { stdioProcess } }),
+  },
   cmd_arguments: same('args'),
   env_vars: {
     read: ({ env }) => orNothing(Object.fromEntries((env ?? []).map(({ name, value }) => [name, value]))),

@@ -128,6 +128,8 @@ export interface Backend {
   readonly losesState: boolean;
   /** Calls under way. */
   readonly running: number;
+  /** What an administrator should know of how it is used. */
+  readonly warnings?: readonly string[];
   send(call: BackendCall): RunningCall;
   /** Tells how the process that serves all has ended, in words of this program, and undefined when the next one serves. */
   onProcess?(listener: (end: string | undefined) => void): void;

@@ -15,6 +15,8 @@ export interface ChannelMode {
   readonly starts: number;
   /** What calls wait for was started, and nothing has been heard of it yet. */
   readonly isSilentStart: boolean;
+  /** As `Backend.warnings` says it. */
+  readonly warnings?: readonly string[];
   /** As `Backend.onProcess` says it. */
   onProcess?(listener: (end: string | undefined) => void): void;
   initialize(exchange: ChannelExchange): void;
@@ -63,6 +65,10 @@ export class ChannelBackend<Config extends BackendConfig>
 
   get isSilentStart(): boolean {
     return this.#mode.isSilentStart;
+  }
+
+  get warnings(): readonly string[] {
+    return this.#mode.warnings ?? [];
   }
 
   pickAddress(): Promise<string | undefined> | undefined {

@@ -9,6 +9,7 @@ import type { StdioBackendOptions } from './stdio-backend.ts';
 import type { StdioConnection } from './stdio-connection.ts';
 import type { Noise } from './channel.ts';
 import type { ChannelExchange } from './channel-exchange.ts';
+import { SuppressedFeatures } from './suppressed-features.ts';
 import { readCancellation, SessionTable, trackCall, type ChannelSession } from './channel-sessions.ts';
 
 const MAX_SUBSCRIPTIONS = 1_000;
@@ -27,6 +28,7 @@ export class ProcessForAll implements ChannelMode {
   readonly #options: StdioBackendOptions;
   readonly #process: SharedProcess;
   readonly #sessions: SessionTable;
+  readonly #suppressed: SuppressedFeatures;
   #connection: StdioConnection | undefined;
   #silences = 0;
   #silentSince = 0;
@@ -34,6 +36,7 @@ export class ProcessForAll implements ChannelMode {
 
   constructor(options: StdioBackendOptions) {
     this.#options = options;
+    this.#suppressed = new SuppressedFeatures(options.config.name);
     const { config, env, log } = options;
     const stderr = logStderr(config.name, options.secrets, log);
     this.#sessions = new SessionTable({
@@ -79,7 +82,12 @@ export class ProcessForAll implements ChannelMode {
     this.#tell = listener;
   }
 
+  get warnings(): readonly string[] {
+    return this.#suppressed.warnings;
+  }
+
   initialize(exchange: ChannelExchange): void {
+    this.#suppressed.note(exchange.call.body);
     this.#whenReady(exchange, (connection) => {
       // The answer is known, but the process must show that it is alive: health checks come this way as well.
       const fail = (reason: 'ended' | 'timeout'): void =>
@@ -202,6 +210,7 @@ export class ProcessForAll implements ChannelMode {
 
   #ready(connection: StdioConnection, again: boolean): void {
     this.#connection = connection;
+    this.#suppressed.hasLogs = this.#process.hasLogs;
     if (!again) return;
     this.#tell(undefined);
     for (const uri of new Set([...this.#sessions.values()].flatMap(({ subscriptions }) => [...subscriptions])))

@@ -47,6 +47,7 @@ export class SharedProcess {
   #isClosed = false;
   #reason = 'not started yet';
   #initializeResult = '{}';
+  #hasLogs = false;
 
   constructor(settings: SharedProcessSettings) {
     this.#settings = settings;
@@ -61,6 +62,11 @@ export class SharedProcess {
   /** It was started, and has not said anything yet; its deadline is not over. */
   get isSilentStart(): boolean {
     return this.#starting !== undefined && this.#started?.isOver === false && !this.#started.hasSpoken;
+  }
+
+  /** It would send log messages. */
+  get hasLogs(): boolean {
+    return this.#hasLogs;
   }
 
   /** JSON text of what it answered to initialize. */
@@ -119,6 +125,7 @@ export class SharedProcess {
     try {
       const result = await Promise.race([this.#initialize(connection), exited.promise]);
       if (this.#isClosed) throw new NotStarted('was stopped');
+      this.#hasLogs = isJsonObject(result.capabilities) && result.capabilities.logging !== undefined;
       this.#initializeResult = JSON.stringify(withoutLogging(result));
       connection.send(INITIALIZED);
       servedFrom = settings.now();

@@ -1,0 +1,49 @@
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { serveGateway } from '../gateway/serve-gateway.ts';
+import { closeAll, closing } from '../relay/gateway-to.ts';
+import { ANSWERS, connectOldClient, type ClientAnswers } from '../sdk-servers/connect-sdk-client.ts';
+
+afterEach(closeAll);
+
+const EVERYTHING = join(
+  import.meta.dirname,
+  '../../node_modules/@modelcontextprotocol/server-everything/dist/index.js',
+);
+
+/** The warnings of the status after this client has listed and called, and the names of the tools that it saw. */
+async function serve(stdio_process: 'shared' | 'perSession', answers: ClientAnswers) {
+  const gateway = closing(
+    await serveGateway({
+      incoming: { type: 'anonymous' },
+      backends: [{ name: 'a', transport: 'stdio', command: process.execPath, args: [EVERYTHING], stdio_process }],
+    }),
+  );
+  const client = closing(await connectOldClient(new URL(gateway.url), { answers }));
+  const { tools } = await client.listTools();
+  await client.callTool({ name: 'a_echo', arguments: { message: 'hi' } });
+  const status = await fetch(`http://127.0.0.1:${gateway.runtime.address.privatePort}/status`);
+  const { warnings } = (await status.json()) as { warnings: string[] };
+  return { warnings, names: tools.map(({ name }) => name) };
+}
+
+describe('a process that all sessions share', () => {
+  it('is warned of when a client declares what it is not told of', async () => {
+    const { warnings, names } = await serve('shared', ANSWERS);
+    expect(warnings).toEqual([
+      'backend "a" is one process for all sessions and cannot ask its clients: they offer elicitation, sampling, roots, which it is not told of, ' +
+        'and its log messages are dropped: write stdioProcess: perSession in its MCPServer where its tools need that',
+    ]);
+    expect(names).not.toContain('a_trigger-elicitation-request');
+  });
+
+  it('is not warned of while no client declares any of it', async () => {
+    expect((await serve('shared', {})).warnings).toEqual([]);
+  });
+
+  it('is what perSession mends: the process offers the tools that ask, and nothing is warned of', async () => {
+    const { warnings, names } = await serve('perSession', ANSWERS);
+    expect(warnings).toEqual([]);
+    expect(names).toContain('a_trigger-elicitation-request');
+  });
+});

@@ -1,0 +1,36 @@
+import { decodeRequest, isJsonObject } from '#runtime/mcp/envelope/decode-request';
+
+/** What a server asks of its client. One process for all sessions cannot tell whom it asks, so it is told that nobody can. */
+const ASKED = ['elicitation', 'sampling', 'roots'] as const;
+
+/** Remembers what clients of a shared process declare and do not get. */
+export class SuppressedFeatures {
+  readonly #backend: string;
+  readonly #declared = new Set<string>();
+  /** The process would send log messages. */
+  hasLogs = false;
+
+  constructor(backend: string) {
+    this.#backend = backend;
+  }
+
+  /** `body`: the client's initialize. */
+  note(body: Buffer | undefined): void {
+    if (this.#declared.size === ASKED.length) return;
+    const message = body && decodeRequest(body);
+    const capabilities = message?.kind === 'request' ? message.params?.capabilities : undefined;
+    if (!isJsonObject(capabilities)) return;
+    for (const name of ASKED) if (capabilities[name] !== undefined) this.#declared.add(name);
+  }
+
+  /** What the administrator should know; nothing while no client declares any of it. */
+  get warnings(): readonly string[] {
+    const declared = ASKED.filter((name) => this.#declared.has(name));
+    if (declared.length === 0) return [];
+    const logs = this.hasLogs ? ', and its log messages are dropped' : '';
+    return [
+      `backend "${this.#backend}" is one process for all sessions and cannot ask its clients: they offer ${declared.join(', ')}, ` +
+        `which it is not told of${logs}: write stdioProcess: perSession in its MCPServer where its tools need that`,
+    ];
+  }
+}
