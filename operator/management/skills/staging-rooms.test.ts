@@ -88,7 +88,8 @@ it('are given up by who waits too long: busy where others of the namespace work,
   endAll();
   await Promise.all(all);
   await run('e');
-  expect(begun).toEqual(['a', 'b', 'c', 'd', 'e']);
+  // Four work at once: which of them has made its folder first is up to the file system.
+  expect([begun.slice(0, 4).sort(), begun.slice(4)]).toEqual([['a', 'b', 'c', 'd'], ['e']]);
 });
 
 it('are waited for by few of a namespace, and by few of all', async () => {
