@@ -50,8 +50,7 @@ describe('a principal with its full number of sessions', () => {
     const used = first.slice(0, 10);
     for (const client of used) await client.call();
     await sleep(300);
-    const newcomers = [];
-    for (let nr = 0; nr < 40; nr++) newcomers.push(await connect(nr));
+    const newcomers = await Promise.all(Array.from({ length: 40 }, (_, nr) => connect(nr)));
 
     for (const client of [...newcomers, ...used, ...first.slice(50)])
       expect(await client.call()).toMatchObject({ content: [{ type: 'text' }] });

@@ -6,9 +6,11 @@ import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
 import { openStream, send, SessionClient } from '../gateway/session-client.ts';
-import type { ServedGateway } from '../gateway/serve-gateway.ts';
+import { serveGateway, type ServedGateway } from '../gateway/serve-gateway.ts';
 import type { GatewayConfig } from '../gateway/start-gateway.ts';
 import { until } from '../gateway/until.ts';
+import { connectNewClient } from '../sdk-servers/connect-sdk-client.ts';
+import { sdkServerCommand } from '../sdk-servers/start-sdk-server.ts';
 import { protectedGateway } from '../attacks/protected-gateway.ts';
 import { closeAll, closing, gatewayTo } from './gateway-to.ts';
 
@@ -136,6 +138,24 @@ describe('sessions that are kept in a file', () => {
     await gateway.runtime.stop();
     const after = await start({}, more);
     for (const client of [early, late]) expect((await at(after, client)).status).toBe(200);
+  });
+
+  it('are told what a reload ended at a process of their own', async () => {
+    const configOf = (env: Record<string, string>): GatewayConfig => ({
+      incoming: { type: 'anonymous' },
+      backends: [
+        { name: 'own', transport: 'stdio', stdio_process: 'perSession', ...sdkServerCommand('new'), env },
+        { name: 'shared', transport: 'stdio', ...sdkServerCommand('new'), env },
+      ],
+      ...kept(),
+    });
+    const gateway = closing(await serveGateway(configOf({}), { files }));
+    const client = closing(await connectNewClient(new URL(gateway.url)));
+    const call = (backend: string) => client.callTool({ name: `${backend}_echo`, arguments: { text: 'x' } });
+    for (const backend of ['own', 'shared']) expect(await call(backend)).toMatchObject({ content: [{ text: 'x' }] });
+    await gateway.reconfigure(configOf({ CHANGED: '1' }));
+    await expect(call('own')).rejects.toThrow(/backend own lost the state of this session/);
+    for (const backend of ['own', 'shared']) expect(await call(backend)).toMatchObject({ content: [{ text: 'x' }] });
   });
 
   it('are refused without a secret that seals', async () => {

@@ -21,12 +21,13 @@ export function endLegsOf(legs: readonly Leg[], identity: Identity): void {
   }
 }
 
-/** Forgets legs at backends that are gone or were made anew; they are opened again when they are needed. */
+/** Forgets legs at backends that are gone or were made anew; they open again when they are needed, and what they held is lost. */
 export function dropLegsAt(backends: readonly string[], sessions: Iterable<Session>): void {
   if (backends.length === 0) return;
   for (const session of sessions) {
     session.legs = session.legs.filter((leg) => !backends.includes(leg.backend));
     session.stream?.leave(backends);
+    for (const backend of backends) if (session.stateAt?.delete(backend)) (session.lostAt ??= new Set()).add(backend);
   }
 }
 

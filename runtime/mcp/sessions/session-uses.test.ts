@@ -1,0 +1,108 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { describe, expect, it } from '@jest/globals';
+import { StorageUnavailable } from '#runtime/storage/storage-unavailable';
+import { SessionUses } from './session-uses.ts';
+import { newSession } from './session.ts';
+import type { SharedSession } from './shared-session.ts';
+import type { RecordUse } from './storage/session-records.ts';
+
+const PROFILE = {
+  paramsText: '{}',
+  capabilities: '{}',
+  revision: '2025-11-25',
+  clientName: undefined,
+  clientVersion: undefined,
+};
+
+function begin() {
+  const clock = { now: 0 };
+  const told: RecordUse[][] = [];
+  const state = { isAway: false };
+  const uses = new SessionUses({
+    records: {
+      touch: (some) => {
+        told.push([...some]);
+        return state.isAway
+          ? Promise.reject(new StorageUnavailable('away'))
+          : Promise.resolve(some.map(() => undefined));
+      },
+    },
+    idle: () => 1_800_000,
+    now: () => clock.now,
+    settle: () => Promise.resolve(),
+    failed: () => undefined,
+  });
+  const shared = (key: string): SharedSession => ({
+    session: newSession({ id: key, principal: 'ann', countedFor: 'ann', profile: PROFILE, openedAt: 0, lastUsed: 0 }),
+    name: { key, owner: 'ann' },
+    openedAt: 0,
+    versions: new Map(),
+    heardIn: 0,
+    toldUse: 0,
+    isUnwritten: false,
+  });
+  const use = (one: SharedSession) => {
+    one.session.lastUsed = clock.now;
+    uses.note(one);
+  };
+  return { clock, told, state, uses, shared, use };
+}
+
+describe('SessionUses', () => {
+  it('tells at once of a use after a quiet time, for all such sessions together, and of no other', async () => {
+    const { clock, told, shared, use } = begin();
+    const [one, other] = [shared('one'), shared('other')];
+    clock.now = 15_000;
+    use(one);
+    await turn();
+    expect(told).toEqual([]);
+    clock.now = 15_001;
+    use(one);
+    use(other);
+    use(one);
+    await turn();
+    expect(told).toEqual([
+      [
+        { ...one.name, unused: 0 },
+        { ...other.name, unused: 0 },
+      ],
+    ]);
+  });
+
+  it('tells later when each was used, of one with a call that it is used now, and of a stream that it is none', async () => {
+    const { clock, told, uses, shared } = begin();
+    const [used, calling, streaming, idle] = ['used', 'calling', 'streaming', 'idle'].map(shared);
+    clock.now = 30_000;
+    used!.session.lastUsed = 25_000;
+    calling!.session.calls = 1;
+    Object.assign(streaming!.session, { stream: {} });
+    await uses.tell([used!, calling!, streaming!, idle!]);
+    expect(told).toEqual([
+      [
+        { ...used!.name, unused: 5_000 },
+        { ...calling!.name, unused: 0 },
+        { ...streaming!.name, unused: undefined },
+      ],
+    ]);
+    expect([used, calling, streaming].map((one) => one!.toldUse)).toEqual([25_000, 30_000, 0]);
+    // Known already.
+    told.length = 0;
+    calling!.session.calls = 0;
+    await uses.tell([used!, calling!, idle!]);
+    expect(told).toEqual([[]]);
+  });
+
+  it('tells again what could not be told', async () => {
+    const { clock, told, state, uses, shared, use } = begin();
+    const one = shared('one');
+    clock.now = 20_000;
+    state.isAway = true;
+    use(one);
+    await turn();
+    await turn();
+    state.isAway = false;
+    clock.now = 21_000;
+    await uses.tell([one]);
+    expect(told.at(-1)).toEqual([{ ...one.name, unused: 1_000 }]);
+  });
+});
