@@ -33,7 +33,7 @@ import { UnderWay } from '#runtime/under-way';
 export class Gateway {
   readonly #options: GatewayOptions;
   readonly #deadlines = new Deadlines(monotonic);
-  readonly #keptBytes = new KeptBytes();
+  readonly #keptBytes: KeptBytes;
   readonly #exchanged = new ExchangedTokens({ now: Date.now });
   readonly #lists: ListCache;
   readonly #catalogues: Catalogues;
@@ -74,6 +74,7 @@ export class Gateway {
     embedded: EmbeddedAuthServer,
   ) {
     this.#options = options;
+    this.#keptBytes = new KeptBytes(config.limits.buffered_bytes);
     this.#embedded = embedded;
     this.#retired = new RetiredBackends(options.log, monotonic);
     this.#lists = new ListCache(monotonic, (backend, kind, list, before) => {
@@ -142,6 +143,7 @@ export class Gateway {
     }
     this.#inForce = made;
     this.#sessions.limits = this.#limitsOf(next);
+    this.#keptBytes.limit = next.limits.buffered_bytes;
     dropLegsAt(made.backends.replaced, this.#sessions.all());
     for (const backend of made.backends.replaced) this.#lists.drop(backend);
     this.#catalogues.clear();
@@ -215,6 +217,7 @@ export class Gateway {
       sessions: this.#sessions,
       streams: this.#streams,
       readSource: observer.readSource,
+      keptBytes: this.#keptBytes,
       announcer: this.#announcer,
       log,
       version,

@@ -20,7 +20,7 @@ import { loginPage, openLogins } from '#runtime/open-logins';
 import type { LocalLogins } from '#runtime/remote-login/local-logins';
 import type { SharedLogin } from '#runtime/remote-login/shared-login';
 import { createRoutes } from '#runtime/routes';
-import { authServerSnapshot, createStatus, openStreams } from '#runtime/take-status';
+import { authServerSnapshot, bufferedIn, createStatus, openStreams } from '#runtime/take-status';
 import type { ProcessLog } from '#runtime/telemetry/create-log';
 import { createMetrics, type Metrics } from '#runtime/telemetry/metrics';
 
@@ -183,6 +183,7 @@ function openPrivatePort(
   metrics.watch({
     sessions: () => rooms().sessions.size,
     streams: () => openStreams(rooms()),
+    buffered: () => bufferedIn(rooms()),
     running: () => rooms().running.size,
     backends: () => rooms().backends.all.map(gaugesOf),
     authRows: async () => (await rooms().authServer?.status())?.sizes,

@@ -5,6 +5,7 @@ import type { HostOriginCheck } from '#runtime/http/check-host-origin';
 import type { Authenticator } from '#runtime/incoming/identity';
 import type { Catalogues } from '#runtime/mcp/aggregate/catalogues';
 import type { BackendSet } from '#runtime/mcp/backends/backend-set';
+import type { KeptBytes } from '#runtime/mcp/backends/kept-bytes';
 import type { Announcer } from '#runtime/mcp/announcer';
 import type { DecodedMessage } from '#runtime/mcp/envelope/decode-request';
 import type { SessionStore } from '#runtime/mcp/sessions/session-store';
@@ -30,6 +31,7 @@ export interface Rooms {
   readonly sessions: SessionStore;
   readonly streams: StreamQuota;
   readonly readSource: ReadSource;
+  readonly keptBytes: KeptBytes;
   readonly announcer: Announcer;
   readonly log: Log;
   readonly version: string;

@@ -44,6 +44,7 @@ export function createStatus(sources: StatusSources): () => StatusSnapshot {
       backends: rooms.backends.all.map((backend) => backendSnapshot(backend, sources)),
       sessions: rooms.sessions.size,
       streams: openStreams(rooms),
+      buffered: bufferedIn(rooms),
       uptime_seconds: Math.round((now() - startedAt) / 1000),
       secret_files: followed.files.fingerprints(key),
     };
@@ -70,6 +71,11 @@ export function openStreams({ sessions }: Rooms): number {
   let open = 0;
   for (const session of sessions.all()) if (session.stream !== undefined) open++;
   return open;
+}
+
+/** Memory for answers that cannot pass as they come. */
+export function bufferedIn({ keptBytes: { used, limit, waiting } }: Rooms): StatusSnapshot['buffered'] {
+  return { bytes: used, limit_bytes: limit, waiting };
 }
 
 function refusalOf({ refused }: StatusSources['followed']): StatusSnapshot['config_refused'] {

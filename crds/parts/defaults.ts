@@ -24,6 +24,7 @@ export const DEFAULTS = {
   connectTimeout: '3s',
   maxRequestBytes: 4_194_304,
   maxResponseBytes: 104_857_600,
+  bufferedBytes: 134_217_728,
   jwksMaxAge: '5m',
   jwksCooldown: '30s',
   introspectionCache: '30s',

@@ -80,6 +80,9 @@ export const LimitsConfig = z.strictObject({
   connectTimeout: Deadline.default(DEFAULTS.connectTimeout).describe('Longest time to connect to a backend.'),
   maxRequestBytes: Bytes.default(DEFAULTS.maxRequestBytes).describe('Largest request body.'),
   maxResponseBytes: Bytes.default(DEFAULTS.maxResponseBytes).describe('Largest answer of a backend.'),
+  bufferedBytes: Bytes.default(DEFAULTS.bufferedBytes).describe(
+    'Memory for answers that cannot pass as they come. Once it is used up, reading from backends waits.',
+  ),
   jwksMaxAge: Deadline.default(DEFAULTS.jwksMaxAge).describe('A key set is fetched again after this long.'),
   jwksCooldown: Deadline.default(DEFAULTS.jwksCooldown).describe('Least time between two fetches for unknown keys.'),
   introspectionCache: durationBetween('0s', '30s')

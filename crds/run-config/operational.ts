@@ -57,6 +57,7 @@ export const Limits = z.strictObject({
   connect_timeout: meaning(limits.connectTimeout, Milliseconds.prefault(DEFAULTS.connectTimeout)),
   max_request_bytes: limits.maxRequestBytes,
   max_response_bytes: limits.maxResponseBytes,
+  buffered_bytes: limits.bufferedBytes,
   jwks_max_age: meaning(limits.jwksMaxAge, Milliseconds.prefault(DEFAULTS.jwksMaxAge)),
   jwks_cooldown: meaning(limits.jwksCooldown, Milliseconds.prefault(DEFAULTS.jwksCooldown)),
   introspection_cache: meaning(limits.introspectionCache, Milliseconds.prefault(DEFAULTS.introspectionCache)),

@@ -126,6 +126,7 @@ describe('the run configuration', () => {
       connect_timeout: 3_000,
       max_request_bytes: 4_194_304,
       max_response_bytes: 104_857_600,
+      buffered_bytes: 134_217_728,
       jwks_max_age: 300_000,
       jwks_cooldown: 30_000,
       introspection_cache: 30_000,

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 
 const TICKS_PER_SECOND = 100;
 
@@ -21,6 +21,20 @@ export function cpuMicros(pid: number): number {
 
 /** Resident memory of a process in bytes. */
 export function residentBytes(pid: number): number {
-  const line = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  return memoryOf(pid, 'VmRSS');
+}
+
+/** The most resident memory that a process had since `resetPeak`, in bytes. */
+export function peakBytes(pid: number): number {
+  return memoryOf(pid, 'VmHWM');
+}
+
+/** Begins to measure the peak anew (proc(5), clear_refs). */
+export function resetPeak(pid: number): void {
+  writeFileSync(`/proc/${pid}/clear_refs`, '5');
+}
+
+function memoryOf(pid: number, field: 'VmRSS' | 'VmHWM'): number {
+  const line = new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
   return Number(line?.[1] ?? 0) * 1024;
 }

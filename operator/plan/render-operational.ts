@@ -36,6 +36,7 @@ export function renderLimits(limits: LimitsConfig): NonNullable<RunConfigDocumen
     connect_timeout: limits.connectTimeout,
     max_request_bytes: limits.maxRequestBytes,
     max_response_bytes: limits.maxResponseBytes,
+    buffered_bytes: limits.bufferedBytes,
     jwks_max_age: limits.jwksMaxAge,
     jwks_cooldown: limits.jwksCooldown,
     introspection_cache: limits.introspectionCache,

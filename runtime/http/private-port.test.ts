@@ -33,6 +33,7 @@ const snapshot: StatusSnapshot = {
     },
   ],
   sessions: 1,
+  buffered: { bytes: 0, limit_bytes: 1, waiting: 0 },
   streams: 0,
   uptime_seconds: 12,
   secret_files: { '/s/token': 'cd'.repeat(32) },

@@ -28,6 +28,8 @@ export type StatusSnapshot = Omit<RuntimeStatus, 'backends' | 'config_digest' | 
   readonly backends: readonly BackendSnapshot[];
   readonly sessions: number;
   readonly streams: number;
+  /** Memory for answers that cannot pass as they come, and how many readers of backends wait for some of it. */
+  readonly buffered: { readonly bytes: number; readonly limit_bytes: number; readonly waiting: number };
   readonly uptime_seconds: number;
   /** Keyed HMAC-SHA256 (hex) of each file that the configuration names. */
   readonly secret_files: Readonly<Record<string, string>>;

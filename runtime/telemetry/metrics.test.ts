@@ -21,6 +21,7 @@ const backend = (name: string, phase = 'ready', tools: number | null = 3) => ({
 });
 const watch = (...backends: ReturnType<typeof backend>[]) =>
   metrics.watch({
+    buffered: () => ({ bytes: 5, limit_bytes: 7, waiting: 1 }),
     ...{ sessions: () => 3, streams: () => 2, running: () => 1, backends: () => backends },
     authRows: () => Promise.resolve(rows),
   });
@@ -123,6 +124,9 @@ describe('metrics', () => {
         'vmcp_sessions 3',
         'vmcp_streams 2',
         'vmcp_requests_running 1',
+        'vmcp_buffered_bytes 5',
+        'vmcp_buffered_limit_bytes 7',
+        'vmcp_buffered_waiting 1',
         'vmcp_info{version="1.2.3",namespace="default",server="demo"} 1',
       ]),
     );

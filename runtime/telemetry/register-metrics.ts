@@ -9,6 +9,8 @@ export interface MetricSources {
   readonly sessions: () => number;
   readonly streams: () => number;
   readonly running: () => number;
+  /** Bytes that are kept of answers, how many may be, and readers of backends that wait for some of them. */
+  readonly buffered: () => { readonly bytes: number; readonly limit_bytes: number; readonly waiting: number };
   readonly backends: () => readonly BackendGauges[];
   /** Rows of the authorization server by kind; undefined: there is none, or its storage does not answer. */
   readonly authRows: () => Promise<Readonly<Record<string, number>> | undefined>;
@@ -111,6 +113,15 @@ export function registerGauges(registry: Registry, sources: () => MetricSources 
   gauge('vmcp_sessions', 'Open sessions.', [], (from) => [[{}, from.sessions()]]);
   gauge('vmcp_streams', 'Open streams to clients.', [], (from) => [[{}, from.streams()]]);
   gauge('vmcp_requests_running', 'Requests under way.', [], (from) => [[{}, from.running()]]);
+  gauge('vmcp_buffered_bytes', 'Memory used by answers that cannot pass as they come.', [], (from) => [
+    [{}, from.buffered().bytes],
+  ]);
+  gauge('vmcp_buffered_limit_bytes', 'Memory that such answers may use.', [], (from) => [
+    [{}, from.buffered().limit_bytes],
+  ]);
+  gauge('vmcp_buffered_waiting', 'Answers whose reading waits for that memory.', [], (from) => [
+    [{}, from.buffered().waiting],
+  ]);
   gauge('vmcp_auth_rows', 'Rows of the authorization server, counted at most 30 s ago.', ['kind'], async (from) =>
     Object.entries((await from.authRows()) ?? {}).map(([kind, count]): Row => [{ kind }, count]),
   );

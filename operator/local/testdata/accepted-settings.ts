@@ -91,6 +91,7 @@ limits:
   connectTimeout: 1s
   maxRequestBytes: 1048576
   maxResponseBytes: 10485760
+  bufferedBytes: 33554432
   jwksMaxAge: 10m
   jwksCooldown: 10s
   introspectionCache: 0s

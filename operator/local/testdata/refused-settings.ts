@@ -113,6 +113,11 @@ export const REFUSED_SETTINGS: ManifestCase[] = [
     ],
   },
   {
+    of: 'memory for answers that is too little for any',
+    text: openServer('limits:\n  bufferedBytes: 100'),
+    problems: ['9 spec.limits.bufferedBytes: less than 1024; write at least 1024'],
+  },
+  {
     of: 'a misspelt limit',
     text: openServer('limits:\n  sessionIdel: 5m'),
     problems: ['9 spec.limits.sessionIdel: unknown field `sessionIdel`; did you mean `sessionIdle`?'],

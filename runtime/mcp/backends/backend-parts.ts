@@ -4,6 +4,7 @@ import type { WebhookGate } from '#runtime/webhooks/webhook-call';
 import type { Breaker } from './breaker.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { BackendHealth } from './health.ts';
+import type { KeptBytes } from './kept-bytes.ts';
 
 /** What every backend is made of, whatever its transport. */
 export interface BackendParts {
@@ -13,6 +14,7 @@ export interface BackendParts {
   readonly health: BackendHealth;
   readonly breaker: Breaker;
   readonly deadlines: Deadlines;
+  readonly keptBytes: KeptBytes;
   /** Milliseconds of the monotonic clock. */
   readonly now: () => number;
   readonly maxResponseBytes: number;

@@ -1,6 +1,7 @@
 import type { Backend as BackendConfig } from '#crds/run-config/backend';
 import type { Identity } from '#runtime/incoming/identity';
 import type { AnswerKind, BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
+import type { LargeData } from '#runtime/mcp/sse/parse-sse';
 import type { Credential } from '#runtime/outgoing/credential';
 import type { Authorizer } from '#runtime/policy/authorizer';
 import type { RequestTrace } from '#runtime/telemetry/request-trace';
@@ -59,11 +60,13 @@ export interface AnswerSink {
    */
   json(status: number, body: Buffer, kind: AnswerKind, sessionId: string | undefined): void;
   /**
-   * Some bytes of an answer that is too large to be kept, already checked as far as they go; then `ended`, or `fail`. Without
-   * these two it is kept all the same, and given to `json`.
+   * Some bytes of an answer that is too large to be kept, already checked as far as they go; then `ended`, or `fail`. After `open`
+   * they are one event without line ends, `event` being its fields. Without these two it is kept all the same.
    */
   part?(bytes: readonly Buffer[], flow: Flow): void;
-  ended?(kind: AnswerKind): void;
+  ended?(kind: AnswerKind, event?: Pick<StreamEvent, 'id' | 'retry'>): void;
+  /** Takes the data of a large event as it comes. Without it the event is kept, and given to `event`. */
+  large?(): LargeData;
   /** A notification or response was taken (202). */
   accepted(): void;
   open(flow: Flow, sessionId: string | undefined): void;
@@ -107,6 +110,8 @@ export interface BackendCall {
 
 /** Lets the one who sent a call give it up. */
 export interface RunningCall {
+  /** The gateway reads no more of it until others have given back the memory that they use. */
+  readonly isHeld: boolean;
   /** Ends it at once. `cancelled`: by its client; a channel, which has its own id for the call, tells the server. */
   abort(cancelled?: boolean): void;
 }

@@ -6,6 +6,7 @@ import type { BackendParts } from './backend-parts.ts';
 import type { Breaker } from './breaker.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { BackendHealth } from './health.ts';
+import type { KeptBytes } from './kept-bytes.ts';
 
 /** A stream of events, and a process of one session, end with the process that opened them. */
 function losesState(config: BackendConfig): boolean {
@@ -22,6 +23,7 @@ export abstract class ConfiguredBackend<Config extends BackendConfig> {
   readonly health: BackendHealth;
   readonly breaker: Breaker;
   readonly deadlines: Deadlines;
+  readonly keptBytes: KeptBytes;
   readonly sessions = true;
   readonly losesState: boolean;
 
@@ -35,6 +37,7 @@ export abstract class ConfiguredBackend<Config extends BackendConfig> {
     this.breaker = options.breaker;
     this.deadlines = options.deadlines;
     this.losesState = losesState(options.config);
+    this.keptBytes = options.keptBytes;
   }
 
   /** What it is authenticated with and asked by ends with it. */

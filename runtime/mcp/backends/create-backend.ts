@@ -105,7 +105,6 @@ async function httpOptions(
   return {
     ...(await makeParts(settings, deps)),
     connectTimeout: config.limits.connect_timeout,
-    keptBytes: deps.keptBytes,
     maxStreams: config.limits.sessions_per_replica,
     ca: ca === undefined ? undefined : files.read(ca),
     ...(isProxied(proxy) ? { createPool: (_origin, options) => throughProxy(options, proxy) } : {}),
@@ -190,6 +189,7 @@ async function makeOtherParts(
     health: unknownHealth(deps.wallClock),
     breaker: createBreaker({ enabled, failureThreshold, timeout }, deps.now),
     deadlines: deps.deadlines,
+    keptBytes: deps.keptBytes,
     now: deps.now,
     maxResponseBytes: config.limits.max_response_bytes,
     concurrency: { perBackend: concurrency.per_backend, queue: concurrency.queue },

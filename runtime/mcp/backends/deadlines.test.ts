@@ -18,7 +18,7 @@ function wait(deadline: number): Expiring & { ended: number | undefined } {
   const began = performance.now();
   const links = { earlier: undefined, later: undefined };
   const entry: Expiring & { ended: number | undefined } = {
-    ...{ ...links, deadline, heard: false, expiresAt: Infinity, ended: undefined },
+    ...{ ...links, deadline, heard: false, isHeld: false, expiresAt: Infinity, ended: undefined },
     expire: () => {
       entry.ended = performance.now() - began;
     },
@@ -78,4 +78,14 @@ it('keeps no timer while nothing waits', () => {
   expect(jest.getTimerCount()).toBe(1);
   jest.advanceTimersByTime(1_000);
   expect(jest.getTimerCount()).toBe(0);
+});
+
+it('stands still for what the gateway itself holds back, and goes on after it', () => {
+  const entry = wait(500);
+  const held = Object.assign(entry, { isHeld: true });
+  jest.advanceTimersByTime(5_000);
+  expect(entry.ended).toBeUndefined();
+  held.isHeld = false;
+  jest.advanceTimersByTime(500 + 3 * TICK);
+  expect(entry.ended).toBeGreaterThanOrEqual(5_000);
 });

@@ -7,6 +7,8 @@ export interface Expiring extends Entry {
   readonly deadline: number;
   /** Set whenever there is a sign of life; taken back here. */
   heard: boolean;
+  /** The gateway itself reads no more of it for now: its time stands still. */
+  readonly isHeld: boolean;
   /** Milliseconds of the clock; kept here. */
   expiresAt: number;
   expire(): void;
@@ -43,7 +45,7 @@ export class Deadlines {
   #sweep(): void {
     const now = this.#now();
     for (const entry of this.#running.all()) {
-      if (entry.heard) {
+      if (entry.heard || entry.isHeld) {
         entry.heard = false;
         entry.expiresAt = now + entry.deadline;
         // One that expires may end others.

@@ -1,5 +1,6 @@
 import { decodeBackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
 import { createSseParser, type SseEvent, type SseParser } from '#runtime/mcp/sse/parse-sse';
+import { LargeEvent } from './large-event.ts';
 import type { AnswerReader, ReadExchange } from './read-answer.ts';
 
 /** Reads an answer that is a stream of events. */
@@ -13,6 +14,7 @@ export class EventAnswer implements AnswerReader {
     this.#parser = createSseParser({
       maxEventBytes: exchange.maxResponseBytes,
       onEvent: (event) => this.#onEvent(event),
+      onLarge: () => this.#largeEvent(),
     });
   }
 
@@ -24,10 +26,10 @@ export class EventAnswer implements AnswerReader {
   push(chunk: Buffer): void {
     const exchange = this.#exchange;
     // An event that is complete now may wait for its reader: it counts until there is more, which comes after it.
-    const before = this.#parser.pending;
+    const before = this.#parser.isLarge ? 0 : this.#parser.pending;
     try {
       this.#parser.push(chunk);
-      exchange.keep(Math.max(before, this.#parser.pending));
+      if (!this.#parser.isLarge) exchange.keep(Math.max(before, this.#parser.pending));
     } catch (cause) {
       exchange.fault('too_large', cause);
     }
@@ -36,6 +38,17 @@ export class EventAnswer implements AnswerReader {
   end(): void {
     this.#exchange.finish();
     this.#exchange.call.sink.close(this.#isAnswered);
+  }
+
+  #largeEvent(): LargeEvent {
+    return new LargeEvent({
+      exchange: this.#exchange,
+      isAnswered: () => this.#isAnswered,
+      answered: () => {
+        this.#isAnswered = true;
+      },
+      onEvent: (fields, data) => this.#onEvent({ event: undefined, ...fields, data }),
+    });
   }
 
   #onEvent(event: SseEvent): void {

@@ -9,12 +9,10 @@ import type { BackendParts } from './backend-parts.ts';
 import { BackendPods, type LookUp } from './backend-pods.ts';
 import { ConfiguredBackend } from './configured-backend.ts';
 import { callFailure, connectionFailure } from './failures.ts';
-import type { KeptBytes } from './kept-bytes.ts';
 import { HttpExchange, type ExchangeHost, type Load } from './http-exchange.ts';
 
 export interface HttpBackendOptions extends BackendParts {
   readonly config: HttpBackendConfig;
-  readonly keptBytes: KeptBytes;
   readonly connectTimeout: number;
   /** Streams at a time. */
   readonly maxStreams: number;
@@ -56,7 +54,6 @@ function joined(lists: readonly (readonly string[])[]): string[] {
 
 /** A backend that is reached over HTTP. Two pools: streams that stay open must not use up the connections of calls. */
 export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements Backend, ExchangeHost {
-  readonly keptBytes: KeptBytes;
   readonly maxResponseBytes: number;
   readonly #origin: string;
   readonly #path: string;
@@ -77,7 +74,6 @@ export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements
     const { config, concurrency } = options;
     super(options);
     const url = new URL(config.url);
-    this.keptBytes = options.keptBytes;
     this.maxResponseBytes = options.maxResponseBytes;
     this.#origin = url.origin;
     this.#path = url.pathname + url.search;

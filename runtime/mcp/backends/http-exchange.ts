@@ -50,6 +50,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
   earlier: this | undefined;
   later: this | undefined;
   kept = 0;
+  isHeld = false;
   status = 0;
   sessionId: string | undefined;
   readonly #host: ExchangeHost;
@@ -58,6 +59,8 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
   #discarded = 0;
   /** Undefined: there is no body yet that could be an answer. */
   #reader: AnswerReader | undefined;
+  /** By its reader. */
+  #isPaused = false;
   #over = false;
   #sent = false;
 
@@ -85,11 +88,23 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
   }
 
   pause(): void {
+    this.#isPaused = true;
     this.#controller?.pause();
   }
 
   resume(): void {
-    this.#controller?.resume();
+    this.#isPaused = false;
+    if (!this.isHeld) this.#controller?.resume();
+  }
+
+  wait(): void {
+    this.isHeld = true;
+    this.#controller?.pause();
+  }
+
+  goOn(): void {
+    this.isHeld = false;
+    if (!this.#isPaused) this.#controller?.resume();
   }
 
   fail(failure: CallFailure): void {
@@ -109,7 +124,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
   }
 
   keep(bytes: number): void {
-    if (!this.#over && !this.#host.keptBytes.tell(this, bytes)) this.fault('busy');
+    if (!this.#over) this.#host.keptBytes.tell(this, bytes);
   }
 
   finish(): void {
@@ -210,6 +225,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
 
   /** The 401 of an exchange that goes out again: what was collected is forgotten. */
   reset(): void {
+    this.keep(0);
     this.#mode = 'waiting';
     this.#reader = undefined;
     this.#discarded = 0;

@@ -19,6 +19,8 @@ const SPACE = 0x20;
 
 /** Bytes that the outer levels may take: keys, ids, `_meta`. */
 const MAX_OUTLINE = 262_144;
+/** Stands in what passes where the id was. */
+export const ID_PLACE = Buffer.alloc(0);
 const META_HEAD = '{"jsonrpc":"2.0","id":0,"result":{"_meta":';
 
 /**
@@ -27,7 +29,9 @@ const META_HEAD = '{"jsonrpc":"2.0","id":0,"result":{"_meta":';
  * the response.
  */
 export class LargeAnswer {
-  readonly #idText: string;
+  /** Undefined: any id, which does not pass. */
+  readonly #wanted: string | undefined;
+  #idText: string | undefined;
   #outline = Buffer.allocUnsafe(1024);
   #length = 0;
   /** Open objects and arrays. */
@@ -42,9 +46,23 @@ export class LargeAnswer {
   #key = '';
   /** Where the outline holds the `_meta` that passes now; -1: none does. */
   #metaStart = -1;
+  /** The id passes now, and is held back. */
+  #isInId = false;
+  #hasOutcome = false;
 
-  constructor(idText: string) {
-    this.#idText = idText;
+  /** `idText` is that of the request; without it any id is read, and `ID_PLACE` passes in the place of its bytes. */
+  constructor(idText?: string) {
+    this.#wanted = idText;
+  }
+
+  /** Whether a result or an error has come: only then is it known to be a response. */
+  get hasOutcome(): boolean {
+    return this.#hasOutcome;
+  }
+
+  /** JSON text of the id, once `end` has returned. */
+  get idText(): string {
+    return this.#idText ?? '';
   }
 
   /** What of these bytes, and of those held back before, may go out. @throws NotTheAnswer */
@@ -52,19 +70,21 @@ export class LargeAnswer {
     const out: Buffer[] = [];
     let from = 0;
     for (let at = this.#skip(chunk, 0); at < chunk.length; at = this.#skip(chunk, at + 1)) {
-      const held = this.#metaStart >= 0;
-      this.#take(chunk[at] ?? 0);
-      if (held === this.#metaStart >= 0 && !this.#isMetaOver(held)) continue;
-      if (held) out.push(this.#endMeta());
-      else out.push(chunk.subarray(from, at));
-      from = at + 1;
+      const wasInMeta = this.#metaStart >= 0;
+      const wasInId = this.#isInId;
+      const c = chunk[at] ?? 0;
+      this.#take(c);
+      if (wasInId !== this.#isInId) {
+        out.push(wasInId ? ID_PLACE : chunk.subarray(from, at + 1));
+        // What ends a number belongs to what comes after it.
+        from = wasInId && c !== QUOTE ? at : at + 1;
+      } else if (wasInMeta ? this.#depth === 2 : this.#metaStart >= 0) {
+        out.push(wasInMeta ? this.#endMeta() : chunk.subarray(from, at));
+        from = at + 1;
+      }
     }
-    if (this.#metaStart < 0) out.push(chunk.subarray(from));
+    if (this.#metaStart < 0 && !this.#isInId) out.push(chunk.subarray(from));
     return out;
-  }
-
-  #isMetaOver(held: boolean): boolean {
-    return held && this.#depth === 2;
   }
 
   /** Where to read on: in a large string only its end and escapes matter. */
@@ -78,7 +98,9 @@ export class LargeAnswer {
   /** The response is over. @throws NotTheAnswer */
   end(): AnswerKind {
     const message = this.#depth === 0 ? decodeBackendMessage(this.#outline.subarray(0, this.#length)) : undefined;
-    if (message?.kind !== 'response' || message.idText !== this.#idText) throw new NotTheAnswer('not the answer');
+    if (message?.kind !== 'response' || message.idText !== (this.#wanted ?? this.#idText))
+      throw new NotTheAnswer('not the answer');
+    this.#idText = message.idText;
     return message.answerKind;
   }
 
@@ -103,7 +125,7 @@ export class LargeAnswer {
     this.#escaped = c === BACKSLASH && !this.#escaped;
     if (!isEnd) return;
     this.#inString = false;
-    if (this.#isKey) this.#key = this.#readKey();
+    if (this.#isKey) this.#endKey();
     else this.#endValue();
     this.#isKey = false;
   }
@@ -160,7 +182,10 @@ export class LargeAnswer {
         this.#endValue();
         this.#expectsKey = true;
       }
-      if (c === COLON) this.#keyStart = this.#length + 1;
+      if (c === COLON) {
+        this.#keyStart = this.#length + 1;
+        this.#isInId = this.#wanted === undefined && this.#depth === 1 && this.#key === 'id';
+      }
       // White space parts what it parts, once.
       if (c > SPACE || (this.#length > 0 && this.#outline[this.#length - 1] !== SPACE)) this.#note(Math.max(c, SPACE));
     }
@@ -171,7 +196,15 @@ export class LargeAnswer {
     if (this.#depth !== 1 || this.#key !== 'id') return;
     const written = this.#outline.toString('latin1', this.#keyStart, this.#length).trim();
     this.#key = '';
-    if (this.#idOf(written) !== this.#idText) throw new NotTheAnswer('the answer to something else');
+    this.#isInId = false;
+    this.#idText = this.#idOf(written);
+    if (this.#idText === undefined || (this.#wanted !== undefined && this.#idText !== this.#wanted))
+      throw new NotTheAnswer('the answer to something else');
+  }
+
+  #endKey(): void {
+    this.#key = this.#readKey();
+    if (this.#depth === 1 && (this.#key === 'result' || this.#key === 'error')) this.#hasOutcome = true;
   }
 
   #idOf(written: string): string | undefined {

@@ -8,7 +8,7 @@ export interface AnswerReader {
 }
 
 /** Why a body is no answer. */
-export type BodyFault = 'protocol' | 'too_large' | 'busy';
+export type BodyFault = 'protocol' | 'too_large';
 
 /** The exchange whose answer is read. */
 export interface ReadExchange extends Flow {
@@ -18,7 +18,9 @@ export interface ReadExchange extends Flow {
   readonly sessionId: string | undefined;
   readonly maxResponseBytes: number;
   readonly isOver: boolean;
-  /** Counts what the reader keeps of this answer. */
+  /** Set for each sign of life of the call. */
+  heard: boolean;
+  /** Counts what the reader keeps of this answer. What is left of it may come later for that. */
   keep(bytes: number): void;
   /** The answer is whole: to be called before the sink is told. */
   finish(): void;

@@ -7,8 +7,10 @@ import type { Trail } from '#runtime/trail';
 import type { CallFailure, Flow } from '../backends/backend.ts';
 import type { AnswerKind, BackendMessage } from '../envelope/decode-backend-message.ts';
 import type { DecodedRequest } from '../envelope/decode-request.ts';
-import { writeSse } from '../sse/write-sse.ts';
+import { writeSse, type eventEnding } from '../sse/write-sse.ts';
 import { ClientDocument, ClientStream } from './client-stream.ts';
+
+type EventFields = Parameters<typeof eventEnding>[0];
 
 /** The request that is answered. */
 interface Answered {
@@ -38,19 +40,24 @@ export class ClientAnswer {
     answerJson(res, status, body);
   }
 
-  /** Some bytes of a document that is too large to be kept. */
+  /** Some bytes of an answer that is too large to be kept: of a document, or of one event of the stream. */
   part(bytes: readonly Buffer[], flow: Flow): void {
     const { res, trail } = this.#request;
     // Of what is not kept the audit log says that it is cut.
     if (this.#isKept()) trail.answer = '';
+    if (this.#stream) {
+      this.#stream.writePart(bytes, flow);
+      return;
+    }
     this.#document ??= new ClientDocument(res);
     this.#document.write(bytes, flow);
   }
 
-  /** The last part is out. */
-  ended(kind: AnswerKind): void {
+  /** The last part is out. `event`: what the client gets of the fields of its event. */
+  ended(kind: AnswerKind, event: EventFields = {}): void {
     noteAnswered(this.#request.trail, kind);
-    this.#document?.end();
+    if (this.#stream && this.#flow) this.#stream.endEvent(event, this.#flow);
+    else this.#document?.end();
   }
 
   open(flow: Flow): void {
@@ -82,6 +89,8 @@ export class ClientAnswer {
     if (!this.#stream) return false;
     const { trail, message } = this.#request;
     noteAnswer(trail, error.answer, error);
+    // Nobody is to take what came of an event for the whole.
+    if (this.#stream.cutEvent()) return true;
     this.#stream.write(writeSse({ event: 'message', data: renderRpcError(error.answer, message.idText) }));
     this.#stream.end();
     return true;

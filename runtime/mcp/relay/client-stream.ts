@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Flow } from '#runtime/mcp/backends/backend';
+import { EVENT_OPENING, eventEnding } from '#runtime/mcp/sse/write-sse';
 
 const STREAM_HEADERS = {
   'content-type': 'text/event-stream',
@@ -45,6 +46,8 @@ export class ClientStream {
   readonly #res: ServerResponse;
   readonly #held = new Set<Flow>();
   #draining = false;
+  /** An event is open, and its data comes in pieces. */
+  #isInEvent = false;
 
   constructor(res: ServerResponse) {
     this.#res = res;
@@ -70,6 +73,24 @@ export class ClientStream {
     if (!this.#draining) this.#res.once('drain', () => this.#release());
     this.#draining = true;
     return false;
+  }
+
+  /** Some bytes of the data of an event, which hold no line ends. Nothing else may be written before `endEvent`. */
+  writePart(parts: readonly Buffer[], source: Flow): void {
+    if (!this.#isInEvent) this.write(EVENT_OPENING, source);
+    this.#isInEvent = true;
+    for (const part of parts) if (part.length > 0) this.write(part, source);
+  }
+
+  endEvent(fields: Parameters<typeof eventEnding>[0], source: Flow): void {
+    this.#isInEvent = false;
+    this.write(eventEnding(fields), source);
+  }
+
+  /** Breaks the connection in the middle of an event. False: there is none. */
+  cutEvent(): boolean {
+    if (this.#isInEvent) this.#res.destroy();
+    return this.#isInEvent;
   }
 
   end(): void {

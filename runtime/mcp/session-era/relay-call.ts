@@ -12,7 +12,7 @@ import { enterCall, keepCall, leaveCall, type InFlightCall } from '../sessions/i
 import type { Leg } from '../sessions/session.ts';
 import { answerLogin } from './answer-login.ts';
 import type { TraceStep } from '#runtime/telemetry/request-trace';
-import { relayedEvent } from './relayed-event.ts';
+import { relayedEvent, relayedEventId, type EventSource } from './relayed-event.ts';
 import type { SessionRequest } from './session-request.ts';
 
 /**
@@ -22,6 +22,8 @@ import type { SessionRequest } from './session-request.ts';
 export function relayCall(request: SessionRequest, call: PreparedCall, passthrough: readonly string[]): Promise<void> {
   return new Promise((resolve, reject) => new SessionRelay(request, call, passthrough, resolve, reject).start());
 }
+
+type EventFields = Pick<StreamEvent, 'id' | 'retry'>;
 
 class SessionRelay implements AnswerSink, InFlightCall {
   readonly #request: SessionRequest;
@@ -89,10 +91,16 @@ class SessionRelay implements AnswerSink, InFlightCall {
     this.#answer.part(bytes, flow);
   }
 
-  ended(kind: AnswerKind): void {
-    this.#answer.ended(kind);
-    this.#over();
-    this.#resolve();
+  ended(kind: AnswerKind, event?: EventFields): void {
+    if (event === undefined) {
+      this.#answer.ended(kind);
+      this.#over();
+      this.#resolve();
+      return;
+    }
+    // The end of the stream comes after it.
+    const id = relayedEventId(event.id, this.#eventSource());
+    this.#answer.ended(kind, { id, retry: event.retry });
   }
 
   accepted(): void {
@@ -104,12 +112,17 @@ class SessionRelay implements AnswerSink, InFlightCall {
   }
 
   event(event: StreamEvent): void {
-    const { session, rooms, message } = this.#request;
+    const { session, rooms } = this.#request;
     rooms.sessions.touch(session);
     if (event.id !== undefined) this.#resumable = true;
     if (event.message) this.#answer.noteEvent(event.message, event.data);
-    const text = relayedEvent(event, { backend: this.#call.backend, stream: message.idText, rooms, session });
+    const text = relayedEvent(event, this.#eventSource());
     if (text !== undefined) this.#answer.write(text);
+  }
+
+  #eventSource(): EventSource {
+    const { session, rooms, message } = this.#request;
+    return { backend: this.#call.backend, stream: message.idText, rooms, session };
   }
 
   close(complete: boolean, isBroken = false): void {

@@ -15,7 +15,7 @@ const RESOURCE_UPDATED = 'notifications/resources/updated';
 /** The backend's own stream, as event ids name it; any other is the stream of a request and has the JSON text of its id. */
 export const GENERAL = 'general';
 
-interface EventSource {
+export interface EventSource {
   readonly backend: Backend;
   /** `GENERAL`, or the id of the request, as JSON text, whose stream it is. */
   readonly stream: string;
@@ -30,11 +30,13 @@ interface EventSource {
 export function relayedEvent(event: StreamEvent, source: EventSource): string | undefined {
   const data = event.message === undefined ? '' : relayedData(event.data, event.message, source);
   if (data === undefined) return undefined;
-  const id =
-    event.id === undefined
-      ? undefined
-      : encodeEventId({ backend: source.backend.name, stream: source.stream, original: event.id });
+  const id = relayedEventId(event.id, source);
   return writeSse({ id, event: data === '' ? undefined : 'message', retry: event.retry, data });
+}
+
+/** The id of a backend's event as the client gets it. */
+export function relayedEventId(original: string | undefined, { backend, stream }: EventSource): string | undefined {
+  return original === undefined ? undefined : encodeEventId({ backend: backend.name, stream, original });
 }
 
 function relayedData(data: string, message: BackendMessage, source: EventSource): string | undefined {

@@ -9,13 +9,13 @@ afterEach(() => void res.destroy());
 
 it('answers that wait for a slow client wait for one event, and all go on with it', () => {
   const identity = { key: 'alice' } as ConstructorParameters<typeof SseClient>[1];
-  const client = new SseClient('1', identity, res, new KeptBytes());
+  const client = new SseClient('1', identity, res, new KeptBytes(134_217_728));
   client.open();
   let wentOn = 0;
   const more = () => {
     wentOn += 1;
   };
-  for (let answer = 0; answer < 20; answer += 1) client.pass(Buffer.alloc(100_000), more);
+  for (let answer = 0; answer < 20; answer += 1) client.pass([Buffer.alloc(100_000)], more);
   expect([wentOn, res.listenerCount('drain')]).toEqual([0, 1]);
   res.emit('drain');
   expect(wentOn).toBe(20);

@@ -3,7 +3,8 @@ import { renderRpcError } from '#runtime/http/answer-error';
 import type { Identity } from '#runtime/incoming/identity';
 import type { Keeper, KeptBytes } from '#runtime/mcp/backends/kept-bytes';
 import { ClientStream } from '#runtime/mcp/relay/client-stream';
-import { writeSse } from '#runtime/mcp/sse/write-sse';
+import { EVENT_OPENING, eventEnding, writeSse } from '#runtime/mcp/sse/write-sse';
+import { toOneLine } from '#runtime/mcp/transports/one-line';
 import { holdResponse, type AnswerTaker } from './held-response.ts';
 
 /** Bytes that may wait for a client that does not read. */
@@ -11,7 +12,11 @@ const MAX_UNREAD = 16_777_216;
 /** Messages of one stream that are worked on at a time: none of them holds a connection. */
 const MAX_RUNNING = 256;
 const KEEP_ALIVE = 25_000;
-const LINE_ENDS = /[\r\n]/g;
+/** How long a client may take for one large answer, in periods of `KEEP_ALIVE`. */
+const MAX_TICKS_OF_LARGE = 12;
+const LARGE_BYTES = 1_048_576;
+const EVENT_END = Buffer.from('\n\n');
+const JSON_RPC = Buffer.from('{"jsonrpc"');
 
 /** One client of the HTTP+SSE transport: its stream, and the session that it has, once it was initialized. */
 export class SseClient {
@@ -29,6 +34,9 @@ export class SseClient {
   /** Requests whose answers are not out yet. */
   #running = 0;
   #isLeaving = false;
+  readonly #waiting: (() => void)[] = [];
+  /** How often the clock struck since the last large answer was written. */
+  #ticksOfLarge = MAX_TICKS_OF_LARGE;
 
   constructor(id: string, identity: Identity, res: ServerResponse, kept: KeptBytes) {
     this.id = id;
@@ -36,7 +44,7 @@ export class SseClient {
     this.#res = res;
     this.#kept = kept;
     this.#stream = new ClientStream(res);
-    this.#keepAlive = setInterval(() => this.#stream.write(': keep-alive\n\n'), KEEP_ALIVE).unref();
+    this.#keepAlive = setInterval(() => this.#stayAlive(), KEEP_ALIVE).unref();
     res.once('close', () => this.#closed());
   }
 
@@ -66,16 +74,36 @@ export class SseClient {
     return this.#hold(req, new StreamedAnswer(this, undefined, this.#kept, () => this.leave()));
   }
 
-  /** A whole message. */
-  say(data: string): void {
-    // Answers were asked for, so they may wait a while; a client that reads nothing is let go.
-    if (this.#res.writableLength > MAX_UNREAD) this.#res.destroy();
-    else if (!this.#res.writableEnded) this.#res.write(writeSse({ event: 'message', data }));
+  /** Calls back when the client has taken what was written, at once where it has, or is gone. In the order of the calls. */
+  whenTaken(act: () => void): void {
+    if (this.#waiting.length === 0 && !this.#isBehind()) {
+      act();
+      return;
+    }
+    if (this.#waiting.push(act) === 1) this.#res.once('drain', () => this.#callWaiting());
   }
 
-  /** Whole events. `more` is called when the client has caught up. */
-  pass(events: Buffer, more: () => void): void {
-    if (this.#stream.write(events, { pause: () => undefined, resume: more })) more();
+  /** A whole message, in pieces. A large one is written when all before it was taken. */
+  say(data: readonly Buffer[], isLarge = false): void {
+    if (isLarge) this.#ticksOfLarge = 0;
+    const isPassingLarge = this.#ticksOfLarge < MAX_TICKS_OF_LARGE && this.#isBehind();
+    // Answers were asked for, so they may wait a while; a client that reads nothing is let go.
+    if (!isPassingLarge && this.#res.writableLength > MAX_UNREAD) {
+      this.#res.destroy();
+    } else if (!this.#res.writableEnded) {
+      this.#res.write(EVENT_OPENING);
+      for (const piece of data) this.#res.write(toOneLine(piece));
+      this.#res.write(eventEnding({}));
+    }
+  }
+
+  /** Whole events, in pieces. `more` is called when the client has caught up. */
+  pass(events: readonly Buffer[], more: () => void, isLarge = false): void {
+    if (isLarge) this.#ticksOfLarge = 0;
+    let isTaken = true;
+    const flow = { pause: () => undefined, resume: more };
+    for (const piece of events) isTaken = this.#stream.write(piece, flow);
+    if (isTaken) more();
   }
 
   /** Ends the stream when what was asked is answered. */
@@ -91,8 +119,25 @@ export class SseClient {
     return held;
   }
 
+  #isBehind(): boolean {
+    return this.#res.writableNeedDrain && !this.#res.destroyed;
+  }
+
+  #callWaiting(): void {
+    while (this.#waiting.length > 0 && !this.#isBehind()) this.#waiting.shift()?.();
+    if (this.#waiting.length > 0) this.#res.once('drain', () => this.#callWaiting());
+  }
+
+  /** A client that is taking a large answer hears from it that the connection is alive. */
+  #stayAlive(): void {
+    this.#ticksOfLarge++;
+    if (this.#isBehind() && this.#ticksOfLarge < MAX_TICKS_OF_LARGE) return;
+    this.#stream.write(': keep-alive\n\n');
+  }
+
   #closed(): void {
     clearInterval(this.#keepAlive);
+    this.#callWaiting();
     this.#isLeaving = true;
     for (const held of [...this.#held]) held.destroy();
   }
@@ -107,9 +152,11 @@ class StreamedAnswer implements AnswerTaker, Keeper {
   readonly #over: () => void;
   #status = 0;
   #isStream = false;
-  #isTooMuch = false;
   #pieces: Buffer[] = [];
   #size = 0;
+  /** Lets the answer go on. */
+  #more: (() => void) | undefined;
+  #isHeld = false;
 
   constructor(client: SseClient, rpcId: string | undefined, keptBytes: KeptBytes, over: () => void) {
     this.#client = client;
@@ -125,33 +172,81 @@ class StreamedAnswer implements AnswerTaker, Keeper {
   }
 
   body(piece: Buffer, more: () => void): void {
-    if (this.#isStream) {
-      this.#client.pass(piece, more);
+    this.#pieces.push(piece);
+    this.#size += piece.length;
+    // Answers share the stream: the pieces of an event go out together.
+    if (this.#isStream && piece.subarray(-EVENT_END.length).equals(EVENT_END)) {
+      this.#passEvents(more);
       return;
     }
-    this.#size += piece.length;
-    this.#isTooMuch ||= !this.#keptBytes.tell(this, this.#size);
-    if (this.#isTooMuch) this.#pieces = [];
-    else this.#pieces.push(piece);
-    more();
+    this.#keptBytes.tell(this, this.#size);
+    if (this.#isHeld) this.#more = more;
+    else more();
   }
 
   end(isWhole: boolean): void {
-    this.#keptBytes.tell(this, 0);
+    const isCut = this.#isStream && this.#size > 0;
     // A 202 in the place of an answer: the client has cancelled its request.
-    if (this.#rpcId !== undefined && !this.#isStream && this.#status !== 202) this.#client.say(this.#document(isWhole));
+    const hasAnswer = this.#rpcId !== undefined && this.#status !== 202;
+    if (!hasAnswer || (this.#isStream && !isCut)) this.#finish();
+    else if (this.#size > LARGE_BYTES && isWhole) this.#sayLarge(this.#document(!isCut));
+    else this.#finish(this.#document(isWhole && !isCut));
+  }
+
+  #sayLarge(document: readonly Buffer[]): void {
+    this.#client.whenTaken(() => {
+      this.#client.say(document, true);
+      this.#client.whenTaken(() => this.#finish());
+    });
+  }
+
+  #finish(document?: readonly Buffer[]): void {
+    if (document) this.#client.say(document);
+    this.#takePieces();
     this.#over();
   }
 
+  wait(): void {
+    this.#isHeld = true;
+  }
+
+  goOn(): void {
+    this.#isHeld = false;
+    const more = this.#more;
+    this.#more = undefined;
+    more?.();
+  }
+
+  #passEvents(more: () => void): void {
+    if (this.#size <= LARGE_BYTES) {
+      this.#client.pass(this.#takePieces(), more);
+      return;
+    }
+    this.#client.whenTaken(() => {
+      const taken = () => {
+        this.#takePieces();
+        more();
+      };
+      this.#client.pass(this.#pieces, taken, true);
+    });
+  }
+
+  #takePieces(): readonly Buffer[] {
+    const pieces = this.#pieces;
+    this.#pieces = [];
+    this.#size = 0;
+    this.#keptBytes.tell(this, 0);
+    return pieces;
+  }
+
   /** JSON-RPC, also of what had none of its own: the client waits on its stream alone. */
-  #document(isWhole: boolean): string {
-    if (!isWhole || this.#isTooMuch) return this.#error('The answer was cut off');
-    const text = Buffer.concat(this.#pieces).toString('utf8').replaceAll(LINE_ENDS, ' ');
-    if (this.#status === 200 || text.startsWith('{"jsonrpc"')) return text;
+  #document(isWhole: boolean): readonly Buffer[] {
+    if (!isWhole) return this.#error('The answer was cut off');
+    if (this.#status === 200 || this.#pieces[0]?.subarray(0, JSON_RPC.length).equals(JSON_RPC)) return this.#pieces;
     return this.#error('The request was refused');
   }
 
-  #error(text: string): string {
-    return renderRpcError({ rpc: { code: -32603 }, text }, this.#rpcId);
+  #error(text: string): readonly Buffer[] {
+    return [Buffer.from(renderRpcError({ rpc: { code: -32603 }, text }, this.#rpcId))];
   }
 }

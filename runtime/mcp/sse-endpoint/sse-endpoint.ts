@@ -7,7 +7,6 @@ import { checkHeaders } from '#runtime/http/check-headers';
 import { endAtExpiry, streamClock } from '#runtime/http/end-at-expiry';
 import { readBody } from '#runtime/http/read-body';
 import type { Identity } from '#runtime/incoming/identity';
-import { KeptBytes } from '#runtime/mcp/backends/kept-bytes';
 import { decodeRequest, type DecodedMessage } from '#runtime/mcp/envelope/decode-request';
 import { invalidRequest } from '#runtime/mcp/route/refusals';
 import { openStream } from '#runtime/mcp/session-era/open-stream';
@@ -36,7 +35,6 @@ const SESSION = 'mcp-session-id';
 export class SseEndpoint {
   readonly #rooms: () => Rooms;
   readonly #clients = new Map<string, SseClient>();
-  readonly #kept = new KeptBytes();
 
   constructor(rooms: () => Rooms) {
     this.#rooms = rooms;
@@ -51,7 +49,7 @@ export class SseEndpoint {
       // It may have left while it was authenticated.
       if (res.destroyed) return;
       const leave = rooms.streams.enter(countedFor(identity, req, rooms));
-      const client = new SseClient(randomBytes(24).toString('base64url'), identity, res, this.#kept);
+      const client = new SseClient(randomBytes(24).toString('base64url'), identity, res, rooms.keptBytes);
       this.#clients.set(client.id, client);
       const unsubscribe = rooms.announcer.subscribe({ changed: () => undefined, end: () => client.leave() });
       endAtExpiry(res, identity, streamClock(rooms));

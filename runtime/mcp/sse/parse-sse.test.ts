@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { createParser } from 'eventsource-parser';
 import fc from 'fast-check';
-import { createSseParser, SseEventTooLarge, type SseEvent } from './parse-sse.ts';
+import { createSseParser, LARGE_BYTES, SseEventTooLarge, type SseEvent } from './parse-sse.ts';
 import { writeSse } from './write-sse.ts';
 
 fc.configureGlobal({ seed: 20_251_125 });
@@ -164,5 +164,45 @@ describe('the SSE parser against any input', () => {
     expect(writeSse({ data: 'a\nevent: forged\r\n\r\nid: 1' })).toBe(
       'data: a\ndata: event: forged\ndata: \ndata: id: 1\n\n',
     );
+  });
+});
+
+describe('LargeData', () => {
+  const LARGE = 2 * LARGE_BYTES;
+  const text = 'x'.repeat(LARGE);
+
+  /** The data that was handed over, what came as events, and in which order. */
+  function parseLarge(bytes: Buffer, size: number): string[] {
+    const seen: string[] = [];
+    const parser = createSseParser({
+      maxEventBytes: 3 * LARGE,
+      onEvent: ({ data, id }) => seen.push(`event ${data} ${id ?? ''}`),
+      onLarge: () => {
+        const parts: Buffer[] = [];
+        return {
+          push: (part) => parts.push(part),
+          end: ({ id, retry }) => seen.push(`large ${Buffer.concat(parts).toString()} ${id ?? ''} ${retry ?? ''}`),
+        };
+      },
+    });
+    for (let at = 0; at < bytes.length; at += size) parser.push(bytes.subarray(at, at + size));
+    // What differs is to be readable.
+    return seen.map((one) => one.replaceAll(text, '#'));
+  }
+
+  it.each(['\n', '\r\n', '\r'])('takes the data of a large event between others, with lines that end in %j', (end) => {
+    const lines = ['data: a', '', 'id: 1', `data: ${text}`, 'retry: 5', '', 'data: b', '', ''];
+    for (const size of [65_536, 1_000_003, LARGE_BYTES + 20])
+      expect(parseLarge(Buffer.from(lines.join(end)), size)).toEqual(['event a ', 'large # 1 5', 'event b ']);
+  });
+
+  it('takes all data lines of an event in order, parted by spaces', () => {
+    const lines = ['data: a', `data: ${text}`, 'data: b', `data: ${text}`, 'data', 'id: 2', '', ''];
+    expect(parseLarge(Buffer.from(lines.join('\n')), 65_536)).toEqual(['large a # b #  2 ']);
+  });
+
+  it('is refused above the limit', () => {
+    const line = Buffer.from(`data: ${text}${text}${text}`);
+    expect(() => parseLarge(line, 65_536)).toThrow(SseEventTooLarge);
   });
 });

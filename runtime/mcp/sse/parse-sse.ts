@@ -17,10 +17,19 @@ export class SseEventTooLarge extends Error {
   override readonly name = 'SseEventTooLarge';
 }
 
+/** Takes the data of one large event as it comes. */
+export interface LargeData {
+  /** Some bytes of it. A space stands for the end of a data line. */
+  push(bytes: Buffer): void;
+  end(fields: Pick<SseEvent, 'id' | 'retry'>): void;
+}
+
 interface SseParserSettings {
   /** Bytes of one event, its field names included. */
   readonly maxEventBytes: number;
   readonly onEvent: (event: SseEvent) => void;
+  /** Asked once a data line is larger than `LARGE_BYTES` and not complete. Absent: it is given to `onEvent` as any other. */
+  readonly onLarge?: () => LargeData;
 }
 
 export interface SseParser {
@@ -28,6 +37,8 @@ export interface SseParser {
   push(chunk: Buffer): void;
   /** Bytes of the event that is not complete yet. */
   readonly pending: number;
+  /** The data of the event that is not complete yet has been handed over: who has it counts it. */
+  readonly isLarge: boolean;
 }
 
 const LF = 0x0a;
@@ -43,6 +54,11 @@ const DIGITS = /^\d{1,9}$/;
 const LINE_COST = 32;
 /** A buffer for unfinished lines that is larger than this is not kept for the next one. */
 const KEEP_BYTES = 65_536;
+/** Data of one line that is larger is handed over as it comes. */
+export const LARGE_BYTES = 1_048_576;
+const DATA = 'data:';
+const BETWEEN_LINES = Buffer.from(' ');
+const NOTHING = Buffer.alloc(0);
 
 /** What the lines since the last blank one have said. */
 interface Fields {
@@ -95,6 +111,13 @@ function findLineEnd(text: string, from: number, hasCr: boolean): number {
   return -1;
 }
 
+/** Position of the first line end in these bytes, or -1. */
+function lineEndIn(bytes: Buffer): number {
+  const lf = bytes.indexOf(LF);
+  const cr = (lf < 0 ? bytes : bytes.subarray(0, lf)).indexOf(CR);
+  return cr < 0 ? lf : cr;
+}
+
 /** A parser of one stream. It keeps the bytes of one unfinished event at most. */
 export function createSseParser(settings: SseParserSettings): SseParser {
   return new StreamParser(settings);
@@ -109,6 +132,9 @@ class StreamParser implements SseParser {
   #fields = noFields();
   #isFirstLine = true;
   #endedWithCr = false;
+  /** Takes the data of the event that passes now. */
+  #large: LargeData | undefined;
+  #isInLargeLine = false;
 
   constructor(settings: SseParserSettings) {
     this.#settings = settings;
@@ -118,8 +144,17 @@ class StreamParser implements SseParser {
     return this.#eventBytes + this.#pendingBytes;
   }
 
-  push(chunk: Buffer): void {
-    if (chunk.length === 0) return;
+  get isLarge(): boolean {
+    return this.#large !== undefined;
+  }
+
+  push(bytes: Buffer): void {
+    const chunk = this.#isInLargeLine ? this.#passLine(bytes) : bytes;
+    if (chunk.length > 0) this.#takeLines(chunk);
+    if (this.#pendingBytes > LARGE_BYTES) this.#handOver();
+  }
+
+  #takeLines(chunk: Buffer): void {
     const source = sourceOf(chunk);
     const { text } = source;
     const hasCr = text.includes('\r');
@@ -132,6 +167,39 @@ class StreamParser implements SseParser {
       at = text.charCodeAt(end) === CR && text.charCodeAt(end + 1) === LF ? end + 2 : end + 1;
     }
     if (at < chunk.length) this.#keep(at === 0 ? chunk : chunk.subarray(at));
+  }
+
+  /** The line that is kept, if it is one of data, passes from here on as it comes. */
+  #handOver(): void {
+    const { onLarge } = this.#settings;
+    if (!onLarge || this.#pending.toString('latin1', 0, DATA.length) !== DATA) return;
+    const line = this.#pending.subarray(0, this.#pendingBytes);
+    this.#eventBytes += line.length;
+    this.#pending = NOTHING;
+    this.#pendingBytes = 0;
+    this.#isInLargeLine = true;
+    this.#passData(line.subarray(line[DATA.length] === SPACE ? DATA.length + 1 : DATA.length), onLarge);
+  }
+
+  #passData(value: Buffer, onLarge: () => LargeData): void {
+    const earlier = this.#fields.data.splice(0);
+    if (this.#large) this.#large.push(BETWEEN_LINES);
+    else this.#large = onLarge();
+    if (earlier.length > 0) this.#large.push(Buffer.from(`${earlier.join(' ')} `));
+    this.#large.push(value);
+  }
+
+  /** @returns what comes after the end of the line */
+  #passLine(chunk: Buffer): Buffer {
+    const end = lineEndIn(chunk);
+    const part = end < 0 ? chunk : chunk.subarray(0, end);
+    this.#checkSize(part.length);
+    this.#eventBytes += part.length;
+    if (part.length > 0) this.#large?.push(part);
+    if (end < 0) return NOTHING;
+    this.#isInLargeLine = false;
+    this.#endedWithCr = chunk[end] === CR;
+    return chunk.subarray(end + 1);
   }
 
   #keep(part: Buffer): void {
@@ -182,6 +250,13 @@ class StreamParser implements SseParser {
     const { id, event, data, retry } = this.#fields;
     this.#eventBytes = 0;
     this.#fields = noFields();
+    const large = this.#large;
+    if (large) {
+      this.#large = undefined;
+      if (data.length > 0) large.push(Buffer.from(` ${data.join(' ')}`));
+      large.end({ id, retry });
+      return;
+    }
     if (data.length > 0 || id !== undefined || retry !== undefined)
       this.#settings.onEvent({ id, event, data: data.length === 1 ? (data[0] ?? '') : data.join('\n'), retry });
   }

@@ -16,6 +16,14 @@ function checkOneLine(value: string): string {
   return value;
 }
 
+/** Opens an event whose data is one line, which follows in pieces. */
+export const EVENT_OPENING = 'event: message\ndata: ';
+
+/** Closes an event that was opened by `EVENT_OPENING`. Throws RangeError where the id would break out of its line. */
+export function eventEnding({ id, retry }: Pick<OutgoingEvent, 'id' | 'retry'>): string {
+  return `\n${id === undefined ? '' : `id: ${checkOneLine(id)}\n`}${retry === undefined ? '' : `retry: ${retry}\n`}\n`;
+}
+
 /** The text of one event. Throws RangeError where id or event would break out of their line. */
 export function writeSse(event: OutgoingEvent): string {
   let text = '';

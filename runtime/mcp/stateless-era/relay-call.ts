@@ -82,9 +82,10 @@ class StatelessRelay implements AnswerSink {
     this.#answer.part(bytes, flow);
   }
 
-  ended(kind: AnswerKind): void {
+  ended(kind: AnswerKind, event?: object): void {
     this.#answer.ended(kind);
-    this.#over();
+    // The end of a stream comes after its events.
+    if (event === undefined) this.#over();
   }
 
   accepted(): void {

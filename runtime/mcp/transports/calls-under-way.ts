@@ -2,6 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import { decodeBackendMessage, type BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
 import { scanEnvelope, type Span } from '#runtime/mcp/envelope/scan-envelope';
 import { splice, type Edit } from '#runtime/mcp/envelope/splice';
+import { ID_PLACE } from '#runtime/mcp/backends/large-answer';
+import type { ReadMessage } from './large-message.ts';
 import type { CallEnd, ChannelCall, ChannelEvents, Noise } from './channel.ts';
 
 interface Pending {
@@ -55,6 +57,27 @@ export class CallsUnderWay {
     else if (message.kind === 'response') this.#takeAnswer(line, message);
     else if (message.method === 'notifications/progress') this.#takeProgress(line, message);
     else this.#onUnsolicited(line, message);
+  }
+
+  /** Takes a large message of the server. */
+  takeLarge(read: ReadMessage): void {
+    if (read.type === 'other') {
+      this.take(read.message);
+      return;
+    }
+    if (read.type === 'unreadable') {
+      this.refuseOversized(read.head, read.tail);
+      return;
+    }
+    const { pieces, idText, kind } = read;
+    const call = this.delete(Number(idText));
+    if (!call) {
+      this.noise.stray++;
+      return;
+    }
+    pieces[pieces.indexOf(ID_PLACE)] = Buffer.from(call.idText);
+    if (call.taker) call.taker.passLarge(pieces, kind);
+    else call.onAnswer(Buffer.concat(pieces), kind);
   }
 
   /** A message above the limit is gone, but not the others: its id stands at one of its ends. */

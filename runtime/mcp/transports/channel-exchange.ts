@@ -1,29 +1,41 @@
 import type { BackendCall, CallFailure, FailureReason, Flow, RunningCall } from '#runtime/mcp/backends/backend';
 import type { Deadlines, Expiring } from '#runtime/mcp/backends/deadlines';
+import type { Keeper, KeptBytes } from '#runtime/mcp/backends/kept-bytes';
 import { callFailure, StillStarting } from '#runtime/mcp/backends/failures';
 import { decodeBackendMessage, type AnswerKind } from '#runtime/mcp/envelope/decode-backend-message';
-import type { CallEnd, Channel } from './channel.ts';
+import type { CallEnd, Channel, LargeAnswerTaker } from './channel.ts';
 
 /** What one exchange needs of its backend. */
 export interface ExchangeHost {
   readonly name: string;
   readonly deadlines: Deadlines;
+  readonly keptBytes: KeptBytes;
   /** What calls wait for was started, and nothing has been heard of it yet. */
   readonly isSilentStart: boolean;
   /** The exchange is over; called once. `failure` is undefined when there was an answer. */
   settled(exchange: ChannelExchange, failure: CallFailure | undefined): void;
 }
 
+/** A large answer, as far as the client has not taken it. */
+interface UntakenAnswer {
+  readonly pieces: Buffer[];
+  readonly kind: AnswerKind;
+  /** Bytes. */
+  left: number;
+}
+
+const NO_FIELDS = { id: undefined, retry: undefined };
 const METHOD_NOT_FOUND = -32601;
 
 /** One message to the server of a channel and what comes back for it. */
-export class ChannelExchange implements RunningCall, Expiring, Flow {
+export class ChannelExchange implements RunningCall, Expiring, Flow, Keeper, LargeAnswerTaker {
   readonly call: BackendCall;
   readonly deadline: number;
   heard = true;
   expiresAt = Infinity;
   earlier: this | undefined;
   later: this | undefined;
+  kept = 0;
   /** The session that the answer opens. */
   opens: string | undefined;
   /** Called when it is over, however it ended; `answer` is undefined without one. */
@@ -34,6 +46,7 @@ export class ChannelExchange implements RunningCall, Expiring, Flow {
   #isStream = false;
   #isPaused = false;
   #isOver = false;
+  #large: UntakenAnswer | undefined;
 
   constructor(host: ExchangeHost, call: BackendCall) {
     this.#host = host;
@@ -44,6 +57,10 @@ export class ChannelExchange implements RunningCall, Expiring, Flow {
 
   get isOver(): boolean {
     return this.#isOver;
+  }
+
+  get isHeld(): boolean {
+    return this.#channel?.isHeld ?? false;
   }
 
   /** Sends the request to the server. */
@@ -57,6 +74,7 @@ export class ChannelExchange implements RunningCall, Expiring, Flow {
       idText,
       from: this.call,
       onAnswer: (line, kind) => this.answer(line, kind),
+      taker: this,
       onProgress: (line) => this.relay(line),
       onEnd: (end) => this.#lose(end),
     });
@@ -73,6 +91,36 @@ export class ChannelExchange implements RunningCall, Expiring, Flow {
       sink.close(true);
     } else {
       sink.json(200, line, kind, this.opens);
+    }
+  }
+
+  /** A large answer goes out as fast as the client takes it. Its time runs on while the client takes nothing. */
+  passLarge(pieces: Buffer[], kind: AnswerKind): void {
+    if (this.#isOver) return;
+    if (!this.call.sink.part || this.opens !== undefined) {
+      this.answer(Buffer.concat(pieces), kind);
+      return;
+    }
+    this.#channel = undefined;
+    this.#large = { pieces, kind, left: pieces.reduce((sum, { length }) => sum + length, 0) };
+    this.#isPaused = false;
+    this.#pump(this.#large);
+  }
+
+  #pump(large: UntakenAnswer): void {
+    const { sink } = this.call;
+    this.heard = true;
+    while (!this.#isPaused && !this.#isOver) {
+      const piece = large.pieces.shift();
+      if (piece === undefined) {
+        this.#finish(undefined, undefined);
+        sink.ended?.(large.kind, this.#isStream ? NO_FIELDS : undefined);
+        if (this.#isStream) sink.close(true);
+        return;
+      }
+      large.left -= piece.length;
+      this.#host.keptBytes.tell(this, large.left);
+      sink.part?.([piece], this);
     }
   }
 
@@ -124,7 +172,8 @@ export class ChannelExchange implements RunningCall, Expiring, Flow {
   }
 
   expire(): void {
-    this.#giveUp('timeout');
+    // A client that takes nothing of its answer says nothing of the server.
+    this.#giveUp(this.#large ? 'aborted' : 'timeout');
   }
 
   #giveUp(reason: 'timeout' | 'aborted'): void {
@@ -154,6 +203,7 @@ export class ChannelExchange implements RunningCall, Expiring, Flow {
   }
   resume(): void {
     this.#isPaused = false;
+    if (this.#large && !this.#isOver) this.#pump(this.#large);
   }
 
   #emit(line: Buffer): void {
@@ -173,6 +223,8 @@ export class ChannelExchange implements RunningCall, Expiring, Flow {
 
   #finish(failure: CallFailure | undefined, answer: Buffer | undefined): void {
     this.#isOver = true;
+    this.#large = undefined;
+    this.#host.keptBytes.tell(this, 0);
     this.#host.deadlines.delete(this);
     this.#host.settled(this, failure);
     this.onOver?.(answer);

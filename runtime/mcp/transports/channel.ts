@@ -15,6 +15,11 @@ export interface Noise {
   oversized: number;
 }
 
+export interface LargeAnswerTaker {
+  /** The pieces belong to the callee. */
+  passLarge(pieces: Buffer[], kind: AnswerKind): void;
+}
+
 /** One request on its way through a channel. Its own id and progress token are replaced on the way and put back. */
 export interface ChannelCall {
   /** The JSON-RPC request as the client wrote it. */
@@ -25,6 +30,8 @@ export interface ChannelCall {
   readonly from?: BackendCall | undefined;
   /** The answer, with the client's id. */
   readonly onAnswer: (line: Buffer, kind: AnswerKind) => void;
+  /** Takes a large answer in pieces. Absent: it is given to `onAnswer` as any other. */
+  readonly taker?: LargeAnswerTaker;
   /** A progress notification for this call, with the client's token. */
   readonly onProgress: (line: Buffer) => void;
   readonly onEnd: (end: CallEnd) => void;
@@ -49,6 +56,8 @@ export interface Channel {
   readonly noise: Noise;
   /** The server is gone. */
   readonly isOver: boolean;
+  /** The gateway reads no more of it until others have given back the memory that they use. */
+  readonly isHeld: boolean;
   /** Whether it has said anything yet. */
   readonly hasSpoken: boolean;
   /** Sends a request. The number is its name for `cancel` and `forget`; undefined when it could not be sent. */

@@ -60,6 +60,7 @@ export class ProcessForAll implements ChannelMode {
         cwd: config.working_directory,
         maxLineBytes: options.maxResponseBytes,
         onStderr: stderr.take,
+        keptBytes: options.keptBytes,
         onUnsolicited: (line, message) => this.#takeUnsolicited(line, message),
       },
       onReady: (connection, again) => this.#ready(connection, again),
@@ -104,6 +105,10 @@ export class ProcessForAll implements ChannelMode {
           },
           onEnd: () => fail('ended'),
           onLate: () => {
+            if (connection.isHeld) {
+              this.#openSession(exchange);
+              return;
+            }
             this.#noteSilence(connection, sentAt);
             fail('timeout');
           },

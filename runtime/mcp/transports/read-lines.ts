@@ -5,12 +5,25 @@ const TAIL_BYTES = 256;
 /** A buffer for unfinished lines that is larger than this is not kept for the next one. */
 const KEEP_BYTES = 65_536;
 
+/** A line that is not complete and larger is handed over as it comes. */
+const LARGE_BYTES = 1_048_576;
+
+/** Takes one large line, without its end, as it comes. */
+export interface LargeLine {
+  push(bytes: Buffer): void;
+  end(): void;
+  /** It is above the limit. */
+  drop(): void;
+}
+
 interface LineReaderSettings {
   readonly maxLineBytes: number;
   /** One line without its end. The buffer belongs to the callee. */
   readonly onLine: (line: Buffer) => void;
   /** A line above the limit: only its beginning and its end were kept. */
   readonly onOversized: (head: Buffer, tail: Buffer) => void;
+  /** Absent: large lines are given to `onLine` as well. */
+  readonly onLarge?: () => LargeLine;
 }
 
 /** Cuts a byte stream into lines. It keeps one unfinished line at most; of a line above the limit only the two ends. */
@@ -20,6 +33,8 @@ export class LineReader {
   #pendingBytes = 0;
   #head: Buffer | undefined;
   #tail: Buffer = Buffer.alloc(0);
+  #large: LargeLine | undefined;
+  #largeHead: Buffer = Buffer.alloc(0);
 
   constructor(settings: LineReaderSettings) {
     this.#settings = settings;
@@ -35,6 +50,15 @@ export class LineReader {
       at = end + 1;
     }
     if (at < chunk.length) this.#keep(chunk.subarray(at));
+    if (this.#pending.length > LARGE_BYTES && this.#pendingBytes > LARGE_BYTES) this.#handOver();
+  }
+
+  #handOver(): void {
+    this.#large = this.#settings.onLarge?.();
+    if (!this.#large) return;
+    this.#largeHead = Buffer.from(this.#pending.subarray(0, HEAD_BYTES));
+    this.#large.push(this.#pending.subarray(0, this.#pendingBytes));
+    this.#pending = Buffer.alloc(0);
   }
 
   #keep(part: Buffer): void {
@@ -43,6 +67,10 @@ export class LineReader {
       return;
     }
     const needed = this.#pendingBytes + part.length;
+    if (this.#large) {
+      this.#pass(this.#large, part, needed);
+      return;
+    }
     if (needed > this.#settings.maxLineBytes) {
       const start = Buffer.concat([this.#pending.subarray(0, this.#pendingBytes), part.subarray(0, HEAD_BYTES)]);
       this.#head = Buffer.from(start.subarray(0, HEAD_BYTES));
@@ -61,6 +89,19 @@ export class LineReader {
     this.#pendingBytes = needed;
   }
 
+  #pass(large: LargeLine, part: Buffer, needed: number): void {
+    if (needed <= this.#settings.maxLineBytes) {
+      this.#pendingBytes = needed;
+      if (part.length > 0) large.push(part);
+      return;
+    }
+    this.#large = undefined;
+    this.#head = this.#largeHead;
+    this.#tail = Buffer.from(part.subarray(-TAIL_BYTES));
+    this.#forget();
+    large.drop();
+  }
+
   #forget(): void {
     this.#pendingBytes = 0;
     if (this.#pending.length > KEEP_BYTES) this.#pending = Buffer.alloc(0);
@@ -71,6 +112,13 @@ export class LineReader {
       const head = this.#head;
       this.#head = undefined;
       this.#settings.onOversized(head, this.#tail);
+      return;
+    }
+    const large = this.#large;
+    if (large) {
+      this.#large = undefined;
+      this.#forget();
+      large.end();
       return;
     }
     const bytes = this.#pending[this.#pendingBytes - 1] === CR ? this.#pendingBytes - 1 : this.#pendingBytes;

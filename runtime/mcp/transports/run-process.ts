@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describeEnd } from '#crds/parts/process-end';
-import { LineReader } from './read-lines.ts';
+import { LineReader, type LargeLine } from './read-lines.ts';
 
 export interface ProcessSettings {
   readonly command: string;
@@ -15,6 +15,7 @@ export interface ProcessSettings {
   readonly maxLineBytes: number;
   readonly onLine: (line: Buffer) => void;
   readonly onOversized: (head: Buffer, tail: Buffer) => void;
+  readonly onLarge: () => LargeLine;
   readonly onStderr: (line: string) => void;
   /** Called once. `reason` says how it ended, in words of this program. `wasKilled`: a signal from outside ended it. */
   readonly onExit: (reason: string, wasKilled?: boolean) => void;
@@ -24,6 +25,9 @@ export interface RunningProcess {
   readonly pid: number | undefined;
   /** Writes one line. False: the process is gone, or does not read what it was sent. */
   write(line: Buffer): boolean;
+  /** Reads no more of what it writes, until `resume`. */
+  pause(): void;
+  resume(): void;
   /** Ends it and all that it started: standard input is closed, then SIGTERM, then SIGKILL; settles within 2 seconds. */
   stop(): Promise<void>;
 }
@@ -35,6 +39,11 @@ const STDIN_GRACE = 500;
 const TERM_GRACE = 600;
 const GROUP_GRACE = 300;
 const NEWLINE = Buffer.from('\n');
+
+const nothing = () => undefined;
+const NOT_STARTED: RunningProcess = {
+  ...{ pid: undefined, write: () => false, pause: nothing, resume: nothing, stop: () => Promise.resolve() },
+};
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
@@ -49,7 +58,7 @@ export function runProcess(settings: ProcessSettings): RunningProcess {
   } catch (error) {
     // Some failures are events, some are thrown; both come after this function has returned.
     queueMicrotask(() => settings.onExit(cannotStart(error, settings)));
-    return { pid: undefined, write: () => false, stop: () => Promise.resolve() };
+    return { ...NOT_STARTED };
   }
   const exited = Promise.withResolvers<undefined>();
   let isOver = false;
@@ -73,6 +82,8 @@ export function runProcess(settings: ProcessSettings): RunningProcess {
       child.stdin.uncork();
       return true;
     },
+    pause: () => void child.stdout.pause(),
+    resume: () => void child.stdout.resume(),
     stop: () => stop(child, exited.promise),
   };
 }

@@ -48,7 +48,7 @@ async function start(
     health: unknownHealth(() => 0),
     breaker: createBreaker({ enabled: false, failureThreshold: 1, timeout: 1 }, now),
     deadlines,
-    keptBytes: new KeptBytes(),
+    keptBytes: new KeptBytes(134_217_728),
     now,
     maxResponseBytes: 100_000,
     concurrency: { perBackend: 10, queue: 10 },

@@ -1,9 +1,11 @@
 import type { AnswerSink, Backend, BackendCall, CallFailure, RunningCall } from '#runtime/mcp/backends/backend';
 import { callFailure, NotOpened } from '#runtime/mcp/backends/failures';
+import type { LargeData } from '#runtime/mcp/sse/parse-sse';
 import { BoundIds } from './bound-ids.ts';
 import { CallsUnderWay } from './calls-under-way.ts';
 import type { Channel, ChannelCall, ChannelEvents, Noise } from './channel.ts';
 import type { ChannelExchange } from './channel-exchange.ts';
+import { LargeMessage } from './large-message.ts';
 import { readEndpoint } from './read-endpoint.ts';
 
 interface SseChannelSettings extends ChannelEvents {
@@ -53,6 +55,10 @@ export class SseChannel implements Channel {
 
   get isOver(): boolean {
     return this.#isOver;
+  }
+
+  get isHeld(): boolean {
+    return this.#stream?.isHeld ?? false;
   }
 
   call(call: ChannelCall): number | undefined {
@@ -112,6 +118,7 @@ export class SseChannel implements Channel {
         json: ignore,
         accepted: ignore,
         open: ignore,
+        large: () => this.#takeLarge(),
         named: (event, data) => this.#takeNamed(event, data),
         event: ({ data, message }) => {
           if (message) this.#hear(data);
@@ -144,9 +151,24 @@ export class SseChannel implements Channel {
   }
 
   #hear(data: string): void {
+    this.#noteAlive();
+    this.#calls.take(Buffer.from(data));
+  }
+
+  #takeLarge(): LargeData {
+    const message = new LargeMessage();
+    return {
+      push: (bytes) => message.push(bytes),
+      end: () => {
+        this.#noteAlive();
+        this.#calls.takeLarge(message.end());
+      },
+    };
+  }
+
+  #noteAlive(): void {
     clearTimeout(this.#ping);
     this.#ping = undefined;
-    this.#calls.take(Buffer.from(data));
   }
 
   #post(
@@ -192,8 +214,12 @@ export class SseChannel implements Channel {
   #checkAlive(): void {
     if (this.#ping || this.#isOver) return;
     const { pingDeadline, http } = this.#settings;
-    const gone = () => this.#end('no longer answers', callFailure(http.name, 'unavailable', true));
-    this.#ping = setTimeout(gone, pingDeadline).unref();
+    const check = () => {
+      // Its answer may have come, and has not been read.
+      if (this.isHeld) this.#ping = setTimeout(check, pingDeadline).unref();
+      else this.#end('no longer answers', callFailure(http.name, 'unavailable', true));
+    };
+    this.#ping = setTimeout(check, pingDeadline).unref();
     this.call({
       body: Buffer.from('{"jsonrpc":"2.0","id":0,"method":"ping"}'),
       idText: '0',

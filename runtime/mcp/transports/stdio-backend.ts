@@ -59,6 +59,7 @@ function processPerSession(options: StdioBackendOptions): ChannelMode {
         cwd: config.working_directory,
         maxLineBytes: maxResponseBytes,
         onStderr: logStderr(config.name, secrets, log).take,
+        keptBytes: options.keptBytes,
         ...events,
       }),
   });

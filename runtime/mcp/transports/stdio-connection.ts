@@ -1,19 +1,25 @@
+import type { Keeper, KeptBytes } from '#runtime/mcp/backends/kept-bytes';
 import { CallsUnderWay } from './calls-under-way.ts';
 import type { Channel, ChannelCall, ChannelEvents, Noise } from './channel.ts';
 import type { ChannelExchange } from './channel-exchange.ts';
+import type { LargeLine } from './read-lines.ts';
+import { LargeMessage } from './large-message.ts';
 import { toOneLine } from './one-line.ts';
 import { runProcess, type ProcessSettings, type RunningProcess } from './run-process.ts';
 
 export interface ConnectionSettings
   extends Pick<ProcessSettings, 'command' | 'args' | 'env' | 'cwd' | 'maxLineBytes'>, ChannelEvents {
   readonly onStderr: (line: string) => void;
+  readonly keptBytes: KeptBytes;
 }
 
 /** One process and the calls under way in it. */
-export class StdioConnection implements Channel {
+export class StdioConnection implements Channel, Keeper {
   readonly #settings: ConnectionSettings;
   readonly #process: RunningProcess;
   readonly #calls: CallsUnderWay;
+  kept = 0;
+  isHeld = false;
   #isOver = false;
   #hasSpoken = false;
 
@@ -30,8 +36,20 @@ export class StdioConnection implements Channel {
         this.#hasSpoken = true;
         this.#calls.refuseOversized(head, tail);
       },
+      onLarge: () => this.#takeLarge(),
       onExit: (reason, wasKilled) => this.#end(reason, wasKilled),
     });
+  }
+
+  /** The process is held back, with all calls in it: only the end of a line says whose it is. */
+  wait(): void {
+    this.isHeld = true;
+    this.#process.pause();
+  }
+
+  goOn(): void {
+    this.isHeld = false;
+    this.#process.resume();
   }
 
   get noise(): Noise {
@@ -75,9 +93,30 @@ export class StdioConnection implements Channel {
     this.#end('was stopped');
   }
 
+  #takeLarge(): LargeLine {
+    const message = new LargeMessage();
+    const { keptBytes } = this.#settings;
+    let size = 0;
+    this.#hasSpoken = true;
+    return {
+      push: (bytes) => {
+        if (this.#isOver) return;
+        message.push(bytes);
+        size += bytes.length;
+        keptBytes.tell(this, size);
+      },
+      end: () => {
+        this.#calls.takeLarge(message.end());
+        keptBytes.tell(this, 0);
+      },
+      drop: () => keptBytes.tell(this, 0),
+    };
+  }
+
   #end(reason: string, wasKilled = false): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#settings.keptBytes.tell(this, 0);
     this.#calls.endAll('exited');
     this.#settings.onExit(reason, wasKilled);
   }

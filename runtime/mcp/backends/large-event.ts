@@ -1,0 +1,142 @@
+import type { LargeData, SseEvent } from '#runtime/mcp/sse/parse-sse';
+import { LargeAnswer, NotTheAnswer } from './large-answer.ts';
+import type { ReadExchange } from './read-answer.ts';
+
+type Fields = Pick<SseEvent, 'id' | 'retry'>;
+
+interface LargeEventSettings {
+  readonly exchange: ReadExchange;
+  /** The stream has had its response: a second one does not pass. */
+  readonly isAnswered: () => boolean;
+  /** The response has passed. */
+  readonly answered: () => void;
+  /** The whole of an event that was kept. */
+  readonly onEvent: (fields: Fields, data: string) => void;
+}
+
+/**
+ * Reads the data of one large event as it comes. The response to the call goes to a sink that takes parts, all else is kept: by the
+ * sink where it does so itself.
+ */
+export class LargeEvent implements LargeData {
+  readonly #settings: LargeEventSettings;
+  /** Where the bytes go; undefined until the first of them have been looked at. */
+  #reader: LargeData | undefined;
+
+  constructor(settings: LargeEventSettings) {
+    this.#settings = settings;
+  }
+
+  push(bytes: Buffer): void {
+    if (this.#settings.exchange.isOver) return;
+    if (this.#reader) this.#reader.push(bytes);
+    else this.#begin(bytes);
+  }
+
+  end(fields: Fields): void {
+    if (!this.#settings.exchange.isOver) this.#reader?.end(fields);
+  }
+
+  #begin(head: Buffer): void {
+    const { exchange, isAnswered, answered } = this.#settings;
+    const { idText, sink } = exchange.call;
+    if (!sink.part || !sink.ended || idText === undefined) {
+      this.#keep(head);
+      return;
+    }
+    const answer = new LargeAnswer(idText);
+    try {
+      const passed = answer.push(head);
+      if (!answer.hasOutcome) {
+        this.#keep(head);
+      } else if (isAnswered()) {
+        this.#reader = DROPPED;
+      } else {
+        this.#reader = new PassedAnswer(exchange, answer, answered);
+        sink.part(passed, exchange);
+      }
+    } catch (error) {
+      if (!(error instanceof NotTheAnswer)) throw error;
+      // The answer to another request, or no message: the stream goes on without it.
+      this.#reader = DROPPED;
+    }
+  }
+
+  #keep(head: Buffer): void {
+    const { exchange, onEvent } = this.#settings;
+    this.#reader = new KeptEvent(exchange, onEvent);
+    this.#reader.push(head);
+  }
+}
+
+const DROPPED: LargeData = { push: () => undefined, end: () => undefined };
+
+/** The response: its bytes go on as they come. */
+class PassedAnswer implements LargeData {
+  readonly #exchange: ReadExchange;
+  readonly #answer: LargeAnswer;
+  readonly #answered: () => void;
+
+  constructor(exchange: ReadExchange, answer: LargeAnswer, answered: () => void) {
+    this.#exchange = exchange;
+    this.#answer = answer;
+    this.#answered = answered;
+  }
+
+  push(bytes: Buffer): void {
+    const exchange = this.#exchange;
+    exchange.heard = true;
+    this.#try(() => exchange.call.sink.part?.(this.#answer.push(bytes), exchange));
+  }
+
+  end(fields: Fields): void {
+    this.#try(() => {
+      const kind = this.#answer.end();
+      this.#answered();
+      this.#exchange.call.sink.ended?.(kind, fields);
+    });
+  }
+
+  #try(act: () => void): void {
+    try {
+      act();
+    } catch (error) {
+      if (!(error instanceof NotTheAnswer)) throw error;
+      this.#exchange.fault('protocol', error);
+    }
+  }
+}
+
+/** Anything else, which is needed whole. */
+class KeptEvent implements LargeData {
+  readonly #exchange: ReadExchange;
+  readonly #onEvent: LargeEventSettings['onEvent'];
+  readonly #taker: LargeData | undefined;
+  #parts: Buffer[] = [];
+  #size = 0;
+
+  constructor(exchange: ReadExchange, onEvent: LargeEventSettings['onEvent']) {
+    this.#exchange = exchange;
+    this.#onEvent = onEvent;
+    this.#taker = exchange.call.sink.large?.();
+  }
+
+  push(bytes: Buffer): void {
+    if (this.#taker) this.#taker.push(bytes);
+    else this.#parts.push(bytes);
+    this.#size += bytes.length;
+    this.#exchange.heard = true;
+    this.#exchange.keep(this.#size);
+  }
+
+  end(fields: Fields): void {
+    if (this.#taker) {
+      this.#taker.end(fields);
+    } else {
+      const data = Buffer.concat(this.#parts).toString('utf8');
+      this.#parts = [];
+      this.#onEvent(fields, data);
+    }
+    this.#exchange.keep(0);
+  }
+}
