@@ -4,6 +4,7 @@ import { readBody } from '#runtime/http/read-body';
 import type { Identity } from '#runtime/incoming/identity';
 import { classifyEra } from '#runtime/mcp/classify-era';
 import { decodeRequest, type DecodedMessage } from '#runtime/mcp/envelope/decode-request';
+import { mentionsTasks, withoutTasks } from '#runtime/mcp/envelope/strip-tasks';
 import type { Era } from '#runtime/mcp/era';
 import { serveGet, serveDelete, serveSession } from '#runtime/mcp/session-era/serve-session';
 import { serveStateless } from '#runtime/mcp/stateless-era/serve-stateless';
@@ -41,8 +42,12 @@ async function servePost(
   trail: Trail,
 ): Promise<void> {
   checkHeaders(req.headers);
-  const body = await readBody(req, rooms.config.limits.max_request_bytes);
-  const message = decodeRequest(body);
+  let body = await readBody(req, rooms.config.limits.max_request_bytes);
+  let message = decodeRequest(body);
+  if (mentionsTasks(message)) {
+    body = withoutTasks(message, body);
+    message = decodeRequest(body);
+  }
   const era = classifyEra(req.headers, message);
   noteMessage(trail, message, era);
   rooms.begin(trail, message);

@@ -93,7 +93,7 @@ function warningsOf(
     ...stale,
     ...rooms,
     ...backends.all.flatMap(({ warnings = [] }) => warnings),
-    ...catalogues.conflicts(),
+    ...catalogues.warnings(),
     ...(rateLimits?.findUnknown(catalogues.allTools()) ?? []),
   ];
 }

@@ -13,7 +13,7 @@ export const ToolHints = z.strictObject({
   openWorldHint: z.boolean().optional().describe('Talks to an open world.'),
 });
 
-/** What a tool is called and said to do, in place of what the backend says. */
+/** What a tool or prompt is called and said to do, in place of what the backend says. */
 export const ToolText = {
   name: ToolName.optional().describe('Name in place of its own.'),
   description: z.string().max(65_536).optional().describe('Description in place of its own.'),
@@ -34,6 +34,15 @@ const WorkloadTools = z.strictObject({
     .optional()
     .describe('Original tool name to what replaces its own texts.'),
   excludeAll: z.boolean().default(false).describe('Offer none of its tools.'),
+});
+
+const WorkloadPrompts = z.strictObject({
+  workload: DnsLabel.describe('Name of the backend.'),
+  filter: ToolsFilter.optional().describe('Only these prompts, by original name.'),
+  overrides: mapOf(ToolName, z.strictObject(ToolText), 1000)
+    .optional()
+    .describe('Original prompt name to what replaces its own texts.'),
+  excludeAll: z.boolean().default(false).describe('Offer none of its prompts.'),
 });
 
 export const ConflictResolution = z
@@ -63,6 +72,9 @@ const Fields = z.strictObject({
     .optional()
     .describe('Settings of the conflict resolution.'),
   tools: listByKey(WorkloadTools, 500, 'workload').optional().describe('Filter and overrides of each backend.'),
+  prompts: listByKey(WorkloadPrompts, 500, 'workload')
+    .optional()
+    .describe('Filter and overrides of the prompts of each backend.'),
   excludeAllTools: z.boolean().default(false).describe('Offer no tools at all.'),
 });
 

@@ -26,5 +26,20 @@ export const Aggregation = z.strictObject({
     .max(500)
     .default([])
     .describe('Filter and overrides of each backend.'),
+  prompts: z
+    .array(
+      z.strictObject({
+        workload: z.string().max(63).describe('Name of the backend.'),
+        filter: z.array(z.string().max(256)).max(1000).optional().describe('Only these prompts, by original name.'),
+        overrides: z
+          .record(z.string().max(256), z.strictObject(ToolText))
+          .default({})
+          .describe('Original prompt name to what replaces its own texts.'),
+        exclude_all: z.boolean().default(false).describe('Offer none of its prompts.'),
+      }),
+    )
+    .max(500)
+    .default([])
+    .describe('Filter and overrides of the prompts of each backend.'),
 });
 export type Aggregation = z.infer<typeof Aggregation>;

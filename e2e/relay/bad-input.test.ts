@@ -88,7 +88,7 @@ describe('a backend that is not well from the start', () => {
         locked: await serve('unauthorized'),
         moved: await serve('redirect'),
       },
-      { operational: { failure_handling: { health_check_timeout: '300ms' } }, limits: { list_deadline: '300ms' } },
+      { operational: { failure_handling: { health_check_timeout: '2s' } } },
     );
     const client = await SessionClient.open(gateway.url);
     expect(await client.toolNames()).toEqual(['good_tool_0']);

@@ -1,3 +1,4 @@
+import type { AggregationConfig } from '#crds/parts/aggregation';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import type { World } from '../world.ts';
 import { findAuthServerWarnings } from './find-auth-server-warnings.ts';
@@ -7,15 +8,19 @@ import type { Finding } from './summarise-status.ts';
 
 const warning = (type: string, reason: string, message: string): Finding => ({ type, status: 'True', reason, message });
 
+function namesIn({ tools = [], prompts = [], conflictResolutionConfig }: AggregationConfig): [string, string[]][] {
+  return [
+    ['config.aggregation.tools', tools.map(({ workload }) => workload)],
+    ['config.aggregation.prompts', prompts.map(({ workload }) => workload)],
+    ['config.aggregation.conflictResolutionConfig.priorityOrder', conflictResolutionConfig?.priorityOrder ?? []],
+  ];
+}
+
 /** Settings of backends that are not in the group: a misspelt name would otherwise do nothing in silence. */
 function unknownNames(spec: ServerSpec, members: string[]): Finding[] {
   const { aggregation, operational } = spec.config;
   const places: [string, string[]][] = [
-    ['config.aggregation.tools', aggregation?.tools?.map(({ workload }) => workload) ?? []],
-    [
-      'config.aggregation.conflictResolutionConfig.priorityOrder',
-      aggregation?.conflictResolutionConfig?.priorityOrder ?? [],
-    ],
+    ...(aggregation ? namesIn(aggregation) : []),
     ['config.operational.timeouts.perWorkload', Object.keys(operational?.timeouts.perWorkload ?? {})],
     ['outgoingAuth.backends', Object.keys(spec.outgoingAuth.backends ?? {})],
   ];

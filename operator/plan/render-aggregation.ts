@@ -18,6 +18,18 @@ function renderTools({ workload, filter, overrides, excludeAll }: WorkloadTools)
   });
 }
 
+type WorkloadPrompts = NonNullable<AggregationConfig['prompts']>[number];
+
+function renderPrompts({ workload, filter, overrides, excludeAll }: WorkloadPrompts) {
+  const texts = Object.entries(overrides ?? {}).map(([prompt, text]) => [prompt, defined(text)] as const);
+  return defined({
+    workload,
+    filter,
+    overrides: texts.length === 0 ? undefined : Object.fromEntries(texts),
+    exclude_all: excludeAll || undefined,
+  });
+}
+
 /** How the lists of all backends become one. */
 export function renderAggregation(config: AggregationConfig): AggregationDocument {
   const resolution = config.conflictResolutionConfig;
@@ -28,5 +40,6 @@ export function renderAggregation(config: AggregationConfig): AggregationDocumen
     priority_order: resolution?.priorityOrder,
     exclude_all_tools: config.excludeAllTools || undefined,
     tools: config.tools?.map(renderTools),
+    prompts: config.prompts?.map(renderPrompts),
   });
 }

@@ -9,7 +9,7 @@ import { endLegs } from './sessions/end-legs.ts';
 import { newSession, type Session } from './sessions/session.ts';
 import { sessionAsker } from './session-era/session-request.ts';
 
-const KINDS: readonly ListKind[] = ['tools', 'prompts', 'resources'];
+const KINDS: readonly ListKind[] = ['tools', 'prompts', 'resources', 'templates'];
 const GATHER = 100;
 
 /** Lists what there is on the gateway's own behalf, so that status can say it before any client has asked. */

@@ -19,6 +19,11 @@ incomingAuth: { type: anonymous }`).replace(
           overrides:
             create_issue: { name: new_issue, description: Opens an issue, annotations: { title: New, readOnlyHint: false } }
         - { workload: jira, excludeAll: true }
+      prompts:
+        - workload: github
+          filter: [review]
+          overrides: { review: { name: review_change, description: Reviews a change } }
+        - { workload: jira, excludeAll: true }
     operational:
       logLevel: debug
       timeouts: { default: 30s, perWorkload: { github: 2m } }

@@ -84,6 +84,16 @@ export const REFUSED_SETTINGS: ManifestCase[] = [
     problems: ['6 spec.config.aggregation.tools[1].workload: the same workload as entry [0]; give each entry its own'],
   },
   {
+    of: 'the prompts of one backend twice',
+    text: openServer('').replace(
+      '{ groupRef: team }',
+      '{ groupRef: team, aggregation: { prompts: [{ workload: a }, { workload: a }] } }',
+    ),
+    problems: [
+      '6 spec.config.aggregation.prompts[1].workload: the same workload as entry [0]; give each entry its own',
+    ],
+  },
+  {
     of: 'a quantity that is none',
     text: openServer('resources: { limits: { memory: lots } }'),
     problems: ['8 spec.resources.limits.memory: not a quantity; write for example 500m, 1 or 256Mi'],

@@ -38,6 +38,8 @@ export interface KindCatalogue {
   /** The lists that it was composed from: the same lists give the same catalogue. */
   readonly sources: readonly BackendList[];
   readonly conflicts: readonly string[];
+  /** Tools name apps, and whose these are is decided by the resources. */
+  readonly hasApps: boolean;
   readonly builtAt: number;
   readonly expiresAt: number;
   readonly ttlMs: number;
@@ -63,4 +65,27 @@ export interface Catalogue {
   lastUsed: number;
   /** No longer kept current: whoever holds it asks for another. */
   retired: boolean;
+}
+
+/** These lists must be composed again before their next use. */
+export function markStale(catalogue: Catalogue, kinds: readonly ListKind[]): void {
+  catalogue.changes++;
+  for (const kind of kinds) catalogue.stale.add(kind);
+  const { tools } = catalogue.kinds;
+  if (tools?.hasApps && (kinds.includes('resources') || kinds.includes('templates'))) catalogue.stale.add('tools');
+}
+
+/** Composed again it would be what it was. */
+export function isSame(
+  before: KindCatalogue,
+  { sources, missing, unlinked }: Pick<KindCatalogue, 'sources' | 'missing' | 'unlinked'>,
+): boolean {
+  return (
+    missing.length === 0 &&
+    before.missing.length === 0 &&
+    sources.length === before.sources.length &&
+    sources.every((list, index) => list === before.sources[index]) &&
+    unlinked.size === before.unlinked.size &&
+    [...unlinked.keys()].every((backend) => before.unlinked.has(backend))
+  );
 }

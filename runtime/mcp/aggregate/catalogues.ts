@@ -1,12 +1,21 @@
 import type { Backend } from '#runtime/mcp/backends/backend';
 import type { Asker } from './asker.ts';
-import type { Building, Catalogue, CatalogueEntry, KindCatalogue } from './catalogue.ts';
+import { NO_APPS, ownersOfApps } from './app-owners.ts';
+import {
+  isSame,
+  markStale,
+  type Building,
+  type Catalogue,
+  type CatalogueEntry,
+  type KindCatalogue,
+} from './catalogue.ts';
 import { composeList, type ListParts } from './compose-list.ts';
 import { connectTools, nameThatWaits } from './connect-tools.ts';
 import { nameThatFailed } from './failed-names.ts';
 import type { BackendList } from './fetch-list.ts';
 import { gatherLists, type Gathered, type GatherOptions } from './gather-lists.ts';
 import { LIST_KINDS, type ListKind } from './list-kinds.ts';
+import { describeUnknownNames } from './unknown-names.ts';
 
 const MAX_CATALOGUES = 2_000;
 const DEFAULT_TTL = 60_000;
@@ -158,8 +167,18 @@ export class Catalogues {
     return isNews;
   }
 
-  /** Names that were dropped because two backends' names composed to the same. */
-  conflicts(): string[] {
+  /** What an administrator should know of names: those that collide, and those that nothing has. */
+  warnings(): string[] {
+    const { lists, backends, aggregation } = this.#options;
+    const listed = backends().map(({ name, config: settings }) => ({
+      settings,
+      tools: lists.listsOf(name, 'tools'),
+      prompts: lists.listsOf(name, 'prompts'),
+    }));
+    return [...this.#conflicts(), ...describeUnknownNames(listed, aggregation())];
+  }
+
+  #conflicts(): string[] {
     const all = new Set<string>();
     for (const catalogue of this.#catalogues.values()) {
       for (const kind of LIST_KINDS) for (const conflict of catalogue.kinds[kind]?.conflicts ?? []) all.add(conflict);
@@ -216,6 +235,8 @@ export class Catalogues {
     const { changes } = catalogue;
     await gathering.done;
     const { lists } = gathering;
+    const appOwners =
+      kind === 'tools' ? await ownersOfApps(lists, (of) => this.list(catalogue, of, asker), this.#options) : NO_APPS;
     if (catalogue.changes === changes) catalogue.stale.delete(kind);
     const before = catalogue.kinds[kind];
     const now = this.#options.now();
@@ -225,7 +246,7 @@ export class Catalogues {
       catalogue.kinds[kind] = renewed;
       return renewed;
     }
-    const composed = composeList(this.#parts(kind, asker, { lists, unlinked }));
+    const composed = composeList(this.#parts(kind, asker, { lists, unlinked, appOwners }));
     for (const conflict of composed.conflicts) {
       if (!before?.conflicts.includes(conflict)) this.#options.log.warn('names collide', { kind, conflict });
     }
@@ -236,6 +257,7 @@ export class Catalogues {
       failures,
       late,
       unlinked,
+      hasApps: appOwners.size > 0,
       sources,
       builtAt: now,
       expiresAt: now + ttlMs,
@@ -247,12 +269,11 @@ export class Catalogues {
     return built;
   }
 
-  #parts(kind: ListKind, asker: Asker, { lists, unlinked }: Pick<ListParts, 'lists' | 'unlinked'>): ListParts {
+  #parts(kind: ListKind, asker: Asker, made: Pick<ListParts, 'lists' | 'unlinked' | 'appOwners'>): ListParts {
     const { aggregation, maxNameLength, backends, lists: cache } = this.#options;
     return {
       kind,
-      lists,
-      unlinked,
+      ...made,
       own: this.#ownTools(),
       lastOf(name) {
         const backend = backends().find((one) => one.name === name);
@@ -271,24 +292,4 @@ export class Catalogues {
     oldest[1].retired = true;
     this.#catalogues.delete(oldest[0]);
   }
-}
-
-function markStale(catalogue: Catalogue, kinds: readonly ListKind[]): void {
-  catalogue.changes++;
-  for (const kind of kinds) catalogue.stale.add(kind);
-}
-
-/** Composed again it would be what it was. */
-function isSame(
-  before: KindCatalogue,
-  { sources, missing, unlinked }: Pick<KindCatalogue, 'sources' | 'missing' | 'unlinked'>,
-): boolean {
-  return (
-    missing.length === 0 &&
-    before.missing.length === 0 &&
-    sources.length === before.sources.length &&
-    sources.every((list, index) => list === before.sources[index]) &&
-    unlinked.size === before.unlinked.size &&
-    [...unlinked.keys()].every((backend) => before.unlinked.has(backend))
-  );
 }

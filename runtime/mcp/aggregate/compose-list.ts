@@ -1,7 +1,10 @@
 import type { Aggregation } from '#crds/run-config/aggregation';
 import type { Backend } from '#runtime/mcp/backends/backend';
 import type { CatalogueEntry } from './catalogue.ts';
-import { composeNames, type NameConflict } from './compose-names.ts';
+import type { AppOwners } from './app-owners.ts';
+import { appsOf, withoutApps } from './app-references.ts';
+import { composeNames, type ShadowedUri } from './compose-names.ts';
+import { describeConflict, describeLostApps, describeShadowed, describeTaken } from './describe-conflicts.ts';
 import type { BackendList } from './fetch-list.ts';
 import type { ListKind } from './list-kinds.ts';
 
@@ -20,6 +23,8 @@ export interface ListParts {
   readonly unlinked: ReadonlyMap<string, string>;
   /** The last list of such a backend that this caller got, if there is one. */
   readonly lastOf: (backend: string) => ListOf | undefined;
+  /** The backend that a read of each app leads to which a tool names. */
+  readonly appOwners: AppOwners;
   readonly aggregation: Aggregation;
   readonly maxNameLength: number;
 }
@@ -41,14 +46,34 @@ export function composeList(parts: ListParts): ComposedList {
   const needed = new Set(unlinked.values());
   const standing = kind === 'tools' ? [...own.values()].filter(({ connects = '' }) => needed.has(connects)) : [];
   const taken = kind === 'tools' ? composed.entries.filter(({ name }) => own.has(name)) : [];
-  const entries = [...composed.entries.filter((entry) => !taken.includes(entry)), ...standing];
+  const lost: ShadowedUri[] = [];
+  const kept = composed.entries.filter((entry) => !taken.includes(entry));
+  const entries = [...kept.map((entry) => keepOwnApps(entry, parts.appOwners, lost)), ...standing];
   const byName = new Map(entries.map((entry) => [entry.name, entry]));
   return {
     entries,
     byName,
     unlisted: unlinked.size === 0 ? NONE : findUnlisted(parts, byName),
-    conflicts: [...composed.conflicts.map((conflict) => describeConflict(kind, conflict)), ...taken.map(describeTaken)],
+    conflicts: [
+      ...composed.conflicts.map((conflict) => describeConflict(kind, conflict)),
+      ...describeShadowed(kind, composed.shadowed),
+      ...taken.map(describeTaken),
+      ...describeLostApps(lost),
+    ],
   };
+}
+
+/** A tool that names an app of another backend would render that one's app, which would receive the tool's results. */
+function keepOwnApps(entry: CatalogueEntry, owners: AppOwners, lost: ShadowedUri[]): CatalogueEntry {
+  if (owners.size === 0) return entry;
+  const { backend, text } = entry;
+  const others = appsOf(text).flatMap((uri) => {
+    const winner = owners.get(uri);
+    return winner === undefined || winner === backend ? [] : [{ uri, winner, loser: backend }];
+  });
+  if (others.length === 0) return entry;
+  lost.push(...others);
+  return { ...entry, text: withoutApps(text) };
 }
 
 function compose({ kind, aggregation, maxNameLength }: ListParts, lists: readonly ListOf[]) {
@@ -67,13 +92,4 @@ function findUnlisted(
     ({ backend, name }) => unlinked.has(backend) && !shown.has(name) && !own.has(name),
   );
   return new Map(hidden.map((entry) => [entry.name, entry]));
-}
-
-function describeConflict(kind: ListKind, { name, pairs }: NameConflict): string {
-  const owners = pairs.map(({ backend, originalName }) => `${originalName} of ${backend}`).join(' and ');
-  return `${kind} ${name}: ${owners} would have the same name, so none of them is advertised; override a name`;
-}
-
-function describeTaken({ name, backend, originalName }: CatalogueEntry): string {
-  return `tools ${name}: ${originalName} of ${backend} would have the name of a tool of the gateway's own, so it is not advertised; override its name`;
 }

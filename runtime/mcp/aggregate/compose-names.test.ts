@@ -272,3 +272,41 @@ describe('names of any backends', () => {
     );
   });
 });
+
+describe('prompts', () => {
+  const prompts = (lists: NamedList[], settings: Settings): Composed =>
+    composeNames('prompts', lists, Aggregation.parse(settings), 60);
+
+  it('follow the filter, the overrides and excludeAll of the aggregation', () => {
+    const lists = [list('a', ['greet', 'plan']), list('b', ['greet']), list('c', ['greet'])];
+    const settings = {
+      conflict_resolution: 'manual' as const,
+      prompts: [
+        { workload: 'a', filter: ['greet'] },
+        { workload: 'b', overrides: { greet: { name: 'hello', description: 'Says hello' } } },
+        { workload: 'c', exclude_all: true },
+      ],
+    };
+    const composed = prompts(lists, settings);
+    expect(owners(composed)).toEqual(['greet@a', 'hello@b']);
+    expect(composed.entries[1]).toMatchObject({
+      originalName: 'greet',
+      text: '{"name":"hello","description":"Says hello"}',
+    });
+    expect(composed.conflicts).toEqual([]);
+  });
+
+  it('take nothing from the settings of tools', () => {
+    const settings = { exclude_all_tools: true, tools: [{ workload: 'a', exclude_all: true }] };
+    expect(names(prompts([list('a', ['greet'])], settings))).toEqual(['a_greet']);
+  });
+});
+
+describe('URIs that two backends have', () => {
+  it('belong to the first one, and the others are told', () => {
+    const lists = [list('a', ['x://1']), list('b', ['x://1', 'x://2'])];
+    const { entries, shadowed } = composeNames('resources', lists, Aggregation.parse({}), 60);
+    expect(entries.map(({ name, backend }) => `${name}@${backend}`)).toEqual(['x://1@a', 'x://2@b']);
+    expect(shadowed).toEqual([{ uri: 'x://1', winner: 'a', loser: 'b' }]);
+  });
+});

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Aggregation } from '#crds/run-config/aggregation';
+import { isJsonObject } from '#runtime/mcp/envelope/decode-request';
 import type { CatalogueEntry } from './catalogue.ts';
 import type { ListedEntry } from './fetch-list.ts';
 import type { ListKind } from './list-kinds.ts';
-import { presentTools, type Presented, type ToolSettings } from './present-tools.ts';
+import { presentPrompts, presentTools, type Presented, type ToolSettings } from './present-tools.ts';
 import { rewriteEntry } from './rewrite-entry.ts';
 
 /** One backend's list. */
@@ -18,9 +19,17 @@ export interface NameConflict {
   readonly pairs: readonly { readonly backend: string; readonly originalName: string }[];
 }
 
+/** A URI of one backend that is not advertised, or not kept, as another one's counts. */
+export interface ShadowedUri {
+  readonly uri: string;
+  readonly winner: string;
+  readonly loser: string;
+}
+
 export interface Composed {
   readonly entries: readonly CatalogueEntry[];
   readonly conflicts: readonly NameConflict[];
+  readonly shadowed: readonly ShadowedUri[];
 }
 
 interface Candidate extends Presented {
@@ -88,7 +97,8 @@ function groupByName(candidates: readonly Candidate[]): Map<string, Candidate[]>
   return groups;
 }
 
-function toEntry({ advertised, backend, listed, changes }: Candidate): CatalogueEntry {
+function toEntry({ advertised, backend, listed, changes: wanted }: Candidate): CatalogueEntry {
+  const changes = listed.text.includes('"taskSupport"') ? withoutTaskSupport(listed.text, wanted) : wanted;
   const isChanged = advertised !== listed.name || Object.keys(changes).length > 0;
   return {
     name: advertised,
@@ -98,6 +108,15 @@ function toEntry({ advertised, backend, listed, changes }: Candidate): Catalogue
     annotations: changes.annotations ? { ...listed.annotations, ...hintsOf(changes.annotations) } : listed.annotations,
   };
 }
+
+/** Tasks are not routed, so no tool may offer to run as one. */
+function withoutTaskSupport(text: string, changes: Presented['changes']): Presented['changes'] {
+  const tool: unknown = JSON.parse(text);
+  if (!isJsonObject(tool) || !isJsonObject(tool.execution)) return changes;
+  const others = Object.entries(tool.execution).filter(([key]) => key !== 'taskSupport');
+  return { ...changes, execution: Object.fromEntries(others) };
+}
+
 function hintsOf(annotations: Readonly<Record<string, unknown>>): Record<string, string | boolean> {
   return Object.fromEntries(
     Object.entries(annotations).filter(
@@ -127,7 +146,7 @@ function composeNamed(
     if (!isDecided)
       conflicts.push({ name, pairs: ordered.map(({ backend, listed }) => ({ backend, originalName: listed.name })) });
   }
-  return { entries: candidates.filter((one) => !dropped.has(one)).map(toEntry), conflicts };
+  return { entries: candidates.filter((one) => !dropped.has(one)).map(toEntry), conflicts, shadowed: [] };
 }
 
 /** Resources and templates keep their URIs: the first backend that names one has it. */
@@ -137,9 +156,21 @@ function composeUris(presented: readonly Presented[], rank: (backend: string) =>
     const before = first.get(entry.name);
     if (!before || rank(entry.backend) < rank(before.backend)) first.set(entry.name, entry);
   }
-  const entries = presented.filter((entry) => first.get(entry.name) === entry);
-  return { entries: entries.map((entry) => toEntry({ ...entry, advertised: entry.name })), conflicts: [] };
+  const entries: CatalogueEntry[] = [];
+  const shadowed: ShadowedUri[] = [];
+  for (const entry of presented) {
+    const winner = first.get(entry.name);
+    if (winner === entry || !winner) entries.push(toEntry({ ...entry, advertised: entry.name }));
+    else shadowed.push({ uri: entry.name, winner: winner.backend, loser: entry.backend });
+  }
+  return { entries, conflicts: [], shadowed };
 }
+
+function presentUris({ name: backend }: ToolSettings, entries: readonly ListedEntry[]): Presented[] {
+  return entries.map((listed) => ({ backend, listed, name: listed.name, changes: {} }));
+}
+
+const present = { tools: presentTools, prompts: presentPrompts, resources: presentUris, templates: presentUris };
 
 /**
  * One list of all backends. `lists` stand in the order of the configuration. The advertised name of a (backend, name) pair
@@ -153,16 +184,7 @@ export function composeNames(
   maxNameLength: number,
 ): Composed {
   const rank = rankOf(lists, aggregation);
-  const presented = lists.flatMap(({ backend, entries }) =>
-    kind === 'tools'
-      ? presentTools(backend, oncePerName(entries), aggregation)
-      : oncePerName(entries).map((listed): Presented => ({
-          backend: backend.name,
-          listed,
-          name: listed.name,
-          changes: {},
-        })),
-  );
+  const presented = lists.flatMap(({ backend, entries }) => present[kind](backend, oncePerName(entries), aggregation));
   return kind === 'tools' || kind === 'prompts'
     ? composeNamed(presented, aggregation, maxNameLength, rank)
     : composeUris(presented, rank);

@@ -61,6 +61,13 @@ export class ListCache {
     return slot?.list && slot.standsIn ? { list: slot.list, isFresh: slot.expiresAt > this.#now() } : undefined;
   }
 
+  /** All lists of a backend that are remembered: of all kinds of clients. */
+  listsOf(backend: string, kind: ListKind): BackendList[] {
+    return [...this.#slots].flatMap(([key, { list }]) =>
+      list && key.startsWith(`${backend}\n${kind}\n`) ? [list] : [],
+    );
+  }
+
   /** A list was waited for in vain, for so many milliseconds. */
   noteSlow(backend: Backend, waited: number): void {
     if (!this.#slow.has(backend.name)) this.#slow.set(backend.name, this.#now() - waited);

@@ -15,10 +15,21 @@ export interface Presented {
   readonly changes: Omit<EntryChanges, 'name'>;
 }
 
-type WorkloadTools = Aggregation['tools'][number];
+interface Texts {
+  readonly name?: string | undefined;
+  readonly description?: string | undefined;
+  readonly annotations?: EntryChanges['annotations'] | undefined;
+}
+
+/** The aggregation's settings for the tools or the prompts of one workload. */
+interface WorkloadSettings {
+  readonly filter?: readonly string[] | undefined;
+  readonly overrides: Readonly<Record<string, Texts | undefined>>;
+  readonly exclude_all: boolean;
+}
 
 /** The workload's own settings: what it would show by itself. Both refer to the names that the backend gives. */
-function presentByItself(backend: ToolSettings, listed: ListedEntry): Presented | undefined {
+export function presentByItself(backend: ToolSettings, listed: ListedEntry): Presented | undefined {
   if (backend.tools_filter && !backend.tools_filter.includes(listed.name)) return undefined;
   const override = Object.hasOwn(backend.tools_override, listed.name) ? backend.tools_override[listed.name] : undefined;
   return {
@@ -30,7 +41,7 @@ function presentByItself(backend: ToolSettings, listed: ListedEntry): Presented 
 }
 
 /** The aggregation's settings for that workload. They refer to the names that the workload shows by itself. */
-function presentInAggregate(tool: Presented, settings: readonly WorkloadTools[]): Presented | undefined {
+function presentInAggregate(tool: Presented, settings: readonly WorkloadSettings[]): Presented | undefined {
   let { name, changes } = tool;
   for (const { filter, overrides, exclude_all: excludesAll } of settings) {
     if (excludesAll || (filter && !filter.includes(tool.name))) return undefined;
@@ -58,4 +69,16 @@ export function presentTools(
     const tool = own && presentInAggregate(own, settings);
     return tool ? [tool] : [];
   });
+}
+
+/** The same of prompts. A workload has no settings for them by itself. */
+export function presentPrompts(
+  { name: backend }: ToolSettings,
+  entries: readonly ListedEntry[],
+  aggregation: Aggregation,
+): Presented[] {
+  const settings = aggregation.prompts.filter(({ workload }) => workload === backend);
+  return entries.flatMap(
+    (listed) => presentInAggregate({ backend, listed, name: listed.name, changes: {} }, settings) ?? [],
+  );
 }

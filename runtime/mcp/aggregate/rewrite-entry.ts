@@ -7,6 +7,8 @@ export interface EntryChanges {
   readonly name?: string;
   readonly description?: string;
   readonly annotations?: Readonly<Record<string, unknown>>;
+  readonly execution?: JsonObject;
+  readonly meta?: JsonObject;
 }
 
 /** The message that held the entry was not too deep, so no part of it is. */
@@ -53,6 +55,8 @@ export function rewriteEntry(text: string, changes: EntryChanges): string {
   };
   if (changes.name !== undefined) put('name', changes.name);
   if (changes.description !== undefined) put('description', changes.description);
+  if (changes.execution !== undefined) put('execution', changes.execution);
+  if (changes.meta !== undefined) put('_meta', changes.meta);
   if (changes.annotations !== undefined) {
     const { start, end } = members.get('annotations') ?? { start: 0, end: 0 };
     put('annotations', mergeAnnotations(text.slice(start, end) || '{}', changes.annotations));

@@ -34,6 +34,7 @@ const nothingFound = () => ({
   'params.name': undefined,
   'params.uri': undefined,
   'params.arguments': undefined,
+  'params.task': undefined,
   'params.argument': undefined,
   'params.context': undefined,
   'params.cursor': undefined,
@@ -121,7 +122,7 @@ const PARAMS = level(2, [
   ...known('params.name', 'params.uri', 'params.arguments', 'params.argument', 'params.context', 'params.cursor'),
   ...known('params.level', 'params.requestId', 'params.reason', 'params.progressToken', 'params.requestState'),
   ...known('params.inputResponses', 'params.protocolVersion', 'params.capabilities', 'params.clientInfo'),
-  ...known('params.notifications'),
+  ...known('params.notifications', 'params.task'),
   { key: 'ref', path: 'params.ref', object: REF },
   { key: '_meta', path: 'params._meta', object: META },
 ]);

@@ -6,6 +6,7 @@ import { answerError } from '#runtime/http/answer-error';
 import { checkHeaders } from '#runtime/http/check-headers';
 import { endAtExpiry, streamClock } from '#runtime/http/end-at-expiry';
 import { readBody } from '#runtime/http/read-body';
+import { mentionsTasks, withoutTasks } from '#runtime/mcp/envelope/strip-tasks';
 import type { Identity } from '#runtime/incoming/identity';
 import { decodeRequest, type DecodedMessage } from '#runtime/mcp/envelope/decode-request';
 import { invalidRequest } from '#runtime/mcp/route/refusals';
@@ -71,8 +72,12 @@ export class SseEndpoint {
       const client = this.#find(req.url ?? '', identity);
       if (client.isBusy()) throw tooMany();
       checkHeaders(req.headers);
-      const body = await readBody(req, rooms.config.limits.max_request_bytes);
-      const message = decodeRequest(body);
+      let body = await readBody(req, rooms.config.limits.max_request_bytes);
+      let message = decodeRequest(body);
+      if (mentionsTasks(message)) {
+        body = withoutTasks(message, body);
+        message = decodeRequest(body);
+      }
       noteMessage(trail, message, 'session');
       rooms.begin(trail, message);
       // Others may have been taken while this one came in.

@@ -1,0 +1,71 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { RunConfigDocument } from '#crds/run-config/run-config';
+import { send } from '../gateway/session-client.ts';
+import { until } from '../gateway/until.ts';
+import { connectOldClient } from '../sdk-servers/connect-sdk-client.ts';
+import { startSdkServer } from '../sdk-servers/start-sdk-server.ts';
+import { closeAll, closing, configTo, gatewayTo } from './gateway-to.ts';
+
+afterEach(closeAll);
+
+type Aggregation = NonNullable<RunConfigDocument['aggregation']>;
+
+/** Two SDK servers that have the same tools, prompts and resources, an SDK client, and the warnings of `/status`. */
+async function twins(aggregation: Aggregation) {
+  const [one, two] = await Promise.all([startSdkServer('new'), startSdkServer('new')]);
+  for (const server of [one, two]) closing({ close: () => server.stop() });
+  const backends = { one: one.url, two: two.url };
+  const gateway = await gatewayTo(backends, { aggregation });
+  const client = await connectOldClient(new URL(gateway.url));
+  closing(client);
+  const warnings = async () => {
+    const { text } = await send(`http://127.0.0.1:${gateway.runtime.address.privatePort}/status`, 'GET', {});
+    return (JSON.parse(text) as { warnings: string[] }).warnings;
+  };
+  return {
+    client,
+    reconfigure: (next: Aggregation) => gateway.reconfigure(configTo(backends, { aggregation: next })),
+    warned: (pattern: RegExp) =>
+      until(`a warning ${pattern.source}`, async () => (await warnings()).some((one) => pattern.test(one))),
+    notWarned: (pattern: RegExp) =>
+      until(`no warning ${pattern.source}`, async () => (await warnings()).every((one) => !pattern.test(one))),
+  };
+}
+
+describe('the warnings of /status', () => {
+  it('name prompts that collide under manual, which overrides of prompts tell apart', async () => {
+    const { client, warned, notWarned, reconfigure } = await twins({ conflict_resolution: 'manual' });
+    await warned(/^prompts greet: greet of one and greet of two would have the same name/);
+    expect((await client.listPrompts()).prompts).toEqual([]);
+    const overrides = { greet: { name: 'greet_two', description: 'Greets from two' } };
+    await reconfigure({ conflict_resolution: 'manual', prompts: [{ workload: 'two', overrides }] });
+    await until('both prompts', async () => (await client.listPrompts()).prompts.length === 2);
+    expect((await client.listPrompts()).prompts).toMatchObject([
+      { name: 'greet', description: 'Greets' },
+      { name: 'greet_two', description: 'Greets from two' },
+    ]);
+    const { messages } = await client.getPrompt({ name: 'greet_two', arguments: { name: 'Ada' } });
+    expect(messages).toMatchObject([{ content: { text: 'Hello Ada' } }]);
+    await notWarned(/^prompts greet/);
+  });
+
+  it('name resources and templates of which another backend has the URIs', async () => {
+    const { client, warned } = await twins({});
+    await warned(
+      /^resources: one and two have the same URIs, and those of two are not advertised: sdk:\/\/one, sdk:\/\/two;/,
+    );
+    await warned(/^templates: one and two have the same URIs.*sdk:\/\/items\/\{id\}/);
+    expect((await client.listResources()).resources).toHaveLength(2);
+  });
+
+  it('name what filters and overrides misspell, when the backend has listed', async () => {
+    const { warned, notWarned, reconfigure } = await twins({
+      tools: [{ workload: 'one', filter: ['ecko', 'slow'] }],
+      prompts: [{ workload: 'two', filter: ['great'] }],
+    });
+    await warned(/^aggregation.tools filter of one .*"ecko" \(did you mean "echo"\?\); correct or remove it$/);
+    await warned(/^aggregation.prompts filter of two .*"great" \(did you mean "greet"\?\)/);
+    await reconfigure({ tools: [{ workload: 'one', filter: ['echo', 'slow'] }] });
+    await notWarned(/^aggregation/);
+  });
+});

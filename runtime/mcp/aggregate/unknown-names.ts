@@ -1,0 +1,64 @@
+import { nearest } from '#crds/parts/nearest';
+import type { Aggregation } from '#crds/run-config/aggregation';
+import { nameSome } from './describe-conflicts.ts';
+import type { BackendList } from './fetch-list.ts';
+import { presentByItself, type ToolSettings } from './present-tools.ts';
+
+/** A backend's settings, and all lists that it has given so far. */
+interface Listed {
+  readonly settings: ToolSettings;
+  readonly tools: readonly BackendList[];
+  readonly prompts: readonly BackendList[];
+}
+
+type Names = ReadonlySet<string>;
+
+/**
+ * Says which names of filters and overrides no list of their backend has: a misspelt one does nothing, or hides what it was to let
+ * through. Nothing is said of a backend that has listed nothing yet.
+ */
+export function describeUnknownNames(backends: readonly Listed[], aggregation: Aggregation): string[] {
+  return backends.flatMap(({ settings, tools, prompts }) => [
+    ...(tools.length === 0 ? [] : unknownTools(settings, tools, aggregation)),
+    ...(prompts.length === 0 ? [] : unknownPrompts(settings.name, prompts, aggregation)),
+  ]);
+}
+
+function unknownTools(settings: ToolSettings, lists: readonly BackendList[], aggregation: Aggregation): string[] {
+  const { name, tools_filter: filter = [], tools_override: override } = settings;
+  const ofWorkload = aggregation.tools.filter(({ workload }) => workload === name);
+  const names = [...filter, ...Object.keys(override), ...ofWorkload];
+  if (names.length === 0) return [];
+  const entries = lists.flatMap((list) => list.entries);
+  const original: Names = new Set(entries.map((entry) => entry.name));
+  const shown: Names = new Set(entries.flatMap((entry) => presentByItself(settings, entry)?.name ?? []));
+  return [
+    ...describe(`toolsFilter of ${name}`, 'tool', filter, original),
+    ...describe(`toolsOverride of ${name}`, 'tool', Object.keys(override), original),
+    ...ofWorkload.flatMap((one) => [
+      ...describe(`aggregation.tools filter of ${name}`, 'tool', one.filter ?? [], shown),
+      ...describe(`aggregation.tools overrides of ${name}`, 'tool', Object.keys(one.overrides), shown),
+    ]),
+  ];
+}
+
+function unknownPrompts(name: string, lists: readonly BackendList[], aggregation: Aggregation): string[] {
+  const ofWorkload = aggregation.prompts.filter(({ workload }) => workload === name);
+  if (ofWorkload.length === 0) return [];
+  const original: Names = new Set(lists.flatMap((list) => list.entries.map((entry) => entry.name)));
+  return ofWorkload.flatMap(({ filter = [], overrides }) => [
+    ...describe(`aggregation.prompts filter of ${name}`, 'prompt', filter, original),
+    ...describe(`aggregation.prompts overrides of ${name}`, 'prompt', Object.keys(overrides), original),
+  ]);
+}
+
+function describe(place: string, noun: string, written: readonly string[], known: Names): string[] {
+  const unknown = written.filter((name) => !known.has(name));
+  if (unknown.length === 0) return [];
+  const all = [...known];
+  const meant = unknown.map((name) => {
+    const near = nearest(name, all);
+    return near === undefined ? `"${name}"` : `"${name}" (did you mean "${near}"?)`;
+  });
+  return [`${place} names no ${noun} that this backend lists: ${nameSome(meant)}; correct or remove it`];
+}

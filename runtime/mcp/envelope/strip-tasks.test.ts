@@ -1,0 +1,64 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { decodeRequest } from './decode-request.ts';
+import { mentionsTasks, withoutTasks } from './strip-tasks.ts';
+
+fc.configureGlobal({ seed: 20_251_125 });
+
+const EXTENSION = 'io.modelcontextprotocol/tasks';
+const DECLARED = 'io.modelcontextprotocol/clientCapabilities';
+
+/** What is left of a request with these params. */
+function strip(params: unknown, spaces = 0): unknown {
+  const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }, undefined, spaces));
+  const message = decodeRequest(body);
+  const stripped = mentionsTasks(message) ? withoutTasks(message, body) : body;
+  const { params: left } = JSON.parse(stripped.toString('utf8')) as { params: unknown };
+  expect(mentionsTasks(decodeRequest(stripped))).toBe(false);
+  return left;
+}
+
+describe('withoutTasks', () => {
+  it('takes params.task out, wherever it stands and however it is written', () => {
+    const others = fc.uniqueArray(fc.constantFrom('name', 'arguments', 'é "x"', 'last'), { maxLength: 4 });
+    const value = fc.oneof(fc.jsonValue(), fc.constant({ task: '"task": 1,' }));
+    fc.assert(
+      fc.property(others, fc.nat(4), value, fc.constantFrom(0, 2), (keys, at, task, spaces) => {
+        const members: [string, unknown][] = keys.map((key) => [key, { of: key }]);
+        const expected = Object.fromEntries(members);
+        members.splice(Math.min(at, members.length), 0, ['task', task]);
+        expect(strip(Object.fromEntries(members), spaces)).toEqual(expected);
+      }),
+    );
+  });
+
+  it('takes the declaration out of the params of initialize, and nothing else', () => {
+    const capabilities = { roots: {}, tasks: { list: {} }, extensions: { [EXTENSION]: {}, x: { tasks: 1 } } };
+    expect(strip({ protocolVersion: '2025-11-25', capabilities })).toEqual({
+      protocolVersion: '2025-11-25',
+      capabilities: { roots: {}, extensions: { x: { tasks: 1 } } },
+    });
+  });
+
+  it.each([
+    [{ extensions: { [EXTENSION]: {} } }, { extensions: {} }],
+    [{ tasks: {}, elicitation: {} }, { elicitation: {} }],
+  ])('takes the declaration %j out of _meta', (declared, left) => {
+    const _meta = { own: 1, [DECLARED]: declared, 'own/too': 2 };
+    expect(strip({ _meta, task: {}, name: 'x' })).toEqual({ _meta: { ..._meta, [DECLARED]: left }, name: 'x' });
+  });
+
+  it('leaves a message alone that mentions none', () => {
+    const body = Buffer.from(
+      '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"arguments":{"task":1,"tasks":2}}}',
+    );
+    expect(mentionsTasks(decodeRequest(body))).toBe(false);
+  });
+
+  it('reads keys that are written with escapes', () => {
+    const body = Buffer.from('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","t\\u0061sk":{}}}');
+    const stripped = withoutTasks(decodeRequest(body), body).toString('utf8');
+    expect(JSON.parse(stripped)).toMatchObject({ params: { name: 'x' } });
+    expect(stripped).not.toContain('sk');
+  });
+});
