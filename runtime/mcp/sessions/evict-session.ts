@@ -25,6 +25,7 @@ export function evictionReason({ perPrincipal, perReplica }: SessionLimits): Evi
 /** Milliseconds. Calls under way may end at any time. */
 const CALL_RETRY = 5_000;
 const LEAST_RETRY = 1_000;
+const LONGEST_RETRY = 60_000;
 /** As HTTP has it, and as the rate limits answer. */
 const TOO_MANY_REQUESTS = 429;
 
@@ -52,7 +53,7 @@ export function pickIdlest(
 
 /** Refuses a new session. HTTP 200, as clients break on 429 and 503. `wait`: milliseconds until one can make room. */
 export function tooManySessions(wait: number): RequestError {
-  const retryAfterMs = Math.max(LEAST_RETRY, Math.ceil(wait));
+  const retryAfterMs = Math.min(Math.max(LEAST_RETRY, Math.ceil(wait)), LONGEST_RETRY);
   return new RequestError({
     status: 200,
     code: 'too_many_sessions',

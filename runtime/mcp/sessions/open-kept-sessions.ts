@@ -19,8 +19,10 @@ interface KeepingOptions extends Pick<
  * @throws ConfigError where the file cannot be used, or another process has it
  */
 export async function openKeptSessions(options: KeepingOptions): Promise<OpenSharing> {
-  const { file, place, ring, table, log, wallClock } = options;
-  const records = await openSqliteRecords(file, wallClock);
+  const { file, place, ring, table, log, now, wallClock } = options;
+  // A machine that sleeps makes no session idle: the monotonic clock stands still meanwhile.
+  const offset = wallClock() - now();
+  const records = await openSqliteRecords(file, () => now() + offset);
   const sessions = new SharedSessions({
     ...options,
     records,

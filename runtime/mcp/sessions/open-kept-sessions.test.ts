@@ -1,0 +1,85 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ANONYMOUS } from '#runtime/incoming/build-identity';
+import { createSecretRing } from '#runtime/keys/create-secret-ring';
+import { NO_BACKENDS } from '#runtime/mcp/backends/build-backends';
+import { openKeptSessions } from './open-kept-sessions.ts';
+import { EVICTABLE_AFTER } from './session-limits.ts';
+import { SessionStore } from './session-store.ts';
+
+const HOUR = 3_600_000;
+const PROFILE = {
+  paramsText: '{"clientInfo":{}}',
+  capabilities: '{}',
+  revision: '2025-11-25',
+  clientName: 'test',
+  clientVersion: '1',
+};
+const OWNER = { principal: ANONYMOUS.key, countedFor: ANONYMOUS.key };
+const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+const ring = createSecretRing([{ file: 'sealing', content: Buffer.from('s'.repeat(40)) }], {
+  now: () => 0,
+  random: (size) => Buffer.alloc(size, 1),
+});
+
+let folder = '';
+const open: { close(): unknown }[] = [];
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'vmcp-kept-'));
+});
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** One process with its store and its clocks, in milliseconds. */
+async function start(clock: { mono: number; wall: number }) {
+  const limits = { idle: HOUR / 2, perPrincipal: 100, perReplica: 10_000, evictableAfter: EVICTABLE_AFTER };
+  const nothing = () => undefined;
+  const store = new SessionStore(limits, () => clock.mono, { ended: nothing, forgotten: nothing, evicted: nothing });
+  const sharing = await openKeptSessions({
+    table: store,
+    file: join(folder, 'sessions.sqlite'),
+    place: { namespace: 'team', name: 'tools', uid: '1' },
+    ring,
+    backends: () => NO_BACKENDS,
+    changedSince: () => false,
+    evicted: nothing,
+    now: () => clock.mono,
+    wallClock: () => clock.wall,
+    log: silent,
+  });
+  store.shared = sharing.sessions;
+  open.push(store, sharing);
+  return { store, sharing };
+}
+
+describe('openKeptSessions', () => {
+  it('keeps a session while the machine sleeps, and ends one that was idle while nothing ran', async () => {
+    const clock = { mono: 0, wall: 1_700_000_000_000 };
+    const first = await start(clock);
+    const session = first.store.create(OWNER, PROFILE);
+    await first.store.opened(session, ANONYMOUS);
+    clock.wall += 8 * HOUR;
+    await first.sharing.sessions.tend();
+    expect(await first.store.find(session.id, OWNER.principal)).toBe(session);
+    await first.sharing.close();
+
+    const second = await start({ mono: 0, wall: clock.wall });
+    expect(await second.store.find(session.id, OWNER.principal)).toBeUndefined();
+  });
+
+  it('finds a session that was in use a moment before the restart', async () => {
+    const clock = { mono: 0, wall: 1_700_000_000_000 };
+    const first = await start(clock);
+    const session = first.store.create(OWNER, PROFILE);
+    await first.store.opened(session, ANONYMOUS);
+    await first.sharing.close();
+    const second = await start({ mono: 0, wall: clock.wall + HOUR / 4 });
+    const found = await second.store.find(session.id, OWNER.principal);
+    expect(found).toMatchObject({ id: session.id, profile: PROFILE, openedAt: -HOUR / 4 });
+    expect(await second.store.find(session.id, 'another principal')).toBeUndefined();
+  });
+});
