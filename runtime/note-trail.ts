@@ -52,13 +52,13 @@ export function noteCancelled(trail: Trail): void {
 }
 
 /** The call was not made, and can be made again soon. */
-const RESTARTING = 'backend_restarting';
+const NOT_MADE: ReadonlySet<string> = new Set(['backend_restarting', 'backend_state_lost']);
 /** What others failed at: backends, those who give out what backends are called with, and who is asked about calls. */
 const FAILED = /^(backend|token_exchange|upstream|aws|webhook)_/;
 
 function outcomeOf({ code, status }: PublicAnswer, error: unknown): Outcome {
   if (!(error instanceof RequestError)) return 'error';
   if (DENIED.has(code) || status === 401 || status === 403) return 'denied';
-  if (code === RESTARTING) return 'failure';
+  if (NOT_MADE.has(code)) return 'failure';
   return status >= 500 || FAILED.test(code) ? 'error' : 'failure';
 }

@@ -148,10 +148,18 @@ class SessionRelay implements AnswerSink, InFlightCall {
       this.#reopen();
       return;
     }
+    if (failure.reason === 'ended') this.#forgetProcess();
     if (mayBeAway(failure)) this.#request.rooms.backends.watch(this.#call.backend.name)?.nudge();
     this.#over();
     if (this.#answer.fail(failure)) this.#resolve();
     else this.#refused(failure.error);
+  }
+
+  /** Its end was told just now: the next call opens another. */
+  #forgetProcess(): void {
+    const { session, rooms } = this.#request;
+    if (this.#leg) dropLeg(session, this.#leg);
+    rooms.sessions.takeLoss(session, this.#call.backend.name);
   }
 
   #withLeg(): void {
@@ -200,8 +208,11 @@ class SessionRelay implements AnswerSink, InFlightCall {
   #reopen(): void {
     this.#reopened = true;
     // Another call may have opened a new one meanwhile.
-    if (this.#leg) dropLeg(this.#request.session, this.#leg);
-    this.#withLeg();
+    const { session, rooms } = this.#request;
+    const { name } = this.#call.backend;
+    if (this.#leg) dropLeg(session, this.#leg);
+    if (rooms.sessions.takeLoss(session, name)) this.fail(callFailure(name, 'state_lost', false));
+    else this.#withLeg();
   }
 
   #refuse(error: unknown): void {

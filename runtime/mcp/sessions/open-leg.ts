@@ -210,7 +210,14 @@ export async function notifyRequest(
   });
 }
 
+/** Remembers that a process of this session is gone, with its state: the next call there says so before another is started. */
+export function noteLostProcess(session: Session, { at, backend }: Leg): void {
+  if (opensAtUse(at) && session.stateAt?.has(backend)) (session.lostAt ??= new Set()).add(backend);
+}
+
 /** Forgets a leg whose session the backend no longer knows. */
 export function dropLeg(session: Session, leg: Leg): void {
+  // What is forgotten already was told.
+  if (session.legs.includes(leg)) noteLostProcess(session, leg);
   session.legs = session.legs.filter((one) => one !== leg);
 }

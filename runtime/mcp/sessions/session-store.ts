@@ -136,9 +136,10 @@ export class SessionStore {
     void this.#shared?.noteState(session, backend);
   }
 
-  /** Whether the session's state at this backend was lost with a former process; said once. */
+  /** Whether the session's state at this backend was lost; said once. */
   takeLoss(session: Session, backend: string): boolean {
     if (session.lostAt?.delete(backend) !== true) return false;
+    session.stateAt?.delete(backend);
     void this.#shared?.noteLossTold(session, backend);
     return true;
   }

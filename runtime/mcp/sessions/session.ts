@@ -72,7 +72,7 @@ export interface Session {
   elicitations?: Map<string, string> | undefined;
   /** Backends where the session has something that ends with this process. */
   stateAt?: Set<string> | undefined;
-  /** The same of a former process: each is told once that it is lost. */
+  /** The same of what has ended: each is told once that it is lost. */
   lostAt?: Set<string> | undefined;
   stream: GeneralStream | undefined;
   catalogue: Catalogue | undefined;

@@ -22,6 +22,11 @@ interface SessionTableSettings {
   readonly max: number;
   /** Milliseconds after which a session without a stream or a call is ended, if nobody ended it. */
   readonly idle: number;
+  /**
+   * Milliseconds of idleness after which a session is ended for a newcomer where there are too many; absent: none is. Where it is
+   * there, a stream keeps no session.
+   */
+  readonly giveWay?: number;
   readonly now: () => number;
   readonly onEnd: (session: ChannelSession) => void;
 }
@@ -61,6 +66,7 @@ export class SessionTable {
   hasRoom(): boolean {
     if (this.#sessions.size < this.#settings.max) return true;
     this.#endIdle();
+    if (this.#sessions.size >= this.#settings.max) this.#endLongestIdle();
     return this.#sessions.size < this.#settings.max;
   }
 
@@ -83,9 +89,22 @@ export class SessionTable {
   }
 
   #endIdle(): void {
-    const before = this.#settings.now() - this.#settings.idle;
-    for (const session of this.#sessions.values())
-      if (session.lastUsed < before && !session.listener && session.calls.size === 0) this.end(session);
+    for (const session of this.#idleFor(this.#settings.idle)) this.end(session);
+  }
+
+  #endLongestIdle(): void {
+    const { giveWay } = this.#settings;
+    if (giveWay === undefined) return;
+    const [longest] = this.#idleFor(giveWay).sort((a, b) => a.lastUsed - b.lastUsed);
+    if (longest) this.end(longest);
+  }
+
+  #idleFor(milliseconds: number): ChannelSession[] {
+    const { now, giveWay } = this.#settings;
+    const all = [...this.#sessions.values()];
+    for (const session of all) if (session.calls.size > 0) session.lastUsed = now();
+    const isKept = ({ listener }: ChannelSession) => listener !== undefined && giveWay === undefined;
+    return all.filter((session) => session.lastUsed < now() - milliseconds && !isKept(session));
   }
 }
 

@@ -17,6 +17,8 @@ interface PerSessionOptions {
   readonly max: number;
   /** Milliseconds after which a session that nobody uses is ended. */
   readonly idle: number;
+  /** As the table of sessions has it. */
+  readonly giveWay?: number;
   /** Opens the channel of the session that this exchange, its initialize, begins. */
   readonly open: (exchange: ChannelExchange, events: ChannelEvents) => Channel;
   /** How long to wait after channels that ended by themselves before they served; undefined: not at all. */
@@ -41,8 +43,12 @@ export class PerSessionChannels implements ChannelMode {
 
   constructor(options: PerSessionOptions) {
     this.#options = options;
-    const { max, idle, now } = options;
-    this.#sessions = new SessionTable({ max, idle, now, onEnd: (session) => this.#stop(session) });
+    const { max, idle, giveWay, now } = options;
+    this.#sessions = new SessionTable({
+      ...{ max, idle, now },
+      ...(giveWay !== undefined && { giveWay }),
+      onEnd: (session) => this.#stop(session),
+    });
   }
 
   get noise(): Noise {

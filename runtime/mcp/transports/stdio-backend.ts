@@ -33,6 +33,11 @@ export interface StdioBackendOptions extends BackendParts {
 
 export type StdioBackend = ChannelBackend<StdioConfig>;
 
+/** Milliseconds. Shorter than a session's: a process costs memory, and the next call starts another. */
+const PROCESS_IDLE = 600_000;
+/** Milliseconds of idleness after which a process is ended where another session needs its place. */
+const GIVE_WAY = 60_000;
+
 export const defaultBackoff: Backoff = { first: 500, last: 30_000, healthy: 60_000 };
 
 /** A backend that is a process of this machine, or one for each session. */
@@ -46,7 +51,8 @@ function processPerSession(options: StdioBackendOptions): ChannelMode {
   return new PerSessionChannels({
     name: config.name,
     max: Math.min(sessions.maxProcesses, sessions.max),
-    idle: sessions.idle,
+    idle: Math.min(sessions.idle, PROCESS_IDLE),
+    giveWay: GIVE_WAY,
     backoff: options.backoff,
     now: options.now,
     log,

@@ -1,0 +1,102 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { McpError } from '@modelcontextprotocol/sdk/types.js';
+import type { RunConfigDocument } from '#crds/run-config/run-config';
+import { serveGateway } from '../gateway/serve-gateway.ts';
+import { until } from '../gateway/until.ts';
+import { closeAll, closing } from '../relay/gateway-to.ts';
+import { connectOldClient } from '../sdk-servers/connect-sdk-client.ts';
+import { sdkServerCommand } from '../sdk-servers/start-sdk-server.ts';
+
+afterEach(closeAll);
+
+/** A server of the official SDK with a process for each session, and the pids of those that run. */
+async function serveSessions(limits: RunConfigDocument['limits'] = {}) {
+  const folder = await mkdtemp(join(tmpdir(), 'processes-'));
+  closing({ close: () => rm(folder, { recursive: true }) });
+  const { command, args } = sdkServerCommand('old');
+  const gateway = closing(
+    await serveGateway({
+      incoming: { type: 'anonymous' },
+      limits,
+      audit_config: { enabled: true },
+      // A probe has a process of its own.
+      operational: { failure_handling: { health_check_interval: '1h' } },
+      backends: [
+        {
+          name: 'a',
+          transport: 'stdio',
+          stdio_process: 'perSession',
+          command: '/bin/sh',
+          args: ['-c', 'touch "$0/$$"; exec "$@"', folder, command, ...args],
+        },
+      ],
+    }),
+  );
+  const isRunning = (pid: number) => {
+    try {
+      return process.kill(pid, 0);
+    } catch {
+      return false;
+    }
+  };
+  const running = async () => (await readdir(folder)).map(Number).filter(isRunning);
+  // It has a process for its own lists.
+  const health = () => gateway.runtime.gateway.rooms.backends.get('a')?.health;
+  await until('the lists of the gateway itself', () => typeof health()?.resources === 'number');
+  const client = closing(await connectOldClient(new URL(gateway.url)));
+  return { gateway, client, running };
+}
+
+/** How often this process has run the tool `echo` before, and once more. */
+async function echoesOf(client: Client): Promise<unknown> {
+  await client.callTool({ name: 'a_echo', arguments: { text: 'hi' } });
+  const { structuredContent } = await client.callTool({ name: 'a_count', arguments: {} });
+  return (structuredContent as { echo: { begun: number } }).echo.begun;
+}
+
+async function reasonOf(call: Promise<unknown>): Promise<unknown> {
+  const error: unknown = await call.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  return error instanceof McpError ? (error.data as { reason?: unknown }).reason : error;
+}
+
+const LOST = 'backend a lost the state of this session when its process ended; call again to begin anew';
+
+describe('the process of a session', () => {
+  it('is told as lost by the first call after it was killed; the second starts another', async () => {
+    const { gateway, client, running } = await serveSessions();
+    expect(await echoesOf(client)).toBe(1);
+    expect(await echoesOf(client)).toBe(2);
+    const pids = await running();
+    for (const pid of pids) process.kill(pid, 'SIGKILL');
+    const ends = () => gateway.log().split('what a session talked to is gone').length - 1;
+    await until('the ends', () => ends() === pids.length);
+    await client.listTools();
+    await expect(client.callTool({ name: 'a_echo', arguments: { text: 'hi' } })).rejects.toThrow(LOST);
+    expect(await echoesOf(client)).toBe(1);
+    await until('the audit line', () => gateway.log().includes('backend_state_lost'));
+    expect(gateway.log()).toMatch(/"outcome":"failure".*"code":"backend_state_lost"/);
+  });
+
+  it('is told once where it ends in mid-call', async () => {
+    const { client } = await serveSessions();
+    await echoesOf(client);
+    expect(await reasonOf(client.callTool({ name: 'a_die', arguments: {} }))).toBe('ended');
+    expect(await echoesOf(client)).toBe(1);
+  });
+
+  it('is ended when its session does not use it; the session goes on, and is told', async () => {
+    const { client, running } = await serveSessions({ session_idle: '2s' });
+    // The stream that the client holds open keeps its session, not the process.
+    await echoesOf(client);
+    await until('the end of the process', async () => (await running()).length === 0);
+    expect(await reasonOf(client.callTool({ name: 'a_echo', arguments: { text: 'hi' } }))).toBe('state_lost');
+    expect(await echoesOf(client)).toBe(1);
+  });
+});
