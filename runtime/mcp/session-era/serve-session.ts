@@ -57,7 +57,7 @@ export async function serveGet(res: ServerResponse, identity: Identity, rooms: R
   }
   trail.method = 'GET';
   const lastEventId = headers['last-event-id'];
-  const session = await findSession(identity, rooms, trail);
+  const session = await findSession(identity, rooms, trail, false);
   await openStream(res, session, identity, typeof lastEventId === 'string' ? lastEventId : undefined, rooms);
 }
 
@@ -83,7 +83,7 @@ function noStreams(): RequestError {
 }
 
 /** The caller's session. Another's is as unknown as one that does not exist. @throws RequestError 400, 404, 503 */
-function findSession(identity: Identity, rooms: Rooms, trail: Trail): Session | Promise<Session> {
+function findSession(identity: Identity, rooms: Rooms, trail: Trail, isUse = true): Session | Promise<Session> {
   const { headers } = trail.req;
   const id = headers['mcp-session-id'];
   if (typeof id !== 'string')
@@ -96,7 +96,7 @@ function findSession(identity: Identity, rooms: Rooms, trail: Trail): Session | 
       'The MCP-Protocol-Version header names no revision of this server',
     );
   }
-  const found = rooms.sessions.find(id, identity.key);
+  const found = rooms.sessions.find(id, identity.key, isUse);
   return found instanceof Promise ? found.then((session) => noteSession(session, trail)) : noteSession(found, trail);
 }
 

@@ -136,5 +136,24 @@ describe('SessionStore', () => {
     clock.now += 31 * 60 * SECOND;
     store.sweep();
     expect([isThere(store)(streaming!), isThere(store)(idle!)]).toEqual([true, false]);
+    // Its client may open the next one.
+    streaming!.stream = undefined;
+    clock.now += 29 * 60 * SECOND;
+    store.sweep();
+    expect(isThere(store)(streaming!)).toBe(true);
+    clock.now += 2 * 60 * SECOND;
+    store.sweep();
+    expect(isThere(store)(streaming!)).toBe(false);
+  });
+
+  it('does not count an opened stream as use', () => {
+    const { store, clock, open, openMany } = openStore({ perPrincipal: 2 });
+    const [streaming, used] = openMany(2);
+    clock.now += 60 * SECOND;
+    void store.find(used!.id, 'ann');
+    clock.now += SECOND;
+    void store.find(streaming!.id, 'ann', false);
+    open();
+    expect([isThere(store)(streaming!), isThere(store)(used!)]).toEqual([false, true]);
   });
 });

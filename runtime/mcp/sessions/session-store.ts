@@ -108,13 +108,14 @@ export class SessionStore {
   }
 
   /**
-   * The session, if it is this principal's. A stranger learns nothing and the owner is not disturbed.
+   * The session, if it is this principal's. A stranger learns nothing and the owner is not disturbed. `isUse`: for a message, and
+   * not for a stream that a client opens again and again.
    * @throws RequestError 503 where nobody can tell
    */
-  find(id: string, principal: string): Session | undefined | Promise<Session | undefined> {
+  find(id: string, principal: string, isUse = true): Session | undefined | Promise<Session | undefined> {
     const session = this.#sessions.get(id);
     if (session !== undefined && session.principal !== principal) return undefined;
-    if (session !== undefined) session.lastUsed = this.#now();
+    if (session !== undefined && isUse) session.lastUsed = this.#now();
     if (this.#shared === undefined || (session !== undefined && this.#shared.trusts(session))) return session;
     return this.#shared.find(id, principal);
   }
@@ -176,9 +177,11 @@ export class SessionStore {
 
   /** Ends what has been idle for too long. A session with an open stream or a call under way is not idle. */
   sweep(): void {
-    const oldest = this.#now() - this.#limits.idle;
+    const now = this.#now();
+    const oldest = now - this.#limits.idle;
     for (const session of this.#sessions.values()) {
-      if (session.lastUsed < oldest && !isBusy(session)) this.#drop(session);
+      if (isBusy(session)) session.lastBusy = now;
+      else if (Math.max(session.lastUsed, session.lastBusy) < oldest) this.#drop(session);
     }
   }
 

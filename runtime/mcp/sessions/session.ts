@@ -57,6 +57,8 @@ export interface Session {
   /** Milliseconds of the monotonic clock. */
   readonly openedAt: number;
   lastUsed: number;
+  /** When it was last found with an open stream or a call: it does not end by idleness soon after. */
+  lastBusy: number;
   /** The client has sent notifications/initialized. */
   initialized: boolean;
   logLevel: string | undefined;
@@ -93,6 +95,7 @@ export function newSession(
     logId: sessionLogId(of.id),
     legs: [],
     initialized: false,
+    lastBusy: of.openedAt,
     logLevel: undefined,
     subscriptions: undefined,
     inFlight: undefined,

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { openDatabase, type SqliteDatabase } from '#runtime/storage/sqlite/database';
 import type {
   EvictedRecord,
@@ -31,6 +32,9 @@ const OVER = 'SELECT key, owner FROM mcp_sessions WHERE ended = 0 AND ends_at <=
 
 /** Opening is tried so often: a runtime that starts does not wait long for a file that it can do without. */
 const ATTEMPTS = 3;
+
+/** Records that are touched with one write: the process does nothing else meanwhile. */
+const TOUCHED_AT_ONCE = 200;
 
 /** Records of sessions in a file, for one process. */
 export class SqliteRecords implements SessionRecords {
@@ -92,17 +96,14 @@ export class SqliteRecords implements SessionRecords {
     });
   }
 
-  touch(uses: readonly RecordUse[], idle: number): Promise<(NoRecord | undefined)[]> {
-    if (uses.length === 0) return Promise.resolve([]);
-    return this.#write((now) =>
-      uses.map((name) => {
-        const state = this.#state(name, now);
-        if (state !== undefined) return state;
-        if (name.unused === undefined) this.#database.run(LENGTHEN, now + idle, name.key);
-        else this.#database.run(USE, now - name.unused, now + idle, name.key);
-        return undefined;
-      }),
-    );
+  async touch(uses: readonly RecordUse[], idle: number): Promise<(NoRecord | undefined)[]> {
+    const states: (NoRecord | undefined)[] = [];
+    for (let at = 0; at < uses.length; at += TOUCHED_AT_ONCE) {
+      if (at > 0) await turn();
+      const some = uses.slice(at, at + TOUCHED_AT_ONCE);
+      states.push(...(await this.#write((now) => some.map((use) => this.#use(use, idle, now)))));
+    }
+    return states;
   }
 
   sweep(idle: number): Promise<readonly StoredRecord[]> {
@@ -132,6 +133,14 @@ export class SqliteRecords implements SessionRecords {
     if (row.ended === 1) return 'ended';
     if (row.owner !== owner) return 'foreign';
     return Number(row.ends_at) <= now ? 'ended' : undefined;
+  }
+
+  #use(use: RecordUse, idle: number, now: number): NoRecord | undefined {
+    const state = this.#state(use, now);
+    if (state !== undefined) return state;
+    if (use.unused === undefined) this.#database.run(LENGTHEN, now + idle, use.key);
+    else this.#database.run(USE, now - use.unused, now + idle, use.key);
+    return undefined;
   }
 
   /** @returns what was evicted, or the milliseconds until something can be */
