@@ -76,7 +76,9 @@ export const LimitsConfig = z.strictObject({
     'Sessions of one caller, 100 by default. With `incomingAuth.type: anonymous` it holds for each client address, and by default only sessionsPerReplica holds.',
   ),
   sessionsPerReplica: Sessions.default(DEFAULTS.sessionsPerReplica).describe('Sessions of one replica.'),
-  listDeadline: Deadline.default(DEFAULTS.listDeadline).describe('Longest time to wait for the lists of a backend.'),
+  listDeadline: Deadline.default(DEFAULTS.listDeadline).describe(
+    'Longest time to wait for the lists of a backend, where it is below 2 s, and for a new session there.',
+  ),
   connectTimeout: Deadline.default(DEFAULTS.connectTimeout).describe('Longest time to connect to a backend.'),
   maxRequestBytes: Bytes.default(DEFAULTS.maxRequestBytes).describe('Largest request body.'),
   maxResponseBytes: Bytes.default(DEFAULTS.maxResponseBytes).describe('Largest answer of a backend.'),

@@ -105,6 +105,22 @@ describe.each(Object.keys(revisions) as (keyof typeof revisions)[])(
   },
 );
 
+describe('a session that is open at a backend that hangs', () => {
+  it('sets the level of logs and sends notifications all the same', async () => {
+    const [good, bad] = [await start(), await start()];
+    const gateway = await gatewayTo({ good: good.url, bad: bad.url }, PATIENT);
+    const client = await SessionClient.open(gateway.url);
+    const stream = await client.stream();
+    const [session] = gateway.runtime.gateway.rooms.sessions.all();
+    await until('a session at each', () => session?.legs.length === 2);
+    hang(bad);
+    expect((await client.request('logging/setLevel', { level: 'error' })).answer.result).toEqual({});
+    expect((await client.notify('notifications/roots/list_changed')).status).toBe(202);
+    expect((await client.call('good_echo', { text: 'x' })).answer.result).toBeDefined();
+    stream.close();
+  });
+});
+
 describe('a subscription of 2026-07-28 beside a backend that hangs', () => {
   it('is acknowledged, as SDK clients wait for that when they connect', async () => {
     const [good, bad] = [await start(), await start()];

@@ -4,7 +4,7 @@ import type { Rooms } from '#runtime/rooms';
 import type { DecodedNotification, DecodedResponse } from '../envelope/decode-request.ts';
 import { splice } from '../envelope/splice.ts';
 import { invalidRequest } from '../route/refusals.ts';
-import { notify, sendInitialized } from '../sessions/open-leg.ts';
+import { notify, sendInitialized, toldSoon } from '../sessions/open-leg.ts';
 import { INITIALIZED } from '../sessions/session-record.ts';
 import { legOf, type Leg, type Session } from '../sessions/session.ts';
 import { cancelCall } from './cancel-call.ts';
@@ -19,7 +19,7 @@ export async function handleNotification(
 ): Promise<void> {
   const deadline = rooms.config.limits.list_deadline;
   const toAll = async (send: (leg: Leg) => Promise<unknown>): Promise<void> => {
-    await Promise.all(session.legs.map(send));
+    await toldSoon(session.legs.map(send));
   };
   if (message.method === 'notifications/initialized') {
     session.initialized = true;

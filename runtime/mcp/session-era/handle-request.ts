@@ -9,7 +9,7 @@ import { prepareCompletion, prepareNamed } from '../route/prepare-call.ts';
 import { invalidParams, methodNotFound, unknownName } from '../route/refusals.ts';
 import { authorizeCall, resolveName, resolveUri, type Target } from '../route/resolve-target.ts';
 import { checkLimits, withinLimits, withinLimitsOfAll } from '../route/within-limits.ts';
-import { ensureLeg, notifyRequest } from '../sessions/open-leg.ts';
+import { ensureLeg, notifyRequest, toldSoon } from '../sessions/open-leg.ts';
 import { underWay } from '../sessions/session.ts';
 import { levelField, subscriptionField } from '../sessions/session-record.ts';
 import { relayCall } from './relay-call.ts';
@@ -146,7 +146,7 @@ async function setLevel(request: SessionRequest): Promise<void> {
   await withinLimitsOfAll(logging, request, async () => {
     session.logLevel = level;
     await rooms.sessions.remember(session, levelField(level));
-    await Promise.all(logging.map((backend) => tellLevel(backend, request)));
+    await toldSoon(logging.map((backend) => tellLevel(backend, request)));
     answerEmpty(request);
   });
 }

@@ -194,6 +194,20 @@ export function notify(
   });
 }
 
+/** Milliseconds. */
+const SOON = 250;
+
+/** Settles when all are told, or soon: a backend that hangs is told all the same, and the client does not wait for it. */
+export async function toldSoon(telling: readonly Promise<unknown>[]): Promise<void> {
+  if (telling.length === 0) return;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, SOON);
+  });
+  await Promise.race([Promise.allSettled(telling), late]);
+  clearTimeout(timer);
+}
+
 /** Sends a request on a leg whose result does not matter; settles when it was answered or failed. */
 export async function notifyRequest(
   backend: Backend,
