@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, it } from '@jest/globals';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
-import { SessionClient } from '../gateway/session-client.ts';
+import { SessionClient, type Reply } from '../gateway/session-client.ts';
 import { findFreePort } from '../gateway/find-free-port.ts';
 import { startGateway, type Gateway } from '../gateway/start-gateway.ts';
 import { until } from '../gateway/until.ts';
@@ -97,6 +97,8 @@ async function startLoad(url: string): Promise<Load> {
     }
   };
   const done = Promise.all(clients.map(loop));
+  // Also where the test fails: else each call that the end of the proxy cuts off would be told as well.
+  closing({ close: () => ((state.going = false), done) });
   return {
     calls: () => state.calls,
     reached: (each) => until(`${each} calls of each session`, () => state.calls > SESSIONS * each),
@@ -109,13 +111,25 @@ async function startLoad(url: string): Promise<Load> {
   };
 }
 
-/** A new session, as soon as there can be one at each of two replicas. */
+/** A new session, as soon as there can be one. */
 async function opened(url: string): Promise<SessionClient> {
   const clients: SessionClient[] = [];
-  await until('new sessions', async () => clients.push(await SessionClient.open(url)) === 2);
+  await until('a new session', async () => clients.push(await SessionClient.open(url)) > 0);
   const [late] = clients;
   if (!late) throw new Error('there is none');
   return late;
+}
+
+/** The tools, or what was answered in their place. A replica that has not found the new master yet does not know the session: 503. */
+async function listOnce(client: SessionClient): Promise<unknown> {
+  const replies: Reply[] = [];
+  await until('a replica that knows the session', async () => {
+    const reply = await client.request('tools/list');
+    replies.push(reply);
+    return reply.status !== 503;
+  });
+  const last = replies.at(-1);
+  return last?.answer.result?.tools ?? last?.text;
 }
 
 describeWithRedis('forty sessions under load on replicas behind a proxy', () => {
@@ -170,7 +184,7 @@ describeWithRedis('forty sessions under load on replicas behind a proxy', () => 
     await expect(SessionClient.open(replicas.proxy.url)).rejects.toThrow(/503/);
     await group.failedOver();
     const late = await opened(replicas.proxy.url);
-    for (let turn = 0; turn < 4; turn += 1) expect(await late.toolNames()).toHaveLength(2);
+    for (let turn = 0; turn < 4; turn += 1) expect(await listOnce(late)).toHaveLength(2);
     await load.reached(before + 20);
     await load.stop();
     expect(load.failed).toEqual([]);

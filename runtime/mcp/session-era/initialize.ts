@@ -3,14 +3,13 @@ import type { Identity } from '#runtime/incoming/identity';
 import { answerJson } from '#runtime/http/answer-json';
 import type { Rooms } from '#runtime/rooms';
 import type { Trail } from '#runtime/trail';
-import type { Backend } from '../backends/backend.ts';
 import { callFailure } from '../backends/failures.ts';
 import { isAway } from '../backends/health.ts';
 import { isJsonObject, type DecodedRequest } from '../envelope/decode-request.ts';
 import { splice } from '../envelope/splice.ts';
 import { LATEST_SESSION_REVISION, SESSION_REVISIONS } from '../era.ts';
 import { invalidParams } from '../route/refusals.ts';
-import { ASSUMED, mergeCapabilities, mergeInstructions } from '../sessions/capabilities.ts';
+import { ASSUMED, instructionsOf, mergeCapabilities, mergeInstructions } from '../sessions/capabilities.ts';
 import { countedFor } from '../sessions/session-limits.ts';
 import type { ClientProfile } from '../sessions/session.ts';
 
@@ -53,11 +52,6 @@ export async function initialize(
   answerJson(res, 200, `{"jsonrpc":"2.0","id":${message.idText},"result":${JSON.stringify(result)}}`, {
     'mcp-session-id': session.id,
   });
-}
-
-/** What a backend said of itself to one user is not told to another. */
-function instructionsOf({ name, credential, health }: Backend) {
-  return { backend: name, instructions: credential.perUser ? undefined : health.capabilities?.instructions };
 }
 
 function readProfile(body: Buffer, message: DecodedRequest): ClientProfile {

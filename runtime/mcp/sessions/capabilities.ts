@@ -1,3 +1,4 @@
+import type { Backend } from '#runtime/mcp/backends/backend';
 import { isJsonObject, type JsonObject } from '#runtime/mcp/envelope/decode-request';
 import type { ServerCapabilities } from './session.ts';
 
@@ -44,6 +45,11 @@ export function mergeCapabilities(all: readonly ServerCapabilities[]): JsonObjec
     ...(any((one) => one.completions) ? { completions: {} } : {}),
     ...(any((one) => one.logging) ? { logging: {} } : {}),
   };
+}
+
+/** A backend's instructions; what it said of itself to one user is not told to another. */
+export function instructionsOf({ name, credential, health }: Pick<Backend, 'name' | 'credential' | 'health'>) {
+  return { backend: name, instructions: credential.perUser ? undefined : health.capabilities?.instructions };
 }
 
 /** The instructions of all backends, each under its name where there are several. */

@@ -1,9 +1,8 @@
 import { RequestError } from '#runtime/errors';
 import { answerJson } from '#runtime/http/answer-json';
 import type { Rooms } from '#runtime/rooms';
-import { serves } from '../backends/health.ts';
 import { ALL_REVISIONS, SESSION_REVISIONS, STATELESS_REVISION } from '../era.ts';
-import { ASSUMED, mergeCapabilities, mergeInstructions } from '../sessions/capabilities.ts';
+import { ASSUMED, instructionsOf, mergeCapabilities, mergeInstructions } from '../sessions/capabilities.ts';
 import type { StatelessRequest } from './stateless-request.ts';
 
 const METHOD_NOT_FOUND = -32601;
@@ -25,16 +24,15 @@ export function discover({ res, message, rooms }: StatelessRequest): void {
       rpc: { code: METHOD_NOT_FOUND, data: { supported: SESSION_REVISIONS, requested: STATELESS_REVISION } },
     });
   }
-  const serving = rooms.backends.all.filter(({ health }) => serves(health, 'stateless'));
+  // Also those that are away now: their last lists stand in.
+  const serving = rooms.backends.all.filter(({ health }) => health.eras?.has('stateless') ?? true);
   const result = {
     resultType: 'complete',
     supportedVersions: ALL_REVISIONS,
     capabilities: mergeCapabilities(
       serving.flatMap(({ health, credential }) => health.capabilities ?? (credential.login ? [ASSUMED] : [])),
     ),
-    instructions: mergeInstructions(
-      serving.map(({ name, health }) => ({ backend: name, instructions: health.capabilities?.instructions })),
-    ),
+    instructions: mergeInstructions(serving.map(instructionsOf)),
     ttlMs: 0,
     cacheScope: 'private',
     _meta: { 'io.modelcontextprotocol/serverInfo': { name: rooms.config.server.name, version: rooms.version } },
