@@ -215,7 +215,7 @@ describe('the consent page', () => {
     expect(await asked({ scope: 'mcp', redirect_uri: REDIRECT })).toBe(true);
   });
 
-  it('cannot be answered by a foreign page, with a made-up ticket, or twice', async () => {
+  it('cannot be answered by a foreign page, with a made-up ticket, or twice in different ways', async () => {
     const robot = new Robot();
     const consent = await robot.open(client.begin().url);
     const forged = await fetch(`${world.origin}/oauth/consent`, {
@@ -232,7 +232,10 @@ describe('the consent page', () => {
     expect(madeUp.status).toBe(400);
     const first = await robot.submit(consent, {}, { before: (url) => url.host === world.providers.okta?.host });
     expect(first.next?.host).toBe(world.providers.okta?.host);
-    expect((await robot.submit(consent)).status).toBe(400);
+    const again = await robot.submit(consent, {}, { before: (url) => url.host === world.providers.okta?.host });
+    expect(again.next?.href).toBe(first.next?.href);
+    const deny = consent.forms[0]?.buttons.find(({ value }) => value === 'deny');
+    expect((await robot.submit(consent, { button: deny })).status).toBe(400);
   });
 
   it('cannot be framed, is not kept, and tells no address to others', async () => {

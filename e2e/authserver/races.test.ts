@@ -102,8 +102,7 @@ describeOnEachStorage('at the same moment', (place) => {
     const consent = await robot.open(client.begin().url);
     const before = (url: URL) => url.host === world.providers.okta?.host;
     const pages = await Promise.all(Array.from({ length: 10 }, () => robot.submit(consent, {}, { before })));
-    expect(pages.filter(({ next }) => next !== undefined)).toHaveLength(1);
-    for (const { status, next } of pages) if (next === undefined) expect(status).toBe(400);
+    expect(new Set(pages.map(({ next }) => next?.href))).toEqual(new Set([expect.any(String)]));
   });
 
   it('the one callback that comes ten times ends one leg, and asks the provider once', async () => {
@@ -114,7 +113,7 @@ describeOnEachStorage('at the same moment', (place) => {
     const askedBefore = asked();
     const before = (url: URL) => url.host === world.providers.github?.host;
     const pages = await Promise.all(Array.from({ length: 10 }, () => robot.open(next!, { before })));
-    expect(pages.filter((page) => page.next !== undefined)).toHaveLength(1);
+    expect(new Set(pages.map((page) => page.next?.href))).toEqual(new Set([expect.any(String)]));
     expect(asked() - askedBefore).toBe(1);
   });
 

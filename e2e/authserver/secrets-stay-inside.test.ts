@@ -107,8 +107,8 @@ async function linkGithub(run: Run, { resource }: Arrangement, robot: Robot, tok
   run.page(page);
   const end = await robot.walk(page, { user: 'alice' }, { at: ({ url }) => url.pathname === '/connections' });
   run.page(end);
-  run.refused(await robot.open(link));
-  run.refused(await robot.submit(page));
+  run.refused(await new Robot().open(link));
+  run.refused(await new Robot().submit(page));
 }
 
 async function introspect(run: Run, { origin }: Arrangement, token: string): Promise<void> {

@@ -5,6 +5,7 @@ import type { AuthServer as AuthServerConfig } from '#crds/run-config/auth-serve
 import type { RouteHandler } from '#runtime/http/listener';
 import { browserCookie } from './browser/browser-cookie.ts';
 import { createBrowsers } from './browser/browsers.ts';
+import { createRepeatAnswer } from './browser/repeat-answer.ts';
 import { createCallback } from './login/handle-callback.ts';
 import type { ChainSettings } from './login/chain-settings.ts';
 import { createNextStep } from './login/next-step.ts';
@@ -56,6 +57,7 @@ export function assembleRoutes(parts: AssemblyParts): Assembly {
   const { limits, token_lifespans: lifespans } = config;
   const legs: ChainSettings = { ...parts, urls, chain, browsers, limits, codeLifespan: lifespans.auth_code_lifespan };
   const nextStep = createNextStep(legs);
+  const repeatAnswer = createRepeatAnswer({ ...parts, frame, limits });
   const tokens = tokenSettings(parts, clients);
   const handlers = {
     token: createIssueTokens(tokens),
@@ -63,8 +65,8 @@ export function assembleRoutes(parts: AssemblyParts): Assembly {
     introspect: createIntrospectToken(introspectionClients(parts), tokens),
     metadata: createMetadataHandler(config),
     jwks: createJwksHandler(keys),
-    callback: createCallback({ ...legs, nextStep }),
-    ...createLoginEndpoints({ ...parts, urls, resources, frame, browsers, clients, nextStep }),
+    callback: createCallback({ ...legs, nextStep, repeatAnswer }),
+    ...createLoginEndpoints({ ...parts, urls, resources, frame, browsers, clients, nextStep, repeatAnswer }),
   };
   const browserUrl = config.authorization_endpoint_base_url ?? config.issuer;
   const basePaths = [config.issuer, browserUrl].map((url) => new URL(url).pathname.replace(/\/$/, ''));

@@ -3,6 +3,7 @@ import type { Audit } from '#runtime/audit/audit';
 import { createAuthorize } from './authorize/authorize.ts';
 import type { RequestRules } from './authorize/check-request.ts';
 import type { Browsers } from './browser/browsers.ts';
+import type { RepeatAnswer } from './browser/repeat-answer.ts';
 import { createChangeConnections } from './connections/change-connections.ts';
 import { createFollowLink, createShowLink } from './connections/follow-link.ts';
 import type { ConnectionsSettings } from './connections/connections-settings.ts';
@@ -28,6 +29,7 @@ interface LoginEndpointSettings {
   readonly browsers: Browsers;
   readonly clients: Clients;
   readonly nextStep: NextStep;
+  readonly repeatAnswer: RepeatAnswer;
   readonly record: Audit['record'];
   readonly sharedLogins: ConnectionsSettings['sharedLogins'];
   readonly changed: (sub: string) => void;

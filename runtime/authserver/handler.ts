@@ -25,6 +25,8 @@ export interface Answer {
   /** A list stands for several headers of one name (`Set-Cookie`). */
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
   readonly body: string;
+  /** Never sent: the storage's id of the authorization code that the answer hands to a client. */
+  readonly code?: string | undefined;
 }
 
 /**

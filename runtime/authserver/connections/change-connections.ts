@@ -7,7 +7,7 @@ import { PageError } from '../page-error.ts';
 import { confirmSignOutPage, confirmUnlinkPage, signedOutPage, signInPage } from '../pages/connections-page.ts';
 import { viewChain } from '../chain.ts';
 import { beginSharedLogin, endSharedLogin } from './shared-logins.ts';
-import { connectionsFrame, openForm, type ConnectionsSettings } from './connections-settings.ts';
+import { checkForm, connectionsFrame, type ConnectionsSettings } from './connections-settings.ts';
 
 interface SignedIn {
   readonly browser: Browser;
@@ -18,14 +18,22 @@ interface SignedIn {
 /** The forms of the connections page. What cannot be undone is asked once more, by a page. */
 export function createChangeConnections(settings: ConnectionsSettings): Handler {
   return async (facts) => {
-    const browser = await openForm(settings, facts);
-    const action = facts.form.get('action') ?? '';
-    if (action === 'sign-in') return signIn(settings, browser, facts);
-    const change = CHANGES.get(action);
-    if (change === undefined) throw noSuchThing();
-    if (browser.login === undefined) return signInPage(connectionsFrame(settings, browser), settings.chain.primary);
-    return change(settings, { browser, login: browser.login, facts });
+    const browser = await settings.browsers.open(facts.cookies);
+    // A form without the mark of its page may be another one with the same fields.
+    if (!facts.form.get('form')) return change(settings, browser, facts);
+    const form = { endpoint: 'connections', browser, content: [...facts.form] };
+    return settings.repeatAnswer(form, () => change(settings, browser, facts));
   };
+}
+
+async function change(settings: ConnectionsSettings, browser: Browser, facts: RequestFacts): Promise<Answer> {
+  checkForm(browser, facts);
+  const action = facts.form.get('action') ?? '';
+  if (action === 'sign-in') return signIn(settings, browser, facts);
+  const act = CHANGES.get(action);
+  if (act === undefined) throw noSuchThing();
+  if (browser.login === undefined) return signInPage(connectionsFrame(settings, browser), settings.chain.primary);
+  return act(settings, { browser, login: browser.login, facts });
 }
 
 /** Through the primary provider and back here. */

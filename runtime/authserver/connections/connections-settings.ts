@@ -1,9 +1,11 @@
 import type { Audit } from '#runtime/audit/audit';
 import type { SharedLogin } from '#runtime/remote-login/shared-login';
 import type { Browser, Browsers } from '../browser/browsers.ts';
+import type { RepeatAnswer } from '../browser/repeat-answer.ts';
 import { isFromOwnPage } from '../browser/own-page.ts';
 import type { LoginRowSettings } from '../login/login-rows.ts';
 import type { RequestFacts } from '../handler.ts';
+import { newId } from '../ids.ts';
 import type { NextStep } from '../login/next-step.ts';
 import { PageError } from '../page-error.ts';
 import type { ConnectionsFrame } from '../pages/connections-page.ts';
@@ -17,6 +19,7 @@ export interface ConnectionsSettings extends LoginRowSettings {
   readonly chain: Chain;
   readonly browsers: Browsers;
   readonly nextStep: NextStep;
+  readonly repeatAnswer: RepeatAnswer;
   readonly record: Audit['record'];
   /** Logins at remote servers, as they are now. */
   readonly sharedLogins: () => readonly SharedLogin[];
@@ -26,18 +29,17 @@ export interface ConnectionsSettings extends LoginRowSettings {
 
 /** What the pages around the connections show this browser. */
 export function connectionsFrame({ urls, frame }: ConnectionsSettings, browser: Browser): ConnectionsFrame {
-  return { ...frame, urls, csrf: browser.csrf, headers: browser.headers };
+  return { ...frame, urls, csrf: browser.csrf, form: newId(), headers: browser.headers };
 }
 
 /**
- * The browser that posts a form of these pages. While nobody is logged in, it may be of another tab that got a cookie of its own at the
- * same time.
- * @throws PageError: the form was not made for it as it is now
+ * Checks that a form of these pages was made for the browser that posts it. While nobody is logged in, it may be of another tab that got a
+ * cookie of its own at the same time.
+ * @throws PageError: it was not made for the browser as it is now
  */
-export async function openForm({ browsers }: ConnectionsSettings, facts: RequestFacts): Promise<Browser> {
-  const browser = await browsers.open(facts.cookies);
+export function checkForm(browser: Browser, facts: RequestFacts): void {
   const isOtherTab = browser.login === undefined && !browser.isNew && isFromOwnPage(facts);
-  if (facts.form.get('csrf') === browser.csrf || isOtherTab) return browser;
+  if (facts.form.get('csrf') === browser.csrf || isOtherTab) return;
   throw new PageError({
     status: 400,
     title: 'This page is out of date',

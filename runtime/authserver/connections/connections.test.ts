@@ -1,6 +1,6 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { hashId } from '../ids.ts';
-import { startLoginEndpoints, userNamed, type LoginEndpointServer } from '../testdata/login-endpoints.ts';
+import { startLoginEndpoints, userNamed, type LoginEndpointServer, type Visit } from '../testdata/login-endpoints.ts';
 
 const ALICE = userNamed('alice');
 const BOB = userNamed('bob');
@@ -128,6 +128,21 @@ describe('the forms of the connections page', () => {
     expect(server.changed).toEqual([ALICE.sub]);
   });
 
+  it('act once where a page is sent twice, and again from a new page', async () => {
+    const cookie = await server.logIn(ALICE, { okta: {}, github: {} });
+    const unlink = jest.spyOn(server.storage, 'unlink');
+    const form = (page: Visit) => {
+      const [csrf, mark] = [page.hidden('csrf'), page.hidden('form')];
+      return { csrf, form: mark, action: 'unlink', provider: 'github', confirmed: 'yes' };
+    };
+    const [page, another] = [await show(cookie), await show(cookie)];
+    const post = (shown: Visit) => server.visit(server.urls.connections, { form: form(shown), cookie });
+    for (const { status } of [await post(page), await post(page)]) expect(status).toBe(303);
+    expect(unlink).toHaveBeenCalledTimes(1);
+    expect((await post(another)).status).toBe(303);
+    expect(unlink).toHaveBeenCalledTimes(2);
+  });
+
   it('say what it means to unlink a required provider', async () => {
     const { text } = await press(await server.logIn(ALICE), { action: 'unlink', provider: 'okta' });
     expect(text).toContain('okta is required');
@@ -180,17 +195,21 @@ describe('the forms of the connections page', () => {
 });
 
 describe('a link URL', () => {
-  it('leads the user to that provider, once', async () => {
+  it('leads the user to that provider, once; the browser that used it may repeat that for 5 s', async () => {
     const cookie = await server.logIn(ALICE);
     const url = await linkUrl(ALICE.sub, 'github');
     expect((await follow(url, cookie)).text).toBe('the next step');
     expect(server.steps).toMatchObject([
       { login: { purpose: 'link', remaining: ['github'], sub: ALICE.sub, user: ALICE } },
     ]);
-    expect(await server.visit(url, { cookie })).toMatchObject({
-      status: 400,
-      text: expect.stringContaining('used already'),
-    });
+    const page = await server.visit(url, { cookie });
+    expect(page.text).toContain('Link your github account');
+    const usedUp = { status: 400, text: expect.stringContaining('used already') };
+    expect(await server.visit(url, { cookie: await server.logIn(ALICE) })).toMatchObject(usedUp);
+    expect(await follow(url, await server.logIn(ALICE))).toMatchObject({ status: 400 });
+    server.clock.time += 5_001;
+    expect(await server.visit(url, { cookie })).toMatchObject(usedUp);
+    expect(server.steps).toHaveLength(1);
   });
 
   it('is not used up by opening it', async () => {
@@ -200,11 +219,12 @@ describe('a link URL', () => {
     expect((await follow(url, cookie)).status).toBe(200);
   });
 
-  it('counts once of many at the same time', async () => {
+  it('counts once of many at the same time, and all get its answer', async () => {
     const cookie = await server.logIn(ALICE);
     const page = await server.visit(await linkUrl(ALICE.sub, 'github'), { cookie });
     const form = { csrf: page.hidden('csrf'), ticket: page.hidden('ticket') };
-    await Promise.all(Array.from({ length: 10 }, () => server.visit(server.urls.link, { form, cookie })));
+    const all = Array.from({ length: 10 }, () => server.visit(server.urls.link, { form, cookie }));
+    for (const { text } of await Promise.all(all)) expect(text).toBe('the next step');
     expect(server.steps).toHaveLength(1);
   });
 

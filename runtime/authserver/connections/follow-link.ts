@@ -1,13 +1,17 @@
 import { checkLoginRate } from '../login/check-login-rate.ts';
 import { beginLogin } from '../login/login-rows.ts';
 import type { Browser } from '../browser/browsers.ts';
-import type { Handler } from '../handler.ts';
+import type { Answer, Handler, RequestFacts } from '../handler.ts';
 import { hashId } from '../ids.ts';
 import { PageError } from '../page-error.ts';
+import { MAX_TICKETS } from '../upstream-tokens/issue-link-url.ts';
 import { linkPage } from '../pages/connections-page.ts';
 import { viewChain } from '../chain.ts';
 import type { TicketRow } from '../storage/rows.ts';
-import { connectionsFrame, openForm, type ConnectionsSettings } from './connections-settings.ts';
+import { checkForm, connectionsFrame, type ConnectionsSettings } from './connections-settings.ts';
+
+/** Milliseconds in which the browser that used a link URL may open it again: a double click opens it twice. */
+const USED_FOR = 5_000;
 
 /** A link URL. Programs open such URLs, too, to look at them: so the ticket is used up by the form alone. */
 export function createShowLink(settings: ConnectionsSettings): Handler {
@@ -26,27 +30,37 @@ export function createShowLink(settings: ConnectionsSettings): Handler {
  */
 export function createFollowLink(settings: ConnectionsSettings): Handler {
   return async (facts) => {
-    const browser = await openForm(settings, facts);
-    const id = hashId(facts.form.get('ticket') ?? '');
-    checkTicket(await settings.storage.get('ticket', id), browser);
-    await checkLoginRate(settings, facts.remoteAddress);
-    const row = checkTicket(await settings.storage.take('ticket', id), browser);
-    const { provider, primary } = providersOf(settings, row, browser);
-    const names = primary === undefined ? [provider.name] : [primary.name, provider.name];
-    const login = beginLogin(settings, browser, {
-      purpose: 'link',
-      request: undefined,
-      remaining: [...new Set(names)],
-      user: browser.login?.user,
-      sub: row.sub,
-    });
-    return settings.nextStep(login, browser);
+    const browser = await settings.browsers.open(facts.cookies);
+    const form = { endpoint: 'link', browser, content: [...facts.form], keptFor: USED_FOR };
+    return settings.repeatAnswer(form, () => follow(settings, browser, facts));
   };
 }
 
+async function follow(settings: ConnectionsSettings, browser: Browser, facts: RequestFacts): Promise<Answer> {
+  const { storage } = settings;
+  checkForm(browser, facts);
+  const id = hashId(facts.form.get('ticket') ?? '');
+  checkTicket(await storage.get('ticket', id), browser);
+  await checkLoginRate(settings, facts.remoteAddress);
+  const row = checkTicket(await storage.take('ticket', id), browser);
+  if (row.used_by === undefined) {
+    await storage.put('ticket', id, { ...row, used_by: browser.id }, { lifespan: USED_FOR, capacity: MAX_TICKETS });
+  }
+  const { provider, primary } = providersOf(settings, row, browser);
+  const names = primary === undefined ? [provider.name] : [primary.name, provider.name];
+  const login = beginLogin(settings, browser, {
+    purpose: 'link',
+    request: undefined,
+    remaining: [...new Set(names)],
+    user: browser.login?.user,
+    sub: row.sub,
+  });
+  return settings.nextStep(login, browser);
+}
+
 /** @throws PageError: no such ticket, or another user's */
-function checkTicket(row: TicketRow | undefined, { login }: Browser): TicketRow {
-  if (row === undefined) {
+function checkTicket(row: TicketRow | undefined, { id, login }: Browser): TicketRow {
+  if (row === undefined || (row.used_by !== undefined && row.used_by !== id)) {
     throw new PageError({
       status: 400,
       title: 'This link was used already, or is too old',

@@ -53,9 +53,13 @@ export function createSharedCallback(settings: ConnectionsSettings): Handler {
     const browser = await settings.browsers.open(cookies);
     if (browser.login === undefined) throw notSignedIn();
     const shared = sharedLoginOf(settings, browser.login.user, params.backend ?? null);
+    const person = personOf(browser, browser.login);
     const callback = new URL(`${settings.urls.sharedCallback(shared.name)}?${query.toString()}`);
-    await told(shared.finish(callback, personOf(browser, browser.login)));
-    return redirectAnswer(`${settings.urls.connections}?logged-in=${encodeURIComponent(shared.name)}`);
+    const leg = { endpoint: 'shared-callback', browser, content: [shared.name, ...query] };
+    return settings.repeatAnswer(leg, async () => {
+      await told(shared.finish(callback, person));
+      return redirectAnswer(`${settings.urls.connections}?logged-in=${encodeURIComponent(shared.name)}`);
+    });
   };
 }
 

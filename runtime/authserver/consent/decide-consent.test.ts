@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { hashId } from '../ids.ts';
 import {
   REDIRECT,
@@ -137,19 +137,51 @@ describe('a consent', () => {
     expect(server.events.at(-1)).toMatchObject({ type: 'auth_consent', outcome: 'denied' });
   });
 
-  it('counts once', async () => {
+  it('counts once, and gets the same answer again for 30 s', async () => {
     const page = await ask();
     await decide(page, 'allow');
+    expect((await decide(page, 'allow')).text).toBe('the next step');
+    server.clock.time += 30_001;
     const { status, text } = await decide(page, 'allow');
     expect([status, text]).toEqual([400, expect.stringContaining('done already')]);
     expect(server.steps).toHaveLength(1);
   });
 
-  it('counts once of many at the same time', async () => {
+  it('counts once of many at the same time, and all get its answer', async () => {
     const page = await ask();
     const answers = await Promise.all(Array.from({ length: 10 }, () => decide(page, 'allow')));
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(answers.map(({ text }) => text)).toEqual(Array.from({ length: 10 }, () => 'the next step'));
     expect(server.steps).toHaveLength(1);
+  });
+
+  it('gets its answer again only for the same decision in the same form', async () => {
+    const page = await ask();
+    const denied = await decide(page, 'deny');
+    expect((await decide(page, 'deny')).headers.location).toBe(denied.headers.location);
+    for (const [decision, link] of [
+      ['allow', []],
+      ['switch', []],
+      ['deny', ['github']],
+    ] as const)
+      expect((await decide(page, decision, { link })).text).toContain('done already');
+    expect(server.steps).toEqual([]);
+  });
+
+  it('for another account shows one page, also when it is sent twice', async () => {
+    const cookie = await server.logIn(ALICE);
+    const page = await ask({}, cookie);
+    const [first, second] = [await decide(page, 'switch', { cookie }), await decide(page, 'switch', { cookie })];
+    expect(first.hidden('ticket')).not.toBe('');
+    expect(second.hidden('ticket')).toBe(first.hidden('ticket'));
+  });
+
+  it('lies sealed in the storage while its answer may come again', async () => {
+    const page = await ask();
+    const put = jest.spyOn(server.storage, 'put');
+    const location = String((await decide(page, 'deny')).headers.location);
+    const stored = put.mock.calls.filter(([kind]) => kind === 'answer');
+    expect(stored).toHaveLength(1);
+    expect(JSON.stringify(stored)).not.toContain(location.slice(0, 20));
   });
 
   it.each([
@@ -173,7 +205,7 @@ describe('a consent', () => {
     const kept = other.cookie?.split('=')[1] ?? '';
     expect(server.steps).toMatchObject([{ login: { browser: hashId(kept) }, browser: { id: hashId(kept) } }]);
     const again = await decide(page, 'allow', { cookie: other.cookie, headers });
-    expect([again.status, server.steps.length]).toEqual([400, 1]);
+    expect([again.text, server.steps.length]).toEqual(['the next step', 1]);
   });
 
   it.each([

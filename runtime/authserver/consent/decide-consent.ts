@@ -28,16 +28,26 @@ export function createDecideConsent(settings: DecisionSettings): Handler {
     const decision = DECISIONS.find((one) => facts.form.get('decision') === one);
     if (decision === undefined) throw noDecision();
     const browser = await settings.browsers.open(facts.cookies);
-    const ticket = facts.form.get('ticket') ?? '';
-    const awaited = { ticket, step: 'consent', browser, isFromOwnPage: isFromOwnPage(facts) } as const;
-    const { request, ...row } = await takeLogin(settings, awaited);
-    if (request === undefined) throw new TypeError('a consent page without a request');
-    const login = { ...row, request };
-    // Somebody else logged in with this browser, or logged out, since the page was made: it named the wrong accounts.
-    const isOutdated = login.user !== undefined && login.user.sub !== browser.login?.user.sub;
-    if (decision !== 'deny' && isOutdated) return askAgain(settings, { ...login, user: browser.login?.user }, browser);
-    return act[decision](settings, login, browser, facts);
+    const form = { endpoint: 'consent', browser, content: [...facts.form] };
+    return settings.repeatAnswer(form, () => decide(settings, decision, browser, facts));
   };
+}
+
+async function decide(
+  settings: DecisionSettings,
+  decision: Decision,
+  browser: Browser,
+  facts: RequestFacts,
+): Promise<Answer> {
+  const ticket = facts.form.get('ticket') ?? '';
+  const awaited = { ticket, step: 'consent', browser, isFromOwnPage: isFromOwnPage(facts) } as const;
+  const { request, ...row } = await takeLogin(settings, awaited);
+  if (request === undefined) throw new TypeError('a consent page without a request');
+  const login = { ...row, request };
+  // Somebody else logged in with this browser, or logged out, since the page was made: it named the wrong accounts.
+  const isOutdated = login.user !== undefined && login.user.sub !== browser.login?.user.sub;
+  if (decision !== 'deny' && isOutdated) return askAgain(settings, { ...login, user: browser.login?.user }, browser);
+  return act[decision](settings, login, browser, facts);
 }
 
 type Act = (

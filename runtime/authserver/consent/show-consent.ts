@@ -1,4 +1,5 @@
 import type { Browser } from '../browser/browsers.ts';
+import type { RepeatAnswer } from '../browser/repeat-answer.ts';
 import { putLogin, type LoginRowSettings } from '../login/login-rows.ts';
 import type { Answer } from '../handler.ts';
 import { consentPage } from '../pages/consent-page.ts';
@@ -14,6 +15,7 @@ export interface ConsentSettings extends LoginRowSettings {
   readonly urls: Pick<AuthServerUrls, 'issuer' | 'authorize' | 'consent' | 'connections'>;
   readonly frame: PageFrame;
   readonly chain: Chain;
+  readonly repeatAnswer: RepeatAnswer;
 }
 
 /** A login that a client asked for. */

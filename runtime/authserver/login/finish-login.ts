@@ -30,7 +30,8 @@ export async function finishLogin(settings: ChainSettings, login: LoginRow, brow
   const headers = { ...browser.headers, ...(await signIn(settings, login, browser)) };
   note(settings, login, sub);
   if (login.request) {
-    return answerClient(login.request, settings.urls.issuer, { code: writeCode(secrets, id) }, headers);
+    const answer = answerClient(login.request, settings.urls.issuer, { code: writeCode(secrets, id) }, headers);
+    return { ...answer, code: hashId(id) };
   }
   return redirectAnswer(connectionsUrl(settings, login), headers);
 }

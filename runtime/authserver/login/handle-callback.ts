@@ -1,12 +1,13 @@
 import { valueOf } from '../authorize/parameters.ts';
 import type { Browser } from '../browser/browsers.ts';
+import type { RepeatAnswer } from '../browser/repeat-answer.ts';
 import { ofProvider } from '../chain.ts';
 import { takeLogin } from './login-rows.ts';
 import type { ChainSettings } from './chain-settings.ts';
 import { failLeg } from './fail-leg.ts';
 import { openLegSecrets } from './leg-secrets.ts';
 import { outdated } from './refusals.ts';
-import type { Handler, RequestFacts } from '../handler.ts';
+import type { Answer, Handler, RequestFacts } from '../handler.ts';
 import { SealBroken, UnknownSecret } from '#runtime/keys/secret-ring';
 import type { NextStep } from './next-step.ts';
 import { PageError } from '../page-error.ts';
@@ -23,28 +24,40 @@ import { takeLegOver } from './take-leg-over.ts';
 
 interface CallbackSettings extends ChainSettings {
   readonly nextStep: NextStep;
+  readonly repeatAnswer: RepeatAnswer;
 }
 
 /**
  * Where a provider sends the browser back to. The state leads to the login, in the browser that began it, at the provider that it
- * was made for, and once: of repeated callbacks the first goes on.
+ * was made for, and once: repeated callbacks get the answer of the first.
  */
 export function createCallback(settings: CallbackSettings): Handler {
   return async (facts) => {
     const provider = settings.providers().get(facts.params.provider ?? '');
     if (provider === undefined) throw noSuchProvider();
-    const { name } = provider;
     const browser = await settings.browsers.open(facts.cookies);
     const state = valueOf(facts.query, 'state') ?? '';
-    const login = await takeLogin(settings, { ticket: state, step: 'leg', provider: name, browser });
-    checkStillThere(settings, login, browser);
-    const result = await finishLeg(settings, { login, provider, state, facts });
-    if (!(result instanceof Error)) {
-      return settings.nextStep(await takeLegOver(settings, login, provider, result), browser);
-    }
-    const failed = failLeg(settings, login, name, result);
-    return failed ?? settings.nextStep({ ...login, leg: undefined }, browser);
+    const variant = facts.query.toString();
+    const leg = { endpoint: 'callback', browser, content: [provider.name, state], variant };
+    return settings.repeatAnswer(leg, () => endLeg(settings, provider, browser, { state, facts }));
   };
+}
+
+async function endLeg(
+  settings: CallbackSettings,
+  provider: UpstreamProvider,
+  browser: Browser,
+  { state, facts }: Pick<Returned, 'state' | 'facts'>,
+): Promise<Answer> {
+  const { name } = provider;
+  const login = await takeLogin(settings, { ticket: state, step: 'leg', provider: name, browser });
+  checkStillThere(settings, login, browser);
+  const result = await finishLeg(settings, { login, provider, state, facts });
+  if (!(result instanceof Error)) {
+    return settings.nextStep(await takeLegOver(settings, login, provider, result), browser);
+  }
+  const failed = failLeg(settings, login, name, result);
+  return failed ?? settings.nextStep({ ...login, leg: undefined }, browser);
 }
 
 /**

@@ -10,6 +10,8 @@ export interface ConnectionsFrame extends PageFrame {
   /** The connections page: its forms go there; and where the form of a link URL goes. */
   readonly urls: { readonly connections: string; readonly link: string };
   readonly csrf: string;
+  /** Another with each page: the forms of one page act once. */
+  readonly form: string;
   readonly headers: Answer['headers'];
 }
 
@@ -47,8 +49,8 @@ export function connectionsPage(frame: ConnectionsFrame, view: ConnectionsView):
   return pageAnswer(frame, { title: 'Your connections', main }, frame);
 }
 
-const action = ({ urls, csrf }: ConnectionsFrame, hidden: Readonly<Record<string, string>>, content: Part) =>
-  postForm(urls.connections, { csrf, ...hidden }, content);
+const action = ({ urls, csrf, form }: ConnectionsFrame, hidden: Readonly<Record<string, string>>, content: Part) =>
+  postForm(urls.connections, { csrf, form, ...hidden }, content);
 
 const BADGES: Readonly<Record<ProviderView['state'], Html>> = {
   linked: html`<span class="badge good">Linked</span>`,

@@ -51,6 +51,7 @@ class MemoryStorage implements AuthStorage {
       login: new ExpiringRows(now),
       browser: new ExpiringRows(now),
       ticket: new ExpiringRows(now),
+      answer: new ExpiringRows(now),
     };
     this.#codes = new ExpiringRows(now, (id, { sub }) => this.#held.remove(sub, waiting(id)));
     this.#sessions = new ExpiringRows(now, (key, { sub }) => this.#held.remove(sub, key));
@@ -110,6 +111,11 @@ class MemoryStorage implements AuthStorage {
 
   getCode(id: string): Promise<CodeRow | undefined> {
     return Promise.resolve(this.#codes.get(id)?.row);
+  }
+
+  isCodeUnused(id: string): Promise<boolean> {
+    const code = this.#codes.get(id);
+    return Promise.resolve(code !== undefined && code.session === undefined);
   }
 
   redeemCode(id: string, session: { key: string; row: SessionRow; lifespan: number }): Promise<Redeemed> {

@@ -30,6 +30,7 @@ const INDEX: Readonly<Record<keyof PlainRows, string>> = {
   login: 'logins',
   browser: 'browsers',
   ticket: 'tickets',
+  answer: 'answers',
 };
 
 const CODE = 'code:';
@@ -108,6 +109,12 @@ class RedisStorage implements AuthStorage {
   async getCode(id: string): Promise<CodeRow | undefined> {
     const row = await this.#redis.ask((redis) => redis.hget(`${this.#prefix}${CODE}${id}`, 'row'));
     return row === null ? undefined : parseRow('code', row);
+  }
+
+  async isCodeUnused(id: string): Promise<boolean> {
+    const key = `${this.#prefix}${CODE}${id}`;
+    const [row, session] = await this.#redis.ask((redis) => redis.hmget(key, 'row', 'session'));
+    return row !== null && session === null;
   }
 
   async redeemCode(id: string, session: { key: string; row: SessionRow; lifespan: number }): Promise<Redeemed> {

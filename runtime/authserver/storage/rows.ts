@@ -143,4 +143,17 @@ export interface LinkRow {
 export interface TicketRow {
   readonly sub: string;
   readonly provider: string;
+  /** Hash of the cookie of the browser that used it. That browser may open it again for a few seconds. */
+  readonly used_by?: string;
+}
+
+/** An answer that a browser gets again when it repeats the request, stored under a hash of browser and request. */
+export interface AnswerRow {
+  /** JSON of status, headers and body. */
+  readonly sealed: string;
+  /** The id of the authorization code in it: once that is used, the answer is not given again. */
+  readonly code: string | undefined;
+  /** Hash of the part of the request that may be another one for a few seconds. */
+  readonly variant: string | undefined;
+  readonly made_at: number;
 }

@@ -82,6 +82,10 @@ class SqliteStorage implements AuthStorage {
     return this.#database.read((now) => rowOf('code', this.#database.row(sql.GET_CODE, id, now)));
   }
 
+  isCodeUnused(id: string): Promise<boolean> {
+    return this.#database.read((now) => this.#database.row(sql.GET_CODE, id, now)?.session === null);
+  }
+
   redeemCode(id: string, session: { key: string; row: SessionRow; lifespan: number }): Promise<Redeemed> {
     return this.#database.write((now): Redeemed => {
       const code = this.#database.row(sql.GET_CODE, id, now);

@@ -1,4 +1,14 @@
-import type { BrowserRow, ClientRow, CodeRow, LinkRow, LiveSession, LoginRow, SessionRow, TicketRow } from './rows.ts';
+import type {
+  AnswerRow,
+  BrowserRow,
+  ClientRow,
+  CodeRow,
+  LinkRow,
+  LiveSession,
+  LoginRow,
+  SessionRow,
+  TicketRow,
+} from './rows.ts';
 
 /** Rows that are only written, read, taken and forgotten. */
 export interface PlainRows {
@@ -6,6 +16,7 @@ export interface PlainRows {
   login: LoginRow;
   browser: BrowserRow;
   ticket: TicketRow;
+  answer: AnswerRow;
 }
 
 export { StorageUnavailable } from '#runtime/storage/storage-unavailable';
@@ -101,6 +112,8 @@ export interface AuthStorage {
    */
   finishLogin(login: FinishedLogin): Promise<Finished>;
   getCode(id: string): Promise<CodeRow | undefined>;
+  /** Whether there is such a code and it was not redeemed yet. */
+  isCodeUnused(id: string): Promise<boolean>;
   /**
    * Uses a code up and creates its session, at most once. It stays known as used until its lifespan is over.
    * Durable on return (WAIT, where there are replicas).

@@ -1,13 +1,18 @@
+import { randomBytes } from 'node:crypto';
 import { AuthServer } from '#crds/run-config/auth-server';
 import { browserCookie } from '../browser/browser-cookie.ts';
 import { createBrowsers } from '../browser/browsers.ts';
+import { createRepeatAnswer } from '../browser/repeat-answer.ts';
 import { chainOf } from '../chain.ts';
 import type { ClientDocuments } from '../register/client-documents.ts';
 import { createClients } from '../register/find-client.ts';
 import { createMemoryStorage } from '../storage/memory.ts';
 import type { AuthStorage } from '../storage/storage.ts';
 import { authServerUrls } from '../urls.ts';
+import { createSecretRing } from '#runtime/keys/create-secret-ring';
 import { FRAME, RESOURCE } from './serve-routes.ts';
+
+export const PLACE = { namespace: 'default', name: 'vmcp', uid: 'u-1' };
 
 interface PartsOptions {
   /** Members of the configuration, with its upstream providers. */
@@ -32,6 +37,9 @@ export function loginParts(origin: string, { config: more, time, documents, wrap
   const browsers = createBrowsers({ storage, cookie, primary: chain.primary.name, now });
   const clients = createClients({ storage, documents, now });
   const resources = [RESOURCE] as const;
-  const people = { cookie, chain, browsers, clients, sharedLogins: () => [] };
-  return { config, urls, clock, now, memory, storage, ...people, frame: FRAME, resources };
+  const secrets = createSecretRing([], { now, random: randomBytes });
+  const sealed = { storage, secrets, place: PLACE };
+  const repeatAnswer = createRepeatAnswer({ ...sealed, frame: FRAME, limits: config.limits, now });
+  const people = { cookie, chain, browsers, clients, repeatAnswer, sharedLogins: () => [] };
+  return { config, urls, clock, now, memory, ...sealed, ...people, frame: FRAME, resources };
 }

@@ -4,7 +4,7 @@ import type { TicketRow } from '../storage/rows.ts';
 import type { AuthStorage } from '../storage/storage.ts';
 
 export const TICKET_LIFESPAN = 600_000;
-const MAX_TICKETS = 10_000;
+export const MAX_TICKETS = 10_000;
 
 /**
  * A URL, single use, 10 min, at which this user and nobody else links that provider.

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { AuthServer } from '#crds/run-config/auth-server';
 import type { AuditEvent } from '#runtime/audit/audit';
 import { CLIENT_ID, CLIENT_SECRET } from '../../../../e2e/fakes/oauth-provider/options.ts';
@@ -6,7 +6,6 @@ import type { OAuthProvider } from '../../../../e2e/fakes/oauth-provider/serve.t
 import { createCallback } from '../handle-callback.ts';
 import { createLoginEndpoints } from '../../create-login-endpoints.ts';
 import { hashId } from '../../ids.ts';
-import { createSecretRing } from '#runtime/keys/create-secret-ring';
 import { chainOf } from '../../chain.ts';
 import { linkAad } from '../../keys/aad.ts';
 import { type AuthServerUrls } from '../../urls.ts';
@@ -18,12 +17,11 @@ import type { UpstreamTokens } from '../../upstream/provider.ts';
 import { openTokens } from '../../upstream-tokens/stored-tokens.ts';
 import type { ChainSettings } from '../chain-settings.ts';
 import { createNextStep } from '../next-step.ts';
-import { loginParts } from '../../testdata/login-parts.ts';
+import { loginParts, PLACE } from '../../testdata/login-parts.ts';
 import { serveRoutes, type RouteServer } from '../../testdata/serve-routes.ts';
 
 const CLIENT_REDIRECT = 'http://127.0.0.1:33418/callback';
 export const VERIFIER = 'v'.repeat(43);
-const PLACE = { namespace: 'default', name: 'vmcp', uid: 'u-1' };
 
 /** One provider of the chain, in the words of the configuration. */
 export interface Link {
@@ -102,16 +100,14 @@ function furnish(server: RouteServer, links: readonly Link[], { config, wrap }: 
     ...parts,
     log,
     record: (event) => void events.push(event),
-    place: PLACE,
     limits: parts.config.limits,
     providers: () => providers,
-    secrets: createSecretRing([], { now, random: randomBytes }),
     codeLifespan: parts.config.token_lifespans.auth_code_lifespan,
     changed: (sub) => changed.push(sub),
   };
   const nextStep = createNextStep(settings);
   const endpoints = createLoginEndpoints({ ...parts, ...settings, config: parts.config, urls, nextStep });
-  server.mount({ ...endpoints, callback: createCallback({ ...settings, nextStep }) }, { log });
+  server.mount({ ...endpoints, callback: createCallback({ ...parts, ...settings, nextStep }) }, { log });
   return { storage, settings, urls, clock, events, logged, changed };
 }
 

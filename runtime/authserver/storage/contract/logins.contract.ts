@@ -145,6 +145,15 @@ export function loginsContract(storage: () => Opened): void {
       expect(await two.getCode('c1')).toEqual(codeOf('ann'));
     });
 
+    it('counts as unused until it is redeemed', async () => {
+      const { one, two, now } = storage();
+      expect(await one.isCodeUnused('c1')).toBe(false);
+      await one.finishLogin({ sub: 'ann', links: {}, code: code('c1'), lifespan: LONG });
+      expect(await two.isCodeUnused('c1')).toBe(true);
+      await one.redeemCode('c1', { key: 's1', row: sessionOf('ann', now()), lifespan: LONG });
+      expect(await two.isCodeUnused('c1')).toBe(false);
+    });
+
     it('is unknown when it never was, or its time is over', async () => {
       const { one, now, pass } = storage();
       const session = { key: 's1', row: sessionOf('ann', now()), lifespan: LONG };

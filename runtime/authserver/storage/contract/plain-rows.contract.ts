@@ -22,6 +22,9 @@ export function plainRowsContract(storage: () => Opened): void {
       expect(await one.put('login', 't1', login, { lifespan: LONG, capacity: 10 })).toBe(true);
       expect(await one.put('browser', 'b1', browser, { lifespan: LONG })).toBe(true);
       expect(await one.put('ticket', 'x1', { sub: 'ann', provider: 'git' }, { lifespan: LONG })).toBe(true);
+      const answer = { sealed: 'k.iv.text', code: 'c1', variant: undefined, made_at: now() };
+      expect(await one.put('answer', 'a1', answer, { lifespan: LONG })).toBe(true);
+      expect(await two.get('answer', 'a1')).toEqual(answer);
       expect(await two.get('client', 'c1')).toEqual(client);
       expect(await two.get('login', 't1')).toEqual(login);
       expect(await two.get('browser', 'b1')).toEqual(browser);
