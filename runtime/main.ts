@@ -2,10 +2,13 @@ import { parseArgs } from 'node:util';
 import { proxyOf } from '#crds/connections/proxy';
 import { ConfigError } from '#runtime/errors';
 import { followRunConfig } from '#runtime/follow-run-config';
+import { createCollector, giveBackWhenIdle } from '#runtime/give-back-memory';
 import { startRuntime } from '#runtime/process';
 import { createLog } from '#runtime/telemetry/create-log';
 
 const VERSION = '0.1.0';
+/** Milliseconds. */
+const IDLE_PERIOD = 60_000;
 const USAGE = 'usage: runtime --config <file> [--marks <folder>] [--drain <seconds>]\n';
 
 const { values } = parseArgs({
@@ -14,6 +17,11 @@ const { values } = parseArgs({
 if (values.config === undefined) {
   process.stderr.write(USAGE);
   process.exit(2);
+}
+
+function cpuTime(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
 }
 
 const log = createLog('info', process.stderr);
@@ -44,6 +52,7 @@ try {
   process.on('SIGINT', () => void stop());
   const runtime = await started;
   process.on('SIGHUP', () => runtime.reopenLogs());
+  giveBackWhenIdle({ period: IDLE_PERIOD, cpuTime, collect: createCollector() });
   log.info('ready', { host: runtime.address.host, port: runtime.address.port });
 } catch (error) {
   if (!(error instanceof ConfigError)) throw error;

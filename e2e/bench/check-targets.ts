@@ -1,5 +1,5 @@
 import type { Findings } from './report.ts';
-import type { Slope } from './measure-memory.ts';
+import type { IdleMemory, Slope } from './measure-memory.ts';
 import { BARE, median, type Comparison, type Row } from './side-by-side.ts';
 
 interface Figure {
@@ -57,13 +57,21 @@ function growth({ warmUp, seconds, bytesPerMinute }: Slope): Figure {
   return seconds < SLOPE_SECONDS ? { ...figure, target: '' } : figure;
 }
 
-function gatewayFigures({ grid, starts, sessions, slope }: NonNullable<Findings['gateway']>): Figure[] {
+/** Two minutes pass before an idle gateway gives memory back. */
+function idleFigures(idle: IdleMemory | undefined): Figure[] {
+  if (!idle) return [];
+  const what = `resident memory ${idle.idle} s after ${idle.load} s of load, over that before`;
+  return [atMost(what, idle.idleBytes / idle.beforeBytes, 1.6, '×')];
+}
+
+function gatewayFigures({ grid, starts, sessions, slope, idle }: NonNullable<Findings['gateway']>): Figure[] {
   const costs = grid.rows.filter(({ name }) => name !== BARE).map(({ cpuRatio }) => cpuRatio ?? Number.NaN);
   const spread = Math.max(...costs) / (costs[0] ?? Number.NaN);
   return [
     atMost('CPU a call, worst of all backends and tools over 1 backend with 10 tools', spread, 1.15, '×'),
     atMost('heap of an idle session', sessions.heap / 1024, 2, 'KiB'),
     growth(slope),
+    ...idleFigures(idle),
     atMost('resident memory at start', median(starts.resident) / MIB, 100, 'MB', 0),
     atMost('start to ready', median(starts.readyMs) / 1_000, 0.5, 's'),
     {

@@ -130,6 +130,36 @@ export async function measureSlope(
   }
 }
 
+/** Seconds of load, and seconds without any after it. */
+export interface IdlePace {
+  load: number;
+  idle: number;
+}
+
+export interface IdleMemory extends IdlePace {
+  /** Bytes. */
+  beforeBytes: number;
+  loadedBytes: number;
+  idleBytes: number;
+}
+
+/** Resident memory before load at 32 connections, after it, and when the gateway has had nothing to do for a while. */
+export async function measureIdle(load: LoadGenerator, backend: string, pace: IdlePace): Promise<IdleMemory> {
+  const gateway = await startAnonymousGateway([backend]);
+  try {
+    const clients = await prepareClients(gateway.url, { era: '2025-11-25', count: 32, payload: 10_000 });
+    await sleep(3_000);
+    const beforeBytes = residentBytes(gateway.pid);
+    const port = Number(new URL(gateway.url).port);
+    await load.run({ port, path: '/mcp', clients, warmUpMs: 1_000, measureMs: pace.load * 1_000, pids: {} });
+    const loadedBytes = residentBytes(gateway.pid);
+    await sleep(pace.idle * 1_000);
+    return { ...pace, beforeBytes, loadedBytes, idleBytes: residentBytes(gateway.pid) };
+  } finally {
+    await gateway.stop();
+  }
+}
+
 function slopeOf(samples: [number, number][]): number {
   const mean = (pick: 0 | 1) => samples.reduce((sum, sample) => sum + sample[pick], 0) / samples.length;
   const [meanX, meanY] = [mean(0), mean(1)];

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { arch, availableParallelism, platform, totalmem } from 'node:os';
 import { renderTargets } from './check-targets.ts';
 import type { TokenFindings } from './compare-tokens.ts';
-import type { SessionCost, Slope } from './measure-memory.ts';
+import type { IdleMemory, SessionCost, Slope } from './measure-memory.ts';
 import type { Comparison, Row } from './side-by-side.ts';
 
 /** Everything that one run found. */
@@ -18,6 +18,7 @@ export interface Findings {
         starts: { readyMs: number[]; resident: number[] };
         sessions: SessionCost;
         slope: Slope;
+        idle: IdleMemory | undefined;
       }
     | undefined;
 }

@@ -6,7 +6,14 @@ import { serveIdentityProvider } from '../fakes/identity-provider/serve.ts';
 import { missedTargets } from './check-targets.ts';
 import { compareTokens, type TokenPace } from './compare-tokens.ts';
 import { startLoadGenerator, type LoadGenerator } from './load.ts';
-import { measureSessions, measureSlope, measureStarts, type SlopePace } from './measure-memory.ts';
+import {
+  measureIdle,
+  measureSessions,
+  measureSlope,
+  measureStarts,
+  type IdlePace,
+  type SlopePace,
+} from './measure-memory.ts';
 import { GRID, renderReport, type Findings } from './report.ts';
 import { BARE, compare, type Comparison, type Pace, type Shape } from './side-by-side.ts';
 import {
@@ -32,6 +39,8 @@ interface Plan {
   cells: [backends: number, tools: number][];
   sessions: number;
   slope: SlopePace;
+  /** Undefined: not measured, as it takes minutes. */
+  idle: IdlePace | undefined;
   starts: number;
 }
 
@@ -44,6 +53,7 @@ const FULL: Plan = {
   cells: [1, 5, 20].flatMap((backends) => [10, 200, 2_000].map((tools): [number, number] => [backends, tools])),
   sessions: 5_000,
   slope: { warmUp: 180, seconds: 180 },
+  idle: { load: 60, idle: 150 },
   starts: 5,
 };
 
@@ -58,6 +68,7 @@ const QUICK: Plan = {
   ],
   sessions: 1_000,
   slope: { warmUp: 2, seconds: 10 },
+  idle: undefined,
   starts: 3,
 };
 
@@ -166,7 +177,9 @@ async function measureGateway(load: LoadGenerator, plan: Plan): Promise<Findings
     console.log('sessions', sessions);
     const slope = await measureSlope(load, url, plan.slope);
     console.log('slope', slope);
-    return { grid, starts, sessions, slope };
+    const idle = plan.idle && (await measureIdle(load, url, plan.idle));
+    if (idle) console.log('idle', idle);
+    return { grid, starts, sessions, slope, idle };
   });
 }
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
-import { RUNTIME_NODE_OPTIONS } from '#operator/local/runtime-node-options';
+import { RUNTIME_ENVIRONMENT, RUNTIME_NODE_OPTIONS } from '#operator/local/runtime-node-options';
 import { findFreePort } from './find-free-port.ts';
 import { startProgram } from './start-program.ts';
 
@@ -66,7 +66,7 @@ export async function startGateway(config: GatewayConfig, options: GatewayOption
   const words = [...(options.prefix ?? []), process.execPath, ...RUNTIME_NODE_OPTIONS, ...(options.nodeOptions ?? [])];
   const [command, ...args] = [...words, runtimeProgram(), '--config', file];
   const started = performance.now();
-  const program = startProgram(command, args, { ...process.env, ...options.env });
+  const program = startProgram(command, args, { ...process.env, ...RUNTIME_ENVIRONMENT, ...options.env });
   const privateUrl = `http://127.0.0.1:${privatePort}`;
   const gateway: Gateway = {
     url: `http://127.0.0.1:${port}/mcp`,

@@ -3,3 +3,13 @@
  * bit by bit over minutes; with 16 MiB a half, calls cost the same and memory stands still (docs/benchmarks.md).
  */
 export const RUNTIME_NODE_OPTIONS = ['--max-semi-space-size=16'] as const;
+
+/**
+ * The environment of the runtime. glibc raises its thresholds when a large buffer is freed, and then keeps the memory of those that
+ * follow; fixed thresholds make it return what is large. Lower ones cost CPU for each call (docs/benchmarks.md).
+ */
+export const RUNTIME_ENVIRONMENT = {
+  MALLOC_ARENA_MAX: '2',
+  MALLOC_MMAP_THRESHOLD_: '1048576',
+  MALLOC_TRIM_THRESHOLD_: '8388608',
+} as const;

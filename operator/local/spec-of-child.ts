@@ -4,6 +4,7 @@ import type { SecretSource } from '#operator/plan/outcome';
 import type { LocalChild } from './children.ts';
 import { removeContainers } from './containers.ts';
 import type { ProcessSpec } from './run-process.ts';
+import { RUNTIME_ENVIRONMENT } from './runtime-node-options.ts';
 import { RUN_CONFIG_FILE } from './write-rendered.ts';
 
 /** Seconds that a runtime has to finish the calls under way; it is killed soon after. */
@@ -34,7 +35,13 @@ export function specOfChild(
     if (configDirectory === undefined) throw new Error(`${child.name} has no run configuration`);
     const [command = '', ...first] = around.runtime;
     const args = [...first, '--config', join(configDirectory, RUN_CONFIG_FILE), '--drain', DRAIN];
-    return { name: child.name, command, args, env: withoutSecrets(environment), directory };
+    return {
+      name: child.name,
+      command,
+      args,
+      env: { ...RUNTIME_ENVIRONMENT, ...withoutSecrets(environment) },
+      directory,
+    };
   }
   const secrets = Object.entries(child.secretEnv).map(([name, source]) => [name, around.valueOf(source)] as const);
   const env = { ...inheritedVariables(environment), ...child.env, ...Object.fromEntries(secrets) };

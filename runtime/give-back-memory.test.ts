@@ -1,0 +1,65 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { createCollector, giveBackWhenIdle } from './give-back-memory.ts';
+
+const PERIOD = 60_000;
+
+describe('giveBackWhenIdle', () => {
+  let cpu = 0;
+  let collections = 0;
+  let stop: () => void;
+
+  beforeEach(() => {
+    jest.useFakeTimers();
+    cpu = 1_000;
+    collections = 0;
+    const collect = () => {
+      collections++;
+      cpu += 5_000;
+    };
+    stop = giveBackWhenIdle({ period: PERIOD, cpuTime: () => cpu, collect });
+  });
+  afterEach(() => {
+    stop();
+    jest.useRealTimers();
+  });
+
+  const pass = (periods: number, work: number) => {
+    for (let period = 0; period < periods; period++) {
+      cpu += work;
+      jest.advanceTimersByTime(PERIOD);
+    }
+  };
+
+  it('collects once after work, when the process is idle', () => {
+    pass(3, 30_000);
+    expect(collections).toBe(0);
+    pass(10, 100);
+    expect(collections).toBe(1);
+    pass(1, 30_000);
+    pass(5, 100);
+    expect(collections).toBe(2);
+  });
+
+  it('does not collect where there was no work', () => {
+    pass(20, 100);
+    expect(collections).toBe(0);
+  });
+
+  it('does not collect once it is stopped', () => {
+    pass(1, 30_000);
+    stop();
+    pass(5, 0);
+    expect(collections).toBe(0);
+  });
+});
+
+describe('createCollector', () => {
+  it('returns what collects garbage', async () => {
+    const collect = createCollector();
+    const dropped = new WeakRef({ some: 'object' });
+    // A WeakRef holds its object until the end of the turn in which it was made.
+    await new Promise((resolve) => setImmediate(resolve));
+    collect();
+    expect(dropped.deref()).toBeUndefined();
+  });
+});
