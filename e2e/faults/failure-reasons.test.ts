@@ -7,7 +7,7 @@ import type { ServedGateway } from '../gateway/serve-gateway.ts';
 import { startProgram } from '../gateway/start-program.ts';
 import { until } from '../gateway/until.ts';
 import { closeAll, closing, gatewayTo } from '../relay/gateway-to.ts';
-import { connectOldClient } from '../sdk-servers/connect-sdk-client.ts';
+import { connectNewClient, connectOldClient } from '../sdk-servers/connect-sdk-client.ts';
 import { startSdkServer } from '../sdk-servers/start-sdk-server.ts';
 
 afterEach(closeAll);
@@ -18,12 +18,12 @@ type Operational = NonNullable<RunConfigDocument['operational']>;
 const NO_PROBES = { health_check_interval: '1h' };
 
 /** The gateway with an SDK client in front of a server of the official SDK. */
-async function serveSdk(operational: Operational = {}, options: { json?: boolean } = {}) {
+async function serveSdk(operational: Operational = {}, options: { json?: boolean; transport?: 'sse' } = {}) {
   const server = await startSdkServer('old', options);
   closing({ close: server.stop });
   const failure_handling = { ...NO_PROBES, ...operational.failure_handling };
   const gateway = await gatewayTo(
-    { a: server.url },
+    { a: { url: server.url, transport: options.transport ?? 'streamable-http' } },
     {
       audit_config: { enabled: true },
       operational: { ...operational, failure_handling },
@@ -100,7 +100,7 @@ describe('the reason of a call without an answer', () => {
     expect(await metricsOf(gateway)).toContain('vmcp_backend_failures_total{backend="a",reason="refused"} 1');
   });
 
-  it.each([{ json: true }, { json: false }])(
+  it.each([{ json: true }, { json: false }, { transport: 'sse' as const }])(
     'is reset where the server is killed in mid-call (%j)',
     async (options) => {
       const { server, gateway, client } = await serveSdk({}, options);
@@ -110,6 +110,17 @@ describe('the reason of a call without an answer', () => {
       expect(await slow).toEqual(['reset', expect.stringContaining('closed the connection before it answered')]);
     },
   );
+
+  it('is reset where the server is killed in mid-call, in a request of 2026-07-28', async () => {
+    const server = await startSdkServer('new');
+    closing({ close: server.stop });
+    const gateway = await gatewayTo({ a: server.url });
+    const client = closing(await connectNewClient(new URL(gateway.url), { revision: '2026-07-28' }));
+    const failed = client.callTool({ name: 'a_slow', arguments: { ms: 60_000 } }).catch((error: unknown) => error);
+    await untilRunning(gateway);
+    await server.kill();
+    expect(await failed).toMatchObject({ data: { backend: 'a', reason: 'reset' } });
+  });
 
   it('is timeout where the call takes too long', async () => {
     const { client } = await serveSdk({ timeouts: { default: '500ms' } });
