@@ -1,6 +1,10 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
+import { z } from 'zod';
+import { serveWebHandler } from '../fakes/http/serve-web-handler.ts';
+import { findFreePort } from '../gateway/find-free-port.ts';
 import { sendStateless, SessionClient, type Reply } from '../gateway/session-client.ts';
 import { until } from '../gateway/until.ts';
 import { connectNewClient, connectOldClient } from '../sdk-servers/connect-sdk-client.ts';
@@ -194,6 +198,23 @@ describe('a group of which no backend answers', () => {
     const some = await start();
     const without = await gatewayTo({ some: some.url }, { aggregation: { exclude_all_tools: true } });
     expect(await listOf(await SessionClient.open(without.url))).toMatchObject({ result: { tools: [] } });
+  });
+
+  it('answers with an empty list where a backend that answers has none of that kind', async () => {
+    const handler = createMcpHandler(() => {
+      const server = new McpServer({ name: 'tools', version: '1' });
+      server.registerTool('hello', { inputSchema: z.object({}) }, () => ({
+        content: [{ type: 'text', text: 'hello' }],
+      }));
+      return server;
+    });
+    const { port } = closing(await serveWebHandler((request) => handler.fetch(request), 0));
+    const dead = `http://127.0.0.1:${await findFreePort()}/mcp`;
+    const gateway = await gatewayTo({ tools: `http://127.0.0.1:${port}/mcp`, dead });
+    const client = await SessionClient.open(gateway.url);
+    expect((await client.request('prompts/list')).answer.result).toEqual({ prompts: [] });
+    expect((await client.request('resources/list')).answer.result).toEqual({ resources: [] });
+    expect(await client.toolNames()).toEqual(['tools_hello']);
   });
 
   it('is no session at all where the configuration wants whole lists or none', async () => {

@@ -2,7 +2,8 @@ import { RequestError } from '#runtime/errors';
 import type { Rooms } from '#runtime/rooms';
 import type { Asker } from '../aggregate/asker.ts';
 import type { Catalogue, KindCatalogue } from '../aggregate/catalogue.ts';
-import type { ListKind } from '../aggregate/list-kinds.ts';
+import { LIST_SPECS, type ListKind } from '../aggregate/list-kinds.ts';
+import { serves } from '../backends/health.ts';
 import type { DecodedRequest } from '../envelope/decode-request.ts';
 import { invalidParams } from './refusals.ts';
 
@@ -27,8 +28,20 @@ export async function listPage(
   const list = await rooms.catalogues.list(catalogue, kind, asker);
   const isWhole = rooms.config.operational.failure_handling.partial_failure_mode === 'fail';
   if (isWhole && list.missing.length > 0) throw incomplete(list.missing);
-  if (list.sources.length === 0 && list.failures.size > 0 && list.unlinked.size === 0) throw unanswered();
+  if (
+    list.sources.length === 0 &&
+    list.failures.size > 0 &&
+    list.unlinked.size === 0 &&
+    !someHaveNone(kind, asker, rooms)
+  )
+    throw unanswered();
   return list;
+}
+
+/** Whether a backend that answers is known to have no such list: then an empty one is the truth as far as it is known. */
+function someHaveNone(kind: ListKind, { era }: Asker, { backends }: Rooms): boolean {
+  const { capability } = LIST_SPECS[kind];
+  return backends.all.some(({ health }) => serves(health, era) && health.capabilities?.[capability] === false);
 }
 
 function unanswered(): RequestError {
