@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { findFreePort } from '../gateway/find-free-port.ts';
-import { send } from '../gateway/session-client.ts';
+import { send, SessionClient } from '../gateway/session-client.ts';
 import { connectNewClient, connectOldClient } from '../sdk-servers/connect-sdk-client.ts';
 import { sdkServerCommand } from '../sdk-servers/start-sdk-server.ts';
 import { server } from './manifests.ts';
@@ -56,6 +56,18 @@ afterEach(async () => {
 const runtimeOf = ({ processes }: Awaited<ReturnType<Workplace['status']>>) =>
   processes.find(({ name }) => name === RUNTIME)?.identity?.pid;
 
+const BACKENDS = ['http', 'shared', 'own', 'events'];
+
+/** What another session sees; nothing where none can be opened. */
+async function toolNames(): Promise<string[]> {
+  const url = `http://127.0.0.1:${port}/mcp`;
+  const client = await SessionClient.open(url).catch(() => undefined);
+  if (!client) return [];
+  const names = await client.toolNames().catch(() => []);
+  await send(url, 'DELETE', client.headers).catch(() => undefined);
+  return names;
+}
+
 /** Waits until another process than that one serves all four backends. @returns its pid */
 async function isReady(before?: number): Promise<number> {
   const status = await eventually(
@@ -65,6 +77,8 @@ async function isReady(before?: number): Promise<number> {
       one.backends.length === 4 &&
       one.backends.every(({ phase }) => phase === 'Ready'),
   );
+  // The status may be that of the former process.
+  await eventually(toolNames, (names) => BACKENDS.every((backend) => names.includes(`${backend}_echo`)));
   return runtimeOf(status)!;
 }
 
@@ -109,7 +123,7 @@ describe.each(RESTARTS)('a session of an official client, after %s', (_how, rest
   it.each(['old', 'new'] as const)('goes on with the %s SDK, and is told what was lost', async (sdk) => {
     const pid = await isReady();
     const [client, other] = [await connect(sdk), await connect(sdk)];
-    for (const backend of ['http', 'shared', 'own', 'events']) expect(await client.call(backend)).toMatchObject(OK);
+    for (const backend of BACKENDS) expect(await client.call(backend)).toMatchObject(OK);
     expect(await other.call('http')).toMatchObject(OK);
 
     await restart(pid);
@@ -139,5 +153,18 @@ describe('the file of sessions', () => {
       .join('');
     expect(content).toContain('mcp_sessions');
     for (const secret of [id, 'secretive', 'anonymous']) expect(content).not.toContain(secret);
+  });
+
+  it('is a warning where it is damaged, and the endpoint serves', async () => {
+    expect((await place.run(['down'])).code).toBe(0);
+    writeFileSync(join(place.path, DATABASE), 'text '.repeat(1_000));
+    expect((await place.run(UP)).code).toBe(0);
+    await isReady();
+    const { conditions } = await eventually(
+      () => place.status(),
+      (status) => status.conditions.some(({ message }) => message.includes('sessions end with this process')),
+    );
+    expect(JSON.stringify(conditions)).toContain('move it away: then each client begins a new session');
+    expect(await (await connect('old')).call('http')).toMatchObject(OK);
   });
 });
