@@ -2,7 +2,6 @@ import type { Identity } from '#runtime/incoming/identity';
 import type { BackendSet } from '#runtime/mcp/backends/backend-set';
 import { endSession } from '#runtime/mcp/backends/probe';
 import { ANONYMOUS } from '#runtime/incoming/build-identity';
-import { noteLostProcess } from './open-leg.ts';
 import type { SessionEnds } from './session-store.ts';
 import type { Leg, Session } from './session.ts';
 
@@ -26,7 +25,6 @@ export function endLegsOf(legs: readonly Leg[], identity: Identity): void {
 export function dropLegsAt(backends: readonly string[], sessions: Iterable<Session>): void {
   if (backends.length === 0) return;
   for (const session of sessions) {
-    for (const leg of session.legs) if (backends.includes(leg.backend)) noteLostProcess(session, leg);
     session.legs = session.legs.filter((leg) => !backends.includes(leg.backend));
     session.stream?.leave(backends);
     for (const backend of backends) if (session.stateAt?.delete(backend)) (session.lostAt ??= new Set()).add(backend);
