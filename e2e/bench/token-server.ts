@@ -54,6 +54,7 @@ const { route } = assembleRoutes({
   readBytes: () => Buffer.alloc(0),
   readSource: ({ socket }) => socket.remoteAddress ?? '',
   changed: silent,
+  unknownProxy: silent,
   answered: silent,
   sharedLogins: () => [],
 });

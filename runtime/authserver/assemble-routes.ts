@@ -35,6 +35,8 @@ interface AssemblyParts extends AuthServerOptions, LastingParts, Stored {
   readonly providers: () => ReadonlyMap<string, UpstreamProvider>;
   /** Told of a user whose links or sessions changed. */
   readonly changed: (sub: string) => void;
+  /** Told of a registration through a proxy that is none of `trustedProxies`. */
+  readonly unknownProxy: () => void;
 }
 
 /** The endpoints of one configuration. */

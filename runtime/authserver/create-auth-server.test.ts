@@ -4,12 +4,13 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { decodeJwt, decodeProtectedHeader } from 'jose';
 import { request } from 'undici';
 import type { ProxySettings } from '#crds/connections/proxy';
 import { AuthServer as AuthServerConfig } from '#crds/run-config/auth-server';
 import { ConfigError } from '#runtime/errors';
+import type { Log } from '#runtime/telemetry/log';
 import { findFreePort } from '../../e2e/gateway/find-free-port.ts';
 import type { AuthServer } from './auth-server.ts';
 import { createAuthServer } from './create-auth-server.ts';
@@ -72,7 +73,7 @@ describe('the authorization server of a configuration', () => {
     if (content === undefined) throw new ConfigError(`${file}: there is no such file`);
     return content;
   };
-  const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
+  const silent: Log = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
   const open = (config = configOf(), proxy?: ProxySettings) =>
     createAuthServer(config, {
       place: { namespace: 'n', name: 'gateway', uid: 'u' },
@@ -337,6 +338,20 @@ describe('the authorization server of a configuration', () => {
     const apart = await open(configOf({ storage: { type: 'redis', redis: { addr, key_prefix: 'vmcp:n/gateway:' } } }));
     expect(await apart.status()).toMatchObject({ storage: 'redis', sizes: undefined, secretsInUse: undefined });
     await apart.close();
+  });
+
+  it('warns once of registrations through a proxy that is not trusted, in log and status', async () => {
+    const warn = jest.spyOn(silent, 'warn');
+    const register = (forwarded: string) =>
+      request(`${origin}/oauth/register`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-forwarded-for': forwarded },
+        body: JSON.stringify({ redirect_uris: [REDIRECT] }),
+      });
+    expect(server.warnings).toEqual([]);
+    for (const address of ['203.0.113.1', '203.0.113.2']) expect((await register(address)).statusCode).toBe(201);
+    expect(server.warnings).toEqual([expect.stringContaining('Set trustedProxies')]);
+    expect(warn.mock.calls).toEqual([[expect.stringContaining('Set trustedProxies')]]);
   });
 
   it('warns where keys and secrets are lost with the process', async () => {

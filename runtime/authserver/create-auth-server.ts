@@ -31,6 +31,10 @@ interface InForce extends Stored {
 /** What status tells of the storage. */
 type CountedRows = Pick<AuthServerStatus, 'secretsInUse' | 'sizes'>;
 
+const UNKNOWN_PROXY =
+  'Clients register through a proxy that is none of trustedProxies: their addresses are unknown, so registrations are not limited for each of them. ' +
+  'Set trustedProxies to the address ranges of the proxies.';
+
 /** How long what status tells of the storage is remembered. */
 const COUNTED_FOR = 30_000;
 
@@ -53,6 +57,7 @@ class ReloadableAuthServer implements AuthServer {
   readonly #lasting: LastingParts;
   readonly #linkListeners = new Set<(sub: string) => void>();
   #inForce: InForce | undefined;
+  #hasUnknownProxy = false;
   #counted: { readonly at: number; readonly rows: Promise<CountedRows> } | undefined;
 
   constructor(options: AuthServerOptions, lasting: LastingParts) {
@@ -76,7 +81,8 @@ class ReloadableAuthServer implements AuthServer {
   };
 
   get warnings(): readonly string[] {
-    return [...this.#lasting.keys.warnings, ...this.#lasting.secrets.warnings];
+    const proxies = this.#hasUnknownProxy ? [UNKNOWN_PROXY] : [];
+    return [...this.#lasting.keys.warnings, ...this.#lasting.secrets.warnings, ...proxies];
   }
 
   keysMayCome(): boolean {
@@ -139,7 +145,11 @@ class ReloadableAuthServer implements AuthServer {
       const userTokens = this.#userTokensFor(config, stored, before, opened);
       const open = new Map([...providers].map(([name, { provider }]) => [name, provider]));
       const parts = { ...this.#options, ...this.#lasting, ...stored, config, userTokens, providers: () => open };
-      const assembly = assembleRoutes({ ...parts, changed: (sub) => this.#changed(sub) });
+      const assembly = assembleRoutes({
+        ...parts,
+        changed: (sub) => this.#changed(sub),
+        unknownProxy: () => this.#noteUnknownProxy(),
+      });
       return { config, ...stored, providers, userTokens, assembly };
     } catch (error) {
       for (const close of opened.reverse()) await close();
@@ -193,6 +203,13 @@ class ReloadableAuthServer implements AuthServer {
       for (const listener of this.#linkListeners) listener(sub);
     });
     return tokens;
+  }
+
+  /** Logged once; status says it until the process ends. */
+  #noteUnknownProxy(): void {
+    if (this.#hasUnknownProxy) return;
+    this.#hasUnknownProxy = true;
+    this.#options.log.warn(UNKNOWN_PROXY);
   }
 
   #changed(sub: string): void {

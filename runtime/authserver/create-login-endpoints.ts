@@ -33,6 +33,7 @@ interface LoginEndpointSettings {
   readonly record: Audit['record'];
   readonly sharedLogins: ConnectionsSettings['sharedLogins'];
   readonly changed: (sub: string) => void;
+  readonly unknownProxy: () => void;
   readonly now: () => number;
 }
 

@@ -12,11 +12,13 @@ export interface RequestFacts {
   readonly form: URLSearchParams;
   /** Of a body `application/json`: whatever it holds; undefined where the endpoint takes none. */
   readonly json: unknown;
-  /** The first value of each name, as it stands. */
-  readonly cookies: ReadonlyMap<string, string>;
+  /** The values of each name, as they stand. */
+  readonly cookies: ReadonlyMap<string, readonly string[]>;
   readonly headers: Readonly<IncomingHttpHeaders>;
   /** Address of the client; one from a forwarding header only if a trusted proxy wrote it. */
   readonly remoteAddress: string | undefined;
+  /** The address is that of a proxy that is none of `trustedProxies`: many clients may share it. */
+  readonly isProxyAddress: boolean;
 }
 
 /** What an endpoint answers. `Cache-Control: no-store` stands in each answer that says nothing else. */

@@ -1,14 +1,17 @@
-const NONE: ReadonlyMap<string, string> = new Map();
+const NONE: ReadonlyMap<string, readonly string[]> = new Map();
 
-/** The cookies of a `Cookie` header (RFC 6265 §5.4), values as they stand. The first of one name counts. */
-export function readCookies(header: string | undefined): ReadonlyMap<string, string> {
+/** Returns the values of each name in a `Cookie` header (RFC 6265 §5.4), as they stand. */
+export function readCookies(header: string | undefined): ReadonlyMap<string, readonly string[]> {
   if (header === undefined) return NONE;
-  const cookies = new Map<string, string>();
+  const cookies = new Map<string, string[]>();
   for (const pair of header.split(';')) {
     const equals = pair.indexOf('=');
     if (equals < 0) continue;
     const name = pair.slice(0, equals).trim();
-    if (!cookies.has(name)) cookies.set(name, pair.slice(equals + 1).trim());
+    const value = pair.slice(equals + 1).trim();
+    const values = cookies.get(name);
+    if (values === undefined) cookies.set(name, [value]);
+    else values.push(value);
   }
   return cookies;
 }

@@ -49,7 +49,7 @@ describe('endpoints of the authorization server', () => {
     expect(facts?.params.provider).toBe('git hub');
     expect(facts?.query.getAll('state')).toEqual(['s', 't']);
     expect(facts?.query.get('code')).toBe('c+');
-    expect(Object.fromEntries(facts?.cookies ?? [])).toEqual({ a: '1', b: '"2"', c: '=x' });
+    expect(Object.fromEntries(facts?.cookies ?? [])).toEqual({ a: ['1', '3'], b: ['"2"'], c: ['=x'] });
   });
 
   it('answer with several cookies, and redirect so that a posted form is not posted on', async () => {

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isProxyAddress } from '#runtime/http/is-proxy-address';
 import { readBody } from '#runtime/http/read-body';
 import type { ReadSource } from '#runtime/http/read-source';
 import { answerFailure, type FailureSettings } from './answer-failure.ts';
@@ -44,6 +45,7 @@ export async function serveEndpoint(
   const method = req.method ?? 'GET';
   let answer: Answer;
   try {
+    const remoteAddress = settings.readSource(req);
     const text = body === undefined || method !== 'POST' ? undefined : await readText(req, TYPES[body]);
     answer = await handle({
       method,
@@ -54,7 +56,8 @@ export async function serveEndpoint(
       json: body === 'json' && text !== undefined ? parseJson(text) : undefined,
       cookies: readCookies(headers.cookie),
       headers,
-      remoteAddress: settings.readSource(req),
+      remoteAddress,
+      isProxyAddress: isProxyAddress(req, remoteAddress),
     });
   } catch (error) {
     answer = answerFailure(error, { path, headers }, { ...settings, kind });

@@ -178,6 +178,46 @@ describe('an authorization request', () => {
     expect(server.steps.at(-1)?.login.request?.scope).toEqual(granted);
   });
 
+  it.each([
+    ['a scope that it registered with', 'mcp', '', ['mcp']],
+    ['another scope than that', 'mcp', 'offline_access', ['mcp']],
+    ['no scope', undefined, '', ['mcp', 'offline_access']],
+    ['an empty scope', '', 'offline_access', ['offline_access']],
+    ['unknown scopes alone', 'files', 'mcp', ['mcp']],
+  ])('of a client with %s is granted none beyond', async (_, registered, scope, granted) => {
+    client = await server.register([REDIRECT], registered === undefined ? {} : { scope: registered });
+    await allow({ scope });
+    expect(server.steps.at(-1)?.login.request?.scope).toEqual(granted);
+  });
+
+  it('from a browser that sends the sign-in cookie twice is a page that says so, with either value first', async () => {
+    const cookie = await server.logIn(ALICE);
+    const tossed = `${cookie.split('=')[0]}=${'A'.repeat(43)}`;
+    for (const both of [`${cookie}; ${tossed}`, `${tossed}; ${cookie}`]) {
+      const { status, text, headers } = await ask({}, both);
+      expect([status, headers['set-cookie']]).toEqual([400, undefined]);
+      expect(text).toContain('The sign-in cookie came twice');
+    }
+    expect((await ask({}, `x=1; ${cookie}; x=2`)).status).toBe(200);
+  });
+
+  it('of a client with a metadata document asks again once the document gives another name', async () => {
+    const [id, redirect] = ['https://app.example.com/client.json', 'https://app.example.com/callback'];
+    let client_name = 'App';
+    const read = () => Promise.resolve({ client_id: id, client_name, redirect_uris: [redirect] });
+    await server.close();
+    server = await startLoginEndpoints({ documents: { read, close: () => undefined } });
+    client = id;
+    const cookie = await server.logIn(ALICE);
+    const isAsked = async () => (await ask({ redirect_uri: redirect }, cookie)).text.includes('wants to use');
+    await allow({ redirect_uri: redirect }, cookie);
+    expect(await isAsked()).toBe(false);
+    client_name = 'Bank';
+    expect(await isAsked()).toBe(true);
+    await allow({ redirect_uri: redirect }, cookie);
+    expect(await isAsked()).toBe(false);
+  });
+
   it('without a resource is for the one that there is', async () => {
     await allow({ resource: '' });
     expect(server.steps.at(-1)?.login.request?.resource).toBe(server.resource);

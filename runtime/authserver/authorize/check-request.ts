@@ -2,6 +2,7 @@ import { OAuthError } from '../errors.ts';
 import type { AuthorizeRequest } from '../storage/rows.ts';
 import type { CheckedClient } from './check-client.ts';
 import { isRepeated, valueOf } from './parameters.ts';
+import { isDocumentUrl } from '../register/document-url.ts';
 import { resolveScope } from './resolve-scope.ts';
 
 export interface RequestRules {
@@ -52,9 +53,20 @@ export function checkRequest(
     redirect_uri: redirectUri,
     state: stateOf(parameters),
     code_challenge,
-    scope: resolveScope(valueOf(parameters, 'scope'), rules.scopesSupported),
+    scope: resolveScope(valueOf(parameters, 'scope'), scopesFor(client, rules)),
     resource,
+    ...(isDocumentUrl(client.client_id) && { client_name: client.client_name }),
   };
+}
+
+/** @throws OAuthError: the server supports none any more of those that the client registered with */
+function scopesFor({ scope }: CheckedClient['client'], { scopesSupported }: RequestRules): readonly string[] {
+  if (scope === undefined || scope === '') return scopesSupported;
+  const registered = new Set(scope.split(' '));
+  const left = scopesSupported.filter((one) => registered.has(one));
+  if (left.every((one) => one === 'openid'))
+    throw new OAuthError('invalid_scope', 'The client registered with scopes that there are not; register again');
+  return left;
 }
 
 /** RFC 6749 §3.1 */

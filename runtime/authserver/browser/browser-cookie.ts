@@ -1,4 +1,5 @@
 import { hashId } from '../ids.ts';
+import { PageError } from '../page-error.ts';
 
 /** Milliseconds that cookie and browser login live. */
 export const BROWSER_LIFESPAN = 12 * 3_600_000;
@@ -14,8 +15,8 @@ export interface CookieValue {
 
 export interface BrowserCookie {
   readonly name: string;
-  /** Undefined: none came, or it is none of ours. */
-  read(cookies: ReadonlyMap<string, string>): CookieValue | undefined;
+  /** Undefined: none came, or it is none of ours. @throws PageError: it came twice */
+  read(cookies: ReadonlyMap<string, readonly string[]>): CookieValue | undefined;
   /** Value of a `Set-Cookie` header. */
   write(value: CookieValue): string;
 }
@@ -33,9 +34,22 @@ export function browserCookie(issuer: string, base: string): BrowserCookie {
   return {
     name,
     read(cookies) {
-      const [, browser, login] = VALUE.exec(cookies.get(name) ?? '') ?? [];
+      const [value = '', ...more] = cookies.get(name) ?? [];
+      if (more.length > 0) throw repeatedCookie(new URL(base).hostname);
+      const [, browser, login] = VALUE.exec(value) ?? [];
       return browser === undefined ? undefined : { browser, login };
     },
     write: ({ browser, login }) => `${name}=${login === undefined ? browser : `${browser}.${login}`}; ${attributes}`,
   };
+}
+
+/** Another port or path of the host can set a cookie of the same name, and browsers do not say who set which (RFC 6265 §8.6). */
+function repeatedCookie(host: string): PageError {
+  return new PageError({
+    status: 400,
+    title: 'The sign-in cookie came twice',
+    text:
+      `This browser sent two cookies of the same name, and another program at ${host} may have set one of them. Nothing was done. ` +
+      `Delete the cookies of ${host} in this browser, then start again from your application.`,
+  });
 }

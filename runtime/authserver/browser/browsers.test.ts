@@ -22,7 +22,8 @@ beforeEach(() => {
 
 /** What a browser keeps of an answer's cookies. */
 const cookiesOf = (header: string | undefined) =>
-  new Map(header === undefined ? [] : [header.split(';', 1)[0]!.split('=') as [string, string]]);
+  new Map(header === undefined ? [] : [cookieOf(header.split(';', 1)[0]!.split('='))]);
+const cookieOf = ([name = '', value = '']: string[]): [string, string[]] => [name, [value]];
 
 async function link(user = ALICE, at = clock.time): Promise<void> {
   const row = {
@@ -37,7 +38,10 @@ async function link(user = ALICE, at = clock.time): Promise<void> {
 }
 
 /** A browser after a login. */
-async function loggedIn(user = ALICE, consent?: string): Promise<{ cookies: Map<string, string>; browser: Browser }> {
+async function loggedIn(
+  user = ALICE,
+  consent?: string,
+): Promise<{ cookies: ReadonlyMap<string, readonly string[]>; browser: Browser }> {
   const fresh = await browsers.open(new Map());
   await link(user);
   const headers = await browsers.logIn(fresh, user, consent);
@@ -69,13 +73,29 @@ describe('the cookie', () => {
   it.each(['', 'x', 'x.y', `${newId()}.`, `${newId()}.${newId()}.${newId()}`, `${newId()}=`])(
     'that holds %j is none',
     async (value) => {
-      const browser = await browsers.open(new Map([[cookie.name, value]]));
+      const browser = await browsers.open(new Map([[cookie.name, [value]]]));
       expect(browser.headers['Set-Cookie']).toBeDefined();
     },
   );
 });
 
 describe('a browser', () => {
+  it('that sends its cookie twice is refused, whatever the values, and is told what to do', async () => {
+    const value = newId();
+    for (const values of [
+      [value, newId()],
+      [newId(), value],
+      [value, value],
+    ]) {
+      const error: unknown = await browsers.open(new Map([[cookie.name, values]])).catch((reason: unknown) => reason);
+      expect(error).toMatchObject({
+        page: { status: 400, title: 'The sign-in cookie came twice', text: expect.stringContaining('auth.example') },
+      });
+    }
+    const other = new Map([['other', ['a', 'b']], cookieOf([cookie.name, value])]);
+    expect((await browsers.open(other)).isNew).toBe(false);
+  });
+
   it('without a cookie gets one, which stores nothing, and keeps it', async () => {
     const first = await browsers.open(new Map());
     const again = await browsers.open(cookiesOf(first.headers['Set-Cookie']));

@@ -32,7 +32,8 @@ export type CookieHeaders = Readonly<Record<string, string>>;
 
 /** Browsers and who is logged in with them. */
 export interface Browsers {
-  open(cookies: ReadonlyMap<string, string>): Promise<Browser>;
+  /** @throws PageError: the cookie came twice */
+  open(cookies: ReadonlyMap<string, readonly string[]>): Promise<Browser>;
   /**
    * The primary provider said who is there: a new browser login, under a new cookie. Consents of the same user's former one are
    * kept; `consent` is added. To be called when the user's links are stored.

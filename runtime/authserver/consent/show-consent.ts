@@ -29,9 +29,11 @@ export async function showConsent(
   browser: Browser,
 ): Promise<Answer> {
   const { storage, urls, frame, chain } = settings;
-  const { request, user } = login;
+  const { user } = login;
+  const named = isDocumentUrl(client.client_id) && { client_name: client.client_name };
+  const request = { ...login.request, ...named };
   const links = user === undefined ? {} : await storage.linksOf(user.sub);
-  const ticket = await putLogin(settings, { ...login, step: 'consent' });
+  const ticket = await putLogin(settings, { ...login, request, step: 'consent' });
   const view = {
     action: urls.consent,
     ticket,

@@ -131,6 +131,6 @@ function parseDocument(url: string, document: unknown, rules: MetadataRules): Cl
   const parsed = Document.safeParse(document);
   if (!parsed.success) throw new DocumentUnusable('it is no document of a public client');
   if (parsed.data.client_id !== url) throw new DocumentUnusable('its client_id is not its URL');
-  const { client_name, redirect_uris } = readClientMetadata(document, rules);
-  return { client_id: url, client_name, redirect_uris };
+  const { client_name, redirect_uris, scope } = readClientMetadata(document, rules);
+  return { client_id: url, client_name, redirect_uris, scope };
 }

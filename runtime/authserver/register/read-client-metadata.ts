@@ -26,7 +26,7 @@ export interface MetadataRules {
 }
 
 /**
- * Checks a client's metadata and keeps what this server supports.
+ * Checks a client's metadata and keeps what this server supports. Without a scope that is supported, `scope` is undefined.
  * @throws OAuthError `invalid_client_metadata`, `invalid_redirect_uri`
  */
 export function readClientMetadata(
@@ -41,12 +41,12 @@ export function readClientMetadata(
   if (allowed.length === 0) {
     throw new OAuthError('invalid_redirect_uri', 'No redirect URI is at a host that is allowed here');
   }
-  const scopes = new Set(scope?.split(' '));
+  const asked = new Set(scope?.split(' '));
   return {
     client_name: nameOf(client_name),
     redirect_uris: [...new Set(allowed)],
     grant_types: GRANT_TYPES,
-    scope: scopesSupported.filter((one) => scopes.size === 0 || scopes.has(one)).join(' ') || scopesSupported.join(' '),
+    scope: scopesSupported.filter((one) => asked.has(one)).join(' ') || undefined,
     application_type,
   };
 }

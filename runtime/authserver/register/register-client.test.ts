@@ -144,6 +144,16 @@ describe('registration', () => {
     expect((await register({ redirect_uris: [WEB] })).status).toBe(201);
   });
 
+  it('is limited by network alone behind a proxy that nobody trusts, whatever its headers say', async () => {
+    const through = async (headers: Readonly<Record<string, string>>) =>
+      (await server.visit('/oauth/register', { json: { redirect_uris: ['bad'] }, headers })).status;
+    for (let index = 0; index < 50; index += 1) {
+      const header = index % 2 === 0 ? 'x-real-ip' : 'forwarded';
+      expect(await through({ [header]: `203.0.113.${index}` })).toBe(400);
+    }
+    expect(await through({ forwarded: 'for=198.51.100.1' })).toBe(429);
+  });
+
   it('is limited by network, as a site has many addresses', async () => {
     const from = async (address: string) => {
       const headers = { 'x-forwarded-for': address };

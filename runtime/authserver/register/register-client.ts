@@ -13,6 +13,8 @@ interface RegistrationSettings extends MetadataRules {
   readonly limits: { readonly registrations_per_minute: number; readonly clients: number };
   readonly record: Audit['record'];
   readonly now: () => number;
+  /** Told of a registration through a proxy that is none of `trustedProxies`. */
+  readonly unknownProxy: () => void;
 }
 
 const MINUTE = 60_000;
@@ -22,10 +24,11 @@ const ADDRESSES_OF_NETWORK = 10;
 /** Dynamic registration of public clients (RFC 7591): bounded by address and in all, and never at another client's expense. */
 export function createRegisterClient(settings: RegistrationSettings): Handler {
   const { storage, limits, now, record } = settings;
-  return async ({ json, remoteAddress }) => {
+  return async ({ json, remoteAddress, isProxyAddress }) => {
     const most = limits.registrations_per_minute;
-    const count = await storage.count(`register|${addressBucket(remoteAddress)}`, MINUTE);
-    if (count > most) throw tooMany();
+    // All who come through an unknown proxy have its address: only the wide limit of its network holds for them.
+    if (isProxyAddress) settings.unknownProxy();
+    else if ((await storage.count(`register|${addressBucket(remoteAddress)}`, MINUTE)) > most) throw tooMany();
     const all = await storage.count(`register|${networkBucket(remoteAddress)}`, MINUTE);
     if (all > most * ADDRESSES_OF_NETWORK) throw tooMany();
     const row = { client_id: newId(), ...readClientMetadata(json, settings), registered_at: now() };
@@ -36,8 +39,8 @@ export function createRegisterClient(settings: RegistrationSettings): Handler {
     if (!stored) throw new OAuthError('temporarily_unavailable', 'No more clients can register at the moment');
     const subjects = { client_name: row.client_name };
     record({ type: 'auth_client_registered', outcome: 'success', source: remoteAddress, subjects });
-    const { registered_at, ...kept } = row;
-    const issued = { client_id_issued_at: Math.floor(registered_at / 1000), token_endpoint_auth_method: 'none' };
+    const { registered_at, scope = settings.scopesSupported.join(' '), ...kept } = row;
+    const issued = { scope, client_id_issued_at: Math.floor(registered_at / 1000), token_endpoint_auth_method: 'none' };
     return jsonAnswer({ ...kept, ...issued, response_types: ['code'] }, 201, { Pragma: 'no-cache' });
   };
 }

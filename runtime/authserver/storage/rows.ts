@@ -24,6 +24,8 @@ export interface AuthorizeRequest {
   readonly scope: readonly string[];
   /** The one resource of this server. */
   readonly resource: string;
+  /** The name that the consent page shows, of a client with a metadata document, which can change it. */
+  readonly client_name?: string | undefined;
 }
 
 /** Who somebody is at one provider. */

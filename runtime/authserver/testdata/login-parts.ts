@@ -40,6 +40,14 @@ export function loginParts(origin: string, { config: more, time, documents, wrap
   const secrets = createSecretRing([], { now, random: randomBytes });
   const sealed = { storage, secrets, place: PLACE };
   const repeatAnswer = createRepeatAnswer({ ...sealed, frame: FRAME, limits: config.limits, now });
-  const people = { cookie, chain, browsers, clients, repeatAnswer, sharedLogins: () => [] };
+  const people = {
+    cookie,
+    chain,
+    browsers,
+    clients,
+    repeatAnswer,
+    sharedLogins: () => [],
+    unknownProxy: () => undefined,
+  };
   return { config, urls, clock, now, memory, ...sealed, ...people, frame: FRAME, resources };
 }

@@ -1,0 +1,14 @@
+import type { IncomingMessage } from 'node:http';
+import { isPrivateAddress } from '#crds/connections/private-address';
+
+const FORWARDING = ['x-forwarded-for', 'forwarded', 'x-real-ip'] as const;
+
+/**
+ * Tells whether the address that counts as the client's is that of a proxy nobody trusts: a private peer that sends forwarding headers.
+ * `source`: the address that counts.
+ */
+export function isProxyAddress({ socket, headers }: IncomingMessage, source: string | undefined): boolean {
+  if (source === undefined || !FORWARDING.some((name) => headers[name] !== undefined)) return false;
+  // A trusted proxy's headers were used: the address is the client's.
+  return isPrivateAddress(source) && socket.remoteAddress?.replace(/^::ffff:/i, '') === source;
+}
