@@ -34,6 +34,8 @@ interface Rpc {
 export interface LineClient {
   request(method: string, params: object): Promise<Rpc>;
   notify(method: string): void;
+  /** What the program sent without being asked, as JSON by lines. */
+  readonly notifications: () => string;
   readonly stderr: () => string;
   stop(): Promise<void>;
 }
@@ -101,7 +103,7 @@ function untilEnd(child: ReturnType<typeof spawn>): Promise<Ended> {
 
 function byLines(child: ReturnType<typeof spawn>): LineClient {
   const waiting = new Map<number, (answer: Rpc) => void>();
-  let [text, errors, nextId] = ['', '', 1];
+  let [text, errors, notifications, nextId] = ['', '', '', 1];
   child.stderr?.setEncoding('utf8').on('data', (chunk: string) => (errors += chunk));
   child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
     const lines = (text + chunk).split('\n');
@@ -109,6 +111,7 @@ function byLines(child: ReturnType<typeof spawn>): LineClient {
     for (const line of lines.filter((one) => one.startsWith('{'))) {
       const answer = JSON.parse(line) as Rpc;
       if (answer.id !== undefined) waiting.get(answer.id)?.(answer);
+      else notifications += `${line}\n`;
     }
   });
   const send = (message: object) => child.stdin?.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
@@ -124,6 +127,7 @@ function byLines(child: ReturnType<typeof spawn>): LineClient {
         send({ id, method, params });
       }),
     notify: (method) => void send({ method }),
+    notifications: () => notifications,
     stderr: () => errors,
     stop: () => stop(child),
   };

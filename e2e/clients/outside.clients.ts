@@ -85,6 +85,27 @@ describe('fastmcp in front of a group with a backend of older revisions', () => 
   }, 120_000);
 });
 
+describe('Codex whose session was revoked', () => {
+  it('says that the server requires a login, and how to do it', async () => {
+    const world = closing(await arrange({ providers: [OKTA], storage: 'sqlite' }));
+    const desk = closing(await openDesk('alice'));
+    const codex = npmProgram('codex', OUTSIDE_FOLDER);
+    await desk.run([...codex, 'mcp', 'add', 'vmcp', '--url', world.resource]);
+    await signOutEverywhere(world.origin, { user: 'alice' });
+    const server = desk.start([...codex, 'app-server']);
+    try {
+      await server.request('initialize', { clientInfo: { name: 'desk', title: 'desk', version: '1' } });
+      server.notify('initialized');
+      await server.request('thread/start', {});
+      await until('the failed start', () => server.notifications().includes('"status":"failed"'));
+      expect(server.notifications()).toContain('"failureReason":"reauthenticationRequired"');
+      expect(server.notifications()).toContain('Run `codex mcp login vmcp`');
+    } finally {
+      await server.stop();
+    }
+  }, 120_000);
+});
+
 describe.each(Object.keys(clients))('%s', (name) => {
   it('logs in once by a browser, goes on after a restart and with refreshed tokens, and again after sign-out', async () => {
     const authServer = { token_lifespans: { access_token_lifespan: `${LIFESPAN}s` } };
