@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { ANY, GRACE_MS, Outcomes } from './outcomes.ts';
+import { ANY, GRACE_MS, LONGEST_MS, Outcomes } from './outcomes.ts';
 
 const fail = (outcomes: Outcomes, member: string, began: number, ended: number) =>
   outcomes.note({ member, kind: 'echo', began, ended }, 'refused');
@@ -22,6 +22,14 @@ describe('Outcomes', () => {
     fail(outcomes, 'one', 800, 999);
     fail(outcomes, 'one', 2_001 + GRACE_MS, 9_000);
     expect(outcomes.unexplained()).toHaveLength(3);
+  });
+
+  it('does not explain a failure of a call that was under way for long before the outage', () => {
+    const outcomes = new Outcomes();
+    outcomes.beginOutage(ANY, 50_000)(50_000);
+    fail(outcomes, 'one', 50_000 - LONGEST_MS, 60_000);
+    fail(outcomes, 'one', 49_999 - LONGEST_MS, 60_000);
+    expect(outcomes.unexplained()).toHaveLength(1);
   });
 
   it('explains failures of all members by an outage of any', () => {

@@ -1,5 +1,7 @@
 /** Milliseconds after the end of an outage in which a call of the member may still fail. */
 export const GRACE_MS = 2_000;
+/** Milliseconds. A call that was under way for longer when an outage began had failed before it. */
+export const LONGEST_MS = 10_000;
 /** Milliseconds without a turn of the event loop. */
 const STALL_MS = 2_000;
 const MOST_FAILURES = 100_000;
@@ -93,6 +95,11 @@ export class Outcomes {
     return [...this.#calls.values()].reduce((sum, count) => sum + count, 0);
   }
 
+  /** Whether an outage of the member was under way. */
+  wasDown(member: string, at: number): boolean {
+    return (this.#outages.get(member) ?? []).some(({ from, to }) => at >= from && at <= to);
+  }
+
   outages(member: string): number[] {
     return (this.#outages.get(member) ?? []).map(({ from, to }) => to - from);
   }
@@ -108,6 +115,6 @@ export class Outcomes {
 
   #isExplained({ member, began, ended }: Failure): boolean {
     const outages = [...(this.#outages.get(member) ?? []), ...(this.#outages.get(ANY) ?? [])];
-    return outages.some(({ from, to }) => ended >= from && began <= to + GRACE_MS);
+    return outages.some(({ from, to }) => ended >= from && began >= from - LONGEST_MS && began <= to + GRACE_MS);
   }
 }

@@ -27,7 +27,11 @@ export async function soakReplicas(checks: Checks, { durationMs, rate }: SoakOpt
   const folder = await mkdtemp(join(tmpdir(), 'vmcp-soak-'));
   const redis = await startRedis();
   // A stdio member has one process at each replica: what kills a replica kills that process.
-  const members = await startMembers('sessions', folder, ['steady']);
+  const members = (await startMembers('sessions', folder, ['steady'])).map((member) => ({
+    ...member,
+    // Each replica has a session of its own at an SSE backend: the answer of a client has to reach the replica that asks.
+    asksClient: member.asksClient && member.backend.transport !== 'sse',
+  }));
   const ports = await Promise.all(Array.from({ length: REPLICAS }, () => findFreePort()));
   const proxy = await serveRoundRobin(ports);
   const replicas = await startReplicas(members, ports, proxy, redis.address, folder);
@@ -77,6 +81,8 @@ async function startReplicas(
       backends: members.map(({ backend }) => backend),
       proxy_mode: 'sse',
       ...LIMITS,
+      // A restarted replica opens all sessions anew at the SSE backend, at once; no member hangs here.
+      limits: { ...LIMITS.limits, list_deadline: '30s' },
       session_storage: { type: 'redis', redis: { addr, key_prefix: 'vmcp:soak/gateway:' } },
       sealing_secret_files: [sealing],
       resource_url: proxy.url,

@@ -66,19 +66,25 @@ const KINDS: Record<string, Kind> = {
 const SHARES = Object.entries({ echo: 91, progress: 3, fail: 2, big: 2, elicit: 2 });
 const BY_SHARE = SHARES.flatMap(([kind, share]) => Array<string>(share).fill(kind));
 
+/** Milliseconds of the monotonic clock at the begin, and milliseconds. */
+export interface Opening {
+  began: number;
+  took: number;
+}
+
 /** The traffic of a soak: it runs until it is stopped, and its outcomes tell what failed. */
 export interface Traffic {
   /** Stops it, waits for the calls under way, and ends the lasting sessions. */
   stop(): Promise<void>;
-  /** Milliseconds that each new session needed until it had a list and an answer. */
-  readonly openings: number[];
+  /** How long each new session needed until it had a list and an answer. */
+  readonly openings: Opening[];
   readonly cancelled: () => number;
 }
 
 /** Opens the lasting sessions and starts the traffic. */
 export async function startTraffic(options: TrafficOptions): Promise<Traffic> {
   const clients = await Promise.all(options.lasting.map((kind) => openSoakClient(kind, options.url)));
-  const state = { going: true, cancelled: 0, openings: [] as number[] };
+  const state = { going: true, cancelled: 0, openings: [] as Opening[] };
   const unhandled = (reason: unknown) => options.outcomes.noteUnhandled(reason);
   process.on('unhandledRejection', unhandled);
   const endStalls = options.outcomes.watchStalls();
@@ -167,7 +173,7 @@ function expectTools(names: readonly string[], steady: readonly Member[]): void 
 async function abandonOne(
   { url, outcomes, lasting }: TrafficOptions,
   steady: Member[],
-  openings: number[],
+  openings: Opening[],
 ): Promise<void> {
   await outcomes.record(ANY, 'new session', async () => {
     const began = performance.now();
@@ -176,7 +182,7 @@ async function abandonOne(
       expectTools(await client.toolNames(), steady);
       const member = pick(steady);
       await KINDS.echo?.(client, member);
-      openings.push(performance.now() - began);
+      openings.push({ began, took: performance.now() - began });
       if (Math.random() < 0.5) {
         void client.call(`${member.name}_slow`, { ms: SLOW_MS }).catch(() => undefined);
         await sleep(100);
