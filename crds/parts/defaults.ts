@@ -10,6 +10,7 @@ export const DEFAULTS = {
   pendingLogins: 10_000,
   pendingLoginLifespan: '10m',
   callTimeout: '60s',
+  callMaximum: '1h',
   healthCheckInterval: '30s',
   healthCheckTimeout: '5s',
   unhealthyThreshold: 3,

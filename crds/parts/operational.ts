@@ -54,8 +54,11 @@ export const OperationalConfig = z.strictObject({
   logLevel: z.enum(['debug', 'info', 'warn', 'error']).default('info').describe('Least level that is logged.'),
   timeouts: z
     .strictObject({
-      default: Deadline.default(DEFAULTS.callTimeout).describe('Longest time that a call may take.'),
-      perWorkload: mapOf(DnsLabel, Deadline, 500).optional().describe('Backend name to its own longest time.'),
+      default: Deadline.default(DEFAULTS.callTimeout).describe('Longest silence of a call.'),
+      perWorkload: mapOf(DnsLabel, Deadline, 500).optional().describe('Backend name to its own longest silence.'),
+      maximum: Deadline.default(DEFAULTS.callMaximum).describe(
+        'Longest time of a call, also of one that reports progress or waits for its client. A longer silence is cut to it.',
+      ),
     })
     .prefault({})
     .describe('Deadlines of calls.'),

@@ -14,11 +14,14 @@ export const Operational = z.strictObject({
   log_level: OperationalConfig.shape.logLevel,
   timeouts: z
     .strictObject({
-      default: Milliseconds.prefault(DEFAULTS.callTimeout).describe('Longest time that a call may take.'),
+      default: Milliseconds.prefault(DEFAULTS.callTimeout).describe('Longest silence of a call.'),
       per_workload: z
         .record(z.string().max(63), Milliseconds)
         .default({})
-        .describe('Backend name to its own longest time.'),
+        .describe('Backend name to its own longest silence.'),
+      maximum: Milliseconds.prefault(DEFAULTS.callMaximum).describe(
+        'Longest time of a call, also of one that reports progress or waits for its client.',
+      ),
     })
     .prefault({})
     .describe('Deadlines of calls.'),

@@ -11,7 +11,11 @@ export function renderOperational(config: OperationalConfig): NonNullable<RunCon
   const breaker = failure.circuitBreaker;
   return {
     log_level: config.logLevel,
-    timeouts: defined({ default: timeouts.default, per_workload: timeouts.perWorkload }),
+    timeouts: defined({
+      default: timeouts.default,
+      per_workload: timeouts.perWorkload,
+      maximum: timeouts.maximum,
+    }),
     failure_handling: {
       health_check_interval: failure.healthCheckInterval,
       health_check_timeout: failure.healthCheckTimeout,

@@ -26,7 +26,7 @@ incomingAuth: { type: anonymous }`).replace(
         - { workload: jira, excludeAll: true }
     operational:
       logLevel: debug
-      timeouts: { default: 30s, perWorkload: { github: 2m } }
+      timeouts: { default: 30s, perWorkload: { github: 2m }, maximum: 2h }
       failureHandling:
         healthCheckInterval: 1m
         healthCheckTimeout: 500ms

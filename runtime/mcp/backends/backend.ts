@@ -97,6 +97,8 @@ export interface BackendCall {
   readonly path?: string | undefined;
   /** Milliseconds without a sign of life after which the call is given up; 0: never. */
   readonly deadline: number;
+  /** Milliseconds after which it ends whatever is heard of it; undefined: never. */
+  readonly maximum?: number;
   /** Whether it may be sent again when the connection broke after it was sent. */
   readonly idempotent: boolean;
   /** A health probe: it is no live request, so neither the circuit breaker nor the limit of calls concerns it. */

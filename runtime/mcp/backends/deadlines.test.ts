@@ -14,11 +14,12 @@ afterEach(() => {
 });
 
 /** Waits in the table. `ended`: milliseconds after which it ended. */
-function wait(deadline: number): Expiring & { ended: number | undefined } {
+function wait(deadline: number, maximum = Infinity): Expiring & { ended: number | undefined } {
   const began = performance.now();
   const links = { earlier: undefined, later: undefined };
   const entry: Expiring & { ended: number | undefined } = {
-    ...{ ...links, deadline, heard: false, isHeld: false, expiresAt: Infinity, ended: undefined },
+    ...{ ...links, deadline, maximum, heard: false, isHeld: false },
+    ...{ expiresAt: Infinity, beganAt: 0, ended: undefined },
     expire: () => {
       entry.ended = performance.now() - began;
     },
@@ -47,6 +48,16 @@ it('gives the whole time again after each sign of life', () => {
   jest.advanceTimersByTime(1_000);
   expect(lively.ended).toBeGreaterThanOrEqual(10 * 350 + 400);
   expect(lively.ended).toBeLessThanOrEqual(10 * 350 + 400 + 2 * TICK);
+});
+
+it('ends at its maximum what gives signs of life', () => {
+  const lively = wait(400, 2_000);
+  for (let sign = 0; sign < 30; sign++) {
+    jest.advanceTimersByTime(100);
+    lively.heard = true;
+  }
+  expect(lively.ended).toBeGreaterThanOrEqual(2_000);
+  expect(lively.ended).toBeLessThanOrEqual(2_000 + 2 * TICK);
 });
 
 it('begins anew for what is entered again', () => {

@@ -5,12 +5,16 @@ const TICK = 100;
 /** Something that must end when nothing was heard of it for `deadline` milliseconds. */
 export interface Expiring extends Entry {
   readonly deadline: number;
+  /** Milliseconds after which it ends whatever is heard. */
+  readonly maximum: number;
   /** Set whenever there is a sign of life; taken back here. */
   heard: boolean;
   /** The gateway itself reads no more of it for now: its time stands still. */
   readonly isHeld: boolean;
   /** Milliseconds of the clock; kept here. */
   expiresAt: number;
+  /** Milliseconds of the clock, set at the first look after it was entered; 0 before. */
+  beganAt: number;
   expire(): void;
 }
 
@@ -45,11 +49,13 @@ export class Deadlines {
   #sweep(): void {
     const now = this.#now();
     for (const entry of this.#running.all()) {
-      if (entry.heard || entry.isHeld) {
+      if (entry.beganAt === 0) entry.beganAt = now;
+      const isOver = now - entry.beganAt >= entry.maximum;
+      if ((entry.heard || entry.isHeld) && !isOver) {
         entry.heard = false;
         entry.expiresAt = now + entry.deadline;
         // One that expires may end others.
-      } else if (entry.expiresAt <= now && this.#running.has(entry)) {
+      } else if ((isOver || entry.expiresAt <= now) && this.#running.has(entry)) {
         this.#running.delete(entry);
         entry.expire();
       }

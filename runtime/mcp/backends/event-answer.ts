@@ -1,4 +1,4 @@
-import { decodeBackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
+import { decodeBackendMessage, type BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
 import { createSseParser, type SseEvent, type SseParser } from '#runtime/mcp/sse/parse-sse';
 import { LargeEvent } from './large-event.ts';
 import type { AnswerReader, ReadExchange } from './read-answer.ts';
@@ -27,8 +27,10 @@ export class EventAnswer implements AnswerReader {
     const exchange = this.#exchange;
     // An event that is complete now may wait for its reader: it counts until there is more, which comes after it.
     const before = this.#parser.isLarge ? 0 : this.#parser.pending;
+    const arrived = this.#parser.arrived;
     try {
       this.#parser.push(chunk);
+      if (this.#parser.arrived > arrived) exchange.heard = true;
       if (!this.#parser.isLarge) exchange.keep(Math.max(before, this.#parser.pending));
     } catch (cause) {
       exchange.fault('too_large', cause);
@@ -60,11 +62,16 @@ export class EventAnswer implements AnswerReader {
       call.sink.named?.(event.event, data);
       return;
     }
-    if (message?.kind === 'response') {
-      // Of one request there is one answer, and only that: another id would answer another backend's request.
-      if (this.#isAnswered || (call.idText !== undefined && message.idText !== call.idText)) return;
-      if (call.idText !== undefined) this.#isAnswered = true;
-    }
+    if (message) this.#exchange.heard = true;
+    if (message?.kind === 'response' && !this.#takeAnswer(message)) return;
     call.sink.event({ id: event.id, retry: event.retry, data, message });
+  }
+
+  /** Of one request there is one answer, and only that: another id would answer another backend's request. */
+  #takeAnswer({ idText }: BackendMessage): boolean {
+    const { call } = this.#exchange;
+    if (this.#isAnswered || (call.idText !== undefined && idText !== call.idText)) return false;
+    if (call.idText !== undefined) this.#isAnswered = true;
+    return true;
   }
 }

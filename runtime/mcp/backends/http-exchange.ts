@@ -45,8 +45,10 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
   /** What it was authenticated with, last time. */
   credential: CredentialHeaders = [];
   readonly deadline: number;
+  readonly maximum: number;
   heard = true;
   expiresAt = Infinity;
+  beganAt = 0;
   earlier: this | undefined;
   later: this | undefined;
   kept = 0;
@@ -68,6 +70,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
     this.#host = host;
     this.call = call;
     this.deadline = call.deadline;
+    this.maximum = call.maximum ?? Infinity;
   }
 
   /** Begins, or begins again, to wait: the deadline runs from here. */
@@ -151,7 +154,6 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
     this.status = status;
     const sessionId = headers['mcp-session-id'];
     this.sessionId = typeof sessionId === 'string' ? sessionId : undefined;
-    this.heard = true;
     this.#mode = this.#chooseMode(status, headers['content-type'] ?? '');
     if (Number(headers['content-length'] ?? 0) > this.maxResponseBytes) {
       this.fault('too_large');
@@ -163,7 +165,8 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#over) return;
-    this.heard = true;
+    // A stream may carry keep-alives for ever: its reader tells which bytes are signs of life.
+    if (this.#mode !== 'stream') this.heard = true;
     if (this.#reader) {
       this.#reader.push(chunk);
       return;

@@ -2,7 +2,11 @@ import type { Rooms } from '#runtime/rooms';
 
 /** The slice that is needed. */
 interface Deadlines {
-  readonly config: { readonly operational: Pick<Rooms['config']['operational'], 'timeouts'> };
+  readonly config: {
+    readonly operational: {
+      readonly timeouts: Pick<Rooms['config']['operational']['timeouts'], 'default' | 'per_workload'>;
+    };
+  };
 }
 
 /** Milliseconds that a call to this backend may be silent. */

@@ -34,6 +34,16 @@ export function cancelCall(
   rooms.sessions.tellCancelled(session, idText);
 }
 
+/** Tells the backend that the gateway has given a request up. */
+export function tellGivenUp(
+  leg: Leg,
+  { identity, rooms, message }: { identity: Identity; rooms: Rooms; message: { readonly idText: string } },
+): void {
+  const params = `{"requestId":${message.idText},"reason":"timeout"}`;
+  const body = Buffer.from(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":${params}}`);
+  void notify(leg, leg.at, identity, rooms.config.limits.list_deadline, body);
+}
+
 /** Marks a request that has not been sent to its backend yet. */
 function stopBefore(session: Session, idText: string, rooms: Rooms): boolean {
   for (const trail of rooms.running.all()) {

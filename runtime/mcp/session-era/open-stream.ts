@@ -3,6 +3,8 @@ import { endAtExpiry, streamClock } from '#runtime/http/end-at-expiry';
 import type { Identity } from '#runtime/incoming/identity';
 import { callDeadline } from '#runtime/mcp/relay/call-deadline';
 import { ClientStream } from '#runtime/mcp/relay/client-stream';
+import { renderRpcError } from '#runtime/http/answer-error';
+import { writeSse } from '#runtime/mcp/sse/write-sse';
 import { decodeEventId, type EventPosition } from '#runtime/mcp/sse/event-id';
 import type { Rooms } from '#runtime/rooms';
 import { RequestError } from '#runtime/errors';
@@ -11,7 +13,8 @@ import { invalidRequest } from '../route/refusals.ts';
 import { enterCall, keepCall, leaveCall, type InFlightCall } from '../sessions/in-flight.ts';
 import { legHeaders } from '../sessions/open-leg.ts';
 import { countedFor } from '../sessions/session-limits.ts';
-import { legOf, type Session, underWay } from '../sessions/session.ts';
+import { legOf, type Leg, type Session, underWay } from '../sessions/session.ts';
+import { tellGivenUp } from './cancel-call.ts';
 import { GeneralStream } from './general-stream.ts';
 import { GENERAL, relayedEvent } from './relayed-event.ts';
 
@@ -75,6 +78,7 @@ function resumeCall(
         else reject(notResumed());
       },
     };
+    const source = { backend, session, rooms, stream: position.stream, call, leg, identity };
     enterCall(session, position.stream, call);
     const running = backend.send({
       identity,
@@ -86,8 +90,9 @@ function resumeCall(
       headers: legHeaders(leg).concat(['last-event-id', position.original]),
       address: leg.address,
       deadline: callDeadline(rooms, backend.name),
+      maximum: rooms.config.operational.timeouts.maximum,
       idempotent: true,
-      sink: resumedSink(client, { backend, session, rooms, stream: position.stream, call }, resolve, reject),
+      sink: resumedSink(client, source, resolve, reject),
     });
     const unsubscribe = rooms.announcer.subscribe({ changed: () => undefined, end: () => client.end() });
     res.once('close', () => {
@@ -111,11 +116,19 @@ function notResumed(): RequestError {
 
 function resumedSink(
   client: ClientStream,
-  source: { backend: Backend; session: Session; rooms: Rooms; stream: string; call: InFlightCall },
+  source: {
+    backend: Backend;
+    session: Session;
+    rooms: Rooms;
+    stream: string;
+    call: InFlightCall;
+    leg: Leg;
+    identity: Identity;
+  },
   resolve: () => void,
   reject: (error: Error) => void,
 ): AnswerSink {
-  const { session, stream, call } = source;
+  const { session, stream, call, leg } = source;
   let flow: Flow | undefined;
   return {
     json: () => reject(invalidRequest(404, 'stream_gone', 'The stream to resume is gone')),
@@ -139,6 +152,12 @@ function resumedSink(
       resolve();
     },
     fail: (failure) => {
+      if (failure.reason === 'timeout') tellGivenUp(leg, { ...source, message: { idText: stream } });
+      // Without an answer the client would resume the stream again and again.
+      if (failure.reason === 'timeout' && flow) {
+        leaveCall(session, stream, call);
+        client.write(writeSse({ event: 'message', data: renderRpcError(failure.error.answer, stream) }));
+      }
       client.end();
       reject(failure.error);
     },

@@ -13,6 +13,7 @@ import type { Leg } from '../sessions/session.ts';
 import { answerLogin } from './answer-login.ts';
 import type { TraceStep } from '#runtime/telemetry/request-trace';
 import { relayedEvent, relayedEventId, type EventSource } from './relayed-event.ts';
+import { tellGivenUp } from './cancel-call.ts';
 import type { SessionRequest } from './session-request.ts';
 
 /**
@@ -144,6 +145,7 @@ class SessionRelay implements AnswerSink, InFlightCall {
       this.#cancelled();
       return;
     }
+    if (failure.reason === 'timeout' && this.#leg) tellGivenUp(this.#leg, this.#request);
     if (failure.reason === 'session_lost' && !this.#reopened) {
       this.#reopen();
       return;
@@ -193,6 +195,7 @@ class SessionRelay implements AnswerSink, InFlightCall {
       headers: this.#headers(leg, step),
       address: leg.address,
       deadline: callDeadline(rooms, backend.name),
+      maximum: rooms.config.operational.timeouts.maximum,
       idempotent,
       trace: trail.trace,
       sink: this,

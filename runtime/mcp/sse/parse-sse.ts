@@ -39,6 +39,8 @@ export interface SseParser {
   readonly pending: number;
   /** The data of the event that is not complete yet has been handed over: who has it counts it. */
   readonly isLarge: boolean;
+  /** Bytes of its fields that have come; those of comments do not count. */
+  readonly arrived: number;
 }
 
 const LF = 0x0a;
@@ -146,6 +148,10 @@ class StreamParser implements SseParser {
 
   get isLarge(): boolean {
     return this.#large !== undefined;
+  }
+
+  get arrived(): number {
+    return this.#pending[0] === COLON ? this.#eventBytes : this.pending;
   }
 
   push(bytes: Buffer): void {

@@ -66,6 +66,7 @@ class StatelessRelay implements AnswerSink {
       body: step ? step.inMeta(body) : body,
       headers: step ? tracedHeaders(this.#headers, step) : this.#headers,
       deadline: callDeadline(rooms, backend.name),
+      maximum: rooms.config.operational.timeouts.maximum,
       idempotent,
       trace: trail.trace,
       sink: this,

@@ -31,8 +31,10 @@ const METHOD_NOT_FOUND = -32601;
 export class ChannelExchange implements RunningCall, Expiring, Flow, Keeper, LargeAnswerTaker {
   readonly call: BackendCall;
   readonly deadline: number;
+  readonly maximum: number;
   heard = true;
   expiresAt = Infinity;
+  beganAt = 0;
   earlier: this | undefined;
   later: this | undefined;
   kept = 0;
@@ -52,6 +54,7 @@ export class ChannelExchange implements RunningCall, Expiring, Flow, Keeper, Lar
     this.#host = host;
     this.call = call;
     this.deadline = call.deadline;
+    this.maximum = call.maximum ?? Infinity;
     if (this.deadline > 0) host.deadlines.add(this);
   }
 
@@ -75,7 +78,10 @@ export class ChannelExchange implements RunningCall, Expiring, Flow, Keeper, Lar
       from: this.call,
       onAnswer: (line, kind) => this.answer(line, kind),
       taker: this,
-      onProgress: (line) => this.relay(line),
+      onProgress: (line) => {
+        this.heard = true;
+        this.relay(line);
+      },
       onEnd: (end) => this.#lose(end),
     });
     if (this.#id === undefined) this.fail(callFailure(this.#host.name, channel.isOver ? 'ended' : 'busy', false));
@@ -152,7 +158,6 @@ export class ChannelExchange implements RunningCall, Expiring, Flow, Keeper, Lar
   /** Passes a message of the server on, in this call's stream. While the reader is slow only requests are. */
   relay(line: Buffer): void {
     if (this.#isOver) return;
-    this.heard = true;
     this.listen();
     // Holding back the server would hold back everybody's calls: a slow reader loses notifications instead.
     if (!this.#isPaused || decodeBackendMessage(line)?.kind === 'request') this.#emit(line);

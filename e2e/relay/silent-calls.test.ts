@@ -1,0 +1,112 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { serveGateway, type ServedGateway } from '../gateway/serve-gateway.ts';
+import { until } from '../gateway/until.ts';
+import { connectNewClient, connectOldClient } from '../sdk-servers/connect-sdk-client.ts';
+import { sdkServerCommand, startSdkServer, type Sdk } from '../sdk-servers/start-sdk-server.ts';
+import { closeAll, closing, gatewayTo } from './gateway-to.ts';
+
+afterEach(closeAll);
+
+type Kind = Parameters<typeof startSdkServer>[1] | 'stdio';
+interface Timeouts {
+  default: string;
+  maximum?: string;
+}
+
+const KEEP_ALIVES = { keepAliveMs: 100 };
+const LONG = { ms: 600_000 };
+const DID_NOT_ANSWER = /did not answer in time/;
+
+async function gatewayBefore(sdk: Sdk, kind: Kind, timeouts: Timeouts): Promise<ServedGateway> {
+  const operational = { timeouts };
+  if (kind === 'stdio') {
+    const stdio = { transport: 'stdio', stdio_process: 'perSession', ...sdkServerCommand(sdk) } as const;
+    const incoming = { type: 'anonymous' } as const;
+    return closing(await serveGateway({ incoming, backends: [{ name: 'a', ...stdio }], operational }));
+  }
+  const server = await startSdkServer(sdk, kind);
+  closing({ close: server.stop });
+  const transport = kind?.transport === 'sse' ? 'sse' : 'streamable-http';
+  return gatewayTo({ a: { url: server.url, transport } }, { operational });
+}
+
+async function connect({ url }: ServedGateway) {
+  const client = closing(await connectOldClient(new URL(url)));
+  // The client itself is patient.
+  const call = (name: string, args: object, onprogress?: () => void) =>
+    client.callTool({ name: `a_${name}`, arguments: { ...args } }, undefined, {
+      timeout: 300_000,
+      ...(onprogress && { onprogress }),
+    });
+  const counted = async (name: string) => {
+    const { structuredContent } = await call('count', {});
+    return (structuredContent as Record<string, { ended: number; aborted: number }>)[name];
+  };
+  return { call, counted };
+}
+
+describe.each<[name: string, sdk: Sdk, kind: Kind]>([
+  ['1.x over streamable HTTP', 'old', KEEP_ALIVES],
+  ['1.x over streamable HTTP with an event store', 'old', { ...KEEP_ALIVES, eventStore: true }],
+  ['2.x over streamable HTTP', 'new', KEEP_ALIVES],
+])('a silent call at a backend of the SDK %s, which writes keep-alives', (_name, sdk, kind) => {
+  it('ends at its deadline, and the backend is told', async () => {
+    const gateway = await gatewayBefore(sdk, kind, { default: '1s' });
+    const { call, counted } = await connect(gateway);
+    await expect(call('patient', LONG)).rejects.toThrow(DID_NOT_ANSWER);
+    expect(gateway.runtime.gateway.rooms.backends.get('a')?.running).toBe(0);
+    await until('its end at the backend', async () => (await counted('patient'))?.aborted === 1);
+  });
+});
+
+describe.each<[name: string, kind: Kind]>([
+  ['streamable HTTP, where logs come on the session', KEEP_ALIVES],
+  ['SSE', { transport: 'sse' }],
+  ['stdio', 'stdio'],
+])('a silent call over %s', (_name, kind) => {
+  it('ends at its deadline, whatever other calls log', async () => {
+    const gateway = await gatewayBefore('old', kind, { default: '2s' });
+    const { call } = await connect(gateway);
+    const lines = { lines: 6_000, every: 100, stream: 'session' };
+    const logging = call('log', lines).catch(() => undefined);
+    await expect(call('patient', LONG)).rejects.toThrow(DID_NOT_ANSWER);
+    await logging;
+  });
+});
+
+describe('a silent call of 2026-07-28', () => {
+  it('ends at its deadline', async () => {
+    const gateway = await gatewayBefore('new', KEEP_ALIVES, { default: '1s' });
+    const client = closing(await connectNewClient(new URL(gateway.url), { revision: '2026-07-28' }));
+    const call = client.callTool({ name: 'a_patient', arguments: LONG }, { timeout: 300_000 });
+    await expect(call).rejects.toThrow(DID_NOT_ANSWER);
+  });
+});
+
+describe.each<[name: string, kind: Kind]>([
+  ['streamable HTTP', KEEP_ALIVES],
+  ['SSE', { transport: 'sse' }],
+  ['stdio', 'stdio'],
+])('a call over %s that reports progress', (_name, kind) => {
+  it('may take longer than its deadline', async () => {
+    const { call } = await connect(await gatewayBefore('old', kind, { default: '3s' }));
+    const result = await call('progress', { steps: 12, every: 500 }, () => undefined);
+    expect(result).toMatchObject({ content: [{ text: 'reported 12 steps' }] });
+  });
+
+  it('ends at the maximum', async () => {
+    const gateway = await gatewayBefore('old', kind, { default: '30s', maximum: '3s' });
+    const { call } = await connect(gateway);
+    let steps = 0;
+    await expect(call('progress', { steps: 6_000, every: 100 }, () => steps++)).rejects.toThrow(DID_NOT_ANSWER);
+    expect(steps).toBeGreaterThan(0);
+  });
+});
+
+describe('a call that logs on its own stream', () => {
+  it('may take longer than its deadline', async () => {
+    const { call } = await connect(await gatewayBefore('old', KEEP_ALIVES, { default: '3s' }));
+    const result = await call('log', { lines: 12, every: 500 });
+    expect(result).toMatchObject({ content: [{ text: 'logged 12 lines' }] });
+  });
+});
