@@ -113,7 +113,7 @@ describe('the run configuration', () => {
 
   it('is in milliseconds once it is parsed', () => {
     const { operational, limits, backends } = RunConfig.parse(everything);
-    expect(operational.timeouts).toEqual({ default: 90_000, per_workload: { a: 250 } });
+    expect(operational.timeouts).toEqual({ default: 90_000, per_workload: { a: 250 }, maximum: 3_600_000 });
     expect(limits).toMatchObject({ session_idle: 604_800_000, jwks_cooldown: 10_000, connect_timeout: 3_000 });
     expect(backends[0]?.webhooks[0]?.timeout).toBe(3_000);
   });

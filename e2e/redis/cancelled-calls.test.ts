@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { until } from '../gateway/until.ts';
 import { serveGateway } from '../gateway/serve-gateway.ts';
@@ -70,5 +71,46 @@ describeWithRedis('a call that its client cancels at another replica', () => {
     if (kind !== 'http with an event store') return;
     await until('the resumption', () => resumed.length > 0);
     expect(resumed).toEqual([405]);
+  });
+});
+
+describeWithRedis('a silent call at one replica', () => {
+  let redis: RedisServer | undefined;
+  beforeAll(async () => {
+    redis = await startRedis();
+  });
+  afterAll(() => redis?.stop());
+
+  it('ends after an answer that the client gives at another, and not before', async () => {
+    const { settings, files } = sharedIn({ addr: redis!.address });
+    const config: GatewayConfig = {
+      incoming: { type: 'anonymous' },
+      backends: [await backendOf('http')],
+      operational: { timeouts: { default: '4s' } },
+      ...settings,
+    };
+    const [here, there] = [
+      closing(await serveGateway(config, { files })),
+      closing(await serveGateway(config, { files })),
+    ];
+    let [opened, answered] = [false, false];
+    const routed: typeof fetch = async (input, init) => {
+      const isAnswer = typeof init?.body === 'string' && init.body.includes('"accept"');
+      const response = await fetch(init?.method === 'GET' || isAnswer ? there.url : input, init);
+      opened ||= init?.method === 'GET' && response.ok;
+      return response;
+    };
+    const elicit = async () => {
+      await sleep(12_000);
+      answered = true;
+      return { action: 'accept' as const, content: { name: 'Ada' } };
+    };
+    const client = closing(await connectOldClient(new URL(here.url), { fetch: routed, answers: { elicit } }));
+    await until('the stream of the client', () => opened);
+    const asking = client.callTool({ name: 'a_elicit', arguments: { stream: 'session' } });
+    const silent = client.callTool({ name: 'a_patient', arguments: { ms: 600_000 } });
+    await expect(silent).rejects.toThrow(/did not answer in time/);
+    expect(answered).toBe(true);
+    await asking;
   });
 });

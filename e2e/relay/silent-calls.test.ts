@@ -54,7 +54,7 @@ describe.each<[name: string, sdk: Sdk, kind: Kind]>([
     const gateway = await gatewayBefore(sdk, kind, { default: '1s' });
     const { call, counted } = await connect(gateway);
     await expect(call('patient', LONG)).rejects.toThrow(DID_NOT_ANSWER);
-    expect(gateway.runtime.gateway.rooms.backends.get('a')?.running).toBe(0);
+    await until('its place', () => gateway.runtime.gateway.rooms.backends.get('a')?.running === 0);
     await until('its end at the backend', async () => (await counted('patient'))?.aborted === 1);
   });
 });

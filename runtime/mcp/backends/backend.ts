@@ -76,6 +76,8 @@ export interface AnswerSink {
   /** The stream ended; `complete`: the response was among its events. `isBroken`: its connection broke before that. */
   close(complete: boolean, isBroken?: boolean): void;
   fail(failure: CallFailure): void;
+  /** Whether the call waits for its client, which is asked something: meanwhile its deadline does not run. */
+  awaitsClient?(): boolean;
 }
 
 /** One message on its way to a backend. */

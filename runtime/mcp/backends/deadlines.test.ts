@@ -20,6 +20,7 @@ function wait(deadline: number, maximum = Infinity): Expiring & { ended: number 
   const entry: Expiring & { ended: number | undefined } = {
     ...{ ...links, deadline, maximum, heard: false, isHeld: false },
     ...{ expiresAt: Infinity, beganAt: 0, ended: undefined },
+    awaitsClient: () => false,
     expire: () => {
       entry.ended = performance.now() - began;
     },

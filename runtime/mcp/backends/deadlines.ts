@@ -11,6 +11,8 @@ export interface Expiring extends Entry {
   heard: boolean;
   /** The gateway itself reads no more of it for now: its time stands still. */
   readonly isHeld: boolean;
+  /** The call waits for its client: its time stands still. */
+  awaitsClient(): boolean;
   /** Milliseconds of the clock; kept here. */
   expiresAt: number;
   /** Milliseconds of the clock, set at the first look after it was entered; 0 before. */
@@ -51,7 +53,7 @@ export class Deadlines {
     for (const entry of this.#running.all()) {
       if (entry.beganAt === 0) entry.beganAt = now;
       const isOver = now - entry.beganAt >= entry.maximum;
-      if ((entry.heard || entry.isHeld) && !isOver) {
+      if ((entry.heard || entry.isHeld || entry.awaitsClient()) && !isOver) {
         entry.heard = false;
         entry.expiresAt = now + entry.deadline;
         // One that expires may end others.

@@ -110,6 +110,10 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
     if (!this.#isPaused) this.#controller?.resume();
   }
 
+  awaitsClient(): boolean {
+    return this.call.sink.awaitsClient?.() ?? false;
+  }
+
   fail(failure: CallFailure): void {
     if (this.#over) return;
     const isAnswered = this.#reader instanceof EventAnswer && this.#reader.isAnswered;

@@ -31,7 +31,7 @@ export function cancelCall(
   if (!rooms.sessions.isShared) return;
   // Another replica may have sent it, to any backend.
   session.legs.forEach(tell);
-  rooms.sessions.tellCancelled(session, idText);
+  rooms.sessions.tellOfCall(session, { type: 'cancelled', id: idText });
 }
 
 /** Tells the backend that the gateway has given a request up. */

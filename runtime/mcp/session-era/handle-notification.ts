@@ -4,6 +4,7 @@ import type { Rooms } from '#runtime/rooms';
 import type { DecodedNotification, DecodedResponse } from '../envelope/decode-request.ts';
 import { splice } from '../envelope/splice.ts';
 import { invalidRequest } from '../route/refusals.ts';
+import { endQuestion } from '../sessions/client-questions.ts';
 import { notify, sendInitialized, toldSoon } from '../sessions/open-leg.ts';
 import { INITIALIZED } from '../sessions/session-record.ts';
 import { legOf, type Leg, type Session } from '../sessions/session.ts';
@@ -60,4 +61,7 @@ export async function handleResponse(
     rooms.config.limits.list_deadline,
     splice(body, [{ ...span, text: minted.idText }]),
   );
+  const id = String(message.id);
+  endQuestion(session, id);
+  rooms.sessions.tellOfCall(session, { type: 'answered', id });
 }

@@ -10,6 +10,7 @@ import type { Rooms } from '#runtime/rooms';
 import { RequestError } from '#runtime/errors';
 import type { AnswerSink, Backend, Flow } from '../backends/backend.ts';
 import { invalidRequest } from '../route/refusals.ts';
+import { awaitsClient, endQuestionsOf } from '../sessions/client-questions.ts';
 import { enterCall, keepCall, leaveCall, type InFlightCall } from '../sessions/in-flight.ts';
 import { legHeaders } from '../sessions/open-leg.ts';
 import { countedFor } from '../sessions/session-limits.ts';
@@ -131,6 +132,7 @@ function resumedSink(
   const { session, stream, call, leg } = source;
   let flow: Flow | undefined;
   return {
+    awaitsClient: () => awaitsClient(session, source.backend.name, stream),
     json: () => reject(invalidRequest(404, 'stream_gone', 'The stream to resume is gone')),
     accepted: () => reject(invalidRequest(404, 'stream_gone', 'The stream to resume is gone')),
     open: (opened) => {
@@ -143,6 +145,7 @@ function resumedSink(
         // Only the answer to the request whose stream it is, which this or another replica sent to this backend.
         if (message.idText !== stream) return;
         leaveCall(session, stream, call);
+        endQuestionsOf(session, source.backend.name, stream);
       }
       const text = relayedEvent(event, source);
       if (text !== undefined) client.write(text, flow);

@@ -8,6 +8,7 @@ import { NoAnswer } from '../backends/ask.ts';
 import { callFailure, mayBeAway } from '../backends/failures.ts';
 import type { PreparedCall } from '../route/prepare-call.ts';
 import { dropLeg, ensureLeg, legHeaders } from '../sessions/open-leg.ts';
+import { awaitsClient, endQuestionsOf } from '../sessions/client-questions.ts';
 import { enterCall, keepCall, leaveCall, type InFlightCall } from '../sessions/in-flight.ts';
 import type { Leg } from '../sessions/session.ts';
 import { answerLogin } from './answer-login.ts';
@@ -66,6 +67,11 @@ class SessionRelay implements AnswerSink, InFlightCall {
     else if (session.lostAt && rooms.sessions.takeLoss(session, name))
       this.fail(callFailure(name, 'state_lost', false));
     else this.#withLeg();
+  }
+
+  awaitsClient(): boolean {
+    const { session, message } = this.#request;
+    return awaitsClient(session, this.#call.backend.name, message.idText);
   }
 
   get backend(): string {
@@ -252,7 +258,9 @@ class SessionRelay implements AnswerSink, InFlightCall {
     const { session, message, rooms } = this.#request;
     session.calls--;
     rooms.sessions.touch(session);
-    if (answered) leaveCall(session, message.idText, this);
-    else keepCall(session, message.idText, this);
+    if (answered) {
+      leaveCall(session, message.idText, this);
+      endQuestionsOf(session, this.#call.backend.name, message.idText);
+    } else keepCall(session, message.idText, this);
   }
 }

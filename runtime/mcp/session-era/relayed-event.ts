@@ -8,6 +8,7 @@ import type { Rooms } from '#runtime/rooms';
 import { kindsOfNotification } from '../aggregate/list-kinds.ts';
 import type { Backend, StreamEvent } from '../backends/backend.ts';
 import { isSubResource } from '../route/is-sub-resource.ts';
+import { endQuestion, noteQuestion } from '../sessions/client-questions.ts';
 import type { Session } from '../sessions/session.ts';
 
 const RESOURCE_UPDATED = 'notifications/resources/updated';
@@ -51,10 +52,19 @@ function relayedData(data: string, message: BackendMessage, source: EventSource)
   return data;
 }
 
-function withMintedId(data: string, message: BackendMessage, { backend }: EventSource): string | undefined {
+function withMintedId(data: string, message: BackendMessage, source: EventSource): string | undefined {
   const span = message.spans.id;
   if (!span || message.idText === undefined) return undefined;
-  return spliceText(data, [{ ...span, text: `"${mintRequestId(backend.name, message.idText)}"` }]);
+  const id = mintRequestId(source.backend.name, message.idText);
+  noteAsked(id, source);
+  return spliceText(data, [{ ...span, text: `"${id}"` }]);
+}
+
+/** On the streams of channels a request names no call, whichever stream it is passed on. */
+function noteAsked(id: string, { backend, session, stream, rooms }: EventSource): void {
+  const isOfCall = stream !== GENERAL && backend.config.transport === 'streamable-http';
+  noteQuestion(session, id, { backend: backend.name, call: isOfCall ? stream : undefined });
+  if (!isOfCall) rooms.sessions.tellOfCall(session, { type: 'asked', id, backend: backend.name });
 }
 
 function relayedNotification(data: string, message: BackendMessage, source: EventSource): string | undefined {
@@ -69,7 +79,10 @@ function relayedNotification(data: string, message: BackendMessage, source: Even
   if (message.method === 'notifications/cancelled' && span) {
     const idText = requestIdText(data.slice(span.start, span.end));
     if (idText === undefined) return undefined;
-    return spliceText(data, [{ ...span, text: `"${mintRequestId(backend.name, idText)}"` }]);
+    const id = mintRequestId(backend.name, idText);
+    endQuestion(session, id);
+    rooms.sessions.tellOfCall(session, { type: 'answered', id });
+    return spliceText(data, [{ ...span, text: `"${id}"` }]);
   }
   if (message.method === RESOURCE_UPDATED && !isSubscribed(uriOf(data, message), source)) return undefined;
   return data;

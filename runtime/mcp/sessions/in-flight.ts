@@ -50,11 +50,6 @@ export function cancelInFlight(session: Session, idText: string): boolean {
   return true;
 }
 
-/** Takes a cancellation that came to another replica. */
-export function takeCancellation(session: Session | undefined, idText: string): void {
-  if (session && !cancelInFlight(session, idText)) expectCancelled(session, idText);
-}
-
 /** Remembers the cancellation of a request that is not known here, or not yet. */
 export function expectCancelled(session: Session, idText: string): void {
   rememberCancelled(session, idText, session.lastUsed + LATE_REQUEST);

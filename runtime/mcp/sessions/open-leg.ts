@@ -5,6 +5,7 @@ import { callFailure } from '#runtime/mcp/backends/failures';
 import { serves } from '#runtime/mcp/backends/health';
 import { endSession, revisionOf } from '#runtime/mcp/backends/probe';
 import type { Rooms } from '#runtime/rooms';
+import { endQuestionsAt } from './client-questions.ts';
 import { readCapabilities } from './capabilities.ts';
 import { legOf, type Leg, type Session } from './session.ts';
 
@@ -233,5 +234,6 @@ export function noteLostProcess(session: Session, { at, backend }: Leg): void {
 export function dropLeg(session: Session, leg: Leg): void {
   // What is forgotten already was told.
   if (session.legs.includes(leg)) noteLostProcess(session, leg);
+  endQuestionsAt(session, leg.backend);
   session.legs = session.legs.filter((one) => one !== leg);
 }

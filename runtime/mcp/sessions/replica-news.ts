@@ -3,6 +3,7 @@ import { RedisChannel } from '#runtime/storage/redis/channel';
 import type { ReadSecret, RedisConfig } from '#crds/connections/redis-options';
 import type { Log } from '#runtime/telemetry/log';
 import type { ListKind } from '../aggregate/list-kinds.ts';
+import type { CallNews } from './call-news.ts';
 import type { RecordSeal } from './record-seal.ts';
 import type { RedisRecords } from './storage/redis-records.ts';
 
@@ -13,8 +14,7 @@ export type News =
   | { readonly type: 'ended'; readonly keys: readonly string[] }
   /** The client opened its stream here: no other replica sends to it any more. */
   | { readonly type: 'stream'; readonly key: string }
-  /** Its client cancelled a request; `id` is JSON text. The replica that took the cancellation tells the backends. */
-  | { readonly type: 'cancelled'; readonly key: string; readonly id: string }
+  | (CallNews & { readonly key: string })
   /** A backend said so; undefined: all of them may have changed. */
   | { readonly type: 'lists'; readonly backend?: string | undefined; readonly kinds: readonly ListKind[] }
   /** A user's links at providers have changed; `principal` is an `Identity.key`. */

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Identity } from '#runtime/incoming/identity';
 import { evictionReason, pickIdlest, type Eviction } from './evict-session.ts';
 import type { SessionLimits } from './session-limits.ts';
+import type { CallNews } from './call-news.ts';
 import type { SessionField } from './session-record.ts';
 import { newSession, type ClientProfile, type Leg, type Session } from './session.ts';
 import type { SharedSessions } from './shared-sessions.ts';
@@ -150,9 +151,9 @@ export class SessionStore {
     this.#shared?.tellStream(session);
   }
 
-  /** The client cancelled a request that is not under way here. */
-  tellCancelled(session: Session, idText: string): void {
-    this.#shared?.tellCancelled(session, idText);
+  /** What happened to a call that may be under way at another replica. */
+  tellOfCall(session: Session, news: CallNews): void {
+    this.#shared?.tellOfCall(session, news);
   }
 
   /** Something happened in the session. */

@@ -3,6 +3,7 @@ import type { Catalogue } from '#runtime/mcp/aggregate/catalogue';
 import type { Backend } from '#runtime/mcp/backends/backend';
 import type { GeneralStream } from '#runtime/mcp/session-era/general-stream';
 import { sessionLogId } from './session-log-id.ts';
+import type { ClientQuestion } from './client-questions.ts';
 import type { InFlightCall } from './in-flight.ts';
 
 /** What a client said of itself at `initialize`. Equal profiles are one object, shared by their sessions. */
@@ -68,6 +69,8 @@ export interface Session {
   inFlight: Map<string, InFlightCall> | undefined;
   /** Ids of cancelled requests whose streams clients try to resume, or which may still come until this time of `lastUsed`. */
   cancelled?: Map<string, number> | undefined;
+  /** Requests of backends that the client has not answered, by the ids that it knows. */
+  questions?: Map<string, ClientQuestion> | undefined;
   /** Legs being opened, so that each opens once. */
   opening: Map<Backend, Promise<Leg>> | undefined;
   /** Logins that the client was asked to open: elicitation id to provider. */

@@ -8,7 +8,7 @@ import { recordName } from './record-seal.ts';
 import type { News } from './replica-news.ts';
 import { clearFields, legField, readProfile, stateField, type SessionField } from './session-record.ts';
 import { SessionUses } from './session-uses.ts';
-import { takeCancellation } from './in-flight.ts';
+import { takeCallNews, type CallNews } from './call-news.ts';
 import { legOf, type Leg, type Session } from './session.ts';
 import { openFields, takeField, type SharedSession } from './shared-session.ts';
 import type { NoRecord, StoredFields } from './storage/session-records.ts';
@@ -157,10 +157,10 @@ export class SharedSessions {
     if (shared) this.#deps.tell({ type: 'stream', key: shared.name.key });
   }
 
-  /** The client cancelled a request that may be under way at another replica. */
-  tellCancelled(session: Session, idText: string): void {
+  /** What happened to a call that may be under way at another replica. */
+  tellOfCall(session: Session, news: CallNews): void {
     const shared = this.#bySession.get(session);
-    if (shared) this.#deps.tell({ type: 'cancelled', key: shared.name.key, id: idText });
+    if (shared) this.#deps.tell({ ...news, key: shared.name.key });
   }
 
   /** This replica knows the session no longer; others may. */
@@ -180,7 +180,8 @@ export class SharedSessions {
     if (news.type === 'changed') this.#heardChange(news.key, news.fields);
     else if (news.type === 'ended') for (const key of news.keys) this.#heardEnd(key);
     else if (news.type === 'stream') this.#byKey.get(news.key)?.session.stream?.close();
-    else if (news.type === 'cancelled') takeCancellation(this.#byKey.get(news.key)?.session, news.id);
+    else if (news.type === 'cancelled' || news.type === 'asked' || news.type === 'answered')
+      takeCallNews(this.#byKey.get(news.key)?.session, news);
   }
 
   /** Tells Redis which sessions are in use and what it could not be told before, and ends those whose time is over. */

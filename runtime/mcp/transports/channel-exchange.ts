@@ -163,6 +163,10 @@ export class ChannelExchange implements RunningCall, Expiring, Flow, Keeper, Lar
     if (!this.#isPaused || decodeBackendMessage(line)?.kind === 'request') this.#emit(line);
   }
 
+  awaitsClient(): boolean {
+    return this.call.sink.awaitsClient?.() ?? false;
+  }
+
   fail(failure: CallFailure): void {
     if (this.#isOver) return;
     this.#finish(failure, undefined);

@@ -1,0 +1,87 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { serveGateway } from '../gateway/serve-gateway.ts';
+import { until } from '../gateway/until.ts';
+import { connectOldClient } from '../sdk-servers/connect-sdk-client.ts';
+import { sdkServerCommand, startSdkServer } from '../sdk-servers/start-sdk-server.ts';
+import { closeAll, closing, gatewayTo } from './gateway-to.ts';
+
+afterEach(closeAll);
+
+type Kind = 'streamable-http' | 'sse' | 'stdio';
+type Stream = 'call' | 'session';
+
+const DID_NOT_ANSWER = /did not answer in time/;
+
+async function gatewayBefore(kind: Kind, operational: { timeouts: { default: string; maximum?: string } }) {
+  if (kind === 'stdio') {
+    const stdio = { transport: kind, stdio_process: 'perSession', ...sdkServerCommand('old') } as const;
+    const incoming = { type: 'anonymous' } as const;
+    return closing(await serveGateway({ incoming, backends: [{ name: 'a', ...stdio }], operational }));
+  }
+  const server = await startSdkServer('old', { transport: kind === 'sse' ? 'sse' : 'http', keepAliveMs: 100 });
+  closing({ close: server.stop });
+  return gatewayTo({ a: { url: server.url, transport: kind } }, { operational });
+}
+
+/** A client whose user takes this long to answer. */
+async function clientOf(url: string, answersAfter: number) {
+  let answered = false;
+  let opened = false;
+  const elicit = async () => {
+    await sleep(answersAfter);
+    answered = true;
+    return { action: 'accept' as const, content: { name: 'Ada' } };
+  };
+  const watched: typeof fetch = async (input, init) => {
+    const response = await fetch(input, init);
+    opened ||= init?.method === 'GET' && response.ok;
+    return response;
+  };
+  const client = closing(await connectOldClient(new URL(url), { answers: { elicit }, fetch: watched }));
+  await until('the stream of the client', () => opened);
+  const call = (name: string, args: object) =>
+    client.callTool({ name: `a_${name}`, arguments: { ...args } }, undefined, { timeout: 300_000 });
+  return { call, isAnswered: () => answered };
+}
+
+describe.each<[Kind, Stream]>([
+  ['streamable-http', 'call'],
+  ['streamable-http', 'session'],
+  ['sse', 'call'],
+  ['stdio', 'call'],
+])('a call over %s that asks the client on the stream of the %s', (kind, stream) => {
+  it('waits longer than its deadline for the answer', async () => {
+    const gateway = await gatewayBefore(kind, { timeouts: { default: '1s' } });
+    const { call } = await clientOf(gateway.url, 5_000);
+    expect(JSON.stringify(await call('elicit', { stream }))).toContain('Ada');
+  });
+
+  it('waits no longer than the maximum', async () => {
+    const gateway = await gatewayBefore(kind, { timeouts: { default: '1s', maximum: '4s' } });
+    const { call, isAnswered } = await clientOf(gateway.url, 20_000);
+    const began = performance.now();
+    await expect(call('elicit', { stream })).rejects.toThrow(DID_NOT_ANSWER);
+    expect(performance.now() - began).toBeGreaterThan(3_900);
+    expect(isAnswered()).toBe(false);
+  });
+});
+
+describe('a silent call', () => {
+  it('ends while another call waits for its client', async () => {
+    const gateway = await gatewayBefore('streamable-http', { timeouts: { default: '1s' } });
+    const { call, isAnswered } = await clientOf(gateway.url, 30_000);
+    call('elicit', { stream: 'call' }).catch(() => undefined);
+    await expect(call('patient', { ms: 600_000 })).rejects.toThrow(DID_NOT_ANSWER);
+    expect(isAnswered()).toBe(false);
+  });
+
+  it('ends after an answer on the stream of the session, and not before', async () => {
+    const gateway = await gatewayBefore('streamable-http', { timeouts: { default: '4s' } });
+    const { call, isAnswered } = await clientOf(gateway.url, 12_000);
+    const asking = call('elicit', { stream: 'session' });
+    await expect(call('patient', { ms: 600_000 })).rejects.toThrow(DID_NOT_ANSWER);
+    expect(isAnswered()).toBe(true);
+    await asking;
+  });
+});

@@ -1,0 +1,20 @@
+import { endQuestion, noteQuestion } from './client-questions.ts';
+import { cancelInFlight, expectCancelled } from './in-flight.ts';
+import type { Session } from './session.ts';
+
+/** What other replicas have to know of the calls of a session. */
+export type CallNews =
+  /** Its client cancelled a request; `id` is JSON text. The replica that took the cancellation tells the backends. */
+  | { readonly type: 'cancelled'; readonly id: string }
+  /** A backend asks the client something on the session's own stream; `id` as the client knows it. */
+  | { readonly type: 'asked'; readonly id: string; readonly backend: string }
+  /** The client has answered, or the backend has cancelled its request. */
+  | { readonly type: 'answered'; readonly id: string };
+
+/** Takes what another replica tells of a session. */
+export function takeCallNews(session: Session | undefined, news: CallNews): void {
+  if (!session) return;
+  if (news.type === 'answered') endQuestion(session, news.id);
+  else if (news.type === 'asked') noteQuestion(session, news.id, { backend: news.backend, call: undefined });
+  else if (!cancelInFlight(session, news.id)) expectCancelled(session, news.id);
+}
