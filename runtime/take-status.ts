@@ -4,7 +4,7 @@ import type { AuthServerStatus } from '#runtime/authserver/auth-server';
 import type { FollowedRunConfig } from '#runtime/follow-run-config';
 import type { BackendSnapshot, StatusSnapshot } from '#runtime/http/status-snapshot';
 import type { Backend } from '#runtime/mcp/backends/backend';
-import { showHealth } from '#runtime/mcp/backends/show-health';
+import { countCalls, showHealth } from '#runtime/mcp/backends/show-health';
 import type { SharedLogin } from '#runtime/remote-login/shared-login';
 import type { Rooms } from '#runtime/rooms';
 
@@ -101,11 +101,13 @@ function warningsOf(
 function backendSnapshot(backend: Backend, { loginUrl }: Pick<StatusSources, 'loginUrl'>): BackendSnapshot {
   const { name, credential, health, breaker } = backend;
   const { sharedLogin: login } = credential;
+  const { inFlight, queued, oldest } = countCalls(backend);
   return {
     login_url: login === undefined || health.phase === 'ready' ? null : (loginUrl(login) ?? null),
     name,
     ...showHealth(backend),
     breaker: breaker.state,
+    calls: { in_flight: inFlight, queued, oldest_seconds: Math.round(oldest / 1000) },
     tools: health.tools,
     prompts: health.prompts,
     resources: health.resources,

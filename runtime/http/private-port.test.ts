@@ -21,6 +21,7 @@ const snapshot: StatusSnapshot = {
       name: 'a',
       phase: 'ready',
       breaker: 'closed',
+      calls: { in_flight: 0, queued: 0, oldest_seconds: 0 },
       tools: 3,
       prompts: null,
       resources: 0,

@@ -6,6 +6,8 @@ export type BackendSnapshot = RuntimeStatus['backends'][number] & {
   readonly resources: number | null;
   /** State of its circuit breaker. */
   readonly breaker: 'closed' | 'open' | 'half-open';
+  /** Calls under way, how many of them are queued, and the age of the oldest. */
+  readonly calls: { readonly in_flight: number; readonly queued: number; readonly oldest_seconds: number };
   /** How requests to it are authenticated, e.g. `tokenExchange`. */
   readonly auth_type: string;
   /** Revisions of MCP that it speaks. */

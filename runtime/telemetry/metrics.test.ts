@@ -16,6 +16,7 @@ const backend = (name: string, phase = 'ready', tools: number | null = 3) => ({
   name,
   phase,
   breaker: 'open',
+  calls: { inFlight: 300, queued: 44, oldest: 1_500 },
   tools,
   lastProbe: 1_900_000_000_000,
 });
@@ -86,6 +87,9 @@ describe('metrics', () => {
         'vmcp_token_exchanges_total{backend="b",outcome="failed"} 1',
         'vmcp_backend_phase{backend="b",phase="unavailable"} 1',
         'vmcp_backend_breaker{backend="b",state="open"} 1',
+        'vmcp_backend_calls_in_flight{backend="b"} 300',
+        'vmcp_backend_calls_queued{backend="b"} 44',
+        'vmcp_backend_oldest_call_seconds{backend="b"} 1.5',
         'vmcp_backend_tools{backend="a"} 3',
         'vmcp_backend_last_probe_timestamp_seconds{backend="a"} 1900000000',
         'vmcp_backend_request_duration_seconds_count{backend="a"} 1',

@@ -20,6 +20,8 @@ export interface BackendGauges {
   readonly name: string;
   readonly phase: string;
   readonly breaker: string;
+  /** `oldest`: milliseconds since the oldest call began. */
+  readonly calls: { readonly inFlight: number; readonly queued: number; readonly oldest: number };
   readonly tools: number | null;
   /** Milliseconds since the epoch. */
   readonly lastProbe: number | undefined;
@@ -35,6 +37,24 @@ interface Counted {
 
 type Row = readonly [labels: Record<string, string>, value: number];
 type Rows = (from: MetricSources) => Iterable<Row> | Promise<Iterable<Row>>;
+
+const CALL_GAUGES: readonly (readonly [name: string, help: string, row: (backend: BackendGauges) => Row])[] = [
+  [
+    'vmcp_backend_calls_in_flight',
+    'Calls under way at a backend, queued ones included.',
+    ({ name, calls }) => [{ backend: name }, calls.inFlight],
+  ],
+  [
+    'vmcp_backend_calls_queued',
+    'Calls beyond those that a backend gets at a time.',
+    ({ name, calls }) => [{ backend: name }, calls.queued],
+  ],
+  [
+    'vmcp_backend_oldest_call_seconds',
+    'Age of the oldest call at a backend.',
+    ({ name, calls }) => [{ backend: name }, calls.oldest / 1000],
+  ],
+];
 
 /** Name, what it says, what is counted, and its labels. */
 const LABELLED: readonly (readonly [name: string, help: string, counted: string, one: string, two?: string])[] = [
@@ -131,6 +151,7 @@ export function registerGauges(registry: Registry, sources: () => MetricSources 
   gauge('vmcp_backend_breaker', '1 for the state that the circuit breaker is in.', ['backend', 'state'], (from) =>
     from.backends().map(({ name, breaker }): Row => [{ backend: name, state: breaker }, 1]),
   );
+  for (const [metric, help, row] of CALL_GAUGES) gauge(metric, help, ['backend'], (from) => from.backends().map(row));
   gauge('vmcp_backend_tools', 'Tools of a backend, where known.', ['backend'], (from) =>
     from.backends().flatMap(({ name, tools }): Row[] => (tools === null ? [] : [[{ backend: name }, tools]])),
   );

@@ -137,6 +137,10 @@ export interface Backend {
   readonly losesState: boolean;
   /** Calls under way. */
   readonly running: number;
+  /** Calls that may be under way at a time: those that are sent, and those that wait. */
+  readonly places: { readonly perBackend: number; readonly queue: number };
+  /** Milliseconds since the oldest call began, counted from the first look at it; 0 without one. */
+  oldestCall(): number;
   /** What an administrator should know of how it is used. */
   readonly warnings?: readonly string[];
   send(call: BackendCall): RunningCall;

@@ -24,6 +24,7 @@ export abstract class ConfiguredBackend<Config extends BackendConfig> {
   readonly breaker: Breaker;
   readonly deadlines: Deadlines;
   readonly keptBytes: KeptBytes;
+  readonly places: BackendParts['concurrency'];
   readonly sessions = true;
   readonly losesState: boolean;
 
@@ -38,6 +39,7 @@ export abstract class ConfiguredBackend<Config extends BackendConfig> {
     this.deadlines = options.deadlines;
     this.losesState = losesState(options.config);
     this.keptBytes = options.keptBytes;
+    this.places = options.concurrency;
   }
 
   /** What it is authenticated with and asked by ends with it. */

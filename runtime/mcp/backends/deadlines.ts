@@ -43,6 +43,12 @@ export class Deadlines {
     this.#running.delete(entry);
   }
 
+  /** Milliseconds since the first entry began for which `counts` holds; 0 without one. */
+  oldest(counts: (entry: Expiring) => boolean): number {
+    const found = this.#running.all().find(counts);
+    return found && found.beganAt > 0 ? this.#now() - found.beganAt : 0;
+  }
+
   close(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;

@@ -110,6 +110,10 @@ export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements
     return this.#running.call;
   }
 
+  oldestCall(): number {
+    return this.deadlines.oldest((entry) => entry instanceof HttpExchange && entry.load === 'call' && entry.isAt(this));
+  }
+
   send(call: BackendCall): RunningCall {
     const exchange = new HttpExchange(this, call);
     const load = loadOf(call);

@@ -122,6 +122,10 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
     else this.call.sink.fail(failure);
   }
 
+  isAt(host: ExchangeHost): boolean {
+    return this.#host === host;
+  }
+
   get isOver(): boolean {
     return this.#over;
   }

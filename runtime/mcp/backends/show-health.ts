@@ -2,18 +2,39 @@ import type { Backend } from './backend.ts';
 import type { BackendGauges } from '#runtime/telemetry/register-metrics';
 import type { BackendPhase } from './health.ts';
 
+type Shown = Pick<Backend, 'health' | 'breaker' | 'running' | 'places'>;
+
 /** Returns phase and message as status and metrics show them: what the probes found, and what holds calls back besides. */
-export function showHealth({ health, breaker }: Pick<Backend, 'health' | 'breaker'>): {
+export function showHealth(backend: Shown): {
   phase: BackendPhase;
   message: string;
 } {
+  const { health, breaker } = backend;
   const { phase, message } = health;
+  const said = [message, describePlaces(backend), describeBreaker(breaker)].filter((part) => part !== '');
+  const holdsBack = said.length > (message === '' ? 0 : 1);
+  return { phase: holdsBack && phase === 'ready' ? 'degraded' : phase, message: said.join('; ') };
+}
+
+/** Without the age of calls: a message that differs at each look would be written to the status each time. */
+function describePlaces({ running, places: { perBackend, queue } }: Shown): string {
+  if (running < perBackend + queue) return '';
+  const counts = `${perBackend} calls at a time and ${queue} that wait`;
+  return `all its places are taken (${counts}), and more calls are refused: see why its calls last, or raise operational.concurrency`;
+}
+
+function describeBreaker(breaker: Backend['breaker']): string {
   const { openFor } = breaker;
-  if (openFor === undefined) return { phase, message };
+  if (openFor === undefined) return '';
   const seconds = (milliseconds: number) => `${Math.ceil(milliseconds / 1000)} s`;
   const next = breaker.triesIn > 0 ? `tried again in ${seconds(breaker.triesIn)}` : 'tried again with the next call';
-  const said = `its circuit breaker has been open for ${seconds(openFor)}: calls failed in a row; ${next}`;
-  return { phase: phase === 'ready' ? 'degraded' : phase, message: message === '' ? said : `${message}; ${said}` };
+  return `its circuit breaker has been open for ${seconds(openFor)}: calls failed in a row; ${next}`;
+}
+
+/** Returns how many calls are under way and how many of them wait for a connection, and the age of the oldest in milliseconds. */
+export function countCalls(backend: Backend): { inFlight: number; queued: number; oldest: number } {
+  const { running, places } = backend;
+  return { inFlight: running, queued: Math.max(0, running - places.perBackend), oldest: backend.oldestCall() };
 }
 
 /** Returns what metrics show of a backend. */
@@ -25,5 +46,6 @@ export function gaugesOf(backend: Backend): BackendGauges {
     lastProbe: health.lastProbe,
     phase: showHealth(backend).phase,
     breaker: breaker.state,
+    calls: countCalls(backend),
   };
 }

@@ -56,6 +56,9 @@ export class ChannelBackend<Config extends BackendConfig>
   get running(): number {
     return this.#counted.size;
   }
+  oldestCall(): number {
+    return this.deadlines.oldest((entry) => entry instanceof ChannelExchange && this.#counted.has(entry));
+  }
   get noise(): Noise {
     return this.#mode.noise;
   }
