@@ -169,7 +169,8 @@ describe('the circuit breaker of a backend', () => {
     expect(await backendStatus(gateway)).toMatchObject({
       phase: expect.stringMatching(/degraded|unavailable/),
       breaker: 'open',
-      message: expect.stringMatching(/circuit breaker has been open for \d+ s: calls failed in a row; tried again in/),
+      // Without numbers that differ at each look: the operator writes the status when its text changes.
+      message: expect.stringContaining('its circuit breaker is open, as calls failed in a row; one call tries again'),
     });
     expect(await metricsOf(gateway)).toContain('vmcp_backend_breaker{backend="a",state="open"} 1');
     const again = await startSdkServer('old', { port: server.port });

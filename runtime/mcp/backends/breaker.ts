@@ -27,15 +27,10 @@ export interface Breaker {
   /** A probe was answered: where connections failed before, one call may try at once. */
   noteProbe(): void;
   readonly state: BreakerState;
-  /** Milliseconds since it opened; undefined while it is closed. */
-  readonly openFor: number | undefined;
-  /** Milliseconds until one call may try again; 0: the next call does, or does so now. */
-  readonly triesIn: number;
 }
 
 export function createBreaker(settings: BreakerSettings, now: () => number): Breaker {
   let failures = 0;
-  let openedAt = 0;
   let openUntil = 0;
   let trial = false;
   let last: FailureReason | undefined;
@@ -44,12 +39,6 @@ export function createBreaker(settings: BreakerSettings, now: () => number): Bre
     get state() {
       if (!isOpen()) return 'closed';
       return now() < openUntil ? 'open' : 'half-open';
-    },
-    get openFor() {
-      return isOpen() ? now() - openedAt : undefined;
-    },
-    get triesIn() {
-      return isOpen() ? Math.max(0, openUntil - now()) : 0;
     },
     admits() {
       if (!isOpen()) return true;
@@ -68,7 +57,6 @@ export function createBreaker(settings: BreakerSettings, now: () => number): Bre
       if (failure === undefined) {
         failures = 0;
       } else if (++failures >= settings.failureThreshold) {
-        if (failures === settings.failureThreshold) openedAt = now();
         openUntil = now() + settings.timeout;
       }
     },

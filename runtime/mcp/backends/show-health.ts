@@ -23,12 +23,11 @@ function describePlaces({ running, places: { perBackend, queue } }: Shown): stri
   return `all its places are taken (${counts}), and more calls are refused: see why its calls last, or raise operational.concurrency`;
 }
 
-function describeBreaker(breaker: Backend['breaker']): string {
-  const { openFor } = breaker;
-  if (openFor === undefined) return '';
-  const seconds = (milliseconds: number) => `${Math.ceil(milliseconds / 1000)} s`;
-  const next = breaker.triesIn > 0 ? `tried again in ${seconds(breaker.triesIn)}` : 'tried again with the next call';
-  return `its circuit breaker has been open for ${seconds(openFor)}: calls failed in a row; ${next}`;
+/** Without its times, for the same reason. */
+function describeBreaker({ state }: Backend['breaker']): string {
+  if (state === 'closed') return '';
+  const next = state === 'open' ? 'one call tries again after the timeout of the breaker' : 'the next call tries again';
+  return `its circuit breaker is ${state}, as calls failed in a row; ${next}`;
 }
 
 /** Returns how many calls are under way and how many of them wait for a connection, and the age of the oldest in milliseconds. */
