@@ -1,10 +1,11 @@
 /** What a key is, by what follows the prefix: docs/storage-schema.md has the same table. */
-const SINGLE = ['clients', 'logins', 'browsers', 'tickets', 'sessions', 'linked', 'mcps', 'mark'] as const;
+const SINGLE = ['clients', 'logins', 'browsers', 'tickets', 'answers', 'sessions', 'linked', 'mcps', 'mark'] as const;
 const OF_MANY = [
   'client',
   'login',
   'browser',
   'ticket',
+  'answer',
   'code',
   'session',
   'user',
