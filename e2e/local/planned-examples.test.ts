@@ -41,7 +41,10 @@ const EXPECTED: Record<string, Expected> = {
       new RegExp(`${place}: SecretNotFound: .* names Secret "company"`),
       'The Secret `company` holds the client secret',
     ]),
-    cluster: [[noCommand('notes'), 'A cluster starts no command: write `image` there']],
+    cluster: [
+      [noCommand('notes'), 'A cluster starts no command: write `image` there'],
+      [noCommand('everything'), 'gets a process for each session, in local mode only'],
+    ],
   },
   'examples/providers': {
     cluster: ['github', 'google', 'slack']

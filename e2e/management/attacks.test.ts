@@ -40,7 +40,7 @@ const head = (line: string, ...headers: string[]) =>
 const statuses = (said: string) => [...said.matchAll(/^HTTP\/1\.1 (\d+)/gm)].map(([, status]) => Number(status));
 const SMUGGLED = 'DELETE /api/v1beta/clients/cursor HTTP/1.1\r\n';
 
-const OWN = /\/(logs|run|generated)\/|\/(status|children|allotments)\.json$/;
+const OWN = /\/(logs|run|generated)\/|\/(status|children|allotments)\.json$|\/sessions\.sqlite/;
 
 /** Every file below a folder with its time of change, but what the server itself goes on writing. */
 function filesBelow(folder: string): Map<string, number> {

@@ -353,7 +353,7 @@ describe('the deadline of a call', () => {
     expect(performance.now() - started).toBeLessThan(15_000);
   });
 
-  it('begins anew with each sign of life', async () => {
+  it('begins anew with each message of the call', async () => {
     const [every, signs] = [200, 12];
     const lively = closing(
       await servePlain({
@@ -364,7 +364,9 @@ describe('the deadline of a call', () => {
           response.writeHead(200, { 'content-type': 'text/event-stream' });
           let left = signs;
           const timer = setInterval(() => {
-            response.write(': alive\n\n');
+            const params = { level: 'info', data: 'at work' };
+            const log = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/message', params });
+            response.write(`data: ${log}\n\n`);
             if (--left > 0) return;
             clearInterval(timer);
             response.end(`data: ${JSON.stringify({ jsonrpc: '2.0', id, result: { content: [] } })}\n\n`);
