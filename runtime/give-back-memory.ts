@@ -34,7 +34,7 @@ export function giveBackWhenIdle({ period, cpuTime, collect }: GiveBackSettings)
   return () => clearInterval(timer);
 }
 
-/** A full collection that also shrinks the heap. The process answers nobody meanwhile: some 100 ms. */
+/** Collects all garbage and shrinks the heap. The process answers no request meanwhile: some 100 ms. */
 export function createCollector(): () => void {
   setFlagsFromString('--expose-gc');
   const gc: unknown = runInNewContext('gc');

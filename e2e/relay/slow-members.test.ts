@@ -12,7 +12,7 @@ import { sdkServerCommand, startSdkServer, type SdkServer } from '../sdk-servers
 import { closeAll, closing, configTo, gatewayTo } from './gateway-to.ts';
 import { serveGateway, type ServedGateway } from '../gateway/serve-gateway.ts';
 
-/** So long that whoever waits for a hanging backend fails the test by its own time limit. */
+/** Longer than the time limit of the tests: a wait for a hanging backend fails them. */
 const PATIENT = {
   limits: { list_deadline: '1h', connect_timeout: '1h' },
   operational: { timeouts: { default: '1h' } },

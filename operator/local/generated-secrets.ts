@@ -46,7 +46,7 @@ const SESSIONS = 'sessions.sqlite';
 /** What SQLite calls the files of one database. */
 const DATABASE_PARTS = ['', '-wal', '-shm'];
 
-/** Forgets those of a server that is gone, and the sessions that they seal. Its logins stay: a manifest that comes back logs nobody out. */
+/** Deletes the secrets of a server that is gone, and the sessions that they seal. Its logins stay for a manifest that comes back. */
 export function dropGeneratedSecrets(state: StateFolder, namespace: string, server: string): void {
   rmSync(join(state.generated, namespace, server), { recursive: true, force: true });
   for (const part of DATABASE_PARTS)

@@ -4,7 +4,7 @@ import { isPrivateAddress } from '#crds/connections/private-address';
 const FORWARDING = ['x-forwarded-for', 'forwarded', 'x-real-ip'] as const;
 
 /**
- * Tells whether the address that counts as the client's is that of a proxy nobody trusts: a private peer that sends forwarding headers.
+ * Returns whether the client's address is that of an untrusted proxy: a private peer that sends forwarding headers.
  * `source`: the address that counts.
  */
 export function isProxyAddress({ socket, headers }: IncomingMessage, source: string | undefined): boolean {

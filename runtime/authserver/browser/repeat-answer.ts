@@ -48,14 +48,14 @@ const MAX_SEALED = 16_384;
 export function createRepeatAnswer(settings: RepeatSettings): RepeatAnswer {
   const { storage } = settings;
   return async ({ endpoint, browser, content, variant, keptFor = KEPT_FOR }, act) => {
-    // Without the cookie nobody can tell whether it is the same browser.
+    // Only the cookie shows that it is the same browser.
     if (browser.isNew) return act();
     const key = hashId(JSON.stringify([endpoint, browser.id, content]));
     let waited = 0;
     for (let pause = SHORTEST_PAUSE; waited <= MAX_WAIT; pause = Math.min(pause * 2, LONGEST_PAUSE)) {
       const lease = await storage.lease(`answer:${key}`, LEASE);
       try {
-        // Looked up under the lease: whoever held it before has stored the answer.
+        // Looked up under the lease: its former holder has stored the answer.
         const answer = await readAnswer(settings, key, variant);
         if (answer !== undefined) return answer;
         if (lease !== undefined) return await keepAnswer(settings, { key, variant, lifespan: keptFor }, await act());

@@ -6,7 +6,7 @@ import { cancelInFlight, expectCancelled } from '../sessions/in-flight.ts';
 import { notify } from '../sessions/open-leg.ts';
 import { legOf, type Leg, type Session } from '../sessions/session.ts';
 
-/** Ends the request that a client's notifications/cancelled names, and tells the backend. Waits for nobody. */
+/** Ends the request that a client's notifications/cancelled names, and tells the backend without waiting for it. */
 export function cancelCall(
   message: DecodedNotification,
   body: Buffer,

@@ -44,7 +44,7 @@ export async function initialize(
   const known = rooms.backends.all.filter(({ health }) => health.eras?.has('session') ?? true);
   const result = {
     protocolVersion: profile.revision,
-    // Of one that nobody could ask yet it is assumed: a client is not told again.
+    // A backend without an answer yet is assumed to have them all: a client is not told again.
     capabilities: mergeCapabilities(known.map(({ health }) => health.capabilities ?? ASSUMED)),
     serverInfo: { name: rooms.config.server.name, version: rooms.version },
     instructions: mergeInstructions(known.map(instructionsOf)),

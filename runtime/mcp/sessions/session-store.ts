@@ -36,7 +36,7 @@ export class SessionStore {
   readonly #ends: SessionEnds;
   #shared: SharedSessions | undefined;
   #limits: SessionLimits;
-  /** What whoever runs it should know of where sessions are kept. */
+  /** Warnings for the operator about where sessions are kept. */
   warning: string | undefined;
   readonly #timer: NodeJS.Timeout;
 

@@ -1,7 +1,7 @@
 import type { SharedSession } from './shared-session.ts';
 import type { NoRecord, RecordUse, SessionRecords } from './storage/session-records.ts';
 
-/** A use is told at once where none was told for so long, in milliseconds: whoever evicts has to know of a call that begins. */
+/** Milliseconds without a told use after which the next one is told at once: another replica may evict, and must know of a new call. */
 const TELL_AFTER = 15_000;
 
 interface SessionUsesDeps {

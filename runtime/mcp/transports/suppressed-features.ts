@@ -1,6 +1,6 @@
 import { decodeRequest, isJsonObject } from '#runtime/mcp/envelope/decode-request';
 
-/** What a server asks of its client. One process for all sessions cannot tell whom it asks, so it is told that nobody can. */
+/** Capabilities that a server asks its client for. A process for all sessions has no one client, so none are declared to it. */
 const ASKED = ['elicitation', 'sampling', 'roots'] as const;
 
 /** Remembers what clients of a shared process declare and do not get. */

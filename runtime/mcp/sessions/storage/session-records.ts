@@ -54,13 +54,13 @@ export type Opening =
   | { readonly outcome: 'full'; readonly wait: number }
   | { readonly outcome: 'there' | Exclude<NoRecord, 'missing'> };
 
-/** Where sessions are kept outside of the process. Each operation rejects with StorageUnavailable where nobody can tell. */
+/** Stores sessions outside of the process. Each operation rejects with StorageUnavailable where the store cannot answer. */
 export interface SessionRecords {
   /** Whether this process alone writes them, so that sessions which it knows need them for a restart only. */
   readonly isOwn: boolean;
   /** Whether a new session can be stored, as far as is known. */
   readonly isReady: boolean;
-  /** What whoever runs the process should know; undefined: nothing. */
+  /** A warning for the operator of the process; undefined: none. */
   readonly problem: string | undefined;
   /** Stores a new record. Where its caller has its full number, those idle for longest are evicted. */
   open(record: NewRecord, bounds: RecordBounds): Promise<Opening>;
