@@ -20,6 +20,8 @@ export interface FakeWebhook {
   /** Connections since the start. */
   connections(): number;
   decide: Decide;
+  /** Takes the place of `decide`. */
+  decideLater?: (asked: AskedQuestion) => Promise<ReturnType<Decide>>;
   close(): Promise<void>;
 }
 
@@ -40,8 +42,11 @@ export async function serveWebhook(decide: Decide = allow, tls?: ServerOptions):
       const text = Buffer.concat(chunks).toString();
       const one = { headers: request.headers, text, question: JSON.parse(text) as AskedQuestion['question'] };
       asked.push(one);
-      const said = running.decide(one);
-      if (said) response.writeHead(said.status ?? 200, said.headers).end(said.body);
+      const say = (said: ReturnType<Decide>) => {
+        if (said) response.writeHead(said.status ?? 200, said.headers).end(said.body);
+      };
+      if (running.decideLater) void running.decideLater(one).then(say);
+      else say(running.decide(one));
     });
   };
   const server = tls ? createTlsServer(tls, handle) : createServer(handle);

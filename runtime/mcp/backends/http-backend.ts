@@ -29,11 +29,12 @@ const lookUpHere: LookUp = async (host) => (await lookup(host, { all: true })).m
 
 /**
  * Streams stay open for as long as their readers: they must not use up what calls may, nor be a breaker's trial. Messages of one way
- * go beside the calls that wait for them, on connections of their own.
+ * go beside the calls that wait for them, on connections of their own, and take no stream's place.
  */
 function loadOf({ deadline, isProbe, isOneWay }: BackendCall): Load {
   if (isProbe) return 'probe';
-  return deadline > 0 && !isOneWay ? 'call' : 'stream';
+  if (isOneWay) return 'message';
+  return deadline > 0 ? 'call' : 'stream';
 }
 
 /** Whether the status may be another one later. 501 Not Implemented is what servers without POST answer. */
@@ -66,7 +67,7 @@ export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements
   readonly #pods: BackendPods | undefined;
   readonly #host: readonly string[];
   readonly #limits: Readonly<Record<Load, number>>;
-  readonly #running: Record<Load, number> = { call: 0, stream: 0, probe: 0 };
+  readonly #running: Record<Load, number> = { call: 0, stream: 0, message: 0, probe: 0 };
   readonly #fixedHeaders: () => readonly string[];
   #isRetired = false;
 
@@ -80,6 +81,7 @@ export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements
     this.#limits = {
       call: concurrency.perBackend + concurrency.queue,
       stream: options.maxStreams,
+      message: options.maxStreams,
       probe: Infinity,
     };
     this.#fixedHeaders = options.fixedHeaders;
@@ -266,7 +268,7 @@ export class HttpBackend extends ConfiguredBackend<HttpBackendConfig> implements
     const { address = '' } = call;
     if (!needsFresh) {
       // Calls that began before it was retired still send messages.
-      const kind = load === 'stream' && !this.#isRetired ? 'streams' : 'calls';
+      const kind = (load === 'stream' || load === 'message') && !this.#isRetired ? 'streams' : 'calls';
       if (pods) return pods.poolOf(address, kind);
       return kind === 'calls' ? this.#calls : this.#streams;
     }

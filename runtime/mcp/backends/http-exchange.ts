@@ -28,7 +28,7 @@ export interface ExchangeHost {
 }
 
 /** What an exchange counts as while it is under way. */
-export type Load = 'call' | 'stream' | 'probe';
+export type Load = 'call' | 'stream' | 'message' | 'probe';
 
 type Mode = 'waiting' | 'json' | 'stream' | 'accepted' | 'discard';
 

@@ -27,7 +27,7 @@ export function cancelCall(
     return;
   }
   if (stopBefore(session, idText, rooms)) return;
-  expectCancelled(session, idText);
+  expectCancelled(session, idText, session.lastUsed);
   if (!rooms.sessions.isShared) return;
   // Another replica may have sent it, to any backend.
   session.legs.forEach(tell);
@@ -47,7 +47,7 @@ export function tellGivenUp(
 /** Marks a request that has not been sent to its backend yet. */
 function stopBefore(session: Session, idText: string, rooms: Rooms): boolean {
   for (const trail of rooms.running.all()) {
-    if (trail.session !== session.id || trail.rpcId !== idText) continue;
+    if (trail.session !== session.logId || trail.rpcId !== idText) continue;
     trail.isCancelled = true;
     return true;
   }

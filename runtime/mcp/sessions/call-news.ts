@@ -11,10 +11,10 @@ export type CallNews =
   /** The client has answered, or the backend has cancelled its request. */
   | { readonly type: 'answered'; readonly id: string };
 
-/** Takes what another replica tells of a session. */
-export function takeCallNews(session: Session | undefined, news: CallNews): void {
+/** Takes what another replica tells of a session. `now`: milliseconds of the monotonic clock. */
+export function takeCallNews(session: Session | undefined, news: CallNews, now: number): void {
   if (!session) return;
   if (news.type === 'answered') endQuestion(session, news.id);
   else if (news.type === 'asked') noteQuestion(session, news.id, { backend: news.backend, call: undefined });
-  else if (!cancelInFlight(session, news.id)) expectCancelled(session, news.id);
+  else if (!cancelInFlight(session, news.id)) expectCancelled(session, news.id, now);
 }

@@ -12,6 +12,8 @@ export interface InFlightCall {
 
 /** Entries that outlive the connection of their request. */
 const MAX_KEPT = 1_000;
+/** Characters of an id that is remembered: ids of real clients are numbers or UUIDs. */
+const LONGEST_KEPT = 128;
 /** Milliseconds in which a request may come after its own cancellation, which is sent on another connection. */
 const LATE_REQUEST = 2_000;
 
@@ -50,12 +52,13 @@ export function cancelInFlight(session: Session, idText: string): boolean {
   return true;
 }
 
-/** Remembers the cancellation of a request that is not known here, or not yet. */
-export function expectCancelled(session: Session, idText: string): void {
-  rememberCancelled(session, idText, session.lastUsed + LATE_REQUEST);
+/** Remembers the cancellation of a request that is not known here, or not yet. `now`: when it came, in the time of `lastUsed`. */
+export function expectCancelled(session: Session, idText: string, now: number): void {
+  rememberCancelled(session, idText, now + LATE_REQUEST);
 }
 
 function rememberCancelled(session: Session, idText: string, lateUntil: number): void {
+  if (idText.length > LONGEST_KEPT) return;
   const cancelled = (session.cancelled ??= new Map());
   const [oldest] = cancelled.keys();
   if (oldest !== undefined && cancelled.size >= MAX_KEPT) cancelled.delete(oldest);

@@ -159,6 +159,9 @@ export async function sendInitialized(leg: Leg, backend: Backend, identity: Iden
   await notify(leg, backend, identity, deadline, Buffer.from('{"jsonrpc":"2.0","method":"notifications/initialized"}'));
 }
 
+/** Messages of one session that wait at one backend. More are dropped: a client may send them faster than the backend takes them. */
+const MAX_UNTAKEN = 100;
+
 /** Posts a notification or a response on a leg; settles when it was taken or could not be delivered. */
 export function notify(
   leg: Leg,
@@ -167,8 +170,14 @@ export function notify(
   deadline: number,
   body: Buffer,
 ): Promise<boolean> {
+  const { untaken = 0 } = leg;
+  if (untaken >= MAX_UNTAKEN) return Promise.resolve(false);
+  leg.untaken = untaken + 1;
   return new Promise((resolve) => {
-    const done = (delivered: boolean) => () => resolve(delivered);
+    const done = (delivered: boolean) => () => {
+      leg.untaken = (leg.untaken ?? 1) - 1;
+      resolve(delivered);
+    };
     const sink: AnswerSink = {
       json: done(true),
       accepted: done(true),

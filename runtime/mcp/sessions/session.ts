@@ -30,6 +30,8 @@ export interface Leg {
   initialized: boolean;
   /** The pod that knows it, of a backend with several. */
   readonly address?: string | undefined;
+  /** Messages of one way that the backend has not taken yet. Absent: none. */
+  untaken?: number;
 }
 
 /** What a backend said of itself; shared by all legs to which it said the same. */

@@ -181,7 +181,7 @@ export class SharedSessions {
     else if (news.type === 'ended') for (const key of news.keys) this.#heardEnd(key);
     else if (news.type === 'stream') this.#byKey.get(news.key)?.session.stream?.close();
     else if (news.type === 'cancelled' || news.type === 'asked' || news.type === 'answered')
-      takeCallNews(this.#byKey.get(news.key)?.session, news);
+      takeCallNews(this.#byKey.get(news.key)?.session, news, this.#deps.now());
   }
 
   /** Tells Redis which sessions are in use and what it could not be told before, and ends those whose time is over. */

@@ -1,0 +1,73 @@
+import { describe, expect, it } from '@jest/globals';
+import { takeCallNews } from './call-news.ts';
+import { cancelInFlight, enterCall, expectCancelled, type InFlightCall } from './in-flight.ts';
+import { newSession } from './session.ts';
+
+const profile = {
+  paramsText: '{}',
+  capabilities: '{}',
+  revision: '2025-11-25',
+  clientName: undefined,
+  clientVersion: undefined,
+};
+const sessionUsedAt = (lastUsed: number) =>
+  newSession({ id: 's', principal: 'p', countedFor: 'p', profile, openedAt: 0, lastUsed });
+
+function callAt(backend: string): InFlightCall & { ended: number } {
+  const call = {
+    backend,
+    isResumable: false,
+    ended: 0,
+    cancel: () => {
+      call.ended += 1;
+    },
+  };
+  return call;
+}
+
+describe('expectCancelled', () => {
+  it('stops a request that comes within two seconds, and only once', () => {
+    const session = sessionUsedAt(1_000);
+    expectCancelled(session, '1', 1_000);
+    session.lastUsed = 2_500;
+    expect(enterCall(session, '1', callAt('a'))).toBe(false);
+    expect(enterCall(session, '1', callAt('a'))).toBe(true);
+  });
+
+  it('lets a request pass that comes later', () => {
+    const session = sessionUsedAt(1_000);
+    expectCancelled(session, '1', 1_000);
+    session.lastUsed = 3_001;
+    expect(enterCall(session, '1', callAt('a'))).toBe(true);
+  });
+
+  it('keeps little of a flood of cancellations with long ids', () => {
+    const session = sessionUsedAt(0);
+    for (let nr = 0; nr < 5_000; nr += 1)
+      expectCancelled(session, JSON.stringify(`${String(nr)}${'\u0001'.repeat(1_000)}`), 0);
+    expect(session.cancelled).toBeUndefined();
+    for (let nr = 0; nr < 5_000; nr += 1) expectCancelled(session, String(nr), 0);
+    expect(session.cancelled?.size).toBe(1_000);
+  });
+});
+
+describe('takeCallNews', () => {
+  it('stops a request that comes to this replica just after its cancellation came to another', () => {
+    // This replica served nothing of the session for a minute and more.
+    const session = sessionUsedAt(1_000);
+    takeCallNews(session, { type: 'cancelled', id: '1' }, 90_000);
+    session.lastUsed = 90_500;
+    expect(enterCall(session, '1', callAt('a'))).toBe(false);
+  });
+
+  it('ends the request that is under way, and no other of the same session or id', () => {
+    const [session, other] = [sessionUsedAt(0), sessionUsedAt(0)];
+    const [call, beside, foreign] = [callAt('a'), callAt('a'), callAt('a')];
+    enterCall(session, '1', call);
+    enterCall(session, '"1"', beside);
+    enterCall(other, '1', foreign);
+    takeCallNews(session, { type: 'cancelled', id: '1' }, 0);
+    expect([call.ended, beside.ended, foreign.ended]).toEqual([1, 0, 0]);
+    expect(cancelInFlight(session, '1')).toBe(false);
+  });
+});
