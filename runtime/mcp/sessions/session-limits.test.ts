@@ -39,6 +39,14 @@ describe('countedFor', () => {
     expect(countedFor(ANONYMOUS, req, { config: absent, readSource })).toBe(ANONYMOUS.key);
   });
 
+  it('names the /64 of an IPv6 address, as one caller has all of its addresses', () => {
+    const config = configOf({ type: 'anonymous' }, { sessions_per_principal: 7 });
+    const of = (address: string) => countedFor(ANONYMOUS, req, { config, readSource: () => address });
+    expect(of('2001:db8:1:2::1')).toBe(of('2001:db8:1:2:ffff::9'));
+    expect(of('2001:db8:1:2::1')).not.toBe(of('2001:db8:1:3::1'));
+    expect(of('192.0.2.1')).not.toBe(of('192.0.2.2'));
+  });
+
   it('names an authenticated caller wherever it calls from', () => {
     const config = configOf(OIDC, { sessions_per_principal: 7 });
     const ann = { ...ANONYMOUS, issuer: 'https://id.example.com', subject: 'ann', key: 'ann' };

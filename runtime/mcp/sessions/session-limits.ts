@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { addressBucket } from '#crds/connections/address-bucket';
 import { DEFAULTS } from '#crds/parts/defaults';
 import type { RunConfig } from '#crds/run-config/run-config';
 import type { ReadSource } from '#runtime/http/read-source';
@@ -35,8 +36,8 @@ interface CountingDeps {
   readonly readSource: ReadSource;
 }
 
-/** Returns whom `perPrincipal` concerns: the principal, or one client address of anonymous callers where the bound is written. */
+/** Returns whom `perPrincipal` concerns: the principal, or one address (IPv6: one /64) of anonymous callers where the bound is written. */
 export function countedFor(identity: Identity, req: IncomingMessage, { config, readSource }: CountingDeps): string {
   if (identity !== ANONYMOUS || config.limits.sessions_per_principal === undefined) return identity.key;
-  return JSON.stringify([identity.key, readSource(req)]);
+  return JSON.stringify([identity.key, addressBucket(readSource(req))]);
 }
