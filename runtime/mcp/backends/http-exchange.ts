@@ -110,6 +110,14 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
     if (!this.#isPaused) this.#controller?.resume();
   }
 
+  get source(): string {
+    return this.#host.name;
+  }
+
+  giveUp(): void {
+    this.expire();
+  }
+
   awaitsClient(): boolean {
     return this.call.sink.awaitsClient?.() ?? false;
   }

@@ -1,21 +1,43 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { KeptBytes, type Keeper } from './kept-bytes.ts';
 
 const MEBIBYTE = 1_048_576;
 
 interface Reader extends Keeper {
   isHeld: boolean;
+  isGivenUp: boolean;
 }
 
-function reader(): Reader {
+/** `all`: where it lets go of what it keeps, once it is given up. */
+function reader(source = 'a', all?: KeptBytes): Reader {
   const one: Reader = {
+    source,
     kept: 0,
     isHeld: false,
+    isGivenUp: false,
+    giveUp: () => {
+      one.isGivenUp = true;
+      all?.tell(one, 0);
+    },
     wait: () => {
       one.isHeld = true;
     },
     goOn: () => {
       one.isHeld = false;
+    },
+  };
+  return one;
+}
+
+/** What only waits for its client. */
+function client(all?: KeptBytes) {
+  const one = {
+    source: 'c',
+    kept: 0,
+    isGivenUp: false,
+    giveUp: () => {
+      one.isGivenUp = true;
+      all?.tell(one, 0);
     },
   };
   return one;
@@ -67,7 +89,7 @@ describe('KeptBytes', () => {
 
   it('lets no reader go beyond the bound while what waits for clients alone is beyond it', async () => {
     const all = new KeptBytes(10 * MEBIBYTE);
-    const [given, one]: [Keeper, Reader] = [{ kept: 0 }, reader()];
+    const [given, one] = [client(), reader()];
     all.tell(given, 12 * MEBIBYTE);
     all.tell(one, 2 * MEBIBYTE);
     expect(one.isHeld).toBe(true);
@@ -99,8 +121,85 @@ describe('KeptBytes', () => {
 
   it('does not count keepers of little', () => {
     const all = new KeptBytes(MEBIBYTE);
-    const readers = Array.from({ length: 100 }, reader);
+    const readers = Array.from({ length: 100 }, () => reader());
     for (const one of readers) all.tell(one, MEBIBYTE);
     expect([all.used, held(readers).includes(true)]).toEqual([0, false]);
+  });
+});
+
+describe('KeptBytes that others wait for', () => {
+  beforeEach(() => {
+    jest.useFakeTimers({ doNotFake: ['queueMicrotask', 'setImmediate'] });
+  });
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
+  it('gives up a reader that goes beyond the bound and does not come to its end', async () => {
+    const all = new KeptBytes(10 * MEBIBYTE);
+    const [slow, waiting] = [reader('slow', all), reader('b', all)];
+    all.tell(slow, 11 * MEBIBYTE);
+    all.tell(waiting, 2 * MEBIBYTE);
+    expect(held([slow, waiting])).toEqual([false, true]);
+    // It trickles.
+    for (let second = 0; second < 60; second += 1) {
+      jest.advanceTimersByTime(1_000);
+      if (!slow.isGivenUp) all.tell(slow, 11 * MEBIBYTE + second);
+    }
+    await settled();
+    expect([slow.isGivenUp, waiting.isGivenUp, waiting.isHeld]).toEqual([true, false, false]);
+  });
+
+  it('gives up what clients do not take, where there is too much of it', async () => {
+    const all = new KeptBytes(10 * MEBIBYTE);
+    const [untaken, waiting] = [client(all), reader('b', all)];
+    all.tell(untaken, 11 * MEBIBYTE);
+    jest.advanceTimersByTime(600_000);
+    expect(untaken.isGivenUp).toBe(false);
+    all.tell(waiting, 2 * MEBIBYTE);
+    jest.advanceTimersByTime(29_000);
+    expect(untaken.isGivenUp).toBe(false);
+    jest.advanceTimersByTime(31_000);
+    await settled();
+    expect([untaken.isGivenUp, waiting.isHeld]).toEqual([true, false]);
+  });
+
+  it('lets readers of other sources go first then, also those that came later', async () => {
+    const all = new KeptBytes(10 * MEBIBYTE);
+    const hostile = Array.from({ length: 5 }, () => reader('hostile', all));
+    for (const one of hostile) all.tell(one, 6 * MEBIBYTE);
+    const other = reader('b', all);
+    all.tell(other, 2 * MEBIBYTE);
+    expect(other.isHeld).toBe(true);
+    jest.advanceTimersByTime(60_000);
+    await settled();
+    expect(other.isHeld).toBe(false);
+    expect(hostile.filter(({ isGivenUp }) => isGivenUp)).toHaveLength(1);
+  });
+
+  it('gives up none that ends what it keeps and begins anew', async () => {
+    const all = new KeptBytes(10 * MEBIBYTE);
+    const busy = reader('a', all);
+    for (let message = 0; message < 20; message += 1) {
+      const waiting = reader('b', all);
+      all.tell(busy, 11 * MEBIBYTE);
+      all.tell(waiting, 2 * MEBIBYTE);
+      jest.advanceTimersByTime(20_000);
+      all.tell(busy, 0);
+      await settled();
+      all.tell(waiting, 0);
+    }
+    expect(busy.isGivenUp).toBe(false);
+  });
+
+  it('looks no more once none waits', () => {
+    const all = new KeptBytes(MEBIBYTE);
+    const [first, second] = [reader('a', all), reader('b', all)];
+    all.tell(first, 2 * MEBIBYTE);
+    all.tell(second, 2 * MEBIBYTE);
+    expect(jest.getTimerCount()).toBe(1);
+    all.tell(second, 0);
+    jest.advanceTimersByTime(30_000);
+    expect(jest.getTimerCount()).toBe(0);
   });
 });

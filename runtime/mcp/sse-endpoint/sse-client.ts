@@ -106,6 +106,11 @@ export class SseClient {
     if (isTaken) more();
   }
 
+  /** Ends the stream at once. */
+  cut(): void {
+    this.#res.destroy();
+  }
+
   /** Ends the stream when what was asked is answered. */
   leave(): void {
     this.#isLeaving = true;
@@ -208,6 +213,14 @@ class StreamedAnswer implements AnswerTaker, Keeper {
 
   wait(): void {
     this.#isHeld = true;
+  }
+
+  get source(): string {
+    return this.#client.id;
+  }
+
+  giveUp(): void {
+    this.#client.cut();
   }
 
   goOn(): void {

@@ -192,6 +192,14 @@ export class ChannelExchange implements RunningCall, Expiring, Flow, Keeper, Lar
     this.fail(callFailure(this.#host.name, reason, this.#id !== undefined, cause));
   }
 
+  get source(): string {
+    return this.#host.name;
+  }
+
+  giveUp(): void {
+    this.expire();
+  }
+
   /** Nothing has been heard yet of what is to answer. */
   #isStarting(): boolean {
     return this.#channel ? !this.#channel.hasSpoken : this.#host.isSilentStart;

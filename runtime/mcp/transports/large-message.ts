@@ -36,6 +36,12 @@ export class LargeMessage {
     else if (!this.#isUnreadable) this.#keep(piece);
   }
 
+  /** Keeps no more of it than its two ends. */
+  forget(): void {
+    this.#isUnreadable = true;
+    this.#pieces = [];
+  }
+
   end(): ReadMessage {
     const pieces = this.#pieces;
     this.#pieces = [];

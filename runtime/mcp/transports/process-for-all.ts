@@ -54,6 +54,7 @@ export class ProcessForAll implements ChannelMode {
       log,
       lastWords: stderr.lastWords,
       connection: {
+        name: config.name,
         command: config.command,
         args: config.args,
         env,

@@ -59,6 +59,7 @@ function processPerSession(options: StdioBackendOptions): ChannelMode {
     onListChanged: options.onListChanged,
     open: (_exchange, events) =>
       new StdioConnection({
+        name: config.name,
         command: config.command,
         args: config.args,
         env,

@@ -9,6 +9,8 @@ import { runProcess, type ProcessSettings, type RunningProcess } from './run-pro
 
 export interface ConnectionSettings
   extends Pick<ProcessSettings, 'command' | 'args' | 'env' | 'cwd' | 'maxLineBytes'>, ChannelEvents {
+  /** Name of the backend. */
+  readonly name: string;
   readonly onStderr: (line: string) => void;
   readonly keptBytes: KeptBytes;
 }
@@ -22,6 +24,8 @@ export class StdioConnection implements Channel, Keeper {
   isHeld = false;
   #isOver = false;
   #hasSpoken = false;
+  /** The large line that has begun. */
+  #large: LargeMessage | undefined;
 
   constructor(settings: ConnectionSettings) {
     this.#settings = settings;
@@ -50,6 +54,16 @@ export class StdioConnection implements Channel, Keeper {
   goOn(): void {
     this.isHeld = false;
     this.#process.resume();
+  }
+
+  get source(): string {
+    return this.#settings.name;
+  }
+
+  giveUp(): void {
+    this.#large?.forget();
+    this.#large = undefined;
+    this.#settings.keptBytes.tell(this, 0);
   }
 
   get noise(): Noise {
@@ -98,12 +112,14 @@ export class StdioConnection implements Channel, Keeper {
     const { keptBytes } = this.#settings;
     let size = 0;
     this.#hasSpoken = true;
+    this.#large = message;
+    const isKept = () => this.#large === message;
     return {
       push: (bytes) => {
         if (this.#isOver) return;
         message.push(bytes);
         size += bytes.length;
-        keptBytes.tell(this, size);
+        if (isKept()) keptBytes.tell(this, size);
       },
       end: () => {
         this.#calls.takeLarge(message.end());
