@@ -251,7 +251,10 @@ export class Gateway {
       backends: () => this.#inForce.backends,
       changedSince: (time) => this.#announcer.changedSince(time),
       heard: (news) => this.#heard(news),
-      missed: () => this.#invalidate(undefined, LIST_KINDS),
+      missed: () => {
+        this.#lists.invalidateFor(undefined);
+        this.#invalidate(undefined, LIST_KINDS);
+      },
       evicted: observer.sessionEvicted,
       files,
       now: monotonic,

@@ -97,8 +97,8 @@ function fetchOne(
     return known.list;
   }
   if (!isAsked) return Promise.reject(new NoAnswer(callFailure(backend.name, 'unavailable', false)));
-  const wait = lists.waitLeft(backend, Math.min(known ? REFRESH_WAIT : FIRST_WAIT, listDeadline()));
-  const list = within(lists.get(backend, kind, asker), wait, backend, lists);
+  const wait = lists.waitLeft(backend, asker, Math.min(known ? REFRESH_WAIT : FIRST_WAIT, listDeadline()));
+  const list = within(lists.get(backend, kind, asker), wait, () => lists.noteSlow(backend, asker, wait), backend);
   if (!known || !(list instanceof Promise)) return list;
   return list.catch((error: unknown) => {
     if (!isSilence(error)) throw error;
@@ -110,14 +110,14 @@ function fetchOne(
 function within(
   list: BackendList | Promise<BackendList>,
   wait: number,
+  isLate: () => void,
   backend: Backend,
-  lists: ListCache,
 ): BackendList | Promise<BackendList> {
   if (!(list instanceof Promise)) return list;
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {
-      lists.noteSlow(backend, wait);
+      isLate();
       reject(new NoAnswer(callFailure(backend.name, 'timeout', true)));
     }, wait);
   });

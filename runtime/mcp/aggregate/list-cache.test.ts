@@ -117,16 +117,38 @@ describe('ListCache', () => {
   it('counts the wait for a slow backend once, until it has listed something', async () => {
     const { clock, cache, script, asker } = setUp();
     const backend = backendNamed('a');
-    expect(cache.waitLeft(backend, 2_000)).toBe(2_000);
+    expect(cache.waitLeft(backend, asker, 2_000)).toBe(2_000);
     clock.now = 10_000;
-    cache.noteSlow(backend, 250);
-    expect(cache.waitLeft(backend, 250)).toBe(0);
-    expect(cache.waitLeft(backend, 2_000)).toBe(1_750);
+    cache.noteSlow(backend, asker, 250);
+    expect(cache.waitLeft(backend, asker, 250)).toBe(0);
+    expect(cache.waitLeft(backend, asker, 2_000)).toBe(1_750);
     clock.now += 5_000;
-    cache.noteSlow(backend, 250);
-    expect(cache.waitLeft(backend, 2_000)).toBe(0);
+    cache.noteSlow(backend, asker, 250);
+    expect(cache.waitLeft(backend, asker, 2_000)).toBe(0);
     script.push(answer('x'));
     await cache.get(backend, 'tools', asker);
-    expect(cache.waitLeft(backend, 2_000)).toBe(2_000);
+    expect(cache.waitLeft(backend, asker, 2_000)).toBe(2_000);
+  });
+
+  it('counts the wait for each user apart where the credential is the user’s own', () => {
+    const { cache, askerOf } = setUp();
+    const [own, shared] = [backendNamed('a', true), backendNamed('b')];
+    for (const backend of [own, shared]) cache.noteSlow(backend, askerOf('mallory'), 2_000);
+    expect(cache.waitLeft(own, askerOf('mallory'), 2_000)).toBe(0);
+    expect(cache.waitLeft(own, askerOf('alice'), 2_000)).toBe(2_000);
+    expect(cache.waitLeft(shared, askerOf('alice'), 2_000)).toBe(0);
+    cache.drop('a');
+    expect(cache.waitLeft(own, askerOf('mallory'), 2_000)).toBe(2_000);
+  });
+
+  it('serves no user’s last list after news of links may have been missed, and shared ones as before', async () => {
+    const { cache, script, askerOf, namesOf } = setUp();
+    const [own, shared] = [backendNamed('a', true), backendNamed('b')];
+    script.push(answer('x'), answer('y'));
+    await cache.get(own, 'tools', askerOf('alice'));
+    await cache.get(shared, 'tools', askerOf('alice'));
+    cache.invalidateFor(undefined);
+    expect(namesOf(own, askerOf('alice'))).toBeUndefined();
+    expect(namesOf(shared, askerOf('alice'))).toEqual(['y']);
   });
 });

@@ -36,7 +36,10 @@ export class ListCache {
   readonly #slots = new Map<string, Slot>();
   readonly #now: () => number;
   readonly #arrived: Arrived;
-  /** Backends that were waited for in vain and have listed nothing since: when the first such wait began. */
+  /**
+   * Backends that were waited for in vain and have listed nothing since, where each user has lists of its own for that user: when the first
+   * such wait began.
+   */
   readonly #slow = new Map<string, number>();
 
   constructor(now: () => number, arrived: Arrived) {
@@ -69,19 +72,23 @@ export class ListCache {
   }
 
   /** A list was waited for in vain, for so many milliseconds. */
-  noteSlow(backend: Backend, waited: number): void {
-    if (!this.#slow.has(backend.name)) this.#slow.set(backend.name, this.#now() - waited);
+  noteSlow(backend: Backend, asker: Asker, waited: number): void {
+    const key = slowKey(backend, asker);
+    if (this.#slow.has(key)) return;
+    const [oldest] = this.#slow.keys();
+    if (oldest !== undefined && this.#slow.size >= MAX_SLOTS) this.#slow.delete(oldest);
+    this.#slow.set(key, this.#now() - waited);
   }
 
   /** What is left of a wait: once waited for in vain, a backend is waited for no longer before it has listed something. */
-  waitLeft(backend: Backend, wait: number): number {
-    const since = this.#slow.get(backend.name);
+  waitLeft(backend: Backend, asker: Asker, wait: number): number {
+    const since = this.#slow.get(slowKey(backend, asker));
     return since === undefined ? wait : Math.max(0, wait - (this.#now() - since));
   }
 
   /** Forgets all lists of a backend: its settings or its credential are others now. */
   drop(backend: string): void {
-    this.#slow.delete(backend);
+    for (const key of this.#slow.keys()) if (key.startsWith(`${backend}\n`)) this.#slow.delete(key);
     for (const [key, slot] of this.#slots) {
       if (!key.startsWith(`${backend}\n`)) continue;
       doubt(slot);
@@ -97,11 +104,12 @@ export class ListCache {
     }
   }
 
-  /** What backends that see this principal's own credential have listed may be something else now. */
-  invalidateFor(principal: string): void {
-    const wanted = JSON.stringify(principal);
+  /** What backends that see this principal's own credential have listed may be something else now; undefined: that of each one. */
+  invalidateFor(principal: string | undefined): void {
+    const wanted = principal === undefined ? undefined : JSON.stringify(principal);
     for (const [key, slot] of this.#slots) {
-      if (key.split('\n', 4)[3] !== wanted) continue;
+      const owner = key.split('\n', 4)[3];
+      if (owner === OF_ALL || (wanted !== undefined && owner !== wanted)) continue;
       doubt(slot);
       slot.standsIn = false;
     }
@@ -123,7 +131,7 @@ export class ListCache {
       slot.standsIn = true;
       slot.expiresAt = this.#now() + Math.min(list.ttlMs ?? DEFAULT_TTL, MAX_TTL);
       slot.pending = undefined;
-      this.#slow.delete(backend.name);
+      this.#slow.delete(slowKey(backend, asker));
       this.#arrived(backend, kind, list, before);
       return list;
     } catch (error) {
@@ -184,6 +192,18 @@ function asError(failure: unknown): Error {
 }
 
 function keyOf(backend: Backend, kind: ListKind, asker: Asker): string {
-  const principal = backend.credential.perUser ? asker.identity.key : '';
-  return `${backend.name}\n${kind}\n${asker.era}\n${JSON.stringify(principal)}\n${asker.capabilities}`;
+  return `${backend.name}\n${kind}\n${asker.era}\n${ownerOf(backend, asker)}\n${asker.capabilities}`;
+}
+
+/** One user's credential may hang where those of others do not. */
+function slowKey(backend: Backend, asker: Asker): string {
+  return `${backend.name}\n${ownerOf(backend, asker)}`;
+}
+
+/** The owner of a list that is shared by all. */
+const OF_ALL = '""';
+
+/** JSON text of the principal whose lists these are. */
+function ownerOf({ credential }: Backend, { identity }: Asker): string {
+  return credential.perUser ? JSON.stringify(identity.key) : OF_ALL;
 }
