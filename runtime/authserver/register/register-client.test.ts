@@ -144,7 +144,19 @@ describe('registration', () => {
     expect((await register({ redirect_uris: [WEB] })).status).toBe(201);
   });
 
-  it('is limited by network alone behind a proxy that nobody trusts, whatever its headers say', async () => {
+  it('takes nothing of the limits of others where a program says that it is a proxy', async () => {
+    const headers = { forwarded: 'for=203.0.113.1' };
+    const json = { redirect_uris: ['bad'] };
+    const statuses = [];
+    for (let index = 0; index < 60; index += 1)
+      statuses.push((await server.visit('/oauth/register', { json, headers })).status);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(10);
+    const other = { 'x-forwarded-for': '127.0.0.9' };
+    expect((await server.visit('/oauth/register', { json, headers: other })).status).toBe(400);
+    expect((await register({ redirect_uris: ['bad'] })).status).toBe(400);
+  });
+
+  it('is limited ten times as widely behind a proxy that nobody trusts, whatever its headers say', async () => {
     const through = async (headers: Readonly<Record<string, string>>) =>
       (await server.visit('/oauth/register', { json: { redirect_uris: ['bad'] }, headers })).status;
     for (let index = 0; index < 50; index += 1) {

@@ -26,11 +26,13 @@ export function createRegisterClient(settings: RegistrationSettings): Handler {
   const { storage, limits, now, record } = settings;
   return async ({ json, remoteAddress, isProxyAddress }) => {
     const most = limits.registrations_per_minute;
-    // All who come through an unknown proxy have its address: only the wide limit of its network holds for them.
+    const address = addressBucket(remoteAddress);
+    // All who come through an unknown proxy have its address, so the wide limit holds for it. It counts apart: any program can say that it
+    // is a proxy, and takes nothing of its network's limit.
     if (isProxyAddress) settings.unknownProxy();
-    else if ((await storage.count(`register|${addressBucket(remoteAddress)}`, MINUTE)) > most) throw tooMany();
-    const all = await storage.count(`register|${networkBucket(remoteAddress)}`, MINUTE);
-    if (all > most * ADDRESSES_OF_NETWORK) throw tooMany();
+    else if ((await storage.count(`register|${address}`, MINUTE)) > most) throw tooMany();
+    const wide = isProxyAddress ? `proxy|${address}` : networkBucket(remoteAddress);
+    if ((await storage.count(`register|${wide}`, MINUTE)) > most * ADDRESSES_OF_NETWORK) throw tooMany();
     const row = { client_id: newId(), ...readClientMetadata(json, settings), registered_at: now() };
     const stored = await storage.put('client', hashId(row.client_id), row, {
       lifespan: NEW_CLIENT_LIFESPAN,
