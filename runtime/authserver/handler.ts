@@ -29,6 +29,8 @@ export interface Answer {
   readonly body: string;
   /** Never sent: the storage's id of the authorization code that the answer hands to a client. */
   readonly code?: string | undefined;
+  /** Never sent: the request changed nothing, so a repetition needs no stored answer. */
+  readonly changedNothing?: true;
 }
 
 /**

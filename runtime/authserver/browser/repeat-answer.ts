@@ -94,7 +94,8 @@ async function keepAnswer(
   { key, variant, lifespan }: { readonly key: string; readonly variant: string | undefined; readonly lifespan: number },
   answer: Answer,
 ): Promise<Answer> {
-  const { status, headers, body, code } = answer;
+  const { status, headers, body, code, changedNothing } = answer;
+  if (changedNothing) return answer;
   const sealed = secrets.seal(JSON.stringify({ status, headers, body }), answerAad(place, key));
   if (sealed.length > MAX_SEALED) return answer;
   const row: AnswerRow = { sealed, code, variant: digest(variant), made_at: now() };

@@ -32,7 +32,8 @@ async function change(settings: ConnectionsSettings, browser: Browser, facts: Re
   if (action === 'sign-in') return signIn(settings, browser, facts);
   const act = CHANGES.get(action);
   if (act === undefined) throw noSuchThing();
-  if (browser.login === undefined) return signInPage(connectionsFrame(settings, browser), settings.chain.primary);
+  if (browser.login === undefined)
+    return asking(signInPage(connectionsFrame(settings, browser), settings.chain.primary));
   return act(settings, { browser, login: browser.login, facts });
 }
 
@@ -42,6 +43,11 @@ async function signIn(settings: ConnectionsSettings, browser: Browser, facts: Re
   const remaining = [settings.chain.primary.name];
   const what = { purpose: 'link', request: undefined, remaining, user: undefined, sub: undefined } as const;
   return settings.nextStep(beginLogin(settings, browser, what), browser);
+}
+
+/** A page that asks, and changes nothing: forms without end would fill the storage of answers, also without a login. */
+function asking(page: Answer): Answer {
+  return { ...page, changedNothing: true };
 }
 
 type Change = (settings: ConnectionsSettings, signedIn: SignedIn) => Promise<Answer>;
@@ -72,7 +78,7 @@ async function unlink(settings: ConnectionsSettings, { browser, login, facts }: 
   }
   const provider = viewChain(chain, await storage.linksOf(sub)).find((one) => one.name === name);
   if (provider === undefined) throw noSuchThing();
-  return confirmUnlinkPage(connectionsFrame(settings, browser), provider, name === chain.primary.name);
+  return asking(confirmUnlinkPage(connectionsFrame(settings, browser), provider, name === chain.primary.name));
 }
 
 async function signOut(settings: ConnectionsSettings, { browser, login, facts }: SignedIn): Promise<Answer> {
@@ -80,7 +86,7 @@ async function signOut(settings: ConnectionsSettings, { browser, login, facts }:
   const { sub } = login.user;
   const frame = connectionsFrame(settings, browser);
   const sessions = await storage.sessionsOf(sub);
-  if (facts.form.get('confirmed') !== 'yes') return confirmSignOutPage(frame, sessions.length);
+  if (facts.form.get('confirmed') !== 'yes') return asking(confirmSignOutPage(frame, sessions.length));
   await storage.endUser(sub);
   changed(sub);
   record({

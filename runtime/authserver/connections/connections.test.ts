@@ -128,6 +128,25 @@ describe('the forms of the connections page', () => {
     expect(server.changed).toEqual([ALICE.sub]);
   });
 
+  it('store no answers for visitors and users who only ask', async () => {
+    const put = jest.spyOn(server.storage, 'put');
+    const stranger = await show();
+    const alice = await server.logIn(ALICE, { okta: {}, github: {} });
+    const askers: [Visit, string | undefined][] = [
+      [stranger, stranger.cookie],
+      [await show(alice), alice],
+    ];
+    for (const [page, cookie] of askers) {
+      for (const action of ['sign-out', 'unlink']) {
+        for (let nr = 0; nr < 3; nr += 1) {
+          const form = { csrf: page.hidden('csrf'), form: `form-${nr}`, action, provider: 'github' };
+          expect((await server.visit(server.urls.connections, { form, cookie })).status).toBe(200);
+        }
+      }
+    }
+    expect(put.mock.calls.filter(([kind]) => kind === 'answer')).toEqual([]);
+  });
+
   it('act once where a page is sent twice, and again from a new page', async () => {
     const cookie = await server.logIn(ALICE, { okta: {}, github: {} });
     const unlink = jest.spyOn(server.storage, 'unlink');

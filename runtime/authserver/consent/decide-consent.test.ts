@@ -175,6 +175,21 @@ describe('a consent', () => {
     expect(second.hidden('ticket')).toBe(first.hidden('ticket'));
   });
 
+  it('for another account counts as a login that begins, however often one form leads to the next', async () => {
+    await server.close();
+    server = await startLoginEndpoints({ config: { limits: { pending_logins: 30 } } });
+    client = await server.register([REDIRECT]);
+    let page = await ask();
+    const { cookie } = page;
+    const statuses = [];
+    for (let turn = 0; turn < 4; turn += 1) {
+      page = await decide(page, 'switch', { cookie });
+      statuses.push(page.status);
+      if (page.status !== 200) break;
+    }
+    expect(statuses).toEqual([200, 200, 429]);
+  });
+
   it('lies sealed in the storage while its answer may come again', async () => {
     const page = await ask();
     const put = jest.spyOn(server.storage, 'put');

@@ -3,6 +3,7 @@ import { auditSubjects } from '../audit-subjects.ts';
 import { answerClient } from '../authorize/answer-client.ts';
 import type { Browser, Browsers } from '../browser/browsers.ts';
 import { isFromOwnPage } from '../browser/own-page.ts';
+import { checkLoginRate } from '../login/check-login-rate.ts';
 import { takeLogin } from '../login/login-rows.ts';
 import type { Answer, Handler, RequestFacts } from '../handler.ts';
 import type { NextStep } from '../login/next-step.ts';
@@ -39,6 +40,8 @@ async function decide(
   browser: Browser,
   facts: RequestFacts,
 ): Promise<Answer> {
+  // One login could switch for ever, and each page is stored for a while.
+  if (decision === 'switch') await checkLoginRate(settings, facts.remoteAddress);
   const ticket = facts.form.get('ticket') ?? '';
   const awaited = { ticket, step: 'consent', browser, isFromOwnPage: isFromOwnPage(facts) } as const;
   const { request, ...row } = await takeLogin(settings, awaited);
