@@ -1,12 +1,15 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ANONYMOUS } from '#runtime/incoming/build-identity';
 import { createSecretRing } from '#runtime/keys/create-secret-ring';
 import { NO_BACKENDS } from '#runtime/mcp/backends/build-backends';
 import { openKeptSessions } from './open-kept-sessions.ts';
+import { recordName } from './record-seal.ts';
 import { EVICTABLE_AFTER } from './session-limits.ts';
+import { INITIALIZED, subscriptionField } from './session-record.ts';
 import { SessionStore } from './session-store.ts';
 
 const HOUR = 3_600_000;
@@ -82,4 +85,60 @@ describe('openKeptSessions', () => {
     expect(found).toMatchObject({ id: session.id, profile: PROFILE, openedAt: -HOUR / 4 });
     expect(await second.store.find(session.id, 'another principal')).toBeUndefined();
   });
+
+  it.each([
+    [
+      'fields of one record are put into another',
+      `UPDATE mcp_session_fields SET key = 'x' WHERE key = :one;
+       UPDATE mcp_session_fields SET key = :one WHERE key = :other;
+       UPDATE mcp_session_fields SET key = :other WHERE key = 'x'`,
+    ],
+    [
+      'records change their owners',
+      `UPDATE mcp_sessions SET owner =
+         (SELECT owner FROM mcp_sessions AS their WHERE their.key <> mcp_sessions.key) WHERE key = :one`,
+    ],
+    [
+      'records change their keys',
+      `UPDATE mcp_sessions SET key = 'x' || key; UPDATE mcp_session_fields SET key = 'x' || key`,
+    ],
+    ['a field is renamed', `UPDATE mcp_session_fields SET field = 'level' WHERE field = 'initialized'`],
+  ])('gives a session to no other principal where %s in the file', async (_, sql) => {
+    const clock = { mono: 0, wall: 1_700_000_000_000 };
+    const first = await start(clock);
+    const owners = ['alice', 'mallory'].map((principal) => ({ principal, countedFor: principal }));
+    const sessions = owners.map((owner) => first.store.create(owner, PROFILE));
+    for (const session of sessions) {
+      await first.store.opened(session, ANONYMOUS);
+      await first.store.remember(session, INITIALIZED);
+    }
+    const keys = sessions.map(({ id, principal }) => recordName(id, principal).key);
+    await first.sharing.close();
+    rewrite(sql, keys);
+
+    const { store } = await start({ mono: 0, wall: clock.wall });
+    const [alices, mallorys] = sessions.map(({ id }) => id);
+    for (const { principal } of owners) expect(await store.find(alices ?? '', principal)).toBeUndefined();
+    expect(await store.find(mallorys ?? '', 'alice')).toBeUndefined();
+  });
+
+  it('names neither sessions nor principals in its file, and lets its owner alone read it', async () => {
+    const { store, sharing } = await start({ mono: 0, wall: 1_700_000_000_000 });
+    const session = store.create({ principal: 'the-principal', countedFor: 'the-address' }, PROFILE);
+    await store.opened(session, ANONYMOUS);
+    await store.remember(session, subscriptionField('file:///the-resource', 'the-backend'));
+    const files = readdirSync(folder).map((name) => join(folder, name));
+    expect(files.map((file) => statSync(file).mode & 0o077)).toEqual(files.map(() => 0));
+    const stored = files.map((file) => readFileSync(file, 'latin1')).join('');
+    for (const secret of [session.id, 'the-principal', 'the-address', 'the-resource', 'the-backend', 'clientInfo'])
+      expect(stored).not.toContain(secret);
+    await sharing.close();
+  });
 });
+
+/** Runs these statements on the file; `:one` and `:other` are keys of records. */
+function rewrite(sql: string, [one = '', other = '']: readonly string[]): void {
+  const database = new DatabaseSync(join(folder, 'sessions.sqlite'));
+  database.exec(sql.replaceAll(':one', `'${one}'`).replaceAll(':other', `'${other}'`));
+  database.close();
+}
