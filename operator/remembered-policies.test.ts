@@ -1,9 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
+import { readPolicies } from '#crds/policy/policy-verdict';
 import { bringAbout } from '#operator/bring-about';
 import { emptyWorld } from '#operator/testdata/empty-world';
 import type { Outcome } from '#operator/plan/outcome';
 import type { Platform } from '#operator/platform';
-import { findProblems, RememberedPolicies } from '#operator/remembered-policies';
+import { RememberedPolicies } from '#operator/remembered-policies';
 import type { Manifest, PolicyTexts, World } from '#operator/world';
 
 const when = (condition: string) => `permit(principal, action, resource) when { ${condition} };`;
@@ -65,16 +66,16 @@ describe('policies that are remembered', () => {
       const until = performance.now() + 5;
       while (performance.now() < until);
       turnsAt.push(turns);
-      return [];
+      return { problems: [], readsCaller: false };
     };
     const remembered = new RememberedPolicies(spin);
-    for (let at = 0; at < 10; at++) remembered.problemsOf(texts(when(`${at} == 1`)));
+    for (let at = 0; at < 10; at++) remembered.verdictOf(texts(when(`${at} == 1`)));
     expect(turnsAt).toEqual([]);
     expect(await remembered.readNoted()).toBe(true);
     clearInterval(counting);
     expect(turnsAt).toHaveLength(10);
     expect(turns).toBeGreaterThan(5);
-    for (let at = 0; at < 10; at++) remembered.problemsOf(texts(when(`${at} == 1`)));
+    for (let at = 0; at < 10; at++) remembered.verdictOf(texts(when(`${at} == 1`)));
     expect(await remembered.readNoted()).toBe(false);
     expect(turnsAt).toHaveLength(10);
   });
@@ -82,10 +83,10 @@ describe('policies that are remembered', () => {
   it('say the same as policies that are validated at once', async () => {
     const remembered = new RememberedPolicies();
     const wrong = texts(when('resource.sise > 1'));
-    expect(remembered.problemsOf(wrong)).toEqual([]);
+    expect(remembered.verdictOf(wrong).problems).toEqual([]);
     await remembered.readNoted();
-    expect(remembered.problemsOf(wrong)).toContainEqual(expect.stringContaining('sise'));
-    expect(remembered.problemsOf(wrong)).toEqual(findProblems(wrong));
+    expect(remembered.verdictOf(wrong).problems).toContainEqual(expect.stringContaining('sise'));
+    expect(remembered.verdictOf(wrong)).toEqual(readPolicies(wrong));
   });
 
   it('are all read before anything is applied: a backend whose policy does not validate is never in the document', async () => {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { parseDocument, stringify } from 'yaml';
 import { z } from 'zod';
+import type { PolicyVerdict } from '#crds/policy/policy-verdict';
 import type { RuntimeStatus } from '#crds/run-config/runtime-status';
 import { BLOCK_BOUNDS, refusalOf, repeatedKey } from './yaml-bounds.ts';
 
@@ -142,8 +143,8 @@ export interface PolicyTexts {
 
 /** What is known of policy sets, where a platform remembers it. */
 export interface PolicyReadings {
-  /** What is wrong with a set. One that has not been read is noted, and counts as if nothing was. */
-  problemsOf(texts: PolicyTexts): readonly string[];
+  /** The verdict on a set. A set that has not been read is noted, and counts as valid and free of callers. */
+  verdictOf(texts: PolicyTexts): PolicyVerdict;
   /** Reads what was noted; false where nothing was. What was planned meanwhile does not hold otherwise. */
   readNoted(): Promise<boolean>;
 }

@@ -3,8 +3,10 @@ import type { RuntimeStatus } from '#crds/run-config/runtime-status';
 import type { AuthServerStatus } from '#runtime/authserver/auth-server';
 import type { FollowedRunConfig } from '#runtime/follow-run-config';
 import type { BackendSnapshot, StatusSnapshot } from '#runtime/http/status-snapshot';
+import { describeUnknownPolicyNames } from '#runtime/mcp/aggregate/unknown-policy-names';
 import type { Backend } from '#runtime/mcp/backends/backend';
 import { countCalls, showHealth } from '#runtime/mcp/backends/show-health';
+import type { Authorizer } from '#runtime/policy/authorizer';
 import type { SharedLogin } from '#runtime/remote-login/shared-login';
 import type { Rooms } from '#runtime/rooms';
 
@@ -84,7 +86,7 @@ function refusalOf({ refused }: StatusSources['followed']): StatusSnapshot['conf
 
 function warningsOf(
   { refused }: StatusSources['followed'],
-  { authServer, backends, catalogues, rateLimits, sessions }: Rooms,
+  { authServer, authorizer, backends, catalogues, rateLimits, sessions }: Rooms,
 ): string[] {
   const stale = refused === undefined ? [] : ['a newer run configuration was refused; an older one is in force'];
   // What an authenticator warns of follows from the run configuration alone: who wrote that says it, and the log.
@@ -93,9 +95,18 @@ function warningsOf(
     ...stale,
     ...rooms,
     ...backends.all.flatMap(({ warnings = [] }) => warnings),
+    ...policyWarnings('incomingAuth.authzConfig', authorizer),
+    ...backends.all.flatMap((backend) => policyWarnings(`authzConfig of ${backend.name}`, backend.authorizer)),
     ...catalogues.warnings(),
-    ...(rateLimits?.findUnknown(catalogues.allTools()) ?? []),
+    ...describeUnknownPolicyNames('incomingAuth.authzConfig', authorizer.names, (kind) =>
+      catalogues.all(kind)?.map(({ name }) => name),
+    ),
+    ...(rateLimits?.findUnknown(catalogues.all('tools')) ?? []),
   ];
+}
+
+function policyWarnings(place: string, authorizer: Authorizer | undefined): string[] {
+  return (authorizer?.warnings ?? []).map((warning) => `${place}: ${warning}`);
 }
 
 function backendSnapshot(backend: Backend, { loginUrl }: Pick<StatusSources, 'loginUrl'>): BackendSnapshot {

@@ -7,7 +7,9 @@ import { agree, type Rule, withRules } from './rule.ts';
 const Fields = z.strictObject({
   type: z
     .enum(['anonymous', 'oidc'])
-    .describe('`anonymous` asks for no credentials and disables all access control: development only.'),
+    .describe(
+      '`anonymous` asks for no credentials, and every caller is Client::"anonymous" to policies: development only.',
+    ),
   resourceUrl: ResourceUrl.optional(),
   oidcConfig: OidcConfig.optional().describe('The issuer whose tokens are let in.'),
   oidcConfigRef: OidcConfigRef.optional().describe('The same, shared by a MCPOIDCConfig.'),
@@ -42,7 +44,7 @@ const issuerRule: Rule<z.infer<typeof Fields>> = {
   cel: "self.type != 'oidc' || has(self.oidcConfig) != has(self.oidcConfigRef)",
 };
 
-const onlyWithOidc = (field: 'oidcConfig' | 'oidcConfigRef' | 'authzConfig'): Rule<z.infer<typeof Fields>> => ({
+const onlyWithOidc = (field: 'oidcConfig' | 'oidcConfigRef'): Rule<z.infer<typeof Fields>> => ({
   at: [field],
   message: `type anonymous checks nothing, so ${field} would have no effect; remove it, or write type: oidc`,
   holds: (value) => value.type === 'oidc' || value[field] === undefined,
@@ -55,7 +57,6 @@ export const IncomingAuth = withRules(
   issuerRule,
   onlyWithOidc('oidcConfig'),
   onlyWithOidc('oidcConfigRef'),
-  onlyWithOidc('authzConfig'),
   agree(['resourceUrl'], ['oidcConfig', 'resourceUrl'], 'write one URL, at one of the two places'),
   agree(['resourceUrl'], ['oidcConfigRef', 'resourceUrl'], 'write one URL, at one of the two places'),
   agree(

@@ -49,6 +49,11 @@ export function findMentions(policies: readonly { json: PolicyJson }[], entities
   };
 }
 
+/** Whether a decision may depend on the caller: on its uid, its groups or a claim. */
+export function readsCaller({ principal, claims, wholeContext }: Mentions): boolean {
+  return principal || claims.length > 0 || wholeContext;
+}
+
 /** Whether an expression reads an argument of the call, or a record that holds all of them. */
 export function readsArguments(expr: Expr): boolean {
   const found: Found = { attributes: new Set(), literals: [], wholeContext: false, principal: false };

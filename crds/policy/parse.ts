@@ -63,13 +63,23 @@ function splitText(text: string, place: string): { policies: readonly string[]; 
   if (tooDeep !== undefined) return refuse(`${place} ${tooDeep}`);
   const parts = policySetTextToParts(text);
   if (parts.type === 'failure') {
-    return { policies: [], problems: parts.errors.map((error) => `${place}: ${describeError(error)}`) };
+    return {
+      policies: [],
+      problems: parts.errors.map((error) => `${place}: ${whereIn(text, error)}${describeError(error)}`),
+    };
   }
   if (parts.policy_templates.length > 0) {
     return refuse(`${place} is a template: write the principal or resource in place of ?principal or ?resource`);
   }
   if (parts.policies.length === 0) return refuse(`${place} holds no policy: write one or remove the entry`);
   return { policies: parts.policies, problems: [] };
+}
+
+/** Cedar counts bytes of UTF-8. */
+function whereIn(text: string, { sourceLocations: [at] = [] }: DetailedError): string {
+  if (at === undefined) return '';
+  const before = Buffer.from(text).subarray(0, at.start).toString().split('\n');
+  return `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1} of its text: `;
 }
 
 function parseOne(text: string, where: string, key: string): ParsedPolicy | string {

@@ -24,6 +24,43 @@ describe('policies', () => {
     expect(result.ok && result.set.policies[0]).toMatchObject({ id: 'w', advice: 'ask the owner', effect: 'permit' });
   });
 
+  it('says line and column of a syntax error', () => {
+    expect(problemsOf(['permit(principal, action resource);'])).toEqual([
+      expect.stringMatching(/^policies\[0\]: line 1, column 26 of its text: unexpected token `resource`/),
+    ]);
+    expect(problemsOf([`// é 𝒳\n${when('true')} /* */ permit(principal, action resource);`])).toEqual([
+      expect.stringMatching(/^policies\[0\]: line 2, column \d+ of its text: /),
+    ]);
+  });
+
+  it('suggests the prefix of a claim or argument', () => {
+    const meant = (condition: string) => problemsOf([when(condition)]).join();
+    expect(meant('principal.role == "x"')).toContain('(did you mean `claim_role`?)');
+    expect(meant('principal.role == "x" && principal.claim_email like "*"')).toContain('(did you mean `claim_role`?)');
+    expect(meant('context.path == "x"')).toContain('(did you mean `arg_path` or `claim_path`?)');
+    expect(meant('resource.role == "x"')).not.toContain('claim_');
+  });
+
+  it('keeps the suggestion of an attribute that a user entity has', () => {
+    const entities = [{ uid: { type: 'Client', id: 'a' }, attrs: { team: 'red' }, parents: [] }];
+    const [problem] = problemsOf([when('principal.teem == "red"')], entities);
+    expect(problem).toContain('did you mean `team`?');
+  });
+
+  it('warns of a test for an attribute that no request has', () => {
+    const policies = [
+      'forbid(principal, action, resource) when { principal has role && principal has claim_role };',
+      when('!(context has path)'),
+      when('principal has team || context has arg_path'),
+    ];
+    const entities = [{ uid: { type: 'Client', id: 'a' }, attrs: { team: 'red' }, parents: [] }];
+    const result = validatePolicySet({ policies, entitiesJson: JSON.stringify(entities) });
+    expect(result.ok && result.warnings.filter((warning) => warning.includes('has'))).toEqual([
+      'policies[0]: `principal has role` is never true (did you mean `claim_role`?)',
+      'policies[1]: `context has path` is never true (did you mean `arg_path` or `claim_path`?)',
+    ]);
+  });
+
   it('names the text that Cedar cannot parse', () => {
     expect(problemsOf([when('true'), 'permit(principal, action);'])).toEqual([
       expect.stringMatching(/^policies\[1\]: /),

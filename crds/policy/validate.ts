@@ -3,17 +3,21 @@ import { countOperators } from './check-nesting.ts';
 import { checkWeight } from './check-weight.ts';
 import { readEntities, type UserEntity } from './entities.ts';
 import { shapeEntities, type EntityShapes } from './entity-types.ts';
+import { findImpossibleHas, suggestPrefix } from './explain-attributes.ts';
 import { inferTypes, type Reading } from './infer-types.ts';
 import { findMentions, type Mentions } from './mentions.ts';
+import { findNamedResources, type NamedResource } from './named-resources.ts';
 import { describeError, nameOf, parsePolicies, type ParsedPolicy } from './parse.ts';
 import { buildSchema } from './schema.ts';
 import { writeType, type ValueType } from './value-type.ts';
+import { CLIENT } from './vocabulary.ts';
 
 /** How many ways to give types to disputed attributes are tried: fewer of a set that takes long to validate once. */
 const MAX_ASSIGNMENTS = 32;
 const LIGHT_SET = 250;
 
-interface PolicySetSource {
+/** A policy set as it is written. */
+export interface PolicySetSource {
   /** Policy texts; each may hold several policies. */
   readonly policies: readonly string[];
   /** The user's entities, in Cedar's JSON form. */
@@ -25,6 +29,8 @@ export interface PolicySet {
   readonly policies: readonly ParsedPolicy[];
   readonly entities: readonly UserEntity[];
   readonly mentions: Mentions;
+  /** Tools, prompts and resources that the policies name. */
+  readonly names: readonly NamedResource[];
 }
 
 type PolicySetValidation =
@@ -33,8 +39,8 @@ type PolicySetValidation =
 
 /**
  * Reads and validates a policy set against the schema that its own use of claims and arguments gives. Pure.
- * @returns the set with warnings (policies that can never apply); or problems, each of which names the policy by its `@id`
- *   or its place, and says what to do
+ * @returns the set with warnings (policies and conditions that can never apply); or problems, each of which names the policy by
+ *   its `@id` or its place, and says what to do
  */
 export function validatePolicySet(source: PolicySetSource): PolicySetValidation {
   const tooMuch = checkWeight(source.policies);
@@ -53,9 +59,18 @@ export function validatePolicySet(source: PolicySetSource): PolicySetValidation 
     return { ok: false, problems: [...explainDisputes(readings), ...(checks[0]?.problems ?? [])] };
   return {
     ok: true,
-    set: { policies, entities, mentions: findMentions(policies, entities) },
-    warnings: passed.warnings,
+    set: {
+      policies,
+      entities,
+      mentions: findMentions(policies, entities),
+      names: findNamedResources(policies, entities),
+    },
+    warnings: [...passed.warnings, ...findImpossibleHas(policies, knownAttributes(shapes))],
   };
+}
+
+function knownAttributes(shapes: EntityShapes): { principal: string[]; context: string[] } {
+  return { principal: [...(shapes.get(CLIENT)?.attributes.keys() ?? [])], context: [] };
 }
 
 function attemptsFor(policies: readonly string[]): number {
@@ -111,7 +126,7 @@ function runValidator(policies: readonly ParsedPolicy[], schema: SchemaJson<stri
     findings
       .map(({ policyId, error }) => ({
         at: order.indexOf(policyId),
-        text: `${names.get(policyId) ?? policyId}: ${simplify(describeError(error))}`,
+        text: `${names.get(policyId) ?? policyId}: ${suggestPrefix(simplify(describeError(error)))}`,
       }))
       .sort((a, b) => a.at - b.at || (a.text < b.text ? -1 : 1))
       .map(({ text }) => text);

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
+import { serveGateway, type ServedGateway } from '../gateway/serve-gateway.ts';
 import { send } from '../gateway/session-client.ts';
 import { until } from '../gateway/until.ts';
 import { connectOldClient } from '../sdk-servers/connect-sdk-client.ts';
@@ -18,13 +19,19 @@ async function twins(aggregation: Aggregation) {
   const gateway = await gatewayTo(backends, { aggregation });
   const client = await connectOldClient(new URL(gateway.url));
   closing(client);
+  return {
+    client,
+    reconfigure: (next: Aggregation) => gateway.reconfigure(configTo(backends, { aggregation: next })),
+    ...warningsAt(gateway),
+  };
+}
+
+function warningsAt(gateway: ServedGateway) {
   const warnings = async () => {
     const { text } = await send(`http://127.0.0.1:${gateway.runtime.address.privatePort}/status`, 'GET', {});
     return (JSON.parse(text) as { warnings: string[] }).warnings;
   };
   return {
-    client,
-    reconfigure: (next: Aggregation) => gateway.reconfigure(configTo(backends, { aggregation: next })),
     warned: (pattern: RegExp) =>
       until(`a warning ${pattern.source}`, async () => (await warnings()).some((one) => pattern.test(one))),
     notWarned: (pattern: RegExp) =>
@@ -67,5 +74,39 @@ describe('the warnings of /status', () => {
     await warned(/^aggregation.prompts filter of two .*"great" \(did you mean "greet"\?\)/);
     await reconfigure({ tools: [{ workload: 'one', filter: ['echo', 'slow'] }] });
     await notWarned(/^aggregation/);
+  });
+
+  it('name what policies misspell, by the names that each policy set sees', async () => {
+    const forbid = (...ids: string[]) => ids.map((id) => `forbid(principal, action, resource == ${id});`);
+    const server = await startSdkServer('new');
+    closing({ close: () => server.stop() });
+    const own = forbid('Tool::"ecko"', 'Tool::"pol_echo"', 'Prompt::"great"', 'Resource::"sdk://oen"');
+    const listed = forbid('Tool::"echo"', 'Prompt::"greet"', 'Resource::"sdk://one"', 'Resource::"sdk://items/7"');
+    const configOf = (policies: string[], ofServer: string[]) =>
+      configTo({ pol: { url: server.url, authz: { policies } } }, { authz: { policies: ofServer } });
+    const gateway = closing(
+      await serveGateway(configOf([...own, ...listed], forbid('Tool::"pol_ecko"', 'Tool::"pol_echo"'))),
+    );
+    const { warned, notWarned } = warningsAt(gateway);
+    await warned(
+      /^authzConfig of pol names no tool that is listed: "ecko" in policies\[0\] \(did you mean "echo"\?\), "pol_echo" in policies\[1\][^,]*; correct or remove it$/,
+    );
+    await warned(/^authzConfig of pol names no prompt that is listed: "great" .*"greet"\?\); correct or remove it$/);
+    await warned(/^authzConfig of pol names no resource that is listed: "sdk:\/\/oen" [^,]*; correct or remove it$/);
+    await warned(
+      /^incomingAuth.authzConfig names no tool that is listed: "pol_ecko" in policies\[0\] \(did you mean "pol_echo"\?\); correct or remove it$/,
+    );
+    await gateway.reconfigure(configOf(listed, forbid('Tool::"pol_echo"')));
+    await notWarned(/names no/);
+  });
+
+  it('tell of an attribute that is a claim without its prefix', async () => {
+    const policies = ['forbid(principal, action, resource) when { principal has role };'];
+    const server = await startSdkServer('new');
+    closing({ close: () => server.stop() });
+    const gateway = await gatewayTo({ pol: server.url }, { authz: { policies } });
+    await warningsAt(gateway).warned(
+      /^incomingAuth.authzConfig: policies\[0\]: `principal has role` is never true \(did you mean `claim_role`\?\)$/,
+    );
   });
 });

@@ -1,7 +1,11 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
+import { serveEverything } from '../fakes/everything-server/serve.ts';
 import { send, SessionClient } from '../gateway/session-client.ts';
 import { serveGateway } from '../gateway/serve-gateway.ts';
+import { connectNewClient, connectOldClient } from '../sdk-servers/connect-sdk-client.ts';
+import { startSdkServer } from '../sdk-servers/start-sdk-server.ts';
 
 const open: { close(): Promise<void> | void }[] = [];
 
@@ -15,8 +19,8 @@ const only = (name: string) => `permit(principal, action, resource == Tool::"${n
 describe("a backend's own policies and the server's", () => {
   it.each([
     ['the server permits one, the backend all', [only('a_tool_0')], [permitAll], ['a_tool_0']],
-    ['the server permits all, the backend one', [permitAll], [only('a_tool_1')], ['a_tool_1']],
-    ['each permits another', [only('a_tool_0')], [only('a_tool_1')], []],
+    ['the server permits all, the backend one', [permitAll], [only('tool_1')], ['a_tool_1']],
+    ['each permits another', [only('a_tool_0')], [only('tool_1')], []],
   ])('must both allow: %s', async (_case, server, own, visible) => {
     const backend = await servePlain({ tools: 2 });
     open.push(backend);
@@ -32,6 +36,100 @@ describe("a backend's own policies and the server's", () => {
       const { answer } = await client.call(name, { text: 'x' });
       expect(answer.result !== undefined).toBe(visible.includes(name));
     }
+  });
+});
+
+/** The backend `pol` with these policies of its own. */
+async function withOwnPolicies(policies: string[]): Promise<RunConfigDocument['backends'][number]> {
+  const server = await startSdkServer('new');
+  open.push({ close: () => server.stop() });
+  const tools_override = { progress: { name: 'advance' } };
+  return { name: 'pol', transport: 'streamable-http', url: server.url, tools_override, authz: { policies } };
+}
+
+/** The two endpoints that offer a backend: its own, and that of a group with the default prefix. */
+const ENDPOINTS: Record<string, NonNullable<RunConfigDocument['aggregation']>> = {
+  'its own endpoint': { conflict_resolution: 'priority', priority_order: ['pol'] },
+  'the endpoint of its group': {},
+};
+
+async function clientAt(place: string, backend: RunConfigDocument['backends'][number], server = [permitAll]) {
+  const incoming = { type: 'anonymous' } as const;
+  const aggregation = ENDPOINTS[place] ?? {};
+  const gateway = await serveGateway({ incoming, aggregation, backends: [backend], authz: { policies: server } });
+  open.push(gateway);
+  const url = new URL(gateway.url);
+  const old = await connectOldClient(url);
+  const modern = await connectNewClient(url, { revision: '2026-07-28' });
+  open.push(old, modern);
+  const prefix = place === 'its own endpoint' ? '' : 'pol_';
+  return { clients: [old, modern], old, nameOf: (name: string) => prefix + name };
+}
+
+describe.each(Object.keys(ENDPOINTS))("a backend's own policies at %s", (place) => {
+  it('refuse a tool by its name at the own endpoint, in calls and in lists', async () => {
+    const forbids = ['echo', 'advance'].map((name) => `forbid(principal, action, resource == Tool::"${name}");`);
+    const { clients, nameOf } = await clientAt(place, await withOwnPolicies([permitAll, ...forbids]));
+    for (const client of clients) {
+      const { tools } = await client.listTools();
+      const names = tools.map(({ name }) => name);
+      expect(names).toContain(nameOf('fail'));
+      for (const hidden of ['echo', 'advance', 'progress']) {
+        expect(names).not.toContain(nameOf(hidden));
+        const call = client.callTool({ name: nameOf(hidden), arguments: { text: 'x', steps: 0, every: 0 } });
+        await expect(call).rejects.toMatchObject({ code: -32602 });
+      }
+      expect(await client.callTool({ name: nameOf('fail'), arguments: {} })).toMatchObject({ isError: true });
+    }
+  });
+
+  it('decide by arguments and by the attribute name', async () => {
+    const forbid = 'forbid(principal, action, resource) when { resource.name == "echo" && context.arg_text == "no" };';
+    const { clients, nameOf } = await clientAt(place, await withOwnPolicies([permitAll, forbid]));
+    for (const client of clients) {
+      const { tools } = await client.listTools();
+      expect(tools.map(({ name }) => name)).toContain(nameOf('echo'));
+      const refused = client.callTool({ name: nameOf('echo'), arguments: { text: 'no' } });
+      await expect(refused).rejects.toMatchObject({ code: 403 });
+      const allowed = await client.callTool({ name: nameOf('echo'), arguments: { text: 'yes' } });
+      expect(allowed).toMatchObject({ content: [{ text: 'yes' }] });
+    }
+  });
+
+  it('refuse prompts and resources', async () => {
+    const forbids = ['Prompt::"greet"', 'Resource::"sdk://one"'].map(
+      (one) => `forbid(principal, action, resource == ${one});`,
+    );
+    const { clients, nameOf } = await clientAt(place, await withOwnPolicies([permitAll, ...forbids]));
+    for (const client of clients) {
+      expect((await client.listPrompts()).prompts).toEqual([]);
+      const prompt = client.getPrompt({ name: nameOf('greet'), arguments: { name: 'Ada' } });
+      await expect(prompt).rejects.toMatchObject({ code: -32602 });
+      expect((await client.listResources()).resources.map(({ uri }) => uri)).toEqual(['sdk://two']);
+      await expect(client.readResource({ uri: 'sdk://one' })).rejects.toThrow();
+      expect((await client.readResource({ uri: 'sdk://two' })).contents).toMatchObject([{ text: 'resource two' }]);
+    }
+  });
+});
+
+describe('the two policy sets of a call', () => {
+  it('each see the names and hints of their own endpoint', async () => {
+    const backend = await withOwnPolicies([only('echo')]);
+    const { old } = await clientAt('the endpoint of its group', backend, [only('pol_echo'), only('pol_fail')]);
+    expect((await old.listTools()).tools.map(({ name }) => name)).toEqual(['pol_echo']);
+    await expect(old.callTool({ name: 'pol_fail', arguments: {} })).rejects.toMatchObject({ code: -32602 });
+  });
+
+  it('keep a list private that the own policies of a backend filter', async () => {
+    const server = await serveEverything();
+    open.push(server);
+    const backend = { name: 'pol', transport: 'streamable-http' as const, url: server.url };
+    const authz = { policies: [permitAll] };
+    const gateway = await serveGateway({ incoming: { type: 'anonymous' }, backends: [{ ...backend, authz }] });
+    open.push(gateway);
+    const client = await connectNewClient(new URL(gateway.url), { revision: '2026-07-28' });
+    open.push(client);
+    expect(await client.listTools()).toMatchObject({ cacheScope: 'private' });
   });
 });
 

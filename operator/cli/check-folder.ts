@@ -16,7 +16,7 @@ import { systemClock } from '#operator/queue';
 import { contentHash, GENERATED_SECRETS, keyText, type Manifest, type ResourceKey } from '#operator/world';
 import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
-import { findLeftOut, lineIn } from './find-left-out.ts';
+import { findLeftOut, placeIn } from './find-left-out.ts';
 
 /** Stands for an identity that is made at the first start. */
 const NO_UID = '00000000-0000-0000-0000-000000000000';
@@ -110,7 +110,7 @@ export async function checkFolder(folder: string, context: Context): Promise<Che
         .map(({ reason, message }) => ({ reason, said: withoutName(message, key) }))
         .map(({ reason, said }) => ({
           file,
-          line: source ? lineIn(source, said) : 1,
+          ...(source ? placeIn(source, said) : { line: 1 }),
           path: `${key.kind}/${key.name}`,
           message: `${reason}: ${said}`,
         }));
@@ -126,7 +126,8 @@ export function shownPath(file: string): string {
   return seen.startsWith('..') ? file : seen;
 }
 
-/** `file:line: field: message`, as editors and compilers understand it. */
-export function printProblem({ file, line, path, message }: Problem): string {
-  return `${shownPath(file)}:${line}: ${path === '' ? '' : `${path}: `}${message}`;
+/** `file:line:column: field: message`, or without the column, as editors and compilers understand it. */
+export function printProblem({ file, line, column, path, message }: Problem): string {
+  const place = column === undefined ? `${line}` : `${line}:${column}`;
+  return `${shownPath(file)}:${place}: ${path === '' ? '' : `${path}: `}${message}`;
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { locateState } from '#operator/local/state-folder';
-import { checkFolder } from './check-folder.ts';
+import { checkFolder, printProblem } from './check-folder.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -43,6 +43,53 @@ async function problemsOf(files: Record<string, string>): Promise<string[]> {
   const { problems } = await checkFolder(folder, context as Parameters<typeof checkFolder>[1]);
   return problems.map(({ file, line, path, message }) => `${file.split('/').at(-1) ?? ''}:${line} ${path}: ${message}`);
 }
+
+describe('checkFolder', () => {
+  const WRONG = 'permit(principal, action resource);';
+  const RIGHT = 'forbid(principal, action, resource) when { resource.name == "it\'s" };';
+  const styles: [style: string, text: string][] = [
+    ['a plain text', `- ${WRONG}`],
+    ['single quotes', `- '${RIGHT.replace("'", "''")} ${WRONG}'`],
+    ['double quotes', `- ${JSON.stringify(`${RIGHT}\n${WRONG}`)}`],
+    ['a literal block', `- |\n  // é\n\n    ${RIGHT}\n    ${WRONG}`],
+    ['the second entry', `- ${JSON.stringify(RIGHT)}\n- ${WRONG}`],
+  ];
+  const written = (policies: string, of: 'server' | 'backend') => {
+    const block = `authzConfig:\n  type: inline\n  inline:\n    policies:\n${policies.replaceAll(/^/gm, '      ')}`;
+    const indented = block.replaceAll(/^/gm, '  ');
+    if (of === 'server')
+      return SERVER.replace('{ type: anonymous }', `\n    type: anonymous\n${indented.replaceAll(/^/gm, '  ')}`);
+    return `${SERVER}\n---\n${kind('one', 'MCPServer', `  groupRef: tools\n  remoteUrl: https://one.example/mcp\n${indented}`)}`;
+  };
+  const said = async (text: string) => {
+    writeFileSync(join(folder, 'server.yaml'), text);
+    const context = { state: locateState(join(folder, 'state')), containerEngine: undefined, environment: {} };
+    const { problems } = await checkFolder(folder, context as Parameters<typeof checkFolder>[1]);
+    return problems.map(printProblem);
+  };
+
+  it.each(styles.flatMap(([style, text]) => [[style, 'server', text] as const, [style, 'backend', text] as const]))(
+    'tells line and column of a syntax error in a policy: %s of a %s',
+    async (_style, of, policies) => {
+      const text = written(policies, of);
+      const before = text.slice(0, text.indexOf('action resource') + 'action '.length).split('\n');
+      const place = `server.yaml:${before.length}:${(before.at(-1)?.length ?? 0) + 1}: `;
+      const [first, ...more] = await said(text);
+      expect(first).toContain(place);
+      expect(first).toMatch(
+        /InvalidPolicy: .*authzConfig: policies\[[01]\]: line \d+, column \d+ of its text: unexpected token/,
+      );
+      expect(more).toEqual([]);
+    },
+  );
+
+  it('tells the line of the field where YAML folds the policy', async () => {
+    const text = written(`- >\n  ${RIGHT}\n  ${WRONG}`, 'server');
+    const [first] = await said(text);
+    const line = text.slice(0, text.indexOf('authzConfig')).split('\n').length;
+    expect(first).toContain(`server.yaml:${line}: `);
+  });
+});
 
 describe('what keeps a backend from being served', () => {
   it('is told once where a Secret has not got the key, at the credential', async () => {

@@ -1,4 +1,4 @@
-import type { Problem, Source } from '#operator/local/resource';
+import type { Position, Problem, Source } from '#operator/local/resource';
 import type { Outcome } from '#operator/plan/outcome';
 import { keyText, type ResourceKey } from '#operator/world';
 
@@ -16,12 +16,22 @@ export function lineIn({ line, lineOf }: Source, message: string): number {
   return line;
 }
 
-interface Blamed {
+const POLICY_TEXT = /^(?:spec\.)?([\w.]+): policies\[(\d+)\]: line (\d+), column (\d+) of its text: /;
+
+/** Where the text of a policy begins to be wrong; else the line of the field. */
+export function placeIn(source: Source, message: string): Pick<Problem, 'line' | 'column'> {
+  const [, field = '', index, line, column] = POLICY_TEXT.exec(message) ?? [];
+  const path = ['spec', ...field.split('.'), 'inline', 'policies', Number(index)];
+  const within: Position = { line: Number(line), column: Number(column) };
+  const found = index === undefined ? undefined : source.positionOf?.(path, within);
+  return found ?? { line: lineIn(source, message) };
+}
+
+interface Blamed extends Pick<Problem, 'line' | 'column'> {
   readonly key: ResourceKey;
   readonly source: Source;
   /** What is wrong with it. */
   readonly said: string;
-  readonly line: number;
 }
 
 /**
@@ -42,7 +52,8 @@ function blame(message: string, backend: string, server: ResourceKey, sourceOf: 
   for (const { key, said, at } of candidates) {
     const source = sourceOf(keyText(key));
     if (source === undefined) continue;
-    return { key, said, source, line: lineOf(source, at) ?? lineIn(source, said) };
+    const line = lineOf(source, at);
+    return { key, said, source, ...(line === undefined ? placeIn(source, said) : { line }) };
   }
   return undefined;
 }
@@ -67,11 +78,12 @@ export function findLeftOut(
       if (phase !== 'Excluded') return [];
       const blamed = blame(message, backend, server, sourceOf);
       if (blamed === undefined) return [];
-      const { key, said, line, source } = blamed;
+      const { key, said, source, line, column } = blamed;
       const path = `${key.kind}/${key.name}`;
       if (isTold(source.file, said) || known.has(`${path} ${said}`)) return [];
       known.add(`${path} ${said}`);
-      return [{ file: source.file, line, path, message: `${said} (so ${server.name} leaves ${backend} out)` }];
+      const place = { file: source.file, line, ...(column !== undefined && { column }) };
+      return [{ ...place, path, message: `${said} (so ${server.name} leaves ${backend} out)` }];
     }),
   );
 }

@@ -35,10 +35,10 @@ export function listManifestFiles(folder: string): ManifestFile[] {
 function snapshotOf(resources: Resource[], problems: Problem[]): Snapshot {
   const snapshot: Snapshot = { manifests: [], secrets: new Map(), configMaps: new Map(), sources: new Map(), problems };
   for (const resource of resources) {
-    const { kind, file, line, lineOf } = resource;
+    const { kind, file, line, lineOf, positionOf } = resource;
     const metadata = { ...resource.metadata, namespace: resource.metadata.namespace ?? NAMESPACE };
     const place = `${metadata.namespace}/${metadata.name}`;
-    snapshot.sources.set(keyText({ kind, ...metadata }), { file, line, lineOf });
+    snapshot.sources.set(keyText({ kind, ...metadata }), { file, line, lineOf, positionOf });
     if (kind === 'Secret') snapshot.secrets.set(place, resource.values);
     else if (kind === 'ConfigMap') snapshot.configMaps.set(place, resource.data);
     else snapshot.manifests.push({ apiVersion: resource.apiVersion, kind, metadata, spec: resource.spec });

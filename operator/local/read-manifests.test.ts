@@ -6,6 +6,7 @@ import { manifest, openServer } from './testdata/manifest-case.ts';
 
 const read = (...texts: string[]) => parseManifests(texts.map((text, index) => ({ file: `${index}.yaml`, text })));
 const lineOf: unknown = expect.any(Function);
+const positionOf: unknown = expect.any(Function);
 const told = (...texts: string[]) => read(...texts).problems.map(problemText);
 
 describe('a manifest is accepted', () => {
@@ -51,6 +52,7 @@ describe('the resources of several files', () => {
         file: '0.yaml',
         line: 1,
         lineOf,
+        positionOf,
       },
     ]);
     expect(problems[0]?.unreadable).toBeUndefined();
@@ -92,7 +94,15 @@ describe('Secrets and ConfigMaps', () => {
     const text =
       'apiVersion: v1\nkind: Secret\nmetadata: { name: s }\nstringData: { a: plain }\ndata: { a: eA==, b: Y29kZWQ= }\n';
     expect(read(text).resources).toEqual([
-      { kind: 'Secret', metadata: { name: 's' }, values: { a: 'plain', b: 'coded' }, file: '0.yaml', line: 1, lineOf },
+      {
+        kind: 'Secret',
+        metadata: { name: 's' },
+        values: { a: 'plain', b: 'coded' },
+        file: '0.yaml',
+        line: 1,
+        lineOf,
+        positionOf,
+      },
     ]);
   });
 
@@ -106,6 +116,7 @@ describe('Secrets and ConfigMaps', () => {
         file: '0.yaml',
         line: 1,
         lineOf,
+        positionOf,
       },
     ]);
   });

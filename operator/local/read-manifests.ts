@@ -102,7 +102,7 @@ function readConfigMap(file: string, document: YamlDocument): Read {
   return { resource: { kind: 'ConfigMap', metadata, data: data.data, ...at(file, document) }, problems: [] };
 }
 
-const at = (file: string, { line, lineOf }: YamlDocument) => ({ file, line, lineOf });
+const at = (file: string, { line, lineOf, positionOf }: YamlDocument) => ({ file, line, lineOf, positionOf });
 
 function named({ name, namespace, creationTimestamp, labels, annotations }: ObjectMeta) {
   return {

@@ -12,6 +12,8 @@ export const Problem = z.object({
   file: z.string(),
   /** Counted from 1. */
   line: z.int().min(1),
+  /** Counted from 1, where it is known. */
+  column: z.int().min(1).exactOptional(),
   /** Field, e.g. `spec.incomingAuth.type`; empty for a whole document or file. */
   path: z.string(),
   /** What is wrong and what to do. Never holds a secret value. */
@@ -21,12 +23,20 @@ export const Problem = z.object({
 });
 export type Problem = z.infer<typeof Problem>;
 
+/** Line and column, both counted from 1. */
+export interface Position {
+  line: number;
+  column: number;
+}
+
 export interface Source {
   file: string;
   /** First line of the document, counted from 1. */
   line: number;
   /** Line of a field; undefined for what is not written. */
   lineOf: (path: (string | number)[]) => number | undefined;
+  /** Where a position of a field's text stands in the file; undefined where that cannot be told. */
+  positionOf?: ((path: (string | number)[], within: Position) => Position | undefined) | undefined;
 }
 
 interface ReadMetadata {

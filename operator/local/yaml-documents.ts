@@ -12,7 +12,8 @@ import {
   type YAMLMap,
 } from 'yaml';
 import { repeatedKey } from '#operator/yaml-bounds';
-import type { ManifestFile, Problem } from './resource.ts';
+import { offsetInScalar } from './offset-in-scalar.ts';
+import type { ManifestFile, Position, Problem } from './resource.ts';
 
 /** More is no manifest that a person wrote, and would only take memory. */
 const MAX_BYTES = 4 * 1024 * 1024;
@@ -29,12 +30,13 @@ export interface YamlDocument {
   line: number;
   /** Line of a field, of its key where it has one; undefined for what is not written. */
   lineOf: (path: (string | number)[]) => number | undefined;
+  /** Where a position of an entry's text stands in the file; undefined where that cannot be told. */
+  positionOf: (path: (string | number)[], within: Position) => Position | undefined;
 }
 
 /** The documents of a file, or why it cannot be read as YAML. Never throws, and never repeats what the file says. */
 export function readYamlDocuments({ file, text }: ManifestFile): { documents: YamlDocument[]; problems: Problem[] } {
   const lines = new LineCounter();
-  const lineAt = (offset: number) => Math.max(1, lines.linePos(offset).line);
   try {
     checkSize(text);
     // The library's own search for duplicate keys compares each with each.
@@ -45,10 +47,10 @@ export function readYamlDocuments({ file, text }: ManifestFile): { documents: Ya
       throw new Unreadable(`has more than ${MAX_DOCUMENTS} documents; split it into several files`);
     }
     for (const document of documents) checkDocument(document);
-    return { documents: documents.map((document) => positioned(document, lineAt)), problems: [] };
+    return { documents: documents.map((document) => positioned(document, text, lines)), problems: [] };
   } catch (error) {
     const { message, offset } = asUnreadable(error);
-    return { documents: [], problems: [{ file, line: lineAt(offset), path: '', message, unreadable: true }] };
+    return { documents: [], problems: [{ file, line: lineAt(lines, offset), path: '', message, unreadable: true }] };
   }
 }
 
@@ -98,16 +100,25 @@ function checkDocument(document: Document.Parsed): void {
 const isEmpty = ({ contents, errors }: Document.Parsed) =>
   errors.length === 0 && (contents === null || (isScalar(contents) && contents.value === null));
 
-function positioned(document: Document.Parsed, lineAt: (offset: number) => number): YamlDocument {
+const lineAt = (lines: LineCounter, offset: number) => Math.max(1, lines.linePos(offset).line);
+
+function positioned(document: Document.Parsed, text: string, lines: LineCounter): YamlDocument {
   const lineOfNode = (node: unknown) => {
     const range = isNode(node) ? (node as Node).range : undefined;
-    return range ? lineAt(range[0]) : undefined;
+    return range ? lineAt(lines, range[0]) : undefined;
   };
   const pairOf = rememberPairs();
   return {
     value: document.toJS({ maxAliasCount: MAX_ALIASES }) as unknown,
     line: lineOfNode(document.contents) ?? 1,
     lineOf: (path) => lineOfNode(nodeAt(document, path, pairOf)),
+    positionOf(path, within) {
+      const node = nodeAt(document, path, pairOf);
+      const offset = isScalar(node) ? offsetInScalar(text, node, within) : undefined;
+      if (offset === undefined) return undefined;
+      const { line, col: column } = lines.linePos(offset);
+      return { line, column };
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 import { caBundleOf } from '#crds/parts/references';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { checkChildNames } from './check-child-names.ts';
+import { checkSameCallers } from './check-same-callers.ts';
 import { checkBackendServed } from './check-served.ts';
 import { defined } from './defined.ts';
 import type { FileList } from './file-list.ts';
@@ -42,15 +43,30 @@ export function renderWebhook(webhook: Webhook, place: string, files: FileList):
   });
 }
 
+/** The policies of an MCPServer. Throws `Stalled` and `Waiting`. */
+function renderOwnAuthz(name: string, spec: BackendSpec, context: OutgoingContext) {
+  if (!spec.authzConfig) return undefined;
+  const { world, incoming, byItself } = context;
+  const groupsClaim = incoming.type === 'oidc' ? incoming.groups_claim : undefined;
+  const { document, readsCaller } = resolveAuthz(
+    spec.authzConfig,
+    `MCPServer "${name}" authzConfig`,
+    groupsClaim,
+    world,
+  );
+  if (readsCaller && !byItself) checkSameCallers(name, spec, context);
+  return document;
+}
+
 /** What an MCPServer says about what it offers, whatever its transport. */
-function renderOffer(spec: BackendSpec, place: string, context: OutgoingContext, files: FileList) {
-  const { world, groupsClaim, byItself } = context;
+function renderOffer(name: string, spec: BackendSpec, context: OutgoingContext, files: FileList) {
+  const place = `MCPServer "${name}"`;
   const overrides = Object.entries(spec.toolsOverride ?? {}).map(([tool, text]) => [tool, defined(text)] as const);
   return {
-    authz: spec.authzConfig && resolveAuthz(spec.authzConfig, `${place} authzConfig`, groupsClaim, world),
+    authz: renderOwnAuthz(name, spec, context),
     webhooks: spec.webhooks?.validating?.map((webhook) => renderWebhook(webhook, place, files)),
     // On its own endpoint they are those of the server, and would count twice.
-    rate_limiting: byItself ? undefined : spec.rateLimiting && renderRateLimiting(spec.rateLimiting),
+    rate_limiting: context.byItself ? undefined : spec.rateLimiting && renderRateLimiting(spec.rateLimiting),
     tools_filter: spec.toolsFilter,
     tools_override: overrides.length === 0 ? undefined : Object.fromEntries(overrides),
   };
@@ -78,7 +94,7 @@ export function renderBackend(
   checkChildNames({ kind: 'MCPServer', namespace: context.world.namespace, name }, context.world);
   const reach = reachBackend(name, spec, context.world, files);
   const { authType, auth } = resolveOutgoingAuth(name, spec, reach, context, files);
-  const common = { name, auth, ...renderOffer(spec, place, context, files) };
+  const common = { name, auth, ...renderOffer(name, spec, context, files) };
   checkBackendServed(name, spec, context.world);
   if (reach.transport === 'stdio')
     return { entry: defined({ ...common, ...reach }), url: placeOf(spec, reach), authType };

@@ -1,5 +1,5 @@
 import { type AuthzConfig, InlineAuthz } from '#crds/parts/authz-config';
-import { validatePolicySet } from '#crds/policy/validate';
+import { readPolicies } from '#crds/policy/policy-verdict';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { Stalled } from '../errors.ts';
 import type { World } from '../world.ts';
@@ -8,10 +8,11 @@ import { readBlock, readConfigMapBlock } from './read-config-map-block.ts';
 
 type AuthzDocument = NonNullable<RunConfigDocument['authz']>;
 
-function problemsOf({ policies, entitiesJson }: InlineAuthz, world: World): readonly string[] {
-  if (world.policies) return world.policies.problemsOf({ policies, entitiesJson });
-  const valid = validatePolicySet({ policies, entitiesJson });
-  return valid.ok ? [] : valid.problems;
+/** The policies of one boundary. */
+export interface ResolvedAuthz {
+  readonly document: AuthzDocument;
+  /** Whether a policy reads the principal or a claim. */
+  readonly readsCaller: boolean;
 }
 
 const readAuthz = (text: string) => readBlock(InlineAuthz, text);
@@ -25,16 +26,18 @@ export function resolveAuthz(
   field: string,
   groupsClaim: string | undefined,
   world: World,
-): AuthzDocument {
+): ResolvedAuthz {
   const inline = config.configMap
     ? readConfigMapBlock(readAuthz, config.configMap, `${field}.configMap`, 'InvalidPolicy', world)
     : InlineAuthz.parse(config.inline ?? {});
-  const problems = problemsOf(inline, world);
-  if (problems.length > 0) throw new Stalled('InvalidPolicy', `${field}: ${problems.join('; ')}`);
-  return defined({
+  const texts = { policies: inline.policies, entitiesJson: inline.entitiesJson };
+  const verdict = world.policies?.verdictOf(texts) ?? readPolicies(texts);
+  if (verdict.problems.length > 0) throw new Stalled('InvalidPolicy', `${field}: ${verdict.problems.join('; ')}`);
+  const document = defined({
     mode: config.mode,
     policies: inline.policies,
     entities_json: inline.entitiesJson,
     groups_claim: groupsClaim,
   });
+  return { document, readsCaller: verdict.readsCaller };
 }

@@ -25,6 +25,13 @@ const ANONYMOUS: Finding = {
     'Anybody who reaches the endpoint may call every tool: write incomingAuth.type oidc for all but development.',
 };
 
+const NO_AUTHENTICATION: Finding = {
+  ...ANONYMOUS,
+  reason: 'NoAuthentication',
+  message:
+    'Anybody who reaches the endpoint may do what the policies permit Client::"anonymous": write incomingAuth.type oidc for all but development.',
+};
+
 const AUDIENCE_NOT_CHECKED: Finding = {
   type: 'AudienceNotChecked',
   status: 'True',
@@ -32,6 +39,10 @@ const AUDIENCE_NOT_CHECKED: Finding = {
   message:
     'Tokens that the issuer made for any other service are let in: write incomingAuth.resourceUrl, or an audience.',
 };
+
+function policiesOf({ authzConfig }: IncomingAuth, groupsClaim: string | undefined, world: World) {
+  return authzConfig && resolveAuthz(authzConfig, 'incomingAuth.authzConfig', groupsClaim, world).document;
+}
 
 /**
  * Boundary 1. `embedded`: the issuer is the authorization server of the same process.
@@ -43,7 +54,14 @@ export function resolveIncomingAuth(
   world: World,
   files: FileList,
 ): ResolvedIncoming {
-  if (auth.type === 'anonymous') return { incoming: { type: 'anonymous' }, warnings: [ANONYMOUS] };
+  if (auth.type === 'anonymous') {
+    const authz = policiesOf(auth, undefined, world);
+    return defined({
+      incoming: { type: 'anonymous' as const },
+      authz,
+      warnings: [authz ? NO_AUTHENTICATION : ANONYMOUS],
+    });
+  }
   const issuer = resolveIssuer(auth, world);
   const rendered =
     issuer.type === 'kubernetes'
@@ -58,6 +76,6 @@ export function resolveIncomingAuth(
     required_typ: auth.requiredTyp,
   });
   const groupsClaim = issuer.type === 'inline' ? issuer.block.groupsClaim : undefined;
-  const authz = auth.authzConfig && resolveAuthz(auth.authzConfig, 'incomingAuth.authzConfig', groupsClaim, world);
+  const authz = policiesOf(auth, groupsClaim, world);
   return defined({ incoming, authz, warnings: audience === undefined ? [AUDIENCE_NOT_CHECKED] : [] });
 }

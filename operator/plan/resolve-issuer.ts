@@ -43,7 +43,7 @@ function issuerOfConfigMap(reference: KeyReference, world: World): ResolvedIssue
 }
 
 /** Throws `Waiting` for what is missing and `Stalled` for what is not valid. */
-export function resolveIssuer(auth: IncomingAuth, world: World): ResolvedIssuer {
+export function resolveIssuer(auth: Pick<IncomingAuth, 'oidcConfig' | 'oidcConfigRef'>, world: World): ResolvedIssuer {
   if (auth.oidcConfigRef) return sharedIssuer(auth.oidcConfigRef, world);
   const config = auth.oidcConfig;
   if (config?.configMap) return issuerOfConfigMap(config.configMap, world);

@@ -24,8 +24,8 @@ export interface ResolvedAuth {
 /** What stays the same for all backends of one document. */
 export interface OutgoingContext {
   outgoing: OutgoingAuth;
-  /** Claim with the groups of a caller, for the policies of MCPServers. */
-  groupsClaim: string | undefined;
+  /** Boundary 1 of the same document: whose callers the policies of MCPServers decide about. */
+  incoming: RunConfigDocument['incoming'];
   /** The document is that of an MCPServer's own endpoint. */
   byItself: boolean;
   /** Names of the upstream providers of the authorization server of the same document. */

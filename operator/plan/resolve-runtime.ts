@@ -93,7 +93,7 @@ export function resolveRuntime(
   const context = {
     outgoing: spec.outgoingAuth,
     providers: authServer?.document.upstreams.map((upstream) => upstream.name) ?? [],
-    groupsClaim: incoming.type === 'oidc' ? incoming.groups_claim : undefined,
+    incoming,
     byItself: manifest.kind === 'MCPServer',
     login: loginPlace(manifest, spec, world),
     world,

@@ -3,9 +3,10 @@ import { validatePolicySet, type PolicySet } from '#crds/policy/validate';
 import type { Authz } from '#crds/run-config/incoming';
 import { ConfigError } from '#runtime/errors';
 import type { Log } from '#runtime/telemetry/log';
-import type { Authorizer, Decision } from './authorizer.ts';
+import type { Authorizer } from './authorizer.ts';
 import { createDecider } from './decide.ts';
 import { policiesForLists } from './filter-list.ts';
+import { openAuthorizer } from './open-authorizer.ts';
 import type { PolicyMetrics } from './policy-metrics.ts';
 
 /** Decisions remembered of each of the two: calls, lists. Some 300 bytes each. */
@@ -20,15 +21,12 @@ export interface AuthorizerOptions {
   readonly metrics?: Partial<PolicyMetrics>;
 }
 
-const ALLOWED: Decision = { allowed: true, wouldDeny: false, policies: [] };
-
 /**
  * Loads the policies of one boundary. `authz` absent: every authenticated caller gets in; an empty list: nobody.
  * @throws ConfigError that names each policy that does not validate, and what to do
  */
 export function createAuthorizer(authz: Authz | undefined, options: AuthorizerOptions): Authorizer {
-  const id = randomUUID();
-  if (authz === undefined) return { id, readsArguments: false, decide: () => ALLOWED, visible: () => true };
+  if (authz === undefined) return openAuthorizer();
 
   const validated = validatePolicySet({ policies: authz.policies, entitiesJson: authz.entities_json });
   const where = options.name === undefined ? '' : `${options.name}: `;
@@ -40,8 +38,10 @@ export function createAuthorizer(authz: Authz | undefined, options: AuthorizerOp
   const { decide, decideForLists } = createDeciders(validated.set, authz, options, readsArguments);
   const audited = authz.mode === 'audit';
   return {
-    id,
+    id: randomUUID(),
     readsArguments,
+    names: validated.set.names,
+    warnings: validated.warnings,
     visible: (identity, action, resource) => audited || decideForLists(identity, action, resource, undefined).allowed,
     decide: (identity, action, resource, args) => {
       const decision = decide(identity, action, resource, args);

@@ -1,3 +1,4 @@
+import type { NamedResource } from '#crds/policy/named-resources';
 import type { Identity } from '#runtime/incoming/identity';
 
 export type PolicyAction = 'call_tool' | 'get_prompt' | 'read_resource';
@@ -28,6 +29,10 @@ export interface Authorizer {
   visible(identity: Identity, action: PolicyAction, resource: PolicyResource): boolean;
   /** Whether a loaded policy reads `arg_*`: then duplicate keys in `arguments` are refused and they are re-serialised. */
   readonly readsArguments: boolean;
+  /** Tools, prompts and resources that the policies name. */
+  readonly names: readonly NamedResource[];
+  /** What an administrator should know of the policies. */
+  readonly warnings: readonly string[];
   /** Names this policy set in caches; changes with every reload. */
   readonly id: string;
 }

@@ -1,9 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import type { Authz } from '#crds/run-config/incoming';
 import type { AuthorizerOptions } from './authorize.ts';
-import type { Authorizer, Decision } from './authorizer.ts';
-
-const ALLOWED: Decision = { allowed: true, wouldDeny: false, policies: [] };
+import type { Authorizer } from './authorizer.ts';
+import { openAuthorizer } from './open-authorizer.ts';
 
 /**
  * Loads the policies of one boundary; Cedar itself is loaded when the first policies are. `authz` absent: every
@@ -11,8 +9,7 @@ const ALLOWED: Decision = { allowed: true, wouldDeny: false, policies: [] };
  * @throws ConfigError that names each policy that does not validate
  */
 export async function loadAuthorizer(authz: Authz | undefined, options: AuthorizerOptions): Promise<Authorizer> {
-  if (authz === undefined)
-    return { id: randomUUID(), readsArguments: false, decide: () => ALLOWED, visible: () => true };
+  if (authz === undefined) return openAuthorizer();
   const { createAuthorizer } = await import('./authorize.ts');
   return createAuthorizer(authz, options);
 }

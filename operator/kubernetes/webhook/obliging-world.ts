@@ -72,12 +72,20 @@ export function obligingWorld(manifest: Manifest, world: World): World {
   };
 }
 
-/** A server that offers the group of an MCPServer, and asks for nothing else: what it says of its backend is the backend's fault. */
+/** A server that offers the group of an MCPServer, to the callers of the MCPServer's own endpoint: what it says of its backend is the backend's fault. */
 export function withServerInFront(world: World, backend: Manifest): { world: World; server: string } | undefined {
   const group = valueAt(backend.spec, ['groupRef']);
   if (backend.kind !== 'MCPServer' || typeof group !== 'string') return undefined;
   const server = 'in-front';
-  const spec = { config: { groupRef: group }, incomingAuth: { type: 'anonymous' } };
+  const spec = { config: { groupRef: group }, incomingAuth: incomingAuthOf(backend.spec) };
   const manifest = shared('VirtualMCPServer', spec, world)(server);
   return { server, world: { ...world, virtualMcpServers: { [server]: manifest } } };
+}
+
+function incomingAuthOf(spec: unknown): object {
+  const fields = ['oidcConfig', 'oidcConfigRef'].flatMap((field) => {
+    const value = valueAt(spec, [field]);
+    return value === undefined ? [] : [[field, value] as const];
+  });
+  return fields.length === 0 ? { type: 'anonymous' } : { type: 'oidc', ...Object.fromEntries(fields) };
 }

@@ -158,6 +158,29 @@ describe('what depends on other resources', () => {
     expect(missingGroup.warnings).toContainEqual(expect.stringContaining('MCPGroup "tools", which does not exist'));
   });
 
+  it.each([
+    ['oidcConfig', { type: 'inline', inline: { issuer: 'https://other.example.com' } }],
+    ['oidcConfigRef', { name: 'shared', audience: 'b' }],
+  ])('admits own policies that read callers of %s, and warns where a server knows other callers', (field, issuer) => {
+    const authzConfig = {
+      type: 'inline',
+      inline: { policies: ['permit(principal == Client::"ada", action, resource);'] },
+    };
+    const spec = { image: 'registry.example/everything:1', groupRef: 'tools', [field]: issuer, authzConfig };
+    const manifest = resource('MCPServer', 'b', spec);
+    expect(review({ manifest }, EMPTY)).toMatchObject({ allowed: true });
+    const a = resource('VirtualMCPServer', 'a', policies());
+    const shared = resource('MCPOIDCConfig', 'shared', {
+      type: 'inline',
+      inline: { issuer: 'https://other.example.com' },
+    });
+    const { allowed, warnings } = review({ manifest }, world({ virtualMcpServers: { a }, mcpOidcConfigs: { shared } }));
+    expect(allowed).toBe(true);
+    expect(warnings).toContainEqual(
+      expect.stringMatching(/^VirtualMCPServer "a": b: .*its policies read the principal/),
+    );
+  });
+
   it('is a warning: the issuer of a shared configuration that differs, as either of the two may follow', () => {
     const own = resource('MCPOIDCConfig', 'own', { type: 'inline', inline: { issuer: 'https://other.example.com' } });
     const { allowed, warnings } = review(

@@ -112,6 +112,13 @@ incomingAuth:
   authzConfig: { type: inline, inline: { policies: [] } }`),
   ),
   accepted(
+    'policies for callers without a token',
+    server(`
+incomingAuth:
+  type: anonymous
+  authzConfig: { type: inline, inline: { policies: ['permit(principal == Client::"anonymous", action, resource);'] } }`),
+  ),
+  accepted(
     'policies in a ConfigMap',
     server(`
 incomingAuth:

@@ -47,13 +47,6 @@ export const REFUSED_INCOMING: ManifestCase[] = [
     ],
   },
   {
-    of: 'policies that nobody asks',
-    text: server('incomingAuth:\n  type: anonymous\n  authzConfig: { type: inline, inline: { policies: [] } }'),
-    problems: [
-      '9 spec.incomingAuth.authzConfig: type anonymous checks nothing, so authzConfig would have no effect; remove it, or write type: oidc',
-    ],
-  },
-  {
     of: 'a shared issuer without audience',
     text: oidc('oidcConfigRef:\n  name: company'),
     problems: [

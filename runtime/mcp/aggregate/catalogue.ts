@@ -1,4 +1,5 @@
 import type { RequestError } from '#runtime/errors';
+import type { PolicyResource } from '#runtime/policy/authorizer';
 import type { BackendList } from './fetch-list.ts';
 import type { Gathered } from './gather-lists.ts';
 import type { ListKind } from './list-kinds.ts';
@@ -12,6 +13,8 @@ export interface CatalogueEntry {
   /** JSON text as it is advertised. */
   readonly text: string;
   readonly annotations: Readonly<Record<string, string | boolean>> | undefined;
+  /** The entry as its backend's own endpoint advertises it, for the backend's own policies. Absent: no difference. */
+  readonly own?: PolicyResource | undefined;
   /**
    * The provider at which its caller has to log in first. It is a tool of the gateway's own that leads there; or, where `text` is
    * empty, any name that a backend may have which waits for that.

@@ -16,6 +16,7 @@ import type { BackendList } from './fetch-list.ts';
 import { gatherLists, type Gathered, type GatherOptions } from './gather-lists.ts';
 import { LIST_KINDS, type ListKind } from './list-kinds.ts';
 import { describeUnknownNames } from './unknown-names.ts';
+import { describeUnknownOwnNames } from './unknown-policy-names.ts';
 
 const MAX_CATALOGUES = 2_000;
 const DEFAULT_TTL = 60_000;
@@ -175,7 +176,10 @@ export class Catalogues {
       tools: lists.listsOf(name, 'tools'),
       prompts: lists.listsOf(name, 'prompts'),
     }));
-    return [...this.#conflicts(), ...describeUnknownNames(listed, aggregation())];
+    const inPolicies = backends().flatMap((backend) =>
+      describeUnknownOwnNames(backend, (kind) => lists.listsOf(backend.name, kind)),
+    );
+    return [...this.#conflicts(), ...describeUnknownNames(listed, aggregation()), ...inPolicies];
   }
 
   #conflicts(): string[] {
@@ -201,10 +205,10 @@ export class Catalogues {
     return counts.length === 0 ? null : Math.max(...counts);
   }
 
-  /** Every tool there is; undefined while a list is missing, or where each user has others. */
-  allTools(): readonly CatalogueEntry[] | undefined {
+  /** Every entry of a kind; undefined while a list is missing, or where each user has others. */
+  all(kind: ListKind): readonly CatalogueEntry[] | undefined {
     if (this.#options.backends().some(({ credential }) => credential.perUser)) return undefined;
-    const lists = [...this.#catalogues.values()].flatMap(({ kinds }) => kinds.tools ?? []);
+    const lists = [...this.#catalogues.values()].flatMap(({ kinds }) => kinds[kind] ?? []);
     if (lists.length === 0 || lists.some(({ missing }) => missing.length > 0)) return undefined;
     return lists.flatMap(({ entries }) => entries);
   }

@@ -24,6 +24,58 @@ const tools = (lists: NamedList[], settings: Settings = {}, max = 60): Composed 
 const names = ({ entries }: Composed) => entries.map(({ name }) => name);
 const owners = ({ entries }: Composed) => entries.map(({ name, backend }) => `${name}@${backend}`);
 
+describe('entries of a backend with its own policies', () => {
+  const authz = { policies: [] };
+  const hints = (readOnlyHint: boolean) => ({ ...entry('close'), annotations: { readOnlyHint } });
+  const own = ({ entries }: Composed) => entries.map((one) => one.own);
+
+  it('hold the name and the hints of its own endpoint where they differ', () => {
+    const overridden = list('pol', ['log', hints(false)], { authz, tools_override: { log: { name: 'history' } } });
+    const overrides = { close: { name: 'shut', annotations: { readOnlyHint: true } } };
+    const composed = tools([overridden], { tools: [{ workload: 'pol', overrides }] });
+    expect(composed.entries).toMatchObject([
+      { name: 'pol_history', own: { name: 'history', originalName: 'log', backend: 'pol' } },
+      { name: 'pol_shut', annotations: { readOnlyHint: true } },
+    ]);
+    expect(own(composed)[1]).toEqual({
+      name: 'close',
+      backend: 'pol',
+      originalName: 'close',
+      annotations: { readOnlyHint: false },
+    });
+  });
+
+  it('hold hints that the aggregation alone replaces', () => {
+    const overrides = { close: { annotations: { readOnlyHint: true } } };
+    const settings: Settings = { prefix_format: '', tools: [{ workload: 'pol', overrides }] };
+    expect(own(tools([list('pol', [hints(false)], { authz })], settings))).toMatchObject([
+      { name: 'close', annotations: { readOnlyHint: false } },
+    ]);
+  });
+
+  it('hold long names shortened as its own endpoint shortens them', () => {
+    const long = 'x'.repeat(61);
+    const [atOwn] = tools([list('pol', [long], { authz })], { conflict_resolution: 'priority' }).entries;
+    const [inGroup] = tools([list('pol', [long], { authz })], {}, 128).entries;
+    expect(atOwn?.own).toBeUndefined();
+    expect(inGroup).toMatchObject({ name: `pol_${long}`, own: { name: atOwn?.name } });
+  });
+
+  it('hold nothing where both names are the same, nor without policies', () => {
+    const same = tools([list('pol', ['log'], { authz })], { prefix_format: '' });
+    expect([...own(same), ...own(tools([list('pol', ['log'])]))]).toEqual([undefined, undefined]);
+    const uri = `file:///${'x'.repeat(100)}`;
+    expect(own(composeNames('resources', [list('pol', [uri], { authz })], Aggregation.parse({}), 60))).toEqual([
+      undefined,
+    ]);
+  });
+
+  it('hold the names of prompts', () => {
+    const prompts = composeNames('prompts', [list('pol', ['ask'], { authz })], Aggregation.parse({}), 60);
+    expect(prompts.entries).toMatchObject([{ name: 'pol_ask', own: { name: 'ask' } }]);
+  });
+});
+
 describe('advertised names', () => {
   it('carry their backend by default', () => {
     const composed = tools([list('git', ['log', 'diff']), list('files', ['diff'])]);

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
+import { DEFAULTS } from '#crds/parts/defaults';
 import type { Aggregation } from '#crds/run-config/aggregation';
 import { isJsonObject } from '#runtime/mcp/envelope/decode-request';
+import type { PolicyResource } from '#runtime/policy/authorizer';
 import type { CatalogueEntry } from './catalogue.ts';
 import type { ListedEntry } from './fetch-list.ts';
 import type { ListKind } from './list-kinds.ts';
@@ -47,6 +49,11 @@ export function shorten(name: string, maxLength: number): string {
   const kept = name.slice(0, maxLength - HASH_DIGITS - 1);
   // A pair of surrogates is not cut in two.
   return `${kept.isWellFormed() ? kept : kept.slice(0, -1)}_${hash}`;
+}
+
+/** A name as the backend's own endpoint advertises it, which has the default limits. */
+export function ownNameOf(name: string): string {
+  return shorten(name, DEFAULTS.maxNameLength);
 }
 
 function countNames(presented: readonly Presented[]): Map<string, number> {
@@ -97,7 +104,8 @@ function groupByName(candidates: readonly Candidate[]): Map<string, Candidate[]>
   return groups;
 }
 
-function toEntry({ advertised, backend, listed, changes: wanted }: Candidate): CatalogueEntry {
+function toEntry(candidate: Candidate): CatalogueEntry {
+  const { advertised, backend, listed, changes: wanted } = candidate;
   const changes = listed.text.includes('"taskSupport"') ? withoutTaskSupport(listed.text, wanted) : wanted;
   const isChanged = advertised !== listed.name || Object.keys(changes).length > 0;
   return {
@@ -106,7 +114,14 @@ function toEntry({ advertised, backend, listed, changes: wanted }: Candidate): C
     originalName: listed.name,
     text: isChanged ? rewriteEntry(listed.text, { ...changes, name: advertised }) : listed.text,
     annotations: changes.annotations ? { ...listed.annotations, ...hintsOf(changes.annotations) } : listed.annotations,
+    own: ownResource(candidate),
   };
+}
+
+/** Hints of the aggregation are no hints of the backend's own endpoint. */
+function ownResource({ advertised, ownName, backend, listed, changes }: Candidate): PolicyResource | undefined {
+  if (ownName === undefined || (ownName === advertised && changes.annotations === undefined)) return undefined;
+  return { name: ownName, backend, originalName: listed.name, annotations: listed.annotations };
 }
 
 /** Tasks are not routed, so no tool may offer to run as one. */
@@ -133,7 +148,11 @@ function composeNamed(
   rank: (backend: string) => number,
 ): Composed {
   const nameOf = nameWith(aggregation, presented);
-  const candidates = presented.map((entry) => ({ ...entry, advertised: shorten(nameOf(entry), maxNameLength) }));
+  const candidates = presented.map((entry) => ({
+    ...entry,
+    advertised: shorten(nameOf(entry), maxNameLength),
+    ownName: entry.ownName === undefined ? undefined : ownNameOf(entry.ownName),
+  }));
   const dropped = new Set<Candidate>();
   const conflicts: NameConflict[] = [];
   for (const [name, group] of groupByName(candidates)) {
@@ -167,7 +186,7 @@ function composeUris(presented: readonly Presented[], rank: (backend: string) =>
 }
 
 function presentUris({ name: backend }: ToolSettings, entries: readonly ListedEntry[]): Presented[] {
-  return entries.map((listed) => ({ backend, listed, name: listed.name, changes: {} }));
+  return entries.map((listed) => ({ backend, listed, name: listed.name, ownName: undefined, changes: {} }));
 }
 
 const present = { tools: presentTools, prompts: presentPrompts, resources: presentUris, templates: presentUris };

@@ -40,7 +40,12 @@ describe('a name of a backend that waits for a login', () => {
 
   it('is known by its prefix, whether the backend has it or not', () => {
     for (const kind of ['tools', 'prompts'] as const)
-      expect(find(kind, 'github_anything')).toMatchObject({ backend: 'github', connects: 'github-login', text: '' });
+      expect(find(kind, 'github_anything')).toMatchObject({
+        backend: 'github',
+        connects: 'github-login',
+        text: '',
+        own: { name: 'anything' },
+      });
   });
 
   it.each([

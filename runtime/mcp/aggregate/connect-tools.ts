@@ -38,8 +38,9 @@ export function nameThatWaits(
   if (aggregation.conflict_resolution !== 'prefix') return undefined;
   for (const [backend, provider] of unlinked) {
     const prefix = prefixOf(backend, aggregation);
-    if (prefix !== '' && name.length > prefix.length && name.startsWith(prefix))
-      return { name, backend, originalName: name, text: '', annotations: undefined, connects: provider };
+    if (prefix === '' || name.length <= prefix.length || !name.startsWith(prefix)) continue;
+    const own = { name: name.slice(prefix.length), backend, originalName: name };
+    return { name, backend, originalName: name, text: '', annotations: undefined, own, connects: provider };
   }
   return undefined;
 }

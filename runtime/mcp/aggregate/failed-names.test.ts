@@ -11,7 +11,12 @@ const find = (kind: 'tools' | 'prompts' | 'resources', name: string, aggregation
 describe('a name of a backend whose list could not be had', () => {
   it('leads to the failure of that backend, by what policies may call it there', () => {
     for (const kind of ['tools', 'prompts'] as const) {
-      expect(find(kind, 'files_read')).toMatchObject({ name: 'files_read', backend: 'files', originalName: 'read' });
+      expect(find(kind, 'files_read')).toMatchObject({
+        name: 'files_read',
+        backend: 'files',
+        originalName: 'read',
+        own: { name: 'read' },
+      });
       expect(find(kind, 'files_read')?.failure).toBe(failure);
     }
   });

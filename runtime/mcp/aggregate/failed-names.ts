@@ -20,7 +20,8 @@ export function nameThatFailed(
     if (!couldHave(name, backend, aggregation, maxNameLength)) continue;
     const prefix = prefixOf(backend, aggregation);
     const originalName = name.startsWith(prefix) ? name.slice(prefix.length) : name;
-    return { name, backend, originalName, text: '', annotations: undefined, failure };
+    const own = { name: originalName, backend, originalName };
+    return { name, backend, originalName, text: '', annotations: undefined, own, failure };
   }
   return undefined;
 }

@@ -4,7 +4,7 @@ import type { ListedEntry } from './fetch-list.ts';
 import type { EntryChanges } from './rewrite-entry.ts';
 
 /** What of a backend's configuration shapes its tools. */
-export type ToolSettings = Pick<Backend, 'name' | 'tools_filter' | 'tools_override'>;
+export type ToolSettings = Pick<Backend, 'name' | 'tools_filter' | 'tools_override' | 'authz'>;
 
 /** An entry on its way into the aggregate, before its name is composed. */
 export interface Presented {
@@ -12,6 +12,8 @@ export interface Presented {
   readonly listed: ListedEntry;
   /** Its name after overrides, without prefix. */
   readonly name: string;
+  /** Its name at the backend's own endpoint. Undefined: the backend has no policies of its own. */
+  readonly ownName: string | undefined;
   readonly changes: Omit<EntryChanges, 'name'>;
 }
 
@@ -32,10 +34,12 @@ interface WorkloadSettings {
 export function presentByItself(backend: ToolSettings, listed: ListedEntry): Presented | undefined {
   if (backend.tools_filter && !backend.tools_filter.includes(listed.name)) return undefined;
   const override = Object.hasOwn(backend.tools_override, listed.name) ? backend.tools_override[listed.name] : undefined;
+  const name = override?.name ?? listed.name;
   return {
     backend: backend.name,
     listed,
-    name: override?.name ?? listed.name,
+    name,
+    ownName: backend.authz && name,
     changes: override?.description === undefined ? {} : { description: override.description },
   };
 }
@@ -73,12 +77,13 @@ export function presentTools(
 
 /** The same of prompts. A workload has no settings for them by itself. */
 export function presentPrompts(
-  { name: backend }: ToolSettings,
+  { name: backend, authz }: ToolSettings,
   entries: readonly ListedEntry[],
   aggregation: Aggregation,
 ): Presented[] {
   const settings = aggregation.prompts.filter(({ workload }) => workload === backend);
-  return entries.flatMap(
-    (listed) => presentInAggregate({ backend, listed, name: listed.name, changes: {} }, settings) ?? [],
-  );
+  return entries.flatMap((listed) => {
+    const { name } = listed;
+    return presentInAggregate({ backend, listed, name, ownName: authz && name, changes: {} }, settings) ?? [];
+  });
 }

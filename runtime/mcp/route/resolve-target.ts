@@ -8,6 +8,7 @@ import type { Backend } from '../backends/backend.ts';
 import { serves } from '../backends/health.ts';
 import type { PolicyAction } from '#runtime/policy/authorizer';
 import { mayConnect } from './may-connect.ts';
+import type { PolicyRooms } from './policy-rooms.ts';
 import { deniedByPolicy, unknownName } from './refusals.ts';
 import { TemplateSearch } from './template-search.ts';
 
@@ -82,24 +83,32 @@ export function refuseName(kind: ListKind, name: string, { era, identity }: Aske
   return unknownName(kind, era, name);
 }
 
-/** Whether this caller may know of the entry: asked of the server's policies and of the backend's own. */
-export function isVisible(kind: ListKind, entry: CatalogueEntry, asker: Asker, rooms: Rooms): boolean {
-  if (entry.connects !== undefined) return mayConnect(entry, asker.identity, rooms);
+/**
+ * Whether this caller may know of the entry. The server's policies decide about the advertised name, the backend's own about the
+ * name at the backend's own endpoint.
+ */
+export function isVisible(
+  kind: ListKind,
+  entry: CatalogueEntry,
+  { identity }: Pick<Asker, 'identity'>,
+  rooms: PolicyRooms,
+): boolean {
+  if (entry.connects !== undefined) return mayConnect(entry, identity, rooms);
   const action = actions[kind];
   const own = rooms.backends.get(entry.backend)?.authorizer;
   return (
-    rooms.authorizer.visible(asker.identity, action, entry) && (own?.visible(asker.identity, action, entry) ?? true)
+    rooms.authorizer.visible(identity, action, entry) && (own?.visible(identity, action, entry.own ?? entry) ?? true)
   );
 }
 
-/** Decides one call. @throws RequestError 403 when it is denied */
+/** Decides one call, by the two policy sets of `isVisible`. @throws RequestError 403 when it is denied */
 export function authorizeCall(
   kind: ListKind,
-  target: Target,
+  target: { readonly entry: CatalogueEntry; readonly backend: Pick<Backend, 'name' | 'authorizer'> },
   args: unknown,
-  asker: Asker,
-  rooms: Rooms,
-  trail: Trail,
+  asker: Pick<Asker, 'identity'>,
+  rooms: Pick<Rooms, 'authorizer' | 'rateLimits'>,
+  trail: Pick<Trail, 'target' | 'backend' | 'trace' | 'decision'>,
 ): void {
   const { entry, backend } = target;
   trail.target = entry.name;
@@ -107,7 +116,8 @@ export function authorizeCall(
   for (const authorizer of [rooms.authorizer, backend.authorizer]) {
     if (!authorizer) continue;
     const step = trail.trace?.begin('policy');
-    const decision = authorizer.decide(asker.identity, actions[kind], entry, args);
+    const resource = authorizer === backend.authorizer ? (entry.own ?? entry) : entry;
+    const decision = authorizer.decide(asker.identity, actions[kind], resource, args);
     step?.end(decision.allowed ? undefined : 'denied');
     if (decision.wouldDeny || !decision.allowed) trail.decision = decision;
     if (decision.allowed) continue;

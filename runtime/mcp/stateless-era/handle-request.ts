@@ -48,7 +48,7 @@ async function listEntries(kind: ListKind, request: StatelessRequest): Promise<v
   const isShared =
     list.isPublic &&
     rooms.config.authz === undefined &&
-    rooms.backends.all.every(({ credential }) => !credential.perUser);
+    rooms.backends.all.every(({ authorizer, credential }) => authorizer === undefined && !credential.perUser);
   const members = `"resultType":"complete",${renderEntries(kind, list, asker, rooms)},"ttlMs":${list.ttlMs},"cacheScope":"${isShared ? 'public' : 'private'}"`;
   answerJson(res, 200, `{"jsonrpc":"2.0","id":${message.idText},"result":{${members}}}`);
 }

@@ -1,0 +1,46 @@
+import { describe, expect, it } from '@jest/globals';
+import { validatePolicySet } from './validate.ts';
+
+function namesIn(policy: string, entities: unknown[] = []): unknown {
+  const result = validatePolicySet({ policies: [policy], entitiesJson: JSON.stringify(entities) });
+  return result.ok ? result.set.names.map(({ type, id }) => [type, id]) : result.problems;
+}
+
+const when = (condition: string) => `permit(principal, action, resource) when { ${condition} };`;
+
+describe('findNamedResources', () => {
+  it.each([
+    ['permit(principal, action, resource == Tool::"a");', [['Tool', 'a']]],
+    ['permit(principal, action, resource in Prompt::"a");', [['Prompt', 'a']]],
+    ['permit(principal, action, resource is Resource in Backend::"b");', []],
+    [
+      when('resource == Tool::"a" || resource in [Tool::"b", Tool::"c"] || resource == Resource::"file:///d"'),
+      [
+        ['Tool', 'a'],
+        ['Tool', 'b'],
+        ['Tool', 'c'],
+        ['Resource', 'file:///d'],
+      ],
+    ],
+    [
+      when('resource.name == "a" || "b" == resource.name || resource.original_name == "c"'),
+      [
+        [undefined, 'a'],
+        [undefined, 'b'],
+      ],
+    ],
+    [when('principal in Group::"a" && resource.name like "a*"'), []],
+  ])('finds the names in %s', (policy, names) => {
+    expect(namesIn(policy)).toEqual(names);
+  });
+
+  it('passes over a tool that stands for a group of tools', () => {
+    const entities = [{ uid: { type: 'Tool', id: 'a' }, attrs: {}, parents: [{ type: 'Tool', id: 'all' }] }];
+    expect(namesIn('permit(principal, action, resource in Tool::"all");', entities)).toEqual([]);
+  });
+
+  it('names the policy', () => {
+    const result = validatePolicySet({ policies: ['@id("x") forbid(principal, action, resource == Tool::"a");'] });
+    expect(result.ok && result.set.names).toEqual([{ type: 'Tool', id: 'a', policy: 'policy "x"' }]);
+  });
+});

@@ -1,0 +1,46 @@
+import { Stalled } from '../errors.ts';
+import type { World } from '../world.ts';
+import type { BackendSpec } from './find-group-members.ts';
+import { problemInOwnFields } from './name-own-fields.ts';
+import { renderKubernetesIssuer } from './render-issuer.ts';
+import { resolveIssuer } from './resolve-issuer.ts';
+import type { OutgoingContext } from './resolve-outgoing-auth.ts';
+
+/** What decides who a caller is to policies. */
+interface Callers {
+  readonly issuer: string;
+  readonly groupsClaim: string | undefined;
+}
+
+function callersOf({ oidcConfig, oidcConfigRef }: BackendSpec, world: World): Callers | undefined {
+  if (!oidcConfig && !oidcConfigRef) return undefined;
+  try {
+    const issuer = resolveIssuer({ oidcConfig, oidcConfigRef }, world);
+    if (issuer.type === 'inline') return { issuer: issuer.block.issuer, groupsClaim: issuer.block.groupsClaim };
+    return { issuer: renderKubernetesIssuer(issuer.block, undefined, world).issuer, groupsClaim: undefined };
+  } catch (problem) {
+    throw problemInOwnFields(problem);
+  }
+}
+
+function differenceOf(own: Callers, incoming: OutgoingContext['incoming']): string | undefined {
+  if (incoming.type === 'anonymous') return 'the VirtualMCPServer lets in callers without a token';
+  if (own.issuer !== incoming.issuer) return `the VirtualMCPServer lets in tokens of ${incoming.issuer}`;
+  if (own.groupsClaim === incoming.groups_claim) return undefined;
+  const claim = (name: string | undefined) => (name === undefined ? 'the default claims' : `claim ${name}`);
+  return `the VirtualMCPServer reads groups from ${claim(incoming.groups_claim)}, oidcConfig from ${claim(own.groupsClaim)}`;
+}
+
+/**
+ * Rejects a backend whose own policies read the caller, and whose own endpoint knows its callers by another issuer or
+ * `groupsClaim`: in the group the same policies would decide about other people. Throws `Stalled` and `Waiting`.
+ */
+export function checkSameCallers(name: string, spec: BackendSpec, { incoming, world }: OutgoingContext): void {
+  const own = callersOf(spec, world);
+  const difference = own && differenceOf(own, incoming);
+  if (own === undefined || difference === undefined) return;
+  const message =
+    `MCPServer "${name}" authzConfig: its policies read the principal or claims, and oidcConfig has issuer ${own.issuer}, but ${difference}: ` +
+    'write the same issuer and groupsClaim in both, or policies that do not read the caller';
+  throw new Stalled('OtherCallers', message);
+}

@@ -1,0 +1,48 @@
+import { describe, expect, it } from '@jest/globals';
+import { describeUnknownPolicyNames, type NamesOf } from './unknown-policy-names.ts';
+
+const LISTS: Record<string, string[]> = {
+  tools: ['close', 'open'],
+  prompts: ['greet'],
+  resources: ['file:///a'],
+  templates: ['file:///logs/{day}'],
+};
+const listed: NamesOf = (kind) => LISTS[kind];
+const tell = (type: string | undefined, ids: string[], namesOf = listed) =>
+  describeUnknownPolicyNames(
+    'authzConfig of pol',
+    ids.map((id) => ({ type, id, policy: 'policies[0]' })),
+    namesOf,
+  );
+
+describe('describeUnknownPolicyNames', () => {
+  it.each([
+    ['Tool', 'clsoe', 'tool', ' (did you mean "close"?)'],
+    ['Prompt', 'great', 'prompt', ' (did you mean "greet"?)'],
+    ['Resource', 'file:///b', 'resource', ' (did you mean "file:///a"?)'],
+    ['Tool', 'greet', 'tool', ''],
+    [undefined, 'opne', 'tool, prompt or resource', ' (did you mean "open"?)'],
+  ])('names the nearest of a %s %s that no list has', (type, id, noun, meant) => {
+    expect(tell(type, [id])).toEqual([
+      `authzConfig of pol names no ${noun} that is listed: "${id}" in policies[0]${meant}; correct or remove it`,
+    ]);
+  });
+
+  it('accepts what is listed, and URIs of templates', () => {
+    expect(tell('Tool', ['close', 'open'])).toEqual([]);
+    expect(tell('Resource', ['file:///a', 'file:///logs/monday'])).toEqual([]);
+    expect(tell(undefined, ['close', 'greet', 'file:///a', 'file:///logs/1'])).toEqual([]);
+  });
+
+  it('says nothing while a list is not known', () => {
+    expect(tell('Tool', ['clsoe'], () => undefined)).toEqual([]);
+    const withoutTemplates: NamesOf = (kind) => (kind === 'templates' ? undefined : LISTS[kind]);
+    expect(tell('Resource', ['file:///b'], withoutTemplates)).toEqual([]);
+    expect(tell('Tool', ['clsoe'], withoutTemplates)).toHaveLength(1);
+  });
+
+  it('tells how many more there are', () => {
+    const many = Array.from({ length: 8 }, (_, at) => `missing-${at}`);
+    expect(tell('Tool', many).join()).toMatch(/"missing-4" in policies\[0\] and 3 more; correct or remove it$/);
+  });
+});

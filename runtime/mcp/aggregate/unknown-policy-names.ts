@@ -1,0 +1,99 @@
+import { nearest } from '#crds/parts/nearest';
+import type { NamedResource } from '#crds/policy/named-resources';
+import type { Backend } from '#runtime/mcp/backends/backend';
+import { ownNameOf } from './compose-names.ts';
+import { nameSome } from './describe-conflicts.ts';
+import type { BackendList } from './fetch-list.ts';
+import { LIST_SPECS, type ListKind } from './list-kinds.ts';
+import { presentByItself } from './present-tools.ts';
+
+/** The names of one kind that an endpoint advertises; undefined while a list is not known. */
+export type NamesOf = (kind: ListKind) => Iterable<string> | undefined;
+
+interface Noun {
+  readonly type: string | undefined;
+  readonly noun: string;
+  readonly kinds: readonly ListKind[];
+}
+
+const NOUNS: readonly Noun[] = [
+  { type: 'Tool', noun: 'tool', kinds: ['tools'] },
+  { type: 'Prompt', noun: 'prompt', kinds: ['prompts'] },
+  { type: 'Resource', noun: 'resource', kinds: ['resources', 'templates'] },
+  { type: undefined, noun: 'tool, prompt or resource', kinds: ['tools', 'prompts', 'resources', 'templates'] },
+];
+/** Unknown names for which the nearest name is looked for, and listed names that each is compared with. */
+const EXPLAINED = 5;
+const COMPARED = 2_000;
+
+/** Says which tools, prompts and resources policies name that no list has. `place` names the policy set. */
+export function describeUnknownPolicyNames(place: string, named: readonly NamedResource[], namesOf: NamesOf): string[] {
+  return NOUNS.flatMap(({ type, noun, kinds }) => {
+    const ofType = named.filter((one) => one.type === type);
+    const unlisted = findUnlisted(new Set(ofType.map(({ id }) => id)), kinds, namesOf);
+    const unknown = ofType.filter(({ id }) => unlisted.has(id));
+    if (unknown.length === 0) return [];
+    const listed = firstNames(kinds, namesOf);
+    const said = unknown.map(({ id, policy }, index) => {
+      const near = index < EXPLAINED ? nearest(id, listed) : undefined;
+      return `"${id}" in ${policy}${near === undefined ? '' : ` (did you mean "${near}"?)`}`;
+    });
+    return [`${place} names no ${noun} that is listed: ${nameSome(said)}; correct or remove it`];
+  });
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** Those that no list has; none while a list is not known. A URI that begins as a template does counts as listed. */
+function findUnlisted(ids: Set<string>, kinds: readonly ListKind[], namesOf: NamesOf): ReadonlySet<string> {
+  for (const kind of kinds) {
+    if (ids.size === 0) break;
+    const names = namesOf(kind);
+    if (names === undefined) return NONE;
+    for (const name of names) {
+      if (kind !== 'templates') ids.delete(name);
+      else for (const id of ids) if (id.startsWith(name.split('{', 1)[0] ?? '')) ids.delete(id);
+      if (ids.size === 0) break;
+    }
+  }
+  return ids;
+}
+
+function firstNames(kinds: readonly ListKind[], namesOf: NamesOf): readonly string[] {
+  const first = new Set<string>();
+  for (const kind of kinds) {
+    if (kind === 'templates') continue;
+    for (const name of namesOf(kind) ?? []) {
+      if (first.size >= COMPARED) return [...first];
+      first.add(name);
+    }
+  }
+  return [...first];
+}
+
+/** The same of the policies of a backend, which name what its own endpoint advertises. */
+export function describeUnknownOwnNames(
+  backend: Pick<Backend, 'name' | 'config' | 'authorizer' | 'health'>,
+  listsOf: (kind: ListKind) => readonly BackendList[],
+): string[] {
+  const { name, authorizer, health } = backend;
+  if (authorizer === undefined) return [];
+  return describeUnknownPolicyNames(`authzConfig of ${name}`, authorizer.names, (kind) => {
+    const lists = listsOf(kind);
+    if (lists.length > 0) return ownNames(kind, lists, backend);
+    return health.capabilities?.[LIST_SPECS[kind].capability] === false ? [] : undefined;
+  });
+}
+
+function* ownNames(
+  kind: ListKind,
+  lists: readonly BackendList[],
+  { config }: Pick<Backend, 'config'>,
+): Generator<string> {
+  for (const { entries } of lists) {
+    for (const entry of entries) {
+      const name = kind === 'tools' ? presentByItself(config, entry)?.name : entry.name;
+      if (name !== undefined) yield kind === 'tools' || kind === 'prompts' ? ownNameOf(name) : name;
+    }
+  }
+}

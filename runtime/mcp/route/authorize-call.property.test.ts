@@ -1,0 +1,85 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { Aggregation } from '#crds/run-config/aggregation';
+import type { Authz } from '#crds/run-config/incoming';
+import { RequestError } from '#runtime/errors';
+import { composeNames } from '#runtime/mcp/aggregate/compose-names';
+import {
+  identityOf,
+  load,
+  plainly,
+  questions,
+  sources,
+  type Question,
+} from '#runtime/policy/testdata/policy-questions';
+import { authorizeCall, isVisible } from './resolve-target.ts';
+
+/** The names `t` and `u` change places at the backend's own endpoint, in the group, at both or at neither. */
+const renamings = fc.record({ own: fc.boolean(), group: fc.boolean(), prefix: fc.constantFrom('', '{workload}_') });
+const SWAPPED = { t: { name: 'u' }, u: { name: 't' } };
+
+interface Renaming {
+  readonly own: boolean;
+  readonly group: boolean;
+  readonly prefix: string;
+}
+
+/** The catalogue entry of a question's tool or prompt, and the resource that the backend's own endpoint advertises. */
+function advertise({ action, resource }: Question, { own, group, prefix }: Renaming) {
+  const kind = action === 'call_tool' ? 'tools' : 'prompts';
+  const { backend, originalName, annotations } = resource;
+  const tools_override = own ? SWAPPED : {};
+  const settings = group ? [{ workload: backend, overrides: SWAPPED }] : [];
+  const aggregation = Aggregation.parse({ prefix_format: prefix, tools: settings, prompts: settings });
+  const listed = { name: originalName, text: JSON.stringify({ name: originalName }), annotations };
+  const authz: Authz = { type: 'cedarv1', version: '1.0', mode: 'enforce', policies: [], entities_json: '[]' };
+  const list = { backend: { name: backend, tools_override, authz }, entries: [listed] };
+  const [entry] = composeNames(kind, [list], aggregation, 60).entries;
+  if (entry === undefined) throw new Error('nothing is advertised');
+  const ownName = own && kind === 'tools' ? SWAPPED[originalName === 't' ? 't' : 'u'].name : originalName;
+  return { kind, entry, atOwn: { name: ownName, backend, originalName, annotations } } as const;
+}
+
+function isAllowed(call: () => void): boolean {
+  try {
+    call();
+    return true;
+  } catch (error) {
+    if (error instanceof RequestError && error.answer.code === 'denied_by_policy') return false;
+    throw error;
+  }
+}
+
+describe('the policies of a server and of a backend', () => {
+  it('allow what Cedar allows by the advertised and the own name, and show whatever they allow', () => {
+    fc.assert(
+      fc.property(sources, sources, questions, renamings, (ofServer, ofBackend, asked, renaming) => {
+        const [authorizer, own] = [load(ofServer, 1_000), load(ofBackend, 1_000, 'backend/x')];
+        const rooms = {
+          authorizer,
+          config: {},
+          rateLimits: undefined,
+          backends: { all: [], get: () => ({ authorizer: own }) },
+        };
+        for (const each of [...asked, ...asked]) {
+          const { kind, entry, atOwn } = advertise(each, renaming);
+          const asker = { identity: identityOf(each) };
+          const target = { entry, backend: { name: entry.backend, authorizer: own } };
+          const trail = { target: undefined, backend: undefined, trace: undefined, decision: undefined };
+          const allowed = isAllowed(() => authorizeCall(kind, target, each.args, asker, rooms, trail));
+          const expected =
+            plainly(ofServer, { ...each, resource: entry }) && plainly(ofBackend, { ...each, resource: atOwn });
+          expect({ ofServer, ofBackend, each, entry, allowed }).toEqual({
+            ofServer,
+            ofBackend,
+            each,
+            entry,
+            allowed: expected,
+          });
+          if (allowed) expect(isVisible(kind, entry, asker, rooms)).toBe(true);
+        }
+      }),
+      { seed: 7_302, numRuns: 40 },
+    );
+  });
+});
