@@ -51,12 +51,17 @@ function findUnlisted(ids: Set<string>, kinds: readonly ListKind[], namesOf: Nam
     const names = namesOf(kind);
     if (names === undefined) return NONE;
     for (const name of names) {
-      if (kind !== 'templates') ids.delete(name);
-      else for (const id of ids) if (id.startsWith(name.split('{', 1)[0] ?? '')) ids.delete(id);
+      if (kind === 'templates') removeBegun(ids, name);
+      else ids.delete(name);
       if (ids.size === 0) break;
     }
   }
   return ids;
+}
+
+function removeBegun(ids: Set<string>, template: string): void {
+  const beginning = template.split('{', 1)[0] ?? '';
+  for (const id of ids) if (id.startsWith(beginning)) ids.delete(id);
 }
 
 function firstNames(kinds: readonly ListKind[], namesOf: NamesOf): readonly string[] {
