@@ -10,6 +10,7 @@ import {
   plainly,
   questions,
   sources,
+  type PolicySource,
   type Question,
 } from '#runtime/policy/testdata/policy-questions';
 import { authorizeCall, isVisible } from './resolve-target.ts';
