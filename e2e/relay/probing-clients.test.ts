@@ -1,7 +1,9 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { behave } from '../fakes/backend/behaviours.ts';
 import { serveMisbehaving } from '../fakes/backend/serve-misbehaving.ts';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
 import { send, sendStateless, SessionClient } from '../gateway/session-client.ts';
+import { until } from '../gateway/until.ts';
 import { closeAll, closing, gatewayTo } from './gateway-to.ts';
 
 afterEach(closeAll);
@@ -18,6 +20,28 @@ describe('a client that finds out what an endpoint speaks', () => {
       error: { code: -32601, data: { supported: expect.arrayContaining(['2025-11-25']) } },
     });
     expect(await (await SessionClient.open(gateway.url)).toolNames()).toEqual(['older_tool_0']);
+  });
+
+  it('learns to initialize also while such a backend refuses the credential of the gateway', async () => {
+    let refuses = false;
+    const knobs = { bytes: 0, delayMs: 0, redirectTo: '' };
+    const older = closing(
+      await servePlain({
+        intercept: (_request, response, body) => {
+          if (refuses) behave('unauthorized')(response, {}, knobs);
+          else if (body.includes('"server/discover"')) behave('html')(response, {}, knobs);
+          else return false;
+          return true;
+        },
+      }),
+    );
+    const operational = { failure_handling: { health_check_interval: '50ms' } };
+    const gateway = await gatewayTo({ older: older.url }, { operational });
+    const phase = () => gateway.runtime.gateway.rooms.backends.get('older')?.health.phase;
+    await until('the first probe', () => phase() === 'ready');
+    refuses = true;
+    await until('the refusal', () => phase() === 'degraded');
+    expect((await sendStateless(gateway.url, 'server/discover')).answer.error?.code).toBe(-32601);
   });
 
   it('is answered at once where it sends GET before it has a session', async () => {

@@ -42,6 +42,6 @@ export function discover({ res, message, rooms }: StatelessRequest): void {
 
 function losesBackends({ backends }: Rooms): boolean {
   return backends.all.some(
-    ({ health }) => health.phase === 'ready' && health.eras !== undefined && !health.eras.has('stateless'),
+    ({ health }) => health.phase !== 'unavailable' && health.eras !== undefined && !health.eras.has('stateless'),
   );
 }
