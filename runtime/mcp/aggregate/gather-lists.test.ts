@@ -18,7 +18,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-type Answering = 'answers' | 'hangs' | 'refuses' | 'is gone';
+type Answering = 'answers' | 'hangs' | 'refuses' | 'forbids' | 'is gone';
 
 /** Backends that list one tool of their own name each, and how they answer. */
 function setUp(...names: string[]) {
@@ -44,6 +44,8 @@ function setUp(...names: string[]) {
     ask: ({ name }) => {
       const answer = listing(name);
       if (how.get(name) === 'refuses') return Promise.reject(new NoAnswer(callFailure(name, 'unauthorized', true)));
+      // As HTTP 403 is.
+      if (how.get(name) === 'forbids') return Promise.reject(new NoAnswer(callFailure(name, 'protocol', true)));
       if (how.get(name) === 'is gone') return Promise.reject(new NoAnswer(callFailure(name, 'unavailable', false)));
       if (how.get(name) !== 'hangs') return Promise.resolve(answer);
       return new Promise((resolve) => waiting.push(() => resolve(answer)));
@@ -122,16 +124,19 @@ describe('gatherLists', () => {
     expect(await after(0, gather())).toEqual(['a']);
   });
 
-  it('takes no last list of a backend that refuses the credential', async () => {
-    const { how, gather, after, lists } = setUp('a');
-    await after(0, gather());
-    how.set('a', 'refuses');
-    lists.invalidate('a');
-    expect(await after(0, gather())).toEqual([]);
-    how.set('a', 'hangs');
-    lists.invalidate('a');
-    expect(await after(2_000, gather())).toEqual([]);
-  });
+  it.each<Answering>(['refuses', 'forbids'])(
+    'takes no last list of a backend that %s the credential',
+    async (answer) => {
+      const { how, gather, after, lists } = setUp('a');
+      await after(0, gather());
+      how.set('a', answer);
+      lists.invalidate('a');
+      expect(await after(0, gather())).toEqual([]);
+      how.set('a', 'hangs');
+      lists.invalidate('a');
+      expect(await after(2_000, gather())).toEqual([]);
+    },
+  );
 
   it('takes no last list of a backend that is away where lists are to be whole', async () => {
     const { gather, after, wantWhole, healthOf } = setUp('a', 'b');

@@ -1,5 +1,5 @@
 import { NoAnswer } from '#runtime/mcp/backends/ask';
-import type { Backend } from '#runtime/mcp/backends/backend';
+import type { Backend, FailureReason } from '#runtime/mcp/backends/backend';
 import { fetchList, type BackendList } from './fetch-list.ts';
 import type { Asker } from './asker.ts';
 import type { ListKind } from './list-kinds.ts';
@@ -173,9 +173,12 @@ function doubt(slot: Slot): void {
   slot.pending = undefined;
 }
 
-/** Whether the backend did not answer at all; a refusal may mean that the credential no longer holds. */
+/** HTTP 403 is `protocol`. */
+const REFUSED: ReadonlySet<FailureReason> = new Set(['unauthorized', 'credential', 'protocol', 'too_large']);
+
+/** Returns whether the backend did not answer at all; a refusal may mean that the credential no longer holds. */
 export function isSilence(error: unknown): boolean {
-  return error instanceof NoAnswer && error.failure.reason !== 'unauthorized' && error.failure.reason !== 'credential';
+  return error instanceof NoAnswer && !REFUSED.has(error.failure.reason);
 }
 
 function isSameList(a: BackendList, b: BackendList): boolean {
