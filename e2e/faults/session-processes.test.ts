@@ -14,7 +14,7 @@ import { sdkServerCommand } from '../sdk-servers/start-sdk-server.ts';
 afterEach(closeAll);
 
 /** A server of the official SDK with a process for each session, and the pids of those that run. */
-async function serveSessions(limits: RunConfigDocument['limits'] = {}) {
+async function serveSessions(limits: RunConfigDocument['limits'] = {}, health_check_interval = '1h') {
   const folder = await mkdtemp(join(tmpdir(), 'processes-'));
   closing({ close: () => rm(folder, { recursive: true }) });
   const { command, args } = sdkServerCommand('old');
@@ -24,7 +24,7 @@ async function serveSessions(limits: RunConfigDocument['limits'] = {}) {
       limits,
       audit_config: { enabled: true },
       // A probe has a process of its own.
-      operational: { failure_handling: { health_check_interval: '1h' } },
+      operational: { failure_handling: { health_check_interval } },
       backends: [
         {
           name: 'a',
@@ -69,7 +69,7 @@ async function reasonOf(call: Promise<unknown>): Promise<unknown> {
 const LOST = 'backend a lost the state of this session when its process ended; call again to begin anew';
 
 describe('the process of a session', () => {
-  it('is told as lost by the first call after it was killed; the second starts another', async () => {
+  it('fails the first call after it was killed with the reason, and starts again for the second', async () => {
     const { gateway, client, running } = await serveSessions();
     expect(await echoesOf(client)).toBe(1);
     expect(await echoesOf(client)).toBe(2);
@@ -84,19 +84,28 @@ describe('the process of a session', () => {
     expect(gateway.log()).toMatch(/"outcome":"failure".*"code":"backend_state_lost"/);
   });
 
-  it('is told once where it ends in mid-call', async () => {
+  it('fails one call only where it ends in mid-call', async () => {
     const { client } = await serveSessions();
     await echoesOf(client);
     expect(await reasonOf(client.callTool({ name: 'a_die', arguments: {} }))).toBe('ended');
     expect(await echoesOf(client)).toBe(1);
   });
 
-  it('is ended when its session does not use it; the session goes on, and is told', async () => {
+  it('ends when its session does not use it, and the next call says so in a session that goes on', async () => {
     const { client, running } = await serveSessions({ session_idle: '2s' });
     // The stream that the client holds open keeps its session, not the process.
     await echoesOf(client);
     await until('the end of the process', async () => (await running()).length === 0);
     expect(await reasonOf(client.callTool({ name: 'a_echo', arguments: { text: 'hi' } }))).toBe('state_lost');
     expect(await echoesOf(client)).toBe(1);
+  });
+
+  it('makes its backend degraded, not unavailable, while it leaves no place for the process of a probe', async () => {
+    const { gateway, client } = await serveSessions({ sessions_per_principal: 2 }, '500ms');
+    const health = () => gateway.runtime.gateway.rooms.backends.get('a')?.health;
+    // The first call may come while a probe has the place.
+    await until('its process', async () => (await echoesOf(client)) !== undefined);
+    await until('a probe', () => health()?.phase !== 'ready');
+    expect(health()).toMatchObject({ phase: 'degraded', message: expect.stringContaining('too many calls') });
   });
 });

@@ -14,7 +14,10 @@ interface Shown {
   calls: { in_flight: number; queued: number; oldest_seconds: number };
 }
 
-const operational = { concurrency: { per_backend: 2, queue: 1 } };
+const operational = {
+  concurrency: { per_backend: 2, queue: 1 },
+  failure_handling: { health_check_interval: '200ms', unhealthy_threshold: 1 },
+};
 
 async function gatewayBefore(kind: Kind) {
   if (kind === 'stdio') {

@@ -15,7 +15,7 @@ export interface Finding {
   readonly revisions: readonly string[];
   readonly capabilities: ServerCapabilities | undefined;
   readonly message: string;
-  /** It answers, but refuses the credential that holds for all callers. */
+  /** It runs, but calls are refused: for the credential that holds for all callers, or as no process is left for a probe. */
   readonly isRefused?: boolean;
 }
 
@@ -69,6 +69,8 @@ export async function probe(backend: Backend, settings: ProbeSettings, last?: Se
   } catch (error) {
     if (!(error instanceof NoAnswer)) throw error;
     const { failure } = error;
+    // The gateway refused it, which says nothing against the backend.
+    if (failure.reason === 'busy') return { ...unreachable(failure.error.message), reachable: true, isRefused: true };
     // Without a caller there is no credential of one: that says nothing against the backend.
     const needsCaller = failure.reason === 'credential' && backend.credential.perUser;
     if (failure.error instanceof RemoteLoginNeeded) {

@@ -90,7 +90,7 @@ export class ChannelBackend<Config extends BackendConfig>
   }
 
   settled(exchange: ChannelExchange, failure: CallFailure | undefined): void {
-    if (this.#counted.delete(exchange) && !exchange.call.isProbe) this.breaker.record(failure);
+    if (this.#counted.delete(exchange)) this.breaker.record(failure);
   }
 
   async close(): Promise<void> {
@@ -128,14 +128,14 @@ export class ChannelBackend<Config extends BackendConfig>
     else exchange.accept();
   }
 
-  /** Takes a place for a call, or fails it. */
+  /** Takes a place for a call, or fails it. A probe needs none. */
   #admit(exchange: ChannelExchange): boolean {
-    const { isProbe } = exchange.call;
+    if (exchange.call.isProbe) return true;
     if (this.#counted.size >= this.#limit) {
       exchange.fail(callFailure(this.name, 'busy', false));
       return false;
     }
-    if (!isProbe && !this.breaker.admits()) {
+    if (!this.breaker.admits()) {
       exchange.fail(callFailure(this.name, 'breaker_open', false));
       return false;
     }
