@@ -330,6 +330,16 @@ describe('a stream that is resumed', () => {
     await until('the end of all requests', () => served.rooms.running.size === 0);
   });
 
+  it('gets an error status where its backend takes no connection', async () => {
+    const backend = await servePlain({ tools: 1 });
+    const gateway = await gatewayTo({ a: backend.url });
+    const client = await SessionClient.open(gateway.url);
+    await client.call('a_tool_0', { text: 'x' });
+    await backend.close();
+    // Clients take any 200 for the stream, and resume it again at its end.
+    expect((await resume(client)).status).toBe(502);
+  });
+
   it('ends when its backend says nothing for as long as a call may be silent', async () => {
     const operational = { timeouts: { default: '300ms' } };
     const gateway = await gatewayTo({ a: closing(await silent()).url }, { operational });

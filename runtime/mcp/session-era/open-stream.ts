@@ -115,6 +115,11 @@ function notResumed(): RequestError {
   });
 }
 
+/** To clients any HTTP 200 is the stream that they asked for: at its end they would resume it again, without a limit. */
+function notReached({ answer }: RequestError): RequestError {
+  return new RequestError({ ...answer, status: answer.status === 200 ? 502 : answer.status });
+}
+
 function resumedSink(
   client: ClientStream,
   source: {
@@ -161,8 +166,8 @@ function resumedSink(
         leaveCall(session, stream, call);
         client.write(writeSse({ event: 'message', data: renderRpcError(failure.error.answer, stream) }));
       }
-      client.end();
-      reject(failure.error);
+      if (flow) client.end();
+      reject(flow ? failure.error : notReached(failure.error));
     },
   };
 }
