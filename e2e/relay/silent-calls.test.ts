@@ -1,5 +1,10 @@
+import { request as httpRequest, type ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { behave } from '../fakes/backend/behaviours.ts';
+import { servePlain } from '../fakes/backend/serve-plain.ts';
+import type { Message } from '../fakes/mcp/answer.ts';
 import { serveGateway, type ServedGateway } from '../gateway/serve-gateway.ts';
+import { SessionClient } from '../gateway/session-client.ts';
 import { until } from '../gateway/until.ts';
 import { connectNewClient, connectOldClient } from '../sdk-servers/connect-sdk-client.ts';
 import { sdkServerCommand, startSdkServer, type Sdk } from '../sdk-servers/start-sdk-server.ts';
@@ -108,5 +113,47 @@ describe('a call that logs on its own stream', () => {
     const { call } = await connect(await gatewayBefore('old', KEEP_ALIVES, { default: '3s' }));
     const result = await call('log', { lines: 12, every: 500 });
     expect(result).toMatchObject({ content: [{ text: 'logged 12 lines' }] });
+  });
+});
+
+describe('a call that ends at its deadline for another reason than its backend', () => {
+  /** A backend that answers calls in this way, behind a gateway whose circuit breaker opens at the first failure. */
+  async function serveCalls(answer: (response: ServerResponse, message: Message) => void) {
+    const server = closing(
+      await servePlain({
+        tools: 1,
+        intercept: (_request, response, body) => {
+          if (!body.includes('"tools/call"')) return false;
+          answer(response, JSON.parse(body) as Message);
+          return true;
+        },
+      }),
+    );
+    const failure_handling = { circuit_breaker: { enabled: true, failure_threshold: 1 } };
+    const operational = { timeouts: { default: '3s' }, failure_handling };
+    const gateway = await gatewayTo({ a: server.url }, { operational });
+    return { client: await SessionClient.open(gateway.url), backend: gateway.runtime.gateway.rooms.backends.get('a') };
+  }
+
+  it('leaves the circuit breaker closed where the client takes nothing of a large answer', async () => {
+    const knobs = { bytes: 60_000_000, delayMs: 0, redirectTo: '' };
+    const { client, backend } = await serveCalls((response, message) => behave('huge')(response, message, knobs));
+    const headers = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' };
+    const request = httpRequest(client.url, { method: 'POST', headers: { ...headers, ...client.headers } });
+    closing({ close: () => request.destroy() });
+    request.on('error', () => undefined).on('response', (response) => response.on('error', () => undefined).pause());
+    request.end(client.message('tools/call', { name: 'a_tool_0', arguments: { text: 'x' } }));
+    await until('the call', () => backend?.running === 1);
+    await until('its end', () => backend?.running === 0);
+    expect(backend?.breaker.state).toBe('closed');
+  });
+
+  it('leaves the circuit breaker closed where the stream goes on after the answer', async () => {
+    const { client, backend } = await serveCalls((response, { id }) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(`data: ${JSON.stringify({ jsonrpc: '2.0', id, result: { content: [] } })}\n\n`);
+    });
+    expect((await client.call('a_tool_0', { text: 'x' })).answer.result).toEqual({ content: [] });
+    expect([backend?.running, backend?.breaker.state]).toEqual([0, 'closed']);
   });
 });

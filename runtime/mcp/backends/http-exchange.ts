@@ -81,7 +81,8 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
   }
 
   expire(): void {
-    this.fail(callFailure(this.#host.name, 'timeout', true));
+    // A client that takes nothing of its answer says nothing of the backend.
+    this.fail(callFailure(this.#host.name, this.#isPaused ? 'aborted' : 'timeout', true));
   }
 
   abort(): void {
@@ -125,7 +126,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
   fail(failure: CallFailure): void {
     if (this.#over) return;
     const isAnswered = this.#reader instanceof EventAnswer && this.#reader.isAnswered;
-    this.#finish(failure);
+    this.#finish(failure, isAnswered);
     if (isAnswered) this.call.sink.close(true);
     else this.call.sink.fail(failure);
   }
@@ -233,12 +234,13 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
     this.call.sink.accepted();
   }
 
-  #finish(failure: CallFailure | undefined): void {
+  /** `isAnswered`: a stream that does not end after its answer is cut, which is no failure. */
+  #finish(failure: CallFailure | undefined, isAnswered = false): void {
     if (this.#over) return;
     this.#over = true;
     this.#host.deadlines.delete(this);
     this.#host.keptBytes.tell(this, 0);
-    this.#host.settled(this, failure);
+    this.#host.settled(this, isAnswered ? undefined : failure);
     if (failure && this.#controller && !this.#controller.aborted) this.#controller.abort(failure.error);
   }
 
