@@ -4,7 +4,7 @@ import { StorageUnavailable } from '#runtime/storage/storage-unavailable';
 import { SessionUses } from './session-uses.ts';
 import { newSession } from './session.ts';
 import type { SharedSession } from './shared-session.ts';
-import type { RecordUse } from './storage/session-records.ts';
+import type { NoRecord, RecordUse } from './storage/session-records.ts';
 
 const PROFILE = {
   paramsText: '{}',
@@ -17,19 +17,23 @@ const PROFILE = {
 function begin() {
   const clock = { now: 0 };
   const told: RecordUse[][] = [];
-  const state = { isAway: false };
+  const state: { isAway: boolean; isNow?: NoRecord } = { isAway: false };
+  const settled: [key: string, state: NoRecord | undefined][] = [];
   const uses = new SessionUses({
     records: {
       touch: (some) => {
         told.push([...some]);
         return state.isAway
           ? Promise.reject(new StorageUnavailable('away'))
-          : Promise.resolve(some.map(() => undefined));
+          : Promise.resolve(some.map(() => state.isNow));
       },
     },
     idle: () => 1_800_000,
     now: () => clock.now,
-    settle: () => Promise.resolve(),
+    settle({ name }, became) {
+      settled.push([name.key, became]);
+      return Promise.resolve();
+    },
     failed: () => undefined,
   });
   const shared = (key: string): SharedSession => ({
@@ -45,7 +49,7 @@ function begin() {
     one.session.lastUsed = clock.now;
     uses.note(one);
   };
-  return { clock, told, state, uses, shared, use };
+  return { clock, told, state, settled, uses, shared, use };
 }
 
 describe('SessionUses', () => {
@@ -90,6 +94,16 @@ describe('SessionUses', () => {
     calling!.session.calls = 0;
     await uses.tell([used!, calling!, idle!]);
     expect(told).toEqual([[]]);
+  });
+
+  it('settles a record that is missing when its use is told at once', async () => {
+    const { clock, state, settled, shared, use } = begin();
+    clock.now = 20_000;
+    state.isNow = 'missing';
+    use(shared('one'));
+    await turn();
+    await turn();
+    expect(settled).toEqual([['one', 'missing']]);
   });
 
   it('tells again what could not be told', async () => {

@@ -35,17 +35,22 @@ export class SessionUses {
 
   /** @throws StorageUnavailable */
   async tell(all: Iterable<SharedSession>): Promise<void> {
-    const { records, idle, now, settle } = this.#deps;
+    const { records, idle, now } = this.#deps;
     const at = now();
     const told = [...all].filter(isInUse).map((shared) => ({ shared, use: useOf(shared, at) }));
     const states = await records.touch(
       told.map(({ use }) => use),
       idle(),
     );
-    for (const [index, { shared, use }] of told.entries()) {
-      if (use.unused !== undefined) shared.toldUse = at - use.unused;
-      await settle(shared, states[index]);
-    }
+    for (const { shared, use } of told) if (use.unused !== undefined) shared.toldUse = at - use.unused;
+    await this.#settle(
+      told.map(({ shared }) => shared),
+      states,
+    );
+  }
+
+  async #settle(told: readonly SharedSession[], states: readonly (NoRecord | undefined)[]): Promise<void> {
+    for (const [index, shared] of told.entries()) await this.#deps.settle(shared, states[index]);
   }
 
   #tellSoon(): void {
@@ -54,11 +59,14 @@ export class SessionUses {
     const { records, idle, now, failed } = this.#deps;
     const at = now();
     const uses = soon.map(({ name, session }) => ({ ...name, unused: at - session.lastUsed }));
-    // What is not told now is told with the next round.
-    records.touch(uses, idle()).catch((error: unknown) => {
-      for (const shared of soon) shared.toldUse = -Infinity;
-      failed(error);
-    });
+    records
+      .touch(uses, idle())
+      .then((states) => this.#settle(soon, states))
+      // What is not told now is told with the next round.
+      .catch((error: unknown) => {
+        for (const shared of soon) shared.toldUse = -Infinity;
+        failed(error);
+      });
   }
 }
 
