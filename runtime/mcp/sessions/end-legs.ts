@@ -2,6 +2,7 @@ import type { Identity } from '#runtime/incoming/identity';
 import type { BackendSet } from '#runtime/mcp/backends/backend-set';
 import { endSession } from '#runtime/mcp/backends/probe';
 import { ANONYMOUS } from '#runtime/incoming/build-identity';
+import { endQuestionsAt } from './client-questions.ts';
 import type { SessionEnds } from './session-store.ts';
 import type { Leg, Session } from './session.ts';
 
@@ -27,7 +28,10 @@ export function dropLegsAt(backends: readonly string[], sessions: Iterable<Sessi
   for (const session of sessions) {
     session.legs = session.legs.filter((leg) => !backends.includes(leg.backend));
     session.stream?.leave(backends);
-    for (const backend of backends) if (session.stateAt?.delete(backend)) (session.lostAt ??= new Set()).add(backend);
+    for (const backend of backends) {
+      endQuestionsAt(session, backend);
+      if (session.stateAt?.delete(backend)) (session.lostAt ??= new Set()).add(backend);
+    }
   }
 }
 
