@@ -32,6 +32,13 @@ interface InForce {
   readonly sharing: OpenSharing;
 }
 
+interface Opened {
+  /** undefined: sessions are in memory alone. */
+  readonly inForce: InForce | undefined;
+  /** For the operator of the process. */
+  readonly warning?: string;
+}
+
 type SessionConfig = Pick<RunConfig, 'server' | 'session_storage' | 'sealing_secret_files'>;
 
 /** Where the sessions of a gateway are kept besides its memory, as its configuration says. */
@@ -53,7 +60,8 @@ export class SessionSharing {
     const before = this.#inForce;
     const made = JSON.stringify(config.session_storage);
     const isSame = before?.made === made;
-    const next = isSame ? before : await this.#open(config, made);
+    const opened: Opened = isSame ? { inForce: before } : await this.#open(config, made);
+    const next = opened.inForce;
     const secrets = this.#readSecrets(config);
     // So that nothing fails any more when it is put in force.
     if (isSame) createSecretRing(secrets, { now: this.#deps.wallClock, random: randomBytes });
@@ -63,6 +71,7 @@ export class SessionSharing {
         else next?.sharing.sessions.begin(this.#deps.table.all());
         this.#inForce = next;
         this.#deps.table.shared = next?.sharing.sessions;
+        this.#deps.table.warning = opened.warning;
       },
       finish: async () => {
         if (!isSame) await before?.sharing.close();
@@ -96,39 +105,34 @@ export class SessionSharing {
   }
 
   /** What it needs is loaded with it. */
-  async #open(config: SessionConfig, made: string): Promise<InForce | undefined> {
+  async #open(config: SessionConfig, made: string): Promise<Opened> {
     const { session_storage: storage, sealing_secret_files: names, server } = config;
-    if (storage.type === 'memory') return undefined;
+    if (storage.type === 'memory') return { inForce: undefined };
     if (names.length === 0)
       throw new ConfigError('sealing_secret_files: stored sessions are sealed; name a file with a secret');
     const { files, wallClock: now } = this.#deps;
     const ring = createSecretRing(this.#readSecrets(config), { now, random: randomBytes });
-    if (storage.type === 'sqlite') {
-      const sharing = await this.#openFile(storage.file, server, ring);
-      return sharing && { made, ring, sharing };
-    }
+    if (storage.type === 'sqlite') return this.#openFile(storage.file, server, { made, ring });
     const { openSharedSessions } = await import('#runtime/mcp/sessions/open-shared-sessions');
     const sharing = await openSharedSessions({
       ...this.#deps,
       ...{ redis: storage.redis, place: server, ring, readSecret: files.read },
       newsMayCome: () => newsMayCome(ring, { kind: storage.type }, now()),
     });
-    return { made, ring, sharing };
+    return { inForce: { made, ring, sharing } };
   }
 
-  /** undefined: the file cannot be used, and sessions are in memory alone. */
-  async #openFile(file: string, place: RunConfig['server'], ring: LiveSecretRing): Promise<OpenSharing | undefined> {
+  /** A file that cannot be used leaves sessions in memory alone. */
+  async #openFile(file: string, place: RunConfig['server'], by: Omit<InForce, 'sharing'>): Promise<Opened> {
     const { openKeptSessions } = await import('#runtime/mcp/sessions/open-kept-sessions');
     try {
-      const sharing = await openKeptSessions({ ...this.#deps, file, place, ring });
-      this.#deps.table.warning = undefined;
-      return sharing;
+      const sharing = await openKeptSessions({ ...this.#deps, file, place, ring: by.ring });
+      return { inForce: { ...by, sharing } };
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       const warning = `sessions end with this process, as their file cannot be used: ${error.message}`;
-      this.#deps.table.warning = warning;
       this.#deps.log.warn(warning);
-      return undefined;
+      return { inForce: undefined, warning };
     }
   }
 }

@@ -73,7 +73,7 @@ describe('sessions that are kept in a file', () => {
     stream.close();
   });
 
-  it('are their owner’s alone after a restart, and one that was ended stays so', async () => {
+  it('belong to their owner alone after a restart, and one that was ended stays ended', async () => {
     const first = await protectedGateway({ config: kept(), files });
     const [alice, mallory] = [await first.bearer(), await first.bearer({ sub: 'mallory' })];
     const client = await SessionClient.open(first.gateway.url, alice);
@@ -86,7 +86,7 @@ describe('sessions that are kept in a file', () => {
     expect((await at(again, ended)).status).toBe(404);
   });
 
-  it('are written by no call', async () => {
+  it('cause no write for a call', async () => {
     const backend = closing(await servePlain({ tools: 1 }));
     const gateway = await start({ a: backend.url });
     const client = await SessionClient.open(gateway.url);
@@ -110,7 +110,7 @@ describe('sessions that are kept in a file', () => {
     await until('the audit', () => after.log().includes('"type":"mcp_session_evicted"'));
   });
 
-  it('are in memory alone, with a warning, where the file is damaged or locked', async () => {
+  it('stay in memory alone, with a warning, where the file is damaged or locked', async () => {
     const locked = await start({});
     await locked.runtime.stop();
     const unlock = lock('EXCLUSIVE');
@@ -122,6 +122,8 @@ describe('sessions that are kept in a file', () => {
       expect((await client.request('ping')).status).toBe(200);
       expect(gateway.log()).toContain('sessions end with this process, as their file cannot be used');
       expect(await statusOf(gateway)).toContain('sessions end with this process');
+      await gateway.reconfigure({ incoming: { type: 'anonymous' }, backends: [], session_storage: { type: 'memory' } });
+      expect(await statusOf(gateway)).not.toContain('sessions end with this process');
     }
   });
 
@@ -140,7 +142,7 @@ describe('sessions that are kept in a file', () => {
     for (const client of [early, late]) expect((await at(after, client)).status).toBe(200);
   });
 
-  it('are told what a reload ended at a process of their own', async () => {
+  it('learn once that a reload has ended their own process', async () => {
     const configOf = (env: Record<string, string>): GatewayConfig => ({
       incoming: { type: 'anonymous' },
       backends: [
@@ -158,7 +160,7 @@ describe('sessions that are kept in a file', () => {
     for (const backend of ['own', 'shared']) expect(await call(backend)).toMatchObject({ content: [{ text: 'x' }] });
   });
 
-  it('are refused without a secret that seals', async () => {
+  it('need a secret that seals', async () => {
     await expect(gatewayTo({}, { ...kept(), sealing_secret_files: [] })).rejects.toThrow(/sealing_secret_files/);
   });
 });
