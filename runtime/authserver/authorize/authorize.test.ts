@@ -184,13 +184,21 @@ describe('an authorization request', () => {
     ['no scope', undefined, '', ['mcp', 'offline_access']],
     ['an empty scope', '', 'offline_access', ['offline_access']],
     ['unknown scopes alone', 'files', 'mcp', ['mcp']],
-  ])('of a client with %s is granted none beyond', async (_, registered, scope, granted) => {
+  ])('grants no scope beyond the registration of a client with %s', async (_, registered, scope, granted) => {
     client = await server.register([REDIRECT], registered === undefined ? {} : { scope: registered });
     await allow({ scope });
     expect(server.steps.at(-1)?.login.request?.scope).toEqual(granted);
   });
 
-  it('from a browser that sends the sign-in cookie twice is a page that says so, with either value first', async () => {
+  it('grants the other scopes to a client that registered with openid alone', async () => {
+    await server.close();
+    server = await startLoginEndpoints({ config: { scopes_supported: ['openid', 'mcp'] } });
+    client = await server.register([REDIRECT], { scope: 'openid profile' });
+    await allow({ scope: 'openid profile' });
+    expect(server.steps.at(-1)?.login.request?.scope).toEqual(['mcp']);
+  });
+
+  it('leads to a page that says so where the browser sends the sign-in cookie twice, in either order', async () => {
     const cookie = await server.logIn(ALICE);
     const tossed = `${cookie.split('=')[0]}=${'A'.repeat(43)}`;
     for (const both of [`${cookie}; ${tossed}`, `${tossed}; ${cookie}`]) {
@@ -201,7 +209,7 @@ describe('an authorization request', () => {
     expect((await ask({}, `x=1; ${cookie}; x=2`)).status).toBe(200);
   });
 
-  it('of a client with a metadata document asks again once the document gives another name', async () => {
+  it('asks for consent again once the metadata document of its client gives another name', async () => {
     const [id, redirect] = ['https://app.example.com/client.json', 'https://app.example.com/callback'];
     let client_name = 'App';
     const read = () => Promise.resolve({ client_id: id, client_name, redirect_uris: [redirect] });

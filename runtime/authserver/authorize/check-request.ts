@@ -61,10 +61,11 @@ export function checkRequest(
 
 /** @throws OAuthError: the server supports none any more of those that the client registered with */
 function scopesFor({ scope }: CheckedClient['client'], { scopesSupported }: RequestRules): readonly string[] {
-  if (scope === undefined || scope === '') return scopesSupported;
-  const registered = new Set(scope.split(' '));
+  // As where a client asks for it, `openid` counts for none: it bounds nothing.
+  const registered = new Set(scope?.split(' ').filter((one) => one !== '' && one !== 'openid'));
+  if (registered.size === 0) return scopesSupported;
   const left = scopesSupported.filter((one) => registered.has(one));
-  if (left.every((one) => one === 'openid'))
+  if (left.length === 0)
     throw new OAuthError('invalid_scope', 'The client registered with scopes that there are not; register again');
   return left;
 }
