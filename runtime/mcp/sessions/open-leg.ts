@@ -235,7 +235,7 @@ export async function notifyRequest(
 }
 
 /** Remembers that a process of this session is gone, with its state: the next call there says so before another is started. */
-export function noteLostProcess(session: Session, { at, backend }: Leg): void {
+function noteLostProcess(session: Session, { at, backend }: Leg): void {
   if (opensAtUse(at) && session.stateAt?.has(backend)) (session.lostAt ??= new Set()).add(backend);
 }
 

@@ -12,7 +12,6 @@ export type ReadMessage =
       readonly idText: string;
       readonly kind: AnswerKind;
       readonly pieces: Buffer[];
-      readonly size: number;
     }
   | { readonly type: 'other'; readonly message: Buffer }
   | { readonly type: 'unreadable'; readonly head: Buffer; readonly tail: Buffer };
@@ -24,7 +23,6 @@ export class LargeMessage {
   #answer: LargeAnswer | undefined;
   #isUnreadable = false;
   #pieces: Buffer[] = [];
-  #size = 0;
   #head: Buffer | undefined;
   #tail: Buffer = Buffer.alloc(0);
 
@@ -33,7 +31,7 @@ export class LargeMessage {
     this.#tail = piece.length < END_BYTES ? Buffer.concat([this.#tail, piece]).subarray(-END_BYTES) : piece;
     if (this.#head === undefined) this.#begin(piece);
     else if (this.#answer) this.#read(this.#answer, piece);
-    else if (!this.#isUnreadable) this.#keep(piece);
+    else if (!this.#isUnreadable) this.#pieces.push(piece);
   }
 
   /** Keeps no more of it than its two ends. */
@@ -49,7 +47,7 @@ export class LargeMessage {
     if (!this.#answer) return { type: 'other', message: Buffer.concat(pieces) };
     try {
       const kind = this.#answer.end();
-      return { type: 'answer', idText: this.#answer.idText, kind, pieces, size: this.#size };
+      return { type: 'answer', idText: this.#answer.idText, kind, pieces };
     } catch (error) {
       if (!(error instanceof NotTheAnswer)) throw error;
       return this.#unreadable();
@@ -66,25 +64,18 @@ export class LargeMessage {
       return;
     }
     this.#isUnreadable = false;
-    this.#pieces = [];
-    this.#size = 0;
-    this.#keep(piece);
+    this.#pieces = [piece];
   }
 
   #read(answer: LargeAnswer, piece: Buffer): void {
     if (this.#isUnreadable) return;
     try {
-      for (const passed of answer.push(piece)) this.#keep(passed);
+      this.#pieces.push(...answer.push(piece));
     } catch (error) {
       if (!(error instanceof NotTheAnswer)) throw error;
       this.#isUnreadable = true;
       this.#pieces = [];
     }
-  }
-
-  #keep(piece: Buffer): void {
-    this.#pieces.push(piece);
-    this.#size += piece.length;
   }
 
   #unreadable(): ReadMessage {
