@@ -85,7 +85,7 @@ export class ProcessForAll implements ChannelMode {
   }
 
   get warnings(): readonly string[] {
-    return this.#suppressed.warnings;
+    return this.#suppressed.warnings(this.#process.hasLogs);
   }
 
   initialize(exchange: ChannelExchange): void {
@@ -216,7 +216,6 @@ export class ProcessForAll implements ChannelMode {
 
   #ready(connection: StdioConnection, again: boolean): void {
     this.#connection = connection;
-    this.#suppressed.hasLogs = this.#process.hasLogs;
     if (!again) return;
     this.#tell(undefined);
     for (const uri of new Set([...this.#sessions.values()].flatMap(({ subscriptions }) => [...subscriptions])))

@@ -7,8 +7,6 @@ const ASKED = ['elicitation', 'sampling', 'roots'] as const;
 export class SuppressedFeatures {
   readonly #backend: string;
   readonly #declared = new Set<string>();
-  /** The process would send log messages. */
-  hasLogs = false;
 
   constructor(backend: string) {
     this.#backend = backend;
@@ -23,11 +21,11 @@ export class SuppressedFeatures {
     for (const name of ASKED) if (capabilities[name] !== undefined) this.#declared.add(name);
   }
 
-  /** What the administrator should know; nothing while no client declares any of it. */
-  get warnings(): readonly string[] {
+  /** What the administrator should know; nothing while no client declares any of it. `hasLogs`: the process would send log messages. */
+  warnings(hasLogs: boolean): readonly string[] {
     const declared = ASKED.filter((name) => this.#declared.has(name));
     if (declared.length === 0) return [];
-    const logs = this.hasLogs ? ', and its log messages are dropped' : '';
+    const logs = hasLogs ? ', and its log messages are dropped' : '';
     return [
       `backend "${this.#backend}" is one process for all sessions and cannot ask its clients: they offer ${declared.join(', ')}, ` +
         `which it is not told of${logs}: write stdioProcess: perSession in its MCPServer where its tools need that`,
