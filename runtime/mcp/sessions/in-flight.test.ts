@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { takeCallNews } from './call-news.ts';
-import { cancelInFlight, enterCall, expectCancelled, type InFlightCall } from './in-flight.ts';
+import { cancelInFlight, enterCall, expectCancelled, keepCall, type InFlightCall } from './in-flight.ts';
 import { newSession } from './session.ts';
 
 const profile = {
@@ -48,6 +48,18 @@ describe('expectCancelled', () => {
     expect(session.cancelled).toBeUndefined();
     for (let nr = 0; nr < 5_000; nr += 1) expectCancelled(session, String(nr), 0);
     expect(session.cancelled?.size).toBe(1_000);
+  });
+});
+
+describe('keepCall', () => {
+  it('keeps the backend of a request whose client left, and no id of 1,000 characters', () => {
+    const session = sessionUsedAt(0);
+    for (const id of ['1', JSON.stringify('x'.repeat(1_000))]) {
+      const call = callAt('a');
+      enterCall(session, id, call);
+      keepCall(session, id, call);
+    }
+    expect([...(session.inFlight ?? [])].map(([id, { backend }]) => [id, backend])).toEqual([['1', 'a']]);
   });
 });
 

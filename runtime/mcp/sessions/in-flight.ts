@@ -38,7 +38,7 @@ export function leaveCall(session: Session, idText: string, call: InFlightCall):
 export function keepCall(session: Session, idText: string, call: InFlightCall): void {
   const { inFlight } = session;
   if (inFlight?.get(idText) !== call) return;
-  if (inFlight.size > MAX_KEPT) leaveCall(session, idText, call);
+  if (inFlight.size > MAX_KEPT || idText.length > LONGEST_KEPT) leaveCall(session, idText, call);
   else inFlight.set(idText, { backend: call.backend, isResumable: true, cancel: () => undefined });
 }
 

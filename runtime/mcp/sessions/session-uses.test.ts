@@ -2,17 +2,9 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { StorageUnavailable } from '#runtime/storage/storage-unavailable';
 import { SessionUses } from './session-uses.ts';
-import { newSession } from './session.ts';
 import type { SharedSession } from './shared-session.ts';
 import type { NoRecord, RecordUse } from './storage/session-records.ts';
-
-const PROFILE = {
-  paramsText: '{}',
-  capabilities: '{}',
-  revision: '2025-11-25',
-  clientName: undefined,
-  clientVersion: undefined,
-};
+import { anySession } from './testdata/any-session.ts';
 
 function begin() {
   const clock = { now: 0 };
@@ -37,7 +29,7 @@ function begin() {
     failed: () => undefined,
   });
   const shared = (key: string): SharedSession => ({
-    session: newSession({ id: key, principal: 'ann', countedFor: 'ann', profile: PROFILE, openedAt: 0, lastUsed: 0 }),
+    session: anySession(key),
     name: { key, owner: 'ann' },
     openedAt: 0,
     versions: new Map(),
