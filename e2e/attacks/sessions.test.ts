@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { serveMisbehaving } from '../fakes/backend/serve-misbehaving.ts';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
 import { serveEverything } from '../fakes/everything-server/serve.ts';
+import { encodeEventId } from '#runtime/mcp/sse/event-id';
 import { openStream, send, sendStateless, SessionClient, statelessRequest } from '../gateway/session-client.ts';
 import { closeAll, closing, gatewayTo } from '../relay/gateway-to.ts';
 import { protectedGateway } from './protected-gateway.ts';
@@ -170,6 +171,33 @@ describe('ids that a client makes up', () => {
       expect([400, 404]).toContain(reply.status);
     }
     expect((await client.request('ping')).status).toBe(200);
+  });
+});
+
+describe('a Last-Event-ID that a client makes up', () => {
+  it('brings nothing of its own into what the backend is told when the stream falls silent', async () => {
+    const told: string[] = [];
+    const backend = closing(
+      await servePlain({
+        tools: 1,
+        intercept: (request, response, body) => {
+          told.push(body);
+          if (!request.headers['last-event-id']) return false;
+          response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+          return true;
+        },
+      }),
+    );
+    const gateway = await gatewayTo({ a: backend.url }, { operational: { timeouts: { default: '300ms' } } });
+    const client = await SessionClient.open(gateway.url);
+    await client.toolNames();
+    // The last of two equal keys counts for most readers of JSON.
+    const forged = '1},"id":5,"method":"tools/call","params":{"name":"tool_0","arguments":{"text":"forged"}';
+    const id = encodeEventId({ backend: 'a', stream: forged, original: '1' }) ?? '';
+    const accept = { accept: 'text/event-stream' };
+    const { status } = await send(client.url, 'GET', { ...client.headers, ...accept, 'last-event-id': id });
+    expect(status).toBe(400);
+    expect(told.filter((body) => body.includes('forged'))).toEqual([]);
   });
 });
 

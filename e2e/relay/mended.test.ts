@@ -82,7 +82,7 @@ describe('a client that leaves while it is authenticated', () => {
     const client = await SessionClient.open(gateway.url);
     const headers: Record<string, string> = {
       ...client.headers,
-      'last-event-id': encodeEventId({ backend: 'a', stream: 'call', original: '1' }) ?? '',
+      'last-event-id': encodeEventId({ backend: 'a', stream: '1', original: '1' }) ?? '',
     };
     await client.call('a_tool_0', { text: 'x' });
     const slow = await serveSlowly(gateway);
@@ -317,7 +317,7 @@ describe('a stream that is resumed', () => {
       },
     });
   const resume = (client: SessionClient) =>
-    client.stream({ 'last-event-id': encodeEventId({ backend: 'a', stream: 'call', original: '1' }) ?? '' });
+    client.stream({ 'last-event-id': encodeEventId({ backend: 'a', stream: '1', original: '1' }) ?? '' });
 
   it('ends with the gateway', async () => {
     const gateway = await gatewayTo({ a: closing(await silent()).url });

@@ -14,3 +14,12 @@ export function idTextOf(value: unknown, written: string): string | undefined {
   if (Number.isSafeInteger(value)) return String(value);
   return DIGITS.test(written) ? written : undefined;
 }
+
+/** Returns whether this is the one JSON text of an id: what a client made up may go into a message then. */
+export function isIdText(text: string): boolean {
+  try {
+    return idTextOf(JSON.parse(text), text) === text;
+  } catch {
+    return false;
+  }
+}

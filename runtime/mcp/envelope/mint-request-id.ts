@@ -1,4 +1,4 @@
-import { idTextOf } from './message-id.ts';
+import { isIdText } from './message-id.ts';
 
 /** Whose request a client answers. */
 interface MintedId {
@@ -27,9 +27,8 @@ export function readMintedId(id: string | number): MintedId | undefined {
   if (backendPart === undefined || idPart === undefined || more.length > 0) return undefined;
   try {
     const minted = { backend: decodeURIComponent(backendPart), idText: decodeURIComponent(idPart) };
-    // Only the one text of an id: this goes into a message for the backend.
-    const isId = idTextOf(JSON.parse(minted.idText), minted.idText) === minted.idText;
-    return isId && write(minted) === id ? minted : undefined;
+    // This goes into a message for the backend.
+    return isIdText(minted.idText) && write(minted) === id ? minted : undefined;
   } catch {
     return undefined;
   }

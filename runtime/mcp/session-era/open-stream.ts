@@ -5,6 +5,7 @@ import { callDeadline } from '#runtime/mcp/relay/call-deadline';
 import { ClientStream } from '#runtime/mcp/relay/client-stream';
 import { renderRpcError } from '#runtime/http/answer-error';
 import { writeSse } from '#runtime/mcp/sse/write-sse';
+import { isIdText } from '#runtime/mcp/envelope/message-id';
 import { decodeEventId, type EventPosition } from '#runtime/mcp/sse/event-id';
 import type { Rooms } from '#runtime/rooms';
 import { RequestError } from '#runtime/errors';
@@ -30,9 +31,7 @@ export function openStream(
   lastEventId: string | undefined,
   rooms: Rooms,
 ): Promise<void> {
-  const position = lastEventId === undefined ? undefined : decodeEventId(lastEventId);
-  if (lastEventId !== undefined && !position)
-    throw invalidRequest(400, 'unknown_event_id', 'Last-Event-ID is not an id of this server');
+  const position = lastEventId === undefined ? undefined : readPosition(lastEventId);
   // It may have left while it was authenticated, and then it closes no second time.
   if (res.destroyed) return Promise.resolve();
   if (position && position.stream !== GENERAL)
@@ -52,6 +51,13 @@ export function openStream(
     });
     stream.open(lastIds);
   });
+}
+
+/** The client may have made it up, and the stream's name goes into messages for the backend. @throws RequestError */
+function readPosition(lastEventId: string): EventPosition {
+  const position = decodeEventId(lastEventId);
+  if (position && (position.stream === GENERAL || isIdText(position.stream))) return position;
+  throw invalidRequest(400, 'unknown_event_id', 'Last-Event-ID is not an id of this server');
 }
 
 /** The rest of one call's stream, from the backend that keeps it. @throws RequestError */
