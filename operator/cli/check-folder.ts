@@ -16,7 +16,8 @@ import { systemClock } from '#operator/queue';
 import { contentHash, GENERATED_SECRETS, keyText, type Manifest, type ResourceKey } from '#operator/world';
 import type { Context } from './context.ts';
 import { CliError, EXIT_CODES } from './exit-codes.ts';
-import { findLeftOut, placeIn } from './find-left-out.ts';
+import { findLeftOut, type PlaceIn } from './find-left-out.ts';
+import { placeIn } from './place-of-policy.ts';
 
 /** Stands for an identity that is made at the first start. */
 const NO_UID = '00000000-0000-0000-0000-000000000000';
@@ -100,6 +101,7 @@ export async function checkFolder(folder: string, context: Context): Promise<Che
   const snapshot = await withSecrets(loadFolder(folder), context);
   const outcomes = planAll(snapshot, context);
   const told = new Set(snapshot.problems.map(({ file }) => file));
+  const place: PlaceIn = (source, key, said) => placeIn(source, key, said, snapshot);
   const from = (fits: (condition: Condition) => boolean): Problem[] =>
     outcomes.flatMap((outcome) => {
       const { key } = outcome;
@@ -109,14 +111,13 @@ export async function checkFolder(folder: string, context: Context): Promise<Che
         .filter(({ reason }) => reason !== 'InvalidSpec' || !told.has(file))
         .map(({ reason, message }) => ({ reason, said: withoutName(message, key) }))
         .map(({ reason, said }) => ({
-          file,
-          ...(source ? placeIn(source, said) : { line: 1 }),
+          ...(source ? place(source, key, said) : { file, line: 1 }),
           path: `${key.kind}/${key.name}`,
           message: `${reason}: ${said}`,
         }));
     });
   const problems = [...snapshot.problems, ...from(isProblem)];
-  const leftOut = findLeftOut(outcomes, (key) => snapshot.sources.get(key), problems);
+  const leftOut = findLeftOut(outcomes, (key) => snapshot.sources.get(key), place, problems);
   return { snapshot, outcomes, problems: [...problems, ...leftOut], warnings: from(isWarning) };
 }
 

@@ -83,6 +83,21 @@ describe('checkFolder', () => {
     },
   );
 
+  it.each([
+    ['YAML', `authz.json: |\n    policies:\n      - ${RIGHT}\n      - |\n        ${RIGHT}\n        ${WRONG}`],
+    ['JSON', `authz.json: '${JSON.stringify({ policies: [WRONG] })}'`],
+  ])('tells line and column of a syntax error in the %s of a ConfigMap', async (_form, data) => {
+    const configMap = `apiVersion: v1\nkind: ConfigMap\nmetadata: { name: policies }\ndata:\n  ${data}`;
+    writeFileSync(join(folder, 'policies.yaml'), configMap);
+    const field = 'authzConfig: { type: configMap, configMap: { name: policies } }';
+    const before = configMap.slice(0, configMap.indexOf('action resource') + 'action '.length).split('\n');
+    const [first] = await said(SERVER.replace('{ type: anonymous }', `\n    type: anonymous\n    ${field}`));
+    expect(first).toContain(`policies.yaml:${before.length}:${(before.at(-1)?.length ?? 0) + 1}: `);
+    expect(first).toContain(
+      'VirtualMCPServer/demo: InvalidPolicy: incomingAuth.authzConfig.configMap: ConfigMap "policies"',
+    );
+  });
+
   it('tells the line of the field where YAML folds the policy', async () => {
     const text = written(`- >\n  ${RIGHT}\n  ${WRONG}`, 'server');
     const [first] = await said(text);

@@ -1,9 +1,13 @@
-import type { Position, Problem, Source } from '#operator/local/resource';
+import type { Problem, Source } from '#operator/local/resource';
 import type { Outcome } from '#operator/plan/outcome';
 import { keyText, type ResourceKey } from '#operator/world';
 
 /** Where a resource is written. */
 export type FindSource = (key: string) => Source | undefined;
+
+/** Where what a message says of a resource stands. */
+export type PlaceIn = (source: Source, key: ResourceKey, message: string) => Place;
+export type Place = Pick<Problem, 'file' | 'line' | 'column'>;
 
 /** Line of the field with which a message begins, or of the nearest that is written above it; else of the resource. */
 export function lineIn({ line, lineOf }: Source, message: string): number {
@@ -16,18 +20,7 @@ export function lineIn({ line, lineOf }: Source, message: string): number {
   return line;
 }
 
-const POLICY_TEXT = /^(?:spec\.)?([\w.]+): policies\[(\d+)\]: line (\d+), column (\d+) of its text: /;
-
-/** Where the text of a policy begins to be wrong; else the line of the field. */
-export function placeIn(source: Source, message: string): Pick<Problem, 'line' | 'column'> {
-  const [, field = '', index, line, column] = POLICY_TEXT.exec(message) ?? [];
-  const path = ['spec', ...field.split('.'), 'inline', 'policies', Number(index)];
-  const within: Position = { line: Number(line), column: Number(column) };
-  const found = index === undefined ? undefined : source.positionOf?.(path, within);
-  return found ?? { line: lineIn(source, message) };
-}
-
-interface Blamed extends Pick<Problem, 'line' | 'column'> {
+interface Blamed extends Place {
   readonly key: ResourceKey;
   readonly source: Source;
   /** What is wrong with it. */
@@ -38,7 +31,13 @@ interface Blamed extends Pick<Problem, 'line' | 'column'> {
  * Whose fault a message is: that of another resource that it names, of a field of the server, or of the backend, as when it names a
  * credential that does not exist.
  */
-function blame(message: string, backend: string, server: ResourceKey, sourceOf: FindSource): Blamed | undefined {
+function blame(
+  message: string,
+  backend: string,
+  server: ResourceKey,
+  sourceOf: FindSource,
+  placeIn: PlaceIn,
+): Blamed | undefined {
   const { namespace } = server;
   const [, kind, name = '', rest = ''] = /^(MCP[A-Za-z]+) "([^"]+)":? (.*)$/s.exec(message) ?? [];
   const isNamed = kind === 'MCPExternalAuthConfig' || kind === 'MCPServer';
@@ -53,7 +52,8 @@ function blame(message: string, backend: string, server: ResourceKey, sourceOf: 
     const source = sourceOf(keyText(key));
     if (source === undefined) continue;
     const line = lineOf(source, at);
-    return { key, said, source, ...(line === undefined ? placeIn(source, said) : { line }) };
+    const place = line === undefined ? placeIn(source, key, said) : { file: source.file, line };
+    return { key, said, source, ...place };
   }
   return undefined;
 }
@@ -68,6 +68,7 @@ const lineOf = ({ lineOf: find }: Source, field: string | undefined): number | u
 export function findLeftOut(
   outcomes: readonly Outcome[],
   sourceOf: FindSource,
+  placeIn: PlaceIn,
   told: readonly Problem[],
 ): readonly Problem[] {
   const known = new Set(told.map(({ path, message }) => `${path} ${message.replace(/^\w+: /, '')}`));
@@ -76,13 +77,13 @@ export function findLeftOut(
   return outcomes.flatMap(({ key: server, status }) =>
     (status?.backends ?? []).flatMap(({ name: backend, phase, message }) => {
       if (phase !== 'Excluded') return [];
-      const blamed = blame(message, backend, server, sourceOf);
+      const blamed = blame(message, backend, server, sourceOf, placeIn);
       if (blamed === undefined) return [];
-      const { key, said, source, line, column } = blamed;
+      const { key, said, source, file, line, column } = blamed;
       const path = `${key.kind}/${key.name}`;
       if (isTold(source.file, said) || known.has(`${path} ${said}`)) return [];
       known.add(`${path} ${said}`);
-      const place = { file: source.file, line, ...(column !== undefined && { column }) };
+      const place = { file, line, ...(column !== undefined && { column }) };
       return [{ ...place, path, message: `${said} (so ${server.name} leaves ${backend} out)` }];
     }),
   );

@@ -30,7 +30,7 @@ export interface YamlDocument {
   line: number;
   /** Line of a field, of its key where it has one; undefined for what is not written. */
   lineOf: (path: (string | number)[]) => number | undefined;
-  /** Where a position of an entry's text stands in the file; undefined where that cannot be told. */
+  /** Where a position of a field's text stands in the file; undefined where that cannot be told. */
   positionOf: (path: (string | number)[], within: Position) => Position | undefined;
 }
 
@@ -111,9 +111,9 @@ function positioned(document: Document.Parsed, text: string, lines: LineCounter)
   return {
     value: document.toJS({ maxAliasCount: MAX_ALIASES }) as unknown,
     line: lineOfNode(document.contents) ?? 1,
-    lineOf: (path) => lineOfNode(nodeAt(document, path, pairOf)),
+    lineOf: (path) => lineOfNode(nodesAt(document, path, pairOf)?.place),
     positionOf(path, within) {
-      const node = nodeAt(document, path, pairOf);
+      const node = nodesAt(document, path, pairOf)?.value;
       const offset = isScalar(node) ? offsetInScalar(text, node, within) : undefined;
       if (offset === undefined) return undefined;
       const { line, col: column } = lines.linePos(offset);
@@ -136,8 +136,13 @@ function rememberPairs(): PairOf {
   };
 }
 
-/** The key of the last step of a path, or the entry where it is a list's. */
-function nodeAt(document: Document, path: (string | number)[], pairOf: PairOf): unknown {
+interface Nodes {
+  /** The key of the last step of a path, or the entry where it is a list's. */
+  place: unknown;
+  value: unknown;
+}
+
+function nodesAt(document: Document, path: (string | number)[], pairOf: PairOf): Nodes | undefined {
   let value: unknown = document.contents;
   let place: unknown = value;
   for (const step of path) {
@@ -152,7 +157,7 @@ function nodeAt(document: Document, path: (string | number)[], pairOf: PairOf): 
       return undefined;
     }
   }
-  return place;
+  return { place, value };
 }
 
 /** In words of our own: the library's repeat parts of the text, which may be a secret. */

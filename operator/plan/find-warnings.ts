@@ -89,6 +89,22 @@ function tokenOfKeySet({ incoming }: RunConfigDocument, { platform }: World): Fi
   return [warning('KeySetNeedsToken', 'NotMounted', message)];
 }
 
+/** Policies decide about every call: those of the server, or those of each backend. Mode `audit` denies nothing. */
+function hasPolicies({ authz, backends }: RunConfigDocument): boolean {
+  const isEnforced = (one: RunConfigDocument['authz']) => one !== undefined && one.mode !== 'audit';
+  return isEnforced(authz) || (backends.length > 0 && backends.every((backend) => isEnforced(backend.authz)));
+}
+
+const REMEDY = 'write incomingAuth.type oidc for all but development.';
+
+function withoutAuthentication(document: RunConfigDocument): Finding[] {
+  if (document.incoming.type !== 'anonymous') return [];
+  if (!hasPolicies(document))
+    return [warning('Anonymous', 'NoAccessControl', `Anybody who reaches the endpoint may call every tool: ${REMEDY}`)];
+  const message = `Anybody who reaches the endpoint may do what the policies permit Client::"anonymous": ${REMEDY}`;
+  return [warning('Anonymous', 'NoAuthentication', message)];
+}
+
 /** What is served all the same and an administrator should know. Each message says what to do. */
 export function findWarnings(
   spec: ServerSpec,
@@ -97,6 +113,7 @@ export function findWarnings(
   world: World,
 ): Finding[] {
   return [
+    ...withoutAuthentication(document),
     ...findAuthServerWarnings(document),
     ...findUnboundCredentials(spec, members, world),
     ...emptyGroup(spec, members),

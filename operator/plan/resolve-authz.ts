@@ -17,6 +17,10 @@ export interface ResolvedAuthz {
 
 const readAuthz = (text: string) => readBlock(InlineAuthz, text);
 
+function placeOf(field: string, configMap: AuthzConfig['configMap']): string {
+  return configMap ? `${field}.configMap: ConfigMap "${configMap.name}", key "${configMap.key}"` : field;
+}
+
 /**
  * The policies of one boundary, read and validated. `field` is where the block stands.
  * Throws `Waiting` for a missing ConfigMap and `Stalled` for policies that cannot be served.
@@ -27,12 +31,14 @@ export function resolveAuthz(
   groupsClaim: string | undefined,
   world: World,
 ): ResolvedAuthz {
-  const inline = config.configMap
-    ? readConfigMapBlock(readAuthz, config.configMap, `${field}.configMap`, 'InvalidPolicy', world)
+  const { configMap } = config;
+  const inline = configMap
+    ? readConfigMapBlock(readAuthz, configMap, `${field}.configMap`, 'InvalidPolicy', world)
     : InlineAuthz.parse(config.inline ?? {});
   const texts = { policies: inline.policies, entitiesJson: inline.entitiesJson };
   const verdict = world.policies?.verdictOf(texts) ?? readPolicies(texts);
-  if (verdict.problems.length > 0) throw new Stalled('InvalidPolicy', `${field}: ${verdict.problems.join('; ')}`);
+  if (verdict.problems.length > 0)
+    throw new Stalled('InvalidPolicy', `${placeOf(field, configMap)}: ${verdict.problems.join('; ')}`);
   const document = defined({
     mode: config.mode,
     policies: inline.policies,

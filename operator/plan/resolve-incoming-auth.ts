@@ -17,21 +17,6 @@ export interface ResolvedIncoming {
   warnings: Finding[];
 }
 
-const ANONYMOUS: Finding = {
-  type: 'Anonymous',
-  status: 'True',
-  reason: 'NoAccessControl',
-  message:
-    'Anybody who reaches the endpoint may call every tool: write incomingAuth.type oidc for all but development.',
-};
-
-const NO_AUTHENTICATION: Finding = {
-  ...ANONYMOUS,
-  reason: 'NoAuthentication',
-  message:
-    'Anybody who reaches the endpoint may do what the policies permit Client::"anonymous": write incomingAuth.type oidc for all but development.',
-};
-
 const AUDIENCE_NOT_CHECKED: Finding = {
   type: 'AudienceNotChecked',
   status: 'True',
@@ -56,11 +41,7 @@ export function resolveIncomingAuth(
 ): ResolvedIncoming {
   if (auth.type === 'anonymous') {
     const authz = policiesOf(auth, undefined, world);
-    return defined({
-      incoming: { type: 'anonymous' as const },
-      authz,
-      warnings: [authz ? NO_AUTHENTICATION : ANONYMOUS],
-    });
+    return defined({ incoming: { type: 'anonymous' as const }, authz, warnings: [] });
   }
   const issuer = resolveIssuer(auth, world);
   const rendered =

@@ -1,0 +1,56 @@
+import type { Position, Source } from '#operator/local/resource';
+import type { Snapshot } from '#operator/local/manifest-folder';
+import { readYamlDocuments } from '#operator/local/yaml-documents';
+import { keyText, type ResourceKey } from '#operator/world';
+import { lineIn, type Place } from './find-left-out.ts';
+
+const FIELD = String.raw`^(?:spec\.)?([\w.]+): `;
+const CONFIG_MAP = String.raw`(?:ConfigMap "([^"]+)", key "([^"]+)": )?`;
+const POLICY = String.raw`policies\[(\d+)\]: line (\d+), column (\d+) of its text: `;
+const SYNTAX_ERROR = new RegExp(FIELD + CONFIG_MAP + POLICY);
+
+type Resources = Pick<Snapshot, 'sources' | 'configMaps'>;
+
+/** A position in the text of a policy. */
+interface PolicyError {
+  readonly path: string[];
+  readonly configMap: { readonly name: string; readonly key: string } | undefined;
+  readonly policy: (string | number)[];
+  readonly within: Position;
+}
+
+function readPolicyError(message: string): PolicyError | undefined {
+  const [whole, path = '', name, key = '', index, line, column] = SYNTAX_ERROR.exec(message) ?? [];
+  if (whole === undefined) return undefined;
+  return {
+    path: path.split('.'),
+    configMap: name === undefined ? undefined : { name, key },
+    policy: ['policies', Number(index)],
+    within: { line: Number(line), column: Number(column) },
+  };
+}
+
+/** Where the text of a policy begins to be wrong; else the line of the field that a message names. */
+export function placeIn(source: Source, { namespace }: ResourceKey, message: string, resources: Resources): Place {
+  const error = readPolicyError(message);
+  const found = error && (error.configMap ? inConfigMap(error, namespace, resources) : inSpec(error, source));
+  return found ?? { file: source.file, line: lineIn(source, message) };
+}
+
+function inSpec({ path, policy, within }: PolicyError, { file, positionOf }: Source): Place | undefined {
+  const found = positionOf?.(['spec', ...path, 'inline', ...policy], within);
+  return found && { file, ...found };
+}
+
+function inConfigMap(
+  { configMap, policy, within }: PolicyError,
+  namespace: string,
+  { sources, configMaps }: Resources,
+): Place | undefined {
+  const { name = '', key = '' } = configMap ?? {};
+  const owner = sources.get(keyText({ kind: 'ConfigMap', namespace, name }));
+  const text = configMaps.get(`${namespace}/${name}`)?.[key] ?? '';
+  const inBlock = readYamlDocuments({ file: '', text }).documents[0]?.positionOf(policy, within);
+  const found = inBlock && owner?.positionOf?.(['data', key], inBlock);
+  return owner && found && { file: owner.file, ...found };
+}
