@@ -10,6 +10,8 @@ const manifest = (kind: Kind, name: string, spec: unknown, status?: unknown): Ma
   status,
 });
 
+const CLUSTER = { mode: 'cluster' as const, runtimeImage: 'x', allowHostPaths: false };
+
 const byName = (...manifests: Manifest[]) => Object.fromEntries(manifests.map((one) => [one.metadata.name, one]));
 
 const world: World = {
@@ -79,8 +81,23 @@ describe('what a change affects', () => {
     expect(affectedBy('VirtualMCPServer/default/front', waiting)).toContain('MCPServer/weather');
     const done = { ...world, mcpServers: byName(asked({ restartedAt: '2026-01-01' })) };
     expect(affectedBy('VirtualMCPServer/default/front', done)).not.toContain('MCPServer/weather');
-    const cluster = { ...waiting, platform: { mode: 'cluster' as const, runtimeImage: 'x', allowHostPaths: false } };
+    const offered = { ...world, mcpServers: byName(asked({ referencedBy: [{ name: 'front' }] })) };
+    const cluster = { ...offered, platform: CLUSTER };
     expect(affectedBy('VirtualMCPServer/default/front', cluster)).not.toContain('MCPServer/weather');
+  });
+
+  it('reaches the backends whose NetworkPolicy has to admit a server, or no longer, in a cluster', () => {
+    const there = (status: object) => ({
+      ...world,
+      platform: CLUSTER,
+      mcpServers: byName(
+        manifest('MCPServer', 'new', { groupRef: 'tools' }),
+        manifest('MCPServer', 'known', { groupRef: 'tools' }, status),
+        manifest('MCPServer', 'left', { groupRef: 'others' }, status),
+      ),
+    });
+    const changed = affectedBy('VirtualMCPServer/default/front', there({ referencedBy: [{ name: 'front' }] }));
+    expect(changed.filter((key) => key.startsWith('MCPServer/'))).toEqual(['MCPServer/left', 'MCPServer/new']);
   });
 
   it('reaches the server that still serves a backend after the backend left its group', () => {

@@ -1,6 +1,7 @@
+import { valueAt } from '#crds/parts/rule';
 import { awaitsRestart } from '#operator/plan/carried-out-restart';
 import { rivals } from '#operator/plan/check-child-names';
-import { groupOf } from '#operator/plan/find-group-members';
+import { groupOf, memberNames } from '#operator/plan/find-group-members';
 import { isIndexed, resourcesNaming, resourcesNamingInStatus } from '#operator/plan/resource-index';
 import { keyText, type Manifest, type ResourceKey, type World } from '#operator/world';
 
@@ -78,6 +79,16 @@ function addUsed(name: string, manifest: Manifest | undefined, world: World, key
   }
 }
 
+/** Backends whose NetworkPolicy has to admit a server, or admits it still: their status does not say yet what is written. */
+function addAdmitting(server: string, world: World, keys: Keys): void {
+  if (world.platform.mode !== 'cluster') return;
+  const group = valueAt(world.virtualMcpServers[server]?.spec, ['config', 'groupRef']);
+  const joined = new Set(typeof group === 'string' ? memberNames(group, world) : []);
+  const known = new Set(resourcesNamingInStatus(world.mcpServers, server).map(({ metadata }) => metadata.name));
+  for (const name of joined) if (!known.has(name)) keys.add('MCPServer', name);
+  for (const name of known) if (!joined.has(name)) keys.add('MCPServer', name);
+}
+
 /** Programs that the runtime of a server has to start anew: it tells when it has. In a cluster their own pods do. */
 function addRestarting({ platform, mcpServers }: World, keys: Keys): void {
   if (platform.mode !== 'local') return;
@@ -100,6 +111,7 @@ export function affected(change: ResourceKey, world: World): ResourceKey[] {
   switch (kind) {
     case 'VirtualMCPServer':
       addUsed(name, world.virtualMcpServers[name], world, keys);
+      addAdmitting(name, world, keys);
       addRestarting(world, keys);
       break;
     case 'MCPServer':

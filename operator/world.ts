@@ -99,6 +99,12 @@ export interface ClusterFacts {
   scraperNamespaces?: string[];
   /** Secrets of the resource's own namespace with which the runtime image is pulled. */
   imagePullSecrets?: string[];
+  /** Annotations that the writer of a resource may give pods; absent: `POD_ANNOTATIONS` of the plan. */
+  podAnnotations?: string[];
+  /** VirtualMCPServers, as `namespace/name`, whose templates may bring containers and volumes into the pods. */
+  sidecarsOf?: string[];
+  /** Variables of the container of every runtime, such as HTTPS_PROXY. */
+  runtimeEnv?: { name: string; value: string }[];
   /** Images on stdio without a command may be served by attaching to their pods. */
   stdioAttach?: boolean;
 }

@@ -26,6 +26,19 @@ describe('the references that the admission policies ask about', () => {
     expect(referencesOf(kind).get('MCPExternalAuthConfig') ?? []).toEqual(named);
   });
 
+  it('hold the groups and accounts that a resource names, and the pull secrets of its template', () => {
+    expect(referencesOf('VirtualMCPServer').get('MCPGroup')).toEqual(['spec.config.groupRef=']);
+    expect(referencesOf('MCPServer').get('MCPGroup')).toEqual(['spec.groupRef=']);
+    for (const kind of ['VirtualMCPServer', 'MCPServer'] as const) {
+      expect(referencesOf(kind).get('ServiceAccount')).toEqual(['spec.serviceAccount=']);
+      expect(referencesOf(kind).get('Secret')).toContain('spec.podTemplateSpec.spec.imagePullSecrets[]');
+    }
+    expect(namesAt('spec.config.groupRef=')).toBe('[?object.spec.?config.?groupRef]');
+    expect(namesAt('spec.podTemplateSpec.spec.imagePullSecrets[]')).toMatch(
+      /^dyn\(object\)\.\?spec\.\?podTemplateSpec/,
+    );
+  });
+
   it('count the same name once within a list or a map', () => {
     expect(namesAt('spec.tls.secretRef')).toBe('[?object.spec.?tls.?secretRef.?name]');
     expect(namesAt('spec.secrets[]')).toContain('s.name == r.name && s.key < r.key');

@@ -2,24 +2,33 @@ import { stringify } from 'yaml';
 import { KIND_NAMES, type KindName } from '../kinds/kind-names.ts';
 import { VERSION } from '../kinds/resource.ts';
 import { OBJECTS } from '../kinds/schemas.ts';
+import { TEMPLATE_PULL_SECRETS } from '../parts/pod.ts';
 import { nodesOf, type SchemaNode } from './schema-node.ts';
 import { jsonSchemaOf } from './structural.ts';
 
-/** What a kind refers to: kind of the object to the paths of the references, e.g. `spec.secrets[]`, `spec.headers{}`. */
+/**
+ * What a kind refers to: kind of the object to the paths of the references, e.g. `spec.secrets[]`, `spec.headers{}`. A path of
+ * a plain text ends with `=`: `spec.groupRef=`.
+ */
 export type References = ReadonlyMap<string, readonly string[]>;
 
 /** Every reference of a kind, as its schema marks them. */
 export function referencesOf(kind: KindName): References {
   const spec = jsonSchemaOf(OBJECTS[kind]).properties?.spec ?? {};
   const found = new Map<string, string[]>();
-  for (const [path, { refersTo }] of nodesOf(spec satisfies SchemaNode, 'spec')) {
-    if (refersTo !== undefined) found.set(refersTo, [...(found.get(refersTo) ?? []), path]);
+  const add = (kind: string, path: string) => found.set(kind, [...(found.get(kind) ?? []), path]);
+  for (const [path, { refersTo, type }] of nodesOf(spec satisfies SchemaNode, 'spec')) {
+    if (refersTo !== undefined) add(refersTo, type === 'string' ? `${path}=` : path);
+    if (path === `spec.${TEMPLATE_PULL_SECRETS[0]}`) add('Secret', `spec.${TEMPLATE_PULL_SECRETS.join('.')}[]`);
   }
   return found;
 }
 
 const optional = (root: string, path: string) =>
   [root, ...path.split('.').filter((step) => step !== '')].join('.?').replace(/^(\w+)\.\?spec/, '$1.spec');
+
+/** The API server knows no fields of a template, so the type check of an expression would complain of them. */
+const rootOf = (path: string) => (path.startsWith(`spec.${TEMPLATE_PULL_SECRETS[0]}.`) ? 'dyn(object)' : 'object');
 
 /** That a field path below a variable is written. The empty path always is. */
 const written = (root: string, below: string) =>
@@ -34,9 +43,11 @@ const written = (root: string, below: string) =>
  */
 export function namesAt(path: string): string {
   const [list = '', below, deeper] = path.split(/\[\]|\{\}/);
-  if (deeper !== undefined) throw new Error(`${path}: a list in a list cannot be made into one in CEL`);
+  if (path.endsWith('=') && below === undefined) return `[?${optional('object', path.slice(0, -1))}]`;
+  if (deeper !== undefined || path.endsWith('='))
+    throw new Error(`${path}: a list in a list, or of texts, cannot be made into one in CEL`);
   if (below === undefined) return `[?${optional('object', path)}.?name]`;
-  const all = optional('object', list);
+  const all = optional(rootOf(path), list);
   const plain = all.replaceAll('.?', '.');
   if (path.includes('{}')) {
     const same = `j < k && ${[written(`${plain}[j]`, below), `${plain}[j]${below}.name == ${plain}[k]${below}.name`].filter((part) => part !== '').join(' && ')}`;
@@ -57,10 +68,14 @@ interface Demand {
   /** Names of the variables: what is referred to, and whether the writer has the right to all of that kind. */
   names: string;
   all: string;
+  /** What the reference does, for the message; `kind` is that of the resource. */
+  effect: (kind: KindName) => string;
 }
 
+const handsOn = (kind: KindName) => `which this ${kind} hands on`;
+
 const demands = (group: string): Demand[] => [
-  { refersTo: 'Secret', group: '', plural: 'secrets', verb: 'get', names: 'secrets', all: 'getsAll' },
+  { refersTo: 'Secret', group: '', plural: 'secrets', verb: 'get', names: 'secrets', all: 'getsAll', effect: handsOn },
   {
     refersTo: 'MCPExternalAuthConfig',
     group,
@@ -68,33 +83,52 @@ const demands = (group: string): Demand[] => [
     verb: 'use',
     names: 'configs',
     all: 'usesAll',
+    effect: handsOn,
+  },
+  {
+    refersTo: 'MCPGroup',
+    group,
+    plural: KIND_NAMES.MCPGroup.plural,
+    verb: 'use',
+    names: 'groups',
+    all: 'usesAllGroups',
+    effect: () => "and use of a group is the right to its members' credentials",
+  },
+  {
+    refersTo: 'ServiceAccount',
+    group: '',
+    plural: 'serviceaccounts',
+    verb: 'use',
+    names: 'accounts',
+    all: 'usesAllAccounts',
+    effect: (kind) => `whose rights the pods of this ${kind} would have`,
   },
 ];
 
 /**
  * Names that are asked about one by one. Each question costs 350,000 of the 1,000,000 that one expression may cost and of
- * the 10,000,000 of a policy, so each has a rule of its own, and more than these cannot be afforded.
+ * the 10,000,000 of a policy, so each has a rule of its own, and more than these cannot be afforded beside those of other kinds.
  */
-const MOST_NAMES = 24;
+const MOST_NAMES = 20;
 
-function check({ group, plural, verb }: Demand, name?: string): string {
+function check({ group, plural, verb }: Pick<Demand, 'group' | 'plural' | 'verb'>, name?: string): string {
   const named = name === undefined ? '' : `.name(${name})`;
   return `authorizer.group('${group}').resource('${plural}').namespace(request.namespace)${named}.check('${verb}').allowed()`;
 }
 
 /** A message may not ask the authorizer, so each name has a rule and a message of its own. */
-function ruleOfName(kind: KindName, demand: Demand, index: number) {
-  const { names, all, refersTo, verb } = demand;
+function ruleOfName(kind: KindName, demand: Demand, index: number, asksForAll: boolean) {
+  const { names, all, refersTo, verb, effect } = demand;
   const name = `variables.${names}[${index}]`;
   const asked = [
     `size(variables.${names}) <= ${index}`,
-    `variables.${all}`,
+    ...(asksForAll ? [`variables.${all}`] : []),
     ...(index === 0 ? [] : [`variables.${names}.indexOf(${name}) < ${index}`]),
     check(demand, name),
   ];
   return {
     expression: asked.join(' || '),
-    messageExpression: `request.userInfo.username + ' may not ${verb} ${refersTo} ' + ${name} + ', which this ${kind} hands on; ask for the verb ${verb} on it, or remove the reference'`,
+    messageExpression: `request.userInfo.username + ' may not ${verb} ${refersTo} ' + ${name} + ', ${effect(kind).replaceAll("'", "\\'")}; ask for the verb ${verb} on it, or remove the reference'`,
     reason: 'Forbidden',
   };
 }
@@ -104,6 +138,8 @@ function rulesOf(kind: KindName, demand: Demand, references: References) {
   if (!paths) return { variables: [], validations: [] };
   const { names, all, refersTo, verb, plural } = demand;
   const several = paths.some((path) => /\[\]|\{\}/.test(path));
+  // Who has the right to all of a kind has it to one: for a single name the one question is enough.
+  const asksForAll = several || paths.length > 1;
   const rules = several ? MOST_NAMES : paths.length;
   const tooMany = {
     expression: `size(variables.${names}) <= ${MOST_NAMES} || variables.${all}`,
@@ -113,13 +149,27 @@ function rulesOf(kind: KindName, demand: Demand, references: References) {
   return {
     variables: [
       { name: names, expression: paths.map(namesAt).join(' + ') },
-      { name: all, expression: check(demand) },
+      ...(asksForAll ? [{ name: all, expression: check(demand) }] : []),
     ],
     validations: [
-      ...Array.from({ length: rules }, (_, index) => ruleOfName(kind, demand, index)),
+      ...Array.from({ length: rules }, (_, index) => ruleOfName(kind, demand, index, asksForAll)),
       ...(several ? [tooMany] : []),
     ],
   };
+}
+
+/** Who writes an MCPExternalAuthConfig says where the tokens of others go to be exchanged, without any reference. */
+function ruleOfItself(kind: KindName, group: string): object[] {
+  if (kind !== 'MCPExternalAuthConfig') return [];
+  const { plural } = KIND_NAMES[kind];
+  const name = 'object.metadata.name';
+  return [
+    {
+      expression: check({ group, plural, verb: 'use' }, name),
+      messageExpression: `request.userInfo.username + ' may not use ${kind} ' + ${name} + ', and whoever writes it decides where credentials go; ask for the verb use on it'`,
+      reason: 'Forbidden',
+    },
+  ];
 }
 
 /** The policy of one kind and its binding; undefined for a kind that refers to nothing of worth. */
@@ -127,7 +177,7 @@ function policyOf(kind: KindName, group: string, name: string, labels: object): 
   const { plural } = KIND_NAMES[kind];
   const references = referencesOf(kind);
   const rules = demands(group).map((demand) => rulesOf(kind, demand, references));
-  const validations = rules.flatMap((rule) => rule.validations);
+  const validations = [...rules.flatMap((rule) => rule.validations), ...ruleOfItself(kind, group)];
   if (validations.length === 0) return [];
   const metadata = { name: `${name}-references-${plural}`, labels };
   const policy = {

@@ -7,9 +7,9 @@ import { mapOf } from '../parts/collections.ts';
 import { backReferences, Phase, statusFields } from '../parts/conditions.ts';
 import { OidcConfig, OidcConfigRef, secureUrl } from '../parts/oidc-config.ts';
 import { PodTemplateSpec, Replicas, Resources } from '../parts/pod.ts';
-import { Cidr, HttpUrl, ObjectName, Port } from '../parts/primitives.ts';
+import { Cidr, HttpUrl, Port } from '../parts/primitives.ts';
 import { RateLimitingConfig } from '../parts/rate-limiting.ts';
-import { CaBundleRef, named } from '../parts/references.ts';
+import { CaBundleRef, named, nameOf } from '../parts/references.ts';
 import { needs, notBoth, type Rule, withRules } from '../parts/rule.ts';
 import { SessionStorage } from '../parts/storage.ts';
 import { Telemetry } from '../parts/telemetry.ts';
@@ -38,7 +38,7 @@ const what = {
     .describe("Program to start, with its arguments; overrides the image's entry point."),
   args: z.array(z.string().max(4096)).max(256).optional().describe('Arguments of the program.'),
   remoteUrl: HttpUrl.optional().describe('MCP server that runs elsewhere; excludes image and command.'),
-  groupRef: ObjectName.optional().describe('Name of the MCPGroup it belongs to.'),
+  groupRef: nameOf('MCPGroup').optional().describe('Name of the MCPGroup it belongs to.'),
   transport: z
     .enum(['stdio', 'sse', 'streamable-http'])
     .optional()
@@ -113,7 +113,11 @@ const byItself = {
 const pods = {
   replicas: Replicas.optional().describe('Pods of its own endpoint; default 1.'),
   backendReplicas: Replicas.optional().describe('Pods of the program; default 1.'),
-  serviceAccount: ObjectName.optional().describe('Service account of the program.'),
+  serviceAccount: nameOf('ServiceAccount').optional().describe('Service account of the program.'),
+  automountServiceAccountToken: z
+    .boolean()
+    .optional()
+    .describe('Mount a token of serviceAccount into the pods of the program; default false.'),
   resources: Resources.optional().describe('Requests and limits of the program.'),
   podTemplateSpec: PodTemplateSpec.optional().describe(
     'Merged over the rendered pod template; the container is `mcp`.',
@@ -172,6 +176,7 @@ export const MCPServerSpec = withRules(
   notBoth(['remoteUrl'], ['image']),
   notBoth(['remoteUrl'], ['command']),
   needs(['remoteAuth'], ['remoteUrl']),
+  needs(['automountServiceAccountToken'], ['serviceAccount']),
   notBoth(['remoteAuth'], ['externalAuthConfigRef']),
   notBoth(['oidcConfig'], ['oidcConfigRef']),
   secureUrl(['oidcConfig', 'inline', 'issuer'], ['oidcConfig', 'inline', 'insecureAllowHTTP']),

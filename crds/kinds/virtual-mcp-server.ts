@@ -10,9 +10,9 @@ import { secureUrl } from '../parts/oidc-config.ts';
 import { LimitsConfig, OperationalConfig } from '../parts/operational.ts';
 import { OutgoingAuth } from '../parts/outgoing-auth.ts';
 import { Autoscaling, PodDisruptionBudget, PodTemplateSpec, Replicas, Resources } from '../parts/pod.ts';
-import { Cidr, HeaderName, ObjectName } from '../parts/primitives.ts';
+import { Cidr, HeaderName } from '../parts/primitives.ts';
 import { RateLimitingConfig } from '../parts/rate-limiting.ts';
-import { named } from '../parts/references.ts';
+import { named, nameOf } from '../parts/references.ts';
 import { notBoth, type Rule, withRules } from '../parts/rule.ts';
 import { SessionStorage } from '../parts/storage.ts';
 import { Telemetry } from '../parts/telemetry.ts';
@@ -26,7 +26,7 @@ const atTwoPlaces = {
 };
 
 const Config = z.strictObject({
-  groupRef: ObjectName.describe('Name of the MCPGroup whose backends are aggregated.'),
+  groupRef: nameOf('MCPGroup').describe('Name of the MCPGroup whose backends are aggregated.'),
   aggregation: AggregationConfig.optional().describe('How the lists of all backends become one.'),
   operational: OperationalConfig.optional().describe('Deadlines, health and load of the backends.'),
   ...atTwoPlaces,
@@ -43,7 +43,7 @@ const pods = {
     .enum(['None', 'ClientIP'])
     .optional()
     .describe('Session affinity of the Service; of use only with backends of transport sse.'),
-  serviceAccount: ObjectName.optional().describe('Service account of the pods; it needs no permission.'),
+  serviceAccount: nameOf('ServiceAccount').optional().describe('Service account of the pods; it needs no permission.'),
   resources: Resources.optional().describe('Requests and limits of the container.'),
   podTemplateSpec: PodTemplateSpec.optional().describe(
     'Merged over the rendered pod template; the container is `vmcp`.',

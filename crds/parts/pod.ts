@@ -51,6 +51,9 @@ export const Resources = z.strictObject({
     .describe('Claims of dynamic resources.'),
 });
 
+/** List of a template, below `spec`, whose Secrets the writer must be allowed to get. */
+export const TEMPLATE_PULL_SECRETS = ['podTemplateSpec', 'spec', 'imagePullSecrets'] as const;
+
 /** A PodTemplateSpec that is merged over the rendered one; what it may hold is checked after the merge. */
 export const PodTemplateSpec = z.looseObject({}).meta({
   structural: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },

@@ -37,6 +37,9 @@ export function caBundleOf(ref: CaBundleRef): { name: string; key: string } {
   return ref.configMapRef ?? { name: ref.name ?? '', key: ref.key ?? CA_BUNDLE_KEY };
 }
 
+/** The name of another object of the same namespace, written as a plain text. */
+export const nameOf = (kind: string) => ObjectName.meta({ refersTo: kind });
+
 /** The name of another resource of the same namespace. */
 export const named = (kind: string) =>
   z.strictObject({ name: ObjectName.describe(`Name of the ${kind}.`) }).meta({ refersTo: kind });

@@ -56,6 +56,9 @@ describeWithCluster('the admission policies', (cluster) => {
     verbs: ['use'],
   });
 
+  const joins = (...names: string[]) => ({ ...uses(...names), resources: ['mcpgroups'] });
+  const runs = (...names: string[]) => ({ ...uses(...names), apiGroups: [''], resources: ['serviceaccounts'] });
+
   /** A policy is in force a moment after it is made. */
   async function refused(tried: () => Promise<Finished>): Promise<void> {
     for (let tries = 0; tries < 60; tries++) {
@@ -75,8 +78,14 @@ describeWithCluster('the admission policies', (cluster) => {
     expect([applied.code, applied.stderr]).toEqual([0, '']);
     await untilEstablished(cluster, ...KINDS.map((kind) => `crd/${kind}.${group}`));
     for (const user of ['writer', 'owner', 'reader']) await give(user, 'writes', writes);
-    await give('owner', 'uses', uses('github'), gets('key', 'login'));
-    await give('reader', 'gets', { apiGroups: [''], resources: ['secrets'], verbs: ['get'] }, uses('other'));
+    await give('owner', 'uses', uses('github', 'with-secrets', 'exchange'), joins('tools'), gets('key', 'login'));
+    await give(
+      'reader',
+      'gets',
+      { apiGroups: [''], resources: ['secrets'], verbs: ['get'] },
+      uses('other', 'with-secrets'),
+      joins('tools'),
+    );
     const probe = resource('MCPServer', 'probe', { image: 'a', externalAuthConfigRef: { name: 'github' } });
     await refused(() => cluster.kubectl(['apply', '--dry-run=server', '--as=writer', '-f', '-'], probe));
   });
@@ -93,6 +102,55 @@ describeWithCluster('the admission policies', (cluster) => {
     expect(code).not.toBe(0);
     expect(stderr).toContain('writer may not use MCPExternalAuthConfig github, which this MCPServer hands on');
     expect(stderr).toContain('Forbidden');
+  });
+
+  it.each<[string, object]>([
+    ['VirtualMCPServer', { config: { groupRef: 'tools' }, incomingAuth: { type: 'anonymous' } }],
+    ['MCPServer', { remoteUrl: 'https://evil.example/mcp', groupRef: 'tools' }],
+  ])('refuse a %s of a group to a writer of the kinds without use of the group', async (kind, spec) => {
+    const { code, stderr } = await applyAs('writer', resource(kind, 'intruder', spec));
+    expect(code).not.toBe(0);
+    expect(stderr).toContain("writer may not use MCPGroup tools, and use of a group is the right to its members' cred");
+    expect(stderr).toContain('Forbidden');
+    expect(await applyAs('owner', resource(kind, 'intruder', spec))).toMatchObject({ code: 0 });
+    const changed = resource(kind, 'intruder', { ...spec, serviceAccount: 'default' });
+    expect((await applyAs('writer', changed)).stderr).toContain('writer may not use MCPGroup tools');
+  });
+
+  const PLAIN: [string, object][] = [
+    ['MCPServer', { image: 'a' }],
+    ['VirtualMCPServer', { config: { groupRef: 'tools' }, incomingAuth: { type: 'anonymous' } }],
+  ];
+
+  it.each(PLAIN)('refuse a %s with a serviceAccount to a writer without use of the account', async (kind, own) => {
+    const spec = { ...own, serviceAccount: 'robot' };
+    const { code, stderr } = await applyAs('owner', resource(kind, 'robots', spec));
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining('owner may not use ServiceAccount robot, whose rights'),
+    ]);
+    await give('runner', 'runs', writes, joins('tools'), runs('robot'));
+    expect(await applyAs('runner', resource(kind, 'robots', spec))).toMatchObject({ code: 0 });
+  });
+
+  it.each(PLAIN)('ask for the pull secrets in the template of a %s', async (kind, own) => {
+    const pulls = (...names: string[]) => {
+      const imagePullSecrets = names.map((name) => ({ name }));
+      return resource(kind, 'pulls', { ...own, podTemplateSpec: { spec: { imagePullSecrets } } });
+    };
+    const { code, stderr } = await applyAs('owner', pulls('key', 'foreign'));
+    expect([code, stderr]).toEqual([1, expect.stringContaining('owner may not get Secret foreign')]);
+    expect(await applyAs('owner', pulls('key', 'login'))).toMatchObject({ code: 0 });
+  });
+
+  it('refuse a changed or replaced MCPExternalAuthConfig to a writer without use of it', async () => {
+    const exchange = (tokenUrl: string, name = 'exchange') =>
+      resource('MCPExternalAuthConfig', name, { type: 'tokenExchange', tokenExchange: { tokenUrl, audience: 'a' } });
+    expect(await applyAs('owner', exchange('https://login.example/token'))).toMatchObject({ code: 0 });
+    const refusal = expect.stringContaining('writer may not use MCPExternalAuthConfig exchange');
+    expect(await applyAs('writer', exchange('https://evil.example/token'))).toMatchObject({ code: 1, stderr: refusal });
+    await cluster.kubectl(['delete', '-n', namespace.name, `mcpexternalauthconfigs.${group}`, 'exchange']);
+    expect(await applyAs('writer', exchange('https://evil.example/token'))).toMatchObject({ code: 1, stderr: refusal });
   });
 
   it('let who may use it, and who may do everything', async () => {
@@ -354,9 +412,18 @@ describeWithCluster('the admission policies', (cluster) => {
     await give('collector', 'collects', writes, gets(...secrets.map(({ name }) => name)));
     const named = (count: number) =>
       resource('MCPServer', 'many-secrets', { image: 'a', secrets: secrets.slice(0, count) });
-    expect(await applyAs('collector', named(24))).toMatchObject({ code: 0 });
-    expect((await applyAs('collector', named(25))).stderr).toContain('more than 24 times a Secret is named');
+    expect(await applyAs('collector', named(20))).toMatchObject({ code: 0 });
+    expect((await applyAs('collector', named(21))).stderr).toContain('more than 20 times a Secret is named');
     expect(await applyAs('reader', named(60))).toMatchObject({ code: 0 });
+  });
+
+  it('ask about 20 Secrets, a configuration, a group and an account of one MCPServer', async () => {
+    const names = Array.from({ length: 20 }, (_, index) => `s${index}`);
+    await give('whole', 'whole', writes, gets(...names), uses('github'), joins('tools'), runs('robot'));
+    const secrets = names.map((name, index) => ({ name, key: 'k', targetEnvName: `K${index}` }));
+    const config = { externalAuthConfigRef: { name: 'github' }, groupRef: 'tools', serviceAccount: 'robot' };
+    const text = resource('MCPServer', 'whole', { image: 'a', secrets, ...config });
+    expect(await applyAs('whole', text)).toMatchObject({ code: 0 });
   });
 
   it('ask nothing of a resource that names nothing', async () => {

@@ -30,7 +30,7 @@ describeWithCluster('the chart', (cluster) => {
     [
       'with every switch the other way',
       [
-        '--set=crds.install=false,webhook.enabled=false,admissionPolicy.enabled=false,rbac.aggregate=false,stdio.attach=false',
+        '--set=crds.install=false,webhook.enabled=false,admissionPolicy.enabled=false,rbac.aggregate=false,stdio.attach=true',
         '--set=networkPolicy.enabled=false,podDisruptionBudget.enabled=false,serviceAccount.create=false,serviceAccount.name=default',
         '--set=allowHostPaths=true,dashboards.enabled=true,replicas=1',
       ],
@@ -42,6 +42,8 @@ describeWithCluster('the chart', (cluster) => {
         '--set=imagePullSecrets={one},global.imagePullSecrets[0].name=two,image.digest=sha256:' + 'a'.repeat(64),
         '--set=priorityClassName=system-cluster-critical,nodeSelector.disk=ssd,podLabels.team=a,podAnnotations.note=b',
         '--set=extraEnv[0].name=HTTPS_PROXY,extraEnv[0].value=http://proxy:3128,metrics.scraperNamespaces={monitoring}',
+        '--set=runtime.env[0].name=HTTPS_PROXY,runtime.env[0].value=http://proxy:3128,podTemplates.annotations={a.example/*}',
+        '--set=podTemplates.sidecarsOf={team/demo}',
         '--set=management.enabled=true,management.namespace=team,networkPolicy.managementFrom[0].podSelector.matchLabels.a=b',
       ],
     ],

@@ -110,7 +110,7 @@ describeWithCluster('resources that are meant to break the operator', (cluster) 
       'token-of-server',
       server('token-of-server', 'tools', template({ automountServiceAccountToken: true })),
       'PodTemplateNotAllowed',
-      /automountServiceAccountToken: no token is mounted/,
+      /automountServiceAccountToken: may not be written in a template/,
     ],
     [
       'secret-of-program',
@@ -123,6 +123,12 @@ describeWithCluster('resources that are meant to break the operator', (cluster) 
       server('secret-of-server', 'tools', template({ volumes: [{ name: 'stolen', ...NOT_OURS }] })),
       'PodTemplateNotAllowed',
       /Secret "others" is not named by the fields of spec/,
+    ],
+    [
+      'names-of-server',
+      server('names-of-server', 'tools', template({ hostAliases: [{ ip: '192.0.2.1', hostnames: ['a.example'] }] })),
+      'PodTemplateNotAllowed',
+      /spec\.hostAliases: may not be written in a template/,
     ],
   ])('a template gets no more than its resource has: %s', async (name, written, reason, message) => {
     await stage.apply(group('tools'), secret('others', { key: 'of-somebody-else' }), written);

@@ -227,6 +227,12 @@ describeWithCluster('workloads of a cluster by the management API', (cluster) =>
           detail: expect.stringMatching(/:writer may not use mcpexternalauthconfigs\S* "github"/),
         }),
       ]);
+    await apply('somebody', 'grouped', { ...REMOTE, groupRef: 'shared' });
+    const grouped = await edit('grouped');
+    expect([grouped.status, grouped.body]).toEqual([
+      403,
+      expect.objectContaining({ detail: expect.stringMatching(/:writer may not use mcpgroups\S* "shared"/) }),
+    ]);
     const { spec } = await live('handed');
     expect([spec.suspend, spec.toolsFilter]).toEqual([true, undefined]);
     const uses = {

@@ -38,16 +38,16 @@ interface Installation {
 }
 
 const INSTALLATIONS: Installation[] = [
-  { what: 'by default', values: [], on: ['stdio.attach', 'webhook.enabled'], narrow: false },
+  { what: 'by default', values: [], on: ['webhook.enabled'], narrow: false },
   {
-    what: 'with the management API',
-    values: ['--set=management.enabled=true'],
+    what: 'with the management API, and with the right to attach',
+    values: ['--set=management.enabled=true,stdio.attach=true'],
     on: ['stdio.attach', 'webhook.enabled', 'management.enabled'],
     narrow: false,
   },
   {
     what: 'for some namespaces, with the management API and nothing that attaches',
-    values: [NAMESPACED, '--set=management.enabled=true,management.reviewsBound=true,stdio.attach=false'],
+    values: [NAMESPACED, '--set=management.enabled=true,management.reviewsBound=true'],
     on: ['management.enabled'],
     narrow: true,
   },

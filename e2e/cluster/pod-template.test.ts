@@ -4,8 +4,8 @@ import { backend, condition, fake, group, server } from './stage.ts';
 import { describeWithCluster } from './use-cluster.ts';
 import { useStage } from './use-stage.ts';
 
-/** No pod has these fields, and no schema of ours says so: only the API server knows. */
-const MISSPELT = { tolerationz: [], dnsConfig: { nameserverz: [] } };
+/** No pod has these fields, and no list of ours says so: only the API server knows. */
+const MISSPELT = { affinity: { nodeAffinityz: {}, podAffinityz: {} } };
 const podTemplateSpec = { spec: MISSPELT };
 
 describeWithCluster('a podTemplateSpec with fields that the API server does not know', (cluster) => {
@@ -27,17 +27,17 @@ describeWithCluster('a podTemplateSpec with fields that the API server does not 
     const status = await stage.status(kind, name, (seen) => condition(seen, 'Stalled') !== undefined);
     expect(condition(status, 'Stalled')).toMatchObject({ status: 'True', reason: 'InvalidPodTemplate' });
     const { message = '' } = condition(status, 'Ready') ?? {};
-    const fields = 'podTemplateSpec.spec.dnsConfig.nameserverz, podTemplateSpec.spec.tolerationz';
+    const fields = 'podTemplateSpec.spec.affinity.nodeAffinityz, podTemplateSpec.spec.affinity.podAffinityz';
     expect(message).toBe(`the API server knows no such fields of ${child}: ${fields}: correct or remove them`);
   });
 
   it('is served as soon as they are corrected, and a later mistake leaves its pods as they are', async () => {
     await stage.patch('VirtualMCPServer', 'demo', {
-      spec: { podTemplateSpec: { spec: { tolerationz: null, dnsConfig: null, tolerations: [] } } },
+      spec: { podTemplateSpec: { spec: { affinity: null, tolerations: [] } } },
     });
     await stage.ready('demo');
     const pods = await stage.list('Pod', 'app.kubernetes.io/instance=demo');
-    await stage.patch('VirtualMCPServer', 'demo', { spec: { podTemplateSpec: { spec: { hostnamez: 'a' } } } });
+    await stage.patch('VirtualMCPServer', 'demo', { spec: { podTemplateSpec } });
     const status = await stage.status('VirtualMCPServer', 'demo', (seen) => condition(seen, 'Stalled') !== undefined);
     expect(status.phase).toBe('Degraded');
     const now = await stage.list('Pod', 'app.kubernetes.io/instance=demo');

@@ -81,7 +81,7 @@ describeWithCluster('the quickstart, applied by kubectl with the identity provid
   beforeAll(async () => {
     await installDefinitions(cluster);
     namespace = await cluster.makeNamespace('quickstart');
-    programs.push(await startOperator(cluster, [namespace.name]));
+    programs.push(await startOperator(cluster, [namespace.name], [`--sidecars-of=${namespace.name}/quickstart`]));
     // As written but for the ports of this machine, where a quickstart may run already.
     const ports = await movePorts([4480, 4482, 4483]);
     const written = await cluster.kubectl(['kustomize', EXAMPLE]);

@@ -251,6 +251,7 @@ describeWithCluster('what the operator makes of resources', (cluster) => {
       () => stage.get('ConfigMap', 'vmcp-demo-v0.0.9'),
       (live) => live === undefined,
     );
+    await stage.restart(`--sidecars-of=${stage.namespace.name}/demo`);
     const volumes = [{ name: 'older', configMap: { name: 'vmcp-demo-v0.0.9', optional: true } }];
     await stage.patch('VirtualMCPServer', 'demo', { spec: { podTemplateSpec: { spec: { volumes } } } });
     await stage.ready('demo');

@@ -13,6 +13,8 @@ export interface ClusterOptions {
   stdioAttach: boolean;
   allowHostPaths: boolean;
   imagePullSecret: string[];
+  podAnnotation?: string[];
+  sidecarsOf?: string[];
 }
 
 /** Namespace that files without one are read with. */
@@ -52,5 +54,7 @@ export function readClusterFolder(folder: string, namespace: string, context: Co
 /** What an operator with these settings knows of its cluster. */
 export function factsOf(options: ClusterOptions): ClusterFacts {
   const { runtimeImage, stdioAttach, allowHostPaths, imagePullSecret: imagePullSecrets } = options;
-  return { mode: 'cluster', runtimeImage, stdioAttach, allowHostPaths, imagePullSecrets };
+  const { podAnnotation: podAnnotations, sidecarsOf } = options;
+  const given = { ...(podAnnotations && { podAnnotations }), ...(sidecarsOf && { sidecarsOf }) };
+  return { mode: 'cluster', runtimeImage, stdioAttach, allowHostPaths, imagePullSecrets, ...given };
 }

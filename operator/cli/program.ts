@@ -85,7 +85,9 @@ function addClusterOptions(command: Command, around: Surroundings): Command {
     .option('--runtime-image <image>', 'image of the pods of VirtualMCPServers', `vmcp-runtime:${around.version}`)
     .option('--stdio-attach', 'as the operator has it', false)
     .option('--allow-host-paths', 'as the operator has it', false)
-    .option('--image-pull-secret <name...>', 'as the operator has it', []);
+    .option('--image-pull-secret <name...>', 'as the operator has it', [])
+    .option('--pod-annotation <name...>', 'as the operator has it')
+    .option('--sidecars-of <namespace/name...>', 'as the operator has it');
 }
 
 function addRender({ program, around, finish }: Pick<Parts, 'program' | 'around' | 'finish'>): void {

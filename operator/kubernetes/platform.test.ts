@@ -99,6 +99,7 @@ function open(fetchStatus?: KubernetesOptions['fetchStatus']): KubernetesPlatfor
     stdioAttach: false,
     imagePullSecrets: [],
     scraperNamespaces: [],
+    pods: {},
     maxConcurrentRollouts: 2,
     ...(fetchStatus && { fetchStatus }),
   });

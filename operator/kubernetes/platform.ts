@@ -51,6 +51,8 @@ export interface KubernetesOptions {
   stdioAttach: boolean;
   imagePullSecrets: readonly string[];
   scraperNamespaces: readonly string[];
+  /** What templates may say, and what every runtime gets. */
+  pods: Pick<ClusterFacts, 'podAnnotations' | 'sidecarsOf' | 'runtimeEnv'>;
   /** How many servers may roll at a time after an upgrade of the operator. */
   maxConcurrentRollouts: number;
   onRestart?: ReflectorOptions['onRestart'];
@@ -288,6 +290,7 @@ function factsOf(options: KubernetesOptions): ClusterFacts {
     stdioAttach,
     imagePullSecrets: [...imagePullSecrets],
     scraperNamespaces: [...scraperNamespaces],
+    ...options.pods,
     ...(operatorNamespace !== undefined && { operatorNamespace }),
   };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { applyPodTemplate } from '#operator/plan/apply-pod-template';
 import { RESTRICTED, RESTRICTED_POD } from '#operator/plan/pod-security';
-import type { ClusterFacts, Manifest, World } from '#operator/world';
+import type { ClusterFacts, Manifest } from '#operator/world';
 
 const cluster: ClusterFacts = {
   mode: 'cluster',
@@ -37,17 +37,22 @@ interface Setting {
   facts?: Partial<ClusterFacts>;
   /** Other fields of the resource. */
   spec?: object;
+  /** The pod is that of a program of the writer's own: container `vmcp` is not ours, and others may stand beside it. */
+  program?: true;
 }
 
-function apply(template: object, { namespace = 'team', facts, spec = {} }: Setting = {}): typeof rendered {
+const NAMED = { name: 'demo', namespace: 'team' };
+
+function apply(template: object, { namespace = 'team', facts, spec = {}, program }: Setting = {}): typeof rendered {
   const manifest: Manifest = {
     apiVersion: 'vmcp.dev/v1alpha1',
     kind: 'VirtualMCPServer',
     metadata: { name: 'demo', namespace },
     spec: { ...spec, podTemplateSpec: template },
   };
-  const world = { namespace } as World;
-  return applyPodTemplate(rendered, { manifest, template, ours: ['vmcp'] }, { ...cluster, ...facts }, world);
+  const ownContainers = program ?? false;
+  const ours = program ? [] : ['vmcp'];
+  return applyPodTemplate(rendered, { manifest, template, ours, ownContainers }, { ...cluster, ...facts });
 }
 
 const pod = (spec: object) => ({ spec });
@@ -61,31 +66,50 @@ const side = (fields: object = {}) =>
 describe('a pod template', () => {
   it.each<[string, object, Setting?]>([
     ['where pods run', pod({ nodeSelector: { a: 'b' }, tolerations: [{ operator: 'Exists' }] })],
+    ['which pods matter more', pod({ priorityClassName: 'high' })],
+    ['how pods are spread', pod({ affinity: {}, topologySpreadConstraints: [{ topologyKey: 'rack', maxSkew: 1 }] })],
+    ['another class of runtime', pod({ runtimeClassName: 'gvisor' })],
+    ['Secrets for pulling images, which admission asks about', pod({ imagePullSecrets: [{ name: 'registry' }] })],
+    ['how long a pod has to end', pod({ terminationGracePeriodSeconds: 60 })],
+    ['another user', pod({ securityContext: { runAsUser: 1001, fsGroup: 1001 } })],
+    ['labels', { metadata: { labels: { team: 'a' } } }],
+    ['a usual annotation', { metadata: { annotations: { 'prometheus.io/scrape': 'true' } } }],
+    [
+      'an annotation that the operator allows',
+      { metadata: { annotations: { 'a.example/b': 'c' } } },
+      { facts: { podAnnotations: ['a.example/*'] } },
+    ],
+    ['how much the container takes', own({ resources: { limits: { memory: '1Gi' } } })],
     ['a variable of the container', own({ env: [{ name: 'TZ', value: 'UTC' }] })],
     ['how much memory Node may take', own({ env: [{ name: 'NODE_OPTIONS', value: '--max-old-space-size=900' }] })],
     ['after how long a pod is asked', own({ livenessProbe: { periodSeconds: 20 } })],
-    ['what a sidecar runs', side({ env: [{ name: 'NODE_OPTIONS', value: '--inspect' }], lifecycle: EXEC })],
-    ['the account, in another namespace', pod({ serviceAccountName: 'mine' })],
-    ['a sidecar', side()],
+    [
+      'what a sidecar runs',
+      side({ env: [{ name: 'NODE_OPTIONS', value: '--inspect' }], lifecycle: EXEC }),
+      { program: true },
+    ],
+    ['what a program of the writer runs', own({ image: 'other', command: ['sh'] }), { program: true }],
+    ['a sidecar', side(), { program: true }],
     [
       'a port below 1024',
       side({ securityContext: { ...RESTRICTED, capabilities: { drop: ['ALL'], add: ['NET_BIND_SERVICE'] } } }),
+      { program: true },
     ],
-    ['folders that end with the pod', volume({ emptyDir: {} })],
+    ['folders that end with the pod', volume({ emptyDir: {} }), { program: true }],
     [
       'a Secret that spec names',
       volume({ secret: { secretName: 's' } }),
-      { spec: { tls: { secretRef: { name: 's' } } } },
+      { program: true, spec: { secrets: [{ name: 's', key: 'k' }] } },
     ],
     [
       'a Secret of a header that spec names',
       own({ envFrom: [{ secretRef: { name: 's' } }] }),
-      { spec: { headerForward: { addHeadersFromSecret: { 'X-Key': { name: 's', key: 'k' } } } } },
+      { program: true, spec: { headerForward: { addHeadersFromSecret: { 'X-Key': { name: 's', key: 'k' } } } } },
     ],
     [
       'a folder of the node that is allowed',
       volume({ hostPath: { path: '/data' } }),
-      { facts: { allowHostPaths: true } },
+      { program: true, facts: { allowHostPaths: true } },
     ],
     ['privileges that are allowed', context({ privileged: true }), { facts: { allowHostPaths: true } }],
   ])('may say %s', (...[, template, setting]) => {
@@ -132,12 +156,15 @@ describe('a pod template', () => {
   });
 
   it.each<[object, string, Setting?]>([
-    [own({ image: 'evil' }), 'podTemplateSpec.spec.containers[vmcp].image: is not to be changed: remove it'],
-    [own({ command: ['sh'] }), 'containers[vmcp].command: is not to be changed'],
-    [own({ args: ['--other'] }), 'containers[vmcp].args: is not to be changed'],
-    [own({ volumeMounts: [{ name: 'config', mountPath: '/x' }] }), 'containers[vmcp].volumeMounts'],
-    [own({ lifecycle: EXEC }), 'containers[vmcp].postStart.exec: runs in a container of ours: remove it'],
-    [own({ startupProbe: { exec: { command: ['sh'] } } }), 'containers[vmcp].startupProbe.exec'],
+    [
+      own({ image: 'evil' }),
+      'podTemplateSpec.spec.containers[vmcp].image: may not be written in a template: remove it',
+    ],
+    [own({ command: ['sh'] }), 'containers[vmcp].command: may not be written'],
+    [own({ args: ['--other'] }), 'containers[vmcp].args: may not be written'],
+    [own({ volumeMounts: [{ name: 'config', mountPath: '/x' }] }), 'containers[vmcp].volumeMounts: may not'],
+    [own({ lifecycle: EXEC }), 'containers[vmcp].lifecycle: may not be written'],
+    [own({ startupProbe: { exec: { command: ['sh'] } } }), 'containers[vmcp].startupProbe.exec: may not be written'],
     [own({ env: [{ name: 'NODE_OPTIONS', value: '--inspect=0.0.0.0' }] }), 'containers[vmcp].env[NODE_OPTIONS]: may'],
     [
       own({
@@ -145,15 +172,21 @@ describe('a pod template', () => {
       }),
       'containers[vmcp].env[NODE_OPTIONS]',
     ],
-    [own({ env: [{ name: 'NODE_TLS_REJECT_UNAUTHORIZED', value: '0' }] }), 'env[NODE_TLS_REJECT_UNAUTHORIZED]'],
     [own({ env: [{ name: 'LD_PRELOAD', value: '/x.so' }] }), 'env[LD_PRELOAD]'],
-    [own({ envFrom: [{ configMapRef: { name: 'c' } }] }), 'containers[vmcp].envFrom[0].configMapRef: may'],
-    [pod({ shareProcessNamespace: true }), 'spec.shareProcessNamespace: lets containers read each other'],
+    [own({ envFrom: [{ configMapRef: { name: 'c' } }] }), 'containers[vmcp].envFrom: may not be written'],
+    [own({ envFrom: [{ secretRef: { name: 'others' } }] }), 'containers[vmcp].envFrom[0]: Secret "others"'],
+    [pod({ shareProcessNamespace: true }), 'spec.shareProcessNamespace: may not be written'],
     [own({ $patch: 'delete' }), 'spec.containers[vmcp]: is a container of ours: keep it'],
     [pod({ volumes: [{ name: 'config', configMap: { name: 'other' } }] }), 'spec.volumes[config]: is a volume of ours'],
     [pod({ volumes: [{ name: 'config', $patch: 'delete' }] }), 'spec.volumes[config]: is a volume of ours: keep it'],
-    [pod({ automountServiceAccountToken: true }), 'spec.automountServiceAccountToken: no token is mounted'],
-    [pod({ automountServiceAccountToken: null }), 'spec.automountServiceAccountToken: no token is mounted'],
+    [{ metadata: { labels: { app: 'other' } } }, 'metadata.labels[app]: selects the pods'],
+  ])('refuses a change of a container or volume of ours: %j', (...[template, message, setting]) => {
+    expect(() => apply(template, setting)).toThrow(message);
+  });
+
+  it.each<[object, string, Setting?]>([
+    [pod({ automountServiceAccountToken: true }), 'spec.automountServiceAccountToken: may not be written'],
+    [pod({ automountServiceAccountToken: null }), 'spec.automountServiceAccountToken: may not be written'],
     [
       volume({ projected: { sources: [{ serviceAccountToken: { path: 't' } }] } }),
       'spec.volumes[v].projected.serviceAccountToken: no token is mounted',
@@ -176,7 +209,6 @@ describe('a pod template', () => {
     ],
     [volume({ projected: { sources: [{ secret: { name: 'others' } }] } }), 'Secret "others" is not named'],
     [volume({ csi: { driver: 'd', nodePublishSecretRef: { name: 'others' } } }), 'Secret "others" is not named'],
-    [own({ envFrom: [{ secretRef: { name: 'others' } }] }), 'containers[vmcp].envFrom[0]: Secret "others"'],
     [
       own({ env: [{ name: 'X', valueFrom: { secretKeyRef: { name: 'others', key: 'k' } } }] }),
       'containers[vmcp].env[X]: Secret "others"',
@@ -190,15 +222,95 @@ describe('a pod template', () => {
       side({ volumeMounts: [{ name: 'credentials', mountPath: '/c' }] }),
       'spec.containers[side].volumeMounts[credentials]: is a volume of ours',
     ],
-    [{ metadata: { labels: { app: 'other' } } }, 'metadata.labels[app]: selects the pods'],
-    [pod({ serviceAccountName: 'vmcp' }), 'spec.serviceAccountName: no service account', { namespace: 'vmcp-system' }],
-    [pod({ serviceAccount: 'vmcp' }), 'spec.serviceAccountName: no service account', { namespace: 'vmcp-system' }],
-  ])('gives no more than the other fields: %j', (...[template, message, setting]) => {
-    expect(() => apply(template, setting)).toThrow(message);
+    [
+      pod({ serviceAccountName: 'mine' }),
+      "spec.serviceAccountName: may not be written in a template: write the resource's own serviceAccount",
+    ],
+    [pod({ serviceAccount: 'mine' }), 'spec.serviceAccount: may not be written'],
+  ])(
+    'refuses what gives the program of the writer more than the other fields: %j',
+    (...[template, message, setting]) => {
+      expect(() => apply(template, { program: true, ...setting })).toThrow(message);
+    },
+  );
+
+  it.each<[string, object]>([
+    ['spec.hostAliases', pod({ hostAliases: [{ ip: '192.0.2.1', hostnames: ['api.github.com'] }] })],
+    ['spec.dnsConfig', pod({ dnsConfig: { nameservers: ['192.0.2.1'] } })],
+    ['spec.dnsPolicy', pod({ dnsPolicy: 'None' })],
+    ['spec.hostname', pod({ hostname: 'a', subdomain: 'b' })],
+    ['spec.nodeName', pod({ nodeName: 'a' })],
+    ['spec.schedulerName', pod({ schedulerName: 'a' })],
+    ['spec.readinessGates', pod({ readinessGates: [{ conditionType: 'a' }] })],
+    ['spec.resourceClaims', pod({ resourceClaims: [{ name: 'a', resourceClaimName: 'b' }] })],
+    ['spec.whatComesLater', pod({ whatComesLater: true })],
+    ['spec.securityContext.whatComesLater', pod({ securityContext: { whatComesLater: true } })],
+    ['metadata.finalizers', { metadata: { finalizers: ['a.example/b'] } }],
+    [
+      'metadata.annotations[sidecar.example/inject]',
+      { metadata: { annotations: { 'sidecar.example/inject': 'true' } } },
+    ],
+    ['spec.containers[side].whatComesLater', side({ whatComesLater: true })],
+    ['spec.containers[side].env[A].valueFrom.later', side({ env: [{ name: 'A', valueFrom: { later: {} } }] })],
+    ['spec.containers[side].envFrom[0].later', side({ envFrom: [{ later: {} }] })],
+    ['spec.volumes[v].csi', volume({ csi: { driver: 'secrets-store.csi.k8s.io' } })],
+    ['spec.volumes[v].projected.podCertificate', volume({ projected: { sources: [{ podCertificate: {} }] } })],
+  ])('refuses %s by name in the pods of a program and of an endpoint', (path, template) => {
+    expect(() => apply(template, { program: true })).toThrow(`podTemplateSpec.${path}: `);
+    if (!/\[(side|v)\]/.test(path)) expect(() => apply(template)).toThrow(`podTemplateSpec.${path}: `);
+  });
+
+  it.each([
+    'HTTP_PROXY',
+    'HTTPS_PROXY',
+    'https_proxy',
+    'NO_PROXY',
+    'NODE_USE_ENV_PROXY',
+    'NODE_EXTRA_CA_CERTS',
+    'NODE_TLS_REJECT_UNAUTHORIZED',
+    'SSL_CERT_FILE',
+    'SSL_CERT_DIR',
+    'HOSTALIASES',
+    'LOCALDOMAIN',
+    'RES_OPTIONS',
+    'OTEL_EXPORTER_OTLP_ENDPOINT',
+  ])('refuses the variable %s, which says where a container of ours connects or whom it trusts', (name) => {
+    const message = `podTemplateSpec.spec.containers[vmcp].env[${name}]: may say`;
+    expect(() => apply(own({ env: [{ name, value: 'x' }] }))).toThrow(message);
+    expect(apply(own({ env: [{ name, value: 'x' }] }), { program: true })).not.toEqual(rendered);
+  });
+
+  it('keeps the variables that the administrator gives every runtime', () => {
+    const [container] = rendered.spec.containers;
+    const given = { ...container, env: [{ name: 'HTTPS_PROXY', value: 'http://proxy:3128' }] };
+    const pods = { ...rendered, spec: { ...rendered.spec, containers: [given] } };
+    const manifest: Manifest = { apiVersion: 'vmcp.dev/v1alpha1', kind: 'VirtualMCPServer', metadata: NAMED };
+    const written = (env: object[]) => ({ manifest, template: own({ env }), ours: ['vmcp'], ownContainers: false });
+    for (const entry of [{ $patch: 'delete' }, { value: 'http://evil:1' }])
+      expect(() => applyPodTemplate(pods, written([{ name: 'HTTPS_PROXY', ...entry }]), cluster)).toThrow(
+        'containers[vmcp].env[HTTPS_PROXY]',
+      );
+    const zone = { name: 'TZ', value: 'UTC' };
+    expect(applyPodTemplate(pods, written([zone]), cluster).spec.containers[0]).toMatchObject({
+      env: expect.arrayContaining([...given.env, zone]),
+    });
+  });
+
+  it('refuses containers and volumes beside an endpoint', () => {
+    expect(() => apply(side())).toThrow('podTemplateSpec.spec.containers[side]: no container may be added');
+    const init = pod({ initContainers: [{ name: 'init', image: 'x', securityContext: RESTRICTED }] });
+    expect(() => apply(init)).toThrow('podTemplateSpec.spec.initContainers[init]: no container may be added');
+    expect(() => apply(volume({ emptyDir: {} }))).toThrow('podTemplateSpec.spec.volumes[v]: no volume may be added');
+  });
+
+  it('names the field that was most likely meant', () => {
+    expect(() => apply(pod({ tolerationz: [] }))).toThrow(
+      'spec.tolerationz: may not be written in a template: did you',
+    );
   });
 
   it('names several problems, and how many more there are', () => {
     const volumes = Array.from({ length: 12 }, (_, index) => ({ name: `v${index}`, hostPath: { path: '/' } }));
-    expect(() => apply(pod({ volumes }))).toThrow('and 2 more');
+    expect(() => apply(pod({ volumes }), { program: true })).toThrow('and 2 more');
   });
 });

@@ -53,6 +53,8 @@ interface Written {
   template: object | undefined;
   /** Containers of the rendered template that may not be changed. */
   ours: string[];
+  /** The template may bring containers and volumes. */
+  ownContainers: boolean;
 }
 
 function read(template: unknown, place: string): PodTemplate {
@@ -61,15 +63,24 @@ function read(template: unknown, place: string): PodTemplate {
   throw new Stalled('InvalidPodTemplate', `${place} podTemplateSpec: ${checked.problems.join('; ')}`);
 }
 
+/** The first problem of each place: the standard says more than the list of fields. */
+function firstOfEach(problems: PodProblem[]): PodProblem[] {
+  const seen = new Set<string>();
+  return problems.filter(({ path }) => {
+    const isNew = !seen.has(path);
+    seen.add(path);
+    return isNew;
+  });
+}
+
 /**
  * The pod template of a child: what is written over what is rendered, by the merge keys of the API server, and then checked,
  * because who writes a resource must get no more by it than its other fields give. Throws `Stalled` with path and remedy.
  */
 export function applyPodTemplate<T extends object>(
   rendered: T,
-  { manifest, template, ours }: Written,
+  { manifest, template, ours, ownContainers }: Written,
   cluster: ClusterFacts,
-  world: World,
 ): T {
   if (!template) return rendered;
   const place = `${manifest.kind} "${manifest.metadata.name}"`;
@@ -78,13 +89,14 @@ export function applyPodTemplate<T extends object>(
   const tenancy = {
     rendered: read(rendered, place),
     ours,
+    ownContainers,
+    annotations: cluster.podAnnotations,
     secrets: new Set(namedSecrets(manifest.spec)),
-    besideOperator: world.namespace === cluster.operatorNamespace,
   };
-  const problems = [
+  const problems = firstOfEach([
     ...findRestrictedProblems(checked).filter(({ hostAccess }) => !(hostAccess && cluster.allowHostPaths)),
     ...findTenancyProblems(checked, tenancy),
-  ];
+  ]);
   if (problems.length > 0) refuse(place, problems);
   return merged as T;
 }

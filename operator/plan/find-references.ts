@@ -1,3 +1,4 @@
+import { valueAt } from '#crds/parts/rule';
 import type { Status } from '#crds/kinds/status';
 import type { Manifest, ResourceKey, World } from '../world.ts';
 import { groupOf, memberNames } from './find-group-members.ts';
@@ -27,6 +28,13 @@ function usersIn(resources: Record<string, Manifest>, field: string, name: strin
 
 function list(users: { kind: string; name: string }[]): References {
   return { referencedBy: users.slice(0, LISTED), referenceCount: users.length };
+}
+
+/** Names of the servers of a group, sorted, whether the group is there or not. */
+export function serversOfGroup(group: string, world: World): string[] {
+  const servers = resourcesNaming(world.virtualMcpServers, group);
+  const joined = servers.filter(({ spec }) => valueAt(spec, ['config', 'groupRef']) === group);
+  return joined.map(({ metadata }) => metadata.name).sort();
 }
 
 /** The servers that offer a backend. */

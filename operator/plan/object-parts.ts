@@ -12,8 +12,12 @@ export function runtimeNameOf({ kind, metadata }: Named): string {
   return runtimeName({ kind, name: metadata.name });
 }
 
+/** Label of the pods of the runtime of a VirtualMCPServer. */
+export const RUNTIME = 'vmcp-runtime';
+const PROXY = 'vmcp-proxy';
+
 /** Labels of the pods of every runtime, those of MCPServers by themselves included. */
-export const RUNTIMES = ['vmcp-runtime', 'vmcp-proxy'];
+export const RUNTIMES = [RUNTIME, PROXY];
 
 /** Label of the pods of the programs of MCPServers. */
 export const PROGRAMS = 'mcp-backend';
@@ -25,7 +29,7 @@ const labelled = (name: string, { metadata }: Named) => ({
 
 /** Labels that tell the runtime's pods of one resource from all others. */
 export function runtimeSelector(named: Named): Record<string, string> {
-  return labelled(named.kind === 'VirtualMCPServer' ? 'vmcp-runtime' : 'vmcp-proxy', named);
+  return labelled(named.kind === 'VirtualMCPServer' ? RUNTIME : PROXY, named);
 }
 
 /** The same for the pods of the program of an MCPServer. */

@@ -1,7 +1,8 @@
 import type { Status } from '#crds/kinds/status';
 import { Stalled } from '../errors.ts';
 import type { Manifest, World } from '../world.ts';
-import { bringsCode } from './brings-code.ts';
+import { isAllowedAnnotation } from './allowed-annotation.ts';
+import { isAllowedVariable } from './allowed-variable.ts';
 import { defined } from './defined.ts';
 import type { BackendSpec } from './find-group-members.ts';
 import type { Child, ClusterObject, Rendered } from './outcome.ts';
@@ -34,7 +35,7 @@ function withTexts(metadata: Metadata, more: { labels?: object | undefined; anno
 
 interface Template {
   metadata: Metadata;
-  spec: { containers: { name: string; env?: object[] }[] };
+  spec: { containers: { name: string; env?: { name: string }[] }[] };
 }
 
 /** resourceOverrides of the Deployment: labels, annotations and variables. */
@@ -42,7 +43,10 @@ function overrideDeployment(object: ClusterObject['object'], overrides: BackendS
   const { labels, annotations, podLabels, podAnnotations, env } = overrides?.proxyDeployment ?? {};
   const spec = object.spec as { template: Template };
   const { template } = spec;
-  const containers = template.spec.containers.map((container) => (env ? { ...container, env } : container));
+  const containers = template.spec.containers.map((container) => {
+    const ours = (container.env ?? []).filter(({ name }) => !env?.some((one) => one.name === name));
+    return env ? { ...container, env: [...ours, ...env] } : container;
+  });
   return {
     ...object,
     metadata: withTexts(object.metadata, { labels, annotations }),
@@ -70,12 +74,20 @@ function overrideChild(child: Child, overrides: BackendSpec['resourceOverrides']
   return child.platform === 'cluster' ? { ...child, object: override(child.object, overrides) } : child;
 }
 
-/** Its process knows the credentials of others: who writes its variables gets no more by them. Throws `Stalled`. */
-function checkVariables(name: string, overrides: BackendSpec['resourceOverrides']): void {
-  const bad = overrides?.proxyDeployment?.env?.find(bringsCode);
-  if (!bad) return;
-  const where = `MCPServer "${name}" resourceOverrides.proxyDeployment.env[${bad.name}]`;
-  throw new Stalled('PodTemplateNotAllowed', `${where}: may bring code into a container of ours: remove it`);
+/** Its process knows the credentials of others: who writes its variables and annotations gets no more by them. Throws `Stalled`. */
+function checkOverrides(name: string, overrides: BackendSpec['resourceOverrides'], { platform }: World): void {
+  if (platform.mode !== 'cluster') return;
+  const { env = [], podAnnotations = {} } = overrides?.proxyDeployment ?? {};
+  const refuse = (field: string, why: string): never => {
+    const where = `MCPServer "${name}" resourceOverrides.proxyDeployment.${field}`;
+    throw new Stalled('PodTemplateNotAllowed', `${where}: ${why}: remove it`);
+  };
+  const variable = env.find((one) => !isAllowedVariable(one));
+  if (variable)
+    refuse(`env[${variable.name}]`, 'may say what runs in a container of ours, where it connects or whom it trusts');
+  const annotation = Object.keys(podAnnotations).find((one) => !isAllowedAnnotation(one, platform.podAnnotations));
+  if (annotation !== undefined)
+    refuse(`podAnnotations[${annotation}]`, 'is no annotation that the operator allows (--pod-annotation)');
 }
 
 /** What its runtime serves, in the words of an MCPServer. Throws `Stalled` and `Waiting`. */
@@ -100,7 +112,7 @@ function resolveOwn(manifest: Manifest, spec: BackendSpec, server: ServerSpec, w
 /** The runtime of an MCPServer by itself. Throws `Stalled` and `Waiting`: without its one backend there is nothing to serve. */
 export function planOwnEndpoint(manifest: Manifest, spec: BackendSpec, world: World, now: string): OwnEndpoint {
   const { name } = manifest.metadata;
-  checkVariables(name, spec.resourceOverrides);
+  checkOverrides(name, spec.resourceOverrides, world);
   const server = ownEndpoint(manifest, spec, world);
   const { rendered, findings } = resolveOwn(manifest, spec, server, world);
   const children = renderChildren(manifest, server, rendered, world);

@@ -68,7 +68,7 @@ function renderWorkload(parts: Parts, world: World): ClusterObject['object'] {
     },
     spec: renderProgramPod(spec, permissions, bridge, cluster, selector),
   };
-  const written = { manifest, template: spec.podTemplateSpec, ours: bridge ? BRIDGE : [] };
+  const written = { manifest, template: spec.podTemplateSpec, ours: bridge ? BRIDGE : [], ownContainers: true };
   const { kind, fields } = renderController(parts);
   return {
     apiVersion: 'apps/v1',
@@ -77,7 +77,7 @@ function renderWorkload(parts: Parts, world: World): ClusterObject['object'] {
     spec: {
       ...fields,
       selector: { matchLabels: selector },
-      template: applyPodTemplate(template, written, cluster, world),
+      template: applyPodTemplate(template, written, cluster),
     },
   };
 }
@@ -132,7 +132,7 @@ export function renderBackendObjects(
     renderBackendService(manifest, port, world),
     ...((spec.backendReplicas ?? 1) > 1 ? [renderPodsService(manifest, port, world)] : []),
     ...renderBackendBudget(manifest, spec.backendReplicas ?? 1, world),
-    renderBackendNetworkPolicy(manifest, permissions.egress, world),
+    renderBackendNetworkPolicy(manifest, spec.groupRef, permissions.egress, world),
   ];
   return {
     children: objects.map((object) => ({ platform: 'cluster', object })),

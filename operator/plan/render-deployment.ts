@@ -29,7 +29,7 @@ const probe = (path: string, periodSeconds: number, failureThreshold: number) =>
   timeoutSeconds: 2,
 });
 
-function renderContainer(spec: ServerSpec, rendered: Rendered, image: string) {
+function renderContainer(spec: ServerSpec, rendered: Rendered, { runtimeImage: image, runtimeEnv }: ClusterFacts) {
   const { port = 4483, private_port: privatePort = 4484 } = rendered.document.listen ?? {};
   return defined({
     name: 'vmcp',
@@ -38,6 +38,7 @@ function renderContainer(spec: ServerSpec, rendered: Rendered, image: string) {
       ...['--config', `${rendered.configDirectory}/run-config.yaml`, '--marks', rendered.secretDirectory],
       ...['--drain', String(DRAIN)],
     ],
+    env: runtimeEnv && runtimeEnv.length > 0 ? runtimeEnv : undefined,
     ports: [
       { name: 'mcp', containerPort: port, protocol: 'TCP' },
       { name: 'private', containerPort: privatePort, protocol: 'TCP' },
@@ -90,7 +91,7 @@ function renderTemplate(manifest: Manifest, spec: ServerSpec, rendered: Rendered
       imagePullSecrets: pullSecrets(spec, cluster),
       terminationGracePeriodSeconds: GRACE,
       topologySpreadConstraints: topologySpread(selector),
-      containers: [renderContainer(spec, rendered, cluster.runtimeImage)],
+      containers: [renderContainer(spec, rendered, cluster)],
       volumes: renderVolumes(child),
     }),
   };
@@ -108,7 +109,9 @@ export function renderRuntimeDeployment(
   const child = childOf(manifest);
   const selector = runtimeSelector(manifest);
   const template = renderTemplate(manifest, spec, rendered, cluster, world);
-  const written = { manifest, template: spec.podTemplateSpec, ours: ['vmcp'] };
+  const { namespace, name } = manifest.metadata;
+  const ownContainers = cluster.sidecarsOf?.includes(`${namespace}/${name}`) ?? false;
+  const written = { manifest, template: spec.podTemplateSpec, ours: ['vmcp'], ownContainers };
   return {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
@@ -117,7 +120,7 @@ export function renderRuntimeDeployment(
       replicas: replicasOf(spec, child, world),
       strategy: renderStrategy(spec),
       selector: { matchLabels: selector },
-      template: applyPodTemplate(template, written, cluster, world),
+      template: applyPodTemplate(template, written, cluster),
     }),
   };
 }

@@ -1,14 +1,12 @@
 import type { ClusterFacts, Manifest, World } from '../world.ts';
 import { backendChild } from './child-names.ts';
-import { backendSelector, childOf, ownedMetadata, RUNTIMES, runtimeSelector } from './object-parts.ts';
+import { serversOfGroup } from './find-references.ts';
+import { backendSelector, childOf, ownedMetadata, RUNTIME, runtimeSelector } from './object-parts.ts';
 import type { ClusterObject } from './outcome.ts';
 import type { Egress } from './read-permission-profile.ts';
 
 /** Labels of the operator's pods: the chart gives them. */
 const OPERATOR_LABELS = { 'app.kubernetes.io/name': 'vmcp-operator' };
-
-/** Every runtime, whatever it serves. */
-const EVERY_RUNTIME = { matchExpressions: [{ key: 'app.kubernetes.io/name', operator: 'In', values: RUNTIMES }] };
 
 const inNamespace = (name: string) => ({ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': name } } });
 
@@ -67,16 +65,26 @@ function egressRules({ addresses, ports, everywhere }: Egress): object[] {
   return everywhere || addresses.length > 0 ? [DNS, { ...to, ...limited }] : [];
 }
 
+/** The runtimes of the servers of a group; none where no server has the group. */
+function groupPeers(group: string | undefined, world: World): object[] {
+  const names = group === undefined ? [] : serversOfGroup(group, world);
+  if (names.length === 0) return [];
+  const instance = { key: 'app.kubernetes.io/instance', operator: 'In', values: names };
+  return [{ podSelector: { matchLabels: { 'app.kubernetes.io/name': RUNTIME }, matchExpressions: [instance] } }];
+}
+
 /**
- * Nobody but the runtimes of its namespace reaches a backend: a call past them would pass neither boundary 1 nor a policy.
+ * Only its own runtime and those of its group reach a backend: a call past them would pass neither boundary 1 nor a policy.
  * `egress`: what its permission profile says; undefined says nothing.
  */
 export function renderBackendNetworkPolicy(
   manifest: Manifest,
+  group: string | undefined,
   egress: Egress | undefined,
   world: World,
 ): ClusterObject['object'] {
-  const ingress = [{ from: [{ podSelector: EVERY_RUNTIME }], ports: [{ port: 'mcp', protocol: 'TCP' }] }];
+  const from = [{ podSelector: { matchLabels: runtimeSelector(manifest) } }, ...groupPeers(group, world)];
+  const ingress = [{ from, ports: [{ port: 'mcp', protocol: 'TCP' }] }];
   const limited = egress && { egress: egressRules(egress) };
   const policyTypes = egress ? ['Ingress', 'Egress'] : ['Ingress'];
   const spec = { policyTypes, ingress, ...limited };

@@ -80,8 +80,7 @@ export function renderProgramPod(
   return defined({
     imagePullSecrets: imagePullSecrets.length === 0 ? undefined : imagePullSecrets.map((name) => ({ name })),
     serviceAccountName: spec.serviceAccount ?? bridge?.account,
-    // Who names an account means its rights.
-    automountServiceAccountToken: spec.serviceAccount !== undefined,
+    automountServiceAccountToken: spec.automountServiceAccountToken ?? false,
     enableServiceLinks: false,
     securityContext: permissions.privileged ? undefined : RESTRICTED_POD,
     topologySpreadConstraints: topologySpread(selector),

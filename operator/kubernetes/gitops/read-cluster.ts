@@ -39,6 +39,9 @@ function factsOf(args: string[], apiGroup: string, operatorNamespace: string | u
     stdioAttach: flags.stdioAttach,
     imagePullSecrets: flags.imagePullSecret,
     scraperNamespaces: flags.scraperNamespace,
+    podAnnotations: flags.podAnnotation,
+    sidecarsOf: flags.sidecarsOf,
+    runtimeEnv: flags.runtimeEnv,
     ...(operatorNamespace !== undefined && { operatorNamespace }),
   };
 }

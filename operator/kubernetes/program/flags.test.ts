@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { POD_ANNOTATIONS } from '#operator/plan/allowed-annotation';
 import { type Flags, readFlags } from './flags.ts';
 
 const IMAGE = '--runtime-image=vmcp-runtime:1';
@@ -25,6 +26,9 @@ describe('the command line of the operator', () => {
       imagePullSecret: [],
       stdioAttach: false,
       allowHostPaths: false,
+      podAnnotation: POD_ANNOTATIONS,
+      sidecarsOf: [],
+      runtimeEnv: [],
       managementAllowPrivateAddresses: false,
       maxConcurrentRollouts: 10,
       scraperNamespace: [],
@@ -45,6 +49,26 @@ describe('the command line of the operator', () => {
     expect(flags).toMatchObject({ watchNamespace: ['a', 'b', 'c'], imagePullSecret: ['one'] });
   });
 
+  it('takes annotations in place of the usual ones, servers with sidecars, and variables of runtimes', () => {
+    const { flags } = read(
+      IMAGE,
+      '--pod-annotation=a.example/*,note',
+      '--pod-annotation=b.example/c',
+      '--sidecars-of=team/demo,other/demo',
+      '--runtime-env=HTTPS_PROXY=http://proxy:3128/?a=b',
+      '--runtime-env=NO_PROXY=',
+      '--runtime-env=NO_PROXY=10.0.0.0/8,.svc',
+    );
+    expect(flags).toMatchObject({
+      podAnnotation: ['a.example/*', 'note', 'b.example/c'],
+      sidecarsOf: ['team/demo', 'other/demo'],
+      runtimeEnv: [
+        { name: 'HTTPS_PROXY', value: 'http://proxy:3128/?a=b' },
+        { name: 'NO_PROXY', value: '10.0.0.0/8,.svc' },
+      ],
+    });
+  });
+
   it('takes durations as people write them', () => {
     expect(read(IMAGE, '--resync=1m30s').flags).toMatchObject({ resync: 90_000 });
   });
@@ -58,6 +82,9 @@ describe('the command line of the operator', () => {
     ['--api-group=VMCP', 'Write the API group of the installed definitions, such as vmcp.dev.'],
     ['--watch-namespace=a,B', 'Write a name of Kubernetes'],
     ['--watch-namespace=', 'Write a name of Kubernetes'],
+    ['--pod-annotation=*', 'Write the name of an annotation'],
+    ['--sidecars-of=demo', 'Write namespace/name of a VirtualMCPServer.'],
+    ['--runtime-env=HTTPS_PROXY', 'Write NAME=value.'],
     ['--workers=0', 'Write a whole number from 1 to 64.'],
     ['--workers=two', 'Write a whole number from 1 to 64.'],
     ['--resync=10', 'Write a duration of a second or more, such as 10m.'],

@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { DEFAULT_API_GROUP } from '#crds/kinds/kind-names';
 import { millisecondsOf } from '#crds/parts/primitives';
+import { POD_ANNOTATIONS } from '#operator/plan/allowed-annotation';
 
 export const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const;
 export const LOG_FORMATS = ['json', 'text'] as const;
@@ -14,6 +15,9 @@ export interface Flags {
   imagePullSecret: string[];
   stdioAttach: boolean;
   allowHostPaths: boolean;
+  podAnnotation: string[];
+  sidecarsOf: string[];
+  runtimeEnv: { name: string; value: string }[];
   maxConcurrentRollouts: number;
   scraperNamespace: string[];
   workers: number;
@@ -51,6 +55,29 @@ const readGroup = matching(SUBDOMAIN, 'Write the API group of the installed defi
 /** Names, several in one argument by commas, or the flag several times. */
 function readNames(text: string, before: string[]): string[] {
   return [...new Set([...before, ...text.split(',').map((name) => readName(name.trim()))])];
+}
+
+const readAnnotation = matching(
+  /^(?!\*)([a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?\/)?([A-Za-z0-9]([-._A-Za-z0-9]{0,61}[A-Za-z0-9])?|\*)$/,
+  'Write the name of an annotation, or a prefix with /* for all of it.',
+);
+
+/** Annotations in place of the usual ones. */
+function readAnnotations(text: string, before: readonly string[]): string[] {
+  const given = before === POD_ANNOTATIONS ? [] : before;
+  return [...new Set([...given, ...text.split(',').map((name) => readAnnotation(name.trim()))])];
+}
+
+const readServer = matching(/^[-a-z0-9]{1,63}\/[-a-z0-9]{1,45}$/, 'Write namespace/name of a VirtualMCPServer.');
+
+function readServers(text: string, before: string[]): string[] {
+  return [...new Set([...before, ...text.split(',').map((name) => readServer(name.trim()))])];
+}
+
+function readVariable(text: string, before: { name: string; value: string }[]): { name: string; value: string }[] {
+  const [, name, value] = /^([A-Za-z_][A-Za-z0-9_]*)=(.*)$/.exec(text) ?? [];
+  if (name === undefined || value === undefined) throw new InvalidArgumentError('Write NAME=value.');
+  return [...before.filter((one) => one.name !== name), { name, value }];
 }
 
 function readNumber(from: number, to: number): (text: string) => number {
@@ -97,6 +124,24 @@ const RESOURCES = [
     'allow images on standard input and output whose command is unknown: they are attached to through the API server',
   ).default(false),
   new Option('--allow-host-paths', 'allow hostPath volumes in podTemplateSpec, a way out of the pod').default(false),
+  new Option(
+    '--pod-annotation <names>',
+    'annotations that resources may give the pods, separated by commas or the flag several times; `prefix/*` allows all of a prefix',
+  )
+    .argParser(readAnnotations)
+    .default(POD_ANNOTATIONS, POD_ANNOTATIONS.map((name) => `\`${name}\``).join(', ')),
+  new Option(
+    '--sidecars-of <namespace/name>',
+    'VirtualMCPServers whose podTemplateSpec may bring containers, which then run beside the credentials of all callers',
+  )
+    .argParser(readServers)
+    .default([], 'none'),
+  new Option(
+    '--runtime-env <NAME=value>',
+    'variable of every runtime, such as HTTPS_PROXY, without credentials; several times for several',
+  )
+    .argParser(readVariable)
+    .default([], 'none'),
   new Option('--scraper-namespace <names>', 'namespaces whose pods may read the metrics of runtimes')
     .argParser(readNames)
     .default([], 'none'),

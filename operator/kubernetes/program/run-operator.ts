@@ -94,6 +94,7 @@ function openPlatform(api: KubeApi, metrics: OperatorMetrics, flags: Flags, arou
     stdioAttach: flags.stdioAttach,
     imagePullSecrets: flags.imagePullSecret,
     scraperNamespaces: flags.scraperNamespace,
+    pods: { podAnnotations: flags.podAnnotation, sidecarsOf: flags.sidecarsOf, runtimeEnv: flags.runtimeEnv },
     maxConcurrentRollouts: flags.maxConcurrentRollouts,
     onRestart: (resource, why) => metrics.watchRestarted(resource, why),
   });

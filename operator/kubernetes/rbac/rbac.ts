@@ -135,10 +135,18 @@ export const OPERATOR_PERMISSIONS: readonly Permission[] = [
   {
     scope: 'watched',
     group: OWN_GROUP,
-    resources: ['mcpexternalauthconfigs'],
+    resources: ['mcpexternalauthconfigs', 'mcpgroups'],
     verbs: ['use'],
     when: 'management.enabled',
     why: 'the admission policy asks for it of who writes; callers of the management API are asked for it, too',
+  },
+  {
+    scope: 'watched',
+    group: '',
+    resources: ['serviceaccounts'],
+    verbs: ['use'],
+    when: 'management.enabled',
+    why: 'the same for the account that a workload names',
   },
   {
     scope: 'watched',

@@ -116,7 +116,7 @@ function page(): string {
 
 # Permissions in a cluster
 
-The pods of a VirtualMCPServer have no permission at all, and no token. Neither has a backend, unless its \`serviceAccount\` has some.
+The pods of a VirtualMCPServer have no permission at all, and no token. Neither has a backend, unless its \`serviceAccount\` has some and it asks for a token (\`automountServiceAccountToken\`).
 \`${OWN_GROUP}\` stands for the API group that was chosen at install time, \`${OWN_NAME}\` for the name of the installation.
 
 ## The operator

@@ -52,6 +52,18 @@ export const USER_ROLES: readonly UserRole[] = [
       },
       {
         group: OWN_GROUP,
+        resources: ['mcpgroups'],
+        verbs: ['use'],
+        why: "joins a group, or serves it: the right to its members' credentials",
+      },
+      {
+        group: '',
+        resources: ['serviceaccounts'],
+        verbs: ['use'],
+        why: 'runs pods as an account, as the built-in role edit allows already',
+      },
+      {
+        group: OWN_GROUP,
         resources: KEPT,
         verbs: ['create', 'update', 'delete'],
         why: MANAGED,

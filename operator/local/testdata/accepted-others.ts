@@ -65,6 +65,7 @@ volumes: [{ name: data, hostPath: /srv, mountPath: /data, readOnly: true }]
 permissionProfile: { type: configmap, name: profiles, key: git.json }
 replicas: 2
 serviceAccount: git
+automountServiceAccountToken: true
 resourceOverrides:
   proxyDeployment: { labels: { a: b }, annotations: { a: b }, podLabels: { a: b }, podAnnotations: { a: b }, env: [{ name: X }] }
   proxyService: { labels: { a: b }, annotations: { a: b } }

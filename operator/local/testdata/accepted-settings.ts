@@ -76,7 +76,7 @@ serviceType: LoadBalancer
 sessionAffinity: ClientIP
 serviceAccount: vmcp
 resources: { requests: { cpu: 100m, memory: 128Mi }, limits: { cpu: 1, memory: 1Gi } }
-podTemplateSpec: { spec: { containers: [{ name: vmcp, env: [{ name: A, value: b }] }] } }
+podTemplateSpec: { spec: { containers: [{ name: vmcp, env: [{ name: TZ, value: UTC }] }] } }
 imagePullSecrets: [{ name: registry }]
 networkPolicy: { enabled: false }
 podDisruptionBudget: { minAvailable: 50% }

@@ -35,6 +35,13 @@ export const REFUSED_WORKLOAD: ManifestCase[] = [
     problems: ['7 spec.backendReplicas: a program on stdio has one pod; write 0 or 1, or another transport'],
   },
   {
+    of: 'a token without an account',
+    text: manifest('MCPServer', 'image: a\nautomountServiceAccountToken: true'),
+    problems: [
+      '7 spec.automountServiceAccountToken: needs serviceAccount; write it, or remove automountServiceAccountToken',
+    ],
+  },
+  {
     of: 'an image that engines would read as an option',
     text: manifest('MCPServer', "image: '--privileged'"),
     problems: ['6 spec.image: not an image reference; write for example ghcr.io/owner/name:1.0'],

@@ -8,6 +8,9 @@ it('what a workload refers to needs the rights that the admission policy of a cl
     externalAuthConfigRef: { name: 'github' },
     oidcConfigRef: { name: 'staff' },
     secrets: [named, { ...named, key: 'other' }],
+    groupRef: 'tools',
+    serviceAccount: 'robot',
+    podTemplateSpec: { spec: { imagePullSecrets: [{ name: 'registry' }] } },
     headerForward: { addHeadersFromSecret: { 'X-Key': { name: 'header', key: 'value' } } },
   };
   expect(referenceTouches(spec)).toEqual(
@@ -15,7 +18,10 @@ it('what a workload refers to needs the rights that the admission policy of a cl
       { verb: 'use', resource: 'mcpexternalauthconfigs', name: 'github' },
       { verb: 'get', group: '', resource: 'secrets', name: 'company' },
       { verb: 'get', group: '', resource: 'secrets', name: 'header' },
+      { verb: 'get', group: '', resource: 'secrets', name: 'registry' },
+      { verb: 'use', resource: 'mcpgroups', name: 'tools' },
+      { verb: 'use', group: '', resource: 'serviceaccounts', name: 'robot' },
     ]),
   );
-  expect(referenceTouches(spec)).toHaveLength(3);
+  expect(referenceTouches(spec)).toHaveLength(6);
 });

@@ -1,11 +1,15 @@
 import { z } from 'zod';
 import { MCPServerSpec } from '#crds/kinds/index';
+import { TEMPLATE_PULL_SECRETS } from '#crds/parts/pod';
+import { valueAt } from '#crds/parts/rule';
 import type { Touch } from '../operation.ts';
 
 /** What a caller must be allowed to do with what a workload refers to: a reference hands credentials on. */
 const DEMANDS: Record<string, Omit<Touch, 'name'>> = {
   Secret: { verb: 'get', group: '', resource: 'secrets' },
   MCPExternalAuthConfig: { verb: 'use', resource: 'mcpexternalauthconfigs' },
+  MCPGroup: { verb: 'use', resource: 'mcpgroups' },
+  ServiceAccount: { verb: 'use', group: '', resource: 'serviceaccounts' },
 };
 
 /** JSON Schema of the spec, in which references are marked; made once. */
@@ -16,7 +20,7 @@ const mapping = (value: unknown): Record<string, unknown> =>
 
 function* referencesIn(schema: unknown, value: unknown): Generator<{ kind: string; name: string }> {
   const { refersTo, properties, items, additionalProperties } = mapping(schema);
-  const { name } = mapping(value);
+  const name = typeof value === 'string' ? value : mapping(value).name;
   if (typeof refersTo === 'string' && typeof name === 'string') yield { kind: refersTo, name };
   if (Array.isArray(value)) for (const entry of value) yield* referencesIn(items, entry);
   else
@@ -24,9 +28,16 @@ function* referencesIn(schema: unknown, value: unknown): Generator<{ kind: strin
       yield* referencesIn(mapping(properties)[key] ?? additionalProperties, entry);
 }
 
+/** Secrets of a template, which has no schema. */
+function pullSecretsIn(spec: Record<string, unknown>): { kind: string; name: string }[] {
+  const listed = valueAt(spec, TEMPLATE_PULL_SECRETS);
+  const names = Array.isArray(listed) ? listed.map((entry) => mapping(entry).name) : [];
+  return names.flatMap((name) => (typeof name === 'string' ? [{ kind: 'Secret', name }] : []));
+}
+
 /** Rights to all that a spec refers to, as the admission policy of a cluster asks for them. Each once. */
 export function referenceTouches(spec: Record<string, unknown>): Touch[] {
-  const touches = [...referencesIn(SCHEMA, spec)].flatMap(({ kind, name }) => {
+  const touches = [...referencesIn(SCHEMA, spec), ...pullSecretsIn(spec)].flatMap(({ kind, name }) => {
     const demand = DEMANDS[kind];
     return demand ? [{ ...demand, name }] : [];
   });

@@ -1,0 +1,235 @@
+import { nearest } from '#crds/parts/nearest';
+import type { PodContainer, PodTemplate } from '#crds/parts/pod-template';
+import { isAllowedAnnotation } from './allowed-annotation.ts';
+import { isAllowedVariable } from './allowed-variable.ts';
+import { containersOf, type PodProblem } from './check-pod-restricted.ts';
+
+// What a template may write is listed here. Everything else is refused by name, also the fields that Kubernetes gains later.
+
+/** Where pods run and how they end. Secrets for pulling images are asked for when the resource is written. */
+const OF_POD = [
+  'affinity',
+  'imagePullSecrets',
+  'nodeSelector',
+  'priorityClassName',
+  'runtimeClassName',
+  'securityContext',
+  'terminationGracePeriodSeconds',
+  'tolerations',
+  'topologySpreadConstraints',
+];
+
+/** Lists whose items are checked one by one. */
+const LISTS = ['containers', 'initContainers', 'volumes'];
+
+/** The Restricted standard says which values these may have. */
+const SHARED_CONTEXT = [
+  'appArmorProfile',
+  'runAsGroup',
+  'runAsNonRoot',
+  'runAsUser',
+  'seLinuxOptions',
+  'seccompProfile',
+  'windowsOptions',
+];
+const OF_POD_CONTEXT = [
+  ...SHARED_CONTEXT,
+  'fsGroup',
+  'fsGroupChangePolicy',
+  'seLinuxChangePolicy',
+  'supplementalGroups',
+  'supplementalGroupsPolicy',
+  'sysctls',
+];
+const OF_CONTEXT = [
+  ...SHARED_CONTEXT,
+  'allowPrivilegeEscalation',
+  'capabilities',
+  'privileged',
+  'procMount',
+  'readOnlyRootFilesystem',
+];
+
+const PROBES = ['livenessProbe', 'readinessProbe', 'startupProbe'] as const;
+const TIMES = [
+  'failureThreshold',
+  'initialDelaySeconds',
+  'periodSeconds',
+  'successThreshold',
+  'terminationGracePeriodSeconds',
+  'timeoutSeconds',
+];
+
+/** Of a container of ours. */
+const OF_OURS = ['env', 'resources', 'securityContext', ...PROBES];
+
+/** Of a container whose program is the writer's own. */
+const OF_OWN = [
+  ...OF_OURS,
+  'args',
+  'command',
+  'envFrom',
+  'image',
+  'imagePullPolicy',
+  'lifecycle',
+  'name',
+  'ports',
+  'resizePolicy',
+  'restartPolicy',
+  'stdin',
+  'stdinOnce',
+  'terminationMessagePath',
+  'terminationMessagePolicy',
+  'tty',
+  'volumeDevices',
+  'volumeMounts',
+  'workingDir',
+];
+
+/** A driver (`csi`) may bring the secrets of others; `hostPath` is a matter of the Restricted standard. */
+const OF_VOLUME = [
+  'configMap',
+  'downwardAPI',
+  'emptyDir',
+  'ephemeral',
+  'hostPath',
+  'image',
+  'name',
+  'persistentVolumeClaim',
+  'projected',
+  'secret',
+];
+const OF_PROJECTION = ['configMap', 'downwardAPI', 'secret'];
+const OF_SOURCE = ['configMapKeyRef', 'fieldRef', 'resourceFieldRef', 'secretKeyRef'];
+const OF_ENV_FROM = ['configMapRef', 'prefix', 'secretRef'];
+
+const REMEDIES: Readonly<Record<string, string>> = {
+  serviceAccount: "write the resource's own serviceAccount",
+  serviceAccountName: "write the resource's own serviceAccount",
+  automountServiceAccountToken: "write automountServiceAccountToken of an MCPServer's own spec",
+};
+
+/** Whose pods they are, and what the administrator allows in them. */
+export interface TemplateRules {
+  /** The rendered template, before anything was merged. */
+  rendered: PodTemplate;
+  /** Containers that are ours: what they run and what they see is not to be changed. */
+  ours: readonly string[];
+  /** The writer may bring containers and volumes. */
+  ownContainers: boolean;
+  /** Annotations that pods may have, those of `POD_ANNOTATIONS` where it is undefined. */
+  annotations: readonly string[] | undefined;
+}
+
+const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
+
+/** Names of the fields that the merge added, changed or removed. */
+function changedFields(now: object = {}, before: object = {}): string[] {
+  const after = new Map<string, unknown>(Object.entries(now));
+  const rendered = new Map<string, unknown>(Object.entries(before));
+  return [...new Set([...rendered.keys(), ...after.keys()])].filter(
+    (field) => !isSame(after.get(field), rendered.get(field)),
+  );
+}
+
+function remedyFor(field: string, allowed: readonly string[]): string {
+  const meant = nearest(field, allowed);
+  return REMEDIES[field] ?? (meant === undefined ? 'remove it' : `did you mean \`${meant}\`?`);
+}
+
+function unlisted(
+  now: object | undefined,
+  before: object | undefined,
+  allowed: readonly string[],
+  path: string,
+): PodProblem[] {
+  const fields = changedFields(now, before).filter((field) => !allowed.includes(field));
+  return fields.map((field) => ({
+    path: `${path}.${field}`,
+    message: `may not be written in a template: ${remedyFor(field, allowed)}`,
+  }));
+}
+
+function metadataProblems({ metadata }: PodTemplate, { rendered, annotations }: TemplateRules): PodProblem[] {
+  const changed = changedFields(metadata?.annotations, rendered.metadata?.annotations);
+  const refused = changed.filter((name) => !isAllowedAnnotation(name, annotations));
+  return [
+    ...unlisted(metadata, rendered.metadata, ['annotations', 'labels'], 'metadata'),
+    ...refused.map((name) => ({
+      path: `metadata.annotations[${name}]`,
+      message: 'is no annotation that the operator allows (--pod-annotation): remove it',
+    })),
+  ];
+}
+
+function variableProblems({ env = [] }: PodContainer, before: PodContainer, path: string): PodProblem[] {
+  const rendered = before.env ?? [];
+  const added = env.filter((one) => !rendered.some((other) => isSame(one, other)) && !isAllowedVariable(one));
+  const lost = rendered.filter(({ name }) => !env.some((one) => one.name === name));
+  return [
+    ...added.map(({ name }) => ({
+      path: `${path}.env[${name}]`,
+      message: 'may say what runs in a container of ours, where it connects or whom it trusts: remove it',
+    })),
+    ...lost.map(({ name }) => ({ path: `${path}.env[${name}]`, message: 'is a variable of ours: keep it' })),
+  ];
+}
+
+/** A container of ours keeps what it runs; how much it may take and how often it is asked may change. */
+function ourProblems(container: PodContainer, before: PodContainer, path: string): PodProblem[] {
+  return [
+    ...unlisted(container, before, OF_OURS, path),
+    ...PROBES.flatMap((probe) => unlisted(container[probe], before[probe], TIMES, `${path}.${probe}`)),
+    ...unlisted(container.securityContext, before.securityContext, OF_CONTEXT, `${path}.securityContext`),
+    ...variableProblems(container, before, path),
+  ];
+}
+
+/** A container whose program is the writer's own. */
+function ownProblems(container: PodContainer, before: PodContainer | undefined, path: string): PodProblem[] {
+  const { env = [], envFrom = [] } = container;
+  return [
+    ...unlisted(container, before, OF_OWN, path),
+    ...unlisted(container.securityContext, before?.securityContext, OF_CONTEXT, `${path}.securityContext`),
+    ...env.flatMap(({ name, valueFrom }) => unlisted(valueFrom, {}, OF_SOURCE, `${path}.env[${name}].valueFrom`)),
+    ...envFrom.flatMap((from, index) => unlisted(from, {}, OF_ENV_FROM, `${path}.envFrom[${index}]`)),
+  ];
+}
+
+function containerProblems(template: PodTemplate, { rendered, ours, ownContainers }: TemplateRules): PodProblem[] {
+  return containersOf(template).flatMap(({ container, path }): PodProblem[] => {
+    const before = containersOf(rendered).find((one) => one.path === path)?.container;
+    if (before && ours.includes(before.name)) return ourProblems(container, before, path);
+    if (!before && !ownContainers)
+      return [{ path, message: 'no container may be added to the pods of an endpoint: remove it' }];
+    return ownProblems(container, before, path);
+  });
+}
+
+/** A changed volume of ours is refused elsewhere. */
+function volumeProblems({ spec }: PodTemplate, { rendered, ownContainers }: TemplateRules): PodProblem[] {
+  const ours = new Set(rendered.spec.volumes?.map(({ name }) => name));
+  const added = (spec.volumes ?? []).filter(({ name }) => !ours.has(name));
+  return added.flatMap((volume): PodProblem[] => {
+    const path = `spec.volumes[${volume.name}]`;
+    if (!ownContainers) return [{ path, message: 'no volume may be added to the pods of an endpoint: remove it' }];
+    const sources = volume.projected?.sources ?? [];
+    return [
+      ...unlisted(volume, {}, OF_VOLUME, path),
+      ...sources.flatMap((source) => unlisted(source, {}, OF_PROJECTION, `${path}.projected`)),
+    ];
+  });
+}
+
+/** Fields that a template may not write: what it adds, changes or removes beyond the lists. */
+export function findFieldProblems(template: PodTemplate, rules: TemplateRules): PodProblem[] {
+  const { spec } = template;
+  const { spec: before } = rules.rendered;
+  return [
+    ...metadataProblems(template, rules),
+    ...unlisted(spec, before, [...OF_POD, ...LISTS], 'spec'),
+    ...unlisted(spec.securityContext, before.securityContext, OF_POD_CONTEXT, 'spec.securityContext'),
+    ...volumeProblems(template, rules),
+    ...containerProblems(template, rules),
+  ];
+}
