@@ -177,9 +177,7 @@ describeWithCluster('resources that are meant to break the operator', (cluster) 
         await stage.apply(written);
         expect(await stalls(written)).toMatchObject({
           reason: 'PodTemplateNotAllowed',
-          message: expect.stringContaining(
-            'spec.serviceAccountName: no service account of the namespace of the operator',
-          ),
+          message: expect.stringContaining('spec.serviceAccountName: may not be written in a template'),
         });
         await noPodsOf(written.metadata.name ?? '');
       }
