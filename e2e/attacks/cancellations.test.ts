@@ -1,16 +1,18 @@
-import type { ServerResponse } from 'node:http';
+import { request as httpRequest, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { servePlain } from '../fakes/backend/serve-plain.ts';
 import type { Intercept } from '../fakes/mcp/serve.ts';
 import { allow, serveWebhook } from '../fakes/webhook/serve-webhook.ts';
-import { send, SessionClient } from '../gateway/session-client.ts';
+import { serveGateway } from '../gateway/serve-gateway.ts';
+import { send, sendStateless, SessionClient, statelessRequest } from '../gateway/session-client.ts';
 import { until } from '../gateway/until.ts';
-import { closeAll, closing, gatewayTo } from '../relay/gateway-to.ts';
+import { closeAll, closing, configTo, gatewayTo } from '../relay/gateway-to.ts';
 import { protectedGateway } from './protected-gateway.ts';
 
 afterEach(closeAll);
 
+const JSON_HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
 const CALL = { name: 'a_tool_0', arguments: { text: 'x' } };
 const idOf = (message: string) => (JSON.parse(message) as { id: number }).id;
 
@@ -28,7 +30,7 @@ function keepingCalls() {
       for (const { response, id } of kept.splice(0))
         response
           .writeHead(200, { 'content-type': 'application/json' })
-          .end(JSON.stringify({ jsonrpc: '2.0', id, result: { content: [] } }));
+          .end(JSON.stringify({ jsonrpc: '2.0', id, result: { resultType: 'complete', content: [] } }));
     },
   };
 }
@@ -87,6 +89,43 @@ describe('a cancellation', () => {
       expect((await client.notify('notifications/cancelled', { requestId })).status).toBe(202);
     const again = await client.call(CALL.name, CALL.arguments);
     expect(again.answer.result).toBeDefined();
+  });
+});
+
+describe('a call of 2026-07-28 whose client leaves while the tools are listed', () => {
+  it('reaches no backend', async () => {
+    let lists: (() => void)[] | undefined = [];
+    const { kept, intercept, answer } = keepingCalls();
+    const slow: Intercept = (request, response, body) => {
+      if (lists === undefined || !body.includes('"tools/list"')) return intercept(request, response, body);
+      const { id } = JSON.parse(body) as { id: unknown };
+      const tools = [{ name: 'tool_0', inputSchema: { type: 'object' } }];
+      lists.push(() => {
+        response
+          .writeHead(200, { 'content-type': 'application/json' })
+          .end(JSON.stringify({ jsonrpc: '2.0', id, result: { resultType: 'complete', tools } }));
+      });
+      return true;
+    };
+    const backend = closing(await servePlain({ tools: 1, intercept: slow }));
+    const gateway = closing(await serveGateway(configTo({ a: backend.url }), { probed: false }));
+    await until('the probe', () => gateway.runtime.gateway.rooms.backends.get('a')?.health.phase === 'ready');
+    const { body, headers } = statelessRequest('tools/call', CALL);
+    const left = httpRequest(gateway.url, { method: 'POST', headers: { ...JSON_HEADERS, ...headers }, agent: false });
+    left.on('error', () => undefined).end(body);
+    await until('the call', () => lists?.length !== 0 && gateway.runtime.gateway.rooms.running.size > 0);
+    left.destroy();
+    await until('the client to be gone', () =>
+      gateway.runtime.gateway.rooms.running.all().every(({ req }) => req.socket.destroyed),
+    );
+    for (const list of lists.splice(0)) list();
+    lists = undefined;
+    const served = sendStateless(gateway.url, 'tools/call', CALL);
+    await until('the other call', () => kept.length > 0);
+    await until('the end of the first', () => gateway.runtime.gateway.rooms.running.size === 1);
+    expect(kept).toHaveLength(1);
+    answer();
+    expect((await served).answer.result).toBeDefined();
   });
 });
 

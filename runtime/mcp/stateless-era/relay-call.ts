@@ -54,7 +54,12 @@ class StatelessRelay implements AnswerSink {
   }
 
   #send(): void {
-    const { message, identity, rooms, trail } = this.#request;
+    const { res, message, identity, rooms, trail } = this.#request;
+    // Its client left, and so cancelled it, while it waited for a list or a login.
+    if (res.destroyed) {
+      this.#over();
+      return;
+    }
     const { backend, body, idempotent } = this.#call;
     const step = (this.#step = trail.trace?.callBackend(backend.name));
     this.#running = backend.send({
