@@ -10,7 +10,7 @@ import { closeAll, closing } from '../relay/gateway-to.ts';
 import { type Page, textOf } from '../robot/page.ts';
 import { Robot } from '../robot/robot.ts';
 import { arrange, type Arrangement } from './arrangement.ts';
-import { callWhoami, whoIs } from './call-tool.ts';
+import { callWhoami, toolNames, whoIs } from './call-tool.ts';
 import { describeOnEachStorage, type StorageDocument } from './storages.ts';
 
 type Backend = RunConfigDocument['backends'][number];
@@ -132,17 +132,21 @@ describeOnEachStorage(
       await world.ready();
       const token = await world.token();
       await whoIs(world.other.url, token, 'remote');
+      const urls = [world.arrangement.resource, world.other.url];
+      for (const url of urls) expect(await toolNames(url, token)).toContain('remote_whoami');
       const question = await press(robot, done, 'end-login');
       expect(textOf(question)).toContain('End the login at remote?');
       expect((await callWhoami(world.other.url, token, 'remote')).text).toContain('alice');
       const page = await press(robot, question, 'end-login');
       expect(textOf(page)).toContain('Needs a login');
-      for (const url of [world.arrangement.resource, world.other.url])
+      for (const url of urls) {
         await eventually(
           () => callWhoami(url, token, 'remote'),
           ({ text }) => text.includes('needs a login at its server'),
           15_000,
         );
+        await expect(toolNames(url, token)).rejects.toThrow('No backend of this server answers');
+      }
       expect((await world.statusOf(world.arrangement.gateway)).login_url).toBe(
         `${world.arrangement.origin}/connections`,
       );
