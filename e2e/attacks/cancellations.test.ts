@@ -95,9 +95,10 @@ describe('a cancellation', () => {
 describe('a call of 2026-07-28 whose client leaves while the tools are listed', () => {
   it('reaches no backend', async () => {
     let lists: (() => void)[] | undefined = [];
-    const { kept, intercept, answer } = keepingCalls();
+    const held = keepingCalls();
+    const { kept } = held;
     const slow: Intercept = (request, response, body) => {
-      if (lists === undefined || !body.includes('"tools/list"')) return intercept(request, response, body);
+      if (lists === undefined || !body.includes('"tools/list"')) return held.intercept(request, response, body);
       const { id } = JSON.parse(body) as { id: unknown };
       const tools = [{ name: 'tool_0', inputSchema: { type: 'object' } }];
       lists.push(() => {
@@ -124,7 +125,7 @@ describe('a call of 2026-07-28 whose client leaves while the tools are listed', 
     await until('the other call', () => kept.length > 0);
     await until('the end of the first', () => gateway.runtime.gateway.rooms.running.size === 1);
     expect(kept).toHaveLength(1);
-    answer();
+    held.answer();
     expect((await served).answer.result).toBeDefined();
   });
 });

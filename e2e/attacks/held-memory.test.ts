@@ -104,7 +104,7 @@ describe('the memory for large messages', () => {
   it('is taken from a client that takes its answer byte by byte, and serves the others', async () => {
     const { gateway, client } = await start(['good', 'other']);
     const slow = await openCall(await SessionClient.open(gateway.url), 'other_big', { bytes: 2 * SIZE });
-    const trickle = setInterval(() => slow.read(65_536), 1_000);
+    const trickle = setInterval(() => void slow.read(65_536), 1_000);
     open.push({ close: () => clearInterval(trickle) });
     await until('memory that is used up', async () => (await buffered(gateway)).bytes > LIMIT);
     await expectServed(gateway, client);
