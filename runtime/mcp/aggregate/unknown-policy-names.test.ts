@@ -21,6 +21,8 @@ describe('describeUnknownPolicyNames', () => {
     ['Prompt', 'great', 'prompt', ' (did you mean "greet"?)'],
     ['Resource', 'file:///b', 'resource', ' (did you mean "file:///a"?)'],
     ['Tool', 'greet', 'tool', ''],
+    ['Tool', 'filesystem_close', 'tool', ' (did you mean "close"?)'],
+    ['Tool', 'filesystem_disclose', 'tool', ''],
     [undefined, 'opne', 'tool, prompt or resource', ' (did you mean "open"?)'],
   ])('names the nearest of a %s %s that no list has', (type, id, noun, meant) => {
     expect(tell(type, [id])).toEqual([
@@ -32,6 +34,10 @@ describe('describeUnknownPolicyNames', () => {
     expect(tell('Tool', ['close', 'open'])).toEqual([]);
     expect(tell('Resource', ['file:///a', 'file:///logs/monday'])).toEqual([]);
     expect(tell(undefined, ['close', 'greet', 'file:///a', 'file:///logs/1'])).toEqual([]);
+  });
+
+  it('names the tool with its prefix', () => {
+    expect(tell('Tool', ['close'], () => ['filesystem_close']).join()).toContain('(did you mean "filesystem_close"?)');
   });
 
   it('says nothing while a list is not known', () => {

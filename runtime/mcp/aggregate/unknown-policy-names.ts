@@ -35,11 +35,20 @@ export function describeUnknownPolicyNames(place: string, named: readonly NamedR
     if (unknown.length === 0) return [];
     const listed = firstNames(kinds, namesOf);
     const said = unknown.map(({ id, policy }, index) => {
-      const near = index < EXPLAINED ? nearest(id, listed) : undefined;
+      const near = index < EXPLAINED ? (nearest(id, listed) ?? sameWithoutPrefix(id, listed)) : undefined;
       return `"${id}" in ${policy}${near === undefined ? '' : ` (did you mean "${near}"?)`}`;
     });
     return [`${place} names no ${noun} that is listed: ${nameSome(said)}; correct or remove it`];
   });
+}
+
+/** Policies of a server often name a tool without its prefix, and those of a backend with it. */
+function sameWithoutPrefix(id: string, listed: readonly string[]): string | undefined {
+  return listed.find((name) => hasPrefix(name, id) || hasPrefix(id, name));
+}
+
+function hasPrefix(whole: string, name: string): boolean {
+  return whole.endsWith(name) && /[^a-z0-9]/i.test(whole.charAt(whole.length - name.length - 1));
 }
 
 const NONE: ReadonlySet<string> = new Set();
