@@ -166,11 +166,11 @@ export class Gateway {
     }
     await this.#embedded.filesChanged(this.#inForce.config);
     this.#sharing.filesChanged(this.#inForce.config);
-    const { authenticator: retired, config } = this.#inForce;
-    const authenticator = buildAuthenticator(config, this.#options, this.#inForce.authServer);
-    this.#inForce = { ...this.#inForce, authenticator };
+    const { authenticator: retired, config, authServer } = this.#inForce;
+    this.#inForce = { ...this.#inForce, authenticator: buildAuthenticator(config, this.#options, authServer) };
     this.#rooms = this.#furnish();
     retired.close();
+    if (this.#inForce.backends.isIncomplete) await this.apply(config);
   }
 
   /** Ends the streams that clients hold open, so that they connect elsewhere. */

@@ -98,8 +98,8 @@ describe('loading a run configuration', () => {
     ],
     [
       'a missing file, by name and line',
-      `${BEGIN}backends:\n  - name: a\n    transport: stdio\n    command: x\n    env_files:\n      TOKEN: secrets/none\n`,
-      /^\/run-config.yaml:9 backends\[0\].env_files.TOKEN: secrets\/none: there is no such file$/,
+      `${BEGIN}backends: []\nsealing_secret_files:\n  - secrets/none\n`,
+      /^\/run-config.yaml:6 sealing_secret_files\[0\]: secrets\/none: there is no such file$/,
     ],
     [
       'a folder in place of a file',
@@ -108,6 +108,11 @@ describe('loading a run configuration', () => {
     ],
   ])('refuses %s', async (_case, text, message) => {
     expect(await refusal(text)).toMatch(message);
+  });
+
+  it('accepts a document with a backend whose file is missing', async () => {
+    const text = `${BEGIN}backends:\n  - name: a\n    transport: stdio\n    command: x\n    env_files:\n      TOKEN: none\n`;
+    expect(await refusal(text)).toBe('accepted');
   });
 
   it('names every problem, not only the first', async () => {

@@ -29,7 +29,7 @@ export interface ParsedRunConfig extends LoadedRunConfig {
 }
 
 /**
- * Reads a run configuration and checks that every file that it names can be read.
+ * Reads a run configuration and checks that every file can be read that it names outside of its backends.
  * @throws ConfigError, one line `file:line path: problem` for each problem
  */
 export async function loadRunConfig(
@@ -61,7 +61,7 @@ export async function parseRunConfig(file: string, listed?: ListedFiles): Promis
     config: result.data,
     digest: createHash('sha256').update(bytes).digest('hex'),
     files,
-    checkFiles: (read) => checkFiles(files, read, document, file),
+    checkFiles: (read) => checkFiles(files.filter(concernsAll), read, document, file),
   };
 }
 
@@ -98,6 +98,9 @@ function checkVersion({ value, lineOf }: ReadDocument, file: string): void {
   const message = `${JSON.stringify(found)} is not known; this runtime reads ${RUN_CONFIG_VERSION}`;
   throw new ConfigError(problemAt(['schema_version'], message, lineOf, file));
 }
+
+/** Files of one backend take that backend alone out of service: mcp/backends/build-backends.ts. */
+const concernsAll = ({ path }: NamedFile) => path[0] !== 'backends';
 
 function checkFiles(
   files: readonly NamedFile[],

@@ -110,28 +110,6 @@ describe('a run configuration that is refused', () => {
   });
 });
 
-describe('a run configuration of which one backend cannot be made', () => {
-  it('is refused, and the backends that were made for it are closed again', async () => {
-    await write({});
-    const { runtime, check, refused } = await start();
-    const backend = await listenAndCount();
-    const url = `http://127.0.0.1:${backend.port}/mcp`;
-    await write({
-      backends: [
-        { name: 'a', transport: 'streamable-http', url },
-        { name: 'b', transport: 'streamable-http', url, authz: { policies: ['this is no policy'] } },
-      ],
-    });
-    await check();
-    expect(refused()).toMatch(/backend\/b/);
-    expect(runtime.gateway.rooms.backends.all).toEqual([]);
-    await sleep(100);
-    const probed = backend.connections();
-    await sleep(1_300);
-    expect(backend.connections()).toBe(probed);
-  });
-});
-
 describe('a gateway that is closed while it takes a run configuration over', () => {
   it('refuses it and leaves no backend of it', async () => {
     await write({});

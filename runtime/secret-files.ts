@@ -16,7 +16,7 @@ export interface SecretFiles {
   readonly read: (file: string) => string;
   /** The same, byte for byte. */
   readonly readBytes: (file: string) => Uint8Array;
-  /** Reads these again. One that cannot be read keeps its content. Returns those whose content is another now. */
+  /** Reads these again. One that cannot be read keeps its content. Returns those whose content is another now, or that can be read now. */
   readonly refresh: (files: readonly string[]) => string[];
   /** Forgets all others. */
   readonly keep: (files: readonly string[]) => void;
@@ -41,10 +41,14 @@ interface SecretFilesOptions {
 
 export function createSecretFiles({ folder, log, listed }: SecretFilesOptions): SecretFiles {
   const contents = new Map<string, Content>();
+  /** Named files that could not be read. */
+  const missing = new Set<string>();
 
   function load(file: string): Content {
+    missing.add(file);
     const bytes = readRegularFile(resolve(folder, file), file);
     listed?.check(resolve(folder, file), bytes);
+    missing.delete(file);
     const content = { bytes, text: bytes.toString('utf8').replace(/[\r\n]+$/, '') };
     contents.set(file, content);
     return content;
@@ -52,11 +56,12 @@ export function createSecretFiles({ folder, log, listed }: SecretFilesOptions): 
 
   function renew(file: string): boolean {
     const before = contents.get(file);
-    if (before === undefined) return false;
+    if (before === undefined && !missing.has(file)) return false;
     try {
-      return !load(file).bytes.equals(before.bytes);
+      const { bytes } = load(file);
+      return before === undefined || !bytes.equals(before.bytes);
     } catch (error) {
-      log.warn('file cannot be read any more; what it held stays in force', { file, error });
+      if (before) log.warn('file cannot be read any more; what it held stays in force', { file, error });
       return false;
     }
   }
@@ -68,6 +73,7 @@ export function createSecretFiles({ folder, log, listed }: SecretFilesOptions): 
     keep(files) {
       const wanted = new Set(files);
       for (const file of contents.keys()) if (!wanted.has(file)) contents.delete(file);
+      for (const file of missing) if (!wanted.has(file)) missing.delete(file);
     },
     fingerprints(key) {
       const all: Record<string, string> = {};

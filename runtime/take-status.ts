@@ -94,6 +94,7 @@ function warningsOf(
   return [
     ...stale,
     ...rooms,
+    ...backends.warnings,
     ...backends.all.flatMap(({ warnings = [] }) => warnings),
     ...policyWarnings('incomingAuth.authzConfig', authorizer),
     ...backends.all.flatMap((backend) => policyWarnings(`authzConfig of ${backend.name}`, backend.authorizer)),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { EmbeddedAuthServer } from '../parts/auth-server-config.ts';
 import { backReferences, Phase, statusFields } from '../parts/conditions.ts';
 import { oneBlockPerType } from '../parts/one-block-per-type.ts';
-import { DnsLabel, HeaderName, HostPattern, HttpUrl, ObjectName, Scopes, text } from '../parts/primitives.ts';
+import { DnsLabel, AddedHeaderName, HostPattern, HttpUrl, ObjectName, Scopes, text } from '../parts/primitives.ts';
 import { CaBundleRef, SecretKeyRef } from '../parts/references.ts';
 import { needs, withRules } from '../parts/rule.ts';
 import { resource } from './resource.ts';
@@ -20,7 +20,9 @@ const TokenExchange = withRules(
     subjectProviderName: DnsLabel.optional().describe(
       "Provider whose stored token is the subject token; absent: the caller's own token.",
     ),
-    externalTokenHeaderName: HeaderName.optional().describe('Header that carries the token; default Authorization.'),
+    externalTokenHeaderName: AddedHeaderName.optional().describe(
+      'Header that carries the token; default Authorization.',
+    ),
     caBundleRef: CaBundleRef.optional(),
   }),
   needs(['clientSecretRef'], ['clientId']),
@@ -73,7 +75,7 @@ const Types = z.strictObject({
   tokenExchange: TokenExchange.optional().describe('A token is exchanged for one of the backend (RFC 8693).'),
   headerInjection: z
     .strictObject({
-      headerName: HeaderName.describe('Name of the header.'),
+      headerName: AddedHeaderName.describe('Name of the header.'),
       valueSecretRef: SecretKeyRef.describe('Its value.'),
     })
     .optional()

@@ -3,7 +3,7 @@ import { durationBetween } from './bounded-duration.ts';
 import { listByKey } from './collections.ts';
 import { DEFAULTS } from './defaults.ts';
 import { secureUrl, urlIsSecure } from './oidc-config.ts';
-import { DnsLabel, HeaderName, HostPattern, IdentifierUrl, Scopes, text } from './primitives.ts';
+import { DnsLabel, AddedHeaderName, HostPattern, IdentifierUrl, Scopes, text } from './primitives.ts';
 import { SecretKeyRef } from './references.ts';
 import { type Rule, valueAt, withRules } from './rule.ts';
 import { AuthServerStorage } from './storage.ts';
@@ -173,7 +173,7 @@ export const EmbeddedAuthServer = withRules(
       .enum(['replace', 'custom'])
       .default('replace')
       .describe('`replace`: the token goes into Authorization; `custom`: into customHeaderName.'),
-    customHeaderName: HeaderName.optional().describe('Header of the token, with headerStrategy custom.'),
+    customHeaderName: AddedHeaderName.optional().describe('Header of the token, with headerStrategy custom.'),
   }),
   ...rules,
   {

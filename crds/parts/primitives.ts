@@ -70,6 +70,36 @@ export const HeaderName = z
   .max(256)
   .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'not a header name; write a name such as X-Api-Key');
 
+/** Headers that frame, route or version a message: another value would break or redirect the message. */
+const RESERVED_HEADERS: ReadonlySet<string> = new Set([
+  'accept',
+  'connection',
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'expect',
+  'host',
+  'keep-alive',
+  'last-event-id',
+  'mcp-method',
+  'mcp-name',
+  'mcp-protocol-version',
+  'mcp-session-id',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** A header that may be added to requests to a backend. */
+export const AddedHeaderName = HeaderName.refine(
+  (name) => !RESERVED_HEADERS.has(name.toLowerCase()),
+  'a header of the protocol; write another name, such as X-Api-Key',
+);
+
+/** RFC 9110 §5.5 without line breaks. */
+export const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
 export const EnvName = z
   .string()
   .max(256)

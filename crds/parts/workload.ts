@@ -2,7 +2,17 @@ import { z } from 'zod';
 import { durationBetween } from './bounded-duration.ts';
 import { listByKey, mapOf } from './collections.ts';
 import { DEFAULTS } from './defaults.ts';
-import { DnsLabel, EnvName, HeaderName, HttpUrl, ObjectName, Port, Scopes, text } from './primitives.ts';
+import {
+  AddedHeaderName,
+  DnsLabel,
+  EnvName,
+  HEADER_VALUE,
+  HttpUrl,
+  ObjectName,
+  Port,
+  Scopes,
+  text,
+} from './primitives.ts';
 import { CaBundleRef, SecretKeyRef } from './references.ts';
 import { needs, type Rule, withRules } from './rule.ts';
 
@@ -67,11 +77,16 @@ export const PublishedPorts = z
 
 export const EnvFileFolder = AbsolutePath;
 
+const HeaderValue = z
+  .string()
+  .max(8192)
+  .regex(HEADER_VALUE, 'not the value of a header; write no line breaks and no control characters');
+
 export const HeaderForward = z.strictObject({
-  addPlaintextHeaders: mapOf(HeaderName, z.string().max(8192), 64)
+  addPlaintextHeaders: mapOf(AddedHeaderName, HeaderValue, 64)
     .optional()
     .describe('Header name to value, added to each request to the backend.'),
-  addHeadersFromSecret: mapOf(HeaderName, SecretKeyRef, 64)
+  addHeadersFromSecret: mapOf(AddedHeaderName, SecretKeyRef, 64)
     .optional()
     .describe('Header name to the Secret key with its value.'),
 });

@@ -75,7 +75,7 @@ describe('credentials', () => {
     [
       'a header of the protocol',
       { type: 'header_injection', header_name: 'Content-Length', value_file: '/s/value' },
-      /content-length/,
+      /Content-Length/,
     ],
     ['an empty value', { type: 'bearer_token', token_file: '/s/none' }, /\/s\/none is empty/],
   ])('refuses %s and says so', (_case, document, message) => {

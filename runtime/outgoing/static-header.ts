@@ -1,10 +1,8 @@
+import { HEADER_VALUE } from '#crds/parts/primitives';
 import { ConfigError } from '#runtime/errors';
 import type { Log } from '#runtime/telemetry/log';
 import { checkHeaderName } from './check-header-name.ts';
 import type { Credential, CredentialHeaders } from './credential.ts';
-
-/** RFC 9110 §5.5 without line breaks: what may stand in a header's value. */
-const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]+$/;
 
 const NONE: CredentialHeaders = Object.freeze([]);
 
@@ -37,15 +35,12 @@ interface HeaderDeps {
  */
 export function headerValue(source: HeaderSource, { backend, readSecret, log }: HeaderDeps): Credential {
   const name = checkHeaderName(source.name, backend);
-  let seen = readSecret(source.file);
-  if (!HEADER_VALUE.test(seen)) {
-    throw new ConfigError(`backend ${backend}: ${source.file} is empty or holds characters that no header may have`);
-  }
+  let seen = checkHeaderValue(readSecret(source.file), source.file, backend);
   let headers: CredentialHeaders = Object.freeze([name, source.prefix + seen]);
 
   function renew(value: string): CredentialHeaders {
     seen = value;
-    if (HEADER_VALUE.test(value)) headers = Object.freeze([name, source.prefix + value]);
+    if (isHeaderValue(value)) headers = Object.freeze([name, source.prefix + value]);
     else log.warn('secret file holds no usable header value; the one before stays', { backend, file: source.file });
     return headers;
   }
@@ -61,3 +56,15 @@ export function headerValue(source: HeaderSource, { backend, readSecret, log }: 
     close: () => undefined,
   };
 }
+
+/**
+ * Returns the value of a secret file when a header may carry it.
+ * @throws ConfigError that names the file and never the value
+ */
+export function checkHeaderValue(value: string, file: string, backend: string): string {
+  if (isHeaderValue(value)) return value;
+  throw new ConfigError(`backend ${backend}: ${file} is empty or holds characters that no header may have`);
+}
+
+/** Whether a header with this value says something. */
+export const isHeaderValue = (value: string): boolean => value !== '' && HEADER_VALUE.test(value);

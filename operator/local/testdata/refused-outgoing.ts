@@ -93,6 +93,25 @@ export const REFUSED_OUTGOING: ManifestCase[] = [
     problems: ['7 spec.headerInjection.headerName: not a header name; write a name such as X-Api-Key'],
   },
   {
+    of: 'a credential in a header of the protocol',
+    text: manifest(
+      'MCPExternalAuthConfig',
+      'type: headerInjection\nheaderInjection: { headerName: Content-Type, valueSecretRef: { name: a, key: b } }',
+    ),
+    problems: ['7 spec.headerInjection.headerName: a header of the protocol; write another name, such as X-Api-Key'],
+  },
+  {
+    of: 'forwarded headers that no request can carry',
+    text: manifest(
+      'MCPServer',
+      'groupRef: team\nremoteUrl: https://a.example/mcp\nheaderForward:\n  addPlaintextHeaders:\n    Host: a\n    X-Key: "a\\nb"',
+    ),
+    problems: [
+      '10 spec.headerForward.addPlaintextHeaders.Host: a header of the protocol; write another name, such as X-Api-Key',
+      '11 spec.headerForward.addPlaintextHeaders.X-Key: not the value of a header; write no line breaks and no control characters',
+    ],
+  },
+  {
     of: 'a provider name that is no DNS label',
     text: manifest('MCPExternalAuthConfig', 'type: upstreamInject\nupstreamInject: { providerName: Git_Hub }'),
     problems: [

@@ -27,6 +27,7 @@ export type FailureReason =
   | 'state_lost'
   | 'unauthorized'
   | 'credential'
+  | 'out_of_service'
   | 'busy'
   | 'too_large'
   | 'aborted';
@@ -135,6 +136,8 @@ export interface Backend {
   readonly sessions: boolean;
   /** Whether what a session has here ends with this process. */
   readonly losesState: boolean;
+  /** Whether its configuration cannot be used: no call reaches it. */
+  readonly isOutOfService?: boolean;
   /** Calls under way. */
   readonly running: number;
   /** Calls that may be under way at a time: those that are sent, and those that wait. */

@@ -1,9 +1,11 @@
 import type { Backend as BackendConfig } from '#crds/run-config/backend';
 import type { RunConfig } from '#crds/run-config/run-config';
+import { ConfigError } from '#runtime/errors';
 import { ANONYMOUS } from '#runtime/incoming/build-identity';
 import { createBackend, type BackendDeps } from './create-backend.ts';
 import type { Backend } from './backend.ts';
 import type { BackendSet } from './backend-set.ts';
+import { findUnreadable, createOutOfService, NO_WATCH } from './out-of-service.ts';
 import { watchBackend, type BackendWatch } from './watch-backend.ts';
 
 /** A backend in force, and the text of the settings that it was made from. */
@@ -11,6 +13,8 @@ interface Live {
   readonly backend: Backend;
   readonly watch: BackendWatch;
   readonly made: string;
+  /** Why it keeps its former settings. */
+  readonly keepsFormer?: string;
 }
 
 export interface LiveBackends extends BackendSet {
@@ -22,6 +26,8 @@ export interface LiveBackends extends BackendSet {
   leave(next: LiveBackends): Backend[];
   /** Closes all. */
   close(): Promise<void>;
+  /** Backends that are to be made anew when files change: out of service, or with their former settings. */
+  readonly isIncomplete: boolean;
   readonly live: ReadonlyMap<string, Live>;
 }
 
@@ -33,8 +39,8 @@ export interface BuildDeps extends Omit<BackendDeps, 'config'> {
 
 /**
  * Makes the backends of a run configuration. One whose settings are what they were keeps running: its connections, its
- * process, what is known of it.
- * @throws ConfigError, and then nothing that it made is left
+ * process, what is known of it. A backend whose settings cannot be used is out of service; one whose new settings name a file that
+ * cannot be read keeps its former ones, as configuration and secrets may arrive one after the other.
  */
 export async function buildBackends(config: RunConfig, before: LiveBackends, deps: BuildDeps): Promise<LiveBackends> {
   const live = new Map<string, Live>();
@@ -43,8 +49,9 @@ export async function buildBackends(config: RunConfig, before: LiveBackends, dep
     for (const backend of config.backends) {
       const made = settingsText(backend, config);
       const known = before.live.get(backend.name);
-      const one = known?.made === made ? known : await startBackend(backend, made, config, deps);
-      if (one !== known) fresh.push(one);
+      const inService = known?.backend.isOutOfService === true ? undefined : known;
+      const one = inService?.made === made ? inService : await renewBackend(backend, made, inService, config, deps);
+      if (one.backend !== known?.backend) fresh.push(one);
       live.set(backend.name, one);
     }
   } catch (error) {
@@ -58,12 +65,16 @@ export async function buildBackends(config: RunConfig, before: LiveBackends, dep
     get: (name) => live.get(name)?.backend,
     watch: (name) => live.get(name)?.watch,
     first: Promise.all([...live.values()].map((one) => one.watch.first)).then(() => undefined),
-    replaced: [...before.live].filter(([name, one]) => live.get(name) !== one).map(([name]) => name),
+    replaced: [...before.live].filter(([name, one]) => live.get(name)?.backend !== one.backend).map(([name]) => name),
     leave(next) {
-      const left = [...live].filter(([name, one]) => next.live.get(name) !== one).map(([, one]) => one);
+      const left = [...live]
+        .filter(([name, one]) => next.live.get(name)?.backend !== one.backend)
+        .map(([, one]) => one);
       for (const { watch } of left) watch.close();
       return left.map(({ backend }) => backend);
     },
+    isIncomplete: [...live.values()].some(({ backend, keepsFormer }) => backend.isOutOfService ?? keepsFormer),
+    warnings: [...live.values()].flatMap(({ keepsFormer }) => keepsFormer ?? []),
     async close() {
       await Promise.all([...live.values()].map(stop));
     },
@@ -79,6 +90,8 @@ export const NO_BACKENDS: LiveBackends = {
   first: Promise.resolve(),
   replaced: [],
   leave: () => [],
+  isIncomplete: false,
+  warnings: [],
   close: () => Promise.resolve(),
 };
 
@@ -101,6 +114,31 @@ function takesStoredTokens({ auth }: BackendConfig): boolean {
   return (
     auth.type === 'upstream_inject' || (auth.type === 'token_exchange' && auth.subject_provider_name !== undefined)
   );
+}
+
+/** Returns the backend with new settings, or why these cannot be used. `former`: it serves with other settings so far. */
+async function renewBackend(
+  settings: BackendConfig,
+  made: string,
+  former: Live | undefined,
+  config: RunConfig,
+  deps: BuildDeps,
+): Promise<Live> {
+  const { name } = settings;
+  const unreadable = findUnreadable(settings, deps.files);
+  if (unreadable && former) {
+    const keepsFormer = `backend ${name} keeps its former settings until this is mended: ${unreadable.message}`;
+    deps.log.warn(keepsFormer);
+    return { ...former, keepsFormer };
+  }
+  try {
+    if (unreadable) throw unreadable;
+    return await startBackend(settings, made, config, deps);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    deps.log.error('backend is out of service: its configuration cannot be used', { backend: name, error });
+    return { backend: createOutOfService(settings, error, deps.wallClock), watch: NO_WATCH, made };
+  }
 }
 
 async function startBackend(settings: BackendConfig, made: string, config: RunConfig, deps: BuildDeps): Promise<Live> {

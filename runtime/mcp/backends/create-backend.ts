@@ -13,6 +13,7 @@ import type { AuditEvent } from '#runtime/audit/audit';
 import type { UserTokens } from '#runtime/authserver/user-tokens';
 import { createCredential, type ExchangeOutcome } from '#runtime/outgoing/create-credential';
 import type { Credential } from '#runtime/outgoing/credential';
+import { addedHeaders } from '#runtime/outgoing/added-headers';
 import type { ExchangedTokens } from '#runtime/outgoing/exchanged-tokens';
 import { loadAuthorizer } from '#runtime/policy/load-authorizer';
 import type { PolicyMetrics } from '#runtime/policy/policy-metrics';
@@ -108,7 +109,7 @@ async function httpOptions(
     maxStreams: config.limits.sessions_per_replica,
     ca: ca === undefined ? undefined : files.read(ca),
     ...(isProxied(proxy) ? { createPool: (_origin, options) => throughProxy(options, proxy) } : {}),
-    fixedHeaders: fixedHeaders(forward, files),
+    fixedHeaders: addedHeaders(forward, { backend: settings.name, files, log: deps.log }),
     lookUp: deps.lookUp,
   };
 }
@@ -212,14 +213,4 @@ async function makeWebhooks({ webhooks }: BackendConfig, deps: BackendDeps): Pro
 
 function throughProxy({ connect, ...options }: Pool.Options, proxy: ProxySettings): Dispatcher {
   return createProxyDispatcher(typeof connect === 'object' ? connect : {}, proxy, options);
-}
-
-const NONE: readonly string[] = [];
-
-/** The headers that every request to the backend carries; values from files follow a change of the file. */
-function fixedHeaders(forward: HttpBackendConfig['header_forward'], files: SecretFiles): () => readonly string[] {
-  const plain = Object.entries(forward.add_plaintext_headers).flatMap(([name, value]) => [name.toLowerCase(), value]);
-  const secret = Object.entries(forward.add_header_files);
-  if (secret.length === 0) return plain.length === 0 ? () => NONE : () => plain;
-  return () => [...plain, ...secret.flatMap(([name, file]) => [name.toLowerCase(), files.read(file)])];
 }

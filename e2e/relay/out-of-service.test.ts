@@ -1,0 +1,131 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { RunConfigDocument } from '#crds/run-config/run-config';
+import type { ServedGateway } from '../gateway/serve-gateway.ts';
+import { send } from '../gateway/session-client.ts';
+import { until } from '../gateway/until.ts';
+import { connectOldClient } from '../sdk-servers/connect-sdk-client.ts';
+import { startSdkServer } from '../sdk-servers/start-sdk-server.ts';
+import { closeAll, closing, configTo, gatewayTo } from './gateway-to.ts';
+
+type Settings = Partial<RunConfigDocument['backends'][number]>;
+
+afterEach(closeAll);
+
+const bearer = (token_file: string): Settings => ({ auth: { type: 'bearer_token', token_file } });
+
+interface Case {
+  readonly settings: Settings;
+  readonly files?: Record<string, string>;
+  readonly reason: RegExp;
+}
+
+const CASES: Record<string, Case> = {
+  'an empty secret': { settings: bearer('token'), files: { token: '' }, reason: /token is empty/ },
+  'a secret with a line break': { settings: bearer('token'), files: { token: 'a\nb' }, reason: /no header may have/ },
+  'a missing secret': { settings: bearer('none'), reason: /auth\.token_file: none: there is no such file/ },
+  'a header of the protocol': {
+    settings: { auth: { type: 'header_injection', header_name: 'Content-Type', value_file: 'token' } },
+    files: { token: 't' },
+    reason: /"Content-Type" is a header of the protocol/,
+  },
+  'a forwarded header of the protocol': {
+    settings: { header_forward: { add_plaintext_headers: { host: 'a' } } },
+    reason: /"host" is a header of the protocol/,
+  },
+  'a forwarded secret with a line break': {
+    settings: { header_forward: { add_header_files: { 'x-key': 'token' } } },
+    files: { token: 'a\nb' },
+    reason: /no header may have/,
+  },
+  'a missing certificate authority': {
+    settings: { ca_bundle_file: 'none.pem' },
+    reason: /none\.pem: there/,
+  },
+  'policies that cannot be read': {
+    settings: { authz: { policies: ['permit(principal, action, resource'] } },
+    reason: /.+/,
+  },
+  'a webhook without its secret': {
+    settings: { webhooks: [{ name: 'w', url: 'https://127.0.0.1:1/', hmac_secret_file: 'token' }] },
+    files: { token: '' },
+    reason: /webhook w: token is empty/,
+  },
+};
+
+async function startTwo() {
+  const [good, bad] = [await startSdkServer('new'), await startSdkServer('old')];
+  closing({ close: () => good.stop() });
+  closing({ close: () => bad.stop() });
+  return { good: { url: good.url }, bad: { url: bad.url } };
+}
+
+async function echoTools(gateway: ServedGateway): Promise<string[]> {
+  const client = await connectOldClient(new URL(gateway.url));
+  const { tools } = await client.listTools();
+  await client.close();
+  return tools.map(({ name }) => name).filter((name) => name.endsWith('_echo'));
+}
+
+interface Status {
+  readonly backends: readonly { readonly name: string; readonly phase: string; readonly message: string }[];
+  readonly warnings: readonly string[];
+}
+
+async function statusOf(gateway: ServedGateway): Promise<Status> {
+  const { text } = await send(`http://127.0.0.1:${gateway.runtime.address.privatePort}/status`, 'GET', {});
+  return JSON.parse(text) as Status;
+}
+
+async function formerSettings(gateway: ServedGateway): Promise<string[]> {
+  return (await statusOf(gateway)).warnings.filter((warning) => warning.includes('former settings'));
+}
+
+async function expectOutOfService(gateway: ServedGateway, reason: RegExp): Promise<void> {
+  expect(await echoTools(gateway)).toEqual(['good_echo']);
+  const bad = (await statusOf(gateway)).backends.find(({ name }) => name === 'bad');
+  expect(bad).toMatchObject({ phase: 'unavailable', message: expect.stringMatching(/^out of service/) });
+  expect(bad?.message).toMatch(reason);
+}
+
+describe.each(Object.entries(CASES))('a backend with %s', (_title, { settings, files = {}, reason }) => {
+  it('takes itself alone out of service, at start and on reload', async () => {
+    const { good, bad } = await startTwo();
+    const broken = { good, bad: { ...bad, ...settings } };
+    const atStart = await gatewayTo(broken, {}, { files });
+    await expectOutOfService(atStart, reason);
+    await atStart.reconfigure(configTo({ good, bad }));
+    expect(await echoTools(atStart)).toEqual(['good_echo', 'bad_echo']);
+    await atStart.reconfigure(configTo({ good: { ...good, tools_filter: ['echo'] } }));
+    await atStart.reconfigure(configTo(broken));
+    await expectOutOfService(atStart, reason);
+  });
+});
+
+describe('a backend that is out of service', () => {
+  it.each(['', undefined])('serves once its file is mended that held %p', async (content) => {
+    const { good, bad } = await startTwo();
+    const files: Record<string, string> = content === undefined ? {} : { token: content };
+    const gateway = await gatewayTo({ good, bad: { ...bad, ...bearer('token') } }, {}, { files });
+    expect(await echoTools(gateway)).toEqual(['good_echo']);
+    await writeFile(join(gateway.folder, 'token'), 'secret');
+    await until('the backend serves', async () => (await echoTools(gateway)).includes('bad_echo'));
+    expect(await formerSettings(gateway)).toEqual([]);
+  });
+});
+
+describe('a backend in service', () => {
+  it('keeps its former settings while a file of its new ones is missing', async () => {
+    const { good, bad } = await startTwo();
+    const gateway = await gatewayTo({ good, bad: { ...bad, ...bearer('token') } }, {}, { files: { token: 'secret' } });
+    await gateway.reconfigure(configTo({ good, bad: { ...bad, ...bearer('next') } }));
+    expect(await echoTools(gateway)).toEqual(['good_echo', 'bad_echo']);
+    expect(await formerSettings(gateway)).toEqual([
+      'backend bad keeps its former settings until this is mended: auth.token_file: next: there is no such file',
+    ]);
+    await writeFile(join(gateway.folder, 'next'), 'other');
+    await until('the new settings are in force', async () => (await formerSettings(gateway)).length === 0);
+    expect(await echoTools(gateway)).toEqual(['good_echo', 'bad_echo']);
+  });
+});

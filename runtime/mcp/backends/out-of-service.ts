@@ -1,0 +1,67 @@
+import { pathText } from '#crds/parts/explain';
+import type { Backend as BackendConfig } from '#crds/run-config/backend';
+import { ConfigError } from '#runtime/errors';
+import { listFiles } from '#runtime/list-files';
+import { unauthenticated } from '#runtime/outgoing/static-header';
+import type { SecretFiles } from '#runtime/secret-files';
+import type { Backend } from './backend.ts';
+import { createBreaker } from './breaker.ts';
+import { callFailure } from './failures.ts';
+import { unknownHealth } from './health.ts';
+import type { BackendWatch } from './watch-backend.ts';
+
+/** Returns why the first file that cannot be read cannot; undefined when all that the settings name can be read. */
+export function findUnreadable(settings: BackendConfig, files: Pick<SecretFiles, 'read'>): ConfigError | undefined {
+  for (const { file, path } of listFiles(settings)) {
+    try {
+      files.read(file);
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      return new ConfigError(`${pathText(path)}: ${error.message}`, { cause: error });
+    }
+  }
+  return undefined;
+}
+
+/** Returns a backend that sends nothing: each call fails, and its health gives the reason. */
+export function createOutOfService(settings: BackendConfig, reason: ConfigError, wallClock: () => number): Backend {
+  const { name } = settings;
+  return {
+    name,
+    config: settings,
+    credential: unauthenticated,
+    authorizer: undefined,
+    webhooks: undefined,
+    health: {
+      ...unknownHealth(wallClock),
+      phase: 'unavailable',
+      message: `out of service until its configuration is mended: ${withoutName(reason.message, name)}`,
+    },
+    breaker: createBreaker({ enabled: false, failureThreshold: 1, timeout: 0 }, () => 0),
+    sessions: false,
+    losesState: false,
+    isOutOfService: true,
+    running: 0,
+    places: { perBackend: 1, queue: 0 },
+    oldestCall: () => 0,
+    send({ sink }) {
+      // After `send` has returned, as with every other backend.
+      const timer = setImmediate(() => sink.fail(callFailure(name, 'out_of_service', false, reason)));
+      return { isHeld: false, abort: () => clearImmediate(timer) };
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+/** A probe would find nothing: the backend is made anew when its configuration or one of its files changes. */
+export const NO_WATCH: BackendWatch = {
+  first: Promise.resolve(),
+  nudge: () => undefined,
+  noteProcess: () => undefined,
+  close: () => undefined,
+};
+
+function withoutName(message: string, name: string): string {
+  const prefix = `backend ${name}: `;
+  return message.startsWith(prefix) ? message.slice(prefix.length) : message;
+}

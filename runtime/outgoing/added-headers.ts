@@ -1,0 +1,50 @@
+import type { HttpBackend } from '#crds/run-config/backend';
+import { HEADER_VALUE } from '#crds/parts/primitives';
+import { ConfigError } from '#runtime/errors';
+import type { SecretFiles } from '#runtime/secret-files';
+import type { Log } from '#runtime/telemetry/log';
+import { checkHeaderName } from './check-header-name.ts';
+import { checkHeaderValue, isHeaderValue } from './static-header.ts';
+
+interface AddedHeadersDeps {
+  readonly backend: string;
+  readonly files: Pick<SecretFiles, 'read'>;
+  readonly log: Pick<Log, 'warn'>;
+}
+
+const NONE: readonly string[] = [];
+
+/**
+ * Returns the headers that every request to the backend carries, as a flat list of names and values. Values from files follow
+ * their file; a value that no header may have does not replace one that was usable.
+ * @throws ConfigError for a header of the protocol and for a value that no header may have
+ */
+export function addedHeaders(
+  { add_plaintext_headers: texts, add_header_files: byName }: HttpBackend['header_forward'],
+  { backend, files, log }: AddedHeadersDeps,
+): () => readonly string[] {
+  const plain = Object.entries(texts).flatMap(([name, value]) => {
+    if (!HEADER_VALUE.test(value))
+      throw new ConfigError(`backend ${backend}: header ${name} has a value with control characters`);
+    return [checkHeaderName(name, backend), value];
+  });
+  const secret = Object.entries(byName).map(([name, file]) => ({
+    name: checkHeaderName(name, backend),
+    file,
+    value: checkHeaderValue(files.read(file), file, backend),
+    seen: files.read(file),
+  }));
+  if (secret.length === 0) return plain.length === 0 ? () => NONE : () => plain;
+  return () => [
+    ...plain,
+    ...secret.flatMap((header) => {
+      const now = files.read(header.file);
+      if (now !== header.seen) {
+        header.seen = now;
+        if (isHeaderValue(now)) header.value = now;
+        else log.warn('secret file holds no usable header value; the one before stays', { backend, file: header.file });
+      }
+      return [header.name, header.value];
+    }),
+  ];
+}
