@@ -80,7 +80,7 @@ describe('the cookie', () => {
 });
 
 describe('a browser', () => {
-  it('that sends its cookie twice is refused, whatever the values, and is told what to do', async () => {
+  it('gets an error that says what to do where it sends its cookie twice, whatever the values', async () => {
     const value = newId();
     for (const values of [
       [value, newId()],

@@ -33,8 +33,8 @@ export function connectionsFrame({ urls, frame }: ConnectionsSettings, browser: 
 }
 
 /**
- * Checks that a form of these pages was made for the browser that posts it. While nobody is logged in, it may be of another tab that got a
- * cookie of its own at the same time.
+ * Checks that a form of these pages was made for the browser that posts it. Without a browser login, it may be of another tab that got
+ * a cookie of its own at the same time.
  * @throws PageError: it was not made for the browser as it is now
  */
 export function checkForm(browser: Browser, facts: RequestFacts): void {

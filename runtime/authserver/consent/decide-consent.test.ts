@@ -167,7 +167,7 @@ describe('a consent', () => {
     expect(server.steps).toEqual([]);
   });
 
-  it('for another account shows one page, also when it is sent twice', async () => {
+  it('shows one page for another account, also when it comes twice', async () => {
     const cookie = await server.logIn(ALICE);
     const page = await ask({}, cookie);
     const [first, second] = [await decide(page, 'switch', { cookie }), await decide(page, 'switch', { cookie })];

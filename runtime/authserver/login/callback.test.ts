@@ -56,7 +56,7 @@ describe('a callback', () => {
     backAtClient(await chain.goOn(robot, page, alice));
   });
 
-  it('that comes again, as after a reload, gets the same answer for 30 s and changes nothing', async () => {
+  it('gets the same answer for 30 s when it comes again, as after a reload, and changes nothing', async () => {
     const chain = await startChain([{}, {}]);
     const robot = new Robot();
     const page = await chain.until(robot, alice, 'one');
@@ -70,7 +70,7 @@ describe('a callback', () => {
     expect([late.status, late.text]).toEqual([400, expect.stringContaining('This step was done already')]);
   });
 
-  it('that comes again in another browser is refused', async () => {
+  it('gets an error when it comes again in another browser', async () => {
     const chain = await startChain([{}]);
     const [robot, other] = [new Robot(), new Robot()];
     const page = await chain.until(robot, alice, 'one');
@@ -79,7 +79,7 @@ describe('a callback', () => {
     expect(await other.open(page.next!)).toMatchObject({ status: 400, next: undefined });
   });
 
-  it('that a browser sends many times at once redeems the provider’s code once and gives one answer', async () => {
+  it('redeems the provider’s code once and gives one answer where a browser sends it many times at once', async () => {
     const chain = await startChain([{}]);
     const robot = new Robot();
     const page = await chain.until(robot, alice, 'one');
@@ -88,7 +88,7 @@ describe('a callback', () => {
     expect(chain.fakes[0]!.of('/token')).toHaveLength(1);
   });
 
-  it('with another code, of the page before, says after 10 s that the step was done; the login goes on', async () => {
+  it('says after 10 s that the step was done where it has another code; the login goes on', async () => {
     const chain = await startChain([{}, {}]);
     const robot = new Robot();
     const first = await chain.walk(robot, {}, { stop: { at: asksWho } });

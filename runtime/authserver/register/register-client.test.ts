@@ -156,7 +156,7 @@ describe('registration', () => {
     expect((await register({ redirect_uris: ['bad'] })).status).toBe(400);
   });
 
-  it('is limited ten times as widely behind a proxy that nobody trusts, whatever its headers say', async () => {
+  it('has a limit ten times as wide behind a proxy that is none of trustedProxies, whatever its headers say', async () => {
     const through = async (headers: Readonly<Record<string, string>>) =>
       (await server.visit('/oauth/register', { json: { redirect_uris: ['bad'] }, headers })).status;
     for (let index = 0; index < 50; index += 1) {

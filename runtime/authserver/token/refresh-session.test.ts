@@ -266,7 +266,7 @@ describe('secrets of refresh tokens', () => {
     await behind.close();
   });
 
-  it('that this process does not know are refused at once where no other replica exists', async () => {
+  it('fail at once where this process does not know them and no other replica exists', async () => {
     const clock = { time: START };
     const storage = createMemoryStorage({ now: () => clock.time });
     const before = await startTokenServer({ storage, clock, secretFiles: [NEW_SECRET] });

@@ -89,7 +89,7 @@ export class ClientAnswer {
     if (!this.#stream) return false;
     const { trail, message } = this.#request;
     noteAnswer(trail, error.answer, error);
-    // Nobody is to take what came of an event for the whole.
+    // A client must not take the part of an event that came for the whole.
     if (this.#stream.cutEvent()) return true;
     this.#stream.write(writeSse({ event: 'message', data: renderRpcError(error.answer, message.idText) }));
     this.#stream.end();

@@ -26,7 +26,7 @@ describe('sessionLimits', () => {
     [{ type: 'anonymous' }, {}, 10_000],
     [{ type: 'anonymous' }, { sessions_per_replica: 50 }, 50],
     [{ type: 'anonymous' }, { sessions_per_principal: 7 }, 7],
-  ])('for %j with %j allows %d sessions of a principal', (incoming, limits, most) => {
+  ])('allows, for %j with %j, %d sessions of a principal', (incoming, limits, most) => {
     expect(sessionLimits(configOf(incoming, limits)).perPrincipal).toBe(most);
   });
 });

@@ -201,7 +201,7 @@ describe('LargeData', () => {
     expect(parseLarge(Buffer.from(lines.join('\n')), 65_536)).toEqual(['large a # b #  2 ']);
   });
 
-  it('is refused above the limit', () => {
+  it('throws above the limit', () => {
     const line = Buffer.from(`data: ${text}${text}${text}`);
     expect(() => parseLarge(line, 65_536)).toThrow(SseEventTooLarge);
   });
