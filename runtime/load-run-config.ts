@@ -29,7 +29,7 @@ export interface ParsedRunConfig extends LoadedRunConfig {
 }
 
 /**
- * Reads a run configuration and checks that every file can be read that it names outside of its backends.
+ * Reads a run configuration and checks that every file can be read that it names outside of its backends and providers.
  * @throws ConfigError, one line `file:line path: problem` for each problem
  */
 export async function loadRunConfig(
@@ -99,8 +99,8 @@ function checkVersion({ value, lineOf }: ReadDocument, file: string): void {
   throw new ConfigError(problemAt(['schema_version'], message, lineOf, file));
 }
 
-/** Files of one backend take that backend alone out of service: mcp/backends/build-backends.ts. */
-const concernsAll = ({ path }: NamedFile) => path[0] !== 'backends';
+/** A file of one backend or provider takes that part alone out of service: build-backends.ts, authserver/server-parts.ts. */
+const concernsAll = ({ path }: NamedFile) => path[0] !== 'backends' && path[1] !== 'upstreams';
 
 function checkFiles(
   files: readonly NamedFile[],

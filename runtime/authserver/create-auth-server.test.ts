@@ -271,7 +271,6 @@ describe('the authorization server of a configuration', () => {
     ['a key that cannot be read', { signing_key_config: { signing_key_file: 'bad' } }],
     ['a key that is not there', { signing_key_config: { signing_key_file: 'none' } }],
     ['a secret that is too short', { signing_key_config: { signing_key_file: 'key-2' }, hmac_secret_files: ['bad'] }],
-    ['the secret of a provider that is not there', { upstreams: [OKTA, GITHUB] }],
     [
       'an introspection secret that is not there',
       { introspection_clients: [{ client_id: 'c', client_secret_file: 'none' }] },
@@ -352,6 +351,31 @@ describe('the authorization server of a configuration', () => {
     for (const address of ['203.0.113.1', '203.0.113.2']) expect((await register(address)).statusCode).toBe(201);
     expect(server.warnings).toEqual([expect.stringContaining('Set trustedProxies')]);
     expect(warn.mock.calls).toEqual([[expect.stringContaining('Set trustedProxies')]]);
+  });
+
+  it.each([
+    ['an empty secret', '', /^provider github is out of service until .*: github-secret is empty$/],
+    ['a missing secret', undefined, /client_secret_file: github-secret: there is no such file$/],
+  ])('serves without a provider that has %s, until that is mended', async (_title, content, reason) => {
+    const { client_id, refresh_token } = await login();
+    if (content !== undefined) files['github-secret'] = content;
+    await server.update(configOf({ upstreams: [OKTA, GITHUB] }));
+    expect(server.warnings).toEqual([expect.stringMatching(reason)]);
+    expect((await refresh(client_id, refresh_token)).status).toBe(200);
+    files['github-secret'] = 'secret';
+    await server.update(configOf({ upstreams: [OKTA, GITHUB] }));
+    expect(server.warnings).toEqual([]);
+  });
+
+  it('keeps a provider with its former settings while a file of the new ones is missing', async () => {
+    files['github-secret'] = 'secret';
+    await server.update(configOf({ upstreams: [OKTA, GITHUB] }));
+    const next = { ...GITHUB, oauth2_config: { ...GITHUB.oauth2_config, client_secret_file: 'next' } };
+    await server.update(configOf({ upstreams: [OKTA, next] }));
+    expect(server.warnings).toEqual([expect.stringMatching(/^provider github keeps its former settings/)]);
+    files.next = 'secret';
+    await server.update(configOf({ upstreams: [OKTA, next] }));
+    expect(server.warnings).toEqual([]);
   });
 
   it('warns where keys and secrets are lost with the process', async () => {

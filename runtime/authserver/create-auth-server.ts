@@ -82,7 +82,8 @@ class ReloadableAuthServer implements AuthServer {
 
   get warnings(): readonly string[] {
     const proxies = this.#hasUnknownProxy ? [UNKNOWN_PROXY] : [];
-    return [...this.#lasting.keys.warnings, ...this.#lasting.secrets.warnings, ...proxies];
+    const providers = [...(this.#inForce?.providers.values() ?? [])].flatMap(({ warning }) => warning ?? []);
+    return [...this.#lasting.keys.warnings, ...this.#lasting.secrets.warnings, ...providers, ...proxies];
   }
 
   keysMayCome(): boolean {
@@ -140,7 +141,7 @@ class ReloadableAuthServer implements AuthServer {
     try {
       const stored = await this.#store(config, before, opened);
       const former: OpenProviders = before?.providers ?? new Map();
-      const providers = await openProviders(config, former, this.#options);
+      const providers = openProviders(config, former, this.#options);
       opened.push(() => closeProviders(providers, former));
       const userTokens = this.#userTokensFor(config, stored, before, opened);
       const open = new Map([...providers].map(([name, { provider }]) => [name, provider]));

@@ -1,6 +1,8 @@
 import type { ProxySettings } from '#crds/connections/proxy';
-import type { AuthServer as AuthServerConfig } from '#crds/run-config/auth-server';
+import type { AuthServer as AuthServerConfig, Upstream } from '#crds/run-config/auth-server';
 import type { AuditEvent } from '#runtime/audit/audit';
+import { ConfigError } from '#runtime/errors';
+import { findUnreadable } from '#runtime/find-unreadable';
 import { BoundedMap } from '#runtime/bounded-map';
 import type { ReadSource } from '#runtime/http/read-source';
 import type { SharedLogin } from '#runtime/remote-login/shared-login';
@@ -16,6 +18,8 @@ import { openStorage } from './storage/open-storage.ts';
 import type { AuthStorage } from './storage/storage.ts';
 import type { KnownSessions } from './token/known-session.ts';
 import { createProvider } from './upstream/create-provider.ts';
+import { createOutOfService } from './upstream/out-of-service.ts';
+import type { ProviderDeps } from './upstream/provider-deps.ts';
 import type { UpstreamProvider } from './upstream/provider.ts';
 
 /** What the authorization server gets from the process around it. */
@@ -66,42 +70,62 @@ export async function openStored(
 
 /** A provider with what it was made from. */
 interface OpenProvider {
-  readonly settings: string;
+  /** Undefined where its settings cannot be used: it is made anew when a file or the configuration changes. */
+  readonly settings: string | undefined;
   readonly provider: UpstreamProvider;
+  readonly warning?: string;
 }
 export type OpenProviders = ReadonlyMap<string, OpenProvider>;
 
 /**
- * The upstream providers of a configuration; those of the former one that are the same go on.
- * @throws ConfigError, and then those that were made for it are closed again
+ * The upstream providers of a configuration; those of the former one that are the same go on. One whose settings cannot be used is
+ * out of service; one whose new settings name a file that cannot be read keeps its former ones.
  */
-export async function openProviders(
+export function openProviders(
   config: AuthServerConfig,
   before: OpenProviders,
-  { readFile, proxy, now }: AuthServerOptions,
-): Promise<OpenProviders> {
+  options: AuthServerOptions,
+): OpenProviders {
   const urls = authServerUrls(config);
   const { primary } = chainOf(config);
-  const next = new Map<string, OpenProvider>();
+  const open = config.upstreams.map((upstream) => {
+    const { name } = upstream;
+    const rules = {
+      redirectUri: urls.callback(name),
+      isPrimary: name === primary.name,
+      allowHttp: config.insecure_allow_http,
+    };
+    return [name, openProvider(upstream, rules, before.get(name), options)] as const;
+  });
+  return new Map(open);
+}
+
+type ProviderRules = Pick<ProviderDeps, 'redirectUri' | 'isPrimary' | 'allowHttp'>;
+
+function openProvider(
+  upstream: Upstream,
+  rules: ProviderRules,
+  former: OpenProvider | undefined,
+  { readFile, proxy, now, log }: AuthServerOptions,
+): OpenProvider {
+  const { name } = upstream;
+  const settings = JSON.stringify([upstream, rules]);
+  if (former?.settings === settings) return former;
+  const unreadable = findUnreadable(upstream, readFile);
+  if (unreadable && former?.settings !== undefined) {
+    const warning = `provider ${name} keeps its former settings until this is mended: ${unreadable.message}`;
+    log.warn(warning);
+    return { ...former, warning };
+  }
   try {
-    for (const upstream of config.upstreams) {
-      const rules = {
-        redirectUri: urls.callback(upstream.name),
-        isPrimary: upstream.name === primary.name,
-        allowHttp: config.insecure_allow_http,
-      };
-      const settings = JSON.stringify([upstream, rules]);
-      const former = before.get(upstream.name);
-      const provider =
-        former?.settings === settings
-          ? former.provider
-          : createProvider(upstream, { ...rules, readSecret: readFile, proxy, now });
-      next.set(upstream.name, { settings, provider });
-    }
-    return next;
+    if (unreadable) throw unreadable;
+    return { settings, provider: createProvider(upstream, { ...rules, readSecret: readFile, proxy, now }) };
   } catch (error) {
-    await closeProviders(next, before);
-    throw error;
+    if (!(error instanceof ConfigError)) throw error;
+    const reason = error.message.replace(`upstream ${name}: `, '');
+    const warning = `provider ${name} is out of service until its configuration is mended: ${reason}`;
+    log.error(warning);
+    return { settings: undefined, provider: createOutOfService(name), warning };
   }
 }
 

@@ -1,11 +1,12 @@
 import type { Backend as BackendConfig } from '#crds/run-config/backend';
 import type { RunConfig } from '#crds/run-config/run-config';
 import { ConfigError } from '#runtime/errors';
+import { findUnreadable } from '#runtime/find-unreadable';
 import { ANONYMOUS } from '#runtime/incoming/build-identity';
 import { createBackend, type BackendDeps } from './create-backend.ts';
 import type { Backend } from './backend.ts';
 import type { BackendSet } from './backend-set.ts';
-import { findUnreadable, createOutOfService, NO_WATCH } from './out-of-service.ts';
+import { createOutOfService, NO_WATCH } from './out-of-service.ts';
 import { watchBackend, type BackendWatch } from './watch-backend.ts';
 
 /** A backend in force, and the text of the settings that it was made from. */
@@ -125,7 +126,7 @@ async function renewBackend(
   deps: BuildDeps,
 ): Promise<Live> {
   const { name } = settings;
-  const unreadable = findUnreadable(settings, deps.files);
+  const unreadable = findUnreadable(settings, deps.files.read);
   if (unreadable && former) {
     const keepsFormer = `backend ${name} keeps its former settings until this is mended: ${unreadable.message}`;
     deps.log.warn(keepsFormer);

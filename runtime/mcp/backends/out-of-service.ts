@@ -1,27 +1,11 @@
-import { pathText } from '#crds/parts/explain';
 import type { Backend as BackendConfig } from '#crds/run-config/backend';
-import { ConfigError } from '#runtime/errors';
-import { listFiles } from '#runtime/list-files';
+import type { ConfigError } from '#runtime/errors';
 import { unauthenticated } from '#runtime/outgoing/static-header';
-import type { SecretFiles } from '#runtime/secret-files';
 import type { Backend } from './backend.ts';
 import { createBreaker } from './breaker.ts';
 import { callFailure } from './failures.ts';
 import { unknownHealth } from './health.ts';
 import type { BackendWatch } from './watch-backend.ts';
-
-/** Returns why the first file that cannot be read cannot; undefined when all that the settings name can be read. */
-export function findUnreadable(settings: BackendConfig, files: Pick<SecretFiles, 'read'>): ConfigError | undefined {
-  for (const { file, path } of listFiles(settings)) {
-    try {
-      files.read(file);
-    } catch (error) {
-      if (!(error instanceof ConfigError)) throw error;
-      return new ConfigError(`${pathText(path)}: ${error.message}`, { cause: error });
-    }
-  }
-  return undefined;
-}
 
 /** Returns a backend that sends nothing: each call fails, and its health gives the reason. */
 export function createOutOfService(settings: BackendConfig, reason: ConfigError, wallClock: () => number): Backend {

@@ -1,0 +1,16 @@
+import { pathText } from '#crds/parts/explain';
+import { ConfigError } from '#runtime/errors';
+import { listFiles } from './list-files.ts';
+
+/** Returns why the first file that cannot be read cannot; undefined when all files that the settings name can be read. */
+export function findUnreadable(settings: unknown, read: (file: string) => unknown): ConfigError | undefined {
+  for (const { file, path } of listFiles(settings)) {
+    try {
+      read(file);
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      return new ConfigError(`${pathText(path)}: ${error.message}`, { cause: error });
+    }
+  }
+  return undefined;
+}
