@@ -21,7 +21,7 @@ async function serveInstructions(instructions: string): Promise<string> {
 }
 
 describe('instructions', () => {
-  it('of a backend that sees who calls are told to nobody else, and those of others to all', async () => {
+  it('reach one caller alone where the backend sees callers, and all callers where it does not', async () => {
     const { url: token_url } = closing(await serveTokens());
     const auth = {
       type: 'token_exchange' as const,

@@ -77,7 +77,7 @@ describe.each(ERAS)('the last list of a hanging backend, for a client of %s', (e
     expect(names).not.toContain('bad_echo');
   });
 
-  it('is its user’s alone, and goes when that user unlinks the provider', async () => {
+  it('belongs to its user alone, and goes when that user unlinks the provider', async () => {
     const own = await start();
     const world = await arrangeBefore(own);
     const { gateway } = world;

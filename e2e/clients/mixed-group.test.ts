@@ -118,7 +118,7 @@ describe('a client that speaks 2026-07-28 only', () => {
     expect((await inspect(url, 'modern')).backends).toEqual(['new']);
   });
 
-  it('is told at once that a group with a backend of older revisions does not offer it', async () => {
+  it('learns at once that a group with a backend of older revisions does not offer it', async () => {
     const { url } = await start(['old', 'new']);
     await expect(connectSdk(url, pin)).rejects.toThrow('did not offer pinned protocol version 2026-07-28');
     await expect(inspect(url, 'modern')).rejects.toThrow('did not offer pinned protocol version 2026-07-28');

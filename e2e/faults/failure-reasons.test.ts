@@ -91,7 +91,7 @@ async function acceptNothing(port: number): Promise<void> {
 const PAGE = 'HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 9\r\n\r\n<p>hi</p>';
 
 describe('the reason of a call without an answer', () => {
-  it('is refused where nothing listens, and stands in error, audit line and metrics', async () => {
+  it('says refused where nothing listens, in error, audit line and metrics', async () => {
     const { server, gateway, echo } = await serveSdk();
     await server.kill();
     expect(await echo()).toEqual(['refused', expect.stringContaining('backend a cannot be reached: it takes no conn')]);
@@ -111,7 +111,7 @@ describe('the reason of a call without an answer', () => {
     },
   );
 
-  it('is reset where the server is killed in mid-call, in a request of 2026-07-28', async () => {
+  it('says reset where the server is killed in mid-call, in a request of 2026-07-28', async () => {
     const server = await startSdkServer('new');
     closing({ close: server.stop });
     const gateway = await gatewayTo({ a: server.url });
@@ -122,7 +122,7 @@ describe('the reason of a call without an answer', () => {
     expect(await failed).toMatchObject({ data: { backend: 'a', reason: 'reset' } });
   });
 
-  it('is timeout where the call takes too long', async () => {
+  it('says timeout where the call takes too long', async () => {
     const { client } = await serveSdk({ timeouts: { default: '500ms' } });
     expect(await reasonOf(client, 'a_slow', { ms: 60_000 })).toEqual([
       'timeout',
@@ -130,14 +130,14 @@ describe('the reason of a call without an answer', () => {
     ]);
   });
 
-  it('is connect_timeout where the connection is not taken', async () => {
+  it('says connect_timeout where the backend does not take the connection', async () => {
     const { server, echo } = await serveSdk();
     await server.kill();
     await acceptNothing(server.port);
     expect(await echo()).toEqual(['connect_timeout', expect.stringContaining('cannot be reached')]);
   });
 
-  it('is busy where all places are taken', async () => {
+  it('says busy where all places are taken', async () => {
     const { gateway, client, echo } = await serveSdk({ concurrency: { per_backend: 1, queue: 1 } });
     const calls = [1, 2].map(() => reasonOf(client, 'a_slow', { ms: 60_000 }));
     await untilRunning(gateway, 2);
@@ -149,7 +149,7 @@ describe('the reason of a call without an answer', () => {
   it.each([
     ['a web page', PAGE],
     ['no HTTP', 'SSH-2.0-OpenSSH_9.6\r\n'],
-  ])('is protocol where %s is answered', async (_what, bytes) => {
+  ])('says protocol where the backend answers with %s', async (_what, bytes) => {
     const { server, echo } = await serveSdk();
     await server.kill();
     await answerWith(server.port, bytes);

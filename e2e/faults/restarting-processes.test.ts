@@ -97,7 +97,7 @@ describe('a program over stdio that is killed again and again', () => {
     expect(tools.length).toBeGreaterThan(0);
   });
 
-  it('is told as restarting, after a bounded wait, where it does not come back', async () => {
+  it('gives restarting as the reason, after a bounded wait, where it does not come back', async () => {
     const once = 'test -e "$0" && exit 1; echo $$ > "$0"; exec "$@"';
     const { gateway, killOnly } = await serveProgram('server-memory', once);
     const client = closing(await connectOldClient(new URL(gateway.url)));
@@ -112,7 +112,7 @@ describe('a program over stdio that is killed again and again', () => {
     expect(detailsOf(gateway)).toEqual([{ outcome: 'failure', code: 'backend_restarting', backend: 'a' }]);
   });
 
-  it('is degraded in the status with the reason, and ready again as soon as it serves', async () => {
+  it('shows as degraded with the reason, and as ready as soon as it serves again', async () => {
     const { gateway, kill } = await serveProgram('server-memory');
     const health = () => gateway.runtime.gateway.rooms.backends.get('a')?.health;
     const phases: string[] = [];

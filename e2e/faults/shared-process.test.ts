@@ -28,7 +28,7 @@ async function serve(stdio_process: 'shared' | 'perSession', answers: ClientAnsw
 }
 
 describe('a process that all sessions share', () => {
-  it('is warned of when a client declares what it is not told of', async () => {
+  it('adds a warning to the status when a client declares a feature that it suppresses', async () => {
     const { warnings, names } = await serve('shared', ANSWERS);
     expect(warnings).toEqual([
       'backend "a" is one process for all sessions and cannot ask its clients: they offer elicitation, sampling, roots, which it is not told of, ' +
@@ -37,11 +37,11 @@ describe('a process that all sessions share', () => {
     expect(names).not.toContain('a_trigger-elicitation-request');
   });
 
-  it('is not warned of while no client declares any of it', async () => {
+  it('adds no warning while no client declares such a feature', async () => {
     expect((await serve('shared', {})).warnings).toEqual([]);
   });
 
-  it('is what perSession mends: the process offers the tools that ask, and nothing is warned of', async () => {
+  it('offers the tools that ask and adds no warning under perSession', async () => {
     const { warnings, names } = await serve('perSession', ANSWERS);
     expect(warnings).toEqual([]);
     expect(names).toContain('a_trigger-elicitation-request');

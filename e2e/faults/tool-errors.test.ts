@@ -59,7 +59,7 @@ describe('audit outcome of a tools/call', () => {
     },
   );
 
-  it('is tool_error for a result with isError, in a request of 2026-07-28', async () => {
+  it('says tool_error for a result with isError, in a request of 2026-07-28', async () => {
     const gateway = await gatewayBefore('http');
     const client = await connectNewClient(new URL(gateway.url), { revision: '2026-07-28' });
     closing(client);
