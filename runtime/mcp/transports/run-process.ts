@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describeEnd } from '#crds/parts/process-end';
+import { endWithGateway } from './end-with-gateway.ts';
 import { LineReader, type LargeLine } from './read-lines.ts';
 
 export interface ProcessSettings {
@@ -61,12 +62,13 @@ export function runProcess(settings: ProcessSettings): RunningProcess {
     return { ...NOT_STARTED };
   }
   const exited = Promise.withResolvers<undefined>();
+  const release = child.pid === undefined ? nothing : endWithGateway(child.pid);
   let isOver = false;
   const end = (reason: string, wasKilled = false) => {
     if (isOver) return;
     isOver = true;
     exited.resolve(undefined);
-    void endGroup(child.pid);
+    void endGroup(child.pid).finally(release);
     settings.onExit(reason, wasKilled);
   };
   child.on('error', (error) => end(cannotStart(error, settings)));
