@@ -56,7 +56,7 @@ function streamsOfReplicas(spec: ServerSpec, document: RunConfigDocument): Findi
   if (replicas <= 1 || spec.sessionAffinity === 'ClientIP') return [];
   if (spec.proxyMode === 'sse') return [warning('SessionsPerReplica', 'SseEndpoint', STREAMS_OF_CLIENTS)];
   if (streamed.length === 0) return [];
-  const message = `Each replica has streams of its own to ${streamed.join(', ')} (transport sse), so what these servers remember of a session, or ask its client, is known to one replica only: write sessionAffinity: ClientIP or replicas: 1, or use their streamable-http endpoints.`;
+  const message = `Each replica has streams of its own to ${streamed.join(', ')} (transport sse), so what these servers remember of a session is known to one replica only: write sessionAffinity: ClientIP or replicas: 1, or use their streamable-http endpoints.`;
   return [warning('SessionsPerReplica', 'SseBackends', message)];
 }
 

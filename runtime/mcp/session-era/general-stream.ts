@@ -155,7 +155,13 @@ export class GeneralStream {
       event: (event: StreamEvent) => {
         upstream.lastId = event.id ?? upstream.lastId;
         upstream.retry = Math.max(event.retry ?? upstream.retry, LEAST_RETRY);
-        const source = { backend, stream: GENERAL, session: this.#session, rooms: this.#latest() };
+        const source = {
+          backend,
+          stream: GENERAL,
+          session: this.#session,
+          identity: this.#identity,
+          rooms: this.#latest(),
+        };
         const text = relayedEvent(event, source);
         if (text !== undefined) this.#client.write(text, flow);
       },

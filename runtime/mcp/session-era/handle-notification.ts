@@ -1,6 +1,7 @@
 import type { Identity } from '#runtime/incoming/identity';
 import { readMintedId } from '#runtime/mcp/envelope/mint-request-id';
 import type { Rooms } from '#runtime/rooms';
+import type { Backend } from '../backends/backend.ts';
 import type { DecodedNotification, DecodedResponse } from '../envelope/decode-request.ts';
 import { splice } from '../envelope/splice.ts';
 import { invalidRequest } from '../route/refusals.ts';
@@ -53,15 +54,18 @@ export async function handleResponse(
   const backend = minted && rooms.backends.get(minted.backend);
   const leg = minted && legOf(session, minted.backend);
   const span = message.spans.id;
-  if (!minted || !backend || !leg || !span) throw invalidRequest(400, 'unknown_request', 'No backend asked this');
-  await notify(
-    leg,
-    backend,
-    identity,
-    rooms.config.limits.list_deadline,
-    splice(body, [{ ...span, text: minted.idText }]),
-  );
+  const mayBeOfOther = backend !== undefined && mayAskElsewhere(backend, rooms);
+  if (!minted || !backend || !span || !(leg || mayBeOfOther))
+    throw invalidRequest(400, 'unknown_request', 'No backend asked this');
+  const answer = splice(body, [{ ...span, text: minted.idText }]);
+  const isTaken = leg ? await notify(leg, backend, identity, rooms.config.limits.list_deadline, answer) : false;
   const id = String(message.id);
   endQuestion(session, id);
-  rooms.sessions.tellOfCall(session, { type: 'answered', id });
+  const passed = !isTaken && mayBeOfOther && { body: answer.toString('utf8') };
+  rooms.sessions.tellOfCall(session, { type: 'answered', id, ...passed });
+}
+
+/** The channel on which a process or a stream of events asks belongs to one replica. */
+function mayAskElsewhere({ config }: Backend, { sessions }: Rooms): boolean {
+  return sessions.isShared && config.transport !== 'streamable-http';
 }

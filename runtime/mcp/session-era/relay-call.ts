@@ -128,8 +128,8 @@ class SessionRelay implements AnswerSink, InFlightCall {
   }
 
   #eventSource(): EventSource {
-    const { session, rooms, message } = this.#request;
-    return { backend: this.#call.backend, stream: message.idText, rooms, session };
+    const { session, identity, rooms, message } = this.#request;
+    return { backend: this.#call.backend, stream: message.idText, identity, rooms, session };
   }
 
   close(complete: boolean, isBroken = false): void {

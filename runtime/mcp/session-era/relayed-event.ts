@@ -1,3 +1,4 @@
+import type { Identity } from '#runtime/incoming/identity';
 import { mintRequestId } from '#runtime/mcp/envelope/mint-request-id';
 import { decodeBackendMessage, type BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
 import { idTextOf } from '#runtime/mcp/envelope/message-id';
@@ -9,7 +10,8 @@ import { kindsOfNotification } from '../aggregate/list-kinds.ts';
 import type { Backend, StreamEvent } from '../backends/backend.ts';
 import { isSubResource } from '../route/is-sub-resource.ts';
 import { endQuestion, noteQuestion } from '../sessions/client-questions.ts';
-import type { Session } from '../sessions/session.ts';
+import { notify } from '../sessions/open-leg.ts';
+import { legOf, type Session } from '../sessions/session.ts';
 
 const RESOURCE_UPDATED = 'notifications/resources/updated';
 
@@ -21,6 +23,7 @@ export interface EventSource {
   /** `GENERAL`, or the id of the request, as JSON text, whose stream it is. */
   readonly stream: string;
   readonly session: Session;
+  readonly identity: Identity;
   readonly rooms: Rooms;
 }
 
@@ -61,9 +64,13 @@ function withMintedId(data: string, message: BackendMessage, source: EventSource
 }
 
 /** On the streams of channels a request names no call, whichever stream it is passed on. */
-function noteAsked(id: string, { backend, session, stream, rooms }: EventSource): void {
+function noteAsked(id: string, { backend, session, stream, identity, rooms }: EventSource): void {
   const isOfCall = stream !== GENERAL && backend.config.transport === 'streamable-http';
-  noteQuestion(session, id, { backend: backend.name, call: isOfCall ? stream : undefined });
+  const answer = (body: Buffer) => {
+    const leg = legOf(session, backend.name);
+    if (leg) void notify(leg, leg.at, identity, rooms.config.limits.list_deadline, body);
+  };
+  noteQuestion(session, id, { backend: backend.name, call: isOfCall ? stream : undefined, answer });
   if (!isOfCall) rooms.sessions.tellOfCall(session, { type: 'asked', id, backend: backend.name });
 }
 

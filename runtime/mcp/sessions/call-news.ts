@@ -8,13 +8,21 @@ export type CallNews =
   | { readonly type: 'cancelled'; readonly id: string }
   /** A backend asks the client something on the session's own stream; `id` as the client knows it. */
   | { readonly type: 'asked'; readonly id: string; readonly backend: string }
-  /** The client has answered, or the backend has cancelled its request. */
-  | { readonly type: 'answered'; readonly id: string };
+  /**
+   * The client has answered, or the backend has cancelled its request. `body`: the JSON text of an answer that did not reach the
+   * backend, with the id that the channel knows.
+   */
+  | { readonly type: 'answered'; readonly id: string; readonly body?: string };
 
 /** Takes what another replica tells of a session. `now`: milliseconds of the monotonic clock. */
 export function takeCallNews(session: Session | undefined, news: CallNews, now: number): void {
   if (!session) return;
-  if (news.type === 'answered') endQuestion(session, news.id);
+  if (news.type === 'answered') takeAnswer(session, news.id, news.body);
   else if (news.type === 'asked') noteQuestion(session, news.id, { backend: news.backend, call: undefined });
   else if (!cancelInFlight(session, news.id)) expectCancelled(session, news.id, now);
+}
+
+function takeAnswer(session: Session, id: string, body: string | undefined): void {
+  if (body !== undefined) session.questions?.get(id)?.answer?.(Buffer.from(body));
+  endQuestion(session, id);
 }

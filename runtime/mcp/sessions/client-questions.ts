@@ -5,6 +5,8 @@ export interface ClientQuestion {
   readonly backend: string;
   /** JSON text of the id of the call on whose stream it came; undefined: it may belong to any call at the backend. */
   readonly call: string | undefined;
+  /** Passes the answer to the backend; absent: another replica asks. */
+  readonly answer?: (body: Buffer) => void;
 }
 
 /** Unanswered requests of one session. The oldest is dropped for a newer one. */

@@ -4,8 +4,8 @@ import { scanEnvelope, type Span } from '#runtime/mcp/envelope/scan-envelope';
 import { splice } from '#runtime/mcp/envelope/splice';
 
 /**
- * Ids of a server's requests, marked with the stream that they came on. Each replica has a stream of its own, on which the same
- * numbers mean other requests: an answer must not reach another stream's.
+ * Ids of a server's requests, marked with the channel that they came on. Each replica has a channel of its own, on which the same
+ * numbers mean other requests: an answer must not reach another channel's.
  */
 export class BoundIds {
   readonly #mark = `${randomBytes(9).toString('base64url')}.`;
@@ -21,7 +21,7 @@ export class BoundIds {
     return span ? splice(line, [{ ...span, text: JSON.stringify(this.#mark + textAt(line, span)) }]) : line;
   }
 
-  /** A client's message with the ids that the server knows; undefined: it answers a request of another stream. */
+  /** A client's message with the ids that the server knows; undefined: it answers a request of another channel. */
   release(body: Buffer): Buffer | undefined {
     const { spans } = scanEnvelope(body.toString('latin1'), true, false);
     if (spans.method || !spans.id) return body;

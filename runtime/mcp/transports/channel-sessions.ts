@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { decodeRequest } from '#runtime/mcp/envelope/decode-request';
 import { idTextOf } from '#runtime/mcp/envelope/message-id';
+import type { BoundIds } from './bound-ids.ts';
 import type { Channel } from './channel.ts';
 import type { ChannelExchange } from './channel-exchange.ts';
 
@@ -9,6 +10,8 @@ export interface ChannelSession {
   readonly id: string;
   /** Its own; undefined where one process serves all. */
   readonly channel: Channel | undefined;
+  /** Of the requests of its own channel. */
+  readonly ids: BoundIds | undefined;
   /** The stream that the client holds open for what belongs to no call. */
   listener: ChannelExchange | undefined;
   /** Calls under way, by the client's id; the newest is the last. */
@@ -49,11 +52,12 @@ export class SessionTable {
   }
 
   /** Undefined: there are too many. */
-  open(channel?: Channel): ChannelSession | undefined {
+  open(channel?: Channel, ids?: BoundIds): ChannelSession | undefined {
     if (!this.hasRoom()) return undefined;
     const session: ChannelSession = {
       id: randomUUID(),
       channel,
+      ids,
       listener: undefined,
       calls: new Map(),
       subscriptions: new Set(),

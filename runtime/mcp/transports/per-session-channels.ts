@@ -1,6 +1,7 @@
 import { callFailure, NotStarted } from '#runtime/mcp/backends/failures';
 import { decodeBackendMessage, type BackendMessage } from '#runtime/mcp/envelope/decode-backend-message';
 import type { Log } from '#runtime/telemetry/log';
+import { BoundIds } from './bound-ids.ts';
 import type { Channel, ChannelEvents, Noise } from './channel.ts';
 import type { ChannelMode } from './channel-backend.ts';
 import type { ChannelExchange } from './channel-exchange.ts';
@@ -99,8 +100,12 @@ export class PerSessionChannels implements ChannelMode {
     const cancellation = readCancellation(exchange, session);
     // A cancellation speaks of the client's id, which means another call to the server.
     cancellation?.running?.abort(true);
-    if (cancellation || !body) exchange.accept();
-    else if (!session.channel?.send(body, exchange))
+    if (cancellation || !body) {
+      exchange.accept();
+      return;
+    }
+    const message = session.ids?.release(body);
+    if (!message || !session.channel?.send(message, exchange))
       exchange.fail(callFailure(this.#options.name, 'unavailable', false));
   }
 
@@ -125,7 +130,7 @@ export class PerSessionChannels implements ChannelMode {
       onUnsolicited: (line, message) => session && this.#takeUnsolicited(line, message, session),
       onExit: (reason) => session && this.#exited(session, reason),
     });
-    const session = this.#sessions.open(channel);
+    const session = this.#sessions.open(channel, new BoundIds());
     return session;
   }
 
@@ -166,14 +171,13 @@ export class PerSessionChannels implements ChannelMode {
       return;
     }
     const target = [...session.calls.values()].at(-1) ?? session.listener;
-    if (target) target.relay(line);
-    else if (message.kind === 'request') session.channel?.send(answerInPlace(line, message));
+    if (target) target.relay(session.ids?.bind(line, message) ?? line);
+    else if (message.kind === 'request') session.channel?.send(answerInPlace(message));
   }
 }
 
 /** Of a client that does not listen now. */
-function answerInPlace(line: Buffer, { method }: BackendMessage): Buffer {
-  const id = decodeBackendMessage(line)?.idText ?? 'null';
+function answerInPlace({ method, idText: id = 'null' }: BackendMessage): Buffer {
   const error = `{"code":${INTERNAL_ERROR},"message":"The client is not listening"}`;
   const outcome = method === 'ping' ? '"result":{}' : `"error":${error}`;
   return Buffer.from(`{"jsonrpc":"2.0","id":${id},${outcome}}`);

@@ -1,7 +1,6 @@
 import type { AnswerSink, Backend, BackendCall, CallFailure, RunningCall } from '#runtime/mcp/backends/backend';
 import { callFailure, NotOpened } from '#runtime/mcp/backends/failures';
 import type { LargeData } from '#runtime/mcp/sse/parse-sse';
-import { BoundIds } from './bound-ids.ts';
 import { CallsUnderWay } from './calls-under-way.ts';
 import type { Channel, ChannelCall, ChannelEvents, Noise } from './channel.ts';
 import type { ChannelExchange } from './channel-exchange.ts';
@@ -30,7 +29,6 @@ const ignore = () => undefined;
 export class SseChannel implements Channel {
   readonly #settings: SseChannelSettings;
   readonly #calls: CallsUnderWay;
-  readonly #ids = new BoundIds();
   #stream: RunningCall | undefined;
   /** Path and query; undefined until the server has named it. */
   #endpoint: string | undefined;
@@ -44,7 +42,7 @@ export class SseChannel implements Channel {
 
   constructor(settings: SseChannelSettings) {
     this.#settings = settings;
-    this.#calls = new CallsUnderWay((line, message) => settings.onUnsolicited(this.#ids.bind(line, message), message));
+    this.#calls = new CallsUnderWay(settings.onUnsolicited);
     // What is refused at once must not end before it was returned.
     queueMicrotask(() => this.#open());
   }
@@ -87,9 +85,8 @@ export class SseChannel implements Channel {
   }
 
   send(body: Buffer, exchange?: ChannelExchange): boolean {
-    const message = this.#isOver || this.#waiting.length >= MAX_WAITING ? undefined : this.#ids.release(body);
-    if (!message) return false;
-    this.#post(message, exchange?.call, {
+    if (this.#isOver || this.#waiting.length >= MAX_WAITING) return false;
+    this.#post(body, exchange?.call, {
       accepted: () => exchange?.accept(),
       fail: (failure) => exchange?.fail(failure),
       isOneWay: true,
