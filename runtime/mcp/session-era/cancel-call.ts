@@ -24,6 +24,8 @@ export function cancelCall(
     // Before the stream is closed: a server must not take the closed stream for a lost connection.
     if (leg) tell(leg);
     cancelInFlight(session, idText);
+    // Its stream may have been resumed at another replica.
+    if (call.isResumable) rooms.sessions.tellOfCall(session, { type: 'cancelled', id: idText });
     return;
   }
   if (stopBefore(session, idText, rooms)) return;
