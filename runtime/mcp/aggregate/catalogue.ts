@@ -78,8 +78,31 @@ export function markStale(catalogue: Catalogue, kinds: readonly ListKind[]): voi
   if (tools?.hasApps && (kinds.includes('resources') || kinds.includes('templates'))) catalogue.stale.add('tools');
 }
 
+/** What a list is composed from, besides settings that are the same for all. */
+export type ComposedOf = Pick<KindCatalogue, 'sources' | 'missing' | 'unlinked' | 'hasApps'>;
+
+/**
+ * Returns what was composed from the same lists before, for these clients or for others: clients that differ in their capabilities alone
+ * share it. `wasStale`: it must be composed again for these clients.
+ */
+export function findSame(
+  catalogue: Catalogue,
+  kind: ListKind,
+  { of, wasStale, all }: { readonly of: ComposedOf; readonly wasStale: boolean; readonly all: Iterable<Catalogue> },
+): KindCatalogue | undefined {
+  const before = catalogue.kinds[kind];
+  if (before && !wasStale && isSame(before, of)) return before;
+  // Where logins and apps lead depends on more than the lists.
+  if (of.hasApps || of.unlinked.size > 0) return undefined;
+  for (const other of all) {
+    const built = other === catalogue || other.stale.has(kind) ? undefined : other.kinds[kind];
+    if (built && !built.hasApps && isSame(built, of)) return built;
+  }
+  return undefined;
+}
+
 /** Composed again it would be what it was. */
-export function isSame(
+function isSame(
   before: KindCatalogue,
   { sources, missing, unlinked }: Pick<KindCatalogue, 'sources' | 'missing' | 'unlinked'>,
 ): boolean {

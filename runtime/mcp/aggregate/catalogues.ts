@@ -2,7 +2,7 @@ import type { Backend } from '#runtime/mcp/backends/backend';
 import type { Asker } from './asker.ts';
 import { NO_APPS, ownersOfApps } from './app-owners.ts';
 import {
-  isSame,
+  findSame,
   markStale,
   type Building,
   type Catalogue,
@@ -245,8 +245,10 @@ export class Catalogues {
     const before = catalogue.kinds[kind];
     const now = this.#options.now();
     const sources = lists.map(({ list }) => list);
-    if (before && !wasStale && isSame(before, { sources, missing, unlinked })) {
-      const renewed = { ...before, failures, late, builtAt: now, expiresAt: now + before.ttlMs };
+    const of = { sources, missing, unlinked, hasApps: appOwners.size > 0 };
+    const same = findSame(catalogue, kind, { of, wasStale, all: this.#catalogues.values() });
+    if (same) {
+      const renewed = { ...same, failures, late, builtAt: now, expiresAt: now + same.ttlMs };
       catalogue.kinds[kind] = renewed;
       return renewed;
     }
@@ -257,12 +259,9 @@ export class Catalogues {
     const ttlMs = Math.min(DEFAULT_TTL, ...sources.map((list) => list.ttlMs ?? DEFAULT_TTL));
     const built: KindCatalogue = {
       ...composed,
-      missing,
+      ...of,
       failures,
       late,
-      unlinked,
-      hasApps: appOwners.size > 0,
-      sources,
       builtAt: now,
       expiresAt: now + ttlMs,
       ttlMs,

@@ -151,4 +151,14 @@ describe('ListCache', () => {
     expect(namesOf(own, askerOf('alice'))).toBeUndefined();
     expect(namesOf(shared, askerOf('alice'))).toEqual(['y']);
   });
+
+  it('keeps one list for clients that differ in their capabilities alone, and each list that differs', async () => {
+    const { cache, script, asker } = setUp();
+    const backend = backendNamed('a');
+    const listFor = (capabilities: string) => cache.get(backend, 'tools', { ...asker, capabilities });
+    script.push(answer('x'), answer('x'), answer('y'));
+    const first = await listFor('{}');
+    expect(await listFor('{"roots":{}}')).toBe(first);
+    expect(await listFor('{"sampling":{}}')).not.toBe(first);
+  });
 });

@@ -126,7 +126,8 @@ export class ListCache {
       const fetched = await fetchList(kind, (cursor) => asker.ask(backend, kind, cursor));
       if (slot.generation !== generation) return fetched;
       const before = slot.list;
-      const list = before && isSameList(before, fetched) ? before : fetched;
+      const list =
+        before && isSameList(before, fetched) ? before : (this.#sameAs(fetched, backend, kind, asker) ?? fetched);
       slot.list = list;
       slot.standsIn = true;
       slot.expiresAt = this.#now() + Math.min(list.ttlMs ?? DEFAULT_TTL, MAX_TTL);
@@ -143,6 +144,14 @@ export class ListCache {
       }
       throw error;
     }
+  }
+
+  /** An equal list that is there for other clients: without it, a caller that declares ever new capabilities fills the memory. */
+  #sameAs(fetched: BackendList, backend: Backend, kind: ListKind, asker: Asker): BackendList | undefined {
+    const start = `${backend.name}\n${kind}\n${asker.era}\n`;
+    for (const [key, { list }] of this.#slots)
+      if (list && key.startsWith(start) && isSameList(list, fetched)) return list;
+    return undefined;
   }
 
   #slot(key: string): Slot {
