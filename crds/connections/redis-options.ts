@@ -1,4 +1,5 @@
 import type { RedisOptions } from 'ioredis';
+import { readRedisAddress } from '../parts/redis-address.ts';
 import type { Storage } from '../run-config/storage.ts';
 import { redisConnector } from './redis-connector.ts';
 
@@ -66,14 +67,8 @@ function tlsOptions(tls: NonNullable<RedisConfig['tls']>, readSecret: ReadSecret
   };
 }
 
-/** `host:port`, `host`, `[address]:port`. */
 function parseAddress(address: string, port: number): { host: string; port: number } {
-  const parts = /^(?:\[(?<literal>[0-9a-fA-F:.%]+)\]|(?<name>[^:[\]\s/@]+))(?::(?<port>\d{1,5}))?$/.exec(
-    address,
-  )?.groups;
-  const host = parts?.literal ?? parts?.name;
-  const written = Number(parts?.port ?? port);
-  if (host === undefined || written < 1 || written > 65_535)
-    throw new NoRedisAddress(`${JSON.stringify(address)} is no address; write host:port`);
-  return { host, port: written };
+  const read = readRedisAddress(address, port);
+  if (!read) throw new NoRedisAddress(`${JSON.stringify(address)} is no address; write host:port`);
+  return read;
 }

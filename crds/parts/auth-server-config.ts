@@ -137,8 +137,10 @@ const primaryYieldsSubject: Rule<Providers> = {
 
 const UPSTREAM_URLS = [
   ['oidcConfig', 'issuerUrl'],
+  ['oidcConfig', 'userInfoOverride', 'endpointUrl'],
   ['oauth2Config', 'authorizationEndpoint'],
   ['oauth2Config', 'tokenEndpoint'],
+  ['oauth2Config', 'userInfo', 'endpointUrl'],
 ];
 
 /** Secrets and codes go to these URLs. */

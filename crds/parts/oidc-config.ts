@@ -6,6 +6,16 @@ import { DnsLabel, HttpUrl, IdentifierUrl, ObjectName, Scopes, text } from './pr
 import { CaBundleRef, configMapKeyRef, SecretKeyRef } from './references.ts';
 import { celHas, celPath, celString, needs, type Rule, valueAt, withRules } from './rule.ts';
 
+const SECURE_URL = `^(https://|http://${LOOPBACK_HOST}(:[0-9]+)?(/|$))`;
+
+/** http on loopback only. A missing URL passes. */
+export const urlIsSecure = {
+  holds: (url: unknown) => typeof url !== 'string' || new RegExp(SECURE_URL).test(url),
+  /** The same in CEL, about a path of a variable. */
+  cel: (path: string[], root = 'self') =>
+    `!(${celHas(path, root)}) || ${celPath(path, root)}.matches(${celString(SECURE_URL)})`,
+};
+
 const Audience = text(2048).describe('`aud` that a token must have. Absent: the resourceUrl; neither: not checked.');
 
 /** An issuer, without what depends on who asks: audience and scopes. */
@@ -52,12 +62,11 @@ const serviceAccounts = {
 
 const CLUSTER_HOST = '^https://kubernetes[.]default([.]svc([.]cluster[.]local)?)?(:443)?(/|$)';
 
-const introspection = needs(['clientSecretRef'], ['clientId']);
-const clusterRules = [needs(['namespace'], ['serviceAccount']), ownKeySet()] as const;
+const clusterRules = [needs(['namespace'], ['serviceAccount']), ownKeySet(), writtenKeySet()] as const;
 
-export const InlineOidc = withRules(z.strictObject({ ...issuer, ...audience }), introspection);
+export const InlineOidc = withRules(z.strictObject({ ...issuer, ...audience }), ...inlineRules());
 export type InlineOidc = z.infer<typeof InlineOidc>;
-export const SharedOidc = withRules(z.strictObject(issuer), introspection);
+export const SharedOidc = withRules(z.strictObject(issuer), ...inlineRules());
 export type SharedOidc = z.infer<typeof SharedOidc>;
 
 export const KubernetesOidc = withRules(
@@ -108,16 +117,6 @@ export const OidcConfigRef = z.strictObject({
 export type OidcConfigRef = z.infer<typeof OidcConfigRef>;
 
 const AUDIENCE_MISSING = 'required field is missing; with oidcConfigRef the audience must be written explicitly';
-const SECURE_URL = `^(https://|http://${LOOPBACK_HOST}(:[0-9]+)?(/|$))`;
-
-/** http on loopback only. A missing URL passes. */
-export const urlIsSecure = {
-  holds: (url: unknown) => typeof url !== 'string' || new RegExp(SECURE_URL).test(url),
-  /** The same in CEL, about a path of a variable. */
-  cel: (path: string[], root = 'self') =>
-    `!(${celHas(path, root)}) || ${celPath(path, root)}.matches(${celString(SECURE_URL)})`,
-};
-
 /** http on loopback only, unless one of the switches is on. */
 export function secureUrl(at: [string, ...string[]], ...switches: [string, ...string[]][]): Rule {
   const allowed = switches.map((path) => path.join('.')).join(' or ');
@@ -127,6 +126,33 @@ export function secureUrl(at: [string, ...string[]], ...switches: [string, ...st
     message: `http is allowed on loopback only; write an https URL, or set ${allowed} to true`,
     holds: (value) => urlIsSecure.holds(valueAt(value, at)) || switches.some((path) => valueAt(value, path) === true),
     cel: `${urlIsSecure.cel(at)}${open}`,
+  };
+}
+
+/** The runtime calls neither URL over http outside of loopback, so no token would be let in. */
+function inlineRules(): Rule[] {
+  return [
+    needs(['clientSecretRef'], ['clientId']),
+    secureUrl(['jwksUrl'], ['insecureAllowHTTP']),
+    secureUrl(['introspectionUrl'], ['insecureAllowHTTP']),
+  ];
+}
+
+/** The API server shows the discovery document of its own issuer to its own tokens only. */
+function writtenKeySet(): Rule {
+  return {
+    at: ['useClusterAuth'],
+    message:
+      'false, so no key set is supplied; write jwksUrl, an issuer outside of the cluster, or useClusterAuth: true',
+    holds: (value) => {
+      const url = valueAt(value, ['issuer']);
+      return (
+        valueAt(value, ['useClusterAuth']) === true ||
+        valueAt(value, ['jwksUrl']) !== undefined ||
+        (typeof url === 'string' && !new RegExp(CLUSTER_HOST).test(url))
+      );
+    },
+    cel: `self.useClusterAuth || has(self.jwksUrl) || (has(self.issuer) && !self.issuer.matches(${celString(CLUSTER_HOST)}))`,
   };
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Milliseconds } from '#crds/parts/primitives';
+import { isAddressRange, Milliseconds } from '#crds/parts/primitives';
 
 describe('durations', () => {
   it.each([
@@ -14,4 +14,20 @@ describe('durations', () => {
   it.each(['', '5', 's', '-1s', '1.5h', '1h 30m'])('refuses %p', (text) => {
     expect(Milliseconds.safeParse(text).success).toBe(false);
   });
+});
+
+describe('isAddressRange', () => {
+  it.each(['10.0.0.0/8', '0.0.0.0/0', '192.0.2.1', '::1/128', 'fd00::/8', '::ffff:10.0.0.0/104'])(
+    'accepts %s',
+    (text) => {
+      expect(isAddressRange(text)).toBe(true);
+    },
+  );
+
+  it.each(['10.0.0.0/33', '10.0.0/8', '10.0.0.0/', 'host/8', '1.2.3.4.5/8', '::/129', ':::/8', ''])(
+    'rejects "%s"',
+    (text) => {
+      expect(isAddressRange(text)).toBe(false);
+    },
+  );
 });

@@ -116,10 +116,21 @@ export const HostPattern = z
     'not a host; write host, host:port or *.suffix',
   );
 
+const RANGE = 'not an address range; write for example 10.0.0.0/8';
+const IPV4 = /^(25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(\.(25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}$/;
+
+/** Whether a text is an IP address, or one with the length of a prefix that its family has (RFC 4632, RFC 4291). */
+export function isAddressRange(text: string): boolean {
+  const [, address = '', bits] = /^([0-9A-Fa-f:.]{2,45})(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  if (IPV4.test(address)) return Number(bits ?? 0) <= 32;
+  return address.includes(':') && URL.canParse(`http://[${address}]/`) && Number(bits ?? 0) <= 128;
+}
+
 export const Cidr = z
   .string()
   .max(64)
-  .regex(/^[0-9A-Fa-f:.]+\/[0-9]{1,3}$/, 'not an address range; write for example 10.0.0.0/8');
+  .regex(/^[0-9A-Fa-f:.]+\/[0-9]{1,3}$/, { error: RANGE, abort: true })
+  .refine(isAddressRange, RANGE);
 
 export const Port = z.int().min(1).max(65_535);
 const Scope = text(256).regex(/^[!#-[\]-~]+$/, 'not a scope; write it without spaces, quotes and backslashes');

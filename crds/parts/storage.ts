@@ -3,10 +3,14 @@ import { DEFAULTS } from './defaults.ts';
 import { Deadline } from './bounded-duration.ts';
 import { oneBlockPerType } from './one-block-per-type.ts';
 import { text } from './primitives.ts';
+import { isRedisAddress } from './redis-address.ts';
 import { SecretKeyRef } from './references.ts';
 import { exactlyOne, needs, notBoth, type Rule, withRules } from './rule.ts';
 
-const Address = text(512).regex(/^[^\s/@]+$/, 'not an address; write host:port');
+const ADDRESS = 'not an address; write host:port';
+const Address = text(512)
+  .regex(/^[^\s/@]+$/, { error: ADDRESS, abort: true })
+  .refine(isRedisAddress, ADDRESS);
 const Database = z.int().min(0).max(1_000_000);
 const KeyPrefix = text(256);
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AuditConfig } from '../parts/audit.ts';
+import { isAddressRange } from '../parts/primitives.ts';
 import { TelemetryRunConfig } from '../parts/telemetry.ts';
 import { Aggregation } from './aggregation.ts';
 import { AuthServer } from './auth-server.ts';
@@ -11,6 +12,7 @@ import { Storage } from './storage.ts';
 export const RUN_CONFIG_VERSION = 'v0.1.0';
 
 const File = z.string().min(1).max(4096);
+const AddressRange = z.string().max(64).refine(isAddressRange, 'not an address range; write one like 10.0.0.0/8');
 
 /**
  * What one runtime serves: rendered by the operator, read by the runtime, the only thing that the two share at run time.
@@ -71,7 +73,7 @@ export const RunConfig = z.strictObject({
     .max(100)
     .default([])
     .describe("Accepted Origin headers besides the endpoint's own; they get CORS."),
-  trusted_proxies: z.array(z.string().max(64)).max(100).default([]).describe('CIDRs whose forwarding headers count.'),
+  trusted_proxies: z.array(AddressRange).max(100).default([]).describe('CIDRs whose forwarding headers count.'),
   incoming: Incoming.describe('Boundary 1: from the client to the endpoint.'),
   authz: Authz.optional().describe('Policies. Absent: every authenticated caller may do everything.'),
   aggregation: Aggregation.prefault({}).describe('How the lists of all backends become one.'),

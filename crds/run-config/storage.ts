@@ -1,9 +1,11 @@
 import { z } from 'zod';
 import { DEFAULTS } from '../parts/defaults.ts';
 import { Milliseconds, text } from '../parts/primitives.ts';
+import { isRedisAddress } from '../parts/redis-address.ts';
 import { exactlyOne, withRules } from '../parts/rule.ts';
 
 const File = text(4096);
+const Address = z.string().max(512).refine(isRedisAddress, 'not an address; write host:port');
 const Tls = z.strictObject({
   ca_cert_file: File.optional().describe('Certificate authorities of the server.'),
   insecure_skip_verify: z.boolean().default(false).describe('Do not check the certificate: development only.'),
@@ -13,12 +15,12 @@ const Database = z.int().min(0).max(1_000_000).default(0).describe('Database num
 /** A Redis: one address, or a master found through Sentinels. */
 export const Redis = withRules(
   z.strictObject({
-    addr: z.string().max(512).optional().describe('host:port of one Redis.'),
+    addr: Address.optional().describe('host:port of one Redis.'),
     db: Database,
     sentinel_config: z
       .strictObject({
         master_name: z.string().max(256).describe('Name of the master as the Sentinels know it.'),
-        sentinel_addrs: z.array(z.string().max(512)).min(1).max(32).describe('host:port of the Sentinels.'),
+        sentinel_addrs: z.array(Address).min(1).max(32).describe('host:port of the Sentinels.'),
         db: Database,
       })
       .optional()

@@ -6,8 +6,8 @@ function missingForAuthServer(config: ServerSpec['authServerConfig']): string[] 
   if (!config) return [];
   return [
     ...(config.storage.type === 'redis' ? [] : ['authServerConfig.storage.type redis']),
-    ...(config.signingKeySecretRefs ? [] : ['authServerConfig.signingKeySecretRefs']),
-    ...(config.hmacSecretRefs ? [] : ['authServerConfig.hmacSecretRefs']),
+    ...(config.signingKeySecretRefs?.length ? [] : ['authServerConfig.signingKeySecretRefs']),
+    ...(config.hmacSecretRefs?.length ? [] : ['authServerConfig.hmacSecretRefs']),
   ];
 }
 

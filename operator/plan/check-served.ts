@@ -2,6 +2,7 @@ import { transportOf } from '#crds/kinds/index';
 import { Stalled } from '../errors.ts';
 import type { ClusterFacts, World } from '../world.ts';
 import type { BackendSpec } from './find-group-members.ts';
+import type { ServerSpec } from './render-run-config.ts';
 
 // What resources may say and this release's runtime does not serve. All of it is refused here and nowhere else, after it
 // has been checked in full, so that a refusal goes by removing its lines.
@@ -27,4 +28,12 @@ export function checkStdioImage(name: string, spec: BackendSpec, cluster: Cluste
 export function checkBackendServed(name: string, spec: BackendSpec, { platform }: World): void {
   if (platform.mode !== 'cluster' || spec.remoteUrl !== undefined || transportOf(spec) !== 'stdio') return;
   checkStdioImage(name, spec, platform);
+}
+
+/** The pods have no folder that keeps a log. Throws `Stalled`. */
+export function checkAuditServed({ audit, config }: ServerSpec, { platform }: World): void {
+  const { enabled, logFile } = audit ?? config.audit ?? {};
+  if (platform.mode !== 'cluster' || enabled !== true || logFile === undefined) return;
+  const message = `audit.logFile "${logFile}" cannot be kept, as the pods have no volume for it: remove it, and the events go to standard output, where the cluster collects logs`;
+  throw new Stalled('AuditFileNotKept', message);
 }

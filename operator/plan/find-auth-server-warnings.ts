@@ -60,10 +60,15 @@ function* urlsOf(server: AuthServerDocument): Generator<[field: string, url: str
   }
   for (const upstream of server.upstreams) {
     const place = `upstreamProviders[${upstream.name}]`;
-    if (upstream.type === 'oidc') yield [`${place}.issuerUrl`, upstream.oidc_config.issuer_url];
-    else {
+    if (upstream.type === 'oidc') {
+      const { issuer_url: issuer, userinfo_override: info } = upstream.oidc_config;
+      yield [`${place}.issuerUrl`, issuer];
+      if (info) yield [`${place}.userInfoOverride.endpointUrl`, info.endpoint_url];
+    } else {
       yield [`${place}.authorizationEndpoint`, upstream.oauth2_config.authorization_endpoint];
       yield [`${place}.tokenEndpoint`, upstream.oauth2_config.token_endpoint];
+      const info = upstream.oauth2_config.userinfo;
+      if (info) yield [`${place}.userInfo.endpointUrl`, info.endpoint_url];
     }
   }
 }

@@ -1,6 +1,7 @@
 import type { MCPExternalAuthConfig } from '#crds/kinds/index';
 import { nearest } from '#crds/parts/nearest';
 import { caBundleOf } from '#crds/parts/references';
+import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { Stalled } from '../errors.ts';
 import { defined } from './defined.ts';
 import type { FileList } from './file-list.ts';
@@ -13,6 +14,8 @@ interface Source {
   spec: Spec;
   providers: string[];
   byItself: boolean;
+  /** Boundary 1 of the same document. */
+  incoming: RunConfigDocument['incoming'];
   files: FileList;
   place: string;
 }
@@ -37,8 +40,16 @@ function knownProvider(name: string, field: string, { providers, place }: Source
   throw new Stalled('ProviderNotFound', message);
 }
 
+/** An anonymous caller brings no token that could be exchanged. Throws `Stalled`. */
+function checkCallerToken({ incoming, place, spec }: Source): void {
+  if (incoming.type !== 'anonymous') return;
+  const message = `${place} of type ${spec.type} needs the caller's own token, which no caller has with incomingAuth.type anonymous: write incomingAuth.type oidc`;
+  throw new Stalled('CallersHaveNoToken', message);
+}
+
 function renderTokenExchange(source: Source): AuthDocument {
   const config = block(source.spec.tokenExchange, source);
+  if (config.subjectProviderName === undefined) checkCallerToken(source);
   const { files, place } = source;
   const secret = config.clientSecretRef && files.secret(config.clientSecretRef, `${place} clientSecretRef`);
   const provider = config.subjectProviderName;
@@ -59,6 +70,7 @@ function renderTokenExchange(source: Source): AuthDocument {
 
 function renderAwsSts(source: Source): AuthDocument {
   const config = block(source.spec.awsSts, source);
+  checkCallerToken(source);
   return defined({
     type: 'aws_sts' as const,
     region: config.region,
@@ -113,14 +125,14 @@ const strategies: Record<Spec['type'], (source: Source) => AuthDocument> = {
 };
 
 /**
- * How a backend is authenticated at, as the run configuration has it. `around`: the upstream providers of the same
- * document, and whether it is that of an MCPServer by itself. Throws `Stalled` for what does not fit, `Waiting` for secrets
+ * How a backend is authenticated at, as the run configuration has it. `around`: the upstream providers and boundary 1 of the
+ * same document, and whether it is that of an MCPServer by itself. Throws `Stalled` for what does not fit, `Waiting` for secrets
  * that are not there.
  */
 export function renderCredential(
   name: string,
   spec: Spec,
-  around: Pick<Source, 'providers' | 'byItself'>,
+  around: Pick<Source, 'providers' | 'byItself' | 'incoming'>,
   files: FileList,
 ): AuthDocument {
   const place = `MCPExternalAuthConfig "${name}"`;

@@ -139,7 +139,7 @@ export function renderSealing(
   files: FileList,
 ): string[] | undefined {
   const storage = spec.sessionStorage ?? spec.config.sessionStorage;
-  if (storage?.sealingSecretRefs) {
+  if (storage?.sealingSecretRefs?.length) {
     return storage.sealingSecretRefs.map((reference, index) =>
       files.secret(reference, `sessionStorage.sealingSecretRefs[${index}]`),
     );

@@ -69,7 +69,7 @@ export function resolveOutgoingAuth(
   context: OutgoingContext,
   files: FileList,
 ): ResolvedAuth {
-  const { outgoing, providers, byItself, world } = context;
+  const { outgoing, providers, byItself, incoming, world } = context;
   const choice = choiceFor(name, outgoing);
   if (choice === 'own' && spec.remoteAuth) return ownToken(name, spec.remoteAuth, context, files);
   const reference = (choice === 'own' ? spec.externalAuthConfigRef : choice)?.name;
@@ -81,5 +81,5 @@ export function resolveOutgoingAuth(
   }
   const config = readSpec(MCPExternalAuthConfig, manifest);
   checkAllowed(name, spec, reach, reference, config);
-  return { authType: config.type, auth: renderCredential(reference, config, { providers, byItself }, files) };
+  return { authType: config.type, auth: renderCredential(reference, config, { providers, byItself, incoming }, files) };
 }

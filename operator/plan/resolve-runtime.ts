@@ -3,6 +3,7 @@ import { valueAt } from '#crds/parts/rule';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { type Manifest, runtimeFolder, type World } from '../world.ts';
 import { checkDocument } from './check-document.ts';
+import { checkAuditServed } from './check-served.ts';
 import { checkReplicas } from './check-replicas.ts';
 import { FileList } from './file-list.ts';
 import { findWarnings } from './find-warnings.ts';
@@ -87,6 +88,7 @@ export function resolveRuntime(
   const { incomingAuth, authServerConfig } = spec;
   const files = new FileList(world, directoriesOf(childOf(manifest), world));
   checkReplicas(spec);
+  checkAuditServed(spec, world);
   const { incoming, authz, warnings } = resolveIncomingAuth(incomingAuth, authServerConfig !== undefined, world, files);
   const authServer =
     authServerConfig && resolveAuthServer(authServerConfig, incoming, authServerPlace(manifest, spec, world), files);

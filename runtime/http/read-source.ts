@@ -1,5 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import type { IncomingMessage } from 'node:http';
+import { isAddressRange } from '#crds/parts/primitives';
 import { ConfigError } from '#runtime/errors';
 
 /** The client's address. A forwarding header counts only where a trusted proxy wrote it, and only its own entry. */
@@ -41,10 +42,8 @@ function addressOf(hop: string): string | undefined {
 function addCidr(list: BlockList, cidr: string): void {
   const [address = '', bits] = cidr.split('/');
   const family = isIP(address);
-  const longest = family === 6 ? 128 : 32;
-  const prefix = bits === undefined ? longest : Number(bits);
-  if (family === 0 || !Number.isInteger(prefix) || prefix < 0 || prefix > longest) {
+  if (!isAddressRange(cidr)) {
     throw new ConfigError(`trusted_proxies: ${cidr} is no address range; write one like 10.0.0.0/8`);
   }
-  list.addSubnet(address, prefix, family === 6 ? 'ipv6' : 'ipv4');
+  list.addSubnet(address, Number(bits ?? (family === 6 ? 128 : 32)), family === 6 ? 'ipv6' : 'ipv4');
 }

@@ -3,6 +3,7 @@ import { ACCEPTED_FIELDS } from './accepted-fields.ts';
 import { ACCEPTED_OTHERS } from './accepted-others.ts';
 import { ACCEPTED_SETTINGS } from './accepted-settings.ts';
 import { REFUSED_AUTH_SERVER } from './refused-auth-server.ts';
+import { REFUSED_BY_RUNTIME } from './refused-by-runtime.ts';
 import { REFUSED_DOCUMENTS } from './refused-documents.ts';
 import { REFUSED_INCOMING } from './refused-incoming.ts';
 import { REFUSED_OUTGOING } from './refused-outgoing.ts';
@@ -22,4 +23,5 @@ export const REFUSED = [
   ...REFUSED_SETTINGS,
   ...REFUSED_WORKLOAD,
   ...REFUSED_RULES,
+  ...REFUSED_BY_RUNTIME,
 ];

@@ -1,0 +1,71 @@
+import { authServer, manifest, type ManifestCase, openServer, server } from './manifest-case.ts';
+
+const oidc = (config: string) => server(`incomingAuth:\n  type: oidc\n  oidcConfig: ${config}`);
+const inline = (fields: string) => oidc(`{ type: inline, inline: { issuer: 'https://i.example', ${fields} } }`);
+const accounts = (fields: string) => oidc(`{ type: kubernetes, kubernetes: { ${fields} } }`);
+const PLAIN = 'http is allowed on loopback only; write an https URL, or set insecureAllowHTTP to true';
+const PROVIDER =
+  'an http URL of a provider is allowed on loopback only; write https URLs, or set insecureAllowHTTP to true';
+const NO_KEYS =
+  'false, so no key set is supplied; write jwksUrl, an issuer outside of the cluster, or useClusterAuth: true';
+const info = "{ endpointUrl: 'http://idp.example/me' }";
+const provider = (fields: string) =>
+  authServer(`issuer: https://mcp.example.com\nupstreamProviders:\n  - { name: idp, ${fields} }`);
+
+/** Values of the right form that the runtime cannot use: none of them reaches it. */
+export const REFUSED_BY_RUNTIME: ManifestCase[] = [
+  ...['10.0.0.0/99', '10.0.0.256/8', 'fd00::/129', 'a::b::c/8'].map((range) => ({
+    of: `the address range ${range}`,
+    text: openServer(`trustedProxies: ['${range}']`),
+    problems: ['8 spec.trustedProxies[0]: not an address range; write for example 10.0.0.0/8'],
+  })),
+  ...['redis.example:99999', 'redis.example:0', 'a:b:c'].map((address) => ({
+    of: `the Redis address ${address}`,
+    text: openServer(`sessionStorage: { provider: redis, address: '${address}' }`),
+    problems: ['8 spec.sessionStorage.address: not an address; write host:port'],
+  })),
+  {
+    of: 'a Sentinel of an impossible port',
+    text: openServer(
+      "sessionStorage: { provider: redis, redis: { sentinelConfig: { masterName: m, sentinelAddrs: ['s:70000'] } } }",
+    ),
+    problems: ['8 spec.sessionStorage.redis.sentinelConfig.sentinelAddrs[0]: not an address; write host:port'],
+  },
+  {
+    of: 'a user-info endpoint over http',
+    text: provider(
+      `type: oidc, oidcConfig: { issuerUrl: 'https://i.example', clientId: a, userInfoOverride: ${info} }`,
+    ),
+    problems: [`15 spec.authServerConfig.upstreamProviders: ${PROVIDER}`],
+  },
+  {
+    of: 'a user-info endpoint of an oauth2 provider over http',
+    text: provider(
+      `type: oauth2, oauth2Config: { authorizationEndpoint: 'https://i.example/a', tokenEndpoint: 'https://i.example/t', clientId: a, userInfo: ${info} }`,
+    ),
+    problems: [`15 spec.authServerConfig.upstreamProviders: ${PROVIDER}`],
+  },
+  {
+    of: 'a key set over http',
+    text: inline("jwksUrl: 'http://i.example/keys'"),
+    problems: [`9 spec.incomingAuth.oidcConfig.inline.jwksUrl: ${PLAIN}`],
+  },
+  {
+    of: 'an introspection endpoint over http',
+    text: inline("clientId: a, clientSecretRef: { name: a, key: b }, introspectionUrl: 'http://i.example/i'"),
+    problems: [`9 spec.incomingAuth.oidcConfig.inline.introspectionUrl: ${PLAIN}`],
+  },
+  {
+    of: 'a key set of a shared issuer over http',
+    text: manifest(
+      'MCPOIDCConfig',
+      "type: inline\ninline: { issuer: 'https://i.example', jwksUrl: 'http://i.example/k' }",
+    ),
+    problems: [`7 spec.inline.jwksUrl: ${PLAIN}`],
+  },
+  ...['useClusterAuth: false', "useClusterAuth: false, issuer: 'https://kubernetes.default.svc'"].map((fields) => ({
+    of: `service accounts without a key set: ${fields}`,
+    text: accounts(fields),
+    problems: [`9 spec.incomingAuth.oidcConfig.kubernetes.useClusterAuth: ${NO_KEYS}`],
+  })),
+];
