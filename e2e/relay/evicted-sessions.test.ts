@@ -67,7 +67,7 @@ describe('a principal with its full number of sessions', () => {
     expect(await metricsOf(at.gateway)).toContain('vmcp_sessions_evicted_total{reason="principal"} 40');
   }, 120_000);
 
-  it('is refused another one within the first minute, at HTTP 200, and nothing of it is left', async () => {
+  it('gets an error at HTTP 200 for another one within the first minute, and no session is left', async () => {
     const backend = closing(await servePlain({ tools: 1 }));
     const gateway = await gatewayTo({ a: backend.url }, { limits: { sessions_per_principal: 2 }, ...AUDIT });
     const clients = [await SessionClient.open(gateway.url), await SessionClient.open(gateway.url)];
@@ -101,7 +101,7 @@ describe('anonymous callers', () => {
   const TRUSTED = { trusted_proxies: ['127.0.0.1/32'] };
   const at = (address: string) => ({ 'x-forwarded-for': address });
 
-  it('are counted by address where sessions_per_principal is written', async () => {
+  it('count by address where sessions_per_principal is written', async () => {
     const gateway = await gatewayTo({}, { limits: { sessions_per_principal: 2 }, ...TRUSTED });
     const clients = [];
     for (const address of ['192.0.2.1', '192.0.2.1', '192.0.2.2', '192.0.2.2'])

@@ -83,7 +83,7 @@ describe.each(Object.keys(revisions) as (keyof typeof revisions)[])(
       expect(called.content).toEqual([{ type: 'text', text: 'y' }]);
     });
 
-    it('is not shown what a policy hides since then', async () => {
+    it('leaves out of a last list what a policy hides since then', async () => {
       const [good, bad] = [await start(), await start()];
       const backends = { good: good.url, bad: bad.url };
       const gateway = await gatewayTo(backends, PATIENT);
@@ -126,7 +126,7 @@ describe('a session that is open at a backend that hangs', () => {
 });
 
 describe('a subscription of 2026-07-28 beside a backend that hangs', () => {
-  it('is acknowledged, as SDK clients wait for that when they connect', async () => {
+  it('gets its acknowledgement, for which SDK clients wait when they connect', async () => {
     const [good, bad] = [await start(), await start()];
     const gateway = await gatewayTo({ good: good.url, bad: bad.url }, PATIENT);
     hang(bad);
@@ -146,7 +146,7 @@ describe('a subscription of 2026-07-28 beside a backend that hangs', () => {
 });
 
 describe('a backend that has never answered', () => {
-  it('is waited for once, left out then, and announced when it answers', async () => {
+  it('delays one list, stays out of lists then, and joins with list_changed when it answers', async () => {
     const [good, bad] = [await start(), await start()];
     hang(bad);
     const gateway = closing(await serveUnprobed({ good: good.url, bad: bad.url }));
@@ -217,7 +217,7 @@ describe('a group of which no backend answers', () => {
     expect(await client.toolNames()).toEqual(['tools_hello']);
   });
 
-  it('is no session at all where the configuration wants whole lists or none', async () => {
+  it('opens no session where the configuration wants whole lists or none', async () => {
     const bad = await start();
     hang(bad);
     const failure_handling = { partial_failure_mode: 'fail' as const };
@@ -227,7 +227,7 @@ describe('a group of which no backend answers', () => {
 });
 
 describe('a process of each session', () => {
-  it('is started when the session calls it, and not for sessions that only connect and list', async () => {
+  it('starts when the session calls it, and not for sessions that only connect and list', async () => {
     const { command, args } = sdkServerCommand('old');
     const own = { name: 'own', transport: 'stdio' as const, command, args, stdio_process: 'perSession' as const };
     const gateway = closing(await serveGateway({ incoming: { type: 'anonymous' }, backends: [own] }));
