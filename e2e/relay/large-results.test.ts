@@ -8,6 +8,7 @@ import { startGateway, type Gateway, type GatewayConfig } from '../gateway/start
 import { until } from '../gateway/until.ts';
 import { connectNewClient, connectOldClient } from '../sdk-servers/connect-sdk-client.ts';
 import { sdkServerCommand, startSdkServer, type SdkServer } from '../sdk-servers/start-sdk-server.ts';
+import { cutCalls } from './cut-calls.ts';
 
 const MEBIBYTE = 1_048_576;
 const SIZE = 50 * MEBIBYTE;
@@ -90,6 +91,20 @@ describe('a result of 50 MiB', () => {
     240_000,
   );
 
+  it('of a resumed call reaches SDK clients whole, with less than three times its size', async () => {
+    const gateway = await start(['events']);
+    for (const connect of [connectOldClient, connectNewClient]) {
+      const { fetch, resumed } = cutCalls();
+      const client = (await connect(new URL(gateway.url), { fetch })) as Caller;
+      const before = residentBytes(gateway.pid);
+      resetPeak(gateway.pid);
+      expect(await callBig(client, 'events')).toBe(wanted);
+      expect(resumed()).toBe(1);
+      expect(peakBytes(gateway.pid) - before).toBeLessThan(3 * SIZE);
+      await client.close();
+    }
+  }, 240_000);
+
   it('reaches a client of the transport of 2024-11-05 whole, with less than three times its size', async () => {
     const served = await start([], { backends: backends.slice(0, 2), proxy_mode: 'sse' });
     const client = (await connectOldClient(new URL(served.url.replace(/mcp$/, 'sse')), { transport: 'sse' })) as Caller;
@@ -151,6 +166,32 @@ async function countBytes(response: IncomingMessage): Promise<number> {
 }
 
 describe('the memory for results', () => {
+  it.each([16, 60])(
+    'bounds what is kept of unread results over SSE by %i MiB',
+    async (mebibytes) => {
+      const limit = mebibytes * MEBIBYTE;
+      const gateway = await start(['sse'], {
+        limits: { buffered_bytes: limit },
+        operational: { timeouts: { default: '10m' } },
+      });
+      const sessions = await Promise.all(Array.from({ length: 5 }, () => SessionClient.open(gateway.url)));
+      for (const session of sessions) openCall(gateway, session, 'sse').catch(() => undefined);
+      let most: Buffered = { bytes: 0, limit_bytes: 0, waiting: 0 };
+      await until('calls to wait, and no byte to come any more', async () => {
+        const now = await buffered(gateway);
+        const isStill = now.waiting > 0 && now.bytes === most.bytes;
+        if (now.bytes > most.bytes) most = now;
+        await sleep(500);
+        return isStill;
+      });
+      expect(most.limit_bytes).toBe(limit);
+      expect(most.bytes).toBeGreaterThan(limit);
+      // Readers keep the bound, and clients as much again and one result. All five would be more.
+      expect(most.bytes).toBeLessThan(2 * limit + SIZE + 8 * MEBIBYTE);
+    },
+    240_000,
+  );
+
   it.each(['stdio', 'sse'])(
     'makes calls over %s wait, whose deadlines stand still, and says so',
     async (way) => {

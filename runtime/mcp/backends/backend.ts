@@ -88,6 +88,8 @@ export interface BackendCall {
   readonly method: string;
   /** JSON text of the request's id; undefined for a notification, a response, or a stream that is only listened to. */
   readonly idText: string | undefined;
+  /** JSON text of the id of the request whose stream a GET resumes. */
+  readonly resumes?: string;
   /** POST carries a message, GET opens the backend's own stream, DELETE ends a session. */
   readonly verb: 'POST' | 'GET' | 'DELETE';
   /** JSON-RPC message of a POST. */

@@ -39,7 +39,7 @@ export class LargeEvent implements LargeData {
 
   #begin(head: Buffer): void {
     const { exchange, isAnswered, answered } = this.#settings;
-    const { idText, sink } = exchange.call;
+    const { resumes, idText = resumes, sink } = exchange.call;
     if (!sink.part || !sink.ended || idText === undefined) {
       this.#keep(head);
       return;

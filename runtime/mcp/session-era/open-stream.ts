@@ -9,7 +9,7 @@ import { isIdText } from '#runtime/mcp/envelope/message-id';
 import { decodeEventId, type EventPosition } from '#runtime/mcp/sse/event-id';
 import type { Rooms } from '#runtime/rooms';
 import { RequestError } from '#runtime/errors';
-import type { AnswerSink, Backend, Flow } from '../backends/backend.ts';
+import type { AnswerSink, Flow } from '../backends/backend.ts';
 import { invalidRequest } from '../route/refusals.ts';
 import { awaitsClient, endQuestionsOf } from '../sessions/client-questions.ts';
 import { enterCall, keepCall, leaveCall, type InFlightCall } from '../sessions/in-flight.ts';
@@ -18,7 +18,7 @@ import { countedFor } from '../sessions/session-limits.ts';
 import { legOf, type Leg, type Session, underWay } from '../sessions/session.ts';
 import { tellGivenUp } from './cancel-call.ts';
 import { GeneralStream } from './general-stream.ts';
-import { GENERAL, relayedEvent } from './relayed-event.ts';
+import { GENERAL, relayedEvent, relayedEventId, type EventSource } from './relayed-event.ts';
 
 /**
  * Answers a GET: the client's general stream, or with Last-Event-ID the rest of a stream that broke. Settles when the
@@ -92,6 +92,7 @@ function resumeCall(
       era: 'session',
       method: 'GET',
       idText: undefined,
+      resumes: position.stream,
       verb: 'GET',
       body: undefined,
       headers: legHeaders(leg).concat(['last-event-id', position.original]),
@@ -126,54 +127,61 @@ function notReached({ answer }: RequestError): RequestError {
   return new RequestError({ ...answer, status: answer.status === 200 ? 502 : answer.status });
 }
 
+/** A call whose stream is resumed. */
+interface ResumedCall extends EventSource {
+  readonly call: InFlightCall;
+  readonly leg: Leg;
+}
+
 function resumedSink(
   client: ClientStream,
-  source: {
-    backend: Backend;
-    session: Session;
-    rooms: Rooms;
-    stream: string;
-    call: InFlightCall;
-    leg: Leg;
-    identity: Identity;
-  },
+  source: ResumedCall,
   resolve: () => void,
   reject: (error: Error) => void,
 ): AnswerSink {
-  const { session, stream, call, leg } = source;
+  const { session, stream, leg } = source;
+  const refuse = () => reject(invalidRequest(404, 'stream_gone', 'The stream to resume is gone'));
   let flow: Flow | undefined;
   return {
     awaitsClient: () => awaitsClient(session, source.backend.name, stream),
-    json: () => reject(invalidRequest(404, 'stream_gone', 'The stream to resume is gone')),
-    accepted: () => reject(invalidRequest(404, 'stream_gone', 'The stream to resume is gone')),
+    json: refuse,
+    accepted: refuse,
     open: (opened) => {
       flow = opened;
       client.open();
     },
     event: (event) => {
       const { message } = event;
-      if (message?.kind === 'response') {
-        // Only the answer to the request whose stream it is, which this or another replica sent to this backend.
-        if (message.idText !== stream) return;
-        leaveCall(session, stream, call);
-        endQuestionsOf(session, source.backend.name, stream);
-      }
+      // Only the answer to the request whose stream it is, which this or another replica sent to this backend.
+      if (message?.kind === 'response' && message.idText !== stream) return;
+      if (message?.kind === 'response') endCall(source);
       const text = relayedEvent(event, source);
       if (text !== undefined) client.write(text, flow);
+    },
+    part: (bytes, opened) => client.writePart(bytes, opened),
+    ended: (_kind, event) => {
+      endCall(source);
+      if (flow) client.endEvent({ id: relayedEventId(event?.id, source), retry: event?.retry }, flow);
     },
     close: () => {
       client.end();
       resolve();
     },
     fail: (failure) => {
-      if (failure.reason === 'timeout') tellGivenUp(leg, { ...source, message: { idText: stream } });
+      const isTimeout = failure.reason === 'timeout';
+      if (isTimeout) tellGivenUp(leg, { ...source, message: { idText: stream } });
       // Without an answer the client would resume the stream again and again.
-      if (failure.reason === 'timeout' && flow) {
-        leaveCall(session, stream, call);
+      if (!client.cutEvent() && isTimeout && flow) {
+        endCall(source);
         client.write(writeSse({ event: 'message', data: renderRpcError(failure.error.answer, stream) }));
       }
       if (flow) client.end();
       reject(flow ? failure.error : notReached(failure.error));
     },
   };
+}
+
+function endCall({ session, stream, call, backend }: ResumedCall): void {
+  leaveCall(session, stream, call);
+  endQuestionsOf(session, backend.name, stream);
 }
