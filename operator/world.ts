@@ -49,6 +49,9 @@ export interface Named {
  */
 export type SecretDigests = Record<string, string>;
 
+/** An empty value is no credential; `control characters` (a line break inside, for example) may stand in no header. */
+export type SecretFlaw = 'empty' | 'control characters';
+
 /**
  * Secrets that a platform makes for a runtime, once: what seals its records, the token for its /status, and on one
  * machine the keys of its authorization server, a private key in PEM (PKCS#8, P-256) and 32 random bytes in base64url.
@@ -169,6 +172,8 @@ export interface World {
   mcpOidcConfigs: Record<string, Manifest>;
   /** Secret name to its keys. */
   secrets: Record<string, SecretDigests>;
+  /** What is wrong with values of Secrets: `<name>/<key>` to it. Absent in a cluster: there the runtime says it. */
+  flaws?: Readonly<Record<string, SecretFlaw>>;
   /** ConfigMap name to key to text. */
   configMaps: Record<string, Record<string, string>>;
   /** Of those that are there and yet not in `secrets` or `configMaps`: name to why, with what to do. */

@@ -114,6 +114,15 @@ describe('what keeps a backend from being served', () => {
     ]);
   });
 
+  it.each([
+    ["''", /^auth\.yaml:9 MCPExternalAuthConfig\/good: .* is empty: write its value/],
+    ['"a\\nb"', /^auth\.yaml:9 MCPExternalAuthConfig\/good: .* has a line break or another control/],
+  ])('tells at the credential that the value of a header is %s', async (value, problem) => {
+    const secret = `apiVersion: v1\nkind: Secret\nmetadata: { name: keys }\nstringData: { good: ${value} }`;
+    const files = { 'backends.yaml': backend('one', 'good'), 'auth.yaml': auth('good'), 'secret.yaml': secret };
+    expect(await problemsOf(files)).toEqual([expect.stringMatching(problem)]);
+  });
+
   it('is told at the credential that is not for that backend, beside what else is wrong in its file', async () => {
     const wrong = `${auth('good', '\n  allowedServers: [other]')}\n---\n${auth('typo').replace('headerName', 'headrName')}`;
     const files = { 'backends.yaml': `${backend('one', 'good')}\n---\n${backend('two', 'typo')}`, 'auth.yaml': wrong };

@@ -1,3 +1,4 @@
+import { HEADER_VALUE } from '#crds/parts/primitives';
 import { byName } from '#operator/by-name';
 import { DEFAULT_API_GROUP } from '#crds/kinds/kind-names';
 import { MCPServerSpec, resourceUrlOf, VirtualMCPServerSpec } from '#crds/kinds/index';
@@ -6,7 +7,7 @@ import { isLoopbackHost } from '#crds/parts/loopback';
 import { mayHaveRuntime } from '#operator/plan/child-names';
 import { defined } from '#operator/plan/defined';
 import { runtimeNameOf } from '#operator/plan/object-parts';
-import type { Kind, LocalFacts, Manifest, ResourceKey, SecretDigests, World } from '#operator/world';
+import type { Kind, LocalFacts, Manifest, ResourceKey, SecretDigests, SecretFlaw, World } from '#operator/world';
 import { type Allotments, type Applicant, portOfPlace, portOfSlot, privatePortOfSlot } from './allotments.ts';
 import type { Snapshot } from './manifest-folder.ts';
 import { hasLogin } from './needed-secrets.ts';
@@ -112,6 +113,13 @@ function factsOf(namespace: string, manifests: readonly Manifest[], known: Known
   };
 }
 
+/** As the runtime reads a file: line breaks at its end do not count. */
+function findFlaw(value: string): SecretFlaw | undefined {
+  const text = value.replace(/[\r\n]+$/, '');
+  if (text === '') return 'empty';
+  return HEADER_VALUE.test(text) ? undefined : 'control characters';
+}
+
 /** All that the plan reads about one namespace. */
 export function buildWorld(snapshot: Snapshot, namespace: string, known: Known): World {
   const manifests = snapshot.manifests.filter(({ metadata }) => metadata.namespace === namespace);
@@ -127,6 +135,12 @@ export function buildWorld(snapshot: Snapshot, namespace: string, known: Known):
     );
     return [name, byName(digests)];
   });
+  const flaws = inside(snapshot.secrets, namespace).flatMap(([name, values]) =>
+    Object.entries(values).flatMap(([key, value]) => {
+      const flaw = findFlaw(value);
+      return flaw === undefined ? [] : [[`${name}/${key}`, flaw] as const];
+    }),
+  );
   return {
     namespace,
     apiGroup: manifests[0]?.apiVersion.split('/')[0] ?? DEFAULT_API_GROUP,
@@ -137,6 +151,7 @@ export function buildWorld(snapshot: Snapshot, namespace: string, known: Known):
     mcpExternalAuthConfigs: ofKind('MCPExternalAuthConfig'),
     mcpOidcConfigs: ofKind('MCPOIDCConfig'),
     secrets: byName(secrets),
+    flaws: byName(flaws),
     configMaps: byName(
       inside(snapshot.configMaps, namespace).map(([name, texts]) => [name, byName(Object.entries(texts))]),
     ),

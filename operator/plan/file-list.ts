@@ -1,7 +1,7 @@
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import { STORED_SECRET } from '#crds/parts/stored-secret';
 import { Waiting } from '../errors.ts';
-import { contentHash, type GeneratedSecret, type World, writeText } from '../world.ts';
+import { contentHash, type GeneratedSecret, type SecretFlaw, type World, writeText } from '../world.ts';
 import type { Rendered, SecretSource } from './outcome.ts';
 import { ownValue } from './own-value.ts';
 
@@ -105,6 +105,26 @@ export class FileList {
     const file = fileName(`${reference.name}.${reference.key}`, digest);
     this.secretFiles[file] = { secret: reference.name, key: reference.key };
     return `${this.#directories.secret}/${file}`;
+  }
+
+  /** As `secret`, for a value that must say something. Throws `Waiting` where it is empty. */
+  credential(reference: KeyReference, field: string): string {
+    this.#refuse(reference, field, ['empty']);
+    return this.secret(reference, field);
+  }
+
+  /** As `secret`, for a value that a header carries. Throws `Waiting` where no header can. */
+  headerValue(reference: KeyReference, field: string): string {
+    this.#refuse(reference, field, ['empty', 'control characters']);
+    return this.secret(reference, field);
+  }
+
+  #refuse({ name, key }: KeyReference, field: string, flaws: readonly SecretFlaw[]): void {
+    const flaw = ownValue(this.#world.flaws, `${name}/${key}`);
+    if (flaw === undefined || !flaws.includes(flaw)) return;
+    const what =
+      flaw === 'empty' ? 'is empty: write its value' : 'has a line break or another control character: remove it';
+    throw new Waiting('SecretUnusable', `${field}: key "${key}" of Secret "${name}" ${what}`);
   }
 
   /** Path of the file with a ConfigMap's text. Throws `Waiting`. */

@@ -31,7 +31,7 @@ export function renderWebhook(webhook: Webhook, place: string, files: FileList):
     url: webhook.url,
     timeout: webhook.timeout,
     failure_policy: webhook.failurePolicy,
-    hmac_secret_file: webhook.hmacSecretRef && files.secret(webhook.hmacSecretRef, field),
+    hmac_secret_file: webhook.hmacSecretRef && files.credential(webhook.hmacSecretRef, field),
     tls:
       tls &&
       defined({
@@ -75,7 +75,7 @@ function renderOffer(name: string, spec: BackendSpec, context: OutgoingContext, 
 function renderHeaders(forward: BackendSpec['headerForward'], place: string, files: FileList) {
   if (!forward) return undefined;
   const secret = Object.entries(forward.addHeadersFromSecret ?? {}).map(
-    ([header, reference]) => [header, files.secret(reference, `${place} headerForward "${header}"`)] as const,
+    ([header, reference]) => [header, files.headerValue(reference, `${place} headerForward "${header}"`)] as const,
   );
   return defined({
     add_plaintext_headers: forward.addPlaintextHeaders,

@@ -51,7 +51,7 @@ function renderTokenExchange(source: Source): AuthDocument {
   const config = block(source.spec.tokenExchange, source);
   if (config.subjectProviderName === undefined) checkCallerToken(source);
   const { files, place } = source;
-  const secret = config.clientSecretRef && files.secret(config.clientSecretRef, `${place} clientSecretRef`);
+  const secret = config.clientSecretRef && files.credential(config.clientSecretRef, `${place} clientSecretRef`);
   const provider = config.subjectProviderName;
   return defined({
     type: 'token_exchange' as const,
@@ -101,12 +101,12 @@ const strategies: Record<Spec['type'], (source: Source) => AuthDocument> = {
   unauthenticated: () => ({ type: 'unauthenticated' }),
   headerInjection(source) {
     const { headerName, valueSecretRef } = block(source.spec.headerInjection, source);
-    const file = source.files.secret(valueSecretRef, `${source.place} headerInjection.valueSecretRef`);
+    const file = source.files.headerValue(valueSecretRef, `${source.place} headerInjection.valueSecretRef`);
     return { type: 'header_injection', header_name: headerName, value_file: file };
   },
   bearerToken(source) {
     const { tokenSecretRef } = block(source.spec.bearerToken, source);
-    const file = source.files.secret(tokenSecretRef, `${source.place} bearerToken.tokenSecretRef`);
+    const file = source.files.headerValue(tokenSecretRef, `${source.place} bearerToken.tokenSecretRef`);
     return { type: 'bearer_token', token_file: file };
   },
   tokenExchange: renderTokenExchange,

@@ -88,7 +88,7 @@ export function renderRemoteAuth(
     authorize_url: auth.authorizeUrl,
     token_url: auth.tokenUrl,
     client_id: auth.clientId,
-    client_secret_file: auth.clientSecretRef && files.secret(auth.clientSecretRef, `${place}.clientSecretRef`),
+    client_secret_file: auth.clientSecretRef && files.credential(auth.clientSecretRef, `${place}.clientSecretRef`),
     scopes: auth.scopes,
     resource: auth.resource,
     oauth_params: auth.oauthParams,

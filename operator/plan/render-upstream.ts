@@ -30,7 +30,7 @@ function renderUserInfo(info: UserInfo) {
 function renderClient(config: Oauth2Config | OidcConfig, redirectUri: string, field: string, files: FileList) {
   return defined({
     client_id: config.clientId,
-    client_secret_file: config.clientSecretRef && files.secret(config.clientSecretRef, `${field}.clientSecretRef`),
+    client_secret_file: config.clientSecretRef && files.credential(config.clientSecretRef, `${field}.clientSecretRef`),
     redirect_uri: redirectUri,
     scopes: config.scopes,
   });

@@ -57,7 +57,7 @@ function ownToken(
   const authType = 'remoteAuth';
   const reference = auth.bearerTokenSecretRef;
   if (!reference) return { authType, auth: renderRemoteAuth(name, auth, login, world, files) };
-  const file = files.secret(reference, `MCPServer "${name}" remoteAuth.bearerTokenSecretRef`);
+  const file = files.headerValue(reference, `MCPServer "${name}" remoteAuth.bearerTokenSecretRef`);
   return { authType, auth: { type: 'bearer_token', token_file: file } };
 }
 
