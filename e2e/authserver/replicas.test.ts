@@ -49,6 +49,28 @@ describeOnEachStorage(
       }
     });
 
+    it('give a consent form and a callback that come ten times at both one answer, and hold none that can be read', async () => {
+      const { world, other, client } = await two({ storage: place().fresh() });
+      const robot = new Robot();
+      const at = (url: URL, nr: number) => new URL(url.pathname + url.search, [world.origin, other.origin][nr % 2]);
+      const ten = <T>(send: (nr: number) => Promise<T>) => Promise.all(Array.from({ length: 10 }, (_, nr) => send(nr)));
+      const consent = await robot.open(client.begin().url);
+      const form = consent.forms[0]!;
+      const leaves = { before: (url: URL) => url.host === world.providers.okta?.host };
+      const pages = await ten((nr) => robot.submit(consent, { form: { ...form, action: at(form.action, nr) } }, leaves));
+      expect(new Set(pages.map(({ next }) => next?.href))).toEqual(new Set([expect.any(String)]));
+      const isCallback = (url: URL) => url.pathname === '/oauth/callback/okta';
+      const { next } = await robot.walk(pages[0]!.next!, { user: 'alice' }, { before: isCallback });
+      const backs = await ten((nr) => robot.open(at(next!, nr), { before: () => true }));
+      const codes = new Set(backs.map((back) => back.next?.searchParams.get('code')));
+      expect(codes).toEqual(new Set([expect.any(String)]));
+      expect(world.providers.okta?.odd?.of('/token')).toHaveLength(1);
+      const dump = (await place().dump()) ?? '';
+      for (const code of codes) expect(dump).not.toContain(code?.split('.')[1] ?? '.');
+      const stolen = await new Robot().open(at(next!, 1));
+      expect([stolen.status, stolen.next]).toEqual([400, undefined]);
+    });
+
     it('give twenty parallel refreshes one successor', async () => {
       const { client, there } = await two({ storage: place().fresh() });
       const { refresh_token: token } = await client.login({ user: 'alice' });
