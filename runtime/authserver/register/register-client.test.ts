@@ -1,9 +1,20 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { startLoginEndpoints, type LoginEndpointServer } from '../testdata/login-endpoints.ts';
 import { addressBucket, networkBucket } from '#crds/connections/address-bucket';
+import { createRegisterClient } from './register-client.ts';
 import { CLIENT_LIFESPAN, createClients, NEW_CLIENT_LIFESPAN } from './find-client.ts';
 
 const WEB = 'https://app.example.com/callback';
+
+const FACTS = {
+  method: 'POST',
+  path: '/oauth/register',
+  params: {},
+  query: new URLSearchParams(),
+  form: new URLSearchParams(),
+  cookies: new Map<string, readonly string[]>(),
+  headers: {},
+};
 
 let server: LoginEndpointServer;
 beforeEach(async () => {
@@ -154,6 +165,24 @@ describe('registration', () => {
     const other = { 'x-forwarded-for': '127.0.0.9' };
     expect((await server.visit('/oauth/register', { json, headers: other })).status).toBe(400);
     expect((await register({ redirect_uris: ['bad'] })).status).toBe(400);
+  });
+
+  it('bounds all proxies of one network together', async () => {
+    const handle = createRegisterClient({
+      storage: server.storage,
+      limits: { registrations_per_minute: 1, clients: 1_000 },
+      scopesSupported: ['mcp'],
+      allowedRedirectHosts: undefined,
+      record: () => undefined,
+      now: () => server.clock.time,
+      unknownProxy: () => undefined,
+    });
+    const from = (remoteAddress: string) =>
+      handle({ ...FACTS, json: { redirect_uris: [WEB] }, remoteAddress, isProxyAddress: true });
+    for (let address = 1; address <= 10; address += 1)
+      for (let nr = 0; nr < 10; nr += 1) expect((await from(`10.0.0.${address}`)).status).toBe(201);
+    await expect(from('10.0.0.11')).rejects.toThrow('Too many clients register');
+    expect((await from('10.0.1.1')).status).toBe(201);
   });
 
   it('has a limit ten times as wide behind a proxy that is none of trustedProxies, whatever its headers say', async () => {

@@ -20,19 +20,24 @@ interface RegistrationSettings extends MetadataRules {
 const MINUTE = 60_000;
 /** A network may register as many clients as so many of its addresses. */
 const ADDRESSES_OF_NETWORK = 10;
+/** A proxy may register as many clients as so many addresses. */
+const CLIENTS_OF_PROXY = 10;
 
 /** Dynamic registration of public clients (RFC 7591): bounded by address and in all, and never at another client's expense. */
 export function createRegisterClient(settings: RegistrationSettings): Handler {
   const { storage, limits, now, record } = settings;
   return async ({ json, remoteAddress, isProxyAddress }) => {
     const most = limits.registrations_per_minute;
-    const address = addressBucket(remoteAddress);
-    // All who come through an unknown proxy have its address, so the wide limit holds for it. It counts apart: any program can say that it
-    // is a proxy, and takes nothing of its network's limit.
     if (isProxyAddress) settings.unknownProxy();
-    else if ((await storage.count(`register|${address}`, MINUTE)) > most) throw tooMany();
-    const wide = isProxyAddress ? `proxy|${address}` : networkBucket(remoteAddress);
-    if ((await storage.count(`register|${wide}`, MINUTE)) > most * ADDRESSES_OF_NETWORK) throw tooMany();
+    // All who come through an unknown proxy have its address, so its limits are wider. They count apart: any program can say that it is a
+    // proxy, and takes nothing of what others of its network may.
+    const [as, ofAddress] = isProxyAddress ? ['proxy|', most * CLIENTS_OF_PROXY] : ['', most];
+    const buckets = [
+      [addressBucket(remoteAddress), ofAddress],
+      [networkBucket(remoteAddress), ofAddress * ADDRESSES_OF_NETWORK],
+    ] as const;
+    for (const [bucket, limit] of buckets)
+      if ((await storage.count(`register|${as}${bucket}`, MINUTE)) > limit) throw tooMany();
     const row = { client_id: newId(), ...readClientMetadata(json, settings), registered_at: now() };
     const stored = await storage.put('client', hashId(row.client_id), row, {
       lifespan: NEW_CLIENT_LIFESPAN,
