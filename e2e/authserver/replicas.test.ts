@@ -57,7 +57,9 @@ describeOnEachStorage(
       const consent = await robot.open(client.begin().url);
       const form = consent.forms[0]!;
       const leaves = { before: (url: URL) => url.host === world.providers.okta?.host };
-      const pages = await ten((nr) => robot.submit(consent, { form: { ...form, action: at(form.action, nr) } }, leaves));
+      const pages = await ten((nr) =>
+        robot.submit(consent, { form: { ...form, action: at(form.action, nr) } }, leaves),
+      );
       expect(new Set(pages.map(({ next }) => next?.href))).toEqual(new Set([expect.any(String)]));
       const isCallback = (url: URL) => url.pathname === '/oauth/callback/okta';
       const { next } = await robot.walk(pages[0]!.next!, { user: 'alice' }, { before: isCallback });
