@@ -93,7 +93,7 @@ async function expectServed(gateway: Gateway, client: SessionClient): Promise<vo
 }
 
 describe('the memory for large messages', () => {
-  it('is taken from a process that never ends a message, and serves the others', async () => {
+  it('leaves a process that never ends a message, and serves the others', async () => {
     const { gateway, client } = await start(['good', 'hostile']);
     openCall(client, 'hostile_endless', {}).catch(() => undefined);
     await until('memory that is used up', async () => (await buffered(gateway)).bytes > LIMIT);
@@ -101,7 +101,7 @@ describe('the memory for large messages', () => {
     await until('the memory to be given back', async () => (await buffered(gateway)).bytes === 0);
   }, 240_000);
 
-  it('is taken from a client that takes its answer byte by byte, and serves the others', async () => {
+  it('leaves a client that takes its answer byte by byte, and serves the others', async () => {
     const { gateway, client } = await start(['good', 'other']);
     const slow = await openCall(await SessionClient.open(gateway.url), 'other_big', { bytes: 2 * SIZE });
     const trickle = setInterval(() => void slow.read(65_536), 1_000);

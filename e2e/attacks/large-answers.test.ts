@@ -199,9 +199,9 @@ describe.each(ERAS)('a large event in the stream of a call, for clients %s', (er
   });
 
   it.each([
-    ['the answer to another request', () => response('somebody-elses').replace(/^\{(.*),"id":(.*)\}$/, '{"id":$2,$1}')],
+    ['the answer to another request', () => response('another').replace(/^\{(.*),"id":(.*)\}$/, '{"id":$2,$1}')],
     ['no message', () => `{"jsonrpc":"2.0","id":1,"result":[${'['.repeat(300)}"${text}"]}`],
-  ])('is left out where it is %s, and what comes after it is not', async (_what, odd) => {
+  ])('stays out of the answer where it is %s, and later events arrive', async (_what, odd) => {
     writeEvents((id) => `data: ${odd()}\n\ndata: {"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"mine":1}}\n\n`);
     const { text: received, complete } = await readAll(await open(era, 'odd_tool_0'));
     expect(complete).toBe(true);
@@ -210,7 +210,7 @@ describe.each(ERAS)('a large event in the stream of a call, for clients %s', (er
   });
 
   it.each([
-    ['with another id at its end', () => `data: ${response('somebody-elses')}\n\n`],
+    ['with another id at its end', () => `data: ${response('another')}\n\n`],
     ['that breaks in the middle', (id: unknown) => `data: ${response(id).slice(0, 2 * MEBIBYTE)}`],
   ])('%s never reaches the client whole', async (_what, write) => {
     writeEvents(write);
@@ -218,7 +218,7 @@ describe.each(ERAS)('a large event in the stream of a call, for clients %s', (er
     expect(received.split('\n\n').filter((event) => event.includes(text))).toEqual([]);
   });
 
-  it('is counted and kept whole where it is a request or a notification', async () => {
+  it('counts and arrives whole where it is a request or a notification', async () => {
     const message = `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"${text}"}}`;
     writeEvents((id) => `data: ${message}\n\ndata: ${response(id)}\n\n`);
     const { text: received, complete } = await readAll(await open(era, 'odd_tool_0'));

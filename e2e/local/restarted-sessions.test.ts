@@ -143,7 +143,7 @@ describe.each(RESTARTS)('a session of an official client, after %s', (_how, rest
 });
 
 describe('the file of sessions', () => {
-  it('is read by its owner alone, and holds no id of a session', async () => {
+  it('grants access to its owner alone, and holds no id of a session', async () => {
     const url = `http://127.0.0.1:${port}/mcp`;
     const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'secretive', version: '1' } };
     const opened = await send(url, 'POST', {}, JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params }));
@@ -155,7 +155,7 @@ describe('the file of sessions', () => {
     for (const secret of [id, 'secretive', 'anonymous']) expect(content).not.toContain(secret);
   });
 
-  it('is a warning where it is damaged, and the endpoint serves', async () => {
+  it('leads to a warning where it is damaged, and the endpoint serves', async () => {
     expect((await place.run(['down'])).code).toBe(0);
     writeFileSync(join(place.path, DATABASE), 'text '.repeat(1_000));
     expect((await place.run(UP)).code).toBe(0);

@@ -225,7 +225,7 @@ describeWithRedis('the Redis of sessions', () => {
     expect(await statusAt(stranger, client)).toBe(503);
   });
 
-  it('is refused without a secret that seals', async () => {
+  it('needs a secret that seals', async () => {
     const { settings } = sharedIn({ addr: '127.0.0.1:1', ...SHORT_DEADLINES });
     await expect(replicaOf({ settings: { ...settings, sealing_secret_files: [] }, files: {} }, {})).rejects.toThrow(
       /sealing_secret_files: stored sessions are sealed/,

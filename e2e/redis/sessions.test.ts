@@ -240,7 +240,7 @@ describeWithRedis('a session that one replica opened', () => {
     expect(await statusesAt(b)).toEqual([404, 200, 200]);
   });
 
-  it('is not evicted by another replica while a call is under way, and is with nothing but an open stream', async () => {
+  it('survives an eviction by another replica during a call, and not with an open stream alone', async () => {
     const held: (() => void)[] = [];
     const backend = closing(
       await servePlain({
