@@ -42,12 +42,19 @@ const schemas = new Map(
 /** A shape that stands at several places is tried at one of them. */
 const lastSteps = (path: string) => path.split('.').slice(-2).join('.');
 
+/** Refused wherever they are written, with a remedy: see refused-by-runtime.ts. */
+const REFUSED = ['kubernetes.introspectionUrl', 'kubernetesServiceAccount.introspectionUrl'];
+
 const tried = new Set(
   documents.flatMap(({ kind = '', spec }) => written(spec, schemas.get(kind) ?? {}, 'spec').map(lastSteps)),
 );
 
 describe('the accepted samples', () => {
   it.each([...schemas])('write every field of %s', (_, schema) => {
-    expect(fields(schema, 'spec').filter((path) => !tried.has(lastSteps(path)))).toEqual([]);
+    expect(
+      fields(schema, 'spec')
+        .map(lastSteps)
+        .filter((path) => !tried.has(path) && !REFUSED.includes(path)),
+    ).toEqual([]);
   });
 });

@@ -54,7 +54,9 @@ const serviceAccounts = {
     'Issuer of service account tokens. Absent: the cluster is asked; https://kubernetes.default.svc where it does not say.',
   ),
   jwksUrl: HttpUrl.optional().describe('Key set, with useClusterAuth: false.'),
-  introspectionUrl: HttpUrl.optional().describe('Introspection endpoint.'),
+  introspectionUrl: HttpUrl.optional().describe(
+    'Refused, as it is never called; an issuer under inline has one, with clientSecretRef.',
+  ),
   serviceAccount: ObjectName.optional().describe('Only this service account is let in.'),
   namespace: DnsLabel.optional().describe('Namespace of serviceAccount; default that of the resource.'),
   useClusterAuth: z.boolean().default(true).describe("The operator supplies the cluster's key set."),
@@ -62,7 +64,15 @@ const serviceAccounts = {
 
 const CLUSTER_HOST = '^https://kubernetes[.]default([.]svc([.]cluster[.]local)?)?(:443)?(/|$)';
 
-const clusterRules = [needs(['namespace'], ['serviceAccount']), ownKeySet(), writtenKeySet()] as const;
+/** The runtime's token for the cluster goes to no address that a resource names. */
+const notIntrospected: Rule = {
+  at: ['introspectionUrl'],
+  message:
+    'is never called for service accounts; remove it, or write the issuer under inline, with clientId, clientSecretRef and introspectionUrl',
+  holds: (value) => valueAt(value, ['introspectionUrl']) === undefined,
+  cel: '!has(self.introspectionUrl)',
+};
+const clusterRules = [needs(['namespace'], ['serviceAccount']), notIntrospected, ownKeySet(), writtenKeySet()] as const;
 
 export const InlineOidc = withRules(z.strictObject({ ...issuer, ...audience }), ...inlineRules());
 export type InlineOidc = z.infer<typeof InlineOidc>;
@@ -133,6 +143,7 @@ export function secureUrl(at: [string, ...string[]], ...switches: [string, ...st
 function inlineRules(): Rule[] {
   return [
     needs(['clientSecretRef'], ['clientId']),
+    needs(['introspectionUrl'], ['clientSecretRef']),
     secureUrl(['jwksUrl'], ['insecureAllowHTTP']),
     secureUrl(['introspectionUrl'], ['insecureAllowHTTP']),
   ];

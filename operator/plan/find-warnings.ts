@@ -95,6 +95,12 @@ function hasPolicies({ authz, backends }: RunConfigDocument): boolean {
   return isEnforced(authz) || (backends.length > 0 && backends.every((backend) => isEnforced(backend.authz)));
 }
 
+function nothingAudited({ audit_config: audit }: RunConfigDocument): Finding[] {
+  if (audit?.enabled !== true || audit.eventTypes?.length !== 0) return [];
+  const message = 'audit.eventTypes is an empty list, so no event is recorded: name event types, or remove it for all.';
+  return [warning('NothingAudited', 'NoEventTypes', message)];
+}
+
 const REMEDY = 'write incomingAuth.type oidc for all but development.';
 
 function withoutAuthentication(document: RunConfigDocument): Finding[] {
@@ -122,5 +128,6 @@ export function findWarnings(
     ...streamsOfReplicas(spec, document),
     ...usersUnknown(document),
     ...tokenOfKeySet(document, world),
+    ...nothingAudited(document),
   ];
 }

@@ -63,7 +63,6 @@ export function renderKubernetesIssuer(
   return defined({
     type: 'oidc' as const,
     issuer: name,
-    introspection_url: issuer.introspectionUrl,
     jwks: own ? clusterKeySet(world) : undefined,
     jwks_url: own ? undefined : issuer.jwksUrl,
     jwks_allow_private_ip: trueOnly(allowPrivateIp),

@@ -1,11 +1,12 @@
 import { type IncomingAuth, resourceUrlOf } from '#crds/parts/incoming-auth';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
+import { Stalled } from '../errors.ts';
 import type { World } from '../world.ts';
 import { defined } from './defined.ts';
 import type { FileList } from './file-list.ts';
 import { renderInlineIssuer, renderKubernetesIssuer } from './render-issuer.ts';
 import { resolveAuthz } from './resolve-authz.ts';
-import { resolveIssuer } from './resolve-issuer.ts';
+import { type ResolvedIssuer, resolveIssuer } from './resolve-issuer.ts';
 import type { Finding } from './summarise-status.ts';
 
 type IncomingDocument = RunConfigDocument['incoming'];
@@ -29,6 +30,14 @@ function policiesOf({ authzConfig }: IncomingAuth, groupsClaim: string | undefin
   return authzConfig && resolveAuthz(authzConfig, 'incomingAuth.authzConfig', groupsClaim, world).document;
 }
 
+/** The schema compares the two places of one resource; the issuer may stand in another one. Throws `Stalled`. */
+function checkPrivateAddresses({ jwksAllowPrivateIP: here }: IncomingAuth, issuer: ResolvedIssuer): void {
+  const there = issuer.type === 'inline' ? issuer.block.jwksAllowPrivateIP : undefined;
+  if (here === undefined || there === undefined || here === there) return;
+  const message = `${issuer.place} has jwksAllowPrivateIP ${there}, incomingAuth ${here}: write one value, at one of the two places`;
+  throw new Stalled('InvalidIncomingAuth', message);
+}
+
 /**
  * Boundary 1. `embedded`: the issuer is the authorization server of the same process.
  * Throws `Stalled` and `Waiting`: a server without its boundary is not served.
@@ -44,6 +53,7 @@ export function resolveIncomingAuth(
     return defined({ incoming: { type: 'anonymous' as const }, authz, warnings: [] });
   }
   const issuer = resolveIssuer(auth, world);
+  checkPrivateAddresses(auth, issuer);
   const rendered =
     issuer.type === 'kubernetes'
       ? renderKubernetesIssuer(issuer.block, auth.jwksAllowPrivateIP, world)

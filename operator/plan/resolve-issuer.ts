@@ -16,7 +16,7 @@ interface Asked {
 }
 
 /** The issuer of boundary 1, wherever it is written, and what is asked of its tokens. */
-type ResolvedIssuer = Asked &
+export type ResolvedIssuer = Asked &
   ({ type: 'inline'; block: SharedOidc } | { type: 'kubernetes'; block: SharedKubernetesOidc });
 
 function inlineIssuer({ audience, scopes, ...block }: InlineOidc, place: string): ResolvedIssuer {

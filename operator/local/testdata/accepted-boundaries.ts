@@ -63,7 +63,7 @@ incomingAuth:
   type: oidc
   oidcConfig:
     type: kubernetes
-    kubernetes: { useClusterAuth: false, jwksUrl: 'https://keys.example.com', introspectionUrl: 'https://keys.example.com/i' }`),
+    kubernetes: { useClusterAuth: false, jwksUrl: 'https://keys.example.com' }`),
   ),
   accepted(
     'an issuer in a ConfigMap',

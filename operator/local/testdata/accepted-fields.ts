@@ -100,7 +100,6 @@ type: kubernetesServiceAccount
 kubernetesServiceAccount:
   issuer: https://oidc.example.com
   jwksUrl: https://oidc.example.com/keys
-  introspectionUrl: https://oidc.example.com/introspect
   serviceAccount: agent
   namespace: agents
   useClusterAuth: false`,

@@ -6,6 +6,8 @@ const accounts = (fields: string) => oidc(`{ type: kubernetes, kubernetes: { ${f
 const PLAIN = 'http is allowed on loopback only; write an https URL, or set insecureAllowHTTP to true';
 const PROVIDER =
   'an http URL of a provider is allowed on loopback only; write https URLs, or set insecureAllowHTTP to true';
+const NOT_CALLED =
+  'is never called for service accounts; remove it, or write the issuer under inline, with clientId, clientSecretRef and introspectionUrl';
 const NO_KEYS =
   'false, so no key set is supplied; write jwksUrl, an issuer outside of the cluster, or useClusterAuth: true';
 const info = "{ endpointUrl: 'http://idp.example/me' }";
@@ -54,6 +56,26 @@ export const REFUSED_BY_RUNTIME: ManifestCase[] = [
     of: 'an introspection endpoint over http',
     text: inline("clientId: a, clientSecretRef: { name: a, key: b }, introspectionUrl: 'http://i.example/i'"),
     problems: [`9 spec.incomingAuth.oidcConfig.inline.introspectionUrl: ${PLAIN}`],
+  },
+  {
+    of: 'an introspection endpoint without client secret',
+    text: inline("introspectionUrl: 'https://i.example/i'"),
+    problems: [
+      '9 spec.incomingAuth.oidcConfig.inline.introspectionUrl: needs clientSecretRef; write it, or remove introspectionUrl',
+    ],
+  },
+  {
+    of: 'introspection of service accounts',
+    text: accounts("introspectionUrl: 'https://i.example/i'"),
+    problems: [`9 spec.incomingAuth.oidcConfig.kubernetes.introspectionUrl: ${NOT_CALLED}`],
+  },
+  {
+    of: 'introspection of shared service accounts',
+    text: manifest(
+      'MCPOIDCConfig',
+      "type: kubernetesServiceAccount\nkubernetesServiceAccount: { introspectionUrl: 'https://i.example/i' }",
+    ),
+    problems: [`7 spec.kubernetesServiceAccount.introspectionUrl: ${NOT_CALLED}`],
   },
   {
     of: 'a key set of a shared issuer over http',
