@@ -173,8 +173,7 @@ export class Catalogues {
     const { lists, backends, aggregation } = this.#options;
     const listed = backends().map(({ name, config: settings }) => ({
       settings,
-      tools: lists.listsOf(name, 'tools'),
-      prompts: lists.listsOf(name, 'prompts'),
+      lists: (kind: ListKind) => lists.listsOf(name, kind),
     }));
     const inPolicies = backends().flatMap((backend) =>
       describeUnknownOwnNames(backend, (kind) => lists.listsOf(backend.name, kind)),

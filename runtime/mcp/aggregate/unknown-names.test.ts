@@ -13,7 +13,8 @@ function listOf(...names: string[]): BackendList {
 const settings = { name: 'memory', tools_filter: undefined, tools_override: {} };
 
 function unknown(aggregation: Settings, own: Partial<typeof settings> | object, ...tools: BackendList[]): string[] {
-  const listed = { settings: { ...settings, ...own }, tools, prompts: [listOf('greet')] };
+  const given = { tools, prompts: [listOf('greet')] };
+  const listed = { settings: { ...settings, ...own }, lists: (kind: keyof typeof given) => given[kind] };
   return describeUnknownNames([listed], Aggregation.parse(aggregation));
 }
 
@@ -55,6 +56,13 @@ describe('describeUnknownNames', () => {
   it('knows a name that any list of the backend has', () => {
     const aggregation = { tools: [{ workload: 'memory', filter: ['a', 'b'] }] };
     expect(unknown(aggregation, {}, listOf('a'), listOf('b'))).toEqual([]);
+  });
+
+  it('reads no list of a backend without filters and overrides', () => {
+    const read = () => {
+      throw new Error('read');
+    };
+    expect(describeUnknownNames([{ settings, lists: read }], Aggregation.parse({}))).toEqual([]);
   });
 
   it('says nothing of a backend that has listed nothing yet, and of other backends', () => {

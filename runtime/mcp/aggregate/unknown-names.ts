@@ -4,11 +4,10 @@ import { nameSome } from './describe-conflicts.ts';
 import type { BackendList } from './fetch-list.ts';
 import { presentByItself, type ToolSettings } from './present-tools.ts';
 
-/** A backend's settings, and all lists that it has given so far. */
 interface Listed {
   readonly settings: ToolSettings;
-  readonly tools: readonly BackendList[];
-  readonly prompts: readonly BackendList[];
+  /** All lists of this kind that the backend has given so far: where each user has lists, there are thousands. */
+  readonly lists: (kind: 'tools' | 'prompts') => readonly BackendList[];
 }
 
 type Names = ReadonlySet<string>;
@@ -18,18 +17,17 @@ type Names = ReadonlySet<string>;
  * through. Nothing is said of a backend that has listed nothing yet.
  */
 export function describeUnknownNames(backends: readonly Listed[], aggregation: Aggregation): string[] {
-  return backends.flatMap(({ settings, tools, prompts }) => [
-    ...(tools.length === 0 ? [] : unknownTools(settings, tools, aggregation)),
-    ...(prompts.length === 0 ? [] : unknownPrompts(settings.name, prompts, aggregation)),
-  ]);
+  return backends.flatMap((listed) => [...unknownTools(listed, aggregation), ...unknownPrompts(listed, aggregation)]);
 }
 
-function unknownTools(settings: ToolSettings, lists: readonly BackendList[], aggregation: Aggregation): string[] {
+function unknownTools({ settings, lists }: Listed, aggregation: Aggregation): string[] {
   const { name, tools_filter: filter = [], tools_override: override } = settings;
   const ofWorkload = aggregation.tools.filter(({ workload }) => workload === name);
   const names = [...filter, ...Object.keys(override), ...ofWorkload];
   if (names.length === 0) return [];
-  const entries = lists.flatMap((list) => list.entries);
+  const listed = lists('tools');
+  if (listed.length === 0) return [];
+  const entries = listed.flatMap((list) => list.entries);
   const original: Names = new Set(entries.map((entry) => entry.name));
   const shown: Names = new Set(entries.flatMap((entry) => presentByItself(settings, entry)?.name ?? []));
   return [
@@ -42,10 +40,12 @@ function unknownTools(settings: ToolSettings, lists: readonly BackendList[], agg
   ];
 }
 
-function unknownPrompts(name: string, lists: readonly BackendList[], aggregation: Aggregation): string[] {
+function unknownPrompts({ settings: { name }, lists }: Listed, aggregation: Aggregation): string[] {
   const ofWorkload = aggregation.prompts.filter(({ workload }) => workload === name);
   if (ofWorkload.length === 0) return [];
-  const original: Names = new Set(lists.flatMap((list) => list.entries.map((entry) => entry.name)));
+  const listed = lists('prompts');
+  if (listed.length === 0) return [];
+  const original: Names = new Set(listed.flatMap((list) => list.entries.map((entry) => entry.name)));
   return ofWorkload.flatMap(({ filter = [], overrides }) => [
     ...describe(`aggregation.prompts filter of ${name}`, 'prompt', filter, original),
     ...describe(`aggregation.prompts overrides of ${name}`, 'prompt', Object.keys(overrides), original),
