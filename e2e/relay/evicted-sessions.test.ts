@@ -114,6 +114,17 @@ describe('anonymous callers', () => {
     expect((await send(gateway.url, 'POST', moved, clients[0]!.message('ping'))).status).toBe(200);
   });
 
+  it('count by their own address whatever they send, and by the /64 of an IPv6 address', async () => {
+    const limits = { sessions_per_principal: 2 };
+    const [direct, behind] = [await gatewayTo({}, { limits }), await gatewayTo({}, { limits, ...TRUSTED })];
+    const opened = async ({ url }: typeof direct, address: string) => (await SessionClient.open(url, at(address))).url;
+    for (const address of ['192.0.2.1', '192.0.2.2']) expect(await opened(direct, address)).toBe(direct.url);
+    await expect(opened(direct, '192.0.2.3')).rejects.toThrow(/Too many sessions/);
+    for (const address of ['2001:db8::1', '2001:db8::2']) expect(await opened(behind, address)).toBe(behind.url);
+    await expect(opened(behind, '2001:db8::3')).rejects.toThrow(/Too many sessions/);
+    expect(await opened(behind, '2001:db8:0:1::1')).toBe(behind.url);
+  });
+
   it('have the bound of the replica where it is not', async () => {
     const gateway = await gatewayTo({}, { limits: { sessions_per_replica: 120 } });
     const clients = [];

@@ -142,6 +142,15 @@ describe('sessions that are kept in a file', () => {
     for (const client of [early, late]) expect((await at(after, client)).status).toBe(200);
   });
 
+  it('keep their number for each principal while the file cannot be written', async () => {
+    const gateway = await start({}, { limits: { sessions_per_principal: 2 } });
+    const unlock = lock('IMMEDIATE');
+    const clients = [await SessionClient.open(gateway.url), await SessionClient.open(gateway.url)];
+    await expect(SessionClient.open(gateway.url)).rejects.toThrow('initialize: 503');
+    for (const client of clients) expect((await client.request('ping')).status).toBe(200);
+    unlock();
+  });
+
   it('learn once that a reload has ended their own process', async () => {
     const configOf = (env: Record<string, string>): GatewayConfig => ({
       incoming: { type: 'anonymous' },

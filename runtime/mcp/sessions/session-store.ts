@@ -10,7 +10,7 @@ import type { SharedSessions } from './shared-sessions.ts';
 const SWEEP_EVERY = 5_000;
 
 /** The sessions that a replica knows, for whoever shares them with others. */
-export type SessionTable = Pick<SessionStore, 'limits' | 'get' | 'adopt' | 'forget'>;
+export type SessionTable = Pick<SessionStore, 'limits' | 'get' | 'adopt' | 'forget' | 'countOf'>;
 
 /** Who opens a session. */
 export type SessionOwner = Pick<Session, 'principal' | 'countedFor'>;
@@ -59,6 +59,11 @@ export class SessionStore {
     this.#limits = limits;
   }
 
+  /** Sessions known here that are counted for this caller, see `countedFor`. */
+  countOf(countedFor: string): number {
+    return this.#counts.get(countedFor) ?? 0;
+  }
+
   /** With whom sessions are shared from now on; undefined: with nobody. */
   set shared(shared: SharedSessions | undefined) {
     this.#shared = shared;
@@ -79,8 +84,7 @@ export class SessionStore {
    */
   create(owner: SessionOwner, profile: ClientProfile): Session {
     this.#shared?.checkReady();
-    if (!this.#shared && (this.#counts.get(owner.countedFor) ?? 0) >= this.#limits.perPrincipal)
-      this.#evict(owner.countedFor);
+    if (!this.#shared && this.countOf(owner.countedFor) >= this.#limits.perPrincipal) this.#evict(owner.countedFor);
     return this.adopt(randomBytes(24).toString('base64url'), owner, profile, this.#now());
   }
 

@@ -104,11 +104,10 @@ export class SharedSessions {
     try {
       await this.#writer.open(shared, identity);
     } catch (error) {
+      const fits = this.#deps.table.countOf(session.countedFor) <= this.#limits.perPrincipal;
       // Records of this process alone are written for its successor: it is told later.
-      if (error instanceof StorageUnavailable && this.#deps.records.isOwn) {
-        shared.isUnwritten = true;
-        return;
-      }
+      shared.isUnwritten = error instanceof StorageUnavailable && this.#deps.records.isOwn && fits;
+      if (shared.isUnwritten) return;
       this.forget(session);
       throw error instanceof StorageUnavailable ? storeUnavailable(error) : error;
     }
