@@ -91,7 +91,7 @@ describe('a result of 50 MiB', () => {
     240_000,
   );
 
-  it('of a resumed call reaches SDK clients whole, with less than three times its size', async () => {
+  it('reaches SDK clients whole from a resumed call, with less than three times its size', async () => {
     const gateway = await start(['events']);
     for (const connect of [connectOldClient, connectNewClient]) {
       const { fetch, resumed } = cutCalls();
