@@ -3,7 +3,7 @@ import { durationBetween } from './bounded-duration.ts';
 import { listByKey } from './collections.ts';
 import { DEFAULTS } from './defaults.ts';
 import { secureUrl, urlIsSecure } from './oidc-config.ts';
-import { DnsLabel, AddedHeaderName, HostPattern, IdentifierUrl, Scopes, text } from './primitives.ts';
+import { DnsLabel, AddedHeaderName, HostPattern, HttpUrl, IdentifierUrl, Scopes, text } from './primitives.ts';
 import { SecretKeyRef } from './references.ts';
 import { type Rule, valueAt, withRules } from './rule.ts';
 import { AuthServerStorage } from './storage.ts';
@@ -149,7 +149,11 @@ const secureUpstreams: Rule<Providers & { insecureAllowHTTP: boolean }> = {
   message: 'an http URL of a provider is allowed on loopback only; write https URLs, or set insecureAllowHTTP to true',
   holds: ({ upstreamProviders, insecureAllowHTTP }) =>
     insecureAllowHTTP ||
-    upstreamProviders.every((provider) => UPSTREAM_URLS.every((path) => urlIsSecure.holds(valueAt(provider, path)))),
+    upstreamProviders.every((provider) =>
+      UPSTREAM_URLS.map((path) => valueAt(provider, path)).every(
+        (url) => !HttpUrl.safeParse(url).success || urlIsSecure.holds(url),
+      ),
+    ),
   cel: `self.insecureAllowHTTP || self.upstreamProviders.all(p, ${UPSTREAM_URLS.map(
     (path) => `(${urlIsSecure.cel(path, 'p')})`,
   ).join(' && ')})`,

@@ -76,7 +76,10 @@ function explain(issue: Issue, above: Path, source: Source): Problem[] {
   const path = [...above, ...(issue.path as Path)];
   if (issue.code === 'unrecognized_keys') {
     const known = knownFields(source.schema, path);
-    return issue.keys.slice(0, source.most).map((key) => problemAt([...path, key], unknownField(key, known), source));
+    return issue.keys.slice(0, source.most).map((key) => {
+      const message = misplacedField(key, path, source) ?? unknownField(key, known);
+      return problemAt([...path, key], message, source);
+    });
   }
   // A key of a map: what is wrong with it stands in the issues of its own.
   if (issue.code === 'invalid_key') return issue.issues.flatMap((inner) => explain(inner, path, source));
@@ -106,6 +109,16 @@ function nearestLine(path: Path, lineOf: Source['lineOf']): number | undefined {
 
 function isMissing(path: Path, { lineOf }: Source): boolean {
   return path.length > 0 && lineOf(path) === undefined && lineOf([]) !== undefined;
+}
+
+/** The remedy for a field that was written too deep. */
+function misplacedField(key: string, path: Path, { schema }: Source): string | undefined {
+  for (let length = path.length - 1; length > 0; length--) {
+    const above = path.slice(0, length);
+    if (!knownFields(schema, above).includes(key)) continue;
+    return `unknown field \`${key}\`; it belongs under \`${pathText(above)}\`: move it there`;
+  }
+  return undefined;
 }
 
 function unknownField(key: string, known: string[]): string {

@@ -44,19 +44,10 @@ const issuerRule: Rule<z.infer<typeof Fields>> = {
   cel: "self.type != 'oidc' || has(self.oidcConfig) != has(self.oidcConfigRef)",
 };
 
-const onlyWithOidc = (field: 'oidcConfig' | 'oidcConfigRef'): Rule<z.infer<typeof Fields>> => ({
-  at: [field],
-  message: `type anonymous checks nothing, so ${field} would have no effect; remove it, or write type: oidc`,
-  holds: (value) => value.type === 'oidc' || value[field] === undefined,
-  cel: `self.type == 'oidc' || !has(self.${field})`,
-});
-
 /** Boundary 1: from the client to the endpoint. */
 export const IncomingAuth = withRules(
   Fields,
   issuerRule,
-  onlyWithOidc('oidcConfig'),
-  onlyWithOidc('oidcConfigRef'),
   agree(['resourceUrl'], ['oidcConfig', 'resourceUrl'], 'write one URL, at one of the two places'),
   agree(['resourceUrl'], ['oidcConfigRef', 'resourceUrl'], 'write one URL, at one of the two places'),
   agree(

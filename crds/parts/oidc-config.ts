@@ -127,14 +127,17 @@ export const OidcConfigRef = z.strictObject({
 export type OidcConfigRef = z.infer<typeof OidcConfigRef>;
 
 const AUDIENCE_MISSING = 'required field is missing; with oidcConfigRef the audience must be written explicitly';
-/** http on loopback only, unless one of the switches is on. */
+/** http on loopback only, unless one of the switches is on. The form of a URL is reported by its own schema. */
 export function secureUrl(at: [string, ...string[]], ...switches: [string, ...string[]][]): Rule {
   const allowed = switches.map((path) => path.join('.')).join(' or ');
   const open = switches.map((path) => ` || (${celHas(path)} && ${celPath(path)})`).join('');
   return {
     at,
     message: `http is allowed on loopback only; write an https URL, or set ${allowed} to true`,
-    holds: (value) => urlIsSecure.holds(valueAt(value, at)) || switches.some((path) => valueAt(value, path) === true),
+    holds: (value) =>
+      !HttpUrl.safeParse(valueAt(value, at)).success ||
+      urlIsSecure.holds(valueAt(value, at)) ||
+      switches.some((path) => valueAt(value, path) === true),
     cel: `${urlIsSecure.cel(at)}${open}`,
   };
 }

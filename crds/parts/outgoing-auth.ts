@@ -3,7 +3,6 @@ import { mapOf } from './collections.ts';
 import { oneBlockPerType } from './one-block-per-type.ts';
 import { ObjectName, text } from './primitives.ts';
 import { named } from './references.ts';
-import { type Rule, withRules } from './rule.ts';
 
 const ref = { block: 'externalAuthConfigRef' };
 
@@ -20,7 +19,8 @@ const OutgoingBackend = oneBlockPerType(
 );
 type OutgoingBackend = z.infer<typeof OutgoingBackend>;
 
-const Fields = z.strictObject({
+/** Boundary 2: from the endpoint to each backend. */
+export const OutgoingAuth = z.strictObject({
   source: z
     .enum(['discovered', 'inline'])
     .default('discovered')
@@ -32,14 +32,4 @@ const Fields = z.strictObject({
     .describe('Backend name to how it is authenticated. A backend that is not listed gets unauthenticated requests.'),
   default: OutgoingBackend.optional().describe('For the backends that are not listed; used only when written.'),
 });
-
-const onlyInline = (field: 'backends' | 'default'): Rule<z.infer<typeof Fields>> => ({
-  at: [field],
-  message: `source discovered does not read ${field}; write source: inline, or remove ${field}`,
-  holds: (value) => value.source === 'inline' || value[field] === undefined,
-  cel: `self.source == 'inline' || !has(self.${field})`,
-});
-
-/** Boundary 2: from the endpoint to each backend. */
-export const OutgoingAuth = withRules(Fields, onlyInline('backends'), onlyInline('default'));
 export type OutgoingAuth = z.infer<typeof OutgoingAuth>;

@@ -7,11 +7,13 @@ describe('durations', () => {
     ['1h30m', 5_400_000],
     ['250ms', 250],
     ['7d', 604_800_000],
+    ['1.5h', 5_400_000],
+    ['0.25s1.1s', 1_350],
   ])('reads %s as %d ms', (text, expected) => {
     expect(Milliseconds.parse(text)).toBe(expected);
   });
 
-  it.each(['', '5', 's', '-1s', '1.5h', '1h 30m'])('refuses %p', (text) => {
+  it.each(['', '5', 's', '-1s', '1.h', '.5h', '1h 30m'])('refuses %p', (text) => {
     expect(Milliseconds.safeParse(text).success).toBe(false);
   });
 });

@@ -1,16 +1,16 @@
 import { z } from 'zod';
 
-/** One duration: digits with a unit, several may follow each other (`1h30m`). Units: ms, s, m, h, d. */
-const DURATION = /^([0-9]{1,9}(ms|s|m|h|d)){1,8}$/;
+/** One duration: a number with a unit, several may follow each other (`1h30m`, `1.5h`). Units: ms, s, m, h, d. */
+const DURATION = /^([0-9]{1,9}([.][0-9]{1,9})?(ms|s|m|h|d)){1,8}$/;
 const MILLISECONDS: Record<string, number> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** Milliseconds of a duration string such as `30s` or `1h30m`. The string must already match the duration pattern. */
 export function millisecondsOf(duration: string): number {
   let total = 0;
-  for (const [, digits, unit] of duration.matchAll(/(\d+)(ms|s|m|h|d)/g)) {
+  for (const [, digits, unit] of duration.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)) {
     total += Number(digits) * (MILLISECONDS[unit ?? ''] ?? 0);
   }
-  return total;
+  return Math.round(total);
 }
 
 /** A duration as people write it; stays a string. */

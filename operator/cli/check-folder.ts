@@ -109,7 +109,12 @@ export async function checkFolder(folder: string, context: Context): Promise<Che
       const file = source?.file ?? folder;
       return conditionsOf(outcome, fits)
         .filter(({ reason }) => reason !== 'InvalidSpec' || !told.has(file))
-        .map(({ reason, message }) => ({ reason, said: withoutName(message, key) }))
+        .flatMap(({ reason, message }) =>
+          (reason === 'NotInGroup' ? message.split('; ') : [message]).map((each) => ({
+            reason,
+            said: withoutName(each, key),
+          })),
+        )
         .map(({ reason, said }) => ({
           ...(source ? place(source, key, said) : { file, line: 1 }),
           path: `${key.kind}/${key.name}`,

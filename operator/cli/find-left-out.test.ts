@@ -45,6 +45,21 @@ async function problemsOf(files: Record<string, string>): Promise<string[]> {
 }
 
 describe('checkFolder', () => {
+  it('tells each unknown workload at its own line', async () => {
+    const tools = ['wether', 'elsewhere'].map((name) => `\n        - { workload: ${name}, filter: [x] }`).join('');
+    const aggregation = `\n    groupRef: tools\n    aggregation:\n      tools:${tools}`;
+    writeFileSync(join(folder, 'server.yaml'), SERVER.replace('{ groupRef: tools }', aggregation));
+    writeFileSync(join(folder, 'weather.yaml'), backend('weather', 'none').replace(/\n.*externalAuth.*/, ''));
+    const context = { state: locateState(join(folder, 'state')), containerEngine: undefined, environment: {} };
+    const { warnings } = await checkFolder(folder, context as Parameters<typeof checkFolder>[1]);
+    const said = (name: string, index: number, remedy: string) =>
+      `VirtualMCPServer/demo: NotInGroup: config.aggregation.tools[${index}].workload: no MCPServer of group "tools" has the name "${name}": ${remedy}`;
+    expect(warnings.filter(({ message }) => message.startsWith('NotInGroup')).map(printProblem)).toEqual([
+      `${join(folder, 'server.yaml')}:10: ${said('wether', 0, 'write "weather"')}`,
+      `${join(folder, 'server.yaml')}:11: ${said('elsewhere', 1, 'correct or remove it')}`,
+    ]);
+  });
+
   const WRONG = 'permit(principal, action resource);';
   const RIGHT = 'forbid(principal, action, resource) when { resource.name == "it\'s" };';
   const styles: [style: string, text: string][] = [

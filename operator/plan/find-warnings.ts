@@ -1,36 +1,12 @@
-import type { AggregationConfig } from '#crds/parts/aggregation';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
 import type { World } from '../world.ts';
 import { findAuthServerWarnings } from './find-auth-server-warnings.ts';
+import { findIgnoredSettings } from './find-ignored-settings.ts';
 import { findUnboundCredentials } from './find-unbound-credentials.ts';
 import type { ServerSpec } from './render-run-config.ts';
 import type { Finding } from './summarise-status.ts';
 
 const warning = (type: string, reason: string, message: string): Finding => ({ type, status: 'True', reason, message });
-
-function namesIn({ tools = [], prompts = [], conflictResolutionConfig }: AggregationConfig): [string, string[]][] {
-  return [
-    ['config.aggregation.tools', tools.map(({ workload }) => workload)],
-    ['config.aggregation.prompts', prompts.map(({ workload }) => workload)],
-    ['config.aggregation.conflictResolutionConfig.priorityOrder', conflictResolutionConfig?.priorityOrder ?? []],
-  ];
-}
-
-/** Settings of backends that are not in the group: a misspelt name would otherwise do nothing in silence. */
-function unknownNames(spec: ServerSpec, members: string[]): Finding[] {
-  const { aggregation, operational } = spec.config;
-  const places: [string, string[]][] = [
-    ...(aggregation ? namesIn(aggregation) : []),
-    ['config.operational.timeouts.perWorkload', Object.keys(operational?.timeouts.perWorkload ?? {})],
-    ['outgoingAuth.backends', Object.keys(spec.outgoingAuth.backends ?? {})],
-  ];
-  const unknown = places.flatMap(([place, names]) =>
-    names.filter((name) => !members.includes(name)).map((name) => `${place} "${name}"`),
-  );
-  if (unknown.length === 0) return [];
-  const message = `No MCPServer of group "${spec.config.groupRef}" has the name in ${unknown.join(', ')}: correct or remove it.`;
-  return [warning('UnknownBackendNames', 'NotInGroup', message)];
-}
 
 function emptyGroup(spec: ServerSpec, members: string[]): Finding[] {
   if (members.length > 0) return [];
@@ -123,7 +99,7 @@ export function findWarnings(
     ...findAuthServerWarnings(document),
     ...findUnboundCredentials(spec, members, world),
     ...emptyGroup(spec, members),
-    ...unknownNames(spec, members),
+    ...findIgnoredSettings(spec, members),
     ...lostWithThePod(document, world),
     ...streamsOfReplicas(spec, document),
     ...usersUnknown(document),

@@ -93,7 +93,7 @@ function readNumber(from: number, to: number): (text: string) => number {
 const SHORTEST_RESYNC = 1000;
 
 function readResync(text: string): number {
-  if (!/^(\d+(ms|s|m|h|d))+$/.test(text) || millisecondsOf(text) < SHORTEST_RESYNC) {
+  if (!/^(\d+(\.\d+)?(ms|s|m|h|d))+$/.test(text) || millisecondsOf(text) < SHORTEST_RESYNC) {
     throw new InvalidArgumentError('Write a duration of a second or more, such as 10m.');
   }
   return millisecondsOf(text);

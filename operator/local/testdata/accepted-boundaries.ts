@@ -43,6 +43,18 @@ incomingAuth:
   oidcConfig: { type: inline, inline: { issuer: 'http://idp.demo.svc:9000', insecureAllowHTTP: true } }`),
   ),
   accepted(
+    'settings of boundaries that are left over',
+    server(`
+incomingAuth: { type: anonymous, oidcConfig: { type: kubernetes } }
+outgoingAuth: { source: discovered, backends: { a: { type: discovered } }, default: { type: discovered } }`),
+  ),
+  accepted(
+    'a shared issuer that is left over, and fractions of durations',
+    server(`
+incomingAuth: { type: anonymous, oidcConfigRef: { name: a, audience: b } }
+limits: { sessionIdle: 1.5h, listDeadline: 0.5s }`),
+  ),
+  accepted(
     'service account tokens without a block',
     server(`
 incomingAuth: { type: oidc, oidcConfig: { type: kubernetes } }`),

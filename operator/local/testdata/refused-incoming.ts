@@ -40,13 +40,6 @@ export const REFUSED_INCOMING: ManifestCase[] = [
     ],
   },
   {
-    of: 'an issuer that nobody asks',
-    text: server('incomingAuth:\n  type: anonymous\n  oidcConfig: { type: kubernetes }'),
-    problems: [
-      '9 spec.incomingAuth.oidcConfig: type anonymous checks nothing, so oidcConfig would have no effect; remove it, or write type: oidc',
-    ],
-  },
-  {
     of: 'a shared issuer without audience',
     text: oidc('oidcConfigRef:\n  name: company'),
     problems: [
@@ -99,6 +92,13 @@ export const REFUSED_INCOMING: ManifestCase[] = [
     text: inline("issuer: 'https://i.example', jwksUrl: 'https://user:pass@i.example/keys'"),
     problems: [
       '9 spec.incomingAuth.oidcConfig.inline.jwksUrl: not an absolute http or https URL without user name and password; write for example https://host.example/path',
+    ],
+  },
+  {
+    of: 'a bare host as issuer',
+    text: inline('issuer: idp.example'),
+    problems: [
+      '9 spec.incomingAuth.oidcConfig.inline.issuer: not an absolute http or https URL without user name, query and fragment; write for example https://host.example/path',
     ],
   },
   {

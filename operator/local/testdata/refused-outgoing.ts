@@ -5,20 +5,6 @@ const okta = "{ name: okta, type: oidc, oidcConfig: { issuerUrl: 'https://okta.e
 /** What is refused of boundary 2. */
 export const REFUSED_OUTGOING: ManifestCase[] = [
   {
-    of: 'backends that are not read',
-    text: openServer('outgoingAuth:\n  source: discovered\n  backends: { a: { type: discovered } }'),
-    problems: [
-      '10 spec.outgoingAuth.backends: source discovered does not read backends; write source: inline, or remove backends',
-    ],
-  },
-  {
-    of: 'a default that is not read',
-    text: openServer('outgoingAuth:\n  default: { type: discovered }'),
-    problems: [
-      '9 spec.outgoingAuth.default: source discovered does not read default; write source: inline, or remove default',
-    ],
-  },
-  {
     of: 'a reference without its block',
     text: openServer('outgoingAuth:\n  source: inline\n  backends:\n    a: { type: externalAuthConfigRef }'),
     problems: [

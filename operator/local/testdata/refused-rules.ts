@@ -61,13 +61,6 @@ export const REFUSED_RULES: ManifestCase[] = [
     problems: ['8 spec.sessionStorage.redis.db: not allowed beside sentinelConfig; write db inside sentinelConfig'],
   },
   {
-    of: 'a shared issuer that nobody asks',
-    text: server('incomingAuth: { type: anonymous, oidcConfigRef: { name: a, audience: b } }'),
-    problems: [
-      '7 spec.incomingAuth.oidcConfigRef: type anonymous checks nothing, so oidcConfigRef would have no effect; remove it, or write type: oidc',
-    ],
-  },
-  {
     of: 'an inline block of another type',
     text: server(
       "incomingAuth: { type: oidc, oidcConfig: { type: kubernetes, inline: { issuer: 'https://a.example' } } }",

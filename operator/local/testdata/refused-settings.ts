@@ -13,6 +13,11 @@ export const REFUSED_SETTINGS: ManifestCase[] = [
     problems: ['6 spec.config.groupRef: is a mapping, not a string; write a string'],
   },
   {
+    of: 'rate limits under config',
+    text: openServer('').replace('{ groupRef: team }', '{ groupRef: team, rateLimiting: {} }'),
+    problems: ['6 spec.config.rateLimiting: unknown field `rateLimiting`; it belongs under `spec`: move it there'],
+  },
+  {
     of: 'audit at two places',
     text: openServer('audit: { enabled: true }').replace('{ groupRef: team }', '{ groupRef: team, audit: {} }'),
     problems: ['6 spec.config.audit: not allowed beside audit; keep one of audit and config.audit'],

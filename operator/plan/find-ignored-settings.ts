@@ -1,0 +1,67 @@
+import type { AggregationConfig } from '#crds/parts/aggregation';
+import { nearest } from '#crds/parts/nearest';
+import type { ServerSpec } from './render-run-config.ts';
+import type { Finding } from './summarise-status.ts';
+
+/** A name of a backend, and where it is written. */
+type NameAt = [place: string, name: string];
+
+const ignored = (type: string, reason: string, message: string): Finding => ({
+  type,
+  status: 'True',
+  reason,
+  message,
+});
+
+function namesIn({ tools = [], prompts = [], conflictResolutionConfig }: AggregationConfig): NameAt[] {
+  const at = 'config.aggregation';
+  const order = conflictResolutionConfig?.priorityOrder ?? [];
+  return [
+    ...tools.map(({ workload }, index): NameAt => [`${at}.tools[${index}].workload`, workload]),
+    ...prompts.map(({ workload }, index): NameAt => [`${at}.prompts[${index}].workload`, workload]),
+    ...order.map((name, index): NameAt => [`${at}.conflictResolutionConfig.priorityOrder[${index}]`, name]),
+  ];
+}
+
+const keysOf = (at: string, map: object | undefined): NameAt[] =>
+  Object.keys(map ?? {}).map((name) => [`${at}.${name}`, name]);
+
+/** Settings of backends that are not in the group. */
+function unknownNames({ config, outgoingAuth }: ServerSpec, members: string[]): Finding[] {
+  const { aggregation, operational } = config;
+  const places: NameAt[] = [
+    ...(aggregation ? namesIn(aggregation) : []),
+    ...keysOf('config.operational.timeouts.perWorkload', operational?.timeouts.perWorkload),
+    ...keysOf('outgoingAuth.backends', outgoingAuth.backends),
+  ];
+  const unknown = places.filter(([, name]) => !members.includes(name));
+  if (unknown.length === 0) return [];
+  const said = unknown.map(([place, name]) => {
+    const meant = nearest(name, members);
+    const remedy = meant === undefined ? 'correct or remove it' : `write "${meant}"`;
+    return `${place}: no MCPServer of group "${config.groupRef}" has the name "${name}": ${remedy}`;
+  });
+  return [ignored('UnknownBackendNames', 'NotInGroup', said.join('; '))];
+}
+
+/** A former issuer that was left in place. */
+function issuerIgnored({ incomingAuth }: ServerSpec): Finding[] {
+  const written = (['oidcConfig', 'oidcConfigRef'] as const).find((field) => incomingAuth[field] !== undefined);
+  if (incomingAuth.type !== 'anonymous' || written === undefined) return [];
+  const message = `incomingAuth.${written}: no token is checked with type anonymous: write type: oidc, or remove ${written}`;
+  return [ignored('IssuerIgnored', 'Anonymous', message)];
+}
+
+function outgoingIgnored({ outgoingAuth }: ServerSpec): Finding[] {
+  const written = (['backends', 'default'] as const).filter((field) => outgoingAuth[field] !== undefined);
+  const [first] = written;
+  if (outgoingAuth.source !== 'discovered' || first === undefined) return [];
+  const fields = written.join(' and ');
+  const message = `outgoingAuth.${first}: source discovered does not read ${fields}: write source: inline, or remove ${fields}`;
+  return [ignored('OutgoingAuthIgnored', 'SourceDiscovered', message)];
+}
+
+/** Settings that have no effect as they are written. Each message begins with the field. */
+export function findIgnoredSettings(spec: ServerSpec, members: string[]): Finding[] {
+  return [...unknownNames(spec, members), ...issuerIgnored(spec), ...outgoingIgnored(spec)];
+}
