@@ -2,10 +2,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { residentBytes } from '../bench/cpu-time.ts';
 import { findFreePort } from '../gateway/find-free-port.ts';
 import { startGateway, type Gateway } from '../gateway/start-gateway.ts';
 import { until } from '../gateway/until.ts';
 import { startFaults } from './faults.ts';
+import { checkLeftProcesses } from './left-processes.ts';
 import { startMembers, type Group, type Member } from './members.ts';
 import { Outcomes } from './outcomes.ts';
 import {
@@ -24,6 +26,8 @@ export interface SoakOptions {
   durationMs: number;
   /** Calls a second. */
   rate: number;
+  /** Time without traffic at the end, after which the resident memory is printed. */
+  idleMs: number;
 }
 
 export const CANCELS_PER_SECOND = 4;
@@ -51,7 +55,8 @@ const SETTLE_MS = SESSION_IDLE_MS + 60_000;
 const OPENING_MORE_MS = 2_500;
 
 /** One gateway: members are killed, and one of them hangs. */
-export async function soakOneGateway(checks: Checks, group: Group, { durationMs, rate }: SoakOptions): Promise<void> {
+export async function soakOneGateway(checks: Checks, group: Group, options: SoakOptions): Promise<void> {
+  const { durationMs, rate, idleMs } = options;
   const part = group === 'modern' ? 'a gateway of 2026-07-28' : 'a gateway with sessions';
   const folder = await mkdtemp(join(tmpdir(), 'vmcp-soak-'));
   const members = await startMembers(group, folder, ['steady', 'killed', 'hanging']);
@@ -75,7 +80,7 @@ export async function soakOneGateway(checks: Checks, group: Group, { durationMs,
     });
   try {
     await untilAllAnswer(gateway, members, group === 'modern' ? 'modern' : 'old');
-    const { descriptors } = await readProcessState(gateway, inspector);
+    const { descriptors, rss } = await readProcessState(gateway, inspector);
     const warmUp = await traffic(false);
     await sleep(Math.min(WARM_UP_MS, durationMs / 6));
     await warmUp.stop();
@@ -101,10 +106,12 @@ export async function soakOneGateway(checks: Checks, group: Group, { durationMs,
       checks.check(`${part}: ${name} return to what they were`, left);
     }
     console.log(`  start ${describe(start)}\n  end   ${describe(end)}; ${running.cancelled()} calls were cancelled`);
+    if (idleMs > 0) console.log(`  ${await describeIdle(gateway, rss, idleMs)}`);
   } finally {
     inspector.close();
     await gateway.stop();
     await Promise.all(members.map((member) => member.stop()));
+    await checkLeftProcesses(checks, part, folder);
     await rm(folder, { recursive: true, force: true });
   }
 }
@@ -154,6 +161,15 @@ function checkOpenings(
   const times = `median ${meanwhile.toFixed(0)} ms, otherwise ${otherwise.toFixed(0)} ms`;
   const problem = meanwhile > 3 * otherwise + OPENING_MORE_MS ? 'they wait for it' : undefined;
   checks.check(`${part}: new sessions do not wait for a member that hangs (${times})`, problem);
+}
+
+/** Describes the resident memory after some time without traffic, beside that before all traffic. */
+async function describeIdle({ pid }: Gateway, before: number, idleMs: number): Promise<string> {
+  const loaded = residentBytes(pid);
+  await sleep(idleMs);
+  const idle = residentBytes(pid);
+  const ratio = (idle / before).toFixed(2);
+  return `RSS ${toMb(before)} MB before the traffic, ${toMb(loaded)} MB after it, ${toMb(idle)} MB after ${idleMs / 60_000} idle minutes: ${ratio} times`;
 }
 
 const describe = ({ sessions, descriptors, heap, rss, places }: ProcessState): string =>

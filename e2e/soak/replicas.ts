@@ -7,6 +7,7 @@ import { findFreePort } from '../gateway/find-free-port.ts';
 import { startGateway, type Gateway } from '../gateway/start-gateway.ts';
 import { serveRoundRobin, type RoundRobin } from '../redis/round-robin.ts';
 import { startRedis } from '../redis/start-redis.ts';
+import { checkLeftProcesses } from './left-processes.ts';
 import { startMembers, type Member } from './members.ts';
 import { CANCELS_PER_SECOND, KILL_EVERY_MS, LIMITS, LASTING, untilAllAnswer, type SoakOptions } from './one-gateway.ts';
 import { ANY, Outcomes } from './outcomes.ts';
@@ -27,11 +28,7 @@ export async function soakReplicas(checks: Checks, { durationMs, rate }: SoakOpt
   const folder = await mkdtemp(join(tmpdir(), 'vmcp-soak-'));
   const redis = await startRedis();
   // A stdio member has one process at each replica: what kills a replica kills that process.
-  const members = (await startMembers('sessions', folder, ['steady'])).map((member) => ({
-    ...member,
-    // Each replica has a session of its own at an SSE backend: the answer of a client has to reach the replica that asks.
-    asksClient: member.asksClient && member.backend.transport !== 'sse',
-  }));
+  const members = await startMembers('sessions', folder, ['steady']);
   const ports = await Promise.all(Array.from({ length: REPLICAS }, () => findFreePort()));
   const proxy = await serveRoundRobin(ports);
   const replicas = await startReplicas(members, ports, proxy, redis.address, folder);
@@ -62,6 +59,7 @@ export async function soakReplicas(checks: Checks, { durationMs, rate }: SoakOpt
     await proxy.close();
     await Promise.all(members.map((member) => member.stop()));
     await redis.stop();
+    await checkLeftProcesses(checks, part, folder);
     await rm(folder, { recursive: true, force: true });
   }
 }

@@ -1,5 +1,6 @@
 // Runs gateways in front of servers made with the official SDKs, under load and faults, for a bounded time:
-// node e2e/soak/run.ts [--minutes 30] [--rate 200] [--part sessions|modern|replicas]; ends with one line that counts.
+// node e2e/soak/run.ts [--minutes 30] [--rate 200] [--part sessions|modern|replicas] [--idle-minutes 0]; ends with one line that
+// counts.
 import { parseArgs } from 'node:util';
 import { isInstalled } from '../redis/is-installed.ts';
 import { soakOneGateway, type SoakOptions } from './one-gateway.ts';
@@ -14,17 +15,19 @@ const { values } = parseArgs({
     minutes: { type: 'string', default: '30' },
     rate: { type: 'string', default: '200' },
     part: { type: 'string' },
+    'idle-minutes': { type: 'string', default: '0' },
   },
 });
 const durationMs = Number(values.minutes) * 60_000;
 const rate = Number(values.rate);
+const idleMs = Number(values['idle-minutes']) * 60_000;
 if (!(durationMs > 0) || !(rate > 0)) throw new Error('--minutes and --rate take numbers above 0');
 if (values.part !== undefined && !(values.part in SHARES)) throw new Error(`no part is called ${values.part}`);
 
 /** undefined: this part does not run. */
 function optionsOf(part: keyof typeof SHARES): SoakOptions | undefined {
-  if (values.part !== undefined) return values.part === part ? { durationMs, rate } : undefined;
-  return { durationMs: durationMs * SHARES[part], rate };
+  if (values.part !== undefined) return values.part === part ? { durationMs, rate, idleMs } : undefined;
+  return { durationMs: durationMs * SHARES[part], rate, idleMs };
 }
 
 const checks = new Checks();
