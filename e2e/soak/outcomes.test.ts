@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { ANY, GRACE_MS, LONGEST_MS, Outcomes } from './outcomes.ts';
 
-const fail = (outcomes: Outcomes, member: string, began: number, ended: number) =>
-  outcomes.note({ member, kind: 'echo', began, ended }, 'refused');
+const fail = (outcomes: Outcomes, member: string, began: number, ended: number, problem = 'did not answer in time') =>
+  outcomes.note({ member, kind: 'echo', began, ended }, problem);
 
 describe('Outcomes', () => {
   it('explains a failure that overlaps an outage of its member or the grace after it', () => {
@@ -30,6 +30,15 @@ describe('Outcomes', () => {
     fail(outcomes, 'one', 50_000 - LONGEST_MS, 60_000);
     fail(outcomes, 'one', 49_999 - LONGEST_MS, 60_000);
     expect(outcomes.unexplained()).toHaveLength(1);
+  });
+
+  it('explains the end of a long call that the outage cut', () => {
+    const outcomes = new Outcomes();
+    outcomes.beginOutage('one', 50_000)(53_000);
+    fail(outcomes, 'one', 20_000, 50_001, 'closed the connection');
+    fail(outcomes, 'one', 20_000, 53_001 + GRACE_MS, 'closed the connection');
+    fail(outcomes, 'one', 20_000, 49_999, 'closed the connection');
+    expect(outcomes.unexplained()).toHaveLength(2);
   });
 
   it('explains failures of all members by an outage of any', () => {

@@ -1,7 +1,8 @@
 /** Milliseconds after the end of an outage in which a call of the member may still fail. */
 export const GRACE_MS = 2_000;
-/** Milliseconds. A call that was under way for longer when an outage began had failed before it. */
+/** Milliseconds. A call that was under way for longer when an outage began, and then timed out, had failed before it. */
 export const LONGEST_MS = 10_000;
+const TIMED_OUT = /in time|timed out/i;
 /** Milliseconds without a turn of the event loop. */
 const STALL_MS = 2_000;
 const MOST_FAILURES = 100_000;
@@ -113,8 +114,13 @@ export class Outcomes {
     return this.#failures.length - this.unexplained().length;
   }
 
-  #isExplained({ member, began, ended }: Failure): boolean {
+  #isExplained({ member, began, ended, problem }: Failure): boolean {
     const outages = [...(this.#outages.get(member) ?? []), ...(this.#outages.get(ANY) ?? [])];
-    return outages.some(({ from, to }) => ended >= from && began >= from - LONGEST_MS && began <= to + GRACE_MS);
+    return outages.some(({ from, to }) => {
+      if (ended < from || began > to + GRACE_MS) return false;
+      // A slow machine takes longer for a call that the outage then cuts.
+      const isCut = ended <= to + GRACE_MS && !TIMED_OUT.test(problem);
+      return isCut || began >= from - LONGEST_MS;
+    });
   }
 }
