@@ -83,7 +83,7 @@ export class Outcomes {
     try {
       await run();
     } catch (error) {
-      problem = String(error instanceof Error ? error.message : error);
+      problem = describe(error);
     }
     this.note({ member, kind, began, ended: performance.now() }, problem);
   }
@@ -123,4 +123,12 @@ export class Outcomes {
       return isCut || began >= from - LONGEST_MS;
     });
   }
+}
+
+/** `fetch failed` alone does not tell a refused connection from one that broke. */
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { cause } = error;
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+  return typeof code === 'string' ? `${error.message} (${code})` : error.message;
 }
