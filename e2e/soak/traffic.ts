@@ -16,8 +16,8 @@ export interface TrafficOptions {
   abandons: boolean;
 }
 
-/** Calls under way at a member that may be down: more than it has places, less than the memory of a client. */
-const MOST_AT_FAULTY = 300;
+/** Calls under way at a member that is down, or on a slow machine: more than its places, less than a client has descriptors for. */
+const MOST_AT_MEMBER = 300;
 /** Longer than the soak: only a cancel ends such a call. */
 const SLOW_MS = 3_600_000;
 const ABANDON_EVERY_MS = 3_000;
@@ -100,9 +100,9 @@ export async function startTraffic(options: TrafficOptions): Promise<Traffic> {
       () => run(),
     );
   const steady = options.members.filter(({ role }) => role === 'steady');
-  const atFaulty = new Map<string, number>();
+  const atMember = new Map<string, number>();
   const loops = [
-    every(1_000 / options.rate, () => follow(callOne(clients, options, atFaulty))),
+    every(1_000 / options.rate, () => follow(callOne(clients, options, atMember))),
     every(1_000 / options.cancelsPerSecond, () =>
       follow(
         cancelOne(pick(clients), pick(steady)).then(() => {
@@ -141,14 +141,14 @@ async function repeat(pauseMs: number, going: () => boolean, run: () => void): P
 async function callOne(
   clients: readonly SoakClient[],
   { members, outcomes }: TrafficOptions,
-  atFaulty: Map<string, number>,
+  atMember: Map<string, number>,
 ): Promise<void> {
   const [client, member, kind] = [pick(clients), pick(members), pick(BY_SHARE)];
-  const running = atFaulty.get(member.name) ?? 0;
-  if (member.role !== 'steady' && running >= MOST_AT_FAULTY) return;
-  atFaulty.set(member.name, running + 1);
+  const running = atMember.get(member.name) ?? 0;
+  if (running >= MOST_AT_MEMBER) return;
+  atMember.set(member.name, running + 1);
   await outcomes.record(member.name, kind, () => KINDS[kind]?.(client, member) ?? Promise.resolve());
-  atFaulty.set(member.name, (atFaulty.get(member.name) ?? 1) - 1);
+  atMember.set(member.name, (atMember.get(member.name) ?? 1) - 1);
 }
 
 /** Calls a tool that ignores a cancel, and cancels. The SDK leaves the connection open. */
