@@ -25,8 +25,9 @@ export class EventAnswer implements AnswerReader {
 
   push(chunk: Buffer): void {
     const exchange = this.#exchange;
-    // An event that is complete now may wait for its reader: it counts until there is more, which comes after it.
-    const before = this.#parser.isLarge ? 0 : this.#parser.pending;
+    // An event that is complete now may wait for its reader: it counts until there is more, which comes after it. On the stream of a
+    // session that may be never.
+    const before = this.#parser.isLarge || exchange.isStream ? 0 : this.#parser.pending;
     const arrived = this.#parser.arrived;
     try {
       this.#parser.push(chunk);

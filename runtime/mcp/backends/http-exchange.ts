@@ -27,6 +27,9 @@ export interface ExchangeHost {
   resend(exchange: HttpExchange, sent: boolean): boolean;
 }
 
+/** Bytes of an event that a stream of a session may keep uncounted: there are as many streams as sessions. */
+const FREE_OF_STREAM = 65_536;
+
 /** What an exchange counts as while it is under way. */
 export type Load = 'call' | 'stream' | 'message' | 'probe';
 
@@ -113,6 +116,14 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Expiring, Keepe
 
   get source(): string {
     return this.#host.name;
+  }
+
+  get isStream(): boolean {
+    return this.load === 'stream';
+  }
+
+  get free(): number | undefined {
+    return this.isStream ? FREE_OF_STREAM : undefined;
   }
 
   giveUp(): void {

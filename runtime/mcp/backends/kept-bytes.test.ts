@@ -119,6 +119,13 @@ describe('KeptBytes', () => {
     expect([all.waiting, all.limit]).toEqual([0, 10 * MEBIBYTE]);
   });
 
+  it('counts a keeper that may keep less from there on', () => {
+    const all = new KeptBytes(MEBIBYTE);
+    const [stream, call] = [{ ...reader(), free: 65_536 }, reader()];
+    for (const bytes of [65_536, 65_537]) for (const one of [stream, call]) all.tell(one, bytes);
+    expect([stream.kept, call.kept, all.used]).toEqual([65_537, 0, 65_537]);
+  });
+
   it('does not count keepers of little', () => {
     const all = new KeptBytes(MEBIBYTE);
     const readers = Array.from({ length: 100 }, () => reader());

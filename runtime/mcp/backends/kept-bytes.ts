@@ -8,6 +8,8 @@ const PATIENCE = 30_000;
 export interface Keeper {
   /** Name of the backend, or id of the client, that the bytes come from. */
   readonly source: string;
+  /** Bytes below which it is not counted. Absent: 1 MiB. */
+  readonly free?: number | undefined;
   kept: number;
   /** Reads no more of the answer until `goOn`. Without these two it only gives back what it keeps. */
   wait?(): void;
@@ -60,7 +62,7 @@ export class KeptBytes {
 
   /** The keeper now keeps this many bytes. It may be told to wait before this returns. */
   tell(keeper: Keeper, bytes: number): void {
-    const counted = bytes > FREE ? bytes : 0;
+    const counted = bytes > (keeper.free ?? FREE) ? bytes : 0;
     const grown = counted - keeper.kept;
     if (grown === 0) return;
     keeper.kept = counted;

@@ -18,6 +18,8 @@ export interface ReadExchange extends Flow {
   readonly sessionId: string | undefined;
   readonly maxResponseBytes: number;
   readonly isOver: boolean;
+  /** It stays open for as long as its session. */
+  readonly isStream: boolean;
   /** Set for each sign of life of the call. */
   heard: boolean;
   /** Counts what the reader keeps of this answer. What is left of it may come later for that. */
