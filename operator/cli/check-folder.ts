@@ -97,8 +97,13 @@ async function withSecrets(snapshot: Snapshot, context: Context): Promise<Snapsh
 }
 
 /** Reads and plans a folder. */
-export async function checkFolder(folder: string, context: Context): Promise<CheckedFolder> {
-  const snapshot = await withSecrets(loadFolder(folder), context);
+export function checkFolder(folder: string, context: Context): Promise<CheckedFolder> {
+  return checkSnapshot(loadFolder(folder), folder, context);
+}
+
+/** Plans what was read. `whole` names all of it, for what stands in no file. */
+export async function checkSnapshot(read: Snapshot, whole: string, context: Context): Promise<CheckedFolder> {
+  const snapshot = await withSecrets(read, context);
   const outcomes = planAll(snapshot, context);
   const told = new Set(snapshot.problems.map(({ file }) => file));
   const place: PlaceIn = (source, key, said) => placeIn(source, key, said, snapshot);
@@ -106,7 +111,7 @@ export async function checkFolder(folder: string, context: Context): Promise<Che
     outcomes.flatMap((outcome) => {
       const { key } = outcome;
       const source = snapshot.sources.get(keyText(key));
-      const file = source?.file ?? folder;
+      const file = source?.file ?? whole;
       return conditionsOf(outcome, fits)
         .filter(({ reason }) => reason !== 'InvalidSpec' || !told.has(file))
         .flatMap(({ reason, message }) =>
@@ -123,7 +128,12 @@ export async function checkFolder(folder: string, context: Context): Promise<Che
     });
   const problems = [...snapshot.problems, ...from(isProblem)];
   const leftOut = findLeftOut(outcomes, (key) => snapshot.sources.get(key), place, problems);
-  return { snapshot, outcomes, problems: [...problems, ...leftOut], warnings: from(isWarning) };
+  return {
+    snapshot,
+    outcomes,
+    problems: [...problems, ...leftOut],
+    warnings: [...snapshot.notices, ...from(isWarning)],
+  };
 }
 
 /** A path as seen from the working directory, where it is below that. */

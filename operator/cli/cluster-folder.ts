@@ -47,6 +47,7 @@ function inNamespace({ manifests, configMaps }: Snapshot, namespace: string) {
 export function readClusterFolder(folder: string, namespace: string, context: Context): ClusterFolder {
   const snapshot = loadFolder(folder);
   for (const problem of snapshot.problems) context.err.write(`${printProblem(problem)}\n`);
+  for (const notice of snapshot.notices) context.err.write(`${printProblem(notice)} (warning)\n`);
   const apiGroup = snapshot.manifests[0]?.apiVersion.split('/')[0] ?? DEFAULT_API_GROUP;
   return { ...inNamespace(snapshot, namespace), apiGroup, wrong: snapshot.problems.length > 0 };
 }

@@ -10,8 +10,15 @@ export type Surroundings = Omit<Context, 'state' | 'typed'>;
 export const folderArgument = (): Argument =>
   new Argument('[folder]', 'folder with *.yaml manifests').default('.', 'the working directory');
 
+/** What `validate` reads. */
+export const manifestsArgument = (): Argument =>
+  new Argument('[path...]', 'folder with *.yaml manifests, file, or - for standard input').default(
+    ['.'],
+    'the working directory',
+  );
+
 function readDuration(text: string): number {
-  if (!/^(\d+(ms|s|m|h))+$/.test(text)) throw new InvalidArgumentError('Write a duration such as 30s or 2m.');
+  if (!/^(\d+(\.\d+)?(ms|s|m|h))+$/.test(text)) throw new InvalidArgumentError('Write a duration such as 30s or 2m.');
   return millisecondsOf(text);
 }
 

@@ -6,6 +6,7 @@ import {
   contextOf,
   examples,
   folderArgument,
+  manifestsArgument,
   output,
   type Parts,
   type StateOptions,
@@ -69,13 +70,21 @@ function addRunning({ program, around, stop, finish }: Parts): void {
 function addReading({ program, around, finish }: Parts): void {
   program
     .command('validate')
-    .description('say what is wrong in a folder of manifests, with file and line')
-    .addArgument(folderArgument())
+    .description('say what is wrong in manifests, with file and line')
+    .addArgument(manifestsArgument())
     .addOption(output('table', 'json', 'yaml'))
     .addOption(stateOption())
-    .addHelpText('after', examples(around, 'vmcp validate', 'vmcp validate examples/quickstart -o json'))
-    .action(async (folder: string, options: StateOptions & { output: Format }) =>
-      finish(await validate(folder, options.output, contextOf(around, options))),
+    .addHelpText(
+      'after',
+      examples(
+        around,
+        'vmcp validate',
+        'vmcp validate server.yaml backend.yaml',
+        'vmcp validate examples/quickstart -o json',
+      ),
+    )
+    .action(async (paths: string[], options: StateOptions & { output: Format }) =>
+      finish(await validate(paths, options.output, contextOf(around, options))),
     );
   addRender({ program, around, finish });
 }

@@ -1,11 +1,13 @@
 import type { Context, Format } from './context.ts';
-import { checkFolder, printProblem } from './check-folder.ts';
+import { checkSnapshot, printProblem } from './check-folder.ts';
 import { EXIT_CODES } from './exit-codes.ts';
+import { loadManifests } from './load-manifests.ts';
 import { printObject } from './print-object.ts';
 
-/** Says what is wrong in a folder of manifests. Starts and writes nothing. Returns the exit code. */
-export async function validate(folder: string, format: Format, context: Context): Promise<number> {
-  const { snapshot, problems, warnings } = await checkFolder(folder, context);
+/** Says what is wrong in manifests: files, folders, or standard input (`-`). Starts and writes nothing. Returns the exit code. */
+export async function validate(paths: string[], format: Format, context: Context): Promise<number> {
+  const whole = paths.join(', ');
+  const { snapshot, problems, warnings } = await checkSnapshot(await loadManifests(paths, context), whole, context);
   const code = problems.length > 0 ? EXIT_CODES.input : EXIT_CODES.ok;
   if (format !== 'table') {
     context.out.write(printObject({ valid: code === EXIT_CODES.ok, problems, warnings }, format));
@@ -16,6 +18,6 @@ export async function validate(folder: string, format: Format, context: Context)
   const groups = [...new Set(snapshot.manifests.map(({ apiVersion }) => apiVersion))].join(', ');
   const count = `${snapshot.manifests.length} resources${groups === '' ? '' : ` (${groups})`}`;
   const verdict = problems.length === 0 ? 'valid' : `${problems.length} problem${problems.length === 1 ? '' : 's'}`;
-  context.out.write(`${folder}: ${count}, ${verdict}\n`);
+  context.out.write(`${whole}: ${count}, ${verdict}\n`);
   return code;
 }

@@ -15,6 +15,8 @@ export interface Snapshot {
   /** Where each resource stands, by the text of its key. */
   sources: Map<string, Source>;
   problems: Problem[];
+  /** What is passed over, or looks misspelt: nothing is refused for it. */
+  notices: Problem[];
 }
 
 export const EMPTY: Snapshot = {
@@ -23,6 +25,7 @@ export const EMPTY: Snapshot = {
   configMaps: new Map(),
   sources: new Map(),
   problems: [],
+  notices: [],
 };
 
 /** The YAML files of a folder, by name; not those of folders inside it. Throws when there is no such folder. */
@@ -32,8 +35,9 @@ export function listManifestFiles(folder: string): ManifestFile[] {
   return names.sort().map((name) => ({ file: join(folder, name), text: readFileSync(join(folder, name), 'utf8') }));
 }
 
-function snapshotOf(resources: Resource[], problems: Problem[]): Snapshot {
-  const snapshot: Snapshot = { manifests: [], secrets: new Map(), configMaps: new Map(), sources: new Map(), problems };
+function snapshotOf(resources: Resource[], problems: Problem[], notices: Problem[]): Snapshot {
+  const empty = { manifests: [], secrets: new Map(), configMaps: new Map(), sources: new Map() };
+  const snapshot: Snapshot = { ...empty, problems, notices };
   for (const resource of resources) {
     const { kind, file, line, lineOf, positionOf } = resource;
     const metadata = { ...resource.metadata, namespace: resource.metadata.namespace ?? NAMESPACE };
@@ -48,8 +52,8 @@ function snapshotOf(resources: Resource[], problems: Problem[]): Snapshot {
 
 /** What the files say, with everything that is wrong with them. */
 export function readSnapshot(files: ManifestFile[]): Snapshot {
-  const { resources, problems } = parseManifests(files);
-  return snapshotOf(resources, problems);
+  const { resources, problems, notices } = parseManifests(files);
+  return snapshotOf(resources, problems, notices);
 }
 
 /** Text of every resource of a snapshot by the text of its key, to see which differ. */
@@ -98,7 +102,8 @@ export class ManifestFolder {
       this.#readable.set(file.file, file);
       return file;
     });
-    return snapshotOf(parseManifests(counted, parse).resources, problems);
+    const { resources, notices } = parseManifests(counted, parse);
+    return snapshotOf(resources, problems, notices);
   }
 
   #parse(file: ManifestFile): ParsedFile {

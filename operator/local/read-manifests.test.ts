@@ -77,6 +77,36 @@ describe('the resources of several files', () => {
     ).toHaveLength(1);
   });
 
+  it('passes over kinds of other programs, with one line each', () => {
+    const foreign = ['v1 Namespace', 'v1 ServiceAccount', 'apps/v1 Deployment'].map((named) => {
+      const [apiVersion = '', kind = ''] = named.split(' ');
+      return `apiVersion: ${apiVersion}\nkind: ${kind}\nmetadata: { name: a }\n`;
+    });
+    const { resources, problems, notices } = read([...foreign, manifest('MCPGroup', 'description: a')].join('---\n'));
+    expect(problems).toEqual([]);
+    expect(resources.map(({ kind }) => kind)).toEqual(['MCPGroup']);
+    expect(notices.map(problemText)).toEqual([
+      '0.yaml:2 kind: `Namespace` is passed over, as vmcp does not read it',
+      '0.yaml:6 kind: `ServiceAccount` is passed over, as vmcp does not read it',
+      '0.yaml:10 kind: `Deployment` is passed over, as vmcp does not read it',
+    ]);
+  });
+
+  it('warns of an API group that differs by a typo, with the right one', () => {
+    const group = (name: string, of: string) =>
+      manifest('MCPGroup', 'description: a').replace('demo', name).replace('vmcp.dev', of);
+    const told = (...groups: string[]) =>
+      read(...groups.map((of, index) => group(`g${index}`, of))).notices.map(problemText);
+    const said = (file: number, wrong: string, right: string) =>
+      `${file}.yaml:1 apiVersion: the API group \`${wrong}\` differs by a few letters from that of other resources; write \`${right}/v1alpha1\``;
+    expect(told('vmcp.dev', 'vmpc.dev')).toEqual([said(1, 'vmpc.dev', 'vmcp.dev')]);
+    expect(told('vmcp.acme.dev', 'vmcp.acme.dev', 'vmcp.amce.dev')).toEqual([
+      said(2, 'vmcp.amce.dev', 'vmcp.acme.dev'),
+    ]);
+    expect(told('mcp.dev')).toEqual([]);
+    expect(told('vmcp.dev', 'toolhive.stacklok.dev')).toEqual([]);
+  });
+
   it('says which API groups it read', () => {
     expect(
       read(openServer(''), manifest('MCPGroup', '{}').replace('vmcp.dev', 'toolhive.stacklok.dev')).groups,

@@ -1,19 +1,21 @@
 import { z } from 'zod';
 import { KIND_NAMES, type KindName, OBJECTS } from '#crds/kinds/index';
 import { explainProblems, type Source } from '#crds/parts/explain';
-import { nearest } from '#crds/parts/nearest';
 import { ObjectMeta } from '#crds/parts/object-meta';
+import { checkApiGroups } from './check-api-groups.ts';
 import { ConfigMap, readSecretValues, Secret } from './core-kinds.ts';
+import { explainUnknownKind } from './explain-unknown-kind.ts';
 import type { ManifestFile, Problem, Resource } from './resource.ts';
 import { readYamlDocuments, type YamlDocument } from './yaml-documents.ts';
 
 const OWN_KINDS = Object.keys(KIND_NAMES) as KindName[];
-const KNOWN_KINDS = [...OWN_KINDS, 'Secret', 'ConfigMap'];
 
 interface ReadManifests {
   /** In the order of the files. A resource whose `spec` is wrong is among them: what runs by it must not vanish. */
   resources: Resource[];
   problems: Problem[];
+  /** What is passed over, and API groups that look misspelt: nothing is refused for it. */
+  notices: Problem[];
   /** API groups of our kinds that were read, sorted. */
   groups: string[];
 }
@@ -36,13 +38,15 @@ export function parseFile(file: ManifestFile): ParsedFile {
  */
 export function parseManifests(files: readonly ManifestFile[], parse = parseFile): ReadManifests {
   const problems: Problem[] = [];
+  const notices: Problem[] = [];
   const resources = new Map<string, Resource>();
   for (const file of files) {
     const parsed = parse(file);
     problems.push(...parsed.problems);
     for (const { read, document } of parsed.documents) {
-      const { resource, problems: found } = read;
+      const { resource, problems: found, notices: passed = [] } = read;
       problems.push(...found);
+      notices.push(...passed);
       if (resource === undefined) continue;
       const key = `${resource.kind}/${resource.metadata.namespace ?? 'default'}/${resource.metadata.name}`;
       const first = resources.get(key);
@@ -50,14 +54,17 @@ export function parseManifests(files: readonly ManifestFile[], parse = parseFile
       else problems.push(duplicate(resource, first, document));
     }
   }
-  const groups = [...resources.values()].flatMap((resource) =>
+  const kept = [...resources.values()];
+  notices.push(...checkApiGroups(kept));
+  const groups = kept.flatMap((resource) =>
     'apiVersion' in resource ? [resource.apiVersion.split('/')[0] ?? ''] : [],
   );
-  return { resources: [...resources.values()], problems, groups: [...new Set(groups)].sort() };
+  return { resources: kept, problems, notices, groups: [...new Set(groups)].sort() };
 }
 
 interface Read {
   resource?: Resource;
+  notices?: Problem[];
   problems: Problem[];
 }
 
@@ -67,7 +74,7 @@ function readResource(file: string, document: YamlDocument): Read {
   if (own !== undefined) return readOwn(own, file, document);
   if (kind === 'Secret') return readSecret(file, document);
   if (kind === 'ConfigMap') return readConfigMap(file, document);
-  return { problems: [unknownKind(kind, file, document)] };
+  return explainUnknownKind(kind, file, document);
 }
 
 const kindOf = (value: unknown) => z.object({ kind: z.string() }).safeParse(value).data?.kind;
@@ -128,21 +135,6 @@ function explain(error: z.ZodError, schema: z.ZodType, file: string, document: Y
     message: 'more is wrong here; mend what is told, and look again',
   };
   return [...found.slice(0, MOST_PROBLEMS), more];
-}
-
-function remedyForKind(kind: string): string {
-  if (kind === 'Kustomization') return 'write what `kubectl kustomize` prints into a folder, and name that one';
-  const meant = nearest(kind, KNOWN_KINDS);
-  return meant === undefined ? 'move it to another folder' : `did you mean \`${meant}\`?`;
-}
-
-function unknownKind(kind: string | undefined, file: string, { line, lineOf }: YamlDocument): Problem {
-  const place = { file, line: lineOf(['kind']) ?? line };
-  const known = KNOWN_KINDS.join(', ');
-  if (kind === undefined) {
-    return { ...place, path: 'kind', message: `required field is missing; write one of ${known}` };
-  }
-  return { ...place, path: 'kind', message: `unknown kind \`${kind}\`; known are ${known}; ${remedyForKind(kind)}` };
 }
 
 function duplicate(resource: Resource, first: Resource, { lineOf }: YamlDocument): Problem {

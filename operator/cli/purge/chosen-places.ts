@@ -1,4 +1,5 @@
 import type { RedisConfig } from '#crds/connections/redis-options';
+import { isRedisAddress } from '#crds/parts/redis-address';
 import type { KeyAccess } from '#operator/storage/redis-keys';
 import { Redis } from '#crds/run-config/storage';
 import { defined } from '#operator/plan/defined';
@@ -104,6 +105,8 @@ function changed(base: WrittenPlace | undefined, options: RedisOptions, choosing
 const wrong = (message: string) => new CliError(EXIT_CODES.usage, message);
 
 function checkAddress({ redisAddress = [], sentinelMaster, keyPrefix }: RedisOptions): void {
+  const none = redisAddress.find((address) => !isRedisAddress(address));
+  if (none !== undefined) throw wrong(`--redis-address: ${JSON.stringify(none)} is no address; write host:port`);
   if (redisAddress.length > 1 && sentinelMaster === undefined)
     throw wrong('--redis-address: there is one Redis; of Sentinels say --sentinel-master, too');
   if (redisAddress.length === 0 && sentinelMaster !== undefined)

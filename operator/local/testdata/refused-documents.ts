@@ -53,10 +53,17 @@ export const REFUSED_DOCUMENTS: ManifestCase[] = [
     ],
   },
   {
-    of: 'a kind of Kubernetes that has no place here',
-    text: 'apiVersion: apps/v1\nkind: Deployment\nmetadata: { name: a }\n',
+    of: 'a kind of the family that is not read',
+    text: 'apiVersion: vmcp.dev/v1alpha1\nkind: MCPRegistry\nmetadata: { name: a }\n',
     problems: [
-      '2 kind: unknown kind `Deployment`; known are VirtualMCPServer, MCPGroup, MCPServer, MCPExternalAuthConfig, MCPOIDCConfig, Secret, ConfigMap; move it to another folder',
+      '2 kind: unknown kind `MCPRegistry`; known are VirtualMCPServer, MCPGroup, MCPServer, MCPExternalAuthConfig, MCPOIDCConfig, Secret, ConfigMap; move it to another folder',
+    ],
+  },
+  {
+    of: 'an unknown kind without API version',
+    text: 'kind: Deployment\nmetadata: { name: a }\n',
+    problems: [
+      '1 kind: unknown kind `Deployment`; known are VirtualMCPServer, MCPGroup, MCPServer, MCPExternalAuthConfig, MCPOIDCConfig, Secret, ConfigMap; move it to another folder',
     ],
   },
   {

@@ -1,0 +1,65 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { locateState } from '#operator/local/state-folder';
+import { contextWith } from './testdata/context-with.ts';
+import { validate } from './validate.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'vmcp-validate-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const group = (name: string, spec = '{}') =>
+  `apiVersion: vmcp.dev/v1alpha1\nkind: MCPGroup\nmetadata: { name: ${name} }\nspec: ${spec}\n`;
+
+async function validated(paths: string[], input = '') {
+  const said = { out: '', err: '' };
+  const stream = (which: 'out' | 'err') => ({ write: (text: string) => (said[which] += text) });
+  const context = contextWith({
+    state: locateState(join(folder, 'state')),
+    input: Readable.from([input]),
+    out: stream('out'),
+    err: stream('err'),
+  });
+  return { code: await validate(paths, 'table', context), ...said };
+}
+
+describe('validate', () => {
+  it('reads a file, a folder and standard input as one', async () => {
+    const [file, other] = [join(folder, 'one.yml'), join(folder, 'more')];
+    mkdirSync(other);
+    writeFileSync(file, group('one'));
+    writeFileSync(join(other, 'two.yaml'), group('two'));
+    const { code, out } = await validated([file, other, '-'], group('three'));
+    expect(out).toBe(`${file}, ${other}, -: 3 resources (vmcp.dev/v1alpha1), valid\n`);
+    expect(code).toBe(0);
+  });
+
+  it('names standard input in a problem', async () => {
+    const { code, err } = await validated(['-'], group('one', '{ descriptoin: x }'));
+    expect(err).toContain('-:4: spec.descriptoin: unknown field `descriptoin`; did you mean `description`?');
+    expect(code).not.toBe(0);
+  });
+
+  it('counts a file that is named twice once', async () => {
+    const file = join(folder, 'one.yaml');
+    writeFileSync(file, group('one'));
+    expect((await validated([file, file, folder])).out).toContain('1 resources (vmcp.dev/v1alpha1), valid');
+  });
+
+  it('tells of a document that is passed over, and stays valid', async () => {
+    const text = `apiVersion: v1\nkind: Namespace\nmetadata: { name: team }\n---\n${group('one')}`;
+    const { code, out, err } = await validated(['-'], text);
+    expect(err).toBe('-:2: kind: `Namespace` is passed over, as vmcp does not read it (warning)\n');
+    expect(out).toContain('1 resources (vmcp.dev/v1alpha1), valid');
+    expect(code).toBe(0);
+  });
+
+  it('rejects a path that does not exist', async () => {
+    await expect(validated([join(folder, 'none.yaml')])).rejects.toThrow('cannot be read (ENOENT)');
+  });
+});

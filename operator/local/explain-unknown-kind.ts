@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import { KIND_NAMES } from '#crds/kinds/index';
+import { nearest } from '#crds/parts/nearest';
+import type { Problem } from './resource.ts';
+import type { YamlDocument } from './yaml-documents.ts';
+
+/** Kinds that a folder may hold and vmcp reads. */
+const KNOWN_KINDS = [...Object.keys(KIND_NAMES), 'Secret', 'ConfigMap'];
+/** Kinds of the same family, which no other program of the cluster reads. */
+const OWN_FAMILY = /^(Virtual)?MCP/;
+
+function remedyForKind(kind: string): string {
+  if (kind === 'Kustomization') return 'write what `kubectl kustomize` prints into a folder, and name that one';
+  const meant = nearest(kind, KNOWN_KINDS);
+  return meant === undefined ? 'move it to another folder' : `did you mean \`${meant}\`?`;
+}
+
+/** An object of Kubernetes that another program reads, such as a Namespace. */
+function isForeign(kind: string, value: unknown): boolean {
+  if (!z.object({ apiVersion: z.string().min(1) }).safeParse(value).success) return false;
+  return kind !== 'Kustomization' && !OWN_FAMILY.test(kind) && nearest(kind, KNOWN_KINDS) === undefined;
+}
+
+/** What to tell of a document of another kind: a notice where vmcp passes it over, a problem where a person erred. */
+export function explainUnknownKind(
+  kind: string | undefined,
+  file: string,
+  { line, lineOf, value }: YamlDocument,
+): { notices: Problem[]; problems: Problem[] } {
+  const place = { file, line: lineOf(['kind']) ?? line, path: 'kind' };
+  const known = KNOWN_KINDS.join(', ');
+  if (kind === undefined) {
+    return { notices: [], problems: [{ ...place, message: `required field is missing; write one of ${known}` }] };
+  }
+  if (isForeign(kind, value)) {
+    return { notices: [{ ...place, message: `\`${kind}\` is passed over, as vmcp does not read it` }], problems: [] };
+  }
+  const message = `unknown kind \`${kind}\`; known are ${known}; ${remedyForKind(kind)}`;
+  return { notices: [], problems: [{ ...place, message }] };
+}
