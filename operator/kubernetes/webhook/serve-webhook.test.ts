@@ -185,7 +185,7 @@ describe('the webhook server', () => {
   it('reads no more long bodies than there is room for: the API server admits what is not read, and short ones go on', async () => {
     const held = Promise.withResolvers<World>();
     const worldFor = () => held.promise;
-    const { authorities } = await serve({ worldFor, deadline: 1000 });
+    const { authorities } = await serve({ worldFor, deadline: 5000 });
     const long = reviewOf({ object: object({ spec: { ...spec, long: 'x'.repeat(7 * 1024 * 1024) } }) });
     const statusOf = async (body: string) =>
       ask(server!.port, authorities, body).then(
