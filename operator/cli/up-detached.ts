@@ -69,7 +69,7 @@ export async function upDetached(
   until?: () => Promise<unknown>,
 ): Promise<number> {
   const { err, state, typed } = context;
-  checkThereIsAServer(folder);
+  checkThereIsAServer(folder, context);
   openState(state);
   const holder = readLock(state);
   if (holder) throw alreadyRunning(new AlreadyRunning(holder), context);

@@ -19,9 +19,10 @@ const BACKENDS_COME = 10_000;
 /** The same for backends that answer, but whose tools are not listed yet. */
 const TOOLS_COME = 8000;
 
-/** Refuses a folder in which there is nothing to serve. */
-export function checkThereIsAServer(folder: string): void {
+/** Refuses a folder in which there is nothing to serve, and tells of documents that are passed over. */
+export function checkThereIsAServer(folder: string, { err }: Pick<Context, 'err'>): void {
   const snapshot = loadFolder(folder);
+  for (const notice of snapshot.notices) err.write(`${printProblem(notice)}\n`);
   if (snapshot.manifests.some(mayHaveRuntime)) return;
   const problems = snapshot.problems.map((problem) => `\n${printProblem(problem)}`).join('');
   throw new CliError(
@@ -141,7 +142,7 @@ function follow({ board }: RunningFolder, show: ShowBoard, context: Context): ()
  * says so, when nothing in it can be served as it is. Returns the exit code.
  */
 export async function up(folder: string, context: Context, stop: AbortSignal): Promise<number> {
-  checkThereIsAServer(folder);
+  checkThereIsAServer(folder, context);
   const running = await start(folder, context, stop);
   try {
     const show = context.out.isTTY ? liveTable(context.out, context) : plainLines(context.out);
