@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { serveGateway } from '../gateway/serve-gateway.ts';
 import { until } from '../gateway/until.ts';
@@ -43,12 +44,20 @@ describe.each<Kind>(['streamable-http', 'sse', 'stdio'])('the calls at a backend
     await until('the end of what was asked first', async () => (await shown())?.calls.in_flight === 0);
     expect(await shown()).toMatchObject({ phase: 'ready' });
     const cancel = new AbortController();
-    for (let calls = 0; calls < 3; calls++) {
-      const params = { name: 'a_patient', arguments: { ms: 600_000 } };
-      client.callTool(params, undefined, { signal: cancel.signal }).catch(() => undefined);
-    }
-    await until('an old call', async () => ((await shown())?.calls.oldest_seconds ?? 0) >= 1);
-    const full = await shown();
+    const params = { name: 'a_patient', arguments: { ms: 600_000 } };
+    const hold = async () => {
+      // The gateway may list something at the same time: then one call is refused at first.
+      while (!cancel.signal.aborted) {
+        await client.callTool(params, undefined, { signal: cancel.signal }).catch(() => undefined);
+        await sleep(50);
+      }
+    };
+    for (let calls = 0; calls < 3; calls++) void hold();
+    let full = await shown();
+    await until('three calls, one of them old', async () => {
+      full = await shown();
+      return full?.calls.in_flight === 3 && full.calls.oldest_seconds >= 1;
+    });
     expect(full).toMatchObject({ phase: 'degraded', calls: { in_flight: 3, queued: 1 } });
     expect(full?.message).toContain('all its places are taken (2 calls at a time and 1 that wait)');
     const metrics = await (await fetch(`${privatePort}/metrics`)).text();
