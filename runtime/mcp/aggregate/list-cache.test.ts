@@ -81,6 +81,34 @@ describe('ListCache', () => {
     expect(namesOf(backend, askerOf('bob'))).toEqual(['y']);
   });
 
+  it('keeps a first list that changed while it was read, and asks again', async () => {
+    const { cache, script, asker, arrived, namesOf } = setUp();
+    const backend = backendNamed('a');
+    script.push(answer('x'), answer('x', 'y'));
+    const first = cache.get(backend, 'tools', asker);
+    cache.invalidate('a', 'tools');
+    await first;
+    expect(namesOf(backend, asker)).toEqual(['x']);
+    expect(cache.known(backend, 'tools', asker)?.isFresh).toBe(false);
+    expect(arrived).toEqual(['a other']);
+    await cache.get(backend, 'tools', asker);
+    expect(namesOf(backend, asker)).toEqual(['x', 'y']);
+  });
+
+  it.each([
+    ['the settings', (cache: ListCache) => cache.drop('a')],
+    ['the links of the caller', (cache: ListCache) => cache.invalidateFor('alice')],
+  ])('drops a first list while which %s changed', async (_title, change) => {
+    const { cache, script, asker, arrived, namesOf } = setUp();
+    const backend = backendNamed('a', true);
+    script.push(answer('x'));
+    const first = cache.get(backend, 'tools', asker);
+    change(cache);
+    await first;
+    expect(namesOf(backend, asker)).toBeUndefined();
+    expect(arrived).toEqual([]);
+  });
+
   it('drops what was listed under other settings, and what is still on its way', async () => {
     const { cache, script, asker, arrived, namesOf } = setUp();
     const [backend, other] = [backendNamed('a'), backendNamed('ab')];

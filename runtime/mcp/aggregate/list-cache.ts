@@ -23,6 +23,8 @@ interface Slot {
   failure: unknown;
   /** Counts up with each invalidation, so that an answer that was under way is not believed. */
   generation: number;
+  /** Counts up with each change of who is asked, or with which credential: an answer to the former question is dropped. */
+  epoch: number;
 }
 
 /** Told of each list that was fetched; `before`: the list that it replaces. */
@@ -92,6 +94,7 @@ export class ListCache {
     for (const [key, slot] of this.#slots) {
       if (!key.startsWith(`${backend}\n`)) continue;
       doubt(slot);
+      slot.epoch++;
       this.#slots.delete(key);
     }
   }
@@ -111,6 +114,7 @@ export class ListCache {
       const owner = key.split('\n', 4)[3];
       if (owner === OF_ALL || (wanted !== undefined && owner !== wanted)) continue;
       doubt(slot);
+      slot.epoch++;
       slot.standsIn = false;
     }
   }
@@ -121,17 +125,21 @@ export class ListCache {
   }
 
   async #fetch(backend: Backend, kind: ListKind, asker: Asker, slot: Slot): Promise<BackendList> {
-    const { generation } = slot;
+    const { generation, epoch } = slot;
     try {
       const fetched = await fetchList(kind, (cursor) => asker.ask(backend, kind, cursor));
-      if (slot.generation !== generation) return fetched;
+      const isOld = slot.generation !== generation;
+      // A list that changed while it was read is better than none: some servers say so while they start.
+      if (slot.epoch !== epoch || (isOld && slot.list)) return fetched;
       const before = slot.list;
       const list =
         before && isSameList(before, fetched) ? before : (this.#sameAs(fetched, backend, kind, asker) ?? fetched);
       slot.list = list;
       slot.standsIn = true;
-      slot.expiresAt = this.#now() + Math.min(list.ttlMs ?? DEFAULT_TTL, MAX_TTL);
-      slot.pending = undefined;
+      if (!isOld) {
+        slot.expiresAt = this.#now() + Math.min(list.ttlMs ?? DEFAULT_TTL, MAX_TTL);
+        slot.pending = undefined;
+      }
       this.#slow.delete(slowKey(backend, asker));
       this.#arrived(backend, kind, list, before);
       return list;
@@ -165,6 +173,7 @@ export class ListCache {
       retryAt: 0,
       failure: undefined,
       generation: 0,
+      epoch: 0,
     };
     if (this.#slots.size >= MAX_SLOTS) {
       const oldest = this.#slots.keys().next().value;
