@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { McpError } from '@modelcontextprotocol/sdk/types.js';
 import type { RunConfigDocument } from '#crds/run-config/run-config';
+import { dropLeg } from '#runtime/mcp/sessions/open-leg';
 import { serveGateway } from '../gateway/serve-gateway.ts';
 import { until } from '../gateway/until.ts';
 import { closeAll, closing } from '../relay/gateway-to.ts';
@@ -89,6 +90,18 @@ describe('the process of a session', () => {
     await echoesOf(client);
     expect(await reasonOf(client.callTool({ name: 'a_die', arguments: {} }))).toBe('ended');
     expect(await echoesOf(client)).toBe(1);
+  });
+
+  it('loses nothing where a late stream drops the process that ended before it once more', async () => {
+    const { gateway, client } = await serveSessions();
+    await echoesOf(client);
+    const session = gateway.runtime.gateway.rooms.sessions.get(client.transport?.sessionId ?? '');
+    const ended = session?.legs[0];
+    if (!session || !ended) throw new Error('the session has no process');
+    expect(await reasonOf(client.callTool({ name: 'a_die', arguments: {} }))).toBe('ended');
+    expect(await echoesOf(client)).toBe(1);
+    dropLeg(session, ended);
+    expect(await echoesOf(client)).toBe(2);
   });
 
   it('ends when its session does not use it, and the next call says so in a session that goes on', async () => {
