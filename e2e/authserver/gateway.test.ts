@@ -48,14 +48,10 @@ describe('the gateway with its authorization server', () => {
     const tokens = await client.login({ user: 'alice' });
     await reconfigure(withServer({ scopes_supported: ['mcp', 'more'] }));
     expect((await metadata()).scopes_supported).toEqual(['mcp', 'more']);
-    // A backend of it cannot be made: nothing of it is in force.
-    const broken = { type: 'header_injection', header_name: 'x', value_file: '/no/such/file' } as const;
-    const backends = [
-      ...world.configOf().backends,
-      { name: 'bad', transport: 'streamable-http', url: 'http://127.0.0.1:1', auth: broken } as const,
-    ];
-    await reconfigure({ ...withServer({ scopes_supported: ['other'] }), backends });
-    expect((await status()).config_refused?.message).toContain('/no/such/file');
+    // Its audit file cannot be opened: nothing of it is in force.
+    const audit_config: GatewayConfig['audit_config'] = { enabled: true, logFile: '/no/such/folder/audit.log' };
+    await reconfigure({ ...withServer({ scopes_supported: ['other'] }), audit_config });
+    expect((await status()).config_refused?.message).toContain('/no/such/folder/audit.log');
     expect((await metadata()).scopes_supported).toEqual(['mcp', 'more']);
     // A key of it cannot be read: the backends of it are not in force either.
     const key = { signing_key_config: { signing_key_file: '/no/such/key' } };

@@ -37,13 +37,6 @@ describe('the storage of a configuration', () => {
   });
 
   it.each([
-    ['an address without a host', redis({ addr: ':6379' })],
-    ['an address that is a URL', redis({ addr: 'redis://127.0.0.1:6379' })],
-    ['a port that is none', redis({ addr: '127.0.0.1:65536' })],
-    [
-      'an address of a Sentinel that is none',
-      redis({ addr: undefined, sentinel_config: { master_name: 'm', sentinel_addrs: ['a b'] } }),
-    ],
     ['a password file that is missing', redis({ acl_user_config: { password_file: 'password' } })],
     ['a file of authorities that is missing', redis({ tls: { ca_cert_file: 'ca.pem' } })],
     [
@@ -56,5 +49,14 @@ describe('the storage of a configuration', () => {
     ],
   ])('is refused with %s', async (_, config) => {
     await expect((async () => open(config))()).rejects.toThrow(ConfigError);
+  });
+
+  it.each([
+    ['an address without a host', { addr: ':6379' }],
+    ['an address that is a URL', { addr: 'redis://127.0.0.1:6379' }],
+    ['a port above 65535', { addr: '127.0.0.1:65536' }],
+    ['a malformed address of a Sentinel', { sentinel_config: { master_name: 'm', sentinel_addrs: ['a b'] } }],
+  ])('refuses %s as a problem of the document', (_, changes) => {
+    expect(Storage.safeParse(redis({ addr: undefined, ...changes })).error?.message).toContain('write host:port');
   });
 });
