@@ -163,6 +163,21 @@ describe('a backend that has never answered', () => {
   });
 });
 
+describe('the phase of a backend that hangs', () => {
+  it('becomes degraded, then unavailable, and ready again when the backend answers', async () => {
+    const bad = await start();
+    const failure_handling = { health_check_interval: '1s', health_check_timeout: '2s', unhealthy_threshold: 2 };
+    const gateway = await gatewayTo({ bad: bad.url }, { operational: { failure_handling } });
+    expect(phaseOf(gateway, 'bad')).toBe('ready');
+    hang(bad);
+    await until('one failed check', () => phaseOf(gateway, 'bad') === 'degraded');
+    expect(backendOf(gateway, 'bad').health.message).toMatch(/^failed its last health check: .*time/);
+    await until('two failed checks', () => phaseOf(gateway, 'bad') === 'unavailable');
+    resume(bad);
+    await until('an answer', () => phaseOf(gateway, 'bad') === 'ready');
+  });
+});
+
 describe('a group of which no backend answers', () => {
   it('answers lists with an error that says to try again, and with the lists when one is back', async () => {
     const bad = await start();

@@ -105,7 +105,7 @@ class Watch implements BackendWatch {
     const { interval } = this.#settings;
     if (this.#isOld) return 0;
     const { health, breaker } = this.#backend;
-    if (this.#failures === 0 || (health.phase === 'ready' && breaker.state === 'closed')) return interval;
+    if (this.#failures === 0 || (health.phase !== 'unavailable' && breaker.state === 'closed')) return interval;
     if (this.#failures <= SOON.failures) return Math.min(interval, this.#failures === 1 ? FIRST_RETRY : SOON.retry);
     return Math.min(interval, SOON.retry * 2 ** Math.min(this.#failures - SOON.failures, 6));
   }
@@ -115,8 +115,10 @@ class Watch implements BackendWatch {
     health.lastProbe = this.#deps.wallClock();
     if (!finding.reachable) {
       this.#failures++;
-      const isOver = health.phase !== 'ready' || this.#failures >= this.#settings.unhealthyThreshold;
-      if (isOver) this.#setPhase('unavailable', finding.message, false);
+      const answered = health.phase === 'ready' || health.phase === 'degraded';
+      if (!answered || this.#failures >= this.#settings.unhealthyThreshold)
+        this.#setPhase('unavailable', finding.message, false);
+      else this.#note('degraded', `failed its last health check: ${finding.message}`);
       return;
     }
     this.#failures = 0;
