@@ -66,7 +66,7 @@ lint: $(INSTALLED) ## style, import walls, size limits, types
 verify: $(INSTALLED) ## regenerate what is generated, lint, check the coverage page; fails on any difference
 	@$(RUN) verify
 
-test-clients: $(INSTALLED) ## log in with mcporter, Codex CLI and fastmcp, which it installs (600 MB)
+test-clients: $(INSTALLED) ## log in with Claude Code, Codex CLI, mcporter and fastmcp, which it installs (850 MB)
 	@$(RUN) test:all -- clients
 
 test-api: $(LINK) ## property tests of the management API from its OpenAPI document, by schemathesis, which it installs

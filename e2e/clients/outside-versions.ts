@@ -2,7 +2,7 @@ import { join } from 'node:path';
 
 /** Clients that are too large to be installed for every test run, each in exactly this version. */
 export const OUTSIDE = {
-  npm: ['mcporter@0.12.3', '@openai/codex@0.169.0'],
+  npm: ['mcporter@0.12.3', '@openai/codex@0.169.0', '@anthropic-ai/claude-code@2.1.197'],
   pypi: ['fastmcp==4.1.0'],
 } as const;
 

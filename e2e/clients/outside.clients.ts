@@ -31,7 +31,7 @@ async function run({ desk }: Opened, command: readonly string[]): Promise<string
 
 const accountOf = ({ world }: Opened, json: string) => accountAt(world.providers.okta!, JSON.parse(json) as Caller);
 
-/** Each uses the login that it has, or gets one, and says who the caller was; Codex, that it was somebody. */
+/** Each uses the login that it has or gets one, and returns the caller's account; Codex and Claude Code only list the tools. */
 const clients: Readonly<Record<string, (opened: Opened) => Promise<string | undefined>>> = {
   async mcporter(opened) {
     const about = ['--http-url', opened.world.resource, '--allow-http', '--tool', 'okta_whoami', '--output', 'json'];
@@ -54,7 +54,39 @@ const clients: Readonly<Record<string, (opened: Opened) => Promise<string | unde
     if (!(await toolsOf(desk, codex)).includes('okta_whoami')) await desk.run([...codex, 'mcp', 'login', 'vmcp']);
     return (await toolsOf(desk, codex)).includes('okta_whoami') ? 'alice' : undefined;
   },
+
+  async 'Claude Code'({ world, desk }) {
+    const { stdout } = await desk.run([...CLAUDE, 'mcp', 'list'], CLAUDE_ENV);
+    if (!stdout.includes(world.resource)) await addToClaude(desk, world.resource);
+    if (!(await startClaude(desk)).includes(CONNECTED)) await logInWithClaude(desk);
+    const conversation = await startClaude(desk);
+    return conversation.includes(CONNECTED) && conversation.includes('mcp__vmcp__okta_whoami') ? 'alice' : undefined;
+  },
 };
+
+const CLAUDE = [join(OUTSIDE_FOLDER, 'node_modules', '.bin', 'claude')];
+/** It connects to MCP servers before it asks for a model, which no test has. */
+const CLAUDE_ENV = {
+  ANTHROPIC_API_KEY: 'not-a-key',
+  ANTHROPIC_BASE_URL: 'http://127.0.0.1:1',
+  CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+  CLAUDE_CODE_MAX_RETRIES: '0',
+  DISABLE_AUTOUPDATER: '1',
+};
+const CONNECTED = '{"name":"vmcp","status":"connected"}';
+
+const addToClaude = (desk: Desk, url: string) =>
+  desk.run([...CLAUDE, 'mcp', 'add', '--transport', 'http', '--scope', 'user', 'vmcp', url], CLAUDE_ENV);
+
+/** It logs in at a terminal only. */
+const logInWithClaude = (desk: Desk) =>
+  desk.run(['script', '-qec', `${CLAUDE.join(' ')} mcp login vmcp`, '/dev/null'], CLAUDE_ENV);
+
+/** Begins a conversation. Returns the events of it, the first of which names the servers and the tools. */
+async function startClaude(desk: Desk): Promise<string> {
+  const prompt = ['-p', 'hello', '--output-format', 'stream-json', '--verbose'];
+  return (await desk.run([...CLAUDE, ...prompt], CLAUDE_ENV)).stdout;
+}
 
 /** What Codex finds at the server with the login that it has. */
 async function toolsOf(desk: Desk, codex: readonly string[]): Promise<string> {
@@ -103,6 +135,19 @@ describe('Codex whose session was revoked', () => {
     } finally {
       await server.stop();
     }
+  }, 120_000);
+});
+
+describe('Claude Code whose session was revoked', () => {
+  it('says that the server needs a login, in its list and when a conversation starts', async () => {
+    const world = closing(await arrange({ providers: [OKTA], storage: 'sqlite' }));
+    const desk = closing(await openDesk('alice'));
+    await addToClaude(desk, world.resource);
+    await logInWithClaude(desk);
+    expect(await startClaude(desk)).toContain(CONNECTED);
+    await signOutEverywhere(world.origin, { user: 'alice' });
+    expect((await desk.run([...CLAUDE, 'mcp', 'list'], CLAUDE_ENV)).stdout).toContain('Needs authentication');
+    expect(await startClaude(desk)).toContain('{"name":"vmcp","status":"needs-auth"}');
   }, 120_000);
 });
 
