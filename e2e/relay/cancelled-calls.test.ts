@@ -1,7 +1,9 @@
+import { existsSync } from 'node:fs';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { serveGateway, type ServedGateway } from '../gateway/serve-gateway.ts';
 import { until } from '../gateway/until.ts';
 import { connectNewClient, connectOldClient, type ClientOptions } from '../sdk-servers/connect-sdk-client.ts';
+import { PYTHON_INSTALLED } from '../sdk-servers/python-sdk.ts';
 import { sdkServerCommand, startSdkServer, type Sdk } from '../sdk-servers/start-sdk-server.ts';
 import { closeAll, closing, gatewayTo } from './gateway-to.ts';
 
@@ -70,6 +72,13 @@ async function clientOf(sdk: Sdk, gateway: ServedGateway, options: ClientOptions
 
 const running = (gateway: ServedGateway) => gateway.runtime.gateway.rooms.backends.get('a')?.running;
 
+const PYTHON_BACKENDS: [name: string, sdk: Sdk, kind: Kind][] = [
+  ['Python over streamable HTTP', 'python', {}],
+  ['Python over streamable HTTP with JSON answers', 'python', { json: true }],
+  ['Python over SSE', 'python', { transport: 'sse' }],
+  ['Python over stdio, one process for all', 'python', 'shared stdio'],
+];
+
 const BACKENDS: [name: string, sdk: Sdk, kind: Kind][] = [
   ['1.x over streamable HTTP', 'old', {}],
   ['1.x over streamable HTTP with JSON answers', 'old', { json: true }],
@@ -79,6 +88,8 @@ const BACKENDS: [name: string, sdk: Sdk, kind: Kind][] = [
   ['1.x over SSE', 'old', { transport: 'sse' }],
   ['1.x over stdio, a process for each session', 'old', 'stdio'],
   ['2.x over stdio, one process for all', 'new', 'shared stdio'],
+  // Skipped without the Python SDK, as `make test` says.
+  ...(existsSync(PYTHON_INSTALLED) ? PYTHON_BACKENDS : []),
 ];
 
 describe.each(BACKENDS)('a call that its client cancels, at a backend of the SDK %s', (_name, sdk, kind) => {
