@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { closeAll, closing } from '../relay/gateway-to.ts';
 import { arrange } from './arrangement.ts';
-import { whoIs } from './call-tool.ts';
+import { callWhoami, whoIs } from './call-tool.ts';
 import { accountAt, type ProviderSpec } from './providers.ts';
 
 const OKTA: ProviderSpec = { name: 'okta', kind: 'odd', options: { oidc: true, refresh: 'rotates' } };
@@ -9,7 +9,7 @@ const OKTA: ProviderSpec = { name: 'okta', kind: 'odd', options: { oidc: true, r
 afterEach(closeAll);
 
 describe('a reload', () => {
-  it('refuses a backend that needs stored tokens without a server that has them, and the former goes on', async () => {
+  it('takes a backend out of service that needs stored tokens without a server that has them', async () => {
     const world = closing(await arrange({ providers: [OKTA] }));
     const { access_token: token } = await (await world.client()).login({ user: 'alice' });
     const without = world.configOf();
@@ -17,7 +17,8 @@ describe('a reload', () => {
     const listen = { port: Number(new URL(world.origin).port), private_port: 0 };
     await world.gateway.reconfigure({ ...without, incoming: { type: 'anonymous' }, listen });
     expect(world.gateway.log()).toMatch(/provider okta, and there is no embedded authorization server/);
-    expect(accountAt(world.providers.okta!, await whoIs(world.resource, token, 'okta'))).toBe('alice');
+    const { answer } = await callWhoami(world.resource, token, 'okta');
+    expect(answer.error).toMatchObject({ data: { backend: 'okta', reason: 'unavailable' } });
   });
 
   it('keeps logins and stored tokens where something else changes', async () => {

@@ -12,8 +12,18 @@ const CRDS = join(ROOT, 'crds/manifests');
 const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 const API = 'vmcp.dev/v1alpha1';
 
-/** What no API server can say, because it knows no unknown fields, no other objects, and no days: the planner does. */
+/** The rules of a definition know no unknown fields, no other objects, no days, no numbers in texts, no lists of headers: the planner does. */
 const ONLY_THE_PLANNER_REFUSES = new Set([
+  'a credential in a header of the protocol',
+  'rate limits under config',
+  'the address range 10.0.0.0/99',
+  'the address range 10.0.0.256/8',
+  'the address range fd00::/129',
+  'the address range a::b::c/8',
+  'the Redis address redis.example:99999',
+  'the Redis address redis.example:0',
+  'the Redis address a:b:c',
+  'a Sentinel of an impossible port',
   'the same resource twice',
   'two wrong documents in one file',
   'a Secret whose data is not text',

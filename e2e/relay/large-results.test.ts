@@ -177,10 +177,12 @@ describe('the memory for results', () => {
       const sessions = await Promise.all(Array.from({ length: 5 }, () => SessionClient.open(gateway.url)));
       for (const session of sessions) openCall(gateway, session, 'sse').catch(() => undefined);
       let most: Buffered = { bytes: 0, limit_bytes: 0, waiting: 0 };
+      let last = most;
       await until('calls to wait, and no byte to come any more', async () => {
         const now = await buffered(gateway);
-        const isStill = now.waiting > 0 && now.bytes === most.bytes;
+        const isStill = now.waiting > 0 && now.bytes === last.bytes;
         if (now.bytes > most.bytes) most = now;
+        last = now;
         await sleep(500);
         return isStill;
       });
